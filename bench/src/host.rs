@@ -35,11 +35,20 @@ pub struct Workspace {
 impl Host {
     /// Starts the program on a data folder and waits until it is ready. `store`
     /// contains lines for that section of its configuration.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the folder or the program cannot be used, or the program is not ready
+    /// within a minute.
     pub fn start(program: &Path, folder: &Path, store: &str) -> Result<Self, Failure> {
         Self::start_as("", program, folder, store)
     }
 
     /// Starts one of several hosts on a database, with this name.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::start`].
     pub fn start_as(
         name: &str,
         program: &Path,
@@ -93,11 +102,20 @@ impl Host {
     }
 
     /// Returns a client of the admin API.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the data folder has no key, or the host does not accept a connection.
     pub fn admin(&self) -> Result<Client, Failure> {
         self.admin_with_key_of(self)
     }
 
-    /// Of several hosts on a database only the first has created a key.
+    /// Returns a client with the key of another host: of several hosts on a database only
+    /// the first has created one.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::admin`], with the key of the other host's folder.
     pub fn admin_with_key_of(&self, other: &Self) -> Result<Client, Failure> {
         let path = other.folder.join("admin.key");
         let key = std::fs::read_to_string(&path)
@@ -106,6 +124,10 @@ impl Host {
     }
 
     /// Activates a component; returns its digest.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the request fails, or the service refuses the component.
     pub fn activate(&self, component: &[u8]) -> Result<String, Failure> {
         let answer = self.admin()?.post(
             "/admin/v1/plugins?activate=true",
@@ -116,6 +138,10 @@ impl Host {
     }
 
     /// Stores a component that stays inactive; returns its digest.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::activate`].
     pub fn store(&self, component: &[u8]) -> Result<String, Failure> {
         let mut admin = self.admin()?;
         let answer = admin.post("/admin/v1/plugins", "application/wasm", component)?;
@@ -123,6 +149,10 @@ impl Host {
     }
 
     /// Activates a stored version; returns the answer.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the request fails, or the service refuses to activate the version.
     pub fn activate_stored(admin: &mut Client, digest: &str) -> Result<Value, Failure> {
         let body = json!({"digest": digest, "accept": ["older"]});
         admin
@@ -135,6 +165,10 @@ impl Host {
     }
 
     /// Applies a workspace; returns the service's report.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the request fails, or the service refuses the declaration.
     pub fn declare(&self, declaration: &Value) -> Result<Value, Failure> {
         self.admin()?
             .post(
@@ -146,12 +180,21 @@ impl Host {
     }
 
     /// Declares a workspace with one connection to the active converter.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::declare`].
     pub fn apply(&self) -> Result<Workspace, Failure> {
         self.apply_as("bench", "grupo-olx", &json!({}))
     }
 
     /// Declares a workspace of this name with one connection to a converter with this
     /// configuration.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::declare`], also if the report lacks the workspace, its connection or its
+    /// key.
     pub fn apply_as(&self, name: &str, plugin: &str, config: &Value) -> Result<Workspace, Failure> {
         let declaration = |rate_limit: u32| {
             json!({
@@ -182,6 +225,11 @@ impl Host {
         })
     }
 
+    /// Asks the program to end and waits until it has ended.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if it ended with another status than 0.
     pub fn stop(self) -> Result<(), Failure> {
         self.process.stop()
     }

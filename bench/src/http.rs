@@ -17,13 +17,17 @@ pub struct Client {
 }
 
 #[derive(Debug)]
-pub struct Answer {
+pub struct Response {
     pub status: u16,
     pub body: Vec<u8>,
 }
 
-impl Answer {
+impl Response {
     /// Returns the body of a 2xx as JSON; another status is an error that contains the body.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] for a status other than 2xx, and for a body that is not JSON.
     pub fn json(&self) -> Result<Value, Failure> {
         let text = String::from_utf8_lossy(&self.body);
         if (200..300).contains(&self.status) {
@@ -35,6 +39,12 @@ impl Answer {
 }
 
 impl Client {
+    /// Connects to an address. Requests carry `bearer`, if there is one; an answer may take two
+    /// minutes.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the address does not accept the connection.
     pub fn connect(address: SocketAddr, bearer: Option<&str>) -> Result<Self, Failure> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
@@ -48,30 +58,54 @@ impl Client {
     }
 
     /// Reconnects, and sets the timeout for later answers.
-    pub fn come_again(&mut self, patience: Duration) -> Result<(), Failure> {
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the address does not accept the connection.
+    pub fn reconnect(&mut self, patience: Duration) -> Result<(), Failure> {
         self.stream = TcpStream::connect(self.address)?;
         self.stream.set_nodelay(true)?;
         self.stream.set_read_timeout(Some(patience))?;
         Ok(())
     }
 
-    pub fn get(&mut self, path: &str, headers: &str) -> Result<Answer, Failure> {
+    /// Sends a GET and returns its answer; `headers` contains complete lines.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::send`].
+    pub fn get(&mut self, path: &str, headers: &str) -> Result<Response, Failure> {
         self.send("GET", path, headers, &[])
     }
 
-    pub fn post(&mut self, path: &str, content_type: &str, body: &[u8]) -> Result<Answer, Failure> {
+    /// Sends a POST with a body of this type and returns its answer.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::send`].
+    pub fn post(
+        &mut self,
+        path: &str,
+        content_type: &str,
+        body: &[u8],
+    ) -> Result<Response, Failure> {
         let headers = format!("content-type: {content_type}\r\n");
         self.send("POST", path, &headers, body)
     }
 
     /// `headers` contains complete lines.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the connection fails or ends before the whole answer, or the answer has
+    /// no status or no length.
     pub fn send(
         &mut self,
         method: &str,
         path: &str,
         headers: &str,
         body: &[u8],
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Response, Failure> {
         let key = match &self.bearer {
             Some(bearer) => format!("authorization: Bearer {bearer}\r\n"),
             None => String::new(),
@@ -87,7 +121,7 @@ impl Client {
         self.answer()
     }
 
-    fn answer(&mut self) -> Result<Answer, Failure> {
+    fn answer(&mut self) -> Result<Response, Failure> {
         self.received.clear();
         let mut buffer = vec![0; 256 << 10];
         loop {
@@ -120,7 +154,7 @@ impl Client {
                 self.received.extend_from_slice(&buffer[..read]);
             }
             let body = self.received[end + 4..end + 4 + length].to_vec();
-            return Ok(Answer { status, body });
+            return Ok(Response { status, body });
         }
     }
 }

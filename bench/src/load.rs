@@ -26,7 +26,7 @@ pub const CONNECTIONS: u64 = 64;
 
 /// The content of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Body {
+pub enum LoadBody {
     /// A lead that was not sent before.
     Lead,
     /// A body of the same size without a lead: only the delivery is stored.
@@ -37,7 +37,7 @@ pub enum Body {
 pub struct Load {
     pub to: SocketAddr,
     pub path: String,
-    pub body: Body,
+    pub body: LoadBody,
     pub during: Duration,
     /// The number of the first lead; a round takes millions of numbers.
     pub first: u64,
@@ -50,7 +50,7 @@ impl Load {
         Self {
             to,
             path,
-            body: Body::Lead,
+            body: LoadBody::Lead,
             during: Duration::ZERO,
             first: 0,
             connections: CONNECTIONS,
@@ -69,7 +69,7 @@ pub struct Answer {
 }
 
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct LoadOutcome {
     pub answers: Vec<Answer>,
     /// Counts of answers other than 200 with `converted` or `ignored`, by kind.
     pub failures: BTreeMap<String, u64>,
@@ -79,11 +79,13 @@ pub struct Outcome {
     pub processor: Duration,
 }
 
-impl Outcome {
+impl LoadOutcome {
+    /// Returns the answers with status 200 per second.
     pub fn per_second(&self) -> f64 {
         self.answers.len() as f64 / self.elapsed.as_secs_f64()
     }
 
+    /// Returns the number of requests that were not answered as expected.
     pub fn failed(&self) -> u64 {
         self.failures.values().sum()
     }
@@ -98,21 +100,31 @@ impl Outcome {
         self.processor += other.processor;
     }
 
+    /// Returns the times between the requests and the last bytes of their answers.
     pub fn latency(&self) -> Sample {
-        Sample::of(self.answers.iter().map(|answer| answer.took))
+        Sample::from_durations(self.answers.iter().map(|answer| answer.took))
     }
 }
 
 /// Runs the load on a separate thread; returns its outcome.
-pub fn start(load: Load) -> std::thread::JoinHandle<Result<Outcome, Failure>> {
+///
+/// # Errors
+///
+/// The thread returns [`Failure`] if a connection cannot be opened. Requests that fail are
+/// counted in the outcome.
+pub fn start(load: Load) -> std::thread::JoinHandle<Result<LoadOutcome, Failure>> {
     start_until(load, Arc::default())
 }
 
 /// Like [`start`], and ends it early when the flag is set.
+///
+/// # Errors
+///
+/// As for [`start`].
 pub fn start_until(
     load: Load,
     stop: Arc<AtomicBool>,
-) -> std::thread::JoinHandle<Result<Outcome, Failure>> {
+) -> std::thread::JoinHandle<Result<LoadOutcome, Failure>> {
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -122,16 +134,27 @@ pub fn start_until(
 }
 
 /// Like [`start`], and waits for it.
-pub fn finish(load: Load) -> Result<Outcome, Failure> {
+///
+/// # Errors
+///
+/// As for [`join`].
+pub fn finish(load: Load) -> Result<LoadOutcome, Failure> {
     join(start(load))
 }
 
-pub fn join(thread: std::thread::JoinHandle<Result<Outcome, Failure>>) -> Result<Outcome, Failure> {
+/// Waits for a started load; returns its outcome.
+///
+/// # Errors
+///
+/// [`Failure`] if a connection could not be opened, or the thread panicked.
+pub fn join(
+    thread: std::thread::JoinHandle<Result<LoadOutcome, Failure>>,
+) -> Result<LoadOutcome, Failure> {
     thread.join().map_err(|_| "the load generator panicked")?
 }
 
-async fn run(load: Load, stop: &Arc<AtomicBool>) -> Result<Outcome, Failure> {
-    let outcome = Rc::new(RefCell::new(Outcome::default()));
+async fn run(load: Load, stop: &Arc<AtomicBool>) -> Result<LoadOutcome, Failure> {
+    let outcome = Rc::new(RefCell::new(LoadOutcome::default()));
     let mut streams = Vec::new();
     for _ in 0..load.connections {
         let stream = TcpStream::connect(load.to).await?;
@@ -146,7 +169,7 @@ async fn run(load: Load, stop: &Arc<AtomicBool>) -> Result<Outcome, Failure> {
         .enumerate()
         .map(|(index, stream)| {
             let leads = Leads::new(load.first + index as u64, load.connections);
-            let connection = Connection {
+            let connection = LoadConnection {
                 stream,
                 leads,
                 load: load.clone(),
@@ -166,23 +189,23 @@ async fn run(load: Load, stop: &Arc<AtomicBool>) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-struct Connection {
+struct LoadConnection {
     stream: TcpStream,
     leads: Leads,
     load: Load,
     stop: Arc<AtomicBool>,
     received: Vec<u8>,
-    outcome: Rc<RefCell<Outcome>>,
+    outcome: Rc<RefCell<LoadOutcome>>,
 }
 
-impl Connection {
+impl LoadConnection {
     async fn run(mut self, ends: Instant) -> Result<(), Failure> {
         let mut body = Vec::with_capacity(lead::BYTES);
         let mut request = Vec::with_capacity(lead::BYTES + 512);
         while Instant::now() < ends && !self.stop.load(Ordering::Relaxed) {
             match self.load.body {
-                Body::Lead => self.leads.write(&mut body),
-                Body::Nothing => lead::write_nothing(&mut body),
+                LoadBody::Lead => self.leads.write(&mut body),
+                LoadBody::Nothing => lead::write_nothing(&mut body),
             }
             write_request(&mut request, &self.load, &body);
             let sent = Instant::now();
@@ -245,8 +268,8 @@ impl Connection {
                 return Ok((status, [0; 36]));
             }
             let wanted: &[u8] = match self.load.body {
-                Body::Lead => b"\"status\":\"converted\"",
-                Body::Nothing => b"\"status\":\"ignored\"",
+                LoadBody::Lead => b"\"status\":\"converted\"",
+                LoadBody::Nothing => b"\"status\":\"ignored\"",
             };
             if find(body, wanted).is_none() {
                 return Err(format!("an unexpected answer: {}", text(body)));

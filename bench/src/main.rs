@@ -75,6 +75,7 @@ pub struct Arguments {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Figure {
     Conversion,
+    Guests,
     Ingest,
     IngestPostgres,
     Export,
@@ -117,10 +118,12 @@ impl Arguments {
         std::iter::once(service).chain(baseline).collect()
     }
 
+    /// Returns how long one round of load lasts.
     pub fn round(&self) -> Duration {
         Duration::from_secs(self.seconds)
     }
 
+    /// Returns the folder that reports are written to.
     pub fn results(&self) -> PathBuf {
         self.folder.join("results")
     }
@@ -179,6 +182,7 @@ fn main() -> ExitCode {
         eprintln!("\nMeasuring {figure:?}.");
         let measured = match figure {
             Figure::Conversion => figures::conversion::measure(&arguments),
+            Figure::Guests => figures::guests::measure(&arguments),
             Figure::Ingest => figures::ingest::measure(&arguments),
             Figure::IngestPostgres => figures::ingest_postgres::measure(&arguments),
             Figure::Export => figures::export::measure(&arguments),

@@ -36,11 +36,11 @@ pub struct Paced {
     /// Maximum requests in flight, each over its own kept connection. Above it, due requests
     /// are not sent.
     pub under_way: usize,
-    pub body: Body,
+    pub body: PacedBody,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub enum Body {
+pub enum PacedBody {
     /// A portal's leads from this number on.
     Leads(u64),
     /// Leads of the portal of `examples/bad-deploy` from this number on.
@@ -50,7 +50,7 @@ pub enum Body {
 }
 
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct PacedOutcome {
     /// The time of each request from when it was due, answered or not.
     pub took: Vec<Duration>,
     /// The outcomes: the answer's status and its word, or the failure.
@@ -58,25 +58,39 @@ pub struct Outcome {
     pub during: Duration,
 }
 
-impl Outcome {
+impl PacedOutcome {
     /// Returns the answers 200 per second.
     pub fn ok_per_second(&self) -> f64 {
         let ok = self.ended.iter().filter(|(how, _)| how.starts_with("200"));
         ok.map(|(_, times)| *times).sum::<u64>() as f64 / self.during.as_secs_f64()
     }
 
+    /// Returns the times from when each request was due, including those of requests without an
+    /// answer.
     pub fn latency(&self) -> Sample {
-        Sample::of(self.took.iter().copied())
+        Sample::from_durations(self.took.iter().copied())
     }
 }
 
 /// Starts the load. It ends after its duration, once all requests are answered or given up.
-pub fn start(load: Paced) -> JoinHandle<Result<Outcome, Failure>> {
+///
+/// # Errors
+///
+/// The thread returns [`Failure`] if one of its tasks fails. Requests that fail are counted in
+/// the outcome.
+pub fn start(load: Paced) -> JoinHandle<Result<PacedOutcome, Failure>> {
     start_until(load, Arc::default())
 }
 
 /// Like [`start`], and no more requests are due once the flag is set.
-pub fn start_until(load: Paced, ended: Arc<AtomicBool>) -> JoinHandle<Result<Outcome, Failure>> {
+///
+/// # Errors
+///
+/// As for [`start`].
+pub fn start_until(
+    load: Paced,
+    ended: Arc<AtomicBool>,
+) -> JoinHandle<Result<PacedOutcome, Failure>> {
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -85,18 +99,23 @@ pub fn start_until(load: Paced, ended: Arc<AtomicBool>) -> JoinHandle<Result<Out
     })
 }
 
-pub fn join(thread: JoinHandle<Result<Outcome, Failure>>) -> Result<Outcome, Failure> {
+/// Waits for a started load; returns its outcome.
+///
+/// # Errors
+///
+/// [`Failure`] if a task of the load failed or its thread panicked.
+pub fn join(thread: JoinHandle<Result<PacedOutcome, Failure>>) -> Result<PacedOutcome, Failure> {
     thread.join().map_err(|_| "the load generator panicked")?
 }
 
-async fn run(load: Paced, ended: Arc<AtomicBool>) -> Result<Outcome, Failure> {
+async fn run(load: Paced, ended: Arc<AtomicBool>) -> Result<PacedOutcome, Failure> {
     let (due, mut dues) = mpsc::unbounded_channel();
     let clock = keep_time(&load, due, Arc::clone(&ended));
     let shared = Rc::new(Shared {
         idle: RefCell::default(),
-        outcome: RefCell::new(Outcome {
+        outcome: RefCell::new(PacedOutcome {
             during: load.during,
-            ..Outcome::default()
+            ..PacedOutcome::default()
         }),
         load,
     });
@@ -152,8 +171,8 @@ fn keep_time(
 struct Shared {
     load: Paced,
     /// Kept connections that are idle.
-    idle: RefCell<Vec<Connection>>,
-    outcome: RefCell<Outcome>,
+    idle: RefCell<Vec<KeptConnection>>,
+    outcome: RefCell<PacedOutcome>,
 }
 
 impl Shared {
@@ -169,7 +188,7 @@ impl Shared {
     }
 }
 
-struct Connection {
+struct KeptConnection {
     stream: TcpStream,
     buffer: Vec<u8>,
 }
@@ -187,7 +206,7 @@ async fn one(shared: Rc<Shared>, number: u64, due: Instant) {
 }
 
 /// Returns the outcome of the request, and the connection if it is kept.
-async fn ask(shared: &Shared, number: u64) -> Result<(String, Option<Connection>), String> {
+async fn ask(shared: &Shared, number: u64) -> Result<(String, Option<KeptConnection>), String> {
     let load = &shared.load;
     let idle = shared.idle.borrow_mut().pop();
     let mut connection = match idle {
@@ -198,9 +217,9 @@ async fn ask(shared: &Shared, number: u64) -> Result<(String, Option<Connection>
     };
     let mut body = Vec::new();
     match load.body {
-        Body::Leads(first) => lead::write(first + number, &mut body),
-        Body::Portal(first) => lead::write_portal(first + number, &mut body),
-        Body::Same => body.extend_from_slice(b"{}"),
+        PacedBody::Leads(first) => lead::write(first + number, &mut body),
+        PacedBody::Portal(first) => lead::write_portal(first + number, &mut body),
+        PacedBody::Same => body.extend_from_slice(b"{}"),
     }
     let head = format!(
         "POST {} HTTP/1.1\r\nhost: {}\r\nuser-agent: bench\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
@@ -253,12 +272,12 @@ async fn ask(shared: &Shared, number: u64) -> Result<(String, Option<Connection>
     }
 }
 
-async fn connect(load: &Paced) -> std::io::Result<Connection> {
+async fn connect(load: &Paced) -> std::io::Result<KeptConnection> {
     let socket = TcpSocket::new_v4()?;
     socket.bind(SocketAddr::new(load.from, 0))?;
     let stream = socket.connect(load.to).await?;
     stream.set_nodelay(true)?;
-    Ok(Connection {
+    Ok(KeptConnection {
         stream,
         buffer: Vec::with_capacity(4 << 10),
     })

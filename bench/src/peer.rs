@@ -23,6 +23,10 @@ pub struct Peer {
 
 impl Peer {
     /// Starts the peer with SQLite on an empty data folder and waits until it answers.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if Node cannot be started, or the peer is not ready within a minute.
     pub fn start(bench: &Path, folder: &Path) -> Result<Self, Failure> {
         Self::run(
             Command::new("node")
@@ -36,6 +40,10 @@ impl Peer {
 
     /// Starts the peer with PostgreSQL on an empty database; `write` selects how it
     /// writes a request's rows, see there.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::start`].
     pub fn start_postgres(bench: &Path, url: &str, write: &str) -> Result<Self, Failure> {
         let schema = bench.join("peer-node/schema-postgres.sql");
         Self::run(
@@ -49,6 +57,10 @@ impl Peer {
 
     /// Starts the peer that exports messages of this workspace from a file with the peer's
     /// [`schema`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::start`].
     pub fn start_export(
         bench: &Path,
         database: &Path,
@@ -88,10 +100,16 @@ impl Peer {
         Ok(Self { process, address })
     }
 
+    /// Returns the path that receives the leads.
     pub fn path() -> String {
         format!("/ingest-lead/{CONNECTION}")
     }
 
+    /// Asks the process to end and waits until it has ended.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if it ended with another status than 0.
     pub fn stop(self) -> Result<(), Failure> {
         self.process.stop()
     }
@@ -108,6 +126,10 @@ pub fn database(folder: &Path) -> PathBuf {
 }
 
 /// Returns the versions of its packages, as they are locked.
+///
+/// # Errors
+///
+/// [`Failure`] if the peer's list of packages cannot be read.
 pub fn versions(bench: &Path, report: &mut Report) -> Result<(), Failure> {
     report.version("node", output("node", &["--version"]));
     let path = bench.join("peer-node/package.json");

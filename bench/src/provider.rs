@@ -17,6 +17,10 @@ pub struct Provider {
 
 impl Provider {
     /// Listens on a free port of loopback until the program ends; answers after `pause`.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if no port can be bound.
     pub fn start(pause: Duration) -> Result<Self, Failure> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;
@@ -39,7 +43,7 @@ impl Provider {
 }
 
 /// Returns the id of the `number`th message.
-pub fn id_of(number: u64) -> String {
+pub fn message_id(number: u64) -> String {
     format!("wamid.bench{number:012}")
 }
 
@@ -63,7 +67,7 @@ fn serve(mut stream: TcpStream, pause: Duration, taken: &AtomicU64) -> std::io::
         let number = taken.fetch_add(1, Ordering::Relaxed) + 1;
         let body = format!(
             r#"{{"messaging_product":"whatsapp","contacts":[],"messages":[{{"id":"{}"}}]}}"#,
-            id_of(number)
+            message_id(number)
         );
         write!(
             stream,

@@ -36,6 +36,7 @@ pub struct Table {
 }
 
 impl Table {
+    /// Returns a table without rows, with these columns.
     pub fn new(caption: &str, columns: &[&str]) -> Self {
         Self {
             caption: caption.to_owned(),
@@ -44,6 +45,7 @@ impl Table {
         }
     }
 
+    /// Adds a row, with a cell for each column.
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         self.rows.push(cells.into_iter().collect());
     }
@@ -78,6 +80,7 @@ impl Table {
 }
 
 impl Report {
+    /// Returns an empty report. `name` is the name of its files.
     pub fn new(name: &'static str, title: &str) -> Self {
         Self {
             name,
@@ -90,6 +93,7 @@ impl Report {
         }
     }
 
+    /// Adds an aim with its result (`came`) and whether that meets it.
     pub fn aim(&mut self, what: &str, came: String, met: bool) {
         self.aims.push(Aim {
             what: what.to_owned(),
@@ -98,14 +102,17 @@ impl Report {
         });
     }
 
+    /// Adds a table below the earlier ones.
     pub fn table(&mut self, table: Table) {
         self.tables.push(table);
     }
 
+    /// Adds a line below the tables.
     pub fn note(&mut self, note: impl Into<String>) {
         self.notes.push(note.into());
     }
 
+    /// Adds the version of a program or a package to the circumstances.
     pub fn version(&mut self, of: &str, version: impl Into<String>) {
         self.versions.push((of.to_owned(), version.into()));
     }
@@ -116,6 +123,10 @@ impl Report {
     }
 
     /// Prints the report, and writes both files.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if a file cannot be written.
     pub fn publish(mut self, folder: &Path) -> Result<(), Failure> {
         let (date, machine) = (date()?, machine());
         self.versions.insert(

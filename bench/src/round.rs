@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::load::{self, Body, Load, Outcome};
+use crate::load::{self, Load, LoadBody, LoadOutcome};
 use crate::report::{Table, count, time};
-use crate::rows::{Counted, Database};
+use crate::rows::{Counted, StoredRows};
 use crate::sample::median;
 use crate::{Arguments, Failure};
 
@@ -18,8 +18,8 @@ const WARM_UP: Duration = Duration::from_secs(1);
 const FIRST: u64 = 50_000_000;
 
 pub struct Round {
-    pub outcome: Outcome,
-    pub warm: Outcome,
+    pub outcome: LoadOutcome,
+    pub warm: LoadOutcome,
     /// Processor time of the side's own process per answer.
     pub processor: Duration,
 }
@@ -36,6 +36,10 @@ pub fn in_turn<T>(sides: &mut [T], number: usize) -> Vec<&mut T> {
 
 /// Warms the side up and loads it. `processor` returns the processor time that its process
 /// has used so far.
+///
+/// # Errors
+///
+/// [`Failure`] if a request fails, or one of the functions does.
 pub fn run(
     arguments: &Arguments,
     load: Load,
@@ -70,10 +74,15 @@ pub fn run(
 }
 
 /// Checks that every answered delivery is stored, and no other.
-pub fn check(database: &Database, body: Body, round: &Round) -> Result<(), Failure> {
+///
+/// # Errors
+///
+/// [`Failure`] if a delivery is missing, or the rows of a table are more or fewer than
+/// expected.
+pub fn check(database: &StoredRows, body: LoadBody, round: &Round) -> Result<(), Failure> {
     let answers = || round.warm.answers.iter().chain(&round.outcome.answers);
     let leads = u64::try_from(answers().count())?;
-    let made = if body == Body::Lead { leads } else { 0 };
+    let made = if body == LoadBody::Lead { leads } else { 0 };
     let expected = Counted {
         deliveries: leads,
         items: made,
@@ -86,6 +95,10 @@ pub fn check(database: &Database, body: Body, round: &Round) -> Result<(), Failu
 }
 
 /// Returns the median time of writing one page with its sync on this disk.
+///
+/// # Errors
+///
+/// [`Failure`] if the folder cannot be written to.
 pub fn sync_time(folder: &Path) -> Result<Duration, Failure> {
     use std::io::Write as _;
     let mut file = std::fs::File::create(folder.join("sync"))?;
@@ -132,22 +145,23 @@ pub const BASELINE: &str = "The baseline is another build of the service, given 
 /// Relative difference that two runs of one build may have. Less is not a difference.
 pub const NOISE: f64 = 1.05;
 
-/// A side's results as multiples of those of the same baseline side in the same rounds.
+/// A side's results as multiples of those of the same side of the baseline in the same rounds.
 #[derive(Clone, Copy, Debug)]
-pub struct Beside {
+pub struct BaselineRatio {
     pub rate: f64,
     pub p50: f64,
     pub processor: f64,
 }
 
-impl Beside {
+impl BaselineRatio {
     pub const COLUMNS: [&str; 3] = [
         "leads/s, times the baseline's",
         "p50, times its",
         "processor time, times its",
     ];
 
-    pub fn of(rounds: &[Round], baseline: &[Round]) -> Self {
+    /// Returns the medians of `rounds` divided by those of `baseline`.
+    pub fn from_rounds(rounds: &[Round], baseline: &[Round]) -> Self {
         Self {
             rate: rate(rounds) / rate(baseline),
             p50: p50(rounds) / p50(baseline),
@@ -165,11 +179,11 @@ impl Beside {
     }
 
     /// Returns a line's cells in [`Self::COLUMNS`].
-    pub fn cells(beside: Option<Self>) -> [String; 3] {
-        let Some(beside) = beside else {
+    pub fn cells(ratio: Option<Self>) -> [String; 3] {
+        let Some(ratio) = ratio else {
             return std::array::from_fn(|_| "–".to_owned());
         };
-        [beside.rate, beside.p50, beside.processor].map(|times| format!("{times:.2}"))
+        [ratio.rate, ratio.p50, ratio.processor].map(|times| format!("{times:.2}"))
     }
 }
 

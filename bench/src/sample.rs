@@ -6,7 +6,8 @@ use std::time::Duration;
 pub struct Sample(Vec<Duration>);
 
 impl Sample {
-    pub fn of(durations: impl IntoIterator<Item = Duration>) -> Self {
+    /// Sorts the durations.
+    pub fn from_durations(durations: impl IntoIterator<Item = Duration>) -> Self {
         let mut sorted: Vec<_> = durations.into_iter().collect();
         sorted.sort_unstable();
         Self(sorted)
@@ -21,18 +22,22 @@ impl Sample {
             .unwrap_or_default()
     }
 
+    /// Returns the median; zero if the sample is empty.
     pub fn p50(&self) -> Duration {
         self.percentile(0.50)
     }
 
+    /// Returns the 99th percentile; zero if the sample is empty.
     pub fn p99(&self) -> Duration {
         self.percentile(0.99)
     }
 
+    /// Returns the longest duration; zero if the sample is empty.
     pub fn max(&self) -> Duration {
         self.0.last().copied().unwrap_or_default()
     }
 
+    /// Returns the number of durations.
     pub fn len(&self) -> usize {
         self.0.len()
     }
@@ -56,10 +61,10 @@ mod tests {
 
     #[test]
     fn percentiles_are_values_of_the_sample() {
-        let sample = Sample::of((1..=100).map(Duration::from_micros));
+        let sample = Sample::from_durations((1..=100).map(Duration::from_micros));
         assert_eq!(sample.p50(), Duration::from_micros(50));
         assert_eq!(sample.p99(), Duration::from_micros(99));
-        assert_eq!(Sample::of([]).p99(), Duration::ZERO);
+        assert_eq!(Sample::from_durations([]).p99(), Duration::ZERO);
         assert!((median(&[3.0, 1.0, 2.0]) - 2.0).abs() < f64::EPSILON);
     }
 }

@@ -6,7 +6,12 @@ use crate::Failure;
 
 /// Returns the component as version `to`, which must be as long as `from`. The number
 /// of a contract, after an `@`, is not changed.
-pub fn of(component: &[u8], from: &str, to: &str) -> Result<Vec<u8>, Failure> {
+///
+/// # Errors
+///
+/// [`Failure`] if the lengths differ, or the component has the number in no place or in more
+/// than two.
+pub fn with_version(component: &[u8], from: &str, to: &str) -> Result<Vec<u8>, Failure> {
     if from.len() != to.len() {
         return Err("a variant's version must be as long as the original's".into());
     }
@@ -39,11 +44,11 @@ mod tests {
 
     #[test]
     fn the_contract_keeps_its_number() {
-        let made = of(b"converter@1.0.0 form1.0.0A \"1.0.0\"", "1.0.0", "1.0.1");
+        let made = with_version(b"converter@1.0.0 form1.0.0A \"1.0.0\"", "1.0.0", "1.0.1");
         assert_eq!(
             made.expect("a variant"),
             b"converter@1.0.0 form1.0.1A \"1.0.1\""
         );
-        assert!(of(b"nothing", "1.0.0", "1.0.1").is_err());
+        assert!(with_version(b"nothing", "1.0.0", "1.0.1").is_err());
     }
 }

@@ -2,9 +2,17 @@
 that may be blank. Copy this file into your own converter."""
 
 import json
+import re
 from typing import Optional
 
 from wit_world.imports import core
+
+# Most nesting that is read. The parser recurses, and its stack ends before Python's own limit.
+MAX_DEPTH = 64
+
+# A string that is not closed ends with the text, so that each character is read once.
+STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
+NO_BRACKETS = re.compile(r"[^\[\]{}]+")
 
 
 class Number(str):
@@ -20,15 +28,25 @@ def parse_body(content: core.Content) -> object:
         # Latin-1, in which every byte is a character.
         text = content.value.decode("latin-1")
     text = text.removeprefix("\ufeff")
-    try:
-        value = json.loads(text, parse_int=Number, parse_float=Number, parse_constant=refuse)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
+    if is_too_deep(text):
+        raise ValueError("nested too deeply")
+    value = json.loads(text, parse_int=Number, parse_float=Number, parse_constant=refuse)
     if "\\ud" in text or "\\uD" in text:
         # Half of a surrogate pair is not text, and cannot leave the component:
         # UnicodeEncodeError is a ValueError.
         attribute_text(value).encode()
     return value
+
+
+def is_too_deep(text: str) -> bool:
+    """Whether a JSON text is nested deeper than MAX_DEPTH. Does not recurse."""
+    brackets = NO_BRACKETS.sub("", STRING.sub("", text))
+    for _ in range(MAX_DEPTH):
+        # The innermost level.
+        brackets = brackets.replace("[]", "").replace("{}", "")
+        if not brackets:
+            return False
+    return bool(brackets)
 
 
 def text_of(value: object) -> Optional[str]:

@@ -13,6 +13,7 @@ pub trait Clock: Send + Sync + 'static {
     fn now(&self) -> Micros;
 }
 
+/// A clock that many parts share.
 pub type SharedClock = Arc<dyn Clock>;
 
 /// The machine's wall clock.

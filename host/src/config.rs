@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use crate::domain::network::Networks;
+use crate::domain::publisher::TrustedKeys;
 use crate::domain::time::span;
 
 /// The built-in defaults, which `leadhost config` prints.
@@ -29,7 +30,7 @@ pub enum ConfigError {
     #[error("{key} {origin} {problem}")]
     Refused {
         key: String,
-        origin: Origin,
+        origin: ValueOrigin,
         problem: String,
     },
 }
@@ -40,21 +41,21 @@ impl ConfigError {
         matches!(
             self,
             Self::Refused {
-                origin: Origin::CommandLine,
+                origin: ValueOrigin::CommandLine,
                 ..
             }
         )
     }
 }
 
-/// Where a value of the configuration is written.
+/// The place where a value of the configuration is set.
 #[derive(Clone, Debug)]
-pub enum Origin {
+pub enum ValueOrigin {
     File(PathBuf),
     CommandLine,
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for ValueOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(path) => write!(f, "in {}", path.display()),
@@ -63,25 +64,27 @@ impl fmt::Display for Origin {
     }
 }
 
+/// The configuration, a field for each section.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    pub server: Server,
-    pub store: Store,
-    pub plugins: Plugins,
-    pub verify: Verify,
-    pub worker: Worker,
-    pub messages: Messages,
-    pub search: Search,
-    pub analytics: Analytics,
-    pub intake: Intake,
-    pub retention: Retention,
-    pub log: Log,
+    pub server: ServerSection,
+    pub store: StoreSection,
+    pub plugins: PluginsSection,
+    pub verify: VerifySection,
+    pub worker: WorkerSection,
+    pub messages: MessagesSection,
+    pub search: SearchSection,
+    pub analytics: AnalyticsSection,
+    pub intake: IntakeSection,
+    pub retention: RetentionSection,
+    pub log: LogSection,
 }
 
+/// The addresses, the limits of connections and requests, and the times of the HTTP surfaces.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Server {
+pub struct ServerSection {
     pub name: String,
     pub listen: String,
     pub data_listen: String,
@@ -106,7 +109,7 @@ pub struct Server {
     pub linger_ms: u64,
 }
 
-impl Server {
+impl ServerSection {
     /// Returns whether the gateway and the data API speak TLS.
     pub fn has_tls(&self) -> bool {
         !self.tls_certificate.is_empty()
@@ -134,9 +137,10 @@ impl Server {
     }
 }
 
+/// The store and the data folder.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Store {
+pub struct StoreSection {
     pub url: StoreUrl,
     pub connections: u32,
     pub data_dir: PathBuf,
@@ -187,9 +191,10 @@ impl fmt::Display for StoreUrl {
     }
 }
 
+/// The inbox, and the limits of plugins.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Plugins {
+pub struct PluginsSection {
     pub inbox: String,
     pub inline_ms: u64,
     pub deadline_ms: u64,
@@ -202,9 +207,15 @@ pub struct Plugins {
     pub compile_memory_mib: u64,
     pub trial_seconds: u64,
     pub component_mib: usize,
+    /// Mebibytes for the memories of all warm instances together.
+    pub warm_mib: usize,
+    /// Whether a version that may do more needs the acceptance of two admin keys.
+    pub two_person: bool,
+    /// Whose components are stored and activated.
+    pub trusted_keys: TrustedKeys,
 }
 
-impl Plugins {
+impl PluginsSection {
     /// Returns how long compiling a component may take.
     pub fn compile_time(&self) -> Duration {
         Duration::from_secs(self.compile_seconds)
@@ -219,25 +230,49 @@ impl Plugins {
 /// The verification of a version before its activation, and which differences refuse it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Verify {
+pub struct VerifySection {
     /// The greatest number of stored deliveries that are compared; zero for none.
     pub deliveries: u32,
     pub seconds: u64,
     pub failing_per_mille: u64,
     pub lost_per_mille: u64,
     pub leads_per_mille: u64,
+    /// Sends of an adapter whose request may differ.
+    pub changed_sends_per_mille: u64,
+    /// Sends of an adapter whose answer may be read with another result.
+    pub changed_answers_per_mille: u64,
+    /// A candidate needs far more memory if it needs more than so many times the memory of the
+    /// stable version…
+    pub memory_times: u64,
+    /// …and so many mebibytes more.
+    pub memory_mib: u64,
 }
 
-impl Verify {
+impl VerifySection {
+    /// A policy that allows nothing but other requests, which a new version is usually made for.
+    #[cfg(test)]
+    pub const STRICT: Self = Self {
+        deliveries: 1_000,
+        seconds: 30,
+        failing_per_mille: 0,
+        lost_per_mille: 0,
+        leads_per_mille: 0,
+        changed_sends_per_mille: 1_000,
+        changed_answers_per_mille: 0,
+        memory_times: 4,
+        memory_mib: 16,
+    };
+
     /// Returns the time of a verification. It ends with what was compared by then.
     pub fn budget(&self) -> Duration {
         Duration::from_secs(self.seconds)
     }
 }
 
+/// The worker: its leases, its fetches and their retries.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Worker {
+pub struct WorkerSection {
     pub concurrency: usize,
     pub lease_seconds: i64,
     pub fetch_seconds: u64,
@@ -246,7 +281,7 @@ pub struct Worker {
     pub backoff_longest_seconds: i64,
 }
 
-impl Worker {
+impl WorkerSection {
     /// Returns how long a host holds claimed work. Other hosts may claim it after that.
     pub fn lease(&self) -> Duration {
         span(self.lease_seconds, 1)
@@ -268,16 +303,17 @@ impl Worker {
     }
 }
 
+/// Sends: their retries, and the lists of templates.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Messages {
+pub struct MessagesSection {
     pub answer_seconds: u64,
     pub backoff_first_seconds: i64,
     pub backoff_longest_seconds: i64,
     pub templates_minutes: i64,
 }
 
-impl Messages {
+impl MessagesSection {
     /// Returns how long a partner waits for the outcome of a send. After that, the answer is that
     /// the message is being sent.
     pub fn answer_time(&self) -> Duration {
@@ -301,35 +337,39 @@ impl Messages {
     }
 }
 
+/// The search for products.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Search {
+pub struct SearchSection {
     pub memory_mib: usize,
 }
 
+/// The counts of analytics.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Analytics {
+pub struct AnalyticsSection {
     pub refresh_seconds: u64,
 }
 
+/// The limits of deliveries that wait, and of their rate.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Intake {
+pub struct IntakeSection {
     pub waiting: u64,
     pub waiting_of_connection: u64,
     pub connection_rate: u32,
 }
 
+/// How long rows are kept.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Retention {
+pub struct RetentionSection {
     pub deliveries_days: i64,
     pub quarantine_days: i64,
     pub idempotency_hours: i64,
 }
 
-impl Retention {
+impl RetentionSection {
     /// Returns how long deliveries are kept.
     pub fn deliveries(&self) -> Duration {
         span(self.deliveries_days, 24 * 3_600)
@@ -346,9 +386,10 @@ impl Retention {
     }
 }
 
+/// The log.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Log {
+pub struct LogSection {
     pub filter: String,
     pub format: String,
 }
@@ -363,7 +404,7 @@ impl Config {
     pub fn load(file: Option<&Path>, overrides: &[(String, String)]) -> Result<Self, ConfigError> {
         let mut table: toml::Table = DEFAULTS.parse().expect("the built-in defaults are TOML");
         if let Some(path) = file {
-            merge(&mut table, read(path)?, &Origin::File(path.to_owned()))?;
+            merge(&mut table, read(path)?, &ValueOrigin::File(path.to_owned()))?;
         }
         for (key, value) in overrides {
             set(&mut table, key, value)?;
@@ -392,8 +433,8 @@ impl Config {
         Err(ConfigError::Refused {
             key: set.to_owned(),
             origin: match file {
-                Some(path) if !is_typed => Origin::File(path.to_owned()),
-                _ => Origin::CommandLine,
+                Some(path) if !is_typed => ValueOrigin::File(path.to_owned()),
+                _ => ValueOrigin::CommandLine,
             },
             problem: format!("is set, and {missing} is not: set both, or neither"),
         })
@@ -412,7 +453,11 @@ fn read(path: &Path) -> Result<toml::Table, ConfigError> {
         })
 }
 
-fn merge(table: &mut toml::Table, over: toml::Table, origin: &Origin) -> Result<(), ConfigError> {
+fn merge(
+    table: &mut toml::Table,
+    over: toml::Table,
+    origin: &ValueOrigin,
+) -> Result<(), ConfigError> {
     for (section, keys) in over {
         let keys = match keys {
             toml::Value::Table(keys) if table.contains_key(&section) => keys,
@@ -433,7 +478,7 @@ fn merge(table: &mut toml::Table, over: toml::Table, origin: &Origin) -> Result<
 
 /// Sets a key to a value that is plain text.
 fn set(table: &mut toml::Table, key: &str, text: &str) -> Result<(), ConfigError> {
-    let origin = Origin::CommandLine;
+    let origin = ValueOrigin::CommandLine;
     let Some((section, name)) = key.split_once('.') else {
         return Err(ConfigError::Refused {
             key: key.to_owned(),
@@ -442,14 +487,12 @@ fn set(table: &mut toml::Table, key: &str, text: &str) -> Result<(), ConfigError
         });
     };
     let known = table.get(section).and_then(|keys| keys.get(name));
-    let number = match known {
-        Some(toml::Value::Integer(_)) => text.parse::<i64>().ok(),
+    let read = match known {
+        Some(toml::Value::Integer(_)) => text.parse().ok().map(toml::Value::Integer),
+        Some(toml::Value::Boolean(_)) => text.parse().ok().map(toml::Value::Boolean),
         _ => None,
     };
-    let value = match number {
-        Some(number) => toml::Value::Integer(number),
-        None => toml::Value::String(text.to_owned()),
-    };
+    let value = read.unwrap_or_else(|| toml::Value::String(text.to_owned()));
     put(table, section, name, value, &origin)
 }
 
@@ -459,7 +502,7 @@ fn put(
     section: &str,
     name: &str,
     value: toml::Value,
-    origin: &Origin,
+    origin: &ValueOrigin,
 ) -> Result<(), ConfigError> {
     let key = format!("{section}.{name}");
     let refused = |problem: String| ConfigError::Refused {
@@ -526,6 +569,17 @@ mod tests {
         );
         let error = over("worker.speed", "3").expect_err("unknown").to_string();
         assert!(error.contains("worker.speed"), "{error}");
+    }
+
+    #[test]
+    fn a_truth_value_is_read_from_the_command_line() {
+        let is_set = |value| {
+            over("plugins.two_person", value)
+                .expect("known")
+                .plugins
+                .two_person
+        };
+        assert!(is_set("true") && !is_set("false"));
     }
 
     /// Loads the defaults with one key replaced on the command line.
@@ -603,6 +657,10 @@ mod tests {
             "log.filter in FILE is 5: expected a text in quotes",
         );
         check(
+            "[plugins]\ntwo_person = \"yes\"",
+            "plugins.two_person in FILE is \"yes\": expected true or false",
+        );
+        check(
             "[log]\nformat = \"xml\"",
             "log.format in FILE is \"xml\": expected text or json",
         );
@@ -613,6 +671,14 @@ mod tests {
         check(
             "[server]\ntrusted_proxies = \"all\"",
             "server.trusted_proxies in FILE cannot be used: `all` is not a network",
+        );
+        check(
+            "[plugins]\ntrusted_keys = \"ours\"",
+            "plugins.trusted_keys in FILE cannot be used: `ours` is not a public key: ",
+        );
+        check(
+            "[plugins]\ntrusted_keys = [\"ours\"]",
+            "plugins.trusted_keys in FILE is a list: expected a text in quotes",
         );
         check(
             "[worker]\nspeed = 3",
@@ -641,6 +707,8 @@ mod tests {
         for (key, value) in [
             ("worker.concurrency", "many"),
             ("worker.concurrency", "-1"),
+            ("plugins.two_person", "yes"),
+            ("plugins.trusted_keys", "ours"),
             ("worker.speed", "3"),
             ("workers.speed", "3"),
             ("nonsense", "3"),

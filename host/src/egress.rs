@@ -9,8 +9,8 @@
 //! connection without the caller noticing.
 
 mod connection;
-mod message;
 mod pool;
+mod request;
 pub mod slots;
 mod target;
 
@@ -25,12 +25,12 @@ use tokio_rustls::rustls::client::Resumption;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-pub use self::pool::Connections;
+pub use self::pool::ConnectionCounts;
 pub use self::target::{is_public, split_authority};
 
-use self::connection::{Broken, Connection};
-use self::message::{Message, compose_message};
-use self::pool::{CallPermit, Pool};
+use self::connection::{ExchangeError, HttpConnection};
+use self::pool::{CallPermit, ConnectionPool};
+use self::request::{OutgoingRequest, compose_request};
 use self::slots::SlotError;
 use self::target::AllowedTarget;
 use crate::domain::connection::AllowedHost;
@@ -89,7 +89,7 @@ impl EgressError {
 }
 
 /// Settings of outgoing calls.
-pub struct Settings {
+pub struct EgressSettings {
     /// The deadline of a whole call, unless the call sets another one.
     pub within: Duration,
     /// How long an idle connection is kept for its next request.
@@ -98,7 +98,7 @@ pub struct Settings {
     pub trusted: Vec<Vec<u8>>,
 }
 
-impl Settings {
+impl EgressSettings {
     /// Returns settings with the deadline `within`, the default time to keep idle connections,
     /// and the public roots alone.
     pub fn new(within: Duration) -> Self {
@@ -114,19 +114,19 @@ impl Settings {
 #[derive(Clone)]
 pub struct Egress {
     tls: TlsConnector,
-    pool: Arc<Pool>,
+    pool: Arc<ConnectionPool>,
     within: Duration,
 }
 
 impl Egress {
     /// Returns an egress with the default settings; `within` is the deadline of a whole call.
     pub fn new(within: Duration) -> Self {
-        Self::with(Settings::new(within))
+        Self::with(EgressSettings::new(within))
     }
 
     /// Returns an egress with these settings and no open connections. Trusted certificates that
     /// cannot be parsed are ignored.
-    pub fn with(settings: Settings) -> Self {
+    pub fn with(settings: EgressSettings) -> Self {
         let mut roots = RootCertStore {
             roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
         };
@@ -141,7 +141,7 @@ impl Egress {
         config.resumption = Resumption::in_memory_sessions(limits::EGRESS_TLS_SESSIONS);
         Self {
             tls: TlsConnector::from(Arc::new(config)),
-            pool: Arc::new(Pool::new(settings.kept)),
+            pool: Arc::new(ConnectionPool::new(settings.kept)),
             within: settings.within,
         }
     }
@@ -176,7 +176,7 @@ impl Egress {
         allow: &[AllowedHost],
         wanted: impl Fn() -> bool,
     ) -> Result<HttpResponse, EgressError> {
-        let repeat = |_: &Message| false;
+        let repeat = |_: &OutgoingRequest| false;
         self.make(self.within, request, secrets, allow, wanted, repeat)
             .await
     }
@@ -204,7 +204,7 @@ impl Egress {
         secrets: &Secrets,
         allow: &[AllowedHost],
         wanted: impl Fn() -> bool,
-        repeat: fn(&Message) -> bool,
+        repeat: fn(&OutgoingRequest) -> bool,
     ) -> Result<HttpResponse, EgressError> {
         let target = AllowedTarget::check(request, allow)?;
         let sent = AtomicBool::new(false);
@@ -219,7 +219,7 @@ impl Egress {
     }
 
     /// Returns the counts of connections since the start, and of those that are kept now.
-    pub fn connections(&self) -> Connections {
+    pub fn connections(&self) -> ConnectionCounts {
         self.pool.connections()
     }
 
@@ -231,12 +231,12 @@ impl Egress {
         request: &HttpRequest,
         secrets: &Secrets,
         wanted: impl Fn() -> bool,
-        repeat: fn(&Message) -> bool,
+        repeat: fn(&OutgoingRequest) -> bool,
         sent: &AtomicBool,
     ) -> Result<HttpResponse, EgressError> {
         let permit = self.pool.permit(&target.place).await;
         let mut way = Way::first(&permit, target).await?;
-        let mut message = compose_message(request, target, secrets)?;
+        let mut message = compose_request(request, target, secrets)?;
         loop {
             let is_kept = matches!(way, Way::Kept(_));
             let mut connection = match way {
@@ -245,7 +245,7 @@ impl Egress {
                     connection
                 }
                 Way::New(addresses) => {
-                    let opened = Connection::open(target, &addresses, &self.tls).await?;
+                    let opened = HttpConnection::open(target, &addresses, &self.tls).await?;
                     self.pool.count_opened();
                     opened
                 }
@@ -258,21 +258,21 @@ impl Egress {
                 return Err(EgressError::TooLate);
             }
             sent.store(true, Ordering::Relaxed);
-            let broken = match connection.exchange(message).await {
+            let error = match connection.exchange(message).await {
                 Ok(response) => {
                     if connection.is_ready().await {
                         permit.keep(connection, self.pool.kept_for_after(&response));
                     }
                     return Ok(response);
                 }
-                Err(broken) => broken,
+                Err(error) => error,
             };
             drop(connection);
-            message = match (broken, again) {
-                (Broken::Unsent { message, .. }, _) if is_kept => *message,
-                (Broken::Unsent { reason, .. }, _) => return Err(target.unreachable(reason)),
-                (Broken::MaybeSent { .. }, Some(again)) => again,
-                (Broken::MaybeSent { reason }, None) => return Err(target.no_answer(reason)),
+            message = match (error, again) {
+                (ExchangeError::Unsent { message, .. }, _) if is_kept => *message,
+                (ExchangeError::Unsent { reason, .. }, _) => return Err(target.unreachable(reason)),
+                (ExchangeError::MaybeSent { .. }, Some(again)) => again,
+                (ExchangeError::MaybeSent { reason }, None) => return Err(target.no_answer(reason)),
             };
             sent.store(false, Ordering::Relaxed);
             way = Way::New(target.resolve().await?);
@@ -282,7 +282,7 @@ impl Egress {
 
 /// The connection on which a request is sent.
 enum Way {
-    Kept(Connection),
+    Kept(HttpConnection),
     /// The addresses that a connection may be opened to.
     New(Vec<std::net::SocketAddr>),
 }
@@ -296,6 +296,6 @@ impl Way {
     }
 }
 
-fn may_be_repeated(message: &Message) -> bool {
+fn may_be_repeated(message: &OutgoingRequest) -> bool {
     matches!(*message.method(), Method::GET | Method::HEAD)
 }

@@ -1,7 +1,6 @@
 //! The bounds of the service, with their units and reasons; bounds of time are durations. A bound of
-//! one file alone is a constant at its top.
-//! The configuration covers the bounds that an operator may change, with these values as
-//! defaults.
+//! one file alone is a constant at its top. The configuration covers the bounds that an operator may
+//! change, with these values as defaults.
 
 use std::time::Duration;
 
@@ -353,6 +352,20 @@ pub const READY_PATIENCE: Duration = Duration::from_secs(2);
 /// overflows.
 pub const PLUGIN_STACK_BYTES: usize = 512 << 10;
 
+/// Bytes of a component above which warm instances are made for it: all interpreters are larger,
+/// and compiled languages without a runtime start in microseconds.
+pub const WARM_COMPONENT_BYTES: usize = 1 << 20;
+
+/// Warm instances of one version, and of all.
+pub const WARM_INSTANCES: usize = 8;
+pub const WARM_INSTANCES_OF_ALL: usize = 32;
+
+/// Calls after which the number of warm instances of a version becomes that which they needed.
+pub const WARM_CALLS: usize = 256;
+
+/// The divisor of the memory that all calls share: the memory that warm instances may take.
+pub const WARM_PART_OF_POOL: usize = 4;
+
 /// Core instances of one plugin: an interpreter with its adapters has about ten.
 pub const PLUGIN_CORE_INSTANCES: u32 = 20;
 
@@ -404,7 +417,7 @@ pub const CONFIG_STEPS: u64 = 20_000_000;
 pub const CONFIGS_AT_ONCE: usize = 32;
 
 /// Faults of a configuration that are reported.
-pub const CONFIG_FAULTS_TOLD: usize = 50;
+pub const CONFIG_FAULTS_SHOWN: usize = 50;
 
 /// Processes that check schemas at once, and the limits of each: processor time in whole
 /// seconds, wall-clock time on a busy machine, address space, stack.
@@ -413,6 +426,11 @@ pub const SCHEMA_CHECK_PROCESSOR_TIME: Duration = Duration::from_secs(3);
 pub const SCHEMA_CHECK_WALL_TIME: Duration = Duration::from_secs(30);
 pub const SCHEMA_CHECK_MEMORY_MIB: u64 = 2_048;
 pub const SCHEMA_CHECK_STACK_BYTES: usize = 64 << 20;
+
+/// Limits of the process that makes a component of a core module on the machine of an integrator:
+/// address space, and processor time in whole seconds.
+pub const COMPONENTIZE_MEMORY_MIB: u64 = 2_048;
+pub const COMPONENTIZE_PROCESSOR_TIME: Duration = Duration::from_secs(60);
 
 /// Components whose trials run at once, and that wait for a trial: each is held in memory
 /// as a whole.
@@ -460,14 +478,18 @@ pub const SENDER_CHECKS: usize = 32;
 pub const SENDER_CHECK_BYTES: usize = 1 << 10;
 
 /// Failing golden cases that a refusal describes; the first ones show what is wrong.
-pub const GOLDEN_FAILURES_TOLD: usize = 3;
+pub const GOLDEN_FAILURES_SHOWN: usize = 3;
 
 /// Characters with which a refusal describes one failing golden case: a log line with a few
-/// differences.
-pub const GOLDEN_FAILURE_CHARACTERS: usize = 400;
+/// differences, or a crash with its place and the end of its log.
+pub const GOLDEN_FAILURE_CHARACTERS: usize = 1_000;
 
-/// Bytes of standard output and error of a plugin that one call keeps.
+/// Bytes of standard output and error of a plugin that one call keeps: the last ones, which tell why
+/// it failed.
 pub const PLUGIN_LOG_BYTES: usize = 16 << 10;
+
+/// Bytes of the last lines of that output in an error that is one line: an exception with its place.
+pub const LOG_IN_ERROR_BYTES: usize = 500;
 
 /// Notes of one conversion, and bytes of each: they are for people.
 pub const NOTES_PER_DELIVERY: usize = 100;
@@ -535,6 +557,10 @@ pub const CHECKPOINT_PASSES: u32 = 4;
 /// Bytes of the store's log past which the writer waits until it can restart the log. A
 /// longer log file is truncated when there are no writes.
 pub const LOG_BYTES: u64 = 64 << 20;
+
+/// Bytes of the address of a component in a registry. Registries allow names of 255 characters and tags
+/// of 128.
+pub const SOURCE_BYTES: usize = 512;
 
 /// Refused plugin files that are listed.
 pub const REFUSALS: u32 = 100;
@@ -871,10 +897,10 @@ pub const IMPORT_ROWS_ALONE: usize = 250;
 pub const IMPORT_PART_BYTES: usize = 1 << 20;
 
 /// Refused lines of an import that its answer lists; all are counted.
-pub const IMPORT_PROBLEMS_TOLD: usize = 1_000;
+pub const IMPORT_PROBLEMS_SHOWN: usize = 1_000;
 
 /// Ignored columns that the answer to an import names.
-pub const IMPORT_NAMES_TOLD: usize = 20;
+pub const IMPORT_NAMES_SHOWN: usize = 20;
 
 /// Products of a workspace that one import may contain: several times what the index of
 /// names is designed for, and an endless input comes to an end.
@@ -1036,6 +1062,36 @@ pub const VERIFY_LONGEST: Duration = Duration::from_secs(280);
 /// Deliveries that a verification holds in memory at once, each with its body.
 pub const VERIFY_AT_ONCE: usize = 2;
 
+/// Beside live traffic a verification rests for this multiple of the time of each comparison, as
+/// far as its time allows.
+pub const VERIFY_REST_TIMES: u32 = 3;
+
+/// Deliveries that are captured by one request.
+pub const CAPTURES: usize = 50;
+
+/// Bytes of the bodies and answers that one request captures. The first delivery is captured even if
+/// it has more.
+pub const CAPTURED_BYTES: usize = 16 << 20;
+
+/// Time of a request that captures deliveries, after which it begins with no further one.
+pub const CAPTURE_TIME: Duration = Duration::from_secs(30);
+
+/// Deliveries that a replay on an integrator's machine takes, unless the person names another number,
+/// and the most that may be named.
+pub const REPLAYED: u32 = 200;
+pub const REPLAYED_MOST: u32 = 2_000;
+
+/// Bytes of bodies and answers that such a replay takes from the service.
+pub const REPLAYED_BYTES: u64 = 512 << 20;
+
+/// Time of such a replay, unless the person names another one, after which it begins with no further
+/// delivery; and the longest that may be named.
+pub const REPLAY_TIME: Duration = Duration::from_mins(5);
+pub const REPLAY_LONGEST: Duration = Duration::from_hours(1);
+
+/// Bytes of an answer of the admin API that a command reads. The largest are captures.
+pub const ADMIN_ANSWER_BYTES: usize = 256 << 20;
+
 /// Connections of which a verification takes deliveries. Each needs a few queries.
 pub const VERIFY_CONNECTIONS: usize = 200;
 
@@ -1049,6 +1105,34 @@ pub const VERIFY_EXAMPLES: usize = 3;
 /// Deliveries of a rollout that wait for their comparison after they were answered. Others are
 /// not compared.
 pub const ROLLOUT_WAITING: usize = 1_024;
+
+/// The same for sends, each with its message and the provider's answer.
+pub const ROLLOUT_SENDS_WAITING: usize = 128;
+
+/// Sends that are kept of one instance and outcome in this time, to compare versions of its adapter
+/// on them: the first ones at once, later ones spread. They are kept as long as deliveries.
+pub const KEPT_SENDS: u32 = 200;
+pub const KEPT_SENDS_IN: Duration = Duration::from_secs(24 * 3_600);
+
+/// Bytes of the body of a provider's answer that is kept with its send. Usual ones are a few hundred.
+pub const KEPT_ANSWER_BYTES: usize = 64 << 10;
+
+/// Values of a JSON body of a request that are compared apart. A template message has some dozens.
+pub const COMPARED_LEAVES: usize = 1_000;
+
+/// Items and bytes of a body up to which the results of two versions are compared on the thread that
+/// has them, in some hundred microseconds; and the memory of a call, since a large result needs
+/// much.
+pub const COMPARED_ITEMS: usize = 30;
+pub const COMPARED_BYTES: usize = 64 << 10;
+pub const COMPARED_MEMORY: u64 = 16 << 20;
+
+/// The time for which the acceptance of a version by the first of two admin keys waits for the
+/// second.
+pub const ACCEPTANCE_KEPT: Duration = Duration::from_secs(24 * 3_600);
+
+/// Acceptances that wait, of all versions. The oldest make room.
+pub const ACCEPTANCES: u32 = 100;
 
 /// Reports of hosts on one rollout. A host that starts again writes a new one.
 pub const ROLLOUT_REPORTS: u32 = 200;
@@ -1067,3 +1151,27 @@ pub const VERIFY_EXAMPLE_WORDS: usize = 8;
 
 /// Characters of a word of a masked example.
 pub const VERIFY_EXAMPLE_CHARACTERS: usize = 24;
+
+/// How much longer a repair pauses after a delivery than its replay took: it takes at most a fifth
+/// of a thread and of the store's time.
+pub const REPAIR_PAUSE: u32 = 4;
+
+/// Deliveries of a repair whose ids are held at once, 16 bytes each. The next ones are looked for
+/// after them.
+pub const REPAIR_IDS: usize = 250_000;
+
+/// Deals that moved in a repair whose former contacts are looked at in one piece of work.
+pub const REPAIR_MOVES_AT_ONCE: u32 = 100;
+
+/// Changes that an undo leaves because the store fails with them, before it ends: then the fault is not
+/// theirs.
+pub const REPAIR_LEFT: usize = 100;
+
+/// Changes of a repair that one commit takes back.
+pub const REPAIR_UNDONE_AT_ONCE: u32 = 32;
+
+/// Calls of plugins that wait for `leadhost plugin dev` to show them. Further ones are left out.
+pub const WATCHED_CALLS: usize = 256;
+
+/// Answered requests that wait for `leadhost plugin dev` to show them. Further ones are left out.
+pub const WATCHED_REQUESTS: usize = 256;

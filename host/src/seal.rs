@@ -141,7 +141,7 @@ impl Sealer {
     ) -> Result<Self, KeyError> {
         let marker_path = folder.join(MARKER_FILE);
         let marker = marker(folder)?;
-        // What the store says counts more: the folder may have served another one before.
+        // The ids in the store take precedence: the folder may have served another store before.
         let needed = match sealed_with.is_empty() {
             true => marker.clone(),
             false => Some(Vec::from_iter(sealed_with.iter().cloned()).join(", ")),

@@ -1,7 +1,7 @@
 //! How the service stops: it takes no more work, finishes the work in progress, and exits.
 //!
 //! There are two steps. When the drain begins, listeners close and workers claim no more
-//! work; the drain waits for everything that holds a [`Hold`]. The drain ends when nothing
+//! work; the drain waits for everything that holds a [`DrainGuard`]. The drain ends when nothing
 //! is held or the time is up, and everything else is dropped. The admin listener stays open
 //! until the end, so that operators can watch a drain. A second signal, or a stop that
 //! takes too long, ends the process from a thread of its own.
@@ -65,9 +65,9 @@ impl Shutdown {
     }
 
     /// Returns a guard that [`Shutdown::drain`] waits for.
-    pub fn hold(&self) -> Hold {
+    pub fn hold(&self) -> DrainGuard {
         self.held.send_modify(|held| *held += 1);
-        Hold(self.held.clone())
+        DrainGuard(self.held.clone())
     }
 
     /// Begins the drain, waits until nothing is held or `limit` has passed, and ends it.
@@ -98,9 +98,9 @@ impl Shutdown {
 
 /// Work that a drain waits for until this guard is dropped.
 #[derive(Debug)]
-pub struct Hold(Arc<watch::Sender<usize>>);
+pub struct DrainGuard(Arc<watch::Sender<usize>>);
 
-impl Drop for Hold {
+impl Drop for DrainGuard {
     fn drop(&mut self) {
         self.0.send_modify(|held| *held -= 1);
     }
@@ -123,7 +123,7 @@ pub fn on_signals(shutdown: Shutdown, patience: Duration) -> io::Result<()> {
         let mut signals = signals.forever();
         signals.next();
         let stopping = move || {
-            tell(|| {
+            log_with_timeout(|| {
                 tracing::info!(
                     "stopping: requests in flight are drained; a second signal stops the service at once"
                 );
@@ -154,26 +154,27 @@ const EXIT_LATE: i32 = 124;
 
 /// How long to wait for a log line to be written: the reader of the log may be what is
 /// blocked.
-const TOLD: Duration = Duration::from_millis(500);
+const LOG_TIMEOUT: Duration = Duration::from_millis(500);
 
 fn thread(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
     std::thread::Builder::new().name(name.to_owned()).spawn(run)
 }
 
-fn tell(say: impl FnOnce() + Send + 'static) {
-    let (done, told) = mpsc::channel();
-    let saying = thread("last-words", move || {
-        say();
+/// Writes log lines on a thread of their own, and waits at most [`LOG_TIMEOUT`] for it.
+fn log_with_timeout(log: impl FnOnce() + Send + 'static) {
+    let (done, is_done) = mpsc::channel();
+    let logging = thread("last-words", move || {
+        log();
         let _ = done.send(());
     });
-    if saying.is_ok() {
-        let _ = told.recv_timeout(TOLD);
+    if logging.is_ok() {
+        let _ = is_done.recv_timeout(LOG_TIMEOUT);
     }
 }
 
 /// Ends the process at once, without destructors or exit handlers, any of which may block.
-fn end(code: i32, say: impl FnOnce() + Send + 'static) {
-    tell(say);
+fn end(code: i32, log: impl FnOnce() + Send + 'static) {
+    log_with_timeout(log);
     signal_hook::low_level::exit(code);
 }
 

@@ -10,6 +10,10 @@ pub struct NoConfig {}
 
 /// Parses a configuration; empty text is the default. The error begins with `misfit`,
 /// which says whose configuration is wrong.
+///
+/// # Errors
+///
+/// [`Problem`] if the text is no JSON, or does not fit the type.
 pub(crate) fn parse_config<C: DeserializeOwned + Default>(
     text: &str,
     misfit: &str,

@@ -110,6 +110,7 @@ pub fn first_header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&
         .map(|(_, value)| value.as_str())
 }
 
+/// Returns the first value of that name.
 pub(crate) fn first_pair<'a>(pairs: &'a [(String, String)], name: &str) -> Option<&'a str> {
     pairs
         .iter()
@@ -117,6 +118,7 @@ pub(crate) fn first_pair<'a>(pairs: &'a [(String, String)], name: &str) -> Optio
         .map(|(_, value)| value.as_str())
 }
 
+/// Returns the media type of a `Content-Type` header in lower case, without parameters.
 pub(crate) fn media_type(header: &str) -> String {
     let (kind, _) = header.split_once(';').unwrap_or((header, ""));
     kind.trim().to_ascii_lowercase()

@@ -184,6 +184,7 @@ impl InboundMessage {
         self
     }
 
+    /// Sets the sender's name.
     pub fn sender_name(mut self, name: impl Into<Option<String>>) -> Self {
         self.sender_name = present(name);
         self
@@ -226,6 +227,7 @@ impl TemplateChange {
         }
     }
 
+    /// Sets the reason for the new status.
     pub fn reason(mut self, reason: impl Into<String>) -> Self {
         self.reason = reason.into();
         self

@@ -6,13 +6,31 @@
 
 use std::collections::BTreeMap;
 
+use percent_encoding::percent_decode;
 use serde_json::{Map, Value};
 
-/// Returns the decoded fields of an urlencoded text in order, including repeats.
+/// Returns the decoded fields of an urlencoded text in order, including repeats. A name or a
+/// value that is not UTF-8 is read as Latin-1, which old senders still use.
 pub fn fields(body: &[u8]) -> Vec<(String, String)> {
-    form_urlencoded::parse(body)
-        .map(|(name, value)| (name.into_owned(), value.into_owned()))
+    let pairs = body.split(|byte| *byte == b'&');
+    pairs
+        .filter(|pair| !pair.is_empty())
+        .map(|pair| {
+            let mut parts = pair.splitn(2, |byte| *byte == b'=');
+            let mut part = || decode(parts.next().unwrap_or_default());
+            (part(), part())
+        })
         .collect()
+}
+
+fn decode(text: &[u8]) -> String {
+    let spaced: Vec<u8> = text
+        .iter()
+        .map(|byte| if *byte == b'+' { b' ' } else { *byte })
+        .collect();
+    let bytes = percent_decode(&spaced).collect();
+    String::from_utf8(bytes)
+        .unwrap_or_else(|error| error.into_bytes().into_iter().map(char::from).collect())
 }
 
 /// Returns an urlencoded text as a tree; see [`tree_of`].
@@ -29,8 +47,8 @@ pub fn tree_of(fields: &[(String, String)]) -> Value {
     for (name, value) in fields {
         let mut node = &mut root;
         for step in steps(name) {
-            let key = if step.is_empty() && node.values.is_empty() {
-                // `a[]`: the next index.
+            let key = if step.is_empty() {
+                // `a[]`: the first index that is free.
                 node.next_index()
             } else {
                 step.to_owned()
@@ -155,6 +173,19 @@ mod tests {
         check("a[5]=x", &json!({"a": {"5": "x"}}));
         check("a[0][n]=x&a[0][v]=y", &json!({"a": [{"n": "x", "v": "y"}]}));
         check("a=1&a[b]=2", &json!({"a": {"": "1", "b": "2"}}));
+        check("a=1&a[]=2", &json!({"a": {"": "1", "0": "2"}}));
+        check("a[1]=x&a[]=y&a[]=z", &json!({"a": ["y", "x", "z"]}));
+        check("a[7]=x&a[]=y", &json!({"a": {"0": "y", "7": "x"}}));
+    }
+
+    #[test]
+    fn what_is_not_utf_8_is_latin_1() {
+        check(
+            "nome=Jos%E9&rua=S%C3%A3o+%",
+            &json!({"nome": "José", "rua": "São %"}),
+        );
+        let raw = b"cidade=S\xe3o+Jos%e9&%E9=1";
+        assert_eq!(tree(raw), json!({"cidade": "São José", "é": "1"}));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::{Conversion, Failure, Fetch, HttpRequest, Item, Lead, Outcome, Proble
 pub const MAX_ITEMS: usize = 10_000;
 
 impl Item {
+    /// Returns an item with a lead.
     pub fn lead(lead: Lead) -> Self {
         Self::from_outcome(Outcome::Lead(lead))
     }
@@ -70,6 +71,7 @@ impl Conversion {
 }
 
 impl Problem {
+    /// Returns a problem without a place. The message is for operators.
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),

@@ -70,11 +70,13 @@ impl Lead {
         self
     }
 
+    /// Marks the lead as a test of the source.
     pub fn is_test(mut self, is_test: bool) -> Self {
         self.is_test = is_test;
         self
     }
 
+    /// Sets the person's full name.
     pub fn name(mut self, name: impl Into<Option<String>>) -> Self {
         self.name = present(name);
         self
@@ -110,6 +112,7 @@ impl Lead {
         self
     }
 
+    /// Sets the person's message.
     pub fn message(mut self, message: impl Into<Option<String>>) -> Self {
         self.message = present(message);
         self
@@ -127,6 +130,7 @@ impl Lead {
         self
     }
 
+    /// Adds a consent: its purpose, whether it was granted, and the text that the person saw.
     pub fn consent(mut self, purpose: &str, granted: bool, text: &str) -> Self {
         self.consents.push(Consent {
             purpose: purpose.into(),

@@ -28,6 +28,7 @@ impl Reply {
 }
 
 impl HandshakeAnswer {
+    /// Returns an answer without a condition.
     pub fn new(reply: Reply) -> Self {
         Self {
             require: Vec::new(),

@@ -20,6 +20,7 @@ impl Template {
         }
     }
 
+    /// Sets the provider's category, such as `MARKETING`.
     pub fn category(mut self, category: impl Into<String>) -> Self {
         self.category = category.into();
         self

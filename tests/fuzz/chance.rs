@@ -41,12 +41,12 @@ pub fn holds<S: Strategy<Value: Debug>, P: Fn(&S::Value)>(inputs: usize, any: S,
             panic!("input {number} with seed {seed}: {why}\nminimised: {input:#?}");
         }
     }
-    tell::<P>(tried.get(), began.elapsed(), seed);
+    print_summary::<P>(tried.get(), began.elapsed(), seed);
 }
 
 /// For a tester who runs one target at a time; otherwise the test harness captures it.
 #[allow(clippy::print_stdout, reason = "what a test says to its runner")]
-fn tell<P>(tried: usize, took: Duration, seed: u64) {
+fn print_summary<P>(tried: usize, took: Duration, seed: u64) {
     let path = std::any::type_name::<P>().trim_end_matches("::{{closure}}");
     let name = path.rsplit("::").next().unwrap_or(path);
     let seconds = took.as_secs_f64();

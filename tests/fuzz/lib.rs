@@ -236,14 +236,17 @@ mod tests {
     /// Otherwise a fuzz test would always pass.
     #[test]
     fn a_property_that_does_not_hold_is_found_and_minimised() {
-        let told = catch_unwind(|| {
+        let message = catch_unwind(|| {
             holds(2_000, damaged(["abcabc"], &["needle"]), |bytes| {
                 assert!(!bytes.windows(6).any(|part| part == b"needle"), "there");
             });
         });
-        let told = told.expect_err("it is found");
-        let told = told.downcast_ref::<String>().expect("words");
-        assert!(told.contains("needle") && told.contains("seed"), "{told}");
+        let message = message.expect_err("it is found");
+        let message = message.downcast_ref::<String>().expect("words");
+        assert!(
+            message.contains("needle") && message.contains("seed"),
+            "{message}"
+        );
     }
 
     #[test]

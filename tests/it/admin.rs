@@ -1,6 +1,7 @@
 //! The admin API over HTTP: its operations and its refusals.
 
 mod audit;
+mod captures;
 mod erase;
 mod roles;
 mod workspaces;
@@ -14,10 +15,10 @@ leadhost_tests::on_every_store! {
     only_an_admin_key_opens_it,
     a_page_with_a_rebound_dns_name_is_refused,
     a_key_opens_its_surface_until_it_is_revoked_and_is_never_listed,
-    a_key_names_exactly_what_its_kind_needs,
+    a_key_takes_exactly_the_parameters_of_its_kind,
     the_key_that_asks_cannot_revoke_itself,
     the_same_file_applied_again_changes_nothing_and_keeps_ids_and_keys,
-    a_dry_run_says_what_would_change_and_changes_nothing,
+    a_dry_run_lists_the_changes_and_makes_none,
     a_connection_that_loses_its_last_sender_check_is_a_warning,
     a_source_that_the_file_leaves_out_stays_and_is_a_warning,
     a_file_with_problems_is_refused_whole_with_all_of_them,
@@ -28,6 +29,7 @@ leadhost_tests::on_every_store! {
     a_connection_is_paused_and_resumed_by_any_of_its_names,
     bytes_that_are_no_component_are_refused_and_a_check_stores_nothing,
     a_stored_version_is_activated_by_the_beginning_of_its_digest,
+    a_version_is_removed_when_nothing_names_it,
 }
 
 /// A host, and an operator's key to it.
@@ -164,7 +166,7 @@ async fn a_key_opens_its_surface_until_it_is_revoked_and_is_never_listed(on: On)
     operator.ask("DELETE", &path).send().await.expect(404);
 }
 
-async fn a_key_names_exactly_what_its_kind_needs(on: On) {
+async fn a_key_takes_exactly_the_parameters_of_its_kind(on: On) {
     let (operator, _) = Operator::with_workspace(on).await;
     let check = async |request: Value, status: u16, part: &str| {
         let answer = operator.post("/keys", &request).await.expect(status);
@@ -231,7 +233,7 @@ async fn the_same_file_applied_again_changes_nothing_and_keeps_ids_and_keys(on: 
     assert_eq!(again["keys"], json!([]));
 }
 
-async fn a_dry_run_says_what_would_change_and_changes_nothing(on: On) {
+async fn a_dry_run_lists_the_changes_and_makes_none(on: On) {
     let (operator, _) = Operator::with_workspace(on).await;
     let mut file = workspace();
     file["partners"]
@@ -437,6 +439,42 @@ async fn bytes_that_are_no_component_are_refused_and_a_check_stores_nothing(on: 
     assert_eq!(report["name"], "mapping");
     assert!(report["golden"].as_u64().unwrap() > 0);
     assert_eq!(operator.get("/plugins").await["plugins"], json!([]));
+}
+
+async fn a_version_is_removed_when_nothing_names_it(on: On) {
+    let operator = Operator::new(on).await;
+    let mapping = component("plugins/converter-mapping.wasm");
+    let form = component("plugins/example-form.wasm");
+    let mut digests = Vec::new();
+    for (path, wasm) in [("/plugins?activate=true", mapping), ("/plugins", form)] {
+        let stored = operator.ask("POST", path).body(wasm).send().await;
+        let stored = stored.expect(201).json();
+        digests.push(stored["digest"].as_str().unwrap().to_owned());
+    }
+    let remove = async |name: &str, digest: &str, status: u16| {
+        let path = format!("/plugins/{name}/versions/{digest}");
+        let answer = operator.ask("DELETE", &path).send().await;
+        answer.expect(status).json()
+    };
+    let refused = remove("mapping", &digests[0], 409).await;
+    let why = refused["error"].as_str().unwrap();
+    assert!(why.contains("it is active"), "{why}");
+    remove("mapping", &digests[1], 404).await;
+    remove("example-form", "1234", 400).await;
+    let removed = remove("example-form", &digests[1][..12], 200).await;
+    assert_eq!(removed["digest"], digests[1]);
+    remove("example-form", &digests[1], 404).await;
+    let left = operator.get("/plugins").await;
+    assert_eq!(left["plugins"].as_array().unwrap().len(), 1, "{left}");
+    let audit = operator.get("/audit?act=remove-plugin&limit=10").await;
+    let audit = audit.to_string();
+    for outcome in ["done", "refused"] {
+        assert!(audit.contains(outcome), "{audit}");
+    }
+    // Its bytes may come again.
+    let again = component("plugins/example-form.wasm");
+    let stored = operator.ask("POST", "/plugins").body(again).send().await;
+    stored.expect(201);
 }
 
 async fn a_stored_version_is_activated_by_the_beginning_of_its_digest(on: On) {

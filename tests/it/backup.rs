@@ -33,7 +33,7 @@ async fn copies_under_load_hold_every_acknowledged_lead_and_nothing_after_a_gap(
     let hosts = Hosts::portal(On::Sqlite).apply().await;
     let (path, key) = (hosts.ingest("portal"), hosts.workspace_key());
     let service = hosts.start(0).await;
-    let load = Load::begin(service.address("gateway"), &path);
+    let load = SequentialLoad::begin(service.address("gateway"), &path);
 
     let shelf = tempfile::tempdir().expect("a folder");
     let mut taken = Vec::new();
@@ -102,11 +102,11 @@ async fn copies_under_load_hold_every_acknowledged_lead_and_nothing_after_a_gap(
         taken.len(),
         live.len()
     );
-    figures::tell("backup", Some(&On::Sqlite), None, &figure);
+    figures::record("backup", Some(&On::Sqlite), None, &figure);
 }
 
 #[tokio::test]
-async fn a_copy_never_replaces_a_file_and_says_what_it_cannot_copy() {
+async fn a_copy_never_replaces_a_file_and_names_the_reason() {
     let folder = tempfile::tempdir().expect("a folder");
     let fails = |arguments: &[&str]| {
         let output = leadhost(folder.path(), arguments);
@@ -249,13 +249,13 @@ async fn deals(to: std::net::SocketAddr, key: &str) -> BTreeMap<String, String> 
 }
 
 /// Senders that each send a lead after the previous one was acknowledged.
-struct Load {
+struct SequentialLoad {
     ended: Arc<AtomicBool>,
     acknowledged: Arc<Vec<AtomicUsize>>,
     tasks: Vec<tokio::task::JoinHandle<()>>,
 }
 
-impl Load {
+impl SequentialLoad {
     fn begin(to: std::net::SocketAddr, path: &str) -> Self {
         let ended = Arc::new(AtomicBool::new(false));
         let acknowledged: Arc<Vec<AtomicUsize>> =

@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use leadhost::domain::plugin::Digest;
 use leadhost_tests::components::target;
 use leadhost_tests::program::binary;
 use leadhost_tests::service::{command, leadhost};
@@ -287,6 +288,46 @@ async fn every_command_works_against_a_running_service(on: On) {
     check(&["connection", "list"], "checked");
     let listed: Value = serde_json::from_str(&service.run(&["plugin", "list", "--json"])).unwrap();
     assert_eq!(listed["plugins"][0]["versions"][0]["state"], "active");
+    a_repair_is_followed_shown_and_undone(&service, folder.path(), key);
+}
+
+/// Another version of the portal's converter repairs what the first one converted.
+fn a_repair_is_followed_shown_and_undone(service: &Service, folder: &Path, key: &str) {
+    let portal = target().join("plugins/converter-grupo-olx.wasm");
+    let Digest(first) = Digest::compute(&std::fs::read(&portal).unwrap());
+    let portal = portal.to_str().unwrap();
+    let signed = folder.join("portal.wasm");
+    let signed = signed.to_str().unwrap();
+    service.run(&["plugin", "sign", portal, "--key", key, "-o", signed]);
+    let replay = ["delivery", "replay", "--converted-by", &first];
+    let active = service.fail(&replay);
+    assert!(
+        active.contains("activate another version first"),
+        "{active}"
+    );
+    let accept = ["--accept", "new-publisher", "--accept", "same-version"];
+    service.run(&[&["plugin", "activate", signed][..], &accept].concat());
+    let looked = service.run(&replay);
+    assert!(looked.contains("It would change"), "{looked}");
+    let applied = service.run(&[&replay[..], &["--apply"]].concat());
+    assert!(applied.contains("Replayed 1 of 1 delivery"), "{applied}");
+    let repairs = service.run(&["repair", "list", "--json"]);
+    let repairs: Value = serde_json::from_str(&repairs).unwrap();
+    let id = repairs["repairs"][0]["id"].as_str().unwrap();
+    let listed = service.run(&["repair", "list"]);
+    assert!(listed.contains(id), "{listed}");
+    let shown = service.run(&["repair", "show", id]);
+    assert!(shown.contains("converted: done"), "{shown}");
+    service.run(&["repair", "show", id, "--changes"]);
+    let ended = service.fail(&["repair", "cancel", id]);
+    assert!(
+        ended.contains("only a repair or an undo that is under way"),
+        "{ended}"
+    );
+    let undone = service.run(&["repair", "undo", id]);
+    assert!(undone.contains("converted: undone"), "{undone}");
+    let again = service.fail(&["repair", "undo", id]);
+    assert!(again.contains("it is undone once"), "{again}");
 }
 
 fn products_go_and_unknown_ones_are_named(service: &Service, folder: &Path) {
@@ -369,9 +410,15 @@ async fn a_refusal_says_what_to_do(on: On) {
     let shows = "`leadhost delivery show`";
     check(&["deal", "show", "17"], &["no deal `17`", shows]);
     check(&["deal", "remove", "17", "--yes"], &["no deal `17`", shows]);
+    let lists = "`leadhost repair list`";
+    check(&["repair", "show", "17"], &["no repair `17`", lists]);
+    check(
+        &["delivery", "replay", "--converted-by", "9.9.9"],
+        &["no version `9.9.9`", "`leadhost plugin list`"],
+    );
     check(&["key", "revoke", "17"], &["`leadhost key list`"]);
-    let of_nobody = ["key", "list", "--workspace", "nope"];
-    check(&of_nobody, &["`leadhost workspace list`"]);
+    let of_unknown = ["key", "list", "--workspace", "nope"];
+    check(&of_unknown, &["`leadhost workspace list`"]);
     let nowhere = ["products", "remove", "A", "--workspace", "nope", "--yes"];
     check(&nowhere, &["`leadhost workspace list`"]);
     let whom = [
@@ -545,6 +592,10 @@ fn wrong_usage_ends_with_two_and_the_defaults_are_printed() {
     for arguments in [
         &["nope"][..],
         &["delivery", "replay"],
+        &["delivery", "replay", "--failed", "--field", "phone"],
+        &["delivery", "replay", "--converted-by", "1.0.0", "--failed"],
+        &["delivery", "replay", "--converted-by", "1", "--field", "x"],
+        &["repair", "show"],
         &["outbox", "resolve", "17"],
         &["key", "create", "--kind", "root"],
         &["key", "create", "--kind", "partner"],
@@ -560,6 +611,16 @@ fn wrong_usage_ends_with_two_and_the_defaults_are_printed() {
         &["serve", "--listen", "8080"],
         &["serve", "--listen", "nonsense"],
         &["serve", "--store-url", "mysql://db.example.com/leads"],
+        &[
+            "serve",
+            "--store-url",
+            "postgres://db.example.com:port/leads",
+        ],
+        &[
+            "serve",
+            "--store-url",
+            "postgres://db.example.com/leads?nosuch=1",
+        ],
         &["backup", "copy.db", "--store-url", "nonsense"],
         &["status", "--admin-key", "ak_bad"],
         &["contact", "erase", "--yes", "--workspace", "demo"],
@@ -661,7 +722,7 @@ fn a_folder_is_served_by_one_process_and_with_its_own_sealing_key() {
     let figure = format!(
         "{OPENERS} processes open a file that one already serves: all {OPENERS} are refused, and that one keeps running"
     );
-    figures::tell("second", Some(&On::Sqlite), None, &figure);
+    figures::record("second", Some(&On::Sqlite), None, &figure);
 
     // The copy alone, in a folder that had no key: none is made.
     let (key, id) = (copy.join("sealing.key"), copy.join("sealing.id"));
@@ -682,6 +743,10 @@ fn a_folder_is_served_by_one_process_and_with_its_own_sealing_key() {
     // Without that key for ever, only the operator's word starts it.
     assert!(Service::start(folder, &["--new-sealing-key"]).stop());
     assert!(folder.join("sealing.key").exists());
+    // From then on the new key counts, before any secret was applied again.
+    assert!(Service::start(folder, &[]).stop());
+    std::fs::remove_file(folder.join("sealing.key")).unwrap();
+    refused(folder, "restore");
 }
 
 #[test]

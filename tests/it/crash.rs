@@ -1,7 +1,7 @@
 //! The service is killed repeatedly while leads come in: every acknowledged lead
 //! is stored exactly once.
 
-use leadhost_tests::load::{Load, Plan, Sent, Targets, Unacknowledged, What};
+use leadhost_tests::load::{Load, LoadPlan, LoadResult, Targets, Unacknowledged, What};
 use leadhost_tests::{Hosts, On, figures};
 
 leadhost_tests::on_every_store! {
@@ -31,10 +31,10 @@ fn lifetime(life: usize) -> usize {
 async fn every_acknowledged_lead_survives_repeated_kills_exactly_once(on: On) {
     let kills = kills(&on);
     let hosts = Hosts::portal(on).apply().await;
-    let mut all = Sent::default();
+    let mut all = LoadResult::default();
     for life in 0..kills {
         let mut service = hosts.start(0).await;
-        let load = Load::start(Plan {
+        let load = Load::start(LoadPlan {
             targets: Targets::gateways(&[&service]),
             what: What::Leads(hosts.ingest("portal")),
             name: format!("lead-{life}"),
@@ -55,5 +55,5 @@ async fn every_acknowledged_lead_survives_repeated_kills_exactly_once(on: On) {
         "{kills} kills beside {SENDERS} senders, {} leads acknowledged, 0 lost, 0 twice",
         all.acknowledged.len()
     );
-    figures::tell("kills", Some(&hosts.on), None, &figure);
+    figures::record("kills", Some(&hosts.on), None, &figure);
 }

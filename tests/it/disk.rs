@@ -92,7 +92,7 @@ async fn a_full_disk_refuses_only_writes_and_leads_are_accepted_again_once_there
         recovered.as_secs_f64(),
         acknowledged.len()
     );
-    figures::tell("full", Some(&On::Sqlite), None, &figure);
+    figures::record("full", Some(&On::Sqlite), None, &figure);
 }
 
 /// Sends a lead. Returns whether it was acknowledged.

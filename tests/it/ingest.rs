@@ -7,6 +7,7 @@ mod checks;
 mod circuits;
 mod compressed;
 mod contacts;
+mod crash_log;
 mod dedupe;
 mod fetches;
 mod full;

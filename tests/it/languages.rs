@@ -8,8 +8,9 @@ use std::sync::Arc;
 use leadhost::clock::SystemClock;
 use leadhost::config::Config;
 use leadhost::domain::channel::EventBody;
-use leadhost::domain::plugin::{Outcome, PluginDelivery};
-use leadhost::plugin::{Budget, CallError, Plugins, Prepared};
+use leadhost::domain::plugin::{ConversionOutcome, PluginDelivery};
+use leadhost::plugin::{CallBudget, CallError, Plugins, PreparedVersion};
+use leadhost_golden::{Call, Case};
 use leadhost_tests::{components, until};
 use serde_json::{Value, json};
 
@@ -50,6 +51,7 @@ async fn holds_the_contract(file: &str) {
     };
     assert_eq!(prepared.loaded.description.name, "example-form");
     reads_four_mebibytes(&plugins, &prepared).await;
+    refuses_deep_nesting(&plugins, &prepared).await;
 }
 
 async fn holds_the_adapters_contract(file: &str) {
@@ -63,7 +65,7 @@ async fn holds_the_adapters_contract(file: &str) {
     let webhook = within_its_budget(async || {
         let loaded = &prepared.loaded;
         plugins
-            .read_webhook(loaded, "lane", delivery(&body), Budget::Worker)
+            .read_webhook(loaded, "lane", delivery(&body), CallBudget::Worker)
             .await
     })
     .await
@@ -79,7 +81,7 @@ async fn holds_the_adapters_contract(file: &str) {
 
 /// Loads the component as the host does, after all cases of the folder passed. `None`
 /// if it was not built and is not required.
-async fn tried(file: &str, golden: &str) -> Option<(Plugins, Prepared)> {
+async fn tried(file: &str, golden: &str) -> Option<(Plugins, PreparedVersion)> {
     let wasm = components::guest(file)?;
     let plugins = plugins(file);
     // Preparing runs the component's own golden cases.
@@ -94,14 +96,14 @@ async fn tried(file: &str, golden: &str) -> Option<(Plugins, Prepared)> {
 
 /// Converts the largest batch that fits a body, within the memory and the time of a
 /// call.
-async fn reads_four_mebibytes(plugins: &Plugins, prepared: &Prepared) {
+async fn reads_four_mebibytes(plugins: &Plugins, prepared: &PreparedVersion) {
     let batch = batch(4 << 20, lead);
     let leads = batch.len();
     let body = serde_json::to_vec(&batch).expect("JSON");
     let conversion = within_its_budget(async || {
         let loaded = &prepared.loaded;
         plugins
-            .convert(loaded, "lane", delivery(&body), Budget::Worker)
+            .convert(loaded, "lane", delivery(&body), CallBudget::Worker)
             .await
     })
     .await
@@ -111,7 +113,7 @@ async fn reads_four_mebibytes(plugins: &Plugins, prepared: &Prepared) {
         conversion
             .items
             .iter()
-            .all(|item| matches!(item.outcome, Outcome::Lead(_)))
+            .all(|item| matches!(item.outcome, ConversionOutcome::Lead(_)))
     );
 }
 
@@ -127,6 +129,21 @@ async fn within_its_budget<T>(call: impl AsyncFn() -> Result<T, CallError>) -> T
     ended.await.expect("the call succeeds")
 }
 
+/// The service refuses such a body before the call. A plugin that gets one, as in the tools of
+/// integrators or in the answer to a fetch, refuses it too: a trap would count as its fault.
+async fn refuses_deep_nesting(plugins: &Plugins, prepared: &PreparedVersion) {
+    let deep = "[".repeat(100_000);
+    let closed = format!("{{\"a\": {deep}{}}}", "]".repeat(100_000));
+    let mixed = "{\"a\":[".repeat(50_000);
+    for body in [deep, closed, mixed] {
+        let mut case = Case::new("deep", Call::Convert);
+        case.body = body.into_bytes();
+        let answer = plugins.answer_case(&prepared.loaded, Arc::new(case)).await;
+        let output = answer.output.expect("the call gives an answer");
+        assert_eq!(output["err"]["message"], "the body is not valid JSON");
+    }
+}
+
 fn plugins(file: &str) -> Plugins {
     let config = Config::load(None, &[]).expect("the defaults are a configuration");
     // Compiled code is cached by digest, so that an unchanged component is compiled
@@ -139,7 +156,7 @@ fn plugins(file: &str) -> Plugins {
     Plugins::new(&config.plugins, &folder, Arc::new(SystemClock)).expect("an engine")
 }
 
-async fn prepare(plugins: &Plugins, wasm: Vec<u8>) -> Prepared {
+async fn prepare(plugins: &Plugins, wasm: Vec<u8>) -> PreparedVersion {
     match plugins.prepare(wasm).await {
         Ok(prepared) => prepared,
         Err(error) => panic!("{error}"),

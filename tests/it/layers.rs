@@ -95,18 +95,23 @@ const MODULES: [(&str, &[&str]); 18] = [
 ];
 
 /// The parts of the pipeline: each imports only what stands before it.
-const PIPELINE: [&str; 57] = [
+const PIPELINE: [&str; 65] = [
     // State.
     "backoff",
+    "offload",
     "connections",
     "catalogue/index_cache",
     "fleet/state",
     "keys",
+    "local_rate",
+    "repair/state",
     "rollup/failures",
     "rollup/zones",
     "rollup/state",
-    "verify/seen",
+    "verify/outcome",
+    "verify/composed",
     "verify/compare",
+    "verify/progress",
     "rollout/guard",
     "rollout/state",
     "source_changes/sketch",
@@ -117,13 +122,15 @@ const PIPELINE: [&str; 57] = [
     "state",
     // Steps that parts share.
     "check",
-    "failure",
     "mask",
+    "plugin_log",
+    "failure",
     "props",
     "proof",
     "routing",
     "normalise",
     "versions",
+    "rounds",
     "fleet",
     "templates",
     "greeting",
@@ -148,6 +155,7 @@ const PIPELINE: [&str; 57] = [
     "deploy",
     "apply",
     "replay",
+    "repair",
     "catalogue",
     "erase",
     "import",
@@ -159,7 +167,7 @@ const PIPELINE: [&str; 57] = [
 ];
 
 /// The parts of the HTTP surfaces: each imports only what stands before it.
-const HTTP: [&str; 41] = [
+const HTTP: [&str; 40] = [
     "accept",
     "budget",
     "payload",
@@ -173,7 +181,6 @@ const HTTP: [&str; 41] = [
     "connection_limit",
     "route",
     "failures",
-    "local_rate",
     "rate",
     "state",
     "query",
@@ -237,13 +244,17 @@ const CRATES: [(&str, &[&str]); 7] = [
 ];
 
 /// The places where each big dependency may be named, as path prefixes under `host/src`.
-const WHERE: [(&str, &[&str]); 5] = [
+const WHERE: [(&str, &[&str]); 9] = [
     ("sqlx", &["store/"]),
     ("rusqlite", &["store/"]),
     ("wasmtime", &["plugin/"]),
+    ("wasmparser", &["plugin/"]),
+    ("wit_component", &["plugin/"]),
+    ("wit_parser", &["plugin/"]),
     // The command line is a client of the admin API.
     ("hyper", &["http/", "egress", "cli/"]),
     ("hyper_util", &["http/", "egress", "cli/"]),
+    ("oci_client", &["cli/"]),
 ];
 
 #[test]
@@ -319,7 +330,7 @@ fn in_one_order(folder: &str, order: &[&str]) {
         };
         met.insert(own);
         for import in source.imports(&sources) {
-            // What the folder's own `mod.rs` names again is for the modules above.
+            // The re-exports of the folder's own `mod.rs` are for the modules above.
             assert!(
                 import.module != folder,
                 "{}:{} imports `{folder}` itself: name the file",
@@ -339,6 +350,73 @@ fn in_one_order(folder: &str, order: &[&str]) {
         }
     }
     assert_eq!(met.len(), order.len(), "a part of {folder} is not there");
+}
+
+/// A folder's own file names its parts, and they name it: it decides, they work. Between all others
+/// imports point one way.
+#[test]
+fn files_that_stand_beside_each_other_form_no_circle() {
+    let sources = sources();
+    let is_inside = |inner: &str, outer: &str| {
+        let rest = inner.strip_prefix(outer);
+        outer.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let re_exports: BTreeMap<&str, Vec<Import>> = sources
+        .iter()
+        .map(|source| {
+            let imports = source.imports(&sources).into_iter();
+            let public = imports
+                .filter(|import| import.is_public && is_inside(&import.module, &source.module));
+            (source.module.as_str(), public.collect())
+        })
+        .collect();
+    // A name that a folder's own file re-exports from one of its parts counts as that part.
+    let origin = |import: Import| {
+        let parts = re_exports.get(import.module.as_str());
+        let part = parts.into_iter().flatten().find(|part| {
+            let declares = |source: &Source| source.declares(&import.name);
+            let mut named = sources.iter().filter(|one| one.module == part.module);
+            part.name == import.name || (part.name == "*" && named.any(declares))
+        });
+        part.map_or(import.module, |part| part.module.clone())
+    };
+    let mut left: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for source in &sources {
+        let imports = source.imports(&sources).into_iter();
+        let beside = imports
+            .map(|import| match is_inside(&source.module, &import.module) {
+                true => origin(import),
+                false => import.module,
+            })
+            .filter(|other| !is_inside(other, &source.module) && !is_inside(&source.module, other));
+        left.insert(&source.module, beside.collect());
+    }
+    // A file whose imports are all settled is settled. What remains is a circle, or needs one.
+    loop {
+        let settled: Vec<&str> = left
+            .iter()
+            .filter(|(_, imports)| {
+                imports
+                    .iter()
+                    .all(|other| !left.contains_key(other.as_str()))
+            })
+            .map(|(module, _)| *module)
+            .collect();
+        if settled.is_empty() {
+            break;
+        }
+        left.retain(|module, _| !settled.contains(module));
+    }
+    // Files that only need a circle are no part of it.
+    loop {
+        let needed: BTreeSet<String> = left.values().flatten().cloned().collect();
+        let before = left.len();
+        left.retain(|module, _| needed.contains(*module));
+        if left.len() == before {
+            break;
+        }
+    }
+    assert!(left.is_empty(), "files import each other: {left:#?}");
 }
 
 #[test]
@@ -478,6 +556,58 @@ fn only_the_store_names_which_stores_there_are() {
     }
 }
 
+/// Type names that two modules have, and why.
+const SAME_NAME: [(&str, &str); 3] = [
+    ("Adapter", "a version of the contract has its own"),
+    ("Converter", "a version of the contract has its own"),
+    ("Db", "each store has its own"),
+];
+
+#[test]
+fn a_type_name_belongs_to_one_module() {
+    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for source in sources() {
+        // A verb of the command line is named as its command: `List`, `Show`.
+        if source.is_in("cli/") {
+            continue;
+        }
+        for (_, line) in source.code() {
+            let Some(line) = line.strip_prefix("pub") else {
+                continue;
+            };
+            let line = line.split_once(") ").map_or(line, |(scope, rest)| {
+                if scope.starts_with('(') { rest } else { line }
+            });
+            let mut words = line.split_whitespace();
+            let kind = words.next().unwrap_or_default();
+            if !["struct", "enum", "trait", "type", "union"].contains(&kind) {
+                continue;
+            }
+            let is_of_name = |character: char| character.is_alphanumeric() || character == '_';
+            let name: String = words
+                .next()
+                .unwrap_or_default()
+                .chars()
+                .take_while(|character| is_of_name(*character))
+                .collect();
+            // The parameter of a macro.
+            if name.is_empty() {
+                continue;
+            }
+            found.entry(name).or_default().insert(source.module.clone());
+        }
+    }
+    assert!(found.len() > 500, "the types are not where they were");
+    for (name, modules) in &found {
+        let is_known = SAME_NAME.iter().any(|(known, _)| known == name);
+        assert!(modules.len() == 1 || is_known, "`{name}` is in {modules:?}");
+    }
+    for (name, _) in SAME_NAME {
+        let is_needed = found.get(name).is_some_and(|modules| modules.len() > 1);
+        assert!(is_needed, "`{name}` is in one module: take it out");
+    }
+}
+
 #[test]
 fn imports_are_read_in_every_form() {
     let module = |name: &str, text: &str| Source::new(name.to_owned(), text.to_owned());
@@ -534,6 +664,10 @@ struct Source {
 /// A module that a line of a file names.
 struct Import {
     module: String,
+    /// What it names in the module, `*` for everything; empty for the module itself.
+    name: String,
+    /// It is a `pub use`.
+    is_public: bool,
     line: usize,
 }
 
@@ -581,25 +715,43 @@ impl Source {
                 }
                 let tree = whole.split_once("use ").expect("a `use`").1;
                 for path in branches(tree.split(';').next().unwrap_or_default()) {
-                    imports.extend(
-                        self.leads_to(&path, &modules)
-                            .map(|module| Import { module, line }),
-                    );
+                    let found = self.leads_to(&path, &modules);
+                    imports.extend(found.map(|(module, name)| Import {
+                        module,
+                        name,
+                        is_public: text.starts_with("pub"),
+                        line,
+                    }));
                 }
                 continue;
             }
             for path in paths(&whole) {
-                imports.extend(
-                    self.leads_to(path, &modules)
-                        .map(|module| Import { module, line }),
-                );
+                let found = self.leads_to(path, &modules);
+                imports.extend(found.map(|(module, name)| Import {
+                    module,
+                    name,
+                    is_public: false,
+                    line,
+                }));
             }
         }
         imports
     }
 
-    /// The longest module that a path names, unless it is this one.
-    fn leads_to(&self, path: &str, modules: &BTreeSet<&str>) -> Option<String> {
+    /// Whether it has a public type of this name.
+    fn declares(&self, name: &str) -> bool {
+        let is_of_name = |character: char| character.is_alphanumeric() || character == '_';
+        self.code().any(|(_, line)| {
+            let words: Vec<&str> = line.split(|one| !is_of_name(one)).collect();
+            let is_type = |two: &[&str]| {
+                ["struct", "enum", "trait", "type"].contains(&two[0]) && two[1] == name
+            };
+            line.starts_with("pub") && words.windows(2).any(is_type)
+        })
+    }
+
+    /// The longest module that a path names, unless it is this one, and what the path names in it.
+    fn leads_to(&self, path: &str, modules: &BTreeSet<&str>) -> Option<(String, String)> {
         let mut segments: Vec<&str> = path.split("::").map(str::trim).collect();
         let mut base: Vec<&str> = self
             .module
@@ -627,11 +779,13 @@ impl Source {
                 }
             }
         }
-        let found = (0..=segments.len()).rev().find_map(|length| {
+        let (found, length) = (0..=segments.len()).rev().find_map(|length| {
             let module = [base.as_slice(), &segments[..length]].concat().join("/");
-            modules.contains(module.as_str()).then_some(module)
+            let is_there = modules.contains(module.as_str());
+            is_there.then_some((module, length))
         })?;
-        (found != self.module).then_some(found)
+        let name = segments.get(length).copied().unwrap_or_default();
+        (found != self.module).then(|| (found, name.to_owned()))
     }
 }
 

@@ -32,6 +32,7 @@ mod plugins;
 mod power_cut;
 mod products;
 mod promises;
+mod repair;
 mod replay;
 mod server;
 mod stopping;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use leadhost::clock::SystemClock;
 use leadhost::config::Config;
-use leadhost::domain::plugin::{Outcome, PluginDelivery};
+use leadhost::domain::plugin::{ConversionOutcome, PluginDelivery};
 use leadhost::limits;
-use leadhost::plugin::{Budget, Plugins};
+use leadhost::plugin::{CallBudget, Plugins};
 use leadhost_tests::components;
 use serde_json::json;
 
@@ -32,7 +32,7 @@ async fn the_component_answers_its_golden_cases_and_guesses_its_way_through_four
     let body = serde_json::to_vec(&batch).expect("JSON");
     assert!((limits::DELIVERY_BYTES / 100 * 95..=limits::DELIVERY_BYTES).contains(&body.len()));
     let conversion = plugins
-        .convert(&prepared.loaded, "lane", delivery(body), Budget::Worker)
+        .convert(&prepared.loaded, "lane", delivery(body), CallBudget::Worker)
         .await
         .expect("the call ends within its budget")
         .expect("the body is readable");
@@ -41,7 +41,7 @@ async fn the_component_answers_its_golden_cases_and_guesses_its_way_through_four
         conversion
             .items
             .iter()
-            .all(|item| matches!(item.outcome, Outcome::Lead(_)))
+            .all(|item| matches!(item.outcome, ConversionOutcome::Lead(_)))
     );
 }
 

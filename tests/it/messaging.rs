@@ -3,7 +3,7 @@
 //! exported and reported.
 
 mod cut_off;
-mod desk;
+mod fixture;
 mod idempotency;
 mod inbound;
 mod killed;

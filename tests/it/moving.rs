@@ -42,7 +42,7 @@ async fn a_repeatedly_interrupted_move_copies_everything_and_clients_continue() 
 
     // A client that has pulled everything, and one in the middle of its pull.
     let service = hosts.start(0).await;
-    let mut client = Client::new(&hosts);
+    let mut client = ExportClient::new(&hosts);
     client.pull(service.address("data")).await;
     let before = client.rows.clone();
     let page = client.page(service.address("data"), "limit=50").await;
@@ -162,7 +162,7 @@ async fn a_repeatedly_interrupted_move_copies_everything_and_clients_continue() 
         "a move from SQLite to PostgreSQL killed at {} points: every row arrived, export clients continue, {again} rows read again",
         kills() + 3
     );
-    figures::tell("migration", None, None, &figure);
+    figures::record("migration", None, None, &figure);
 }
 
 #[tokio::test]
@@ -776,14 +776,14 @@ fn external_ids(page: &Value) -> Vec<String> {
 
 /// A client of the export that keeps the rows it has seen and the greatest
 /// stamp.
-struct Client {
+struct ExportClient {
     key: String,
     since: Option<String>,
     /// Stamps by external id.
     rows: BTreeMap<String, String>,
 }
 
-impl Client {
+impl ExportClient {
     fn new(hosts: &Hosts) -> Self {
         Self {
             key: hosts.workspace_key().to_owned(),

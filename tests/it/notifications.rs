@@ -10,7 +10,7 @@ mod validation;
 
 use std::time::Duration;
 
-use leadhost::domain::connection::{Connection, Pause};
+use leadhost::domain::connection::{Connection, ConnectionPause};
 use leadhost::store::{OutboxFilter, OutboxMessage};
 use leadhost_tests::{Answer, Ask, Declared, Host, On, Options, guests, until};
 use serde_json::{Value, json};
@@ -51,7 +51,7 @@ impl Bot {
     }
 
     /// Changes the configuration of the sandbox of `bot`.
-    async fn tell(&mut self, config: Value) {
+    async fn configure(&mut self, config: Value) {
         self.declare(&instance("bot", &config)).await;
     }
 
@@ -158,7 +158,7 @@ impl Bot {
     }
 
     async fn pause(&self, reason: &str) {
-        let pause = Pause {
+        let pause = ConnectionPause {
             since: self.host.now(),
             reason: reason.to_owned(),
         };

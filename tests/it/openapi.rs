@@ -51,7 +51,7 @@ struct Described {
 struct Operation {
     method: String,
     path: String,
-    told: Value,
+    description: Value,
 }
 
 impl Described {
@@ -102,11 +102,11 @@ impl Described {
         let paths = self.document["paths"].as_object().expect("paths");
         let mut all = Vec::new();
         for (path, item) in paths {
-            for (method, told) in item.as_object().expect("operations") {
+            for (method, description) in item.as_object().expect("operations") {
                 all.push(Operation {
                     method: method.to_uppercase(),
                     path: path.clone(),
-                    told: told.clone(),
+                    description: description.clone(),
                 });
             }
         }
@@ -119,7 +119,7 @@ impl Described {
         let webhook = self.declared.webhook("voice");
         let token = webhook.rsplit('/').next().expect("a token").to_owned();
         let mut targets = vec![operation.path.clone()];
-        for parameter in operation.told["parameters"]
+        for parameter in operation.description["parameters"]
             .as_array()
             .into_iter()
             .flatten()
@@ -167,9 +167,10 @@ impl Described {
     }
 
     fn bodies(&self, operation: &Operation) -> Vec<Option<Value>> {
-        let examples = &operation.told["requestBody"]["content"]["application/json"]["examples"];
+        let examples =
+            &operation.description["requestBody"]["content"]["application/json"]["examples"];
         let Some(examples) = examples.as_object() else {
-            let takes = operation.told.get("requestBody").is_some();
+            let takes = operation.description.get("requestBody").is_some();
             // The body is the sandbox's, which is the provider here.
             return vec![takes.then(|| json!({"events": []}))];
         };
@@ -190,7 +191,7 @@ impl Described {
     /// The same with the key that the operation requires.
     fn ask_with_key(&self, operation: &Operation, target: &str) -> Ask {
         let ask = self.ask(operation, target);
-        let way = operation.told["security"][0].as_object();
+        let way = operation.description["security"][0].as_object();
         match way.and_then(|way| way.keys().next()).map(String::as_str) {
             None => ask,
             Some("partnerKey") => ask.header("x-service-api-key", &self.declared.key("partner")),
@@ -218,15 +219,18 @@ impl Described {
     }
 
     #[track_caller]
-    fn is_as_told(&self, operation: &Operation, answer: &Answer) {
+    fn assert_conforms(&self, operation: &Operation, answer: &Answer) {
         let what = format!(
             "{} {}: {} {:?}",
             operation.method, operation.path, answer.status, answer.body
         );
-        let told = &operation.told["responses"][answer.status.to_string()];
-        assert!(told.is_object(), "the document has no such answer: {what}");
-        let told = self.real(told);
-        let headers = told["headers"].as_object();
+        let declared = &operation.description["responses"][answer.status.to_string()];
+        assert!(
+            declared.is_object(),
+            "the document has no such answer: {what}"
+        );
+        let declared = self.real(declared);
+        let headers = declared["headers"].as_object();
         for (name, header) in headers.into_iter().flatten() {
             let is_there = answer.headers.contains_key(name);
             let needed = self.real(header)["required"] == true;
@@ -237,7 +241,7 @@ impl Described {
         }
         let kind = answer.header("content-type");
         let kind = kind.split(';').next().unwrap_or_default();
-        let media = &told["content"][kind];
+        let media = &declared["content"][kind];
         assert!(media.is_object(), "the document has no `{kind}`: {what}");
         if kind == "application/json" {
             let validator = SchemaValidator::new(&self.document, &media["schema"]);
@@ -261,13 +265,13 @@ async fn each_example_is_answered_as_the_document_says(on: On) {
                     ask = ask.json(body);
                 }
                 let answer = ask.send().await;
-                world.is_as_told(&operation, &answer);
+                world.assert_conforms(&operation, &answer);
                 well += usize::from(answer.status < 300);
             }
         }
         // The converter and the adapter here have no handshakes.
-        let handshake = operation.method == "GET" && operation.told["requestBody"].is_null();
-        let handshake = handshake && operation.told["responses"]["405"].is_object();
+        let handshake = operation.method == "GET" && operation.description["requestBody"].is_null();
+        let handshake = handshake && operation.description["responses"]["405"].is_object();
         assert!(
             well > 0 || handshake,
             "{} {}",
@@ -281,43 +285,43 @@ async fn refusals_are_as_the_document_says(on: On) {
     let world = Described::new(on).await;
     for operation in world.operations() {
         let target = &world.targets(&operation)[0];
-        if operation.told["security"][0].is_object() {
+        if operation.description["security"][0].is_object() {
             let answer = world.ask(&operation, target).send().await.expect(401);
-            world.is_as_told(&operation, &answer);
+            world.assert_conforms(&operation, &answer);
         }
         if operation.path.contains('{') {
             // Ids that nothing has, and invalid words.
-            let mut nobody = operation.path.clone();
+            let mut unknown = operation.path.clone();
             for name in operation.path.split(['{', '}']).skip(1).step_by(2) {
-                nobody = nobody.replace(&format!("{{{name}}}"), "0000000000000000000000");
+                unknown = unknown.replace(&format!("{{{name}}}"), "0000000000000000000000");
             }
-            let mut ask = world.ask_with_key(&operation, &nobody);
+            let mut ask = world.ask_with_key(&operation, &unknown);
             if let Some(Some(body)) = world.bodies(&operation).first() {
                 ask = ask.json(body);
             }
             let answer = ask.send().await.expect(404);
-            world.is_as_told(&operation, &answer);
+            world.assert_conforms(&operation, &answer);
         }
-        if operation.told.get("requestBody").is_some() {
+        if operation.description.get("requestBody").is_some() {
             for body in ["{", "[]", "{}", ""] {
                 let ask = world.ask_with_key(&operation, target);
                 let ask = ask.header("content-type", "application/json");
                 let answer = ask.body(body.to_owned()).send().await;
-                world.is_as_told(&operation, &answer);
+                world.assert_conforms(&operation, &answer);
             }
         }
         for query in ["limit=ten", "cursor=x", "email=x", "updated_since=", "x=1"] {
             if operation.method == "GET" {
                 let path = target.split('?').next().unwrap_or_default();
                 let ask = world.ask_with_key(&operation, &format!("{path}?{query}"));
-                world.is_as_told(&operation, &ask.send().await);
+                world.assert_conforms(&operation, &ask.send().await);
             }
         }
     }
 }
 
 #[tokio::test]
-async fn each_surface_describes_what_it_serves() {
+async fn each_surface_describes_exactly_its_own_operations() {
     let options = Options::on(On::Sqlite).with("server.data_listen", "127.0.0.1:0");
     let host = Host::start(options).await;
     let surfaces = [

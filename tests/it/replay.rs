@@ -1,9 +1,14 @@
 //! A replay of fetched leads: they are completed from the stored answers, and their
 //! source is not called.
 
+use std::sync::Arc;
+
 use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost::domain::id::DeliveryId;
+use leadhost::pipeline::connections::Live;
 use leadhost::pipeline::replay::{self, ReplayError, ReplayOptions};
+use leadhost::pipeline::routing::ToldConnection;
+use leadhost::pipeline::verify::{self, CapturedDelivery};
 use leadhost::store::DeliveryOutcome;
 use leadhost_tests::components::component;
 use leadhost_tests::graph::{GraphDouble, GraphOptions};
@@ -12,13 +17,14 @@ use leadhost_tests::{Declared, Host, On};
 use serde_json::{Value, json};
 
 leadhost_tests::on_every_store! {
-    a_fetched_lead_shows_what_would_differ_and_apply_writes_it,
+    a_replay_of_a_fetched_lead_shows_the_differences_and_apply_writes_them,
     a_lead_behind_two_fetches_is_replayed_the_same_way,
     an_answer_is_kept_without_the_secrets_that_it_repeats,
     a_converter_that_fails_at_a_kept_answer_changes_nothing,
     a_version_that_asks_for_something_else_leaves_the_lead_as_it_is,
     leads_that_another_version_finds_in_a_kept_answer_are_created,
     leads_of_the_graph_api_are_replayed_without_it,
+    a_fetched_lead_is_captured_with_its_answers_and_converted_outside_of_the_service,
     a_deal_returns_to_its_person_and_no_contact_is_left_over,
 }
 
@@ -186,7 +192,7 @@ async fn shows_and_writes(on: On, word: &str, calls: usize) {
     assert_eq!(counted().await, before);
 }
 
-async fn a_fetched_lead_shows_what_would_differ_and_apply_writes_it(on: On) {
+async fn a_replay_of_a_fetched_lead_shows_the_differences_and_apply_writes_them(on: On) {
     shows_and_writes(on, "fetch-leads", 1).await;
 }
 
@@ -255,6 +261,57 @@ async fn leads_that_another_version_finds_in_a_kept_answer_are_created(on: On) {
     assert_eq!(outcome.status, DeliveryStatus::Converted);
     assert_eq!(host.rows(&declared, "deals").await.len(), 2);
     assert_eq!(double.requests().len(), 1);
+}
+
+async fn a_fetched_lead_is_captured_with_its_answers_and_converted_outside_of_the_service(on: On) {
+    let fetched = Fetched::by(on, "fetch-twice").await;
+    let key = fetched.host.admin_key().await;
+    let ask = fetched
+        .host
+        .admin("POST", "/admin/v1/deliveries/captures")
+        .bearer(&key)
+        .json(&json!({"deliveries": [fetched.delivery]}));
+    let captured = ask.send().await.expect(200).json();
+    assert!(!captured.to_string().contains(TOKEN), "{captured:#}");
+    let delivery = &captured["deliveries"][0];
+    let answers = delivery["answers"].as_array().expect("a list");
+    let hops: Vec<_> = answers.iter().map(|one| one["hop"].clone()).collect();
+    assert_eq!(hops, [json!(1), json!(2)]);
+    assert!(answers.iter().all(|one| one["stateBase64"].is_string()));
+    let items = delivery["outcome"]["items"].as_array().expect("items");
+    let kinds: Vec<_> = items.iter().map(|one| one["kind"].clone()).collect();
+    assert_eq!(kinds, [json!("lead"), json!("lead")]);
+
+    // An engine without the store makes the same of it, and calls nobody.
+    let pipeline = &fetched.host.app.pipeline;
+    let id = fetched.declared.id("pointer");
+    let live = pipeline.connections.get(&id).await.expect("a store");
+    let live = live.expect("the connection");
+    let plugins = &pipeline.core.plugins;
+    let serving = plugins.active("misbehave").expect("it serves");
+    let stored = async || fetched.host.stored(fetched.delivery).await;
+    let capture = verify::capture(pipeline, &live, Some(&serving), stored().await, usize::MAX);
+    let capture = capture.await.expect("a store");
+    assert!(!capture.is_cut);
+    let outside = Arc::new(Live::without_secrets(live.connection.clone()));
+    let told = [ToldConnection {
+        live: Arc::clone(&outside),
+        is_proven: true,
+    }];
+    let answers = capture.answers.into_iter().map(|one| one.answer);
+    let taken = CapturedDelivery {
+        request: capture.delivery.request,
+        received_by: outside,
+        answers: answers.collect(),
+    };
+    let outcome = verify::outcome_of(plugins, &serving, &taken, &told).await;
+    assert_eq!(Some(outcome), capture.outcome);
+    assert_eq!(fetched.double.requests().len(), 2);
+
+    // Without room, answers are left out, and that is said.
+    let capture = verify::capture(pipeline, &live, Some(&serving), stored().await, 0);
+    let capture = capture.await.expect("a store");
+    assert!(capture.is_cut && capture.answers.is_empty());
 }
 
 async fn leads_of_the_graph_api_are_replayed_without_it(on: On) {

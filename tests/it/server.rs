@@ -95,7 +95,7 @@ async fn headers_that_trickle_in_are_cut_off_and_others_are_served_meanwhile(on:
         "headers that trickle in are cut off after {:.1} s of 3 allowed, others are served meanwhile",
         begun.elapsed().as_secs_f64()
     );
-    figures::tell("slow", Some(&on), None, &figure);
+    figures::record("slow", Some(&on), None, &figure);
 }
 
 async fn a_connection_is_kept_for_the_next_request(on: On) {
@@ -521,7 +521,7 @@ async fn a_body_that_does_not_arrive_is_given_up(on: On) {
         "a body that does not arrive is refused, and its connection closed, after {:.1} s; 2 are allowed for the body",
         begun.elapsed().as_secs_f64()
     );
-    figures::tell("slow", Some(&on), None, &figure);
+    figures::record("slow", Some(&on), None, &figure);
 }
 
 async fn a_sender_that_hangs_up_after_its_body_loses_nothing(on: On) {

@@ -114,7 +114,7 @@ impl Stuck {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn with_every_serving_thread_occupied_it_is_live_and_a_second_signal_ends_it() {
+async fn a_program_whose_serving_threads_are_all_occupied_is_live_and_a_second_signal_ends_it() {
     let folder = tempfile::tempdir().unwrap();
     let stuck = Stuck::start(folder.path(), &["--set", "server.drain_seconds=3600"]).await;
     let live = stuck.ask("admin", "/health/live").send();

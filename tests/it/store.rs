@@ -3,6 +3,7 @@
 //! store; a clause that is not listed is dead code, which the lints refuse.
 
 mod accept;
+mod acceptances;
 mod answers;
 mod audit;
 mod claims;
@@ -25,6 +26,7 @@ mod products;
 mod quarantine;
 mod reconversion;
 mod removal;
+mod repairs;
 mod repeat;
 mod rollouts;
 mod rollup;
@@ -74,17 +76,42 @@ clauses! {
         reconversion:
             a_failed_delivery_is_accepted_as_usual_when_it_is_retried,
             a_failure_is_remembered_with_its_attempts_and_its_next_time,
+            what_a_plugin_wrote_stays_until_a_version_is_called_again,
             a_replay_of_the_owner_never_answers_duplicate,
             a_replay_that_finds_the_key_at_another_contact_moves_the_deal_there,
             a_replay_that_only_looks_leaves_the_version_that_made_the_leads,
             a_contact_whose_deals_have_moved_leaves_its_keys_to_the_other,
-            a_replay_shows_what_differs_and_writes_it_only_when_asked,
+            a_replay_shows_the_differences_and_writes_them_only_when_asked,
             a_replay_without_keys_finds_its_items_by_their_place,
             a_replay_that_meets_the_key_of_another_delivery_links_to_its_deal,
-            a_replay_adds_what_was_not_finished,
+            a_replay_adds_the_items_that_were_not_finished,
             a_replay_that_fails_does_not_undo_the_leads,
             a_replay_of_an_update_shows_and_does_not_repeat_it,
             only_the_holder_of_a_delivery_may_convert_it;
+        repairs:
+            one_repair_is_open_at_a_time,
+            a_host_that_has_lost_a_repair_stores_no_progress,
+            a_repair_has_a_row_for_each_field_that_it_changes,
+            a_repair_leaves_what_a_person_edited,
+            a_repair_that_only_looks_writes_nothing,
+            a_repair_of_one_field_changes_that_field_alone,
+            nothing_is_written_for_a_repair_that_has_ended,
+            nothing_is_taken_back_for_a_repair_that_is_not_being_undone,
+            a_deal_that_a_repair_creates_is_in_its_receipt_and_stays,
+            an_undo_restores_what_the_repair_changed,
+            an_undo_leaves_what_was_changed_since,
+            an_undo_leaves_a_removed_deal_and_its_values_are_gone,
+            an_undo_gives_a_deal_back_to_its_former_person,
+            a_deal_of_a_person_who_was_merged_stays_where_it_is,
+            a_host_that_has_lost_a_repair_merges_nobody,
+            a_host_that_takes_a_repair_merges_what_the_host_before_left,
+            keys_that_a_contact_shares_are_in_the_receipt_and_an_undo_takes_them,
+            an_undo_leaves_keys_that_a_newer_lead_names,
+            an_erasure_of_the_former_person_takes_the_values_of_a_deal_that_moved,
+            an_erasure_of_the_new_person_counts_the_rows_of_its_deals,
+            a_receipt_that_is_being_undone_is_not_swept,
+            an_erasure_takes_the_values_out_of_receipts,
+            receipts_are_kept_as_long_as_deliveries;
         answers:
             answers_stay_with_their_delivery_in_the_order_of_settling,
             the_answered_request_is_kept_rather_than_the_pointers,
@@ -107,12 +134,12 @@ clauses! {
             another_version_that_numbers_leads_differently_makes_none_twice,
             a_fetch_that_is_settled_between_two_parts_leaves_the_others_their_places,
             a_failure_between_two_parts_keeps_both_the_done_and_the_remaining_ones,
-            a_large_delivery_that_is_replayed_stays_what_it_was,
+            a_replay_leaves_a_large_delivery_unchanged,
             a_person_erased_between_two_parts_takes_no_other_lead_along;
         contacts:
             the_same_phone_is_the_same_person,
             two_leads_of_one_batch_with_one_phone_are_one_person,
-            a_known_person_is_only_filled_where_nothing_was_known,
+            only_the_empty_fields_of_a_known_person_are_filled,
             a_person_without_new_data_gets_no_stamp,
             an_address_finds_a_person_when_one_of_the_two_has_no_phone,
             a_phone_decides_before_an_address,
@@ -132,7 +159,7 @@ clauses! {
             two_changes_of_one_batch_are_one_stamp_and_two_history_rows,
             changes_that_partners_make_together_are_all_in_the_history,
             a_timeout_and_partner_changes_in_one_batch_make_one_ticket,
-            a_source_leaves_what_a_partner_changed;
+            a_source_overwrites_no_change_of_a_partner;
         creating:
             a_deal_is_made_with_its_person_and_found_by_its_partner_only,
             a_product_is_named_by_its_id_too,
@@ -153,11 +180,11 @@ clauses! {
             a_deal_without_a_conversation_has_one_live_ticket_too,
             a_conversation_is_handed_over_only_once;
         declare:
-            a_plan_makes_what_it_names_and_reports_it,
+            a_plan_creates_the_named_objects_and_reports_them,
             the_same_plan_again_changes_nothing,
-            only_what_changed_is_listed_and_nothing_is_removed,
+            only_changes_are_listed_and_nothing_is_removed,
             configuration_and_secrets_follow_the_fingerprint,
-            a_dry_run_says_what_would_change_and_changes_nothing,
+            a_dry_run_lists_the_changes_and_makes_none,
             a_plan_with_an_unknown_name_changes_nothing,
             agent_ids_grow_from_one_over_all_workspaces,
             a_connection_is_paused_and_resumed,
@@ -222,10 +249,16 @@ clauses! {
             rows_of_the_audit_follow_each_other_and_come_back_as_they_were,
             rows_of_the_audit_that_are_added_at_once_have_one_order,
             the_audit_is_listed_newest_first_in_pages_and_by_its_filters;
+        acceptances:
+            an_acceptance_comes_back_with_its_version_and_is_forgotten_with_it,
+            a_key_has_one_acceptance_of_a_version_the_last_one,
+            an_acceptance_expires_and_is_swept,
+            of_many_acceptances_the_newest_are_kept;
         plugins:
             a_component_comes_back_by_its_digest,
             a_known_component_is_left_as_it_is,
-            an_activation_keeps_what_served_before,
+            an_activation_keeps_the_previous_version,
+            only_a_version_that_nothing_names_is_removed,
             a_component_that_is_not_stored_cannot_serve,
             refusals_are_overtaken_by_file_by_plugin_and_by_bytes,
             the_newest_hundred_refusals_are_kept;
@@ -237,7 +270,8 @@ clauses! {
             a_change_of_an_older_generation_changes_nothing,
             the_seconds_of_a_step_are_recorded_for_its_generation_only,
             reports_are_replaced_by_host_and_listed_by_name,
-            of_many_reports_the_newest_are_kept;
+            of_many_reports_the_newest_are_kept,
+            reports_on_ended_rollouts_are_kept_as_long_as_deliveries;
         sketches:
             a_sketch_replaces_only_the_generation_that_was_read;
         products:
@@ -245,7 +279,7 @@ clauses! {
             the_last_of_two_products_with_one_id_counts,
             products_that_the_import_has_named_before_are_left_alone,
             the_feed_has_declared_products_too,
-            a_replaced_catalogue_loses_what_was_not_named,
+            a_replaced_catalogue_loses_the_products_that_were_not_named,
             a_deal_of_a_removed_product_shows_none,
             removals_are_in_the_feed_for_their_time_and_no_longer,
             products_of_two_workspaces_are_separate;
@@ -302,7 +336,9 @@ clauses! {
             a_host_that_stops_in_the_middle_of_a_send_leaves_an_unknown_outcome,
             a_paused_instance_sends_nothing_until_it_is_resumed,
             a_message_that_may_not_go_out_is_still_given_up_at_its_time,
-            a_held_number_is_not_claimed_and_a_held_contact_is_reported;
+            a_held_number_is_not_claimed_and_a_held_contact_is_reported,
+            a_kept_send_comes_back_as_it_was_until_its_time_has_passed,
+            kept_sends_are_listed_newest_first_by_each_filter;
         statuses:
             each_state_has_its_time_and_read_is_delivered,
             a_status_without_news_changes_no_row,
@@ -319,7 +355,7 @@ clauses! {
             the_first_message_after_ours_is_the_answer,
             an_answer_may_come_before_the_acceptance,
             a_repeated_message_is_stored_once,
-            a_reply_goes_to_the_conversation_of_what_it_answers,
+            a_reply_goes_to_the_conversation_of_the_message_that_it_answers,
             a_late_answer_is_an_answer,
             an_opt_out_is_honoured_and_an_older_one_is_not,
             a_new_number_is_the_contacts_and_the_old_one_stays_a_key,
@@ -338,14 +374,14 @@ clauses! {
             failures_are_found_by_each_filter_in_the_order_of_their_stamps,
             operators_see_messages_newest_first_by_each_filter;
         counting:
-            the_first_run_counts_what_was_there_before,
-            late_events_count_where_the_conversation_began,
+            the_first_run_counts_the_existing_rows,
+            late_events_count_in_the_period_in_which_the_conversation_began,
             the_agent_and_the_source_of_a_conversation_may_change,
             a_test_lead_is_not_counted,
             a_test_lead_that_is_removed_is_not_counted_either,
             a_lead_that_turns_out_a_test_is_no_longer_counted,
             a_source_of_any_length_is_counted,
-            tickets_count_where_they_opened,
+            tickets_count_in_the_period_in_which_they_opened,
             tickets_of_a_test_lead_are_not_counted,
             pages_of_any_size_give_the_same_counts,
             long_buckets_are_the_sums_of_their_days,
@@ -363,7 +399,7 @@ clauses! {
             a_run_that_ends_late_takes_nothing_back;
         cubes:
             a_zone_that_is_asked_for_often_gets_a_cube,
-            a_cube_that_is_being_filled_follows_what_changes,
+            a_cube_that_is_being_filled_follows_changes,
             steps_of_counting_and_of_a_cube_may_cross,
             an_unused_zone_loses_its_cube,
             other_rules_make_other_cubes,

@@ -35,6 +35,7 @@ pub struct Answer {
 }
 
 impl Ask {
+    /// Returns a request without headers and body.
     pub fn new(to: SocketAddr, method: Method, target: &str) -> Self {
         Self {
             to,
@@ -55,6 +56,7 @@ impl Ask {
         .header("host", &to.to_string())
     }
 
+    /// Adds a header.
     pub fn header(mut self, name: &str, value: &str) -> Self {
         let name: HeaderName = name.parse().expect("a header's name");
         let value = HeaderValue::from_str(value).expect("a header's value");
@@ -62,19 +64,23 @@ impl Ask {
         self
     }
 
+    /// Adds a key as `Authorization: Bearer`.
     pub fn bearer(self, key: &PlainKey) -> Self {
         self.header("authorization", &format!("Bearer {}", key.reveal()))
     }
 
+    /// Adds a partner key in the gateway's own header.
     pub fn partner(self, key: &PlainKey) -> Self {
         self.header("x-service-api-key", key.reveal())
     }
 
+    /// Sets the body.
     pub fn body(mut self, body: impl Into<Bytes>) -> Self {
         self.body = body.into();
         self
     }
 
+    /// Sets a JSON body with its content type.
     pub fn json(self, body: &Value) -> Self {
         self.header("content-type", "application/json")
             .body(body.to_string())
@@ -83,7 +89,7 @@ impl Ask {
     /// Sends the request and returns the answer.
     ///
     /// # Panics
-    /// When there is none.
+    /// If there is none.
     pub async fn send(self) -> Answer {
         let to = self.to;
         self.try_send()
@@ -134,10 +140,12 @@ impl Answer {
             .map_or("", |value| value.to_str().expect("visible ASCII"))
     }
 
+    /// Returns the body as text.
     pub fn text(&self) -> &str {
         std::str::from_utf8(&self.body).expect("UTF-8")
     }
 
+    /// Returns the body as JSON.
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body)

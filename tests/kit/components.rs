@@ -17,7 +17,7 @@ pub fn target() -> PathBuf {
 /// or one of the guests that the tests come with.
 ///
 /// # Panics
-/// When it is missing; the message says how to build it.
+/// If it is missing; the message says how to build it.
 pub fn component(file: &str) -> Vec<u8> {
     let path = target().join(file);
     std::fs::read(&path).unwrap_or_else(|error| {

@@ -23,7 +23,7 @@ pub fn check(method: &str, target: &str, answer: &Answer) {
     if method == "HEAD" {
         return;
     }
-    // What no route has is refused without an operation.
+    // A request that fits no route is refused without an operation.
     if !path.starts_with("/admin/v1/") || answer.status == 405 {
         return;
     }
@@ -32,22 +32,22 @@ pub fn check(method: &str, target: &str, answer: &Answer) {
         assert_eq!(answer.status, 404, "{method} {path} is not in the document");
         return;
     };
-    let told = &operation["responses"][answer.status.to_string()];
+    let declared = &operation["responses"][answer.status.to_string()];
     assert!(
-        !told.is_null(),
+        !declared.is_null(),
         "the document does not say that {method} {template} may answer {}: {}",
         answer.status,
         answer.text()
     );
-    let told = match told["$ref"].as_str() {
+    let declared = match declared["$ref"].as_str() {
         Some(name) => DOCUMENT
             .pointer(name.trim_start_matches('#'))
             .expect("it leads somewhere"),
-        None => told,
+        None => declared,
     };
     let content_type = answer.header("content-type");
     let content_type = content_type.split(';').next().unwrap_or_default();
-    let schema = &told["content"][content_type]["schema"];
+    let schema = &declared["content"][content_type]["schema"];
     assert!(
         !schema.is_null(),
         "the document does not say that {method} {template} may answer {} with {content_type}",

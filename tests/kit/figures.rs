@@ -14,7 +14,7 @@ use crate::On;
 /// # Panics
 ///
 /// If the file cannot be written.
-pub fn tell(fault: &str, on: Option<&On>, seed: Option<u64>, figure: &str) {
+pub fn record(fault: &str, on: Option<&On>, seed: Option<u64>, figure: &str) {
     let Some(path) = std::env::var_os("LEADHOST_FIGURES") else {
         return;
     };

@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use wasm_encoder::{
     Alias, Component, ComponentExportKind, ComponentExportSection, ComponentImportSection,
     ComponentInstanceSection, ComponentOuterAliasKind, ComponentTypeRef, ComponentTypeSection,
-    InstanceType,
+    EntityType, ImportSection, InstanceType, Module, TypeSection,
 };
 use wit_component::ComponentEncoder;
 use xtask::misbehave;
@@ -64,6 +64,28 @@ pub fn rust_component(package: &str) -> Vec<u8> {
     };
     built.insert(package.to_owned(), component.clone());
     component
+}
+
+/// The core module of a crate that is compiled without WASI, before a component is made of
+/// it. `None`, after printing the reason, if the target is not installed.
+#[expect(clippy::print_stderr, reason = "a test that is left out is said aloud")]
+pub fn rust_module(package: &str) -> Option<Vec<u8>> {
+    if has_target(UNKNOWN) {
+        return Some(compile(package, UNKNOWN));
+    }
+    eprintln!("LEFT OUT: a core module; `rustup target add {UNKNOWN}` makes it possible");
+    None
+}
+
+/// A core module that exports nothing and imports one function.
+pub fn importing_module(module: &str, name: &str) -> Vec<u8> {
+    let mut types = TypeSection::new();
+    types.ty().function([], []);
+    let mut imports = ImportSection::new();
+    imports.import(module, name, EntityType::Function(0));
+    let mut core = Module::new();
+    core.section(&types).section(&imports);
+    core.finish()
 }
 
 /// The misbehaving converter compiled with WASI. `None`, after printing the reason, if
@@ -262,6 +284,11 @@ pub struct AdapterVariant<'a> {
     pub secret: &'a str,
     /// A word that no longer does harm in this version.
     pub mended: &'a str,
+    /// The function and the word to use if a configuration has none, such as
+    /// `send:trap`.
+    pub always: &'a str,
+    /// The address of sends.
+    pub sends: &'a str,
 }
 
 impl Default for AdapterVariant<'_> {
@@ -273,6 +300,8 @@ impl Default for AdapterVariant<'_> {
             host: "",
             secret: "",
             mended: "",
+            always: "",
+            sends: "https://api.example.com/v1/messages",
         }
     }
 }
@@ -287,6 +316,8 @@ impl AdapterVariant<'_> {
             self.host,
             self.secret,
             self.mended,
+            self.always,
+            self.sends,
         ];
         misbehave::variant(misbehave_adapter(), misbehave::ADAPTER, &fields)
     }

@@ -29,6 +29,7 @@ pub struct Options {
 }
 
 impl Options {
+    /// Returns the default settings on this store.
     pub fn on(on: On) -> Self {
         Self {
             on,
@@ -36,6 +37,7 @@ impl Options {
         }
     }
 
+    /// Sets one setting.
     pub fn with(mut self, key: &'static str, value: impl ToString) -> Self {
         self.config.push((key, value.to_string()));
         self
@@ -58,6 +60,8 @@ impl Host {
         Self::start(Options::on(on)).await
     }
 
+    /// Starts a host in a folder of its own, at the time at which every test starts. Nothing
+    /// works in the background yet.
     pub async fn start(options: Options) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let mut overrides = vec![
@@ -91,6 +95,7 @@ impl Host {
         }
     }
 
+    /// Returns the time of the host's clock.
     pub fn now(&self) -> Micros {
         self.clock.now()
     }
@@ -103,10 +108,13 @@ impl Host {
         self.clock.advance_seconds(seconds);
     }
 
+    /// Returns the store of the host.
     pub fn store(&self) -> &dyn Store {
         &*self.app.core.store
     }
 
+    /// Returns a request to the data API if the path starts with `/v1/`, otherwise to the
+    /// gateway.
     pub fn ask(&self, method: &str, target: &str) -> Ask {
         let method = Method::from_bytes(method.as_bytes()).expect("a method");
         let path = target.split('?').next().unwrap_or_default();
@@ -118,10 +126,12 @@ impl Host {
         Ask::new(to, method, target)
     }
 
+    /// Like [`Host::ask`], for a GET.
     pub fn get(&self, target: &str) -> Ask {
         self.ask("GET", target)
     }
 
+    /// Like [`Host::ask`], for a POST.
     pub fn post(&self, target: &str) -> Ask {
         self.ask("POST", target)
     }

@@ -12,13 +12,14 @@ use std::time::{Duration, Instant};
 use leadhost::app::App;
 use leadhost::config::Config;
 use leadhost::core::Core;
+use leadhost::domain::accept::AcceptWord;
 use leadhost::domain::connection::Connection;
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::domain::id::{ConnectionId, DeliveryId};
 use leadhost::domain::plugin::Digest;
 use leadhost::http::listen;
-use leadhost::pipeline::apply::{self, ApplyError, Report};
-use leadhost::pipeline::deploy::{self, Accept, DeployError, Deployed};
+use leadhost::pipeline::apply::{self, ApplyError, ApplyOutcome};
+use leadhost::pipeline::deploy::{self, AcceptedWords, DeployError, Deployed};
 use leadhost::pipeline::{self, fleet, templates};
 use leadhost::shutdown::Shutdown;
 use leadhost::store::{self, DeliveryDetail, TemplateList};
@@ -30,8 +31,7 @@ use crate::host::{Host, Options};
 use crate::on::On;
 
 /// Far more than anything here takes, even on a machine that is busy with ten other
-/// things:
-/// a test never fails because it waits too briefly.
+/// things: a test never fails because it waits too briefly.
 const LONG: Duration = Duration::from_secs(300);
 
 /// The interval for polling a condition.
@@ -54,10 +54,11 @@ pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T
 
 /// The result of a declaration.
 pub struct Declared {
-    pub report: Report,
+    pub report: ApplyOutcome,
 }
 
 impl Declared {
+    /// Returns the id of a connection.
     pub fn id(&self, connection: &str) -> ConnectionId {
         self.report.connections[connection].clone()
     }
@@ -113,6 +114,7 @@ impl Host {
         Self::working_with(Options::patient(on)).await
     }
 
+    /// Like [`Host::working`], with other settings.
     pub async fn working_with(options: Options) -> Self {
         let host = Self::start(options).await;
         host.work();
@@ -141,7 +143,7 @@ impl Host {
     /// [`DeployError`] if a check refuses it.
     pub async fn upload(&self, wasm: Vec<u8>, origin: &str) -> Result<Deployed, DeployError> {
         self.know_compiled(&wasm);
-        let accept = Accept::parse(["drift"]).expect("a known word");
+        let accept = AcceptedWords::from_iter([AcceptWord::Drift]);
         let deployed = deploy::upload(&self.app.pipeline, wasm, origin, true, &accept).await;
         self.keep_compiled();
         deployed
@@ -150,7 +152,7 @@ impl Host {
     /// Stores a component, and leaves what is active as it is.
     pub async fn keep_version(&self, wasm: Vec<u8>) -> Digest {
         self.know_compiled(&wasm);
-        let (pipeline, accept) = (&self.app.pipeline, Accept::default());
+        let (pipeline, accept) = (&self.app.pipeline, AcceptedWords::default());
         let kept = deploy::upload(pipeline, wasm, "test", false, &accept).await;
         self.keep_compiled();
         kept.expect("the component is stored").record.digest
@@ -183,6 +185,7 @@ impl Host {
         self.stored(id).await
     }
 
+    /// Returns a delivery as the store has it.
     pub async fn stored(&self, id: DeliveryId) -> DeliveryDetail {
         let found = self.store().delivery(id).await.expect("a store");
         found.expect("the delivery is stored")
@@ -245,6 +248,7 @@ impl Host {
         list.expect("a store")
     }
 
+    /// Returns a connection as the store has it.
     pub async fn connection(&self, id: &ConnectionId) -> Connection {
         let found = self.store().connection(id).await.expect("a store");
         found.expect("the connection is there")

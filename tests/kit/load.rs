@@ -49,6 +49,7 @@ const PEOPLE: u64 = 20_000;
 pub struct Targets(Arc<RwLock<Vec<SocketAddr>>>);
 
 impl Targets {
+    /// Returns the addresses in this order.
     pub fn new(hosts: impl IntoIterator<Item = SocketAddr>) -> Self {
         Self(Arc::new(RwLock::new(hosts.into_iter().collect())))
     }
@@ -90,7 +91,7 @@ pub enum What {
 }
 
 /// The requests of a load, and the number of senders.
-pub struct Plan {
+pub struct LoadPlan {
     pub targets: Targets,
     pub what: What,
     /// The prefix of this load's ids.
@@ -113,7 +114,7 @@ pub struct Attempt {
 
 /// The result of a load.
 #[derive(Default)]
-pub struct Sent {
+pub struct LoadResult {
     pub acknowledged: BTreeSet<String>,
     /// Never acknowledged, but possibly stored.
     pub unsure: Vec<String>,
@@ -130,11 +131,12 @@ pub struct Load {
     ended: Arc<AtomicBool>,
     acknowledged: Arc<AtomicUsize>,
     refused: Arc<AtomicUsize>,
-    senders: Vec<JoinHandle<Sent>>,
+    senders: Vec<JoinHandle<LoadResult>>,
 }
 
 impl Load {
-    pub fn start(plan: Plan) -> Self {
+    /// Starts the senders of a plan.
+    pub fn start(plan: LoadPlan) -> Self {
         let ended = Arc::new(AtomicBool::new(false));
         let acknowledged = Arc::new(AtomicUsize::new(0));
         let refused = Arc::new(AtomicUsize::new(0));
@@ -150,7 +152,7 @@ impl Load {
                     acknowledged: Arc::clone(&acknowledged),
                     refused: Arc::clone(&refused),
                     connection: None,
-                    sent: Sent::default(),
+                    sent: LoadResult::default(),
                 }
                 .run(),
             ));
@@ -165,7 +167,7 @@ impl Load {
 
     /// Starts senders that send each lead again until it is acknowledged.
     pub fn until_acknowledged(name: &str, targets: &Targets, senders: usize, what: What) -> Self {
-        Self::start(Plan {
+        Self::start(LoadPlan {
             targets: targets.clone(),
             what,
             name: name.to_owned(),
@@ -229,9 +231,9 @@ impl Load {
 
     /// Lets the senders finish their current requests, and returns all that they
     /// saw.
-    pub async fn stop(self) -> Sent {
+    pub async fn stop(self) -> LoadResult {
         self.ended.store(true, Ordering::Relaxed);
-        let mut all = Sent::default();
+        let mut all = LoadResult::default();
         for sender in self.senders {
             all = all.with(sender.await.expect("a sender ends by itself"));
         }
@@ -239,7 +241,8 @@ impl Load {
     }
 }
 
-impl Sent {
+impl LoadResult {
+    /// Returns the results of both together.
     #[must_use]
     pub fn with(mut self, other: Self) -> Self {
         self.acknowledged.extend(other.acknowledged);
@@ -320,16 +323,16 @@ impl Sent {
 struct Sender {
     number: usize,
     turn: usize,
-    plan: Arc<Plan>,
+    plan: Arc<LoadPlan>,
     ended: Arc<AtomicBool>,
     acknowledged: Arc<AtomicUsize>,
     refused: Arc<AtomicUsize>,
     connection: Option<SendRequest<Full<Bytes>>>,
-    sent: Sent,
+    sent: LoadResult,
 }
 
 impl Sender {
-    async fn run(mut self) -> Sent {
+    async fn run(mut self) -> LoadResult {
         let plan = Arc::clone(&self.plan);
         let again = plan.first.get(self.number).cloned();
         let number = self.number;
@@ -339,7 +342,7 @@ impl Sender {
                 break;
             }
             if self.lead(&id).await {
-                if plan.what.is_told_twice(&id) {
+                if plan.what.is_sent_twice(&id) {
                     self.attempt(&id).await;
                 }
             } else {
@@ -361,7 +364,7 @@ impl Sender {
                 return true;
             }
             let again = self.plan.unacknowledged == Unacknowledged::Again
-                && self.plan.what.may_come_again(id);
+                && self.plan.what.may_be_repeated(id);
             if self.plan.unacknowledged != Unacknowledged::End {
                 self.turn += 1;
                 self.connection = None;
@@ -412,7 +415,7 @@ impl Sender {
     }
 
     /// Checks that one notification has one message, however often it is answered.
-    fn remember(&mut self, id: &str, answer: &Told) {
+    fn remember(&mut self, id: &str, answer: &LoadAnswer) {
         let Some(message) = notification::message_of(answer) else {
             return;
         };
@@ -436,7 +439,7 @@ impl What {
         }
     }
 
-    fn acknowledged(&self, answer: &Told) -> bool {
+    fn acknowledged(&self, answer: &LoadAnswer) -> bool {
         match self {
             Self::Leads(_) => answer.acknowledges(),
             Self::Notifications(_) => notification::is_taken(answer),
@@ -444,7 +447,7 @@ impl What {
     }
 
     /// Whether the answer is a temporary refusal in the error format of the gateway.
-    fn refused(&self, answer: &Told) -> Result<(), &'static str> {
+    fn refused(&self, answer: &LoadAnswer) -> Result<(), &'static str> {
         match self {
             Self::Leads(_) => answer.is_a_refusal(),
             Self::Notifications(_) => notification::is_a_refusal(answer),
@@ -452,7 +455,7 @@ impl What {
     }
 
     /// Whether a repeat is recognised as one.
-    fn may_come_again(&self, id: &str) -> bool {
+    fn may_be_repeated(&self, id: &str) -> bool {
         match self {
             Self::Leads(_) => true,
             Self::Notifications(_) => notification::is_keyed(id),
@@ -460,23 +463,23 @@ impl What {
     }
 
     /// Whether it is sent again although it was acknowledged.
-    fn is_told_twice(&self, id: &str) -> bool {
+    fn is_sent_twice(&self, id: &str) -> bool {
         match self {
             Self::Leads(_) => false,
-            Self::Notifications(_) => notification::is_told_twice(id),
+            Self::Notifications(_) => notification::is_sent_twice(id),
         }
     }
 }
 
 /// The answer to a sender.
 #[derive(Debug)]
-struct Told {
+struct LoadAnswer {
     status: u16,
     headers: HeaderMap,
     body: Value,
 }
 
-impl Told {
+impl LoadAnswer {
     fn acknowledges(&self) -> bool {
         self.status == 200
             && ["converted", "duplicate", "queued"]
@@ -515,7 +518,7 @@ async fn ask(
     connection: &mut Option<SendRequest<Full<Bytes>>>,
     to: SocketAddr,
     request: Request<Full<Bytes>>,
-) -> Option<Told> {
+) -> Option<LoadAnswer> {
     if connection.is_none() {
         *connection = Some(served(TcpStream::connect(to).await.ok()?).await?);
     }
@@ -525,7 +528,7 @@ async fn ask(
     let status = answer.status().as_u16();
     let headers = answer.headers().clone();
     let body = answer.into_body().collect().await.ok()?.to_bytes();
-    Some(Told {
+    Some(LoadAnswer {
         status,
         headers,
         body: serde_json::from_slice(&body).unwrap_or_default(),
@@ -545,6 +548,7 @@ pub struct Caller {
 }
 
 impl Caller {
+    /// Returns a caller without a connection, whose later ones come from this address.
     pub fn from(from: IpAddr) -> Self {
         Self {
             from,
@@ -554,7 +558,7 @@ impl Caller {
 
     /// Sends the request once. Returns whether it was acknowledged, or what is wrong
     /// with the answer; `None` without an answer.
-    pub async fn tell(
+    pub async fn send(
         &mut self,
         to: SocketAddr,
         what: &What,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use leadhost::config::StoreUrl;
 use leadhost::domain::time::Micros;
-use leadhost::store::Location;
+use leadhost::store::StoreLocation;
 use rusqlite::{Connection, OpenFlags};
 use sqlx::{AssertSqlSafe, Executor as _};
 use uuid::Uuid;
@@ -38,10 +38,10 @@ impl On {
     }
 
     /// The location, for a test that opens the store itself.
-    pub fn location(&self, folder: &Path) -> Location {
+    pub fn location(&self, folder: &Path) -> StoreLocation {
         match self {
-            Self::Sqlite => Location::File(folder.join("leadhost.db")),
-            Self::Postgres(database) => Location::Postgres {
+            Self::Sqlite => StoreLocation::File(folder.join("leadhost.db")),
+            Self::Postgres(database) => StoreLocation::Postgres {
                 url: StoreUrl::new(database.url()),
                 connections: CONNECTIONS,
             },
@@ -58,8 +58,9 @@ impl On {
 
     /// Runs a query of one number directly on the store.
     ///
+    /// # Panics
+    ///
     /// If it finds none.
-    /// When it finds none.
     pub async fn count(&self, folder: &Path, query: &'static str) -> i64 {
         match self {
             Self::Sqlite => {

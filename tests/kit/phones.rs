@@ -77,16 +77,18 @@ async fn go_on(whatsapp: WhatsApp, ended: Arc<AtomicBool>) -> Story {
         let is_last = ended.load(Ordering::Relaxed);
         let accepted = whatsapp.accepted();
         for message in &accepted[seen..] {
-            hear(&whatsapp, message, seen, &mut story);
+            react(&whatsapp, message, seen, &mut story);
             seen += 1;
         }
         let seed = u64::try_from(seen).expect("a count");
         let flush = Flush::default().batches(BATCH);
         // If the service is down, the phones try again later.
-        let told = whatsapp.try_flush(flush.order(Order::Shuffled(seed))).await;
-        let wrong = told.unwrap_or_default().into_iter();
-        let wrong = wrong.filter(|told| !told.is_taken() && told.status != 503);
-        story.wrong.extend(wrong.map(|told| format!("{told:?}")));
+        let answers = whatsapp.try_flush(flush.order(Order::Shuffled(seed))).await;
+        let wrong = answers.unwrap_or_default().into_iter();
+        let wrong = wrong.filter(|answer| !answer.is_taken() && answer.status != 503);
+        story
+            .wrong
+            .extend(wrong.map(|answer| format!("{answer:?}")));
         if is_last && whatsapp.pending() == 0 {
             return story;
         }
@@ -94,14 +96,14 @@ async fn go_on(whatsapp: WhatsApp, ended: Arc<AtomicBool>) -> Story {
     }
 }
 
-fn hear(whatsapp: &WhatsApp, message: &Accepted, number: usize, story: &mut Story) {
+fn react(whatsapp: &WhatsApp, message: &Accepted, number: usize, story: &mut Story) {
     if number % OFF == OFF - 1 {
         story.silent.push(message.clone());
         return;
     }
     for (after, word) in (0..).zip(WORDS) {
         let status = whatsapp.status_of(&message.id, word).at(message.at + after);
-        whatsapp.tell(status);
+        whatsapp.queue(status);
     }
     story.read.push(message.clone());
     if number.is_multiple_of(ANSWERS) {

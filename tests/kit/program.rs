@@ -41,7 +41,6 @@ pub fn binary() -> PathBuf {
 ///
 /// # Panics
 /// If it does not compile.
-/// When it does not compile.
 pub fn preloaded(folder: &Path, source: &str) -> PathBuf {
     let name = Path::new(source).file_stem().expect("a file of C");
     let library = folder.join(name).with_extension("so");

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use xtask::double::channel::Channel;
 pub use xtask::double::channel::{
-    Accepted, Callback, Event, Flush, Inbound, Key, Misbehaviour, Order, Provider, Status, Taken,
-    Told,
+    Accepted, Callback, CallbackAnswer, Event, Flush, Inbound, Key, Misbehaviour, Order, Provider,
+    Status, Taken,
 };
 
 use crate::host_actions::until;
@@ -35,6 +35,7 @@ impl<P: Provider> Deref for Double<P> {
 }
 
 impl<P: Provider> Double<P> {
+    /// Returns the first handle of a running double.
     pub(crate) fn new(channel: Channel<P>) -> Self {
         Self(Arc::new(channel))
     }
@@ -45,7 +46,7 @@ impl<P: Provider> Double<P> {
     ///
     /// # Panics
     /// If there is no callback, or if it does not answer.
-    pub async fn flush(&self) -> Vec<Told> {
+    pub async fn flush(&self) -> Vec<CallbackAnswer> {
         self.flush_as(Flush::default()).await
     }
 
@@ -53,7 +54,7 @@ impl<P: Provider> Double<P> {
     ///
     /// # Panics
     /// If there is no callback, or if it does not answer.
-    pub async fn flush_as(&self, how: Flush) -> Vec<Told> {
+    pub async fn flush_as(&self, how: Flush) -> Vec<CallbackAnswer> {
         self.try_flush(how).await.expect("the callback answers")
     }
 
@@ -61,7 +62,7 @@ impl<P: Provider> Double<P> {
     ///
     /// # Errors
     /// If the callback does not answer. Events without an answer wait again.
-    pub async fn try_flush(&self, how: Flush) -> io::Result<Vec<Told>> {
+    pub async fn try_flush(&self, how: Flush) -> io::Result<Vec<CallbackAnswer>> {
         self.blocking(move |channel| channel.flush(how)).await
     }
 
@@ -74,12 +75,12 @@ impl<P: Provider> Double<P> {
         content_type: &'static str,
         body: impl Into<Vec<u8>>,
         key: Key,
-    ) -> Told {
+    ) -> CallbackAnswer {
         let body = body.into();
-        let told = self
+        let answer = self
             .blocking(move |channel| channel.send_raw(content_type, &body, key))
             .await;
-        told.expect("the callback answers")
+        answer.expect("the callback answers")
     }
 
     /// Performs the webhook handshake with this token, or with the right one.
@@ -87,7 +88,7 @@ impl<P: Provider> Double<P> {
     ///
     /// # Panics
     /// If there is no callback, or if it does not answer.
-    pub async fn handshake(&self, verify_token: Option<&str>) -> (bool, Told) {
+    pub async fn handshake(&self, verify_token: Option<&str>) -> (bool, CallbackAnswer) {
         let token = verify_token.map(str::to_owned);
         let shown = self
             .blocking(move |channel| channel.handshake(token.as_deref()))

@@ -1,9 +1,9 @@
-//! What a test starts with: workspaces with a key of every kind, and leads that
+//! The rows that a test starts with: workspaces with a key of every kind, and leads that
 //! are already in the store.
 
 use std::collections::BTreeMap;
 
-use leadhost::domain::connection::{ConnectionKind, Settings};
+use leadhost::domain::connection::{ConnectionKind, ConnectionSettings};
 use leadhost::domain::contact;
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::domain::id::{ConnectionId, DealId, DeliveryId, KeyId, PartnerId, WorkspaceId};
@@ -13,7 +13,7 @@ use leadhost::domain::phone;
 use leadhost::domain::workspace::AgentKind;
 use leadhost::store::{
     Acceptance, ConversionResult, DedupeKey, ItemResult, NewDelivery, NewItem, NewLead, Plan,
-    PlannedAgent, PlannedConnection, Write, Written,
+    PlannedAgent, PlannedConnection, Write, WriteOutcome,
 };
 use serde_json::Map;
 
@@ -30,6 +30,7 @@ pub struct Seeded {
 }
 
 impl Host {
+    /// Creates a workspace with this slug.
     pub async fn workspace(&self, slug: &str) -> Seeded {
         self.workspace_with(slug, |_| {}).await
     }
@@ -53,6 +54,7 @@ impl Host {
         }
     }
 
+    /// Creates a key of this kind. An admin key has the role `admin`.
     pub async fn key(
         &self,
         kind: KeyKind,
@@ -82,6 +84,7 @@ impl Host {
         (key, record.id)
     }
 
+    /// Creates an admin key with the role `admin`.
     pub async fn admin_key(&self) -> PlainKey {
         self.key(KeyKind::Admin, None, None).await.0
     }
@@ -140,7 +143,7 @@ impl Host {
             },
         }));
         let written = self.store().commit(&[write]).await.expect("a commit");
-        let [Written::Done(outcome)] = written.as_slice() else {
+        let [WriteOutcome::Done(outcome)] = written.as_slice() else {
             panic!("the delivery is new: {written:?}");
         };
         assert_eq!(outcome.status, DeliveryStatus::Converted);
@@ -217,7 +220,7 @@ fn plan(slug: &str) -> Plan {
             region: None,
             time_zone: None,
             dedupe_by_content: true,
-            settings: Settings::default(),
+            settings: ConnectionSettings::default(),
         }],
         products: Vec::new(),
     }

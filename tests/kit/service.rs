@@ -43,6 +43,7 @@ fn prepared(mut command: Command, folder: &Path, arguments: &[&str]) -> Command 
     for name in [
         "LEADHOST_ADMIN",
         "LEADHOST_ADMIN_KEY",
+        "LEADHOST_CACHE_DIR",
         "LEADHOST_CONFIG",
         "LEADHOST_SEALING_KEY",
         "LEADHOST_SEALING_KEY_OLD",
@@ -86,7 +87,6 @@ impl Service {
     ///
     /// # Panics
     /// If it ends before that; the message contains its log.
-    /// When it ends before; the message has its log.
     pub fn start(folder: &Path, arguments: &[&str]) -> Self {
         Self::start_on(&On::Sqlite, folder, arguments)
     }
@@ -258,7 +258,6 @@ impl Service {
 ///
 /// # Panics
 /// If the process has ended.
-/// When it has ended.
 pub fn memory_of(process: Pid) -> u64 {
     bytes_of(process, "RssAnon:")
 }
@@ -266,7 +265,7 @@ pub fn memory_of(process: Pid) -> u64 {
 /// Reads a line of the system's report on a process.
 fn bytes_of(process: Pid, name: &str) -> u64 {
     let file = format!("/proc/{}/status", process.as_raw_nonzero());
-    let text = std::fs::read_to_string(file).expect("the system tells");
+    let text = std::fs::read_to_string(file).expect("the system reports it");
     let line = text.lines().find_map(|line| line.strip_prefix(name));
     let number = line.and_then(|line| line.split_whitespace().next());
     let kibibytes: u64 = number

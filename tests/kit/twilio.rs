@@ -9,10 +9,12 @@ use crate::provider::{BEGINNING, Double};
 pub type Twilio = Double<Messages>;
 
 impl Twilio {
+    /// Starts a double with the default options.
     pub fn start() -> Self {
         Self::with(TwilioOptions::default())
     }
 
+    /// Starts a double. Without a time in the options its time stands at [`BEGINNING`].
     pub fn with(options: TwilioOptions) -> Self {
         let options = TwilioOptions {
             now: options.now.or(Some(BEGINNING)),

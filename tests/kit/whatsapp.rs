@@ -9,10 +9,12 @@ use crate::provider::{BEGINNING, Double};
 pub type WhatsApp = Double<Cloud>;
 
 impl WhatsApp {
+    /// Starts a double with the default options.
     pub fn start() -> Self {
         Self::with(WhatsAppOptions::default())
     }
 
+    /// Starts a double. Without a time in the options its time stands at [`BEGINNING`].
     pub fn with(options: WhatsAppOptions) -> Self {
         let options = WhatsAppOptions {
             now: options.now.or(Some(BEGINNING)),

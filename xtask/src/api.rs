@@ -15,12 +15,18 @@ use crate::{browser, process, python, repository, run};
 
 /// The parts to test.
 #[derive(Clone, Copy)]
-pub struct Scope {
+pub struct ApiScope {
     pub clients: bool,
     pub browser: bool,
 }
 
-pub fn test(install: Install, scope: Scope) -> Result<(), Failure> {
+/// Builds the service, starts it with some data, and runs the parts of `scope`.
+///
+/// # Errors
+///
+/// [`Failure`] if something that it needs is missing or cannot be installed, a build fails, or
+/// a test does.
+pub fn test(install: Install, scope: ApiScope) -> Result<(), Failure> {
     if scope.clients {
         python::ensure(install, "for the clients that test the API")?;
         javascript::ensure(install)?;

@@ -10,6 +10,7 @@ pub struct Args {
 }
 
 impl Args {
+    /// Splits the words of a command line at `--`.
     pub fn new(mut words: Vec<String>) -> Self {
         let after_dashes = match words.iter().position(|word| word == "--") {
             Some(at) => {
@@ -25,6 +26,7 @@ impl Args {
         }
     }
 
+    /// Returns whether `--help` or `-h` is among the words.
     pub fn asks_for_help(&self) -> bool {
         self.words
             .iter()
@@ -40,6 +42,10 @@ impl Args {
 
     /// Removes the first `--name value` or `--name=value`, and returns the
     /// value.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] with exit code 2 if the flag is the last word.
     pub fn value(&mut self, name: &str) -> Result<Option<String>, Failure> {
         let joined = format!("{name}=");
         for at in 0..self.words.len() {
@@ -72,6 +78,10 @@ impl Args {
     }
 
     /// Returns the plain words. Refuses remaining flags.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] with exit code 2 if there is a flag or a word after `--`.
     pub fn words(self) -> Result<Vec<String>, Failure> {
         if let Some(unknown) = self.words.iter().find(|word| word.starts_with('-')) {
             return Err(Failure::usage(format!("unknown flag `{unknown}`"))
@@ -86,6 +96,10 @@ impl Args {
     }
 
     /// Refuses all remaining arguments.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] with exit code 2 if an argument is left.
     pub fn nothing_more(self) -> Result<(), Failure> {
         match self.words()?.first() {
             Some(word) => Err(Failure::usage(format!("unexpected `{word}`"))

@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::args::Args;
 use crate::failure::{Context, Failure};
 use crate::install::Install;
-use crate::{guests, javascript, plugins, process, repository};
+use crate::{guests, javascript, languages, plugins, process, repository};
 use xtask::postgres_programs::Binaries;
 
 pub const HELP: &str = "\
@@ -14,10 +14,13 @@ Measures the service next to a Node peer, and writes bench/results.
 
     cargo xtask bench [--seconds N] [--rounds N] [--no-install] [FIGURE..]
     cargo xtask bench [--seconds N] [--rows ROW,..] [--no-install] neighbours
+    cargo xtask bench [--no-install] languages
 
-    FIGURE         conversion, ingest, ingest-postgres, export, export-peer,
-                   export-stores, swap, swap-fleet, rollout, start, memory, messages,
+    FIGURE         conversion, guests, ingest, ingest-postgres, export,
+                   export-peer, export-stores, swap, swap-fleet, rollout, start, memory, messages,
                    search, deals, analytics, neighbours; default all of them
+    languages      alone: the project that `leadhost plugin new` writes in each language;
+                   installs their toolchains, and writes the table of docs/integrators.md
     --seconds N    length of one round of load, default 8
     --rounds N     number of alternating rounds, default 3
     --rows ROW,..  only these rows of `neighbours`; an unknown one lists them all
@@ -34,6 +37,10 @@ const AGAINST_NODE: [&str; 3] = ["ingest", "ingest-postgres", "export-peer"];
 /// The figures that need misbehaving guests.
 const BESIDE_GUESTS: [&str; 1] = ["neighbours"];
 
+/// The figures that need the example converters in Python and JavaScript, and these.
+const SLOW_GUESTS: [&str; 1] = ["guests"];
+const FORM_GUESTS: [&str; 2] = ["example-form-py.wasm", "example-form-js.wasm"];
+
 /// The figures that deploy a wrong version.
 const WITH_BAD_DEPLOY: [&str; 1] = ["rollout"];
 
@@ -49,12 +56,24 @@ const ON_POSTGRES: [&str; 5] = [
     "deals",
 ];
 
+/// Runs the task with its arguments.
+///
+/// # Errors
+///
+/// [`Failure`] if a build fails, or a figure cannot be measured.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     let seconds = args.value("--seconds")?;
     let rounds = args.value("--rounds")?;
     let rows = args.value("--rows")?;
     let figures = args.words()?;
+    if figures == ["languages"] {
+        return languages::measure::run(install);
+    }
+    if figures.iter().any(|figure| figure == "languages") {
+        return Err(Failure::usage("`languages` is measured alone")
+            .hint("call the task once with `languages`, and once with the others"));
+    }
 
     plugins::build_all(install)?;
     process::run(repository::cargo().args([
@@ -97,6 +116,12 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
                 Err(failure) => eprintln!("{:>12} {failure}", "left out"),
             }
         }
+    }
+    if some_of(&SLOW_GUESTS)
+        && let Some(left_out) =
+            guests::build_some(install, &FORM_GUESTS.map(str::to_owned))?.first()
+    {
+        return Err(Failure::new(left_out));
     }
     if some_of(&WITH_BAD_DEPLOY) {
         for version in BAD_DEPLOY {

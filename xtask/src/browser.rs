@@ -21,6 +21,10 @@ const PROGRAMS: [&str; 4] = [
 ];
 
 /// Finds a browser, or installs one if that is allowed.
+///
+/// # Errors
+///
+/// [`Failure`] if there is none and none can be installed.
 pub fn program(install: Install) -> Result<PathBuf, Failure> {
     let find = || PROGRAMS.into_iter().find_map(process::find);
     if let Some(found) = find() {
@@ -30,6 +34,13 @@ pub fn program(install: Install) -> Result<PathBuf, Failure> {
     find().ok_or_else(|| Failure::new("Chromium was installed but is not on the PATH"))
 }
 
+/// Renders the page `/docs` of a service in Chromium without a network, and checks what it
+/// shows and requests. `folder` gets the page and the browser's log.
+///
+/// # Errors
+///
+/// [`Failure`] if the browser fails, an operation is missing on the page, or the page requests
+/// something from elsewhere.
 pub fn test(chromium: &Path, folder: &Path, address: &str) -> Result<(), Failure> {
     let profile = folder.join("browser");
     if profile.exists() {
@@ -86,13 +97,13 @@ pub fn test(chromium: &Path, folder: &Path, address: &str) -> Result<(), Failure
             "the page does not show {operations} operations"
         )));
     }
-    asked_nobody_else(&log, address)?;
+    check_requests(&log, address)?;
     eprintln!("{:>12} {operations} operations at {address}/docs", "shown");
     Ok(())
 }
 
 /// Checks that every request of the page went to this service.
-fn asked_nobody_else(log: &Path, address: &str) -> Result<(), Failure> {
+fn check_requests(log: &Path, address: &str) -> Result<(), Failure> {
     let text = fs::read_to_string(log).context(format!("reading {}", log.display()))?;
     let log: Value = serde_json::from_str(&text).context("reading the browser's log")?;
     let mut asked = 0;

@@ -10,7 +10,14 @@ use std::process::Command;
 /// dependencies.
 pub fn command(folder: &Path) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(folder).env_remove("RUSTC_BOOTSTRAP");
+    command.current_dir(folder);
+    forget_own_package(&mut command);
+    command
+}
+
+/// Removes those variables from the environment of a command that calls `cargo`.
+pub fn forget_own_package(command: &mut Command) {
+    command.env_remove("RUSTC_BOOTSTRAP");
     for (name, _) in std::env::vars_os() {
         let of_the_package = name.to_str().is_some_and(|name| {
             ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_"]
@@ -22,5 +29,4 @@ pub fn command(folder: &Path) -> Command {
             command.env_remove(name);
         }
     }
-    command
 }

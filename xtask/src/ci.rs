@@ -17,7 +17,7 @@ failure. The last four steps all run, even if one of them fails.
     cargo xtask ci [--no-install]
 
     format          cargo fmt --check
-    contract        wit/ against the published contracts
+    contract        wit/ against the published contracts, and docs/contract.md against them
     document        docs/openapi.json and docs/openapi-admin.json against the service
     lints           cargo clippy, warnings are errors
     documentation   cargo doc, warnings are errors
@@ -29,6 +29,11 @@ failure. The last four steps all run, even if one of them fails.
     --no-install   never install anything; report what is missing
 ";
 
+/// Runs all steps in their order; the first one that fails ends it.
+///
+/// # Errors
+///
+/// [`Failure`] of that step.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     args.nothing_more()?;
@@ -43,7 +48,7 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
         ("lints", &|| lints(install)),
         ("documentation", &documentation),
         ("tests", &|| {
-            let scope = test::Scope {
+            let scope = test::TestScope {
                 guests: true,
                 nightly: false,
                 postgres: Postgres::Required,
@@ -51,7 +56,7 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
             test::test(install, scope, &[])
         }),
         ("api", &|| {
-            let scope = api::Scope {
+            let scope = api::ApiScope {
                 clients: true,
                 browser: true,
             };

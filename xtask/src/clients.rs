@@ -21,6 +21,13 @@ const CLIENTS: [&str; 4] = ["airbyte", "dlt", "meltano", "singer"];
 /// The client that installs its own plugins, by its project.
 const MELTANO: &str = "meltano";
 
+/// Pulls from the built service with each client, on SQLite, and on PostgreSQL if there is a
+/// server.
+///
+/// # Errors
+///
+/// [`Failure`] if something that it needs is missing or cannot be installed, a build fails, or
+/// a test does.
 pub fn test(install: Install, need: Postgres) -> Result<(), Failure> {
     python::ensure(install, "for the clients that pull the data")?;
     let environments = environments()?;

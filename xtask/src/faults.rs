@@ -43,6 +43,11 @@ before the newest schema change, which is taken from the repository's history an
 once, or from the build that --before names.
 ";
 
+/// Runs the task with its arguments: measures rows and writes their lines, or checks the table.
+///
+/// # Errors
+///
+/// [`Failure`] if a build fails, a row fails, or the page cannot be read or written.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     let short = args.flag("--short");
@@ -127,6 +132,10 @@ fn chosen(keys: &[String]) -> Result<Vec<&'static Row>, Failure> {
 }
 
 /// Checks that the table is complete: its tests exist, and the page has its figures.
+///
+/// # Errors
+///
+/// [`Failure`] that lists what is missing.
 pub fn check() -> Result<(), Failure> {
     let tests = build::tests()?;
     let listed = process::output(Command::new(&tests).args(["--list", "--format", "terse"]))?;
@@ -157,9 +166,9 @@ pub fn check() -> Result<(), Failure> {
 /// Runs the tests of a row, and reads their figures.
 fn attempt(row: &Row, built: &Built, usual: bool, within: Duration) -> Result<Outcome, Failure> {
     let folder = folder();
-    let told = folder.join(format!("{}.figures", row.key));
+    let figures_file = folder.join(format!("{}.figures", row.key));
     let said = folder.join(format!("{}.log", row.key));
-    fs::write(&told, "").context(format!("writing {}", told.display()))?;
+    fs::write(&figures_file, "").context(format!("writing {}", figures_file.display()))?;
     let log = fs::File::create(&said).context(format!("creating {}", said.display()))?;
     let errors = log.try_clone().context("a second way to the log")?;
     let mut command = match row.tries {
@@ -180,7 +189,7 @@ fn attempt(row: &Row, built: &Built, usual: bool, within: Duration) -> Result<Ou
         }
     };
     command
-        .env("LEADHOST_FIGURES", &told)
+        .env("LEADHOST_FIGURES", &figures_file)
         .env("LEADHOST_PROGRAM", &built.program)
         .stdin(Stdio::null())
         .stdout(log)
@@ -210,7 +219,8 @@ fn attempt(row: &Row, built: &Built, usual: bool, within: Duration) -> Result<Ou
         .map(|(_, why)| why.to_owned())
         .collect();
     left_out.dedup();
-    let text = fs::read_to_string(&told).context(format!("reading {}", told.display()))?;
+    let text =
+        fs::read_to_string(&figures_file).context(format!("reading {}", figures_file.display()))?;
     let figures = text
         .lines()
         .map(Figure::read)
@@ -220,7 +230,7 @@ fn attempt(row: &Row, built: &Built, usual: bool, within: Duration) -> Result<Ou
         .filter(|figure| figure.fault == row.key)
         .collect();
     if matches!(row.tries, Tries::Fuzz) {
-        figures.extend(Figure::of_fuzz(&said_text));
+        figures.extend(Figure::from_fuzz_output(&said_text));
     }
     if figures.is_empty() && left_out.is_empty() && failures.is_empty() {
         failures.push("its tests reported no figure".to_owned());
@@ -254,10 +264,10 @@ fn failed_tests(said: &Path) -> Vec<String> {
 fn run_within(mut command: Command, within: Duration) -> Result<Option<bool>, Failure> {
     let mut child = command.spawn().context("starting the tests")?;
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let (tell, ended) = mpsc::channel();
+    let (sender, ended) = mpsc::channel();
     let waits = std::thread::spawn(move || {
         // The receiver is gone if the tests were killed.
-        let _ = tell.send(child.wait());
+        let _ = sender.send(child.wait());
     });
     let outcome = ended.recv_timeout(within);
     if outcome.is_err()

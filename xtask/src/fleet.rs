@@ -19,7 +19,7 @@ use crate::args::Args;
 use crate::failure::{Context, Failure};
 use crate::install::Install;
 use crate::{process, repository, run};
-use server::Server;
+use server::DatabaseServer;
 
 pub const HELP: &str = "\
 Builds the converters and the service, and starts two hosts on one PostgreSQL database
@@ -62,6 +62,11 @@ struct HostOf {
     admin: &'static str,
 }
 
+/// Runs the task with its arguments until the hosts are stopped.
+///
+/// # Errors
+///
+/// [`Failure`] if a program is missing, a build fails, or the database or a host does.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     let profile = if args.flag("--debug") {
@@ -79,7 +84,7 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     let balancer = balancer(install);
     let service = run::build(install, profile)?;
 
-    let server = Server::start(programs, &data)?;
+    let server = DatabaseServer::start(programs, &data)?;
     let outcome = hosts_on(&server, &service, &data, balancer);
     if outcome.is_err() && server.was_running {
         // Hosts of a task that was killed may still use it.
@@ -106,7 +111,7 @@ fn alone(data: &Path) -> Result<fs::File, Failure> {
 
 /// The hosts and the load balancer, until they are stopped.
 fn hosts_on(
-    server: &Server,
+    server: &DatabaseServer,
     service: &Path,
     data: &Path,
     balancer: Option<PathBuf>,

@@ -28,11 +28,13 @@ mod fuzz;
 mod guests;
 mod install;
 mod javascript;
+mod languages;
 mod openapi;
 mod plugins;
 mod postgres;
 mod process;
 mod python;
+mod registry;
 mod repository;
 mod run;
 mod serve_double;
@@ -58,7 +60,8 @@ Tasks:
     ci          runs format, lints, contract, documentation, tests: what a merge needs
     plugins     builds the plugins as components into target/plugins
     guests      builds the JavaScript and Python examples into target/guests
-    wit         checks or writes the contract as one file
+    languages   builds and tests a new project in every language
+    wit         checks or writes the contract as one file, and docs/contract.md
     openapi     checks or writes the OpenAPI document
     bench       measures the service next to a Node peer
     faults      injects faults into the service, and writes docs/reliability.md
@@ -94,6 +97,7 @@ fn dispatch(task: &str, rest: Vec<String>) -> Result<(), Failure> {
         "ci" => (ci::HELP, ci::run),
         "plugins" => (plugins::HELP, plugins::run),
         "guests" => (guests::HELP, guests::run),
+        "languages" => (languages::HELP, languages::run),
         "wit" => (wit::HELP, wit::run),
         "openapi" => (openapi::HELP, openapi::run),
         "bench" => (bench::HELP, bench::run),

@@ -19,11 +19,22 @@ the admin API, and docs/schemas, a JSON Schema for each kind of row.
     cargo xtask openapi --check   compares the files with the service, and fails if they differ
 ";
 
+/// Runs the task with its arguments: writes the documents and the schemas, or compares them
+/// with the service.
+///
+/// # Errors
+///
+/// [`Failure`] if the service cannot be built, a file cannot be written, or, with `--check`,
+/// one differs.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let is_check = args.flag("--check");
     args.nothing_more()?;
-    let mut files = BTreeMap::from([(path(), told(&[])?), (admin_path(), told(&["--admin"])?)]);
-    let rows: Value = serde_json::from_str(&told(&["--rows"])?).context("reading the rows")?;
+    let mut files = BTreeMap::from([
+        (path(), print_document(&[])?),
+        (admin_path(), print_document(&["--admin"])?),
+    ]);
+    let rows: Value =
+        serde_json::from_str(&print_document(&["--rows"])?).context("reading the rows")?;
     for (name, schema) in rows.as_object().into_iter().flatten() {
         files.insert(
             schemas().join(format!("{name}.json")),
@@ -56,7 +67,7 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     Ok(())
 }
 
-fn told(arguments: &[&str]) -> Result<String, Failure> {
+fn print_document(arguments: &[&str]) -> Result<String, Failure> {
     let mut command = repository::cargo();
     command.args(["run", "--quiet", "--package", "leadhost", "--", "openapi"]);
     process::output(command.args(arguments))
@@ -92,6 +103,7 @@ fn old(files: &BTreeMap<PathBuf, String>) -> Result<Vec<PathBuf>, Failure> {
     Ok(found)
 }
 
+/// Returns the path of the document of the gateway and the data API.
 pub fn path() -> PathBuf {
     repository::root().join("docs/openapi.json")
 }

@@ -30,6 +30,11 @@ Builds the plugins as components into target/plugins/<package>.wasm.
     --no-install   never install anything; report what is missing
 ";
 
+/// Runs the task with its arguments.
+///
+/// # Errors
+///
+/// [`Failure`] if a package has an unknown name, or as for [`build_all`].
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     let profile = if args.flag("--debug") {
@@ -52,11 +57,20 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
 }
 
 /// Builds all plugins, as `run`, `test` and `ci` need them.
+///
+/// # Errors
+///
+/// [`Failure`] if the target is missing and cannot be installed, a build fails, a plugin
+/// imports anything, or it has no golden cases.
 pub fn build_all(install: Install) -> Result<(), Failure> {
     build(&plugins()?, "plugin", install)
 }
 
 /// Builds the misbehaving test guests into target/guests.
+///
+/// # Errors
+///
+/// [`Failure`] if the target is missing and cannot be installed, or a build fails.
 pub fn build_test_guests(install: Install) -> Result<(), Failure> {
     let guests = repository::packages_below(&["tests/guests"])?;
     let modules = compile(&guests, "plugin", install, &[])?;
@@ -71,6 +85,10 @@ pub fn build_test_guests(install: Install) -> Result<(), Failure> {
 /// Builds the misbehaving converter with WASI into target/guests, if the
 /// toolchain has the target or may install it. The linker of that target makes
 /// the component.
+///
+/// # Errors
+///
+/// [`Failure`] if the target is missing and cannot be installed, or a build fails.
 pub fn build_guest_with_wasi(install: Install) -> Result<(), Failure> {
     const TRIPLE: &str = "wasm32-wasip2";
     const PACKAGE: &str = "guest-misbehave";
@@ -116,6 +134,10 @@ fn build(plugins: &[Package], profile: &str, install: Install) -> Result<(), Fai
 
 /// Builds one version of the converter of examples/bad-deploy into a file. Cargo knows that the
 /// source reads the variable, and compiles it again for another value.
+///
+/// # Errors
+///
+/// As for [`build_all`].
 pub fn build_bad_deploy(version: &str, path: &Path, install: Install) -> Result<(), Failure> {
     let packages = repository::packages_below(&["examples/bad-deploy"])?;
     let variables = [("BAD_DEPLOY_VERSION", version)];

@@ -87,8 +87,8 @@ impl Binaries {
         command
     }
 
-    /// Where this account may have a folder: the usual place, unless a parent
-    /// folder is closed to others.
+    /// Returns a place where this account may have a folder: the usual one, unless a
+    /// parent folder is closed to others.
     pub fn temporary(&self) -> PathBuf {
         use std::os::unix::fs::PermissionsExt as _;
         let usual = std::env::temp_dir();

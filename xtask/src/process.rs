@@ -2,16 +2,63 @@
 //! names the call.
 
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 
 use crate::failure::{Context, Failure};
 
 /// Runs the command with its output on our own streams.
+///
+/// # Errors
+///
+/// [`Failure`] if it cannot be started, or ends with another status than 0.
 pub fn run(command: &mut Command) -> Result<(), Failure> {
     eprintln!("$ {}", line(command));
     let status = command
         .status()
         .context(format!("starting `{}`", line(command)))?;
+    judge(command, status)
+}
+
+/// Like [`run`], but ends the command when it has run for `limit`.
+///
+/// # Errors
+///
+/// As for [`run`], and if it takes longer.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the standard library has no wait with a limit"
+)]
+pub fn run_within(command: &mut Command, limit: Duration) -> Result<(), Failure> {
+    /// How long a command that has ended may wait until it is noticed.
+    const PAUSE: Duration = Duration::from_millis(5);
+    eprintln!("$ {}", line(command));
+    let mut child = command
+        .spawn()
+        .context(format!("starting `{}`", line(command)))?;
+    let start = Instant::now();
+    loop {
+        if let Some(status) = child
+            .try_wait()
+            .context(format!("waiting for `{}`", line(command)))?
+        {
+            return judge(command, status);
+        }
+        if start.elapsed() >= limit {
+            let _ = child.kill();
+            let _ = child.wait();
+            let seconds = limit.as_secs();
+            let what = format!(
+                "`{}` took more than {seconds} s and was ended",
+                line(command)
+            );
+            return Err(Failure::new(what).hint("run it by itself to see where it waits"));
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+fn judge(command: &Command, status: ExitStatus) -> Result<(), Failure> {
     if status.success() {
         return Ok(());
     }
@@ -22,6 +69,10 @@ pub fn run(command: &mut Command) -> Result<(), Failure> {
 }
 
 /// Runs the command quietly, and returns its standard output.
+///
+/// # Errors
+///
+/// As for [`run`]; the failure has the standard error.
 pub fn output(command: &mut Command) -> Result<String, Failure> {
     let output = command
         .stdin(Stdio::null())
@@ -64,4 +115,19 @@ fn line(command: &Command) -> String {
         })
         .collect::<Vec<_>>()
         .join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_takes_too_long_is_ended() {
+        let limit = Duration::from_millis(50);
+        let failure =
+            run_within(Command::new("sleep").arg("3600"), limit).expect_err("it is ended");
+        assert!(failure.to_string().contains("took more than"), "{failure}");
+        assert!(run_within(&mut Command::new("true"), Duration::from_secs(3600)).is_ok());
+        assert!(run_within(&mut Command::new("false"), Duration::from_secs(3600)).is_err());
+    }
 }

@@ -38,6 +38,11 @@ const GRAPH: &str = "127.0.0.1:8090";
 /// The connection of the demo workspace whose leads the double has.
 const LEAD_FORM: &str = "lead-form";
 
+/// Runs the task with its arguments until the service ends.
+///
+/// # Errors
+///
+/// [`Failure`] if a build fails, or the service ends with another status than 0.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     let profile = if args.flag("--debug") {
@@ -49,7 +54,7 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     args.nothing_more()?;
 
     let program = build(install, profile)?;
-    let service = Service::new(program, &flags);
+    let service = DemoService::new(program, &flags);
     let mut child = service.start(&flags)?;
     pass_signals_on(&child)?;
     // It lives as long as this function.
@@ -65,6 +70,10 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
 }
 
 /// Builds the service and its converters. Returns the service's program.
+///
+/// # Errors
+///
+/// As for [`plugins::build_all`] and [`build_program`].
 pub fn build(install: Install, profile: &str) -> Result<PathBuf, Failure> {
     eprintln!("Building the converters and the service; the first build takes several minutes.");
     plugins::build_all(install)?;
@@ -72,6 +81,10 @@ pub fn build(install: Install, profile: &str) -> Result<PathBuf, Failure> {
 }
 
 /// Builds the service alone. Returns its program.
+///
+/// # Errors
+///
+/// [`Failure`] if Cargo fails.
 pub fn build_program(profile: &str) -> Result<PathBuf, Failure> {
     process::run(repository::cargo().args([
         "build",
@@ -85,14 +98,14 @@ pub fn build_program(profile: &str) -> Result<PathBuf, Failure> {
 }
 
 /// The service's program and its data folder.
-struct Service {
+struct DemoService {
     program: PathBuf,
     data: PathBuf,
     /// The keys and ids of the first apply, for people and scripts.
     keys: PathBuf,
 }
 
-impl Service {
+impl DemoService {
     fn new(program: PathBuf, flags: &[String]) -> Self {
         // A relative path of the user is relative to the user's folder.
         let here = std::env::current_dir().unwrap_or_default();
@@ -157,6 +170,7 @@ pub fn wait_for(file: &Path, child: &mut Child) -> bool {
     true
 }
 
+/// Blocks for a tenth of a second.
 #[expect(
     clippy::disallowed_methods,
     reason = "another program's progress can only be asked for again"

@@ -25,6 +25,11 @@ pub struct Service {
 impl Service {
     /// Starts it in a fresh data folder, with a SQLite file in it unless `store`
     /// names a database.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the data folder cannot be replaced, or the service ends before it is
+    /// ready.
     pub fn start(
         program: &Path,
         folder: &Path,
@@ -81,12 +86,20 @@ impl Service {
     }
 
     /// The keys and ids of its workspace.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the service's file cannot be read.
     pub fn keys(&self) -> Result<Value, Failure> {
         self.read("keys.json")
     }
 
     /// Host and port of the `gateway`, which includes the data API, or of
     /// `admin`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::keys`].
     pub fn address(&self, name: &str) -> Result<String, Failure> {
         let said = self.read("service.json")?;
         Ok(said[name].as_str().unwrap_or_default().to_owned())

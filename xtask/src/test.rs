@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::install::Install;
 use crate::postgres::{self, Postgres};
 use crate::repository;
-use crate::{api, bad_deploy, clients, deploy, guests, plugins, process};
+use crate::{api, bad_deploy, clients, deploy, guests, languages, plugins, process, registry};
 
 pub const HELP: &str = "\
 Builds the plugins and the test guests, then runs all tests of the workspace, and the
@@ -19,7 +19,10 @@ verifies the unit of examples/deploy.
     cargo xtask test [--guests] [--nightly] [--no-install] [-- ARGUMENTS]
     cargo xtask test [--api] [--browser] [--clients] [--image] [--no-install]
 
-    --guests       also builds the JavaScript and Python examples (needs Node and Python)
+    --guests       also builds the JavaScript and Python examples, and then the project that
+                   `leadhost plugin new` writes in each language, and runs its tests (needs
+                   Python, clang and the registries; Node, Go and Zig come from the Python
+                   registry; about 3 GB in target/languages)
     --nightly      runs the sizes that take a night: bad days as long as real ones, two
                    thousand power cuts, and a million row changes while export clients
                    read, on each store
@@ -39,7 +42,8 @@ RUST_TEST_THREADS to change that.
 The tests on PostgreSQL use the server that LEADHOST_TEST_POSTGRES_URL names; otherwise a
 server on the local default port that allows them to create databases; otherwise a private
 one, which they start from the installed programs. If none of these is available, Debian's
-package is installed if that is allowed; otherwise those tests are skipped.
+package is installed if that is allowed; otherwise those tests are skipped. So is Debian's
+docker-registry for the tests of plugins in registries, which start a private one.
 ";
 
 /// The number of concurrent tests for each core. Tests wait for the disk, for other
@@ -58,15 +62,21 @@ const NIGHTLY: [(&str, &str); 2] = [
 
 /// The parts to test besides those that need only Rust.
 #[derive(Clone, Copy)]
-pub struct Scope {
+pub struct TestScope {
     pub guests: bool,
     pub nightly: bool,
     pub postgres: Postgres,
 }
 
+/// Runs the task with its arguments.
+///
+/// # Errors
+///
+/// [`Failure`] if something that it needs is missing or cannot be installed, a build fails, or
+/// a test does.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
-    let scope = api::Scope {
+    let scope = api::ApiScope {
         clients: args.flag("--api"),
         browser: args.flag("--browser"),
     };
@@ -89,7 +99,7 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     let nightly = args.flag("--nightly");
     let arguments = args.after_dashes();
     args.nothing_more()?;
-    let scope = Scope {
+    let scope = TestScope {
         guests: with_guests,
         nightly,
         postgres: Postgres::IfItCanBeHad,
@@ -97,9 +107,17 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     test(install, scope, &arguments)
 }
 
-pub fn test(install: Install, scope: Scope, arguments: &[String]) -> Result<(), Failure> {
+/// Builds everything that the tests of `scope` need, and runs them. `arguments` are passed to
+/// the test programs. Prints what was left out.
+///
+/// # Errors
+///
+/// [`Failure`] if something that it needs is missing or cannot be installed, a build fails, or
+/// a test does.
+pub fn test(install: Install, scope: TestScope, arguments: &[String]) -> Result<(), Failure> {
     let without_systemd = deploy::verify_unit()?;
     let without_postgres = postgres::prepare(install, scope.postgres)?;
+    let without_registry = registry::prepare(install);
     plugins::build_all(install)?;
     plugins::build_test_guests(install)?;
     let mut left_out = if scope.guests {
@@ -129,8 +147,12 @@ pub fn test(install: Install, scope: Scope, arguments: &[String]) -> Result<(), 
     if without_postgres.is_none() {
         command.env("LEADHOST_REQUIRE_POSTGRES", "1");
     }
+    if without_registry.is_none() {
+        command.env("LEADHOST_REQUIRE_REGISTRY", "1");
+    }
     let has_postgres = without_postgres.is_none();
     left_out.extend(without_postgres);
+    left_out.extend(without_registry);
     left_out.extend(without_systemd);
     if !arguments.is_empty() {
         command.arg("--").args(arguments);
@@ -140,6 +162,9 @@ pub fn test(install: Install, scope: Scope, arguments: &[String]) -> Result<(), 
     // With arguments, only some tests are wanted.
     if outcome.is_ok() && arguments.is_empty() {
         outcome = bad_deploy::test(install, has_postgres);
+    }
+    if outcome.is_ok() && arguments.is_empty() && scope.guests {
+        outcome = languages::test(install).map(|without| left_out.extend(without));
     }
 
     for sentence in &left_out {

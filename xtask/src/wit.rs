@@ -4,7 +4,8 @@
 //!
 //! A published contract does not change: `--check` compares the sources with the
 //! published file, first as text, then by meaning, so that the message says
-//! whether only a comment changed or guests would break.
+//! whether only a comment changed or guests would break. `docs/contract.md` is made from the published
+//! files.
 
 use std::path::{Path, PathBuf};
 
@@ -15,14 +16,25 @@ use crate::args::Args;
 use crate::failure::{Context, Failure};
 use crate::repository;
 
-pub const HELP: &str = "\
-Writes the contract with plugins as one file, with all packages that it needs.
+mod page;
 
-    cargo xtask wit             writes target/wit/, which the guest toolchains read
-    cargo xtask wit --check     also compares it with wit/published/, and fails if they differ
+pub const HELP: &str = "\
+Writes the contract with plugins as one file, with all packages that it needs, and as the
+page docs/contract.md.
+
+    cargo xtask wit             writes target/wit/, which the guest toolchains read, and the page
+    cargo xtask wit --check     compares both with what is committed, and fails if they differ
     cargo xtask wit --publish   writes wit/published/ if a contract is not published yet
 ";
 
+const PAGE: &str = "docs/contract.md";
+
+/// Runs the task with its arguments.
+///
+/// # Errors
+///
+/// [`Failure`] if a contract or the page cannot be read or written, or, with `--check`, differs from
+/// the published one.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let check = args.flag("--check");
     let publish = args.flag("--publish");
@@ -39,15 +51,41 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
             self::check(contract, &text)?;
         }
     }
-    Ok(())
+    let texts = CONTRACTS
+        .iter()
+        .map(published)
+        .filter(|path| path.exists())
+        .map(|path| read_published(&path))
+        .collect::<Result<Vec<_>, _>>()?;
+    let page = page::page(&texts)?;
+    let path = repository::root().join(PAGE);
+    if !check {
+        repository::write_if_changed(&path, page.as_bytes())?;
+        return Ok(());
+    }
+    match std::fs::read_to_string(&path) {
+        Ok(committed) if committed == page => Ok(()),
+        _ => Err(
+            Failure::new(format!("{PAGE} is not what the published contracts say"))
+                .hint("cargo xtask wit"),
+        ),
+    }
 }
 
 /// The converter's contract as one file, for the guest toolchains.
+///
+/// # Errors
+///
+/// [`Failure`] if the sources cannot be read, or the file cannot be written.
 pub fn converter() -> Result<PathBuf, Failure> {
     one_file(&CONTRACTS[0])
 }
 
 /// The adapter's contract as one file, for the guest toolchains.
+///
+/// # Errors
+///
+/// As for [`converter`].
 pub fn adapter() -> Result<PathBuf, Failure> {
     one_file(&CONTRACTS[1])
 }
@@ -115,11 +153,7 @@ fn publish(contract: &Contract, text: &str) -> Result<(), Failure> {
 
 fn check(contract: &Contract, text: &str) -> Result<(), Failure> {
     let path = published(contract);
-    let frozen = std::fs::read_to_string(&path)
-        .context(format!("reading the published contract {}", path.display()))
-        .map_err(|failure| {
-            failure.hint("run `cargo xtask wit --publish` if it was never published")
-        })?;
+    let frozen = read_published(&path)?;
     // Both in the current format: another version of the printer is no change.
     let frozen_text = respell(&frozen, true)?;
     if frozen_text == respell(text, true)? {
@@ -142,6 +176,14 @@ fn check(contract: &Contract, text: &str) -> Result<(), Failure> {
 
 fn published(contract: &Contract) -> PathBuf {
     repository::root().join("wit/published").join(contract.file)
+}
+
+fn read_published(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path)
+        .context(format!("reading the published contract {}", path.display()))
+        .map_err(|failure| {
+            failure.hint("run `cargo xtask wit --publish` if it was never published")
+        })
 }
 
 /// Prints a contract's text, with or without comments.

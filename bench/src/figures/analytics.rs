@@ -33,7 +33,7 @@ const QUESTIONS: [&str; 2] = ["the default call", "365 days by three dimensions"
 /// Timeout of the first count.
 const PATIENCE: Duration = Duration::from_secs(1_800);
 
-struct Measured {
+struct MeasuredSize {
     size: u64,
     /// Seconds until everything was counted.
     counted: f64,
@@ -43,6 +43,11 @@ struct Measured {
     memory: f64,
 }
 
+/// Measures the counting and the queries.
+///
+/// # Errors
+///
+/// [`Failure`] if a host fails, or an answer has other counts than the plain query.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let measured = SIZES
         .into_iter()
@@ -51,7 +56,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     Ok(report(&measured))
 }
 
-fn at_size(arguments: &Arguments, size: u64) -> Result<Measured, Failure> {
+fn at_size(arguments: &Arguments, size: u64) -> Result<MeasuredSize, Failure> {
     let folder = arguments.scratch()?;
     let host = Host::start(&arguments.leadhost, folder.path(), "")?;
     host.activate(&arguments.component()?)?;
@@ -90,10 +95,10 @@ fn at_size(arguments: &Arguments, size: u64) -> Result<Measured, Failure> {
         given.push(answer["data"].as_array().map_or(0, Vec::len));
         let bounds = (bound(&answer, "from")?, bound(&answer, "to")?);
         let (plain, sums) = plain(&database, &workspace.id, bounds, groups)?;
-        let told = sums_of(&answer);
-        if told != sums {
+        let answered = sums_of(&answer);
+        if answered != sums {
             return Err(
-                format!("{path}: the answer has {told:?}, the plain query {sums:?}").into(),
+                format!("{path}: the answer has {answered:?}, the plain query {sums:?}").into(),
             );
         }
         plains.push(plain);
@@ -106,14 +111,14 @@ fn at_size(arguments: &Arguments, size: u64) -> Result<Measured, Failure> {
                 return Err(format!("{path}: status {}", answer.status).into());
             }
         }
-        samples.push(Sample::of(took));
+        samples.push(Sample::from_durations(took));
     }
     let (memory, _) = host.process.memory()?;
     host.stop()?;
     let pair = |samples: Vec<Sample>| -> Result<[Sample; 2], Failure> {
         samples.try_into().map_err(|_| "two questions".into())
     };
-    Ok(Measured {
+    Ok(MeasuredSize {
         size,
         counted,
         samples: pair(samples)?,
@@ -166,7 +171,7 @@ fn sums_of(answer: &Value) -> Sums {
 
 fn seed(database: &Path, workspace: &str, size: u64, now: Micros) -> Result<(), Failure> {
     let connection = rows::open(database)?;
-    let ids = Ids::of(&connection)?;
+    let ids = Ids::read(&connection)?;
     let workspace = ids.sql(&format!("'{workspace}'"));
     let id = ids
         .sql("printf('018bcfe5-%04x-7%03x-8%03x-%012x', n / 65536 % 65536, n % 4096, n % 4095, n)");
@@ -225,7 +230,7 @@ fn plain(
         ("", 1)
     };
     let connection = rows::open(database)?;
-    let sql = plain_question(&Ids::of(&connection)?.sql("?1"), columns);
+    let sql = plain_question(&Ids::read(&connection)?.sql("?1"), columns);
     let mut took = Vec::new();
     let mut sums = (0, [0; 5]);
     for _ in 0..PLAIN_TIMES {
@@ -248,10 +253,10 @@ fn plain(
             }
         }
     }
-    Ok((Sample::of(took), sums))
+    Ok((Sample::from_durations(took), sums))
 }
 
-fn report(measured: &[Measured]) -> Report {
+fn report(measured: &[MeasuredSize]) -> Report {
     let mut report = Report::new(
         "analytics",
         "Queries about conversations, and counting them",
@@ -308,7 +313,7 @@ fn report(measured: &[Measured]) -> Report {
     }
     if let [few, .., many] = measured {
         let ratio = |question: usize| {
-            let p50 = |of: &Measured| of.samples[question].p50().as_secs_f64();
+            let p50 = |of: &MeasuredSize| of.samples[question].p50().as_secs_f64();
             p50(many) / p50(few)
         };
         let worst = ratio(0).max(ratio(1));
@@ -340,6 +345,6 @@ fn report(measured: &[Measured]) -> Report {
     report.data("counting", json!(counted));
     report.table(table);
     report.table(counting);
-    report.note("Of every answer the number of rows and the sum of each measure were those of the plain question.");
+    report.note("The number of rows and the sum of each measure of every answer were equal to those of the plain query.");
     report
 }

@@ -15,7 +15,7 @@ use converter_grupo_olx::GrupoOlx;
 use leadhost::clock::SystemClock;
 use leadhost::config::Config;
 use leadhost::domain::plugin::PluginDelivery;
-use leadhost::plugin::{Budget, Compiler, Loaded, Plugins};
+use leadhost::plugin::{CallBudget, Compiler, Loaded, Plugins};
 use leadhost_sdk::__bindings::converter::exports::leadhost::converter::converter::Guest as _;
 use leadhost_sdk::Exported;
 use serde_json::json;
@@ -33,6 +33,11 @@ const WARM_UP: usize = 500;
 const MOST_TIMES_NATIVE: f64 = 10.0;
 const MOST: Duration = Duration::from_micros(20);
 
+/// Measures the four ways of a conversion.
+///
+/// # Errors
+///
+/// [`Failure`] if the component cannot be loaded, or a conversion gives no lead.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let folder = tempfile::tempdir()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -83,7 +88,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
             runtime.block_on(async {
                 let begin = Instant::now();
                 let answer = plugins
-                    .convert(&plugin, "lane", delivery, Budget::Inline)
+                    .convert(&plugin, "lane", delivery, CallBudget::Inline)
                     .await;
                 let took = begin.elapsed();
                 (
@@ -183,7 +188,7 @@ fn native(delivery: PluginDelivery) -> leadhost_sdk::Delivery {
 fn report(ways: &[Way; 4], size: usize) -> Report {
     let samples = ways
         .each_ref()
-        .map(|way| Sample::of(way.times.iter().copied()));
+        .map(|way| Sample::from_durations(way.times.iter().copied()));
     let native = samples[0].p50().as_secs_f64();
     let times = |sample: &Sample| sample.p50().as_secs_f64() / native;
     let mut table = Table::new(

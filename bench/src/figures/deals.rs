@@ -38,6 +38,11 @@ struct Seeded {
     partner_key: String,
 }
 
+/// Measures lookups and changes on both stores.
+///
+/// # Errors
+///
+/// [`Failure`] if a host or the server fails, or an answer is not as expected.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let server = Server::start(arguments)?;
     let database = server.database()?;
@@ -79,15 +84,15 @@ fn declare(host: &Host) -> Result<Seeded, Failure> {
         }],
         "keys": [{"kind": "partner", "label": "crm", "partner": "crm"}],
     });
-    let told = host.declare(&declaration)?;
+    let report = host.declare(&declaration)?;
     let text = |value: &serde_json::Value| -> Result<String, Failure> {
         let text = value.as_str().map(str::to_owned);
-        text.ok_or_else(|| format!("an unexpected answer to a declaration: {told}").into())
+        text.ok_or_else(|| format!("an unexpected answer to a declaration: {report}").into())
     };
     Ok(Seeded {
-        workspace: text(&told["workspaceId"])?,
-        connection: text(&told["connections"]["portal"])?,
-        partner_key: text(&told["keys"][0]["key"])?,
+        workspace: text(&report["workspaceId"])?,
+        connection: text(&report["connections"]["portal"])?,
+        partner_key: text(&report["keys"][0]["key"])?,
     })
 }
 
@@ -103,7 +108,7 @@ fn deal(number: u64) -> String {
 
 fn seed(database: &std::path::Path, seeded: &Seeded) -> Result<(), Failure> {
     let file = rows::open(database)?;
-    let ids = Ids::of(&file)?;
+    let ids = Ids::read(&file)?;
     let workspace = ids.sql(&format!("'{}'", seeded.workspace));
     let contact = ids.sql("printf('018bcfe5-0000-7000-9000-%012x', n)");
     let deal = ids.sql("printf('018bcfe5-0000-7000-8000-%012x', n)");
@@ -192,7 +197,9 @@ fn lookups(client: &mut Client, key: &str) -> Result<Sample, Failure> {
             return Err(format!("{path} found {found}").into());
         }
     }
-    Ok(Sample::of(took.into_iter().skip(WARM_UP as usize)))
+    Ok(Sample::from_durations(
+        took.into_iter().skip(WARM_UP as usize),
+    ))
 }
 
 fn changes(client: &mut Client, key: &str) -> Result<Sample, Failure> {
@@ -208,7 +215,9 @@ fn changes(client: &mut Client, key: &str) -> Result<Sample, Failure> {
             return Err(format!("{path}: {:?}", answer.json()).into());
         }
     }
-    Ok(Sample::of(took.into_iter().skip(WARM_UP as usize)))
+    Ok(Sample::from_durations(
+        took.into_iter().skip(WARM_UP as usize),
+    ))
 }
 
 fn report(samples: &[[Sample; 2]]) -> Report {

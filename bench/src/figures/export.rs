@@ -74,7 +74,7 @@ struct Pulled {
 }
 
 /// A build of the service that serves seeded messages.
-struct Side {
+struct SeededBuild {
     name: &'static str,
     host: Host,
     client: Client,
@@ -84,7 +84,7 @@ struct Side {
     folder: tempfile::TempDir,
 }
 
-impl Side {
+impl SeededBuild {
     fn begin(arguments: &Arguments, build: Build<'_>) -> Result<Self, Failure> {
         let folder = arguments.scratch()?;
         let host = Host::start(build.program, folder.path(), "")?;
@@ -105,18 +105,23 @@ impl Side {
     }
 }
 
+/// Measures full pulls, a bare loop over the same rows, and pages by depth.
+///
+/// # Errors
+///
+/// [`Failure`] if a host fails, or a pull does not give every message.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let mut sides = arguments
         .builds()
         .into_iter()
-        .map(|build| Side::begin(arguments, build))
+        .map(|build| SeededBuild::begin(arguments, build))
         .collect::<Result<Vec<_>, _>>()?;
     let mut bare = Vec::new();
     for number in 1..=arguments.rounds {
         for (at, form) in FORMS.iter().enumerate() {
             for side in round::in_turn(&mut sides, number) {
                 // An idle connection may have been closed.
-                side.client.come_again(PATIENCE)?;
+                side.client.reconnect(PATIENCE)?;
                 let before = side.host.process.processor()?;
                 let pull = pull(&mut side.client, form)?;
                 let processor = side.host.process.processor()?.saturating_sub(before);
@@ -140,7 +145,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
         bare.push(took.as_secs_f64());
     }
     let service = &mut sides[0];
-    service.client.come_again(PATIENCE)?;
+    service.client.reconnect(PATIENCE)?;
     let depths = at_depths(&mut service.client, &service.pulls[0][0].pull.cursors)?;
     let report = report(arguments, &sides, &bare, &depths)?;
     for side in sides {
@@ -150,9 +155,13 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
 }
 
 /// Messages of a few thousand conversations, a second apart.
+///
+/// # Errors
+///
+/// [`Failure`] if the file cannot be written.
 pub(super) fn seed(database: &Path, workspace: &str) -> Result<(), Failure> {
     let connection = rows::open(database)?;
-    let ids = Ids::of(&connection)?;
+    let ids = Ids::read(&connection)?;
     let workspace = ids.sql(&format!("'{workspace}'"));
     let id = ids.sql("printf('018bcfe5-%04x-7%03x-8%03x-%012x', n / 65536, n % 4096, n % 4095, n)");
     let conversation = ids.sql("printf('018bcfe5-0000-7000-8000-%012x', n % 5000)");
@@ -188,7 +197,7 @@ fn bare_loop(database: &Path, workspace: &str) -> Result<Duration, Failure> {
          from messages
          where workspace_id = {} and cursor_us > ?2 and cursor_us <= ?3
          order by cursor_us",
-        Ids::of(&connection)?.sql("?1")
+        Ids::read(&connection)?.sql("?1")
     );
     let begin = Instant::now();
     let mut statement = connection.prepare(&sql)?;
@@ -208,11 +217,21 @@ fn bare_loop(database: &Path, workspace: &str) -> Result<Duration, Failure> {
     }
 }
 
+/// Pulls all messages in a format; checks their number.
+///
+/// # Errors
+///
+/// As for [`pull_since`].
 pub(super) fn pull(client: &mut Client, form: &Form) -> Result<Pull, Failure> {
     pull_since(client, form, None, MESSAGES)
 }
 
 /// Pulls the changes since a time, or everything; checks the number of rows.
+///
+/// # Errors
+///
+/// [`Failure`] if a request is not answered with 200, a page cannot be read, or the number of
+/// rows differs.
 pub(super) fn pull_since(
     client: &mut Client,
     form: &Form,
@@ -260,6 +279,7 @@ pub(super) fn pull_since(
     Err(format!("{}: a pull gave {rows} rows of {expected}", form.name).into())
 }
 
+/// Returns the path of the page at a cursor; without one, of the first page.
 pub(super) fn path(cursor: Option<&str>) -> String {
     match cursor {
         Some(cursor) => format!("/v1/export/messages?limit={PAGE}&cursor={cursor}"),
@@ -284,6 +304,10 @@ fn tail(body: &[u8]) -> Result<(u64, Option<String>), Failure> {
 }
 
 /// Fetches pages at the beginning, in the middle and near the end, in turns.
+///
+/// # Errors
+///
+/// [`Failure`] if a request is not answered with 200.
 pub(super) fn at_depths(
     client: &mut Client,
     cursors: &[Option<String>],
@@ -308,13 +332,13 @@ pub(super) fn at_depths(
     Ok(depths
         .iter()
         .zip(times)
-        .map(|((name, _), times)| (*name, Sample::of(times)))
+        .map(|((name, _), times)| (*name, Sample::from_durations(times)))
         .collect())
 }
 
 fn report(
     arguments: &Arguments,
-    sides: &[Side],
+    sides: &[SeededBuild],
     bare: &[f64],
     depths: &[(&'static str, Sample)],
 ) -> Result<Report, Failure> {
@@ -345,7 +369,7 @@ fn report(
     let mut data = Vec::new();
     let mut json_rates = Vec::new();
     for (at, form) in FORMS.iter().enumerate() {
-        let seconds_of = |side: &Side| -> Vec<f64> {
+        let seconds_of = |side: &SeededBuild| -> Vec<f64> {
             let pulls = side.pulls[at].iter();
             pulls.map(|one| one.pull.took.as_secs_f64()).collect()
         };

@@ -19,7 +19,7 @@ const FORMS_HERE: usize = 2;
 const STORES: [&str; 2] = ["SQLite", "PostgreSQL"];
 
 /// A build of the service on a store with seeded messages.
-struct Side<'a> {
+struct SeededStore<'a> {
     build: Build<'a>,
     store: &'static str,
     host: Host,
@@ -31,7 +31,7 @@ struct Side<'a> {
     _folder: tempfile::TempDir,
 }
 
-impl<'a> Side<'a> {
+impl<'a> SeededStore<'a> {
     fn begin(
         arguments: &Arguments,
         server: &'a Server,
@@ -86,19 +86,24 @@ impl<'a> Side<'a> {
     }
 }
 
+/// Measures the pulls and the pages on both stores.
+///
+/// # Errors
+///
+/// [`Failure`] if a host or the server fails, or a pull does not give every message.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let server = Server::start(arguments)?;
     let mut sides = Vec::new();
     for store in STORES {
         for build in arguments.builds() {
-            sides.push(Side::begin(arguments, &server, build, store)?);
+            sides.push(SeededStore::begin(arguments, &server, build, store)?);
         }
     }
     for number in 1..=arguments.rounds {
         for (form, kind) in FORMS.iter().take(FORMS_HERE).enumerate() {
             for side in round::in_turn(&mut sides, number) {
                 // An idle connection may have been closed.
-                side.client.come_again(PATIENCE)?;
+                side.client.reconnect(PATIENCE)?;
                 let pull = export::pull(&mut side.client, kind)?;
                 eprintln!(
                     "  round {number}: {}, {}: {} rows/s",
@@ -111,7 +116,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
         }
     }
     for side in &mut sides {
-        side.client.come_again(PATIENCE)?;
+        side.client.reconnect(PATIENCE)?;
         side.depths = export::at_depths(&mut side.client, &side.pulls[0][0].cursors)?;
     }
     let report = report(arguments, &server, &sides)?;
@@ -155,7 +160,11 @@ fn seed(database: &Database<'_>, workspace: &Workspace) -> Result<(), Failure> {
     ])
 }
 
-fn report(arguments: &Arguments, server: &Server, sides: &[Side<'_>]) -> Result<Report, Failure> {
+fn report(
+    arguments: &Arguments,
+    server: &Server,
+    sides: &[SeededStore<'_>],
+) -> Result<Report, Failure> {
     let has_baseline = arguments.baseline.is_some();
     let of = |build: &str, store: &str| {
         let mut sides = sides.iter();
@@ -185,7 +194,8 @@ fn report(arguments: &Arguments, server: &Server, sides: &[Side<'_>]) -> Result<
     for (at, form) in FORMS.iter().take(FORMS_HERE).enumerate() {
         for side in sides {
             let took = side.seconds(at);
-            let times = |other: Option<&Side<'_>>| other.map_or(0.0, |other| other.seconds(at));
+            let times =
+                |other: Option<&SeededStore<'_>>| other.map_or(0.0, |other| other.seconds(at));
             let sqlite = times(of(side.build.name, STORES[0]));
             let baseline = times(of(BASELINE, side.store));
             let cells = [

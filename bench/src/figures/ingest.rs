@@ -14,11 +14,11 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::host::{self, Host};
-use crate::load::{Body, CONNECTIONS, Load};
+use crate::load::{CONNECTIONS, Load, LoadBody};
 use crate::peer::{self, Peer};
 use crate::report::{Report, Table, count, time};
-use crate::round::{self, Beside, NOISE, Round};
-use crate::rows::Database;
+use crate::round::{self, BaselineRatio, NOISE, Round};
+use crate::rows::StoredRows;
 use crate::sample::median;
 use crate::{Arguments, Failure, lead};
 
@@ -30,7 +30,7 @@ const MOST_PROCESSOR: f64 = 0.5;
 const ALONE: &str = "writes_per_commit = 1\n";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Side {
+enum SqliteSide {
     Leadhost,
     Baseline,
     Node,
@@ -42,7 +42,7 @@ enum Side {
     BaselineOne,
 }
 
-impl Side {
+impl SqliteSide {
     const ALL: [Self; 9] = [
         Self::Leadhost,
         Self::Baseline,
@@ -69,10 +69,10 @@ impl Side {
         }
     }
 
-    fn body(self) -> Body {
+    fn body(self) -> LoadBody {
         match self {
-            Self::LeadhostRaw | Self::BaselineRaw | Self::NodeRaw => Body::Nothing,
-            _ => Body::Lead,
+            Self::LeadhostRaw | Self::BaselineRaw | Self::NodeRaw => LoadBody::Nothing,
+            _ => LoadBody::Lead,
         }
     }
 
@@ -114,9 +114,14 @@ impl Side {
     }
 }
 
+/// Measures each side in each round.
+///
+/// # Errors
+///
+/// [`Failure`] if a side fails, or its rows are not those of its answers.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let component = arguments.component()?;
-    let mut sides: Vec<(Side, Vec<Round>)> = Side::ALL
+    let mut sides: Vec<(SqliteSide, Vec<Round>)> = SqliteSide::ALL
         .into_iter()
         .filter(|side| arguments.baseline.is_some() || !side.is_baseline())
         .map(|side| (side, Vec::new()))
@@ -128,8 +133,10 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
             let folder = arguments.scratch()?;
             sync.push(round::sync_time(folder.path())?.as_secs_f64());
             let round = match side {
-                Side::Node | Side::NodeRaw => of_node(arguments, side, folder.path()),
-                _ => of_leadhost(arguments, side, folder.path(), &component),
+                SqliteSide::Node | SqliteSide::NodeRaw => {
+                    measure_node(arguments, side, folder.path())
+                }
+                _ => measure_leadhost(arguments, side, folder.path(), &component),
             };
             let round =
                 round.map_err(|error| format!("{}, round {number}: {error}", side.name()))?;
@@ -145,13 +152,13 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     report(arguments, &sides, Duration::from_secs_f64(median(&sync)))
 }
 
-fn of_leadhost(
+fn measure_leadhost(
     arguments: &Arguments,
-    side: Side,
+    side: SqliteSide,
     folder: &Path,
     component: &[u8],
 ) -> Result<Round, Failure> {
-    let store = if side == Side::LeadhostAlone {
+    let store = if side == SqliteSide::LeadhostAlone {
         ALONE
     } else {
         ""
@@ -166,12 +173,12 @@ fn of_leadhost(
         || Ok(()),
     )?;
     host.stop()?;
-    let database = Database::Sqlite(host::database(folder));
+    let database = StoredRows::Sqlite(host::database(folder));
     round::check(&database, side.body(), &round)?;
     Ok(round)
 }
 
-fn of_node(arguments: &Arguments, side: Side, folder: &Path) -> Result<Round, Failure> {
+fn measure_node(arguments: &Arguments, side: SqliteSide, folder: &Path) -> Result<Round, Failure> {
     let peer = Peer::start(&arguments.folder, folder)?;
     let round = round::run(
         arguments,
@@ -180,25 +187,30 @@ fn of_node(arguments: &Arguments, side: Side, folder: &Path) -> Result<Round, Fa
         || Ok(()),
     )?;
     peer.stop()?;
-    let database = Database::Sqlite(peer::database(folder));
+    let database = StoredRows::Sqlite(peer::database(folder));
     round::check(&database, side.body(), &round)?;
     Ok(round)
 }
 
 fn report(
     arguments: &Arguments,
-    sides: &[(Side, Vec<Round>)],
+    sides: &[(SqliteSide, Vec<Round>)],
     sync: Duration,
 ) -> Result<Report, Failure> {
-    let of = |side: Side| {
+    let rounds_of = |side: SqliteSide| {
         let found = sides.iter().find(|(other, _)| *other == side);
         found.map(|(_, rounds)| rounds.as_slice())
     };
-    let beside = |side: Side| Some(Beside::of(of(side)?, of(side.baseline()?)?));
+    let ratio_of = |side: SqliteSide| {
+        Some(BaselineRatio::from_rounds(
+            rounds_of(side)?,
+            rounds_of(side.baseline()?)?,
+        ))
+    };
     let has_baseline = arguments.baseline.is_some();
     let columns: Vec<&str> = round::COLUMNS
         .into_iter()
-        .chain(Beside::COLUMNS.into_iter().filter(|_| has_baseline))
+        .chain(BaselineRatio::COLUMNS.into_iter().filter(|_| has_baseline))
         .collect();
     let mut table = Table::new(
         &format!(
@@ -211,42 +223,44 @@ fn report(
     );
     let mut data = Vec::new();
     for (side, rounds) in sides {
-        let beside = beside(*side);
-        let more = Beside::cells(beside).into_iter().filter(|_| has_baseline);
+        let ratio = ratio_of(*side);
+        let more = BaselineRatio::cells(ratio)
+            .into_iter()
+            .filter(|_| has_baseline);
         let mut figures = round::line(&mut table, side.name(), rounds, more);
-        if let Some(beside) = beside {
-            figures["timesBaseline"] = beside.data();
+        if let Some(ratio) = ratio {
+            figures["timesBaseline"] = ratio.data();
         }
         data.push(figures);
     }
-    let rate = |side: Side| of(side).map_or(0.0, round::rate);
-    let times = |one: Side, other: Side| rate(one) / rate(other);
-    let node = times(Side::Leadhost, Side::Node);
+    let rate = |side: SqliteSide| rounds_of(side).map_or(0.0, round::rate);
+    let times = |one: SqliteSide, other: SqliteSide| rate(one) / rate(other);
+    let node = times(SqliteSide::Leadhost, SqliteSide::Node);
     let mut report = Report::new("ingest", "Leads ingested durably");
     report.aim(
         "at least 1.5 times the leads of fastify + better-sqlite3 with group commit",
         format!("{node:.2} times"),
         node >= TIMES_NODE,
     );
-    if let Some(beside) = beside(Side::Leadhost) {
+    if let Some(ratio) = ratio_of(SqliteSide::Leadhost) {
         report.aim(
             "processor time a lead at most half of the baseline's",
-            format!("{:.2} times", beside.processor),
-            beside.processor <= MOST_PROCESSOR,
+            format!("{:.2} times", ratio.processor),
+            ratio.processor <= MOST_PROCESSOR,
         );
     }
-    if let Some(beside) = beside(Side::LeadhostOne) {
+    if let Some(ratio) = ratio_of(SqliteSide::LeadhostOne) {
         report.aim(
             "p50 over one connection not above the baseline's, but for a twentieth of noise",
-            format!("{:.2} times", beside.p50),
-            beside.p50 <= NOISE,
+            format!("{:.2} times", ratio.p50),
+            ratio.p50 <= NOISE,
         );
     }
     report.table(table);
     report.note(format!(
         "Delivery only: {:.2} times Node. Sharing a commit: {:.1} times a commit for each request.",
-        times(Side::LeadhostRaw, Side::NodeRaw),
-        times(Side::Leadhost, Side::LeadhostAlone)
+        times(SqliteSide::LeadhostRaw, SqliteSide::NodeRaw),
+        times(SqliteSide::Leadhost, SqliteSide::LeadhostAlone)
     ));
     report.note("Nothing is missing: after each round the rows were counted on all sides and every answered delivery was found (one item, dedupe key, contact, deal and two contact keys a lead).");
     report.note("Delivery only means a body of the same size in which the converter finds no lead: it is converted and stored as a delivery row without anything else.");

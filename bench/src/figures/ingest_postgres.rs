@@ -14,19 +14,19 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::host::{self, Host};
-use crate::load::{Body, CONNECTIONS, Load};
+use crate::load::{CONNECTIONS, Load, LoadBody};
 use crate::peer::{self, Peer};
 use crate::postgres::{Server, Work};
 use crate::report::{Report, Table, time};
-use crate::round::{self, Beside, NOISE, Round, middle};
-use crate::rows::Database;
+use crate::round::{self, BaselineRatio, NOISE, Round, middle};
+use crate::rows::StoredRows;
 use crate::sample::median;
 use crate::{Arguments, Failure, lead};
 
 const TIMES_NODE: f64 = 2.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Side {
+enum PostgresSide {
     Leadhost,
     Baseline,
     Node,
@@ -39,7 +39,7 @@ enum Side {
     BaselineOne,
 }
 
-impl Side {
+impl PostgresSide {
     const ALL: [Self; 10] = [
         Self::Leadhost,
         Self::Baseline,
@@ -68,10 +68,10 @@ impl Side {
         }
     }
 
-    fn body(self) -> Body {
+    fn body(self) -> LoadBody {
         match self {
-            Self::LeadhostRaw | Self::BaselineRaw | Self::NodeRaw => Body::Nothing,
-            _ => Body::Lead,
+            Self::LeadhostRaw | Self::BaselineRaw | Self::NodeRaw => LoadBody::Nothing,
+            _ => LoadBody::Lead,
         }
     }
 
@@ -114,7 +114,7 @@ impl Side {
 }
 
 /// A round with its cost for the database's server.
-struct Measured {
+struct MeasuredRound {
     round: Round,
     /// Per answer; `None` for SQLite, which runs in the side's process.
     server: Option<(Duration, f64)>,
@@ -122,10 +122,15 @@ struct Measured {
     together: Option<f64>,
 }
 
+/// Measures each side in each round.
+///
+/// # Errors
+///
+/// [`Failure`] if a side or the server fails, or its rows are not those of its answers.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let component = arguments.component()?;
     let server = Server::start(arguments)?;
-    let mut sides: Vec<(Side, Vec<Measured>)> = Side::ALL
+    let mut sides: Vec<(PostgresSide, Vec<MeasuredRound>)> = PostgresSide::ALL
         .into_iter()
         .filter(|side| arguments.baseline.is_some() || !side.is_baseline())
         .map(|side| (side, Vec::new()))
@@ -137,8 +142,10 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
             let folder = arguments.scratch()?;
             sync.push(round::sync_time(folder.path())?.as_secs_f64());
             let measured = match side {
-                Side::Node | Side::NodeAtOnce | Side::NodeRaw => of_node(arguments, &server, side),
-                Side::LeadhostSqlite => on_sqlite(arguments, folder.path(), &component),
+                PostgresSide::Node | PostgresSide::NodeAtOnce | PostgresSide::NodeRaw => {
+                    measure_node(arguments, &server, side)
+                }
+                PostgresSide::LeadhostSqlite => on_sqlite(arguments, folder.path(), &component),
                 _ => on_postgres(arguments, &server, side, folder.path(), &component),
             };
             let measured =
@@ -151,7 +158,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     report(arguments, &server, sides, sync)
 }
 
-fn in_words(measured: &Measured) -> String {
+fn in_words(measured: &MeasuredRound) -> String {
     let mut words = format!("{:.0} leads/s", measured.round.outcome.per_second());
     if let Some((processor, log)) = measured.server {
         words += &format!(
@@ -169,10 +176,10 @@ fn in_words(measured: &Measured) -> String {
 fn on_postgres(
     arguments: &Arguments,
     server: &Server,
-    side: Side,
+    side: PostgresSide,
     folder: &Path,
     component: &[u8],
-) -> Result<Measured, Failure> {
+) -> Result<MeasuredRound, Failure> {
     let database = server.database()?;
     let host = Host::start(side.program(arguments), folder, &database.store())?;
     host.activate(component)?;
@@ -186,21 +193,25 @@ fn on_postgres(
         )
     })?;
     host.stop()?;
-    let rows = Database::Postgres(database.url());
+    let rows = StoredRows::Postgres(database.url());
     round::check(&rows, side.body(), &round)?;
     let commits = rows.rows("commit_markers")?;
     let all = round.warm.answers.len() + round.outcome.answers.len();
     database.drop()?;
-    Ok(Measured {
+    Ok(MeasuredRound {
         server: Some(used),
         together: Some(all as f64 / commits.max(1) as f64),
         round,
     })
 }
 
-fn of_node(arguments: &Arguments, server: &Server, side: Side) -> Result<Measured, Failure> {
+fn measure_node(
+    arguments: &Arguments,
+    server: &Server,
+    side: PostgresSide,
+) -> Result<MeasuredRound, Failure> {
     let write = match side {
-        Side::NodeAtOnce => "statement",
+        PostgresSide::NodeAtOnce => "statement",
         _ => "transaction",
     };
     let database = server.database()?;
@@ -214,16 +225,20 @@ fn of_node(arguments: &Arguments, server: &Server, side: Side) -> Result<Measure
         )
     })?;
     peer.stop()?;
-    round::check(&Database::Postgres(database.url()), side.body(), &round)?;
+    round::check(&StoredRows::Postgres(database.url()), side.body(), &round)?;
     database.drop()?;
-    Ok(Measured {
+    Ok(MeasuredRound {
         server: Some(used),
         together: None,
         round,
     })
 }
 
-fn on_sqlite(arguments: &Arguments, folder: &Path, component: &[u8]) -> Result<Measured, Failure> {
+fn on_sqlite(
+    arguments: &Arguments,
+    folder: &Path,
+    component: &[u8],
+) -> Result<MeasuredRound, Failure> {
     let host = Host::start(&arguments.leadhost, folder, "")?;
     host.activate(component)?;
     let workspace = host.apply()?;
@@ -234,9 +249,9 @@ fn on_sqlite(arguments: &Arguments, folder: &Path, component: &[u8]) -> Result<M
         || Ok(()),
     )?;
     host.stop()?;
-    let rows = Database::Sqlite(host::database(folder));
-    round::check(&rows, Body::Lead, &round)?;
-    Ok(Measured {
+    let rows = StoredRows::Sqlite(host::database(folder));
+    round::check(&rows, LoadBody::Lead, &round)?;
+    Ok(MeasuredRound {
         server: None,
         together: None,
         round,
@@ -264,7 +279,7 @@ fn with_work(
 fn report(
     arguments: &Arguments,
     server: &Server,
-    measured: Vec<(Side, Vec<Measured>)>,
+    measured: Vec<(PostgresSide, Vec<MeasuredRound>)>,
     sync: Duration,
 ) -> Result<Report, Failure> {
     let has_baseline = arguments.baseline.is_some();
@@ -277,65 +292,72 @@ fn report(
     let columns: Vec<&str> = round::COLUMNS
         .into_iter()
         .chain(["the server's", "its log a lead", "leads a commit"])
-        .chain(Beside::COLUMNS.into_iter().filter(|_| has_baseline))
+        .chain(BaselineRatio::COLUMNS.into_iter().filter(|_| has_baseline))
         .collect();
     let mut table = Table::new(&caption, &columns);
     let costs: Vec<Costs> = measured
         .iter()
-        .map(|(_, measured)| Costs::of(measured))
+        .map(|(_, measured)| Costs::from_rounds(measured))
         .collect();
-    let sides: Vec<(Side, Vec<Round>)> = measured
+    let sides: Vec<(PostgresSide, Vec<Round>)> = measured
         .into_iter()
         .map(|(side, measured)| (side, measured.into_iter().map(|one| one.round).collect()))
         .collect();
-    let of = |side: Side| {
+    let rounds_of = |side: PostgresSide| {
         let found = sides.iter().find(|(other, _)| *other == side);
         found.map(|(_, rounds)| rounds.as_slice())
     };
-    let beside = |side: Side| Some(Beside::of(of(side)?, of(side.baseline()?)?));
+    let ratio_of = |side: PostgresSide| {
+        Some(BaselineRatio::from_rounds(
+            rounds_of(side)?,
+            rounds_of(side.baseline()?)?,
+        ))
+    };
     let mut data = Vec::new();
     for ((side, rounds), costs) in sides.iter().zip(costs) {
-        let beside = beside(*side);
-        let more = Beside::cells(beside).into_iter().filter(|_| has_baseline);
+        let ratio = ratio_of(*side);
+        let more = BaselineRatio::cells(ratio)
+            .into_iter()
+            .filter(|_| has_baseline);
         let more = costs.cells().into_iter().chain(more);
         let mut figures = round::line(&mut table, side.name(), rounds, more);
         figures["serverProcessorSecondsPerLead"] = json!(costs.processor);
         figures["serverLogBytesPerLead"] = json!(costs.log);
         figures["leadsPerCommit"] = json!(costs.together);
-        if let Some(beside) = beside {
-            figures["timesBaseline"] = beside.data();
+        if let Some(ratio) = ratio {
+            figures["timesBaseline"] = ratio.data();
         }
         data.push(figures);
     }
-    let rate = |side: Side| of(side).map_or(0.0, round::rate);
-    let times = |one: Side, other: Side| rate(one) / rate(other);
-    let node = times(Side::Leadhost, Side::Node);
+    let rate = |side: PostgresSide| rounds_of(side).map_or(0.0, round::rate);
+    let times = |one: PostgresSide, other: PostgresSide| rate(one) / rate(other);
+    let node = times(PostgresSide::Leadhost, PostgresSide::Node);
     let mut report = Report::new("ingest-postgres", "Leads ingested durably on PostgreSQL");
     report.aim(
         "at least 2 times the leads of fastify + pg with a pool of 16",
         format!("{node:.2} times"),
         node >= TIMES_NODE,
     );
-    if let Some(beside) = beside(Side::Leadhost) {
+    if let Some(ratio) = ratio_of(PostgresSide::Leadhost) {
         report.aim(
             "leads a second not below the baseline's, but for a twentieth of noise",
-            format!("{:.2} times", beside.rate),
-            beside.rate >= 1.0 / NOISE,
+            format!("{:.2} times", ratio.rate),
+            ratio.rate >= 1.0 / NOISE,
         );
     }
-    if let Some(beside) = beside(Side::LeadhostOne) {
+    if let Some(ratio) = ratio_of(PostgresSide::LeadhostOne) {
         report.aim(
             "p50 over one connection not above the baseline's, but for a twentieth of noise",
-            format!("{:.2} times", beside.p50),
-            beside.p50 <= NOISE,
+            format!("{:.2} times", ratio.p50),
+            ratio.p50 <= NOISE,
         );
     }
     report.table(table);
     report.note(format!(
         "{:.2} times Node when that writes all of a request's rows by one statement, {:.2} times with deliveries only. PostgreSQL gives {:.2} times the leads of SQLite.",
-        times(Side::Leadhost, Side::NodeAtOnce),
-        times(Side::LeadhostRaw, Side::NodeRaw),
-        times(Side::Leadhost, Side::LeadhostSqlite)
+        times(PostgresSide::Leadhost, PostgresSide::NodeAtOnce),
+        times(PostgresSide::LeadhostRaw, PostgresSide::NodeRaw),
+        times(PostgresSide::Leadhost, PostgresSide::LeadhostSqlite)
     ));
     report.note("Nothing is missing: after each round the rows were counted on all sides and every answered delivery was found (one item, dedupe key, contact, deal and two contact keys a lead).");
     report.note("All on one server of its own with default settings but for 256 MiB of shared buffers and no checkpoint within a round: fsync and synchronous_commit on.");
@@ -345,7 +367,7 @@ fn report(
     }
     let crowded = sides.iter().filter(|(side, _)| side.connections() > 1);
     report.note(round::generator(crowded.flat_map(|(_, rounds)| rounds)));
-    let p99 = of(Side::Leadhost).map_or(0.0, |rounds| {
+    let p99 = rounds_of(PostgresSide::Leadhost).map_or(0.0, |rounds| {
         middle(rounds, |round| round.outcome.latency().p99().as_secs_f64())
     });
     report.note(format!(
@@ -367,8 +389,8 @@ struct Costs {
 }
 
 impl Costs {
-    fn of(measured: &[Measured]) -> Self {
-        let middle = |figure: fn(&Measured) -> Option<f64>| {
+    fn from_rounds(measured: &[MeasuredRound]) -> Self {
+        let middle = |figure: fn(&MeasuredRound) -> Option<f64>| {
             let figures: Vec<f64> = measured.iter().filter_map(figure).collect();
             (!figures.is_empty()).then(|| median(&figures))
         };

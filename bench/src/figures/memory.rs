@@ -30,7 +30,7 @@ const PARTS: [(&str, &str); 5] = [
     ("Private_Dirty", "written by it alone"),
 ];
 
-struct Side<'a> {
+struct MeasuredBuild<'a> {
     build: Build<'a>,
     folder: tempfile::TempDir,
     /// MiB by part, of each round.
@@ -38,7 +38,7 @@ struct Side<'a> {
     settled: Vec<f64>,
 }
 
-impl<'a> Side<'a> {
+impl<'a> MeasuredBuild<'a> {
     /// Returns a folder with a workspace and an active converter, whose compiled code is
     /// cached from then on.
     fn begin(arguments: &Arguments, build: Build<'a>) -> Result<Self, Failure> {
@@ -62,11 +62,16 @@ impl<'a> Side<'a> {
     }
 }
 
+/// Measures the memory of each build in each round.
+///
+/// # Errors
+///
+/// [`Failure`] if a host fails, or its memory does not settle.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let mut sides = arguments
         .builds()
         .into_iter()
-        .map(|build| Side::begin(arguments, build))
+        .map(|build| MeasuredBuild::begin(arguments, build))
         .collect::<Result<Vec<_>, _>>()?;
     for number in 1..=arguments.rounds {
         for side in &mut sides {
@@ -109,7 +114,7 @@ fn settle(host: &Host) -> Result<Duration, Failure> {
     Ok(since - begin)
 }
 
-fn report(arguments: &Arguments, sides: &[Side<'_>]) -> Report {
+fn report(arguments: &Arguments, sides: &[MeasuredBuild<'_>]) -> Report {
     let mut report = Report::new("memory", "Memory at rest, with one converter active");
     let baseline = sides.get(1);
     let resident = sides[0].part(RESIDENT);

@@ -24,6 +24,11 @@ const FAR: Duration = Duration::from_millis(50);
 /// Events of one webhook: the maximum that providers document.
 const EVENTS: u64 = 1_000;
 
+/// Measures the notifications and the webhooks of each round.
+///
+/// # Errors
+///
+/// [`Failure`] if a host fails, or a message is missing, repeated or not delivered.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let mut near = Vec::new();
     let mut far = Vec::new();
@@ -43,19 +48,23 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     Ok(report(&near, &far, &back))
 }
 
-struct Round {
+struct MessageRound {
     took: Vec<Duration>,
     elapsed: Duration,
     events_per_second: f64,
 }
 
-impl Round {
+impl MessageRound {
     fn per_second(&self) -> f64 {
         self.took.len() as f64 / self.elapsed.as_secs_f64()
     }
 }
 
-fn round(arguments: &Arguments, pause: Duration, connections: usize) -> Result<Round, Failure> {
+fn round(
+    arguments: &Arguments,
+    pause: Duration,
+    connections: usize,
+) -> Result<MessageRound, Failure> {
     let provider = Provider::start(pause)?;
     let folder = arguments.scratch()?;
     let host = Host::start(&arguments.leadhost, folder.path(), "")?;
@@ -88,7 +97,7 @@ fn round(arguments: &Arguments, pause: Duration, connections: usize) -> Result<R
     let events_per_second = statuses(host.gateway, &channel, sent)?;
     check(&host, &channel, sent)?;
     host.stop()?;
-    Ok(Round {
+    Ok(MessageRound {
         took,
         elapsed,
         events_per_second,
@@ -196,7 +205,7 @@ fn statuses(gateway: SocketAddr, channel: &Channel, sent: u64) -> Result<f64, Fa
         let statuses: Vec<Value> = (first..=last)
             .map(|number| {
                 json!({
-                    "id": provider::id_of(number),
+                    "id": provider::message_id(number),
                     "status": "delivered",
                     "timestamp": "1790000000",
                     "recipient_id": "5511900000000",
@@ -252,10 +261,12 @@ fn check(host: &Host, channel: &Channel, sent: u64) -> Result<(), Failure> {
     )
 }
 
-fn report(near: &[Round], far: &[Round], back: &[f64]) -> Report {
+fn report(near: &[MessageRound], far: &[MessageRound], back: &[f64]) -> Report {
     let mut report = Report::new("messages", "Messages sent and statuses received");
-    let sample = |rounds: &[Round]| Sample::of(rounds.iter().flat_map(|round| round.took.clone()));
-    let rates: Vec<f64> = near.iter().map(Round::per_second).collect();
+    let sample = |rounds: &[MessageRound]| {
+        Sample::from_durations(rounds.iter().flat_map(|round| round.took.clone()))
+    };
+    let rates: Vec<f64> = near.iter().map(MessageRound::per_second).collect();
     let (near_times, far_times) = (sample(near), sample(far));
     let own = far_times.p50().saturating_sub(FAR);
     let mut table = Table::new(
@@ -274,7 +285,7 @@ fn report(near: &[Round], far: &[Round], back: &[f64]) -> Report {
     table.row([
         format!("one connection, the provider takes {}", time(FAR)),
         count(median(
-            &far.iter().map(Round::per_second).collect::<Vec<_>>(),
+            &far.iter().map(MessageRound::per_second).collect::<Vec<_>>(),
         )),
         time(far_times.p50()),
         time(far_times.p99()),

@@ -6,6 +6,7 @@ pub mod deals;
 pub mod export;
 pub mod export_peer;
 pub mod export_stores;
+pub mod guests;
 pub mod ingest;
 pub mod ingest_postgres;
 pub mod memory;

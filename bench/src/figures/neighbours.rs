@@ -18,9 +18,9 @@ use xtask::misbehave;
 
 use crate::host::{self, Host};
 use crate::http::Client;
-use crate::paced::{self, Body, Outcome, Paced};
+use crate::paced::{self, Paced, PacedBody, PacedOutcome};
 use crate::report::{Report, Table, time};
-use crate::rows::Database;
+use crate::rows::StoredRows;
 use crate::sample::Sample;
 use crate::{Arguments, Failure, has_memory};
 
@@ -60,7 +60,7 @@ enum Bad {
     /// Leads per second of a tenant that only does harm by their number. The second field
     /// is its maximum of requests in flight.
     Leads(f64, usize),
-    Nobody,
+    Nothing,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +100,7 @@ const fn wasi(config: &'static str, rate: f64) -> Bad {
 
 #[rustfmt::skip]
 const ROWS: &[Row] = &[
-    row("nobody", "no neighbour", Bad::Nobody, f64::INFINITY),
+    row("nobody", "no neighbour", Bad::Nothing, f64::INFINITY),
     row("loop", "loops for ever, 1/s", plain(r#"{"do":"loop"}"#, 1.0), 1.2),
     row("loop-20", "loops for ever, 20/s", plain(r#"{"do":"loop"}"#, 20.0), 2.0),
     row("clock", "asks the clock in a loop, 5/s", wasi(r#"{"do":"clock"}"#, 5.0), 1.2),
@@ -120,6 +120,11 @@ const ROWS: &[Row] = &[
     row("python", "loops for ever in Python, 1/s", Bad::Deliveries(Component::Python, r#"{"do":"loop"}"#, 1.0), 1.2),
 ];
 
+/// Measures each chosen row. Rows whose component is not built are left out.
+///
+/// # Errors
+///
+/// [`Failure`] if a row has an unknown name, or a host fails.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let rows = chosen(&arguments.rows)?;
     let during = arguments.round();
@@ -212,7 +217,7 @@ fn component(arguments: &Arguments, bad: &Bad) -> Result<Vec<u8>, String> {
         Ok(misbehave::variant(plain()?, misbehave::CONVERTER, &fields))
     };
     match bad {
-        Bad::Leads(..) | Bad::Nobody => Ok(Vec::new()),
+        Bad::Leads(..) | Bad::Nothing => Ok(Vec::new()),
         Bad::Deliveries(Component::Plain, ..) => plain(),
         Bad::Deliveries(Component::Wasi, ..) => guest(
             "guest-misbehave-wasi.wasm",
@@ -227,15 +232,15 @@ fn component(arguments: &Arguments, bad: &Bad) -> Result<Vec<u8>, String> {
     }
 }
 
-struct Measured {
-    rounds: Vec<Round>,
+struct MeasuredRow {
+    rounds: Vec<NeighbourRound>,
     /// The outcomes of the neighbour's deliveries or checks.
     came: String,
 }
 
-struct Round {
-    alone: Outcome,
-    beside: Outcome,
+struct NeighbourRound {
+    alone: PacedOutcome,
+    beside: PacedOutcome,
 }
 
 fn measure_row(
@@ -243,7 +248,7 @@ fn measure_row(
     row: &Row,
     component: &[u8],
     during: Duration,
-) -> Result<Measured, Failure> {
+) -> Result<MeasuredRow, Failure> {
     let mut rounds = Vec::new();
     let (mut ended, mut stored) = (BTreeMap::new(), BTreeMap::new());
     for _ in 0..arguments.rounds.max(1) {
@@ -259,7 +264,7 @@ fn measure_row(
                 per_second: GOOD_RATE,
                 during,
                 under_way: MANY,
-                body: Body::Leads(number * NUMBERS),
+                body: PacedBody::Leads(number * NUMBERS),
             })
         };
         let neighbour = Neighbour::ready(&host, row, component)?;
@@ -268,7 +273,7 @@ fn measure_row(
         let neighbour = neighbour.start(&host, during)?;
         let beside = paced::join(load(during, 2))?;
         add(&mut ended, neighbour.join()?);
-        rounds.push(Round { alone, beside });
+        rounds.push(NeighbourRound { alone, beside });
         // It may be too busy to process a request to end, which is not measured here, so
         // it is killed.
         drop(host);
@@ -279,7 +284,7 @@ fn measure_row(
         Bad::Deliveries(..) => format!("{answered}; stored: {}", listed(&stored)),
         _ => answered,
     };
-    Ok(Measured { rounds, came })
+    Ok(MeasuredRow { rounds, came })
 }
 
 fn add(all: &mut BTreeMap<String, u64>, more: BTreeMap<String, u64>) {
@@ -291,7 +296,7 @@ fn add(all: &mut BTreeMap<String, u64>, more: BTreeMap<String, u64>) {
 /// Counts deliveries that were not converted, by their current status.
 fn not_converted(folder: &std::path::Path) -> Result<BTreeMap<String, u64>, Failure> {
     let mut by_status = BTreeMap::<String, u64>::new();
-    for (status, _) in Database::Sqlite(host::database(folder))
+    for (status, _) in StoredRows::Sqlite(host::database(folder))
         .ran_with()?
         .into_values()
     {
@@ -311,16 +316,16 @@ fn listed(times: &BTreeMap<String, u64>) -> String {
 
 /// The load beside the good connection.
 enum Neighbour {
-    Sends {
+    Sending {
         path: String,
-        body: Body,
+        body: PacedBody,
         rate: f64,
         under_way: usize,
     },
-    IsChecked {
+    Checked {
         component: Vec<u8>,
     },
-    IsNobody,
+    Absent,
 }
 
 impl Neighbour {
@@ -334,34 +339,34 @@ impl Neighbour {
                     Component::Python => "misbehave-python",
                 };
                 let config: Value = serde_json::from_str(config)?;
-                Self::Sends {
+                Self::Sending {
                     path: host.apply_as(name, plugin, &config)?.path,
-                    body: Body::Same,
+                    body: PacedBody::Same,
                     rate,
                     under_way: MANY,
                 }
             }
-            Bad::Leads(rate, under_way) => Self::Sends {
+            Bad::Leads(rate, under_way) => Self::Sending {
                 path: host.apply_as(name, "grupo-olx", &json!({}))?.path,
-                body: Body::Leads(3 * NUMBERS),
+                body: PacedBody::Leads(3 * NUMBERS),
                 rate,
                 under_way,
             },
-            Bad::Checks(_) => Self::IsChecked {
+            Bad::Checks(_) => Self::Checked {
                 component: component.to_vec(),
             },
-            Bad::Nobody => Self::IsNobody,
+            Bad::Nothing => Self::Absent,
         })
     }
 
     fn start(self, host: &Host, during: Duration) -> Result<Running, Failure> {
         Ok(match self {
-            Self::Sends {
+            Self::Sending {
                 path,
                 body,
                 rate,
                 under_way,
-            } => Running::Sends(paced::start(Paced {
+            } => Running::Sending(paced::start(Paced {
                 to: host.gateway,
                 from: BAD,
                 path,
@@ -370,10 +375,10 @@ impl Neighbour {
                 under_way,
                 body,
             })),
-            Self::IsChecked { component } => {
+            Self::Checked { component } => {
                 let mut admin = host.admin()?;
                 let until = Instant::now() + during;
-                Running::IsChecked(std::thread::spawn(move || {
+                Running::Checked(std::thread::spawn(move || {
                     let mut ended = BTreeMap::<String, u64>::new();
                     while Instant::now() < until {
                         let how = match check(&mut admin, &component) {
@@ -385,35 +390,35 @@ impl Neighbour {
                     ended
                 }))
             }
-            Self::IsNobody => Running::IsNobody,
+            Self::Absent => Running::Absent,
         })
     }
 }
 
 enum Running {
-    Sends(JoinHandle<Result<Outcome, Failure>>),
-    IsChecked(JoinHandle<BTreeMap<String, u64>>),
-    IsNobody,
+    Sending(JoinHandle<Result<PacedOutcome, Failure>>),
+    Checked(JoinHandle<BTreeMap<String, u64>>),
+    Absent,
 }
 
 impl Running {
     /// Returns the counts by outcome.
     fn join(self) -> Result<BTreeMap<String, u64>, Failure> {
         match self {
-            Self::Sends(thread) => Ok(paced::join(thread)?.ended),
-            Self::IsChecked(thread) => Ok(thread.join().map_err(|_| "the checks panicked")?),
-            Self::IsNobody => Ok(BTreeMap::new()),
+            Self::Sending(thread) => Ok(paced::join(thread)?.ended),
+            Self::Checked(thread) => Ok(thread.join().map_err(|_| "the checks panicked")?),
+            Self::Absent => Ok(BTreeMap::new()),
         }
     }
 }
 
 fn check(admin: &mut Client, component: &[u8]) -> Result<u16, Failure> {
-    admin.come_again(CHECK_PATIENCE)?;
+    admin.reconnect(CHECK_PATIENCE)?;
     let answer = admin.post("/admin/v1/plugins/check", "application/wasm", component)?;
     Ok(answer.status)
 }
 
-impl Round {
+impl NeighbourRound {
     fn times(&self) -> f64 {
         times(&self.beside.latency(), &self.alone.latency())
     }
@@ -424,11 +429,11 @@ fn times(beside: &Sample, alone: &Sample) -> f64 {
     beside.p99().as_secs_f64() / alone.p99().as_secs_f64().max(f64::MIN_POSITIVE)
 }
 
-impl Measured {
+impl MeasuredRow {
     /// Latency of the good connection in all rounds together.
-    fn waited(&self, of: impl Fn(&Round) -> &Outcome) -> Sample {
+    fn waited(&self, of: impl Fn(&NeighbourRound) -> &PacedOutcome) -> Sample {
         let outcomes = self.rounds.iter().map(of);
-        Sample::of(outcomes.flat_map(|outcome| outcome.took.iter().copied()))
+        Sample::from_durations(outcomes.flat_map(|outcome| outcome.took.iter().copied()))
     }
 
     fn alone(&self) -> Sample {
@@ -459,7 +464,7 @@ impl Measured {
             (true, true) => format!("{}: met", row.aim),
             (true, false) => format!("{}: **missed**", row.aim),
         };
-        let each: Vec<_> = self.rounds.iter().map(Round::times).collect();
+        let each: Vec<_> = self.rounds.iter().map(NeighbourRound::times).collect();
         let each: Vec<_> = each.iter().map(|times| format!("{times:.2}")).collect();
         vec![
             format!("{}: {}", row.name, row.what),
@@ -475,7 +480,7 @@ impl Measured {
     }
 
     fn data(&self, row: &Row) -> Value {
-        let of = |outcome: &Outcome| {
+        let of = |outcome: &PacedOutcome| {
             let latency = outcome.latency();
             json!({
                 "okPerSecond": outcome.ok_per_second(),

@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 
 use crate::host::{self, Host};
 use crate::http::Client;
-use crate::paced::{self, Body, Outcome, Paced};
+use crate::paced::{self, Paced, PacedBody, PacedOutcome};
 use crate::report::{Report, Table, count, time};
 use crate::sample::{Sample, median};
 use crate::{Arguments, Failure, has_memory, lead, rows, variant};
@@ -70,25 +70,31 @@ const SHARE: u8 = 10;
 const MOST_TIMES_VERIFYING: f64 = 1.2;
 const MOST_TIMES_SHADOW: f64 = 1.1;
 
+/// Measures the comparison, the guarded canaries and the repair.
+///
+/// # Errors
+///
+/// [`Failure`] if a host or the command fails, a lead is missing or repeated, or a guard does
+/// not end its canary.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
-    let beside = beside(arguments)?;
+    let comparison = comparison(arguments)?;
     eprintln!("  a canary with guards");
     let guarded = guarded(arguments)?;
     eprintln!("  a canary without guards");
     let repaired = repaired(arguments)?;
-    Ok(report(arguments, &beside, &guarded, &repaired))
+    Ok(report(arguments, &comparison, &guarded, &repaired))
 }
 
-/// What happens while the source sends.
+/// The activity while the source sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Side {
+enum RolloutSide {
     Nothing,
     Verification,
     Shadow,
     Canary,
 }
 
-impl Side {
+impl RolloutSide {
     const ALL: [Self; 4] = [
         Self::Nothing,
         Self::Verification,
@@ -139,7 +145,7 @@ struct Spells {
 
 impl Spells {
     fn all(&self) -> Sample {
-        Sample::of(self.took.iter().flatten().copied())
+        Sample::from_durations(self.took.iter().flatten().copied())
     }
 
     /// The ratio of the p99 to that of another side, in all spells together.
@@ -149,7 +155,7 @@ impl Spells {
 
     /// The ratio in each spell.
     fn each(&self, other: &Self) -> Vec<f64> {
-        let of = |took: &Vec<Duration>| Sample::of(took.iter().copied());
+        let of = |took: &Vec<Duration>| Sample::from_durations(took.iter().copied());
         let pairs = self.took.iter().zip(&other.took);
         pairs
             .map(|(own, other)| times(&of(own), &of(other)))
@@ -166,34 +172,42 @@ fn times(sample: &Sample, other: &Sample) -> f64 {
 }
 
 /// The results of the comparison.
-struct Beside {
-    /// In the order of [`Side::ALL`].
-    spells: [Spells; Side::ALL.len()],
+struct Comparison {
+    /// In the order of [`RolloutSide::ALL`].
+    spells: [Spells; RolloutSide::ALL.len()],
     /// From a component's file until it serves.
     served: Vec<Duration>,
 }
 
-fn beside(arguments: &Arguments) -> Result<Beside, Failure> {
+fn comparison(arguments: &Arguments) -> Result<Comparison, Failure> {
     let component = arguments.component()?;
-    let candidate = variant::of(&component, VERSION, CANDIDATE)?;
+    let candidate = variant::with_version(&component, VERSION, CANDIDATE)?;
     let folder = arguments.scratch_in_memory()?;
     let host = Host::start(&arguments.leadhost, folder.path(), "")?;
     host.activate(&component)?;
-    let mut source = Source::new(&host, host.apply()?.path, Body::Leads);
+    let mut source = Source::new(&host, host.apply()?.path, PacedBody::Leads);
     let candidate = host.store(&candidate)?;
     source.send(WARM_UP)?;
 
     let during = arguments.round() / PART;
-    let mut spells: [Spells; Side::ALL.len()] = Default::default();
+    let mut spells: [Spells; RolloutSide::ALL.len()] = Default::default();
     for number in 1..=arguments.rounds.max(1) {
-        for side in Side::ALL.into_iter().chain(Side::ALL.into_iter().rev()) {
+        for side in RolloutSide::ALL
+            .into_iter()
+            .chain(RolloutSide::ALL.into_iter().rev())
+        {
             let measured = &mut spells[side as usize];
             spell(&host, &mut source, side, &candidate, during, measured)
                 .map_err(|error| format!("{}: {error}", side.name()))?;
         }
         let each: Vec<String> = spells
             .iter()
-            .map(|measured| format!("{:.2}", measured.times(&spells[Side::Nothing as usize])))
+            .map(|measured| {
+                format!(
+                    "{:.2}",
+                    measured.times(&spells[RolloutSide::Nothing as usize])
+                )
+            })
             .collect();
         eprintln!(
             "  round {number}: p99, times that without: {}",
@@ -215,14 +229,14 @@ fn beside(arguments: &Arguments) -> Result<Beside, Failure> {
         })
         .collect::<Result<Vec<_>, _>>()?;
     host.stop()?;
-    Ok(Beside { spells, served })
+    Ok(Comparison { spells, served })
 }
 
 /// Measures the source's leads in a spell of a side.
 fn spell(
     host: &Host,
     source: &mut Source,
-    side: Side,
+    side: RolloutSide,
     candidate: &str,
     during: Duration,
     measured: &mut Spells,
@@ -238,7 +252,7 @@ fn spell(
         }
     }
     let verifications = match side {
-        Side::Verification => Some(verify(host, candidate, Instant::now() + during)?),
+        RolloutSide::Verification => Some(verify(host, candidate, Instant::now() + during)?),
         _ => None,
     };
     let outcome = source.send(during)?;
@@ -300,7 +314,7 @@ fn serve(
     version: &str,
 ) -> Result<Duration, Failure> {
     let file = folder.join(format!("{PLUGIN}-{version}.wasm"));
-    std::fs::write(&file, variant::of(component, VERSION, version)?)?;
+    std::fs::write(&file, variant::with_version(component, VERSION, version)?)?;
     let flow = source.flow();
     // The connections are open by then.
     std::thread::sleep(SETTLE);
@@ -358,7 +372,7 @@ impl Portal {
         host.activate(&component(RIGHT_FILE)?)?;
         let wrong = host.store(&component(WRONG_FILE)?)?;
         let path = host.apply_as("bench", PORTAL, &json!({}))?.path;
-        let mut source = Source::new(&host, path, Body::Portal);
+        let mut source = Source::new(&host, path, PacedBody::Portal);
         let sent = source.send(WARM_UP)?.took.len() as u64;
         Ok(Self {
             folder,
@@ -371,7 +385,7 @@ impl Portal {
 
     /// Stops the host, and checks that each lead is stored once: those before and those of
     /// `flow`. Returns how many there are, and how many have another phone than was sent.
-    fn end(self, flow: &Outcome) -> Result<(u64, u64), Failure> {
+    fn end(self, flow: &PacedOutcome) -> Result<(u64, u64), Failure> {
         wait("no delivery waits", || {
             let path = "/admin/v1/deliveries?status=queued&limit=1";
             let waiting = self.host.admin()?.get(path, "")?.json()?;
@@ -432,8 +446,8 @@ fn guarded(arguments: &Arguments) -> Result<Guarded, Failure> {
         let ended = wait("a guard ends the canary", || {
             let rollout = portal.host.admin()?.get(&path, "")?.json()?;
             // The host has reported all that it has seen.
-            let is_told = rollout["behind"].as_array().is_some_and(Vec::is_empty);
-            Ok((rollout["stage"] != "canary" && is_told).then_some(rollout))
+            let is_reported = rollout["behind"].as_array().is_some_and(Vec::is_empty);
+            Ok((rollout["stage"] != "canary" && is_reported).then_some(rollout))
         })?;
         let why = ended["why"].as_str().unwrap_or_default();
         if ended["stage"] != "rolled-back" || !why.contains("lose a phone") {
@@ -551,12 +565,12 @@ fn replay(host: &Host, filter: &str) -> Result<u64, Failure> {
 struct Source {
     to: SocketAddr,
     path: String,
-    body: fn(u64) -> Body,
+    body: fn(u64) -> PacedBody,
     next: u64,
 }
 
 impl Source {
-    fn new(host: &Host, path: String, body: fn(u64) -> Body) -> Self {
+    fn new(host: &Host, path: String, body: fn(u64) -> PacedBody) -> Self {
         Self {
             to: host.gateway,
             path,
@@ -580,7 +594,7 @@ impl Source {
     }
 
     /// Sends for this time.
-    fn send(&mut self, during: Duration) -> Result<Outcome, Failure> {
+    fn send(&mut self, during: Duration) -> Result<PacedOutcome, Failure> {
         accepted(paced::join(paced::start(self.load(during)))?)
     }
 
@@ -608,18 +622,18 @@ impl Source {
 /// Leads that arrive.
 struct Flow {
     stop: Arc<AtomicBool>,
-    thread: JoinHandle<Result<Outcome, Failure>>,
+    thread: JoinHandle<Result<PacedOutcome, Failure>>,
 }
 
 impl Flow {
-    fn end(self) -> Result<Outcome, Failure> {
+    fn end(self) -> Result<PacedOutcome, Failure> {
         self.stop.store(true, Ordering::Relaxed);
         accepted(paced::join(self.thread)?)
     }
 }
 
 /// Fails if a lead was not accepted.
-fn accepted(outcome: Outcome) -> Result<Outcome, Failure> {
+fn accepted(outcome: PacedOutcome) -> Result<PacedOutcome, Failure> {
     let is_good = |how: &String| matches!(how.as_str(), "200 converted" | "200 queued");
     match outcome.ended.keys().all(is_good) {
         true => Ok(outcome),
@@ -698,9 +712,9 @@ struct Line {
     aim: Option<(String, bool)>,
 }
 
-fn lines(beside: &Beside, guarded: &Guarded, repaired: &Repaired) -> Vec<Line> {
-    let spells = |side: Side| &beside.spells[side as usize];
-    let nothing = spells(Side::Nothing);
+fn lines(comparison: &Comparison, guarded: &Guarded, repaired: &Repaired) -> Vec<Line> {
+    let spells = |side: RolloutSide| &comparison.spells[side as usize];
+    let nothing = spells(RolloutSide::Nothing);
     let mut lines = Vec::new();
     let mut line = |figure: &str, came: String, aim: Option<(String, bool)>| {
         let figure = figure.to_owned();
@@ -708,10 +722,10 @@ fn lines(beside: &Beside, guarded: &Guarded, repaired: &Repaired) -> Vec<Line> {
     };
     line(
         &format!("deliveries a second of a verification of {DELIVERIES}, beside the senders"),
-        count(spells(Side::Verification).verified_per_second()),
+        count(spells(RolloutSide::Verification).verified_per_second()),
         None,
     );
-    for side in Side::ALL {
+    for side in RolloutSide::ALL {
         let times = spells(side).times(nothing);
         line(
             &format!(
@@ -740,7 +754,7 @@ fn lines(beside: &Beside, guarded: &Guarded, repaired: &Repaired) -> Vec<Line> {
     );
     line(
         &format!("from a component's file until it serves, {DELIVERIES} deliveries compared"),
-        middle(&beside.served),
+        middle(&comparison.served),
         None,
     );
     lines
@@ -748,7 +762,7 @@ fn lines(beside: &Beside, guarded: &Guarded, repaired: &Repaired) -> Vec<Line> {
 
 /// Returns the median with the shortest and the longest.
 fn middle(took: &[Duration]) -> String {
-    let sample = Sample::of(took.iter().copied());
+    let sample = Sample::from_durations(took.iter().copied());
     let seconds: Vec<f64> = took.iter().map(Duration::as_secs_f64).collect();
     let middle = Duration::from_secs_f64(median(&seconds));
     let least = sample.percentile(0.0);
@@ -762,7 +776,7 @@ fn middle(took: &[Duration]) -> String {
 
 fn report(
     arguments: &Arguments,
-    beside: &Beside,
+    comparison: &Comparison,
     guarded: &Guarded,
     repaired: &Repaired,
 ) -> Report {
@@ -771,7 +785,7 @@ fn report(
         &format!("While a source sends {RATE} leads a second:"),
         &["figure", "result", "aim", "verdict"],
     );
-    for Line { figure, came, aim } in lines(beside, guarded, repaired) {
+    for Line { figure, came, aim } in lines(comparison, guarded, repaired) {
         let (aim, verdict) = match aim {
             Some((aim, met)) => {
                 report.aim(&format!("{figure}: {aim}"), came.clone(), met);
@@ -782,10 +796,10 @@ fn report(
         table.row([figure, came, aim, verdict.to_owned()]);
     }
     report.table(table);
-    latency(&mut report, beside);
+    latency(&mut report, comparison);
     notes(&mut report, arguments, guarded, repaired);
     let seconds = |took: &[Duration]| took.iter().map(Duration::as_secs_f64).collect::<Vec<_>>();
-    report.data("servedSeconds", json!(seconds(&beside.served)));
+    report.data("servedSeconds", json!(seconds(&comparison.served)));
     report.data(
         "guarded",
         json!({
@@ -808,10 +822,10 @@ fn report(
     report
 }
 
-/// Adds what the senders waited beside each side.
-fn latency(report: &mut Report, beside: &Beside) {
+/// Adds the time that the senders waited beside each side.
+fn latency(report: &mut Report, comparison: &Comparison) {
     let mut table = Table::new(
-        "What the senders waited, each measured from when its lead was due:",
+        "Latency of the senders, measured from the time when each lead was due:",
         &[
             "beside",
             "leads",
@@ -822,14 +836,14 @@ fn latency(report: &mut Report, beside: &Beside) {
             "deliveries compared",
         ],
     );
-    let nothing = &beside.spells[Side::Nothing as usize];
+    let nothing = &comparison.spells[RolloutSide::Nothing as usize];
     let mut data = Vec::new();
-    for side in Side::ALL {
-        let spells = &beside.spells[side as usize];
+    for side in RolloutSide::ALL {
+        let spells = &comparison.spells[side as usize];
         let (sample, times, each) = (spells.all(), spells.times(nothing), spells.each(nothing));
         let shown: Vec<String> = each.iter().map(|times| format!("{times:.2}")).collect();
         let compared = match (side, spells.dropped) {
-            (Side::Nothing, _) => "–".to_owned(),
+            (RolloutSide::Nothing, _) => "–".to_owned(),
             (_, 0) => count(spells.compared as f64),
             (_, dropped) => format!(
                 "{}, {} dropped",
@@ -855,7 +869,7 @@ fn latency(report: &mut Report, beside: &Beside) {
             "timesWithoutEach": each,
             "compared": spells.compared,
             "dropped": spells.dropped,
-            "verifiedPerSecond": (side == Side::Verification).then(|| spells.verified_per_second()),
+            "verifiedPerSecond": (side == RolloutSide::Verification).then(|| spells.verified_per_second()),
         }));
     }
     report.table(table);

@@ -36,6 +36,11 @@ const LEAST_TIMES: f64 = 50.0;
 const MOST_BYTES: usize = 80_000_000;
 const LEAST_FOUND: f64 = 0.95;
 
+/// Measures the searches in the index and in PostgreSQL.
+///
+/// # Errors
+///
+/// [`Failure`] if the server fails.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let mut report = Report::new("search", "Products found by their names");
     let chance = &mut Chance(42);
@@ -63,7 +68,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let theirs = in_database(&database, &kinds[..2])?;
     database.drop()?;
     server.version(&mut report)?;
-    tell(&mut report, &built, &own, &hard, &theirs, (seconds, bytes));
+    write_report(&mut report, &built, &own, &hard, &theirs, (seconds, bytes));
     Ok(report)
 }
 
@@ -81,7 +86,7 @@ impl Chance {
         ((self.0 >> 33) % bound as u64) as usize
     }
 
-    fn of<'a>(&mut self, all: &[&'a str]) -> &'a str {
+    fn pick<'a>(&mut self, all: &[&'a str]) -> &'a str {
         all[self.below(all.len())]
     }
 
@@ -95,7 +100,7 @@ impl Chance {
             "a", "e", "i", "o", "u", "ã", "é", "í", "ó", "ar", "er", "or", "al", "im",
         ];
         let syllables = 2 + self.below(3);
-        let syllable = |chance: &mut Self| [chance.of(&BEGIN), chance.of(&END)].concat();
+        let syllable = |chance: &mut Self| [chance.pick(&BEGIN), chance.pick(&END)].concat();
         (0..syllables).map(|_| syllable(self)).collect()
     }
 }
@@ -135,15 +140,15 @@ fn names(chance: &mut Chance) -> Vec<String> {
             let at = chance.below(known.len()).min(chance.below(known.len()));
             known[at.min(chance.below(known.len()))].clone()
         };
-        let mut name = chance.of(&KINDS).to_owned();
+        let mut name = chance.pick(&KINDS).to_owned();
         if chance.below(2) == 0 {
             name += &format!(" {} quartos", 1 + chance.below(5));
         }
-        name += &format!(" {} {}", chance.of(&PLACES), word(chance));
+        name += &format!(" {} {}", chance.pick(&PLACES), word(chance));
         if chance.below(3) > 0 {
             name += &format!(
                 " {} {}",
-                chance.of(&["de", "do", "da", "e", "em"]),
+                chance.pick(&["de", "do", "da", "e", "em"]),
                 word(chance)
             );
         }
@@ -305,8 +310,8 @@ fn in_memory(index: &Index, kind: &Kind) -> Own {
     }
     Own {
         name: kind.name,
-        wall: Sample::of(wall),
-        processor: Sample::of(on_processor),
+        wall: Sample::from_durations(wall),
+        processor: Sample::from_durations(on_processor),
         found: found as f64 / kind.terms.len() as f64,
     }
 }
@@ -421,7 +426,7 @@ fn in_database(database: &Database<'_>, kinds: &[Kind]) -> Result<Vec<Theirs>, F
                 all.push(Theirs {
                     way,
                     kind: kind.name,
-                    wall: Sample::of(wall),
+                    wall: Sample::from_durations(wall),
                     found: found as f64 / TERMS_OF_DATABASE as f64,
                 });
             }
@@ -432,7 +437,7 @@ fn in_database(database: &Database<'_>, kinds: &[Kind]) -> Result<Vec<Theirs>, F
 
 // ---- the report
 
-fn tell(
+fn write_report(
     report: &mut Report,
     built: &Built,
     own: &[Own],
@@ -553,8 +558,8 @@ fn tell(
     );
 }
 
-fn share(found: f64, is_told: bool) -> String {
-    if is_told {
+fn share(found: f64, is_shown: bool) -> String {
+    if is_shown {
         format!("{:.0} %", found * 100.0)
     } else {
         "-".to_owned()

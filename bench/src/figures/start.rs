@@ -16,6 +16,11 @@ const STARTS: usize = 10;
 /// Wait before memory is measured: by then the memory for starting is released.
 const REST: Duration = Duration::from_secs(2);
 
+/// Measures warm and cold starts, and the memory.
+///
+/// # Errors
+///
+/// [`Failure`] if a host or one of its requests fails.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let folder = arguments.scratch()?;
     let program = &arguments.leadhost;
@@ -55,7 +60,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
         cold.push(begin.elapsed());
         host.stop()?;
     }
-    let (warm, cold) = (Sample::of(warm), Sample::of(cold));
+    let (warm, cold) = (Sample::from_durations(warm), Sample::from_durations(cold));
 
     let mut report = Report::new("start", "Start and memory");
     let mut table = Table::new(

@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::host::{self, Host};
-use crate::load::{self, Answer, CONNECTIONS, Load, Outcome};
+use crate::load::{self, Answer, CONNECTIONS, Load, LoadOutcome};
 use crate::report::{Report, Table, count, time};
-use crate::rows::Database;
+use crate::rows::StoredRows;
 use crate::sample::Sample;
 use crate::{Arguments, Failure, variant};
 
@@ -42,10 +42,15 @@ struct Spell {
     to: Instant,
 }
 
+/// Measures the load without and with swaps, and judges each answer.
+///
+/// # Errors
+///
+/// [`Failure`] if a host or an activation fails.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let folder = arguments.scratch()?;
     let component = arguments.component()?;
-    let other = variant::of(&component, VERSION, OTHER_VERSION)?;
+    let other = variant::with_version(&component, VERSION, OTHER_VERSION)?;
     let host = Host::start(&arguments.leadhost, folder.path(), "")?;
     let first = host.activate(&component)?;
     let workspace = host.apply()?;
@@ -64,7 +69,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     swapped?;
     host.stop()?;
 
-    let ran = Database::Sqlite(host::database(folder.path())).ran_with()?;
+    let ran = StoredRows::Sqlite(host::database(folder.path())).ran_with()?;
     let judged = judge(&outcome.answers, &activations, &ran);
     Ok(report(&outcome, &activations, &spells, &judged, ran.len()))
 }
@@ -119,6 +124,7 @@ pub(super) struct Judged {
     pub(super) between: u64,
 }
 
+/// Compares each answer with the stored status and version of its delivery (`ran`).
 pub(super) fn judge(
     answers: &[Answer],
     activations: &[Activation],
@@ -150,7 +156,7 @@ pub(super) fn judge(
 }
 
 fn report(
-    outcome: &Outcome,
+    outcome: &LoadOutcome,
     activations: &[Activation],
     spells: &[Spell],
     judged: &Judged,
@@ -159,7 +165,7 @@ fn report(
     let of = |swaps: bool| {
         let spells: Vec<&Spell> = spells.iter().filter(|spell| spell.swaps == swaps).collect();
         let took: Duration = spells.iter().map(|spell| spell.to - spell.from).sum();
-        let sample = Sample::of(
+        let sample = Sample::from_durations(
             outcome
                 .answers
                 .iter()
@@ -207,7 +213,7 @@ fn report(
         report.aim(aim, came, met);
     }
     report.table(table);
-    let activation = Sample::of(
+    let activation = Sample::from_durations(
         activations
             .iter()
             .map(|activation| activation.answered - activation.began),

@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 use super::swap::{Activation, Judged, judge};
 use crate::host::Host;
 use crate::http::Client;
-use crate::load::{self, Answer, Load, Outcome};
+use crate::load::{self, Answer, Load, LoadOutcome};
 use crate::postgres::Server;
 use crate::report::{Report, Table, count, time};
-use crate::rows::Database;
+use crate::rows::StoredRows;
 use crate::sample::Sample;
 use crate::{Arguments, Failure, lead, variant};
 
@@ -40,13 +40,13 @@ const OTHER_VERSION: &str = "1.0.1";
 
 /// The activity while leads come in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Spell {
+enum SpellKind {
     Nothing,
     AtHand,
     New,
 }
 
-impl Spell {
+impl SpellKind {
     fn name(self) -> &'static str {
         match self {
             Self::Nothing => "without swaps",
@@ -56,9 +56,14 @@ impl Spell {
     }
 }
 
+/// Measures the load on three hosts without and with swaps, and judges each answer.
+///
+/// # Errors
+///
+/// [`Failure`] if a host, the server or an activation fails.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let component = arguments.component()?;
-    let other = variant::of(&component, VERSION, OTHER_VERSION)?;
+    let other = variant::with_version(&component, VERSION, OTHER_VERSION)?;
     let server = Server::start(arguments)?;
     let database = server.database()?;
     let folders: Vec<_> = HOSTS
@@ -105,7 +110,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
         &mut spells,
     );
     stop.store(true, std::sync::atomic::Ordering::Relaxed);
-    let mut outcome = Outcome::default();
+    let mut outcome = LoadOutcome::default();
     for load in loads {
         outcome.add(load::join(load)?);
     }
@@ -113,7 +118,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     for host in hosts {
         host.stop()?;
     }
-    let ran = Database::Postgres(database.url()).ran_with()?;
+    let ran = StoredRows::Postgres(database.url()).ran_with()?;
     let judged = judge(&outcome.answers, &activations, &ran);
     let lingered: Vec<Duration> = (0..activations.len())
         .filter_map(|at| lingered(&activations, at, &outcome.answers, &ran))
@@ -145,23 +150,23 @@ fn wait_for_connection(host: &Host, path: &str, number: u64) -> Result<(), Failu
     }
 }
 
-type Spells = Vec<(Spell, Instant, Instant)>;
+type SpellLog = Vec<(SpellKind, Instant, Instant)>;
 
 fn swap(
     hosts: &[Host],
     component: &[u8],
     digests: [&str; 2],
     activations: &mut Vec<Activation>,
-    spells: &mut Spells,
+    spells: &mut SpellLog,
 ) -> Result<(), Failure> {
     let mut admins = hosts
         .iter()
         .map(|host| host.admin_with_key_of(&hosts[0]))
         .collect::<Result<Vec<_>, _>>()?;
-    let quiet = |spells: &mut Spells| {
+    let quiet = |spells: &mut SpellLog| {
         let from = Instant::now();
         std::thread::sleep(QUIET);
-        spells.push((Spell::Nothing, from, Instant::now()));
+        spells.push((SpellKind::Nothing, from, Instant::now()));
     };
     quiet(spells);
     let from = Instant::now();
@@ -172,11 +177,11 @@ fn swap(
         activations.push(activation(began, &answer)?);
         std::thread::sleep(PAUSE);
     }
-    spells.push((Spell::AtHand, from, Instant::now()));
+    spells.push((SpellKind::AtHand, from, Instant::now()));
     quiet(spells);
     let from = Instant::now();
     for (number, version) in NEW.into_iter().enumerate() {
-        let variant = variant::of(component, VERSION, version)?;
+        let variant = variant::with_version(component, VERSION, version)?;
         let began = Instant::now();
         let answer = admins[number % hosts.len()]
             .post(
@@ -188,7 +193,7 @@ fn swap(
         activations.push(activation(began, &answer)?);
         std::thread::sleep(PAUSE);
     }
-    spells.push((Spell::New, from, Instant::now()));
+    spells.push((SpellKind::New, from, Instant::now()));
     quiet(spells);
     Ok(())
 }
@@ -231,9 +236,9 @@ fn lingered(
 }
 
 fn report(
-    outcome: &Outcome,
+    outcome: &LoadOutcome,
     activations: &[Activation],
-    spells: &Spells,
+    spells: &SpellLog,
     judged: &Judged,
     lingered: &[Duration],
 ) -> Report {
@@ -262,7 +267,7 @@ fn report(
         ("a version that the hosts have at hand", at_hand),
         ("a new version, uploaded and compiled by each", new),
     ] {
-        let sample = Sample::of(activations.iter().map(|one| one.answered - one.began));
+        let sample = Sample::from_durations(activations.iter().map(|one| one.answered - one.began));
         table.row([
             what.to_owned(),
             activations.len().to_string(),
@@ -283,7 +288,7 @@ fn report(
         "All hosts together meanwhile:",
         &["spell", "leads/s", "p50", "p99", "slowest"],
     );
-    let mut kinds: BTreeMap<Spell, (Duration, Vec<Duration>)> = BTreeMap::new();
+    let mut kinds: BTreeMap<SpellKind, (Duration, Vec<Duration>)> = BTreeMap::new();
     for (kind, from, to) in spells {
         let entry = kinds.entry(*kind).or_default();
         entry.0 += *to - *from;
@@ -296,7 +301,7 @@ fn report(
     let mut data = Vec::new();
     for (kind, (lasted, took)) in kinds {
         let rate = took.len() as f64 / lasted.as_secs_f64();
-        let sample = Sample::of(took);
+        let sample = Sample::from_durations(took);
         table.row([
             kind.name().to_owned(),
             count(rate),
@@ -329,7 +334,7 @@ fn report(
         count(outcome.answers.len() as f64),
         count(judged.between as f64),
     ));
-    let sample = Sample::of(lingered.iter().copied());
+    let sample = Sample::from_durations(lingered.iter().copied());
     report.note(format!(
         "The last request that the version before still converted was sent {} after the command (p50 of {} activations), {} at most: always before the answer.",
         time(sample.p50()),

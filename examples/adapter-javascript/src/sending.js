@@ -14,13 +14,13 @@ export function answer(config, message) {
     }
     throw error;
   }
-  const told = (config.outcomes ?? []).find(
+  const configured = (config.outcomes ?? []).find(
     (outcome) =>
       (outcome.recipient === undefined || sameRecipient(outcome.recipient, message.recipient)) &&
       (outcome.template === undefined || outcome.template === template.name),
   );
-  if (told !== undefined) {
-    return asTold(told);
+  if (configured !== undefined) {
+    return configuredOutcome(configured);
   }
   const misfit = config.templates === undefined ? undefined : misfitOf(config.templates, template);
   return (
@@ -49,12 +49,12 @@ function no(category, code, text, retryAfterSeconds) {
   return { tag: "refused", val: refused(category, code, text, retryAfterSeconds) };
 }
 
-function sameRecipient(told, recipient) {
+function sameRecipient(configured, recipient) {
   const digits = (text) => text.replace(/[^0-9]/g, "");
-  return told === recipient || (digits(told) !== "" && digits(told) === digits(recipient));
+  return configured === recipient || (digits(configured) !== "" && digits(configured) === digits(recipient));
 }
 
-function asTold({ category, code = "sandbox", text, retryAfterSeconds }) {
+function configuredOutcome({ category, code = "sandbox", text, retryAfterSeconds }) {
   text ??= `the sandbox is configured to answer \`${category}\``;
   return category === "unknown" ? { tag: "unknown", val: text } : no(category, code, text, retryAfterSeconds);
 }

@@ -25,7 +25,7 @@ STAMP = "%Y-%m-%dT%H:%M:%S.%fZ"
 
 def stamp(said):
     """A time in any form that the service takes, in the one that the service writes."""
-    # Of a second's digits six count.
+    # At most six decimals of a second are significant.
     text = re.sub(r"(\.\d{6})\d+", r"\1", str(said).strip().upper())
     for form in ("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%dT%H:%M:%S.%f%z"):
         try:

@@ -1,14 +1,20 @@
 // Helpers for reading what forms send: JSON whose numbers keep every digit, and texts
 // that may be blank. Copy this file into your own converter.
 
+/** Most nesting that is read. The parser recurses, and a trap would be a fault of the plugin. */
+const MAX_DEPTH = 64;
+
 /**
- * Returns the JSON value of a body; `undefined` if it is empty or not JSON. Numbers are
- * raw JSON, since ids above 2^53 would lose digits as JavaScript numbers.
+ * Returns the JSON value of a body; `undefined` if it is empty, nested too deeply or not JSON.
+ * Numbers are raw JSON, since ids above 2^53 would lose digits as JavaScript numbers.
  */
 export function parseBody(content) {
   let text = content.tag === "text" ? content.val : latin1(content.val);
   if (text.startsWith("\uFEFF")) {
     text = text.slice(1);
+  }
+  if (isTooDeep(text)) {
+    return undefined;
   }
   try {
     return JSON.parse(text, keepDigits);
@@ -46,6 +52,47 @@ export function isObject(value) {
 /** Returns a value as the JSON text that an attribute carries. */
 export function attributeText(value) {
   return JSON.stringify(value);
+}
+
+/** Whether a JSON text is nested deeper than `MAX_DEPTH`. Reads it once, without recursion. */
+function isTooDeep(text) {
+  let depth = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    switch (text.charCodeAt(at)) {
+      case 0x22: // A quote
+        at = endOfString(text, at);
+        break;
+      case 0x5b: // Brackets and braces that open
+      case 0x7b:
+        depth += 1;
+        if (depth > MAX_DEPTH) {
+          return true;
+        }
+        break;
+      case 0x5d: // Those that close
+      case 0x7d:
+        depth -= 1;
+        break;
+    }
+  }
+  return false;
+}
+
+/** Returns the place of the quote that closes a string, or the end of the text. */
+function endOfString(text, open) {
+  let close = text.indexOf('"', open + 1);
+  while (close !== -1 && isEscaped(text, close)) {
+    close = text.indexOf('"', close + 1);
+  }
+  return close === -1 ? text.length : close;
+}
+
+function isEscaped(text, at) {
+  let before = at;
+  while (text[before - 1] === "\\") {
+    before -= 1;
+  }
+  return (at - before) % 2 === 1;
 }
 
 function keepDigits(key, value, context) {

@@ -3,12 +3,12 @@
 -- json, which keeps it letter by letter: jsonb would order its keys, rewrite its numbers and
 -- refuse some of its characters. Columns have the names that they have in SQLite.
 --
--- What belongs to a tenant leads with workspace_id, and shows itself only to a transaction
--- that names the workspace: see the end of this file. The tables on a lead's way carry no
--- foreign keys: the batch that writes them has just read or made what they name.
+-- The key of each tenant's table begins with workspace_id, and its rows are visible only to a
+-- transaction that names the workspace: see the end of this file. The tables on a lead's way
+-- carry no foreign keys: the batch that writes them has just read or made the rows they name.
 --
--- What is looked up by a key of its own has an index that leads with that: beside one that
--- leads with the workspace, a table that is young would be read by the workspace.
+-- A row that is looked up by a key of its own has an index that begins with that key. If all
+-- indexes began with the workspace, a small table would be read by the workspace.
 
 create table store (
   one boolean primary key default true check (one),
@@ -189,16 +189,16 @@ create table feed_clock (
   workspace_id uuid not null,
   entity smallint not null,
   last_us bigint not null,
-  -- The greatest stamp of a tombstone that is no more: who follows from before it begins anew.
+  -- The greatest stamp of a tombstone that was deleted: a client whose cursor is older has to
+  -- read the feed from its beginning.
   forgotten_us bigint not null default 0,
   primary key (workspace_id, entity)
 ) with (fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 
--- What is not finished: deliveries (item -1), fetches (their item's place), and messages that
--- are not out yet (item -2, by the message's id). The usual delivery is finished at once and
--- was never in it. Who holds a piece of work is written here alone, also for a finished
--- delivery that is replayed. It names no person, so that a host finds work without naming
--- workspaces.
+-- Unfinished work: deliveries (item -1), fetches (their item's place), and messages that are
+-- not sent yet (item -2, by the message's id). The usual delivery is finished at once and
+-- never has a row. Leases are only here, also that of a finished delivery which is replayed.
+-- The table names no person, so that a host finds work without naming workspaces.
 create table queue (
   workspace_id uuid not null,
   delivery_id uuid not null,
@@ -206,7 +206,7 @@ create table queue (
   connection_id text not null,
   -- the delivery's state, `fetch`, or `waiting`, `sending`, `unknown`
   status text not null,
-  -- what the delivery was last tried with
+  -- the plugin version that was last tried on the delivery
   digest text,
   body_bytes bigint not null default 0,
   due_at timestamptz,
@@ -218,10 +218,10 @@ create table queue (
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500);
 
 create index queue_due on queue (due_at) where due_at is not null;
--- With its bytes, so that what a connection's quarantine holds is summed without the rows.
+-- With its bytes, so that the size of a connection's quarantine is summed without the rows.
 create index queue_by_connection on queue (connection_id, status) include (body_bytes);
 create index queue_by_status on queue (status, delivery_id);
--- Connections take turns: what waits is found connection by connection.
+-- Connections take turns: the worker looks for waiting work connection by connection.
 create index queue_conversions on queue (connection_id, due_at)
   where item = -1 and due_at is not null;
 create index queue_calls on queue (connection_id, due_at)
@@ -244,7 +244,7 @@ create table deliveries (
   attempts bigint not null,
   next_attempt_at timestamptz,
   presented bytea,
-  -- whom an unproven delivery came from, by the owner of the network
+  -- the sender of an unproven delivery, by the owner of the network
   peer text,
   body bytea not null,
   primary key (workspace_id, id)
@@ -285,7 +285,7 @@ create table fetches (
   primary key (workspace_id, delivery_id, item)
 );
 
--- What sources answered to the fetches of a delivery, kept for as long as the delivery, so
+-- The answers of sources to the fetches of a delivery, kept for as long as the delivery, so
 -- that a replay needs no second call. The number is the order in which they were settled.
 create table answers (
   number bigint generated always as identity primary key,
@@ -371,7 +371,7 @@ create table deals (
   external_id text,
   connection_id text,
   delivery_id uuid,
-  -- Of a deal that a partner made; others are their connection's.
+  -- Set if a partner made the deal; the others belong to the partner of their connection.
   partner_id uuid,
   primary key (workspace_id, id)
 );
@@ -381,7 +381,7 @@ create index deals_by_person on deals (workspace_id, person_id, id);
 create index deals_by_external_id on deals (workspace_id, external_id)
   where external_id is not null;
 
--- Who changed what of a deal.
+-- The log of changes of a deal, with their authors.
 create table deal_history (
   number bigint generated always as identity primary key,
   workspace_id uuid not null,
@@ -438,8 +438,8 @@ create table conversations (
   -- unanswered by then it is no_response; idle until then it closes
   respond_by timestamptz,
   close_by timestamptz,
-  -- the earlier of the two; a column, since policies keep an index on an expression from
-  -- what it is for
+  -- the earlier of the two; a column, since row security policies prevent the use of an index
+  -- on an expression
   due_at timestamptz generated always as (least(respond_by, close_by)) stored
 );
 
@@ -471,8 +471,8 @@ create unique index messages_feed on messages (workspace_id, cursor_us);
 create index messages_by_conversation on messages (conversation_id, id);
 create index messages_by_agent on messages (agent_id, id);
 
--- Messages that are not out yet, or of which nobody knows whether they are. When each is due
--- and who holds it is in the queue.
+-- Messages that are not sent yet, or whose outcome is unknown. The queue has the time when
+-- each is due, and its lease.
 create table sends (
   workspace_id uuid not null,
   message_id uuid not null,
@@ -486,7 +486,7 @@ create table sends (
   primary key (workspace_id, message_id)
 );
 
--- Which message a channel's id is, or what was said of one that is not known.
+-- The message of each channel's id, or the status of an id whose message is not known yet.
 create table channel_refs (
   workspace_id uuid not null,
   connection_id text not null,
@@ -503,7 +503,7 @@ create index channel_refs_end on channel_refs (until_at) include (workspace_id)
   where until_at is not null;
 create index channel_refs_strays on channel_refs (recipient_id) where recipient_id is not null;
 
--- Sends that have to wait: of a contact, or with the nil id of a whole number. It names no
+-- Pauses of sends: to one contact, or, with the nil id, of a whole number. It names no
 -- person, so that a host finds work without naming workspaces.
 create table holds (
   workspace_id uuid not null,
@@ -539,7 +539,7 @@ create table message_errors (
 create unique index message_errors_feed on message_errors (workspace_id, cursor_us);
 create index message_errors_by_conversation on message_errors (conversation_id, cursor_us);
 create index message_errors_by_deal on message_errors (deal_id, cursor_us);
--- What channels say of messages that nobody knows names only who it is about.
+-- An error about an unknown message has only its recipient: an erasure finds it by that.
 create index message_errors_strays on message_errors (recipient_id)
   where message_id is null and recipient_id is not null;
 
@@ -569,7 +569,7 @@ create table idempotency (
 create index idempotency_ends on idempotency (until_at);
 create index idempotency_by_message on idempotency (message_id) where message_id is not null;
 
--- What is in people's hands.
+-- Conversations and deals that were handed over to people.
 create table tickets (
   workspace_id uuid not null,
   cursor_us bigint not null,
@@ -578,7 +578,7 @@ create table tickets (
   deal_id uuid,
   contact_id uuid not null,
   agent_id bigint,
-  -- who it came from, as it was when it opened
+  -- the agent that handed it over, as it was when the ticket opened
   agent_type text,
   source text,
   owner_id uuid,
@@ -601,7 +601,8 @@ create unique index tickets_live_of_deals on tickets (deal_id)
 create index tickets_by_contact on tickets (contact_id);
 create index tickets_by_deal on tickets (deal_id) where deal_id is not null;
 
--- What is gone: told to who follows a feed within, never exported. It names no person.
+-- Tombstones of removed rows: internal readers of a feed get them, the export does not.
+-- They name no person.
 create table tombstones (
   workspace_id uuid not null,
   entity smallint not null,
@@ -612,7 +613,7 @@ create table tombstones (
 
 create index tombstones_oldest on tombstones (cursor_us);
 
--- What was erased is remembered without saying who it was.
+-- The record of erasures, which does not identify the erased person.
 create table erasures (
   workspace_id uuid not null,
   id uuid primary key,
@@ -624,9 +625,9 @@ create table erasures (
   began_at timestamptz not null,
   -- null: it was interrupted, or goes on
   done_at timestamptz,
-  -- how many of what
+  -- the number of erased rows of each kind
   erased json not null,
-  -- what was found and left
+  -- the rows that were found and not erased
   remaining json not null
 );
 
@@ -635,10 +636,10 @@ create index erasures_by_contact on erasures (contact_id, id);
 
 -- Analytics: rollups that follow the feeds of conversations and tickets.
 
--- Of a metric set: the last successful run. It belongs to no tenant.
+-- The last successful run of each metric set. It belongs to no tenant.
 create table rollup_runs (
   metric_set smallint primary key,
-  -- everything that was committed before is counted
+  -- all rows committed before this time are counted
   as_of timestamptz not null,
   finished_at timestamptz not null,
   changes bigint not null
@@ -653,13 +654,14 @@ create table rollup_builds (
   state text not null,
   -- the feed is counted up to this stamp
   after_us bigint not null,
-  -- the feed's clock when the build began: what was removed by then was never counted
+  -- the feed's clock when the build began: rows removed by then were never counted
   began_us bigint not null,
   -- grows with each change of its tables
   step bigint not null,
   -- grows with each change of its counts
   version bigint not null,
-  -- of a workspace that runs have failed for: what it is as of; null: nothing was counted
+  -- if runs have failed for the workspace: the time its counts are as of; null: nothing was
+  -- counted
   held_at timestamptz,
   held boolean not null default false
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
@@ -670,7 +672,7 @@ create unique index rollup_builds_making on rollup_builds (workspace_id, metric_
   where state = 'making';
 create index rollup_builds_of on rollup_builds (workspace_id, metric_set, build);
 
--- What counts are told apart by; '' and 0 stand for none.
+-- The dimensions of counts; '' and 0 stand for none.
 create table rollup_keys (
   workspace_id uuid not null,
   key bigint generated always as identity primary key,
@@ -680,8 +682,9 @@ create table rollup_keys (
   unique (workspace_id, agent_type, agent_id, source)
 );
 
--- What was counted of a thing; `measured` has a bit for each measure. Facts, counts and days
--- change several times after they were made: with room beside them they stay where they are.
+-- The measures that were counted of a conversation or a ticket; `measured` has a bit for each.
+-- Facts, counts and days change several times: with free room in their page, a changed row
+-- stays in it.
 create table rollup_facts (
   workspace_id uuid not null,
   build bigint not null,
@@ -736,11 +739,11 @@ create table rollup_zones (
   primary key (workspace_id, zone)
 );
 
--- What hosts on one database tell each other. Nothing here belongs to a tenant or names a
+-- Coordination of the hosts on one database. Nothing here belongs to a tenant or names a
 -- person. All times are the database's own.
 
--- A row for each run of the service. What it serves and what it prepared is one report,
--- written whole with every sign of life.
+-- A row for each run of the service. The versions that it serves and has prepared are one
+-- report, written whole with every heartbeat.
 create table hosts (
   id uuid primary key,
   name text not null,
@@ -750,8 +753,8 @@ create table hosts (
   report json not null
 ) with (fillfactor = 50);
 
--- A version that every host shall prepare, before it serves on any: one for a plugin's name
--- at a time. The number tells proposals of one digest apart.
+-- A version that every host has to prepare before it becomes active on any of them: one for a
+-- plugin's name at a time. The number tells proposals of one digest apart.
 create table proposals (
   name text primary key,
   number bigint not null,
@@ -760,7 +763,8 @@ create table proposals (
   until_at timestamptz not null
 );
 
--- Who does a periodic job. The fence grows whenever it changes hands.
+-- The host that holds each periodic job. The fencing token grows with every change of the
+-- holder.
 create table jobs (
   name text primary key,
   host_id uuid not null,
@@ -768,8 +772,9 @@ create table jobs (
   until_at timestamptz not null
 ) with (fillfactor = 50);
 
--- When what a workspace asked for so far is paid off, in microseconds of feed_now(). It is
--- not logged: a crash empties it, and every count starts anew.
+-- The rate limit of each workspace: the time by which its requests so far are paid off, in
+-- microseconds of feed_now(). The table is unlogged: a crash empties it, and every count
+-- restarts at zero.
 create unlogged table rates (
   workspace_id uuid primary key,
   due_us bigint not null,

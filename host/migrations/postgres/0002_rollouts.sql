@@ -18,7 +18,7 @@ create table rollouts (
   why text
 );
 
--- What the hosts have seen of a rollout, each in a row of its own.
+-- The observations of a rollout, a row for each host.
 create table rollout_reports (
   name text not null,
   number bigint not null,

@@ -1,4 +1,4 @@
--- What the deliveries of a connection look like: names and types of fields, never values.
+-- The shape of a connection's deliveries: names and types of fields, never values.
 create table connection_sketches (
   connection_id text primary key references connections (id),
   generation bigint not null,

@@ -2,8 +2,8 @@
 -- epoch, as are the stamps of a feed, JSON is text, truth is 0 or 1. Columns have the names
 -- that they have in PostgreSQL.
 --
--- What belongs to a tenant leads with workspace_id. The tables on a lead's way carry no
--- foreign keys: the batch that writes them has just read or made what they name, and each
+-- The key of each tenant's table begins with workspace_id. The tables on a lead's way carry no
+-- foreign keys: the batch that writes them has just read or made the rows they name, and each
 -- check would be a lookup for every lead. Rows that are small and looked up by their key
 -- lie in its order (`without rowid`), so that a new row touches one tree less.
 
@@ -166,15 +166,15 @@ create table feed_clock (
   workspace_id blob not null,
   entity integer not null,
   last_us integer not null,
-  -- The greatest stamp of a tombstone that is no more: who follows from before it begins anew.
+  -- The greatest stamp of a tombstone that was deleted: a client whose cursor is older has to
+  -- read the feed from its beginning.
   forgotten_us integer not null default 0,
   primary key (workspace_id, entity)
 ) strict, without rowid;
 
--- What is not finished: deliveries (item -1), fetches (their item's place), and messages that
--- are not out yet (item -2, by the message's id). The usual delivery is finished at once and
--- was never in it. Who holds a piece of work is written here alone, also for a finished
--- delivery that is replayed.
+-- Unfinished work: deliveries (item -1), fetches (their item's place), and messages that are
+-- not sent yet (item -2, by the message's id). The usual delivery is finished at once and
+-- never has a row. Leases are only here, also that of a finished delivery which is replayed.
 create table queue (
   workspace_id blob not null,
   delivery_id blob not null,
@@ -182,7 +182,7 @@ create table queue (
   connection_id text not null,
   -- the delivery's state, `fetch`, or `waiting`, `sending`, `unknown`
   status text not null,
-  -- what the delivery was last tried with
+  -- the plugin version that was last tried on the delivery
   digest text,
   body_bytes integer not null default 0,
   due_at integer,
@@ -195,7 +195,7 @@ create table queue (
 
 create index queue_by_connection on queue (connection_id, status);
 create index queue_by_status on queue (status, delivery_id);
--- Connections take turns: what waits is found connection by connection.
+-- Connections take turns: the worker looks for waiting work connection by connection.
 create index queue_conversions on queue (connection_id, due_at)
   where item = -1 and due_at is not null;
 create index queue_calls on queue (connection_id, due_at)
@@ -218,7 +218,7 @@ create table deliveries (
   attempts integer not null,
   next_attempt_at integer,
   presented blob,
-  -- whom an unproven delivery came from, by the owner of the network
+  -- the sender of an unproven delivery, by the owner of the network
   peer text,
   -- Last, so that no other column is read past it.
   body blob not null
@@ -259,7 +259,7 @@ create table fetches (
   primary key (delivery_id, item)
 ) strict;
 
--- What sources answered to the fetches of a delivery, kept for as long as the delivery, so
+-- The answers of sources to the fetches of a delivery, kept for as long as the delivery, so
 -- that a replay needs no second call. The number is the order in which they were settled.
 create table answers (
   number integer primary key,
@@ -345,7 +345,7 @@ create table deals (
   external_id text,
   connection_id text,
   delivery_id blob,
-  -- Of a deal that a partner made; others are their connection's.
+  -- Set if a partner made the deal; the others belong to the partner of their connection.
   partner_id blob
 ) strict, without rowid;
 
@@ -354,7 +354,7 @@ create index deals_by_person on deals (person_id, id);
 create index deals_by_external_id on deals (workspace_id, external_id)
   where external_id is not null;
 
--- Who changed what of a deal; `who` and `changes` are JSON.
+-- The log of changes of a deal, with their authors; `who` and `changes` are JSON.
 create table deal_history (
   number integer primary key,
   workspace_id blob not null,
@@ -445,8 +445,8 @@ create unique index messages_feed on messages (workspace_id, cursor_us);
 create index messages_by_conversation on messages (conversation_id, id);
 create index messages_by_agent on messages (agent_id, id);
 
--- Messages that are not out yet, or of which nobody knows whether they are. When each is due
--- and who holds it is in the queue.
+-- Messages that are not sent yet, or whose outcome is unknown. The queue has the time when
+-- each is due, and its lease.
 create table sends (
   workspace_id blob not null,
   message_id blob primary key,
@@ -459,7 +459,7 @@ create table sends (
   until_at integer not null
 ) strict;
 
--- Which message a channel's id is, or what was said of one that is not known.
+-- The message of each channel's id, or the status of an id whose message is not known yet.
 create table channel_refs (
   workspace_id blob not null,
   connection_id text not null,
@@ -474,7 +474,7 @@ create table channel_refs (
 create index channel_refs_end on channel_refs (until_at) where until_at is not null;
 create index channel_refs_strays on channel_refs (recipient_id) where recipient_id is not null;
 
--- Sends that have to wait: of a contact, or with the nil id of a whole number.
+-- Pauses of sends: to one contact, or, with the nil id, of a whole number.
 create table holds (
   workspace_id blob not null,
   connection_id text not null,
@@ -507,7 +507,7 @@ create table message_errors (
 create unique index message_errors_feed on message_errors (workspace_id, cursor_us);
 create index message_errors_by_conversation on message_errors (conversation_id, cursor_us);
 create index message_errors_by_deal on message_errors (deal_id, cursor_us);
--- What channels say of messages that nobody knows names only who it is about.
+-- An error about an unknown message has only its recipient: an erasure finds it by that.
 create index message_errors_strays on message_errors (recipient_id)
   where message_id is null and recipient_id is not null;
 
@@ -537,7 +537,7 @@ create table idempotency (
 create index idempotency_ends on idempotency (until_at);
 create index idempotency_by_message on idempotency (message_id) where message_id is not null;
 
--- What is in people's hands.
+-- Conversations and deals that were handed over to people.
 create table tickets (
   workspace_id blob not null,
   cursor_us integer not null,
@@ -546,7 +546,7 @@ create table tickets (
   deal_id blob,
   contact_id blob not null,
   agent_id integer,
-  -- who it came from, as it was when it opened
+  -- the agent that handed it over, as it was when the ticket opened
   agent_type text,
   source text,
   owner_id blob,
@@ -569,7 +569,8 @@ create unique index tickets_live_of_deals on tickets (deal_id)
 create index tickets_by_contact on tickets (contact_id);
 create index tickets_by_deal on tickets (deal_id) where deal_id is not null;
 
--- What is gone: told to who follows a feed within, never exported. It names no person.
+-- Tombstones of removed rows: internal readers of a feed get them, the export does not.
+-- They name no person.
 create table tombstones (
   workspace_id blob not null,
   entity integer not null,
@@ -591,9 +592,9 @@ create table erasures (
   began_at integer not null,
   -- null: it was interrupted, or goes on
   done_at integer,
-  -- how many of what
+  -- the number of erased rows of each kind
   erased text not null,
-  -- what was found and left
+  -- the rows that were found and not erased
   remaining text not null
 ) strict;
 
@@ -602,10 +603,10 @@ create index erasures_by_contact on erasures (contact_id, id);
 
 -- Analytics: rollups that follow the feeds of conversations and tickets.
 
--- Of a metric set: the last successful run. It belongs to no tenant.
+-- The last successful run of each metric set. It belongs to no tenant.
 create table rollup_runs (
   metric_set integer primary key,
-  -- everything that was committed before is counted
+  -- all rows committed before this time are counted
   as_of integer not null,
   finished_at integer not null,
   changes integer not null
@@ -620,13 +621,14 @@ create table rollup_builds (
   state text not null,
   -- the feed is counted up to this stamp
   after_us integer not null,
-  -- the feed's clock when the build began: what was removed by then was never counted
+  -- the feed's clock when the build began: rows removed by then were never counted
   began_us integer not null,
   -- grows with each change of its tables
   step integer not null,
   -- grows with each change of its counts
   version integer not null,
-  -- of a workspace that runs have failed for: what it is as of; null: nothing was counted
+  -- if runs have failed for the workspace: the time its counts are as of; null: nothing was
+  -- counted
   held_at integer,
   held integer not null default 0
 ) strict;
@@ -637,7 +639,7 @@ create unique index rollup_builds_making on rollup_builds (workspace_id, metric_
   where state = 'making';
 create index rollup_builds_of on rollup_builds (workspace_id, metric_set, build);
 
--- What counts are told apart by; '' and 0 stand for none.
+-- The dimensions of counts; '' and 0 stand for none.
 create table rollup_keys (
   workspace_id blob not null,
   key integer primary key autoincrement,
@@ -647,7 +649,7 @@ create table rollup_keys (
   unique (workspace_id, agent_type, agent_id, source)
 ) strict;
 
--- What was counted of a thing; `measured` has a bit for each measure.
+-- The measures that were counted of a conversation or a ticket; `measured` has a bit for each.
 create table rollup_facts (
   workspace_id blob not null,
   build integer not null,

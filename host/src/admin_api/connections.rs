@@ -1,4 +1,4 @@
-//! Sources: where leads are posted to.
+//! Connections of sources, to which leads are posted.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::domain::connection::{AllowedHost, Greeting, Pause, SourceChange};
+use crate::domain::connection::{AllowedHost, ConnectionPause, Greeting, SourceChange};
 use crate::domain::exchange::SenderCheck;
 use crate::domain::id::{AgentId, ConnectionId};
 use crate::domain::word::words;
@@ -41,7 +41,7 @@ pub struct ConnectionView {
     /// The template message that a new lead gets.
     pub greeting: Option<GreetingView>,
     /// Since when, and why, its fetches are paused.
-    pub paused: Option<Pause>,
+    pub paused: Option<ConnectionPause>,
     /// Whether senders have to authenticate.
     pub senders: Senders,
     /// How its deliveries differ from what was usual. Null while they are as usual.

@@ -114,6 +114,8 @@ pub struct ErasedCounts {
     pub shared_deliveries: u64,
     /// Answers of sources to fetches for this person.
     pub fetch_answers: u64,
+    /// Values in receipts of repairs. The rows stay, without them.
+    pub repair_changes: u64,
 }
 
 /// Data that was found and kept.

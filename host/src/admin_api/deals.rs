@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::domain::id::{DealId, DealLogId, DeliveryId, KeyId, PartnerId};
+use crate::domain::id::{DealId, DealLogId, DeliveryId, KeyId, PartnerId, RepairId};
 use crate::domain::time::Micros;
 use crate::domain::word::words;
 
@@ -24,32 +24,37 @@ pub struct DealHistory {
     pub logs: Vec<DealLogView>,
 }
 
-/// A change of a deal, and its author: a partner with its key, or a source by a delivery.
+/// A change of a deal, and its author: a partner with its key, a source by a delivery, or the undo of
+/// a repair.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DealChangeView {
     pub at: Micros,
     pub by: Changer,
-    /// Null for a source.
+    /// Null unless the author is a partner.
     pub partner_id: Option<PartnerId>,
-    /// The partner's name. Null for a source, and if the partner no longer exists.
+    /// The partner's name. Null also if the partner no longer exists.
     pub partner: Option<String>,
-    /// Null for a source.
+    /// Null unless the author is a partner.
     pub key_id: Option<KeyId>,
-    /// The key's label and hint. Null for a source, and if the key no longer exists.
+    /// The key's label and hint. Null also if the key no longer exists.
     pub key: Option<String>,
-    /// Null for a partner.
+    /// Null unless the author is a source.
     pub delivery_id: Option<DeliveryId>,
+    /// Null unless a repair was undone.
+    pub repair_id: Option<RepairId>,
     /// The changed fields. For the first change of a deal that a partner created: its initial
     /// fields.
     pub changes: Vec<ChangedField>,
 }
 
 words! {
-    /// Who changed a deal.
+    /// The author of a change of a deal.
     Changer: "the author of a change" {
         Partner = "partner",
         Source = "source",
+        /// The undo of a repair.
+        Repair = "repair",
     }
 }
 

@@ -1,4 +1,4 @@
-//! Deliveries: what senders sent, and what became of it.
+//! Deliveries: the requests of senders, and their results.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -56,7 +56,8 @@ pub struct DeliveryDetailView {
     pub facts: DeliveryFacts,
     pub workspace_id: WorkspaceId,
     pub items: Vec<ItemView>,
-    /// The notes of its conversion for people.
+    /// The notes of its conversion for people, with what the plugin wrote to its standard output and
+    /// error; after a failure, the last lines of that.
     pub notes: Vec<String>,
     /// When it is converted again. Null if it does not wait.
     pub next_attempt_at: Option<Micros>,
@@ -79,7 +80,7 @@ pub struct RequestView {
     pub body_base64: Option<String>,
 }
 
-/// One item of a delivery and what became of it.
+/// One item of a delivery and its result.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ItemView {

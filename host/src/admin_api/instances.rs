@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use super::connections::Bound;
 use crate::domain::channel::Template;
-use crate::domain::connection::Pause;
+use crate::domain::connection::ConnectionPause;
 use crate::domain::id::AgentId;
 use crate::domain::time::Micros;
 use crate::domain::workspace::AgentKind;
@@ -37,7 +37,7 @@ pub struct InstanceView {
     /// Whether analytics leave it out unless it is requested.
     pub internal: bool,
     /// Since when, and why, its sending is paused.
-    pub paused: Option<Pause>,
+    pub paused: Option<ConnectionPause>,
     /// The path that its provider posts to.
     pub webhook: Option<String>,
     /// Present if it has an adapter.
@@ -65,11 +65,11 @@ pub struct ChannelSettings {
     #[serde(flatten)]
     pub bound: Bound,
     /// Seconds after which a conversation without an answer becomes `no_response`.
-    pub unanswered_after_seconds: i64,
+    pub unanswered_after_seconds: u64,
     /// Seconds without a message after which a conversation closes.
-    pub idle_after_seconds: i64,
+    pub idle_after_seconds: u64,
     /// Seconds after which a message that could not be sent is given up.
-    pub keep_for_seconds: i64,
+    pub keep_for_seconds: u64,
     /// The language of a template that exists in several, if the request names none.
     pub language: String,
     /// The state of its list of templates. Null if it was never read.

@@ -1,6 +1,7 @@
 //! Keys of partners, data clients and operators.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
 use crate::domain::id::KeyId;
@@ -25,7 +26,7 @@ pub struct KeyView {
     pub workspace: Option<String>,
     /// The partner's name. Null for workspace keys and admin keys.
     pub partner: Option<String>,
-    /// What an admin key may do. Null for all other keys.
+    /// The role of an admin key. Null for all other keys.
     pub role: Option<Role>,
     /// The purpose of the key.
     pub label: String,
@@ -64,15 +65,15 @@ pub struct CreatedKey {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CreateKeyRequest {
     /// Which API the key opens.
-    #[schema(value_type = KeyKind)]
-    pub kind: String,
+    #[serde(deserialize_with = "kind_of_key")]
+    pub kind: KeyKind,
     /// The workspace's slug. Required for all kinds except `admin`, which takes none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
     /// The partner's name. Required for `partner` and `access-token`; other kinds take none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partner: Option<String>,
-    /// What an admin key may do: `viewer`, `operator`, or `admin`, which is the default. Other kinds
+    /// The role of an admin key: `viewer`, `operator`, or `admin`, which is the default. Other kinds
     /// take none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<Role>,
@@ -84,10 +85,45 @@ pub struct CreateKeyRequest {
     pub expires_days: Option<u32>,
 }
 
+/// Reads the kind of a key. The error names the word and those that are known.
+fn kind_of_key<'de, D: Deserializer<'de>>(from: D) -> Result<KeyKind, D::Error> {
+    let word = String::deserialize(from)?;
+    KeyKind::from_text(&word).ok_or_else(|| {
+        D::Error::custom(format!(
+            "`{word}` is no kind of key: expected partner, workspace, access-token or admin"
+        ))
+    })
+}
+
 /// A key that was revoked.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct KeyRevoked {
     pub id: KeyId,
     /// Always true.
     pub revoked: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_kind_is_read_by_its_word_and_another_word_is_refused_with_those_that_are_known() {
+        let read = |kind| serde_json::from_value::<CreateKeyRequest>(json!({ "kind": kind }));
+        for kind in KeyKind::ALL {
+            let request = read(kind.as_str()).expect("it is a kind");
+            assert_eq!(request.kind, kind);
+            let written = serde_json::to_value(&request).expect("it is JSON");
+            assert_eq!(written["kind"], kind.as_str());
+        }
+        for wrong in ["root", "Admin", ""] {
+            let error = read(wrong).expect_err("it is none").to_string();
+            let expect = format!(
+                "`{wrong}` is no kind of key: expected partner, workspace, access-token or admin"
+            );
+            assert_eq!(error, expect);
+        }
+    }
 }

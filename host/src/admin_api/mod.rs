@@ -7,16 +7,20 @@
 
 pub mod apply;
 pub mod audit;
+pub mod captures;
 pub mod connections;
 pub mod contacts;
 pub mod deals;
 pub mod deliveries;
 pub mod error;
 pub mod etl;
+pub mod hosts;
 pub mod instances;
 pub mod keys;
+pub mod open_rollouts;
 pub mod outbox;
 pub mod plugins;
+pub mod repairs;
 pub mod rollouts;
 pub mod status;
 pub mod workspaces;

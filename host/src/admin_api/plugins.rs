@@ -3,9 +3,11 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::status::HostView;
-use crate::domain::difference::Change;
-use crate::domain::id::{ConnectionId, DeliveryId};
+use super::hosts::{BehindView, HostView};
+use super::open_rollouts::OpenRollout;
+use crate::domain::accept::AcceptWord;
+use crate::domain::difference::DifferenceKind;
+use crate::domain::id::{ConnectionId, DeliveryId, MessageId};
 use crate::domain::plugin::{CircuitFunction, Digest, PluginKind, SecretDeclaration};
 use crate::domain::publisher::Publisher;
 use crate::domain::time::Micros;
@@ -13,7 +15,8 @@ use crate::domain::word::words;
 
 /// The stored plugins, and recent refusals.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct Plugins {
+#[schema(as = Plugins)]
+pub struct PluginList {
     /// By name.
     pub plugins: Vec<PluginView>,
     /// Files of the inbox that were refused and not overtaken since, the latest first.
@@ -42,6 +45,8 @@ pub struct PluginView {
     pub served_by: Option<Vec<String>>,
     /// The live hosts that do not serve the active version. Null like `servedBy`.
     pub behind: Option<Vec<BehindView>>,
+    /// Null if none is open.
+    pub rollout: Option<OpenRollout>,
     pub versions: Vec<PluginVersion>,
     /// The open circuit breakers of this host: it skips these calls, or makes fewer.
     pub circuits: Vec<CircuitView>,
@@ -66,7 +71,7 @@ pub struct PluginVersion {
     pub bytes: u64,
     /// The number of golden cases that it carries and has passed.
     pub golden: u32,
-    /// `upload`, or the name of the file in the inbox.
+    /// `upload`, the address in a registry with its digest, or the name of the file in the inbox.
     pub origin: String,
     /// `ed25519:` and the key that signed it, `admin-key:` and the id of the key that uploaded
     /// it, `operator`, or `inbox`.
@@ -109,14 +114,6 @@ pub struct CircuitView {
     pub until: Micros,
 }
 
-/// A live host that does not serve the version that it should.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct BehindView {
-    /// The host's name.
-    pub host: String,
-    pub reason: String,
-}
-
 /// A file of the inbox that was refused.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct RefusalView {
@@ -151,8 +148,47 @@ pub struct CheckedPlugin {
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct ConcernView {
     /// The word of `accept` that accepts it. Empty if it cannot be accepted.
-    pub accept: String,
+    #[serde(with = "word_or_empty")]
+    #[schema(value_type = String)]
+    pub accept: Option<AcceptWord>,
     pub what: String,
+}
+
+/// A word that may be missing, as a text that may be empty.
+mod word_or_empty {
+    use serde::de::Error as _;
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    use crate::domain::accept::AcceptWord;
+
+    /// Writes the word, or an empty text.
+    pub(super) fn serialize<S: Serializer>(
+        word: &Option<AcceptWord>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(word.map_or("", AcceptWord::as_str))
+    }
+
+    /// Reads a word, or an empty text.
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<AcceptWord>, D::Error> {
+        match String::deserialize(deserializer)?.as_str() {
+            "" => Ok(None),
+            word => word.parse().map(Some).map_err(D::Error::custom),
+        }
+    }
+}
+
+/// A stored version that was removed.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RemovedPlugin {
+    pub name: String,
+    pub version: String,
+    pub digest: Digest,
+    /// Always true.
+    pub removed: bool,
 }
 
 /// A version that was uploaded or activated.
@@ -194,6 +230,7 @@ pub struct ActivateRequest {
     /// `new-reply-slots`, `new-kind`, `weaker-checks`, `new-hosts`, `new-secrets`, `older`,
     /// `same-version`, or `all`.
     #[serde(default)]
+    #[schema(value_type = Vec<AcceptWord>)]
     pub accept: Vec<String>,
 }
 
@@ -201,10 +238,28 @@ pub struct ActivateRequest {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct RefusedActivation {
     /// The words that accept the concerns. A concern that cannot be accepted has none.
-    pub accept: Vec<String>,
+    pub accept: Vec<AcceptWord>,
     pub concerns: Vec<ConcernView>,
     /// The comparison with the active version. Null if there was none.
     pub verification: Option<VerifiedPlugin>,
+}
+
+/// An acceptance by the first of two admin keys, which waits for the second. The refusal has it beside
+/// `error`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AwaitsSecondKey {
+    pub second_key: SecondKey,
+}
+
+/// The words that another admin key, with another label, has to accept.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SecondKey {
+    /// The words of `accept`.
+    pub accept: Vec<AcceptWord>,
+    /// The acceptance of the first key counts for so long.
+    pub within_seconds: u64,
 }
 
 /// The reason for which a component was refused. The refusal has it beside `error`.
@@ -240,6 +295,30 @@ pub struct VerifyRequest {
     /// one version.
     #[schema(min_length = 8)]
     pub digest: String,
+}
+
+/// The verifications that run on the host, also those before an activation or a rollout, in the order
+/// in which they began. Those that wait for their turn are not among them.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct RunningVerifications {
+    pub verifications: Vec<VerificationView>,
+}
+
+/// How far a verification is.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct VerificationView {
+    /// The plugin's name.
+    pub name: String,
+    /// The SHA-256 of the candidate.
+    pub digest: Digest,
+    /// Deliveries and sends that were chosen. Zero while they are being chosen.
+    pub chosen: u64,
+    /// Those of them on which both versions were called.
+    pub done: u64,
+    pub since: Micros,
+    /// The seconds after which it ends at the latest.
+    pub seconds_left: u64,
 }
 
 /// A version compared with another one: both converted the same stored deliveries.
@@ -289,11 +368,52 @@ pub struct VerifiedPlugin {
     pub items: DifferenceView,
     /// Differences of fields of leads and events, by field and change.
     pub fields: Vec<FieldDifference>,
+    /// The comparison on sends that were kept. Null for a converter.
+    pub sends: Option<VerifiedSends>,
     /// The differences for which an activation would be refused, each in a sentence: those that
     /// exceed the policy in the configuration.
     pub drift: Vec<String>,
     /// Milliseconds that it took.
     pub took_ms: u64,
+}
+
+/// Two versions of an adapter compared on sends that were kept: both were asked for the request of
+/// the same messages, and both read the same answers of the provider. Nothing was sent.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct VerifiedSends {
+    /// Sends that were chosen: the newest of each instance and outcome.
+    pub chosen: u64,
+    /// Chosen sends that were erased or removed by their age meanwhile.
+    pub emptied: u64,
+    /// Chosen sends on which the host could not call the versions just now.
+    pub not_tried: u64,
+    /// Chosen sends that were not reached in time.
+    pub not_reached: u64,
+    #[serde(flatten)]
+    pub differences: SendDifferences,
+}
+
+/// How two versions of an adapter differ on the same sends.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SendDifferences {
+    /// Sends on which both versions were called.
+    pub compared: u64,
+    /// Compared sends of which both versions make the same.
+    pub same: u64,
+    /// Compared sends whose request differs.
+    pub changed: u64,
+    /// Sends that the other version makes, and the candidate refuses or fails on, or whose answer it
+    /// cannot read.
+    pub newly_failing: DifferenceView,
+    /// The same the other way round.
+    pub no_longer_failing: DifferenceView,
+    /// Sends for which only one version makes a request.
+    pub items: DifferenceView,
+    /// Differences of parts of the request, such as `request.path`, `header.content-type` or
+    /// `body.template.name`, and of what is read in the answer, such as `answer.result`.
+    pub fields: Vec<FieldDifference>,
 }
 
 /// The version that another one was compared with.
@@ -310,9 +430,9 @@ pub struct ComparedVersion {
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct FieldDifference {
     /// `name`, `phone`, `email`, `externalId`, `listing`, another field of the lead, or the name
-    /// of one of its attributes.
+    /// of one of its attributes; of a send, a part of its request or its answer.
     pub field: String,
-    pub change: Change,
+    pub change: DifferenceKind,
     #[serde(flatten)]
     pub differences: DifferenceView,
 }
@@ -329,7 +449,10 @@ pub struct DifferenceView {
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExampleView {
-    pub delivery_id: DeliveryId,
+    /// Null if it is a send.
+    pub delivery_id: Option<DeliveryId>,
+    /// The message of a send. Null if it is a delivery.
+    pub message_id: Option<MessageId>,
     pub connection_id: ConnectionId,
     /// With the other version. Null for no value.
     pub before: Option<String>,

@@ -3,12 +3,13 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::plugins::{BehindView, DifferenceView, FieldDifference, VerifiedPlugin};
+use super::hosts::BehindView;
+use super::open_rollouts::RolloutVersion;
+use super::plugins::{DifferenceView, FieldDifference, SendDifferences, VerifiedPlugin};
+use crate::domain::accept::AcceptWord;
 use crate::domain::id::ConnectionId;
-use crate::domain::plugin::Digest;
-use crate::domain::rollout::{RolloutMode, RolloutPlan, RolloutStage};
+use crate::domain::rollout::{RolloutChange, RolloutMode, RolloutStage};
 use crate::domain::time::Micros;
-use crate::domain::word::words;
 
 /// The rollout to start.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -20,8 +21,8 @@ pub struct RolloutRequest {
     pub digest: String,
     pub mode: RolloutMode,
     /// The percentages of the deliveries that the candidate gets, step by step, from 1 to 100, each
-    /// greater than the one before. Of a shadow, one: the part that is compared. Null: 1, 10, 50 and
-    /// 100 for a canary, 100 for a shadow.
+    /// greater than the one before. A shadow has one: the percentage that is compared. Null: 1, 10, 50
+    /// and 100 for a canary, 100 for a shadow.
     #[serde(default)]
     pub steps: Option<Vec<u8>>,
     /// Seconds that each step lasts, or the shadow: 1 to 2592000. Null: 300 for a step, 3600 for a
@@ -37,38 +38,35 @@ pub struct RolloutRequest {
     /// The words that accept the concerns about the version, as for an activation. A shadow needs
     /// none.
     #[serde(default)]
+    #[schema(value_type = Vec<AcceptWord>)]
     pub accept: Vec<String>,
 }
 
-words! {
-    /// A change of an open rollout.
-    RolloutChange: "the change" {
-        /// Stay in the current step. The guards stay on.
-        Pause = "pause",
-        Resume = "resume",
-        /// Activate the candidate now.
-        Promote = "promote",
-        /// End it; the stable version serves.
-        Abort = "abort",
-    }
-}
-
-/// What to change.
+/// The change to make.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RolloutChangeRequest {
     pub change: RolloutChange,
 }
 
-/// A version of a rollout.
+/// How a rollout goes on.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct RolloutVersion {
-    /// Null if the store no longer has the version.
-    pub version: Option<String>,
-    pub digest: Digest,
+#[serde(rename_all = "camelCase")]
+#[schema(as = RolloutPlan)]
+pub struct RolloutPlanView {
+    pub mode: RolloutMode,
+    /// The percentages of the deliveries that the candidate gets, step by step, from 1 to 100.
+    /// A shadow has one: the percentage that is compared.
+    pub steps: Vec<u8>,
+    /// How long each step of a canary, or the shadow, lasts.
+    pub every_seconds: u64,
+    /// How long the guards stay on after the activation; zero for not at all.
+    pub probation_seconds: u64,
+    /// Whether a guard that trips rolls back.
+    pub guards: bool,
 }
 
-/// The last rollout of a plugin, and what all hosts have seen of it.
+/// The last rollout of a plugin, with the sum of all hosts' comparisons.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RolloutView {
@@ -80,8 +78,8 @@ pub struct RolloutView {
     pub paused: bool,
     /// The part of the deliveries that the candidate gets now, or that a shadow compares.
     pub percent: u8,
-    pub plan: RolloutPlan,
-    /// Seconds that the stage or step has lasted while a host judged it, at most ten seconds ago.
+    pub plan: RolloutPlanView,
+    /// Seconds that the stage or step has lasted while a host judged it.
     pub spent_seconds: u64,
     /// Grows with each change.
     pub generation: i64,
@@ -111,6 +109,10 @@ pub struct RolloutView {
     pub stable_us: Option<u64>,
     /// The same of the candidate.
     pub candidate_us: Option<u64>,
+    /// The mean memory of a conversion by the stable version, in bytes. Null if none was measured.
+    pub stable_bytes: Option<u64>,
+    /// The same of the candidate.
+    pub candidate_bytes: Option<u64>,
     /// Deliveries that the stable version converts, and the candidate refuses or fails on.
     pub newly_failing: DifferenceView,
     /// Deliveries that the stable version refuses or fails on, and the candidate converts.
@@ -123,6 +125,10 @@ pub struct RolloutView {
     pub items: DifferenceView,
     /// Differences of fields of leads and events, by field and change.
     pub fields: Vec<FieldDifference>,
+    /// The comparison of the sends of an adapter. Null if none was compared.
+    pub sends: Option<SendDifferences>,
+    /// The comparison of the sender checks. Null if they do not differ, or nothing was compared.
+    pub checks: Option<CheckDifferences>,
     /// The connections of the compared deliveries.
     pub connections: Vec<RolloutConnection>,
     /// The differences that exceed the policy of the configuration, each in a sentence.
@@ -135,13 +141,22 @@ pub struct RolloutView {
     pub verification: Option<VerifiedPlugin>,
 }
 
+/// The sender checks of both versions, run on the same deliveries.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct CheckDifferences {
+    /// Deliveries whose sender passes the checks of the stable version.
+    pub compared: u64,
+    /// The number of them that the candidate would refuse.
+    pub refused: DifferenceView,
+}
+
 /// The comparisons on one connection.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RolloutConnection {
     pub connection_id: ConnectionId,
     pub compared: u64,
-    /// Of them, those that only the candidate refuses or fails on.
+    /// Compared deliveries that only the candidate refuses or fails on.
     pub failing: u64,
     /// Names, phones, e-mail addresses, external ids and listings that leads lose.
     pub lost: u64,

@@ -5,7 +5,8 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::etl::MetricSetFreshness;
-use super::plugins::BehindView;
+use super::hosts::{BehindView, HostView};
+use super::open_rollouts::OpenRollout;
 use crate::domain::id::HostId;
 use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
@@ -77,6 +78,11 @@ pub struct ActivePlugin {
     pub hosts: Option<usize>,
     /// The live hosts that do not serve it.
     pub behind: Vec<BehindView>,
+    /// Null if none is open.
+    pub rollout: Option<OpenRollout>,
+    /// False: no key of `plugins.trusted_keys` has signed the version that this host serves. It served
+    /// before they were set, and goes on serving.
+    pub trusted: bool,
 }
 
 /// The host that answers.
@@ -84,23 +90,6 @@ pub struct ActivePlugin {
 pub struct ThisHost {
     pub id: HostId,
     pub name: String,
-}
-
-/// A host as the store knows it.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct HostView {
-    /// New at every start of the host.
-    pub id: HostId,
-    /// For display: hosts may share a name.
-    pub name: String,
-    /// The version of its program.
-    pub version: String,
-    pub started_at: Micros,
-    /// The time of its last heartbeat.
-    pub seen_at: Micros,
-    /// Whether the last heartbeat is recent. Without one the host counts as dead.
-    pub alive: bool,
 }
 
 /// The connections of this host to the database.

@@ -7,9 +7,9 @@ use clap::Args;
 use hyper::StatusCode;
 use serde::Deserialize as _;
 
-use super::client::{Refusal, ServiceAddress};
+use super::client::{ServiceAddress, ServiceRefusal};
 use super::command::ServiceFlags;
-use super::failure::Failure;
+use super::failure::CommandFailure;
 use super::output::{complain, say};
 use super::table::{list, optional, safe, table};
 use super::workspace_file;
@@ -31,9 +31,9 @@ impl Apply {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if the file cannot be read or has problems, or if no admin key is found, or
+    /// [`CommandFailure`] if the file cannot be read or has problems, or if no admin key is found, or
     /// the service cannot be reached or refuses the request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let file = workspace_file::read(&self.file)?;
         let client = self.service.client()?;
         let path = format!("/admin/v1/apply?dryRun={}", self.dry_run);
@@ -45,7 +45,7 @@ impl Apply {
 }
 
 /// Returns a failure with every problem of the file, one per line.
-fn explain(file: &Path, refusal: Refusal) -> Failure {
+fn explain(file: &Path, refusal: ServiceRefusal) -> CommandFailure {
     if refusal.status != StatusCode::UNPROCESSABLE_ENTITY {
         return refusal.into();
     }
@@ -63,7 +63,7 @@ fn explain(file: &Path, refusal: Refusal) -> Failure {
         })
         .collect();
     let file = file.display();
-    Failure::new(format!("{file} was not applied:\n  {}", lines.join("\n  ")))
+    CommandFailure::new(format!("{file} was not applied:\n  {}", lines.join("\n  ")))
         .hint("nothing was changed; correct the file and apply it again")
 }
 

@@ -1,13 +1,13 @@
-//! `leadhost audit`: what operators did. With `--export` all rows, and a check that none was
-//! changed or removed.
+//! `leadhost audit`: the acts of operators. With `--export` it prints all rows, and checks that none
+//! was changed or removed.
 
 use clap::Args;
 
 use crate::admin_api::audit::Audit as Listed;
-use crate::cli::client::{Client, ServiceAddress, query};
-use crate::cli::failure::Failure;
+use crate::cli::client::{AdminClient, ServiceAddress, query};
+use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, count, say};
-use crate::cli::page::{Page, tell_of_more};
+use crate::cli::page::{PageFlags, show_next_page};
 use crate::cli::table::{optional, seconds, table};
 use crate::domain::audit::AuditRow;
 use crate::limits;
@@ -24,7 +24,7 @@ pub struct Audit {
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
     #[command(flatten)]
-    page: Page,
+    page: PageFlags,
     /// Print every row as a line of JSON, oldest first, and check that none was changed or removed
     #[arg(long, conflicts_with_all = ["actor", "what", "since", "before", "limit"])]
     export: bool,
@@ -37,9 +37,9 @@ impl Audit {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if a row does not follow the one before it, or if no admin key is found, or the service
+    /// [`CommandFailure`] if a row does not follow the one before it, or if no admin key is found, or the service
     /// cannot be reached or refuses the request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         if self.export {
             return export(&client).await;
@@ -83,14 +83,14 @@ fn show(answer: &Listed) {
         ],
         &rows,
     ));
-    tell_of_more(answer.next);
+    show_next_page(answer.next);
 }
 
 /// Breaks of the chain that an export names.
 const BREAKS: usize = 10;
 
 /// Prints all rows, oldest first, and fails at the end if one does not follow the row before it.
-async fn export(client: &Client) -> Result<(), Failure> {
+async fn export(client: &AdminClient) -> Result<(), CommandFailure> {
     let mut last: Option<AuditRow> = None;
     let (mut rows, mut breaks) = (0_u64, Vec::new());
     loop {
@@ -109,7 +109,7 @@ async fn export(client: &Client) -> Result<(), Failure> {
                 breaks.push(named_break(last.as_ref(), row));
             }
             let line = serde_json::to_string(row)
-                .map_err(|error| Failure::new(format!("cannot write a row: {error}")))?;
+                .map_err(|error| CommandFailure::new(format!("cannot write a row: {error}")))?;
             say(&line);
             rows += 1;
             last = Some(row.clone());
@@ -121,7 +121,7 @@ async fn export(client: &Client) -> Result<(), Failure> {
         return Ok(());
     }
     Err(
-        Failure::new(format!("the audit was changed: {}", breaks.join("; ")))
+        CommandFailure::new(format!("the audit was changed: {}", breaks.join("; ")))
             .hint("compare it with an earlier export"),
     )
 }

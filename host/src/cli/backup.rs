@@ -8,13 +8,13 @@ use std::time::Instant;
 use clap::Args;
 use serde_json::json;
 
-use super::failure::Failure;
+use super::failure::CommandFailure;
 use super::output::{count, say, say_json};
-use super::progress::Progress;
+use super::progress::ProgressLine;
 use crate::clock::{Clock as _, SystemClock};
 use crate::config::Config;
 use crate::seal::{self, Environment};
-use crate::store::{self, Location};
+use crate::store::{self, StoreLocation};
 
 #[derive(Args)]
 pub struct Backup {
@@ -44,18 +44,18 @@ impl Backup {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if the configuration cannot be read, the store is a PostgreSQL database, or
+    /// [`CommandFailure`] if the configuration cannot be read, the store is a PostgreSQL database, or
     /// the copy cannot be made or checked.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let overrides = self.overrides();
         let file = self.config.as_deref();
         let config = Config::load(file, &overrides)?;
-        let location = Location::from_config(&config.store)
-            .map_err(|error| Failure::of_key("store.url", &overrides, file, &error))?;
+        let location = StoreLocation::from_config(&config.store)
+            .map_err(|error| CommandFailure::for_key("store.url", &overrides, file, &error))?;
         let file = match location {
-            Location::File(file) => file,
-            Location::Postgres { url, .. } => {
-                return Err(Failure::new(format!(
+            StoreLocation::File(file) => file,
+            StoreLocation::Postgres { url, .. } => {
+                return Err(CommandFailure::new(format!(
                     "the store is {url}: `leadhost backup` copies SQLite stores only"
                 ))
                 .hint("use the tools of PostgreSQL: pg_dump, or a base backup with its log; the section Back up and restore of docs/operators.md says as which user"));
@@ -65,13 +65,13 @@ impl Backup {
         // The copy contains leads, so only its owner may read it.
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
         let started = Instant::now();
-        let progress = Progress::start("copying");
+        let progress = ProgressLine::start("copying");
         let done = store::backup(&file, &to, |done, about| {
             progress.update(&format!("copying: {} of about {}", size(done), size(about)));
         })
         .await;
         drop(progress);
-        let done = done.map_err(|error| Failure::new(error.to_string()))?;
+        let done = done.map_err(|error| CommandFailure::new(error.to_string()))?;
         let took = started.elapsed();
         let key = SealingKeyRef::find(&config.store.data_dir, &Environment::read());
         if self.json {
@@ -131,7 +131,7 @@ impl Backup {
     }
 
     /// Returns the path of the copy. Its folder is never created.
-    fn name(&self) -> Result<PathBuf, Failure> {
+    fn name(&self) -> Result<PathBuf, CommandFailure> {
         if !self.to.is_dir() {
             let is_folder = self.to.as_os_str().as_encoded_bytes().ends_with(b"/");
             let folder = match is_folder {
@@ -139,20 +139,18 @@ impl Backup {
                 false => self.to.parent().filter(|path| !path.as_os_str().is_empty()),
             };
             return match folder {
-                Some(folder) if matches!(folder.try_exists(), Ok(false)) => Err(Failure::new(
-                    format!("the folder {} does not exist: create it", folder.display()),
-                )),
+                Some(folder) if matches!(folder.try_exists(), Ok(false)) => {
+                    Err(CommandFailure::new(format!(
+                        "the folder {} does not exist: create it",
+                        folder.display()
+                    )))
+                }
                 _ => Ok(self.to.clone()),
             };
         }
-        let now: String = SystemClock
-            .now()
-            .text()
-            .chars()
-            .take_while(|&character| character != '.')
-            .filter(|character| !matches!(character, '-' | ':'))
-            .collect();
-        Ok(self.to.join(format!("leadhost-{now}Z.db")))
+        // To the microsecond, since a backup never replaces another one.
+        let now = SystemClock.now().text().replace(['-', ':'], "");
+        Ok(self.to.join(format!("leadhost-{now}.db")))
     }
 }
 

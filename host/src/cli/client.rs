@@ -1,30 +1,36 @@
 //! A client of the admin API of a running service. The data folder has the address and the key,
 //! so a command needs no arguments on the service's own machine. The API is plain HTTP and meant
-//! for loopback.
+//! for loopback; a proxy before it may offer HTTPS.
+
+mod target;
 
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use http_body_util::{BodyExt as _, Full};
-use hyper::body::{Body, Bytes};
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::body::{Body, Bytes, Incoming};
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
-use hyper::{Method, Request, StatusCode};
+use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize as _, Serialize};
 use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
 
+use self::target::AdminTarget;
 use super::command::{ServiceFlags, is_from_environment};
-use super::failure::Failure;
+use super::failure::CommandFailure;
 use super::output::say_json;
 use super::table::safe;
 use crate::admin_api::error::AdminError;
 use crate::config::Config;
 use crate::domain::key::{KeyKind, PlainKey};
+use crate::limits;
 
 /// File in the data folder to which `serve` writes the first admin key.
 pub const KEY_FILE: &str = "admin.key";
@@ -66,23 +72,42 @@ pub struct ServiceAddress {
     json: bool,
 }
 
-pub struct Client {
-    address: String,
+// How to reach a service on another machine.
+#[derive(Args, Clone)]
+pub struct RemoteFlags {
+    /// An admin key of that service; without it, LEADHOST_ADMIN_KEY has it
+    #[arg(long, value_name = "KEY")]
+    key: Option<String>,
+    /// Trust the certificates in this PEM file too
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+    /// Send the key over plain HTTP to another machine, where others may read it
+    #[arg(long)]
+    plain_http: bool,
+}
+
+/// A client of the admin API of one service, with the key and the output format of the command.
+pub struct AdminClient {
+    target: AdminTarget,
+    tls: Option<TlsConnector>,
     key: PlainKey,
     json: bool,
     flags: ServiceFlags,
+    component_bytes: usize,
 }
 
 /// Runs an asynchronous command on the current thread.
 ///
 /// # Errors
 ///
-/// [`Failure`] if the runtime cannot start, and that of the command.
-pub fn block_on<T>(command: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+/// [`CommandFailure`] if the runtime cannot start, and that of the command.
+pub fn block_on<T>(
+    command: impl Future<Output = Result<T, CommandFailure>>,
+) -> Result<T, CommandFailure> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Failure::new(format!("cannot start: {error}")))?
+        .map_err(|error| CommandFailure::new(format!("cannot start: {error}")))?
         .block_on(command)
 }
 
@@ -92,9 +117,9 @@ impl ServiceAddress {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if the configuration cannot be read, the address is not a plain HTTP
-    /// address, no service runs on the data folder, or no admin key is found.
-    pub fn client(&self) -> Result<Client, Failure> {
+    /// [`CommandFailure`] if the configuration cannot be read, the address is not one of HTTP, no
+    /// service runs on the data folder, or no admin key is found.
+    pub fn client(&self) -> Result<AdminClient, CommandFailure> {
         let config = Config::load(self.config.as_deref(), &[])?;
         let folder = self
             .data_dir
@@ -102,55 +127,122 @@ impl ServiceAddress {
             .unwrap_or_else(|| config.store.data_dir.clone());
         // Wrong usage comes first, whether a service runs or not.
         let given = self.admin_key.as_deref().map(given_key).transpose()?;
-        let address = match &self.admin {
-            Some(address) => plain_address(address)?,
-            None => self
-                .said_address(&folder)?
-                .unwrap_or_else(|| config.server.admin_listen.clone()),
+        let target = match &self.admin {
+            Some(address) => AdminTarget::parse(address)?,
+            None => AdminTarget {
+                authority: self
+                    .written_address(&folder)?
+                    .unwrap_or_else(|| config.server.admin_listen.clone()),
+                tls: None,
+            },
         };
-        Ok(Client {
-            address,
+        Ok(AdminClient {
+            tls: tls_to(&target, None)?,
+            target,
             key: match given {
                 Some(key) => key,
                 None => key_in(&folder, &self.flags())?,
             },
             json: self.json,
             flags: self.flags(),
+            component_bytes: config.plugins.component_mib << 20,
         })
     }
 
-    /// Returns the address that the service of this folder has written, or `None` if nobody named
-    /// a folder and the default one is not on this machine. The key of a folder without a service
+    /// Returns a client for the service at this address, or for that of [`client`](Self::client) if
+    /// there is none. The key of a data folder is not sent to another service, and no key is sent
+    /// over plain HTTP to another machine unless that is asked for. It does not connect yet.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandFailure`] if there is no key for that service, the address is not one of HTTP or not
+    /// private, or the certificates cannot be read.
+    pub fn client_at(
+        &self,
+        address: Option<&str>,
+        remote: &RemoteFlags,
+    ) -> Result<AdminClient, CommandFailure> {
+        let Some(address) = address else {
+            return match &remote.key {
+                Some(key) => Self {
+                    admin_key: Some(key.clone()),
+                    ..self.clone()
+                }
+                .client(),
+                None => self.client(),
+            };
+        };
+        let target = AdminTarget::parse(address)?;
+        if !target.is_private() && !remote.plain_http {
+            return Err(CommandFailure::usage(format!(
+                "`{address}` is plain HTTP to another machine: everybody on the way could read the admin key and the leads"
+            ))
+            .hint("write https://HOST, use a tunnel to this machine (ssh -L), or pass --plain-http in a network that you trust"));
+        }
+        let key = remote.key.as_deref().or(self.admin_key.as_deref());
+        let key = key.ok_or_else(|| {
+            CommandFailure::usage(format!("no admin key for {address}"))
+                .hint("pass it with --key, or set LEADHOST_ADMIN_KEY; the key of a data folder is only for the service of that folder")
+        })?;
+        Ok(AdminClient {
+            tls: tls_to(&target, remote.ca.as_deref())?,
+            target,
+            key: given_key(key)?,
+            json: self.json,
+            flags: ServiceFlags::new(None, None, Some(address)),
+            component_bytes: Config::load(self.config.as_deref(), &[])?
+                .plugins
+                .component_mib
+                << 20,
+        })
+    }
+
+    /// Returns the address that the service of this folder has written, or `None` if no
+    /// folder is given and the default one is not on this machine. The key of a folder without a service
     /// is sent nowhere: at the default address may be another service.
-    fn said_address(&self, folder: &Path) -> Result<Option<String>, Failure> {
+    fn written_address(&self, folder: &Path) -> Result<Option<String>, CommandFailure> {
         let path = folder.join(ADDRESSES_FILE);
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(Failure::new(format!(
+                return Err(CommandFailure::new(format!(
                     "cannot read {}: {error}",
                     path.display()
                 )));
             }
             Err(_) if self.data_dir.is_none() && !folder.exists() => return Ok(None),
             Err(_) => {
-                return Err(
-                    Failure::new(format!("no service runs on {}", folder.display())).hint(format!(
-                        "start it with `{}`, or pass its address with --admin",
-                        self.flags().command("serve")
-                    )),
-                );
+                return Err(CommandFailure::new(format!(
+                    "no service runs on {}",
+                    folder.display()
+                ))
+                .hint(format!(
+                    "start it with `{}`, or pass its address with --admin",
+                    self.flags().command("serve")
+                )));
             }
         };
-        let said: Option<Value> = serde_json::from_str(&text).ok();
-        let address = said.as_ref().and_then(|said| said.get("admin")?.as_str());
+        let content: Option<Value> = serde_json::from_str(&text).ok();
+        let address = content
+            .as_ref()
+            .and_then(|content| content.get("admin")?.as_str());
         match address {
             Some(address) => Ok(Some(address.to_owned())),
-            None => Err(Failure::new(format!(
+            None => Err(CommandFailure::new(format!(
                 "{} names no address of the admin API",
                 path.display()
             ))),
         }
+    }
+
+    /// Returns the service's configuration file, if one is given.
+    pub fn config_file(&self) -> Option<&Path> {
+        self.config.as_deref()
+    }
+
+    /// Returns whether the command prints JSON.
+    pub fn json(&self) -> bool {
+        self.json
     }
 
     /// Returns the flags with which a command reaches the same service.
@@ -163,32 +255,28 @@ impl ServiceAddress {
     }
 }
 
-fn plain_address(text: &str) -> Result<String, Failure> {
-    let address = text
-        .strip_prefix("http://")
-        .unwrap_or(text)
-        .trim_end_matches('/');
-    if address.is_empty() || address.contains('/') {
-        return Err(Failure::usage(format!(
-            "`{text}` is not an address: expected host and port, such as 127.0.0.1:8081"
-        )));
-    }
-    Ok(address.to_owned())
+fn tls_to(target: &AdminTarget, ca: Option<&Path>) -> Result<Option<TlsConnector>, CommandFailure> {
+    target
+        .tls
+        .as_ref()
+        .map(|_| target::connector(ca))
+        .transpose()
 }
 
-fn given_key(text: &str) -> Result<PlainKey, Failure> {
+fn given_key(text: &str) -> Result<PlainKey, CommandFailure> {
     let origin = match is_from_environment(KEY_VARIABLE, text) {
         true => KEY_VARIABLE,
-        false => "--admin-key",
+        false => "--key or --admin-key",
     };
-    PlainKey::parse_as(KeyKind::Admin, text.trim())
-        .map_err(|why| Failure::usage(format!("the value of {origin} is not an admin key: {why}")))
+    PlainKey::parse_as(KeyKind::Admin, text.trim()).map_err(|why| {
+        CommandFailure::usage(format!("the value of {origin} is not an admin key: {why}"))
+    })
 }
 
-fn key_in(folder: &Path, flags: &ServiceFlags) -> Result<PlainKey, Failure> {
+fn key_in(folder: &Path, flags: &ServiceFlags) -> Result<PlainKey, CommandFailure> {
     let path = folder.join(KEY_FILE);
     let text = std::fs::read_to_string(&path).map_err(|error| {
-        Failure::new(format!(
+        CommandFailure::new(format!(
             "no admin key: cannot read {}: {error}",
             path.display()
         ))
@@ -198,7 +286,7 @@ fn key_in(folder: &Path, flags: &ServiceFlags) -> Result<PlainKey, Failure> {
         ))
     })?;
     PlainKey::parse_as(KeyKind::Admin, text.trim()).map_err(|why| {
-        Failure::new(format!(
+        CommandFailure::new(format!(
             "the value of {} is not an admin key: {why}",
             path.display()
         ))
@@ -207,21 +295,21 @@ fn key_in(folder: &Path, flags: &ServiceFlags) -> Result<PlainKey, Failure> {
 
 /// A successful answer of the service.
 #[derive(Debug)]
-pub struct Answer<T> {
+pub struct AdminAnswer<T> {
     pub content: T,
     /// The same as it was sent, with keys that this program does not know.
     pub json: Value,
 }
 
-impl Answer<Value> {
-    /// What a command composes from several answers.
+impl AdminAnswer<Value> {
+    /// Returns an answer that a command composes from several answers.
     pub fn composed(json: Value) -> Self {
         let content = json.clone();
         Self { content, json }
     }
 }
 
-impl<T> Deref for Answer<T> {
+impl<T> Deref for AdminAnswer<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -229,15 +317,15 @@ impl<T> Deref for Answer<T> {
     }
 }
 
-fn written(body: &impl Serialize) -> Result<Bytes, Failure> {
+fn written(body: &impl Serialize) -> Result<Bytes, CommandFailure> {
     serde_json::to_vec(body)
         .map(Bytes::from)
-        .map_err(|error| Failure::new(format!("cannot write the request: {error}")))
+        .map_err(|error| CommandFailure::new(format!("cannot write the request: {error}")))
 }
 
 /// An answer of the service with an error status.
 #[derive(Debug)]
-pub struct Refusal {
+pub struct ServiceRefusal {
     pub status: StatusCode,
     pub message: String,
     pub body: Value,
@@ -245,8 +333,8 @@ pub struct Refusal {
     pub flags: ServiceFlags,
 }
 
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
+impl From<ServiceRefusal> for CommandFailure {
+    fn from(refusal: ServiceRefusal) -> Self {
         // A 404 of the admin API names what it did not find; a generic one comes from elsewhere.
         let is_elsewhere = refusal.status == StatusCode::NOT_FOUND
             && [NOTHING, "Not Found"].contains(&refusal.message.as_str());
@@ -272,9 +360,10 @@ impl From<Refusal> for Failure {
 }
 
 /// Parameters of the API that a refusal may name, and what a person types for them.
-const TYPED: [(&str, &str); 18] = [
+const TYPED: [(&str, &str); 19] = [
     ("act", "--what"),
     ("before", "--before"),
+    ("convertedBy", "--converted-by"),
     ("email", "--email"),
     ("everySeconds", "--every"),
     ("id", "ID"),
@@ -304,7 +393,7 @@ fn as_typed(message: &str) -> String {
     typed
 }
 
-impl Client {
+impl AdminClient {
     /// Returns whether the command prints JSON.
     pub fn json(&self) -> bool {
         self.json
@@ -315,8 +404,13 @@ impl Client {
         &self.flags
     }
 
+    /// Returns the greatest size of a component, by the configuration that the command has.
+    pub fn component_bytes(&self) -> usize {
+        self.component_bytes
+    }
+
     /// Prints the answer as JSON with `--json`, otherwise through `show`.
-    pub fn print<T>(&self, answer: &Answer<T>, show: impl FnOnce(&T)) {
+    pub fn print<T>(&self, answer: &AdminAnswer<T>, show: impl FnOnce(&T)) {
         if self.json {
             say_json(&answer.json);
         } else {
@@ -328,39 +422,44 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if the service cannot be reached, does not answer in time, or refuses the
+    /// [`CommandFailure`] if the service cannot be reached, does not answer in time, or refuses the
     /// request.
-    pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<Answer<T>, Failure> {
+    pub async fn get<T: DeserializeOwned>(
+        &self,
+        path: &str,
+    ) -> Result<AdminAnswer<T>, CommandFailure> {
         self.ask(Method::GET, path, "application/json", Bytes::new())
             .await?
-            .map_err(Failure::from)
+            .map_err(CommandFailure::from)
     }
 
     /// Sends a JSON body.
     ///
     /// # Errors
     ///
-    /// [`Failure`] if the service cannot be reached, does not answer in time, or refuses the
+    /// [`CommandFailure`] if the service cannot be reached, does not answer in time, or refuses the
     /// request.
     pub async fn post<T: DeserializeOwned>(
         &self,
         path: &str,
         body: &impl Serialize,
-    ) -> Result<Answer<T>, Failure> {
-        self.try_post(path, body).await?.map_err(Failure::from)
+    ) -> Result<AdminAnswer<T>, CommandFailure> {
+        self.try_post(path, body)
+            .await?
+            .map_err(CommandFailure::from)
     }
 
     /// Like `post`, but returns the service's refusal to the caller.
     ///
     /// # Errors
     ///
-    /// [`Failure`] if the service cannot be reached or does not answer in time. The inner
+    /// [`CommandFailure`] if the service cannot be reached or does not answer in time. The inner
     /// result has the service's refusal.
     pub async fn try_post<T: DeserializeOwned>(
         &self,
         path: &str,
         body: &impl Serialize,
-    ) -> Result<Result<Answer<T>, Refusal>, Failure> {
+    ) -> Result<Result<AdminAnswer<T>, ServiceRefusal>, CommandFailure> {
         self.ask(Method::POST, path, "application/json", written(body)?)
             .await
     }
@@ -369,29 +468,29 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if the service cannot be reached, does not answer in time, or refuses the
+    /// [`CommandFailure`] if the service cannot be reached, does not answer in time, or refuses the
     /// request.
     pub async fn patch<T: DeserializeOwned>(
         &self,
         path: &str,
         body: &impl Serialize,
-    ) -> Result<Answer<T>, Failure> {
+    ) -> Result<AdminAnswer<T>, CommandFailure> {
         self.ask(Method::PATCH, path, "application/json", written(body)?)
             .await?
-            .map_err(Failure::from)
+            .map_err(CommandFailure::from)
     }
 
     /// Replaces a resource with a JSON body. Returns the service's refusal to the caller.
     ///
     /// # Errors
     ///
-    /// [`Failure`] if the service cannot be reached or does not answer in time. The inner
+    /// [`CommandFailure`] if the service cannot be reached or does not answer in time. The inner
     /// result has the service's refusal.
     pub async fn try_put<T: DeserializeOwned>(
         &self,
         path: &str,
         body: &impl Serialize,
-    ) -> Result<Result<Answer<T>, Refusal>, Failure> {
+    ) -> Result<Result<AdminAnswer<T>, ServiceRefusal>, CommandFailure> {
         self.ask(Method::PUT, path, "application/json", written(body)?)
             .await
     }
@@ -400,13 +499,13 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if the service cannot be reached or does not answer in time. The inner
+    /// [`CommandFailure`] if the service cannot be reached or does not answer in time. The inner
     /// result has the service's refusal.
     pub async fn post_wasm<T: DeserializeOwned>(
         &self,
         path: &str,
         wasm: Vec<u8>,
-    ) -> Result<Result<Answer<T>, Refusal>, Failure> {
+    ) -> Result<Result<AdminAnswer<T>, ServiceRefusal>, CommandFailure> {
         self.ask(Method::POST, path, "application/wasm", Bytes::from(wasm))
             .await
     }
@@ -415,41 +514,44 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if the service cannot be reached or the exchange breaks off. The inner
+    /// [`CommandFailure`] if the service cannot be reached or the exchange breaks off. The inner
     /// result has the service's refusal.
     pub async fn put_stream<T, B>(
         &self,
         path: &str,
         content_type: &str,
         body: B,
-    ) -> Result<Result<Answer<T>, Refusal>, Failure>
+    ) -> Result<Result<AdminAnswer<T>, ServiceRefusal>, CommandFailure>
     where
         T: DeserializeOwned,
         B: Body<Data = Bytes, Error = std::io::Error> + Send + Unpin + 'static,
     {
-        self.exchange(Method::PUT, path, content_type, body).await
+        Box::pin(self.exchange(Method::PUT, path, content_type, body)).await
     }
 
     /// Removes a resource.
     ///
     /// # Errors
     ///
-    /// [`Failure`] if the service cannot be reached, does not answer in time, or refuses the
+    /// [`CommandFailure`] if the service cannot be reached, does not answer in time, or refuses the
     /// request.
-    pub async fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<Answer<T>, Failure> {
-        self.try_delete(path).await?.map_err(Failure::from)
+    pub async fn delete<T: DeserializeOwned>(
+        &self,
+        path: &str,
+    ) -> Result<AdminAnswer<T>, CommandFailure> {
+        self.try_delete(path).await?.map_err(CommandFailure::from)
     }
 
     /// Like `delete`, but returns the service's refusal to the caller.
     ///
     /// # Errors
     ///
-    /// [`Failure`] if the service cannot be reached or does not answer in time. The inner
+    /// [`CommandFailure`] if the service cannot be reached or does not answer in time. The inner
     /// result has the service's refusal.
     pub async fn try_delete<T: DeserializeOwned>(
         &self,
         path: &str,
-    ) -> Result<Result<Answer<T>, Refusal>, Failure> {
+    ) -> Result<Result<AdminAnswer<T>, ServiceRefusal>, CommandFailure> {
         self.ask(Method::DELETE, path, "application/json", Bytes::new())
             .await
     }
@@ -460,14 +562,16 @@ impl Client {
         path: &str,
         content_type: &str,
         body: Bytes,
-    ) -> Result<Result<Answer<T>, Refusal>, Failure> {
+    ) -> Result<Result<AdminAnswer<T>, ServiceRefusal>, CommandFailure> {
         let body = Full::new(body);
-        tokio::time::timeout(PATIENCE, self.exchange(method, path, content_type, body))
+        // The exchange holds the state of a TLS connection.
+        let exchange = Box::pin(self.exchange(method, path, content_type, body));
+        tokio::time::timeout(PATIENCE, exchange)
             .await
             .map_err(|_| {
-                Failure::new(format!(
+                CommandFailure::new(format!(
                     "the service at {} did not answer within {} s",
-                    self.address,
+                    self.target.authority,
                     PATIENCE.as_secs()
                 ))
                 .hint(format!(
@@ -483,73 +587,89 @@ impl Client {
         path: &str,
         content_type: &str,
         body: B,
-    ) -> Result<Result<Answer<T>, Refusal>, Failure>
+    ) -> Result<Result<AdminAnswer<T>, ServiceRefusal>, CommandFailure>
     where
         T: DeserializeOwned,
         B: Body<Data = Bytes> + Send + Unpin + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        let lost = |error: hyper::Error| {
-            Failure::new(format!(
-                "the service at {} closed the connection: {error}",
-                self.address
-            ))
-            .hint("it may be restarting: retry, or look at its log")
-        };
-        let stream = TcpStream::connect(&self.address).await.map_err(|error| {
-            Failure::new(format!("no service at {}: {error}", self.address)).hint(format!(
+        let unreachable = |error: std::io::Error| {
+            CommandFailure::new(format!("no service at {}: {error}", self.target.authority)).hint(format!(
                 "start it with `{}`; if it runs elsewhere, pass its data folder with --data-dir or its address with --admin",
                 self.flags.command("serve")
             ))
-        })?;
-        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
-            .await
-            .map_err(lost)?;
-        // The task ends with the exchange. Its errors also fail the request below.
-        tokio::spawn(connection);
+        };
+        let lost = |error: &dyn std::fmt::Display| {
+            CommandFailure::new(format!(
+                "the service at {} closed the connection: {error}",
+                self.target.authority
+            ))
+            .hint("it may be restarting: retry, or look at its log")
+        };
         let request = Request::builder()
             .method(method)
             .uri(path)
-            .header(HOST, &self.address)
+            .header(HOST, &self.target.authority)
             .header(AUTHORIZATION, format!("Bearer {}", self.key.reveal()))
             .header(CONTENT_TYPE, content_type)
             .body(body)
             .map_err(|error| {
-                Failure::usage(format!("`{path}` is not a valid request path: {error}"))
+                CommandFailure::usage(format!("`{path}` is not a valid request path: {error}"))
             })?;
-        let response = sender.send_request(request).await.map_err(lost)?;
-        let status = response.status();
-        let bytes = response
-            .into_body()
-            .collect()
+        let stream = TcpStream::connect(self.target.address())
             .await
-            .map_err(lost)?
-            .to_bytes();
+            .map_err(unreachable)?;
+        let response = match (&self.tls, &self.target.tls) {
+            (Some(tls), Some(name)) => {
+                let stream = tls.connect(name.clone(), stream).await;
+                send(stream.map_err(unreachable)?, request).await
+            }
+            _ => send(stream, request).await,
+        };
+        let response = response.map_err(|error| lost(&error))?;
+        let status = response.status();
+        let body = Limited::new(response.into_body(), limits::ADMIN_ANSWER_BYTES);
+        let bytes = body.collect().await.map_err(|error| lost(&error))?;
+        let bytes = bytes.to_bytes();
         let body: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
         if status.is_success() {
             let content = T::deserialize(&body).map_err(|error| {
-                Failure::new(format!(
+                CommandFailure::new(format!(
                     "the service at {} sent an answer that this command cannot read: {error}",
-                    self.address
+                    self.target.authority
                 ))
                 .hint("use the `leadhost` program of the service's version")
             })?;
-            return Ok(Ok(Answer {
+            return Ok(Ok(AdminAnswer {
                 content,
                 json: body,
             }));
         }
         let message = AdminError::deserialize(&body).map_or_else(
-            |_| format!("the service at {} answered {status}", self.address),
+            |_| format!("the service at {} answered {status}", self.target.authority),
             |refusal| refusal.error,
         );
-        Ok(Err(Refusal {
+        Ok(Err(ServiceRefusal {
             status,
             message,
             body,
             flags: self.flags.clone(),
         }))
     }
+}
+
+/// Sends the only request of a connection.
+async fn send<S, B>(stream: S, request: Request<B>) -> Result<Response<Incoming>, hyper::Error>
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    B: Body<Data = Bytes> + Send + Unpin + 'static,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let (mut sender, connection) =
+        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+    // The task ends with the exchange. Its errors also fail the request.
+    tokio::spawn(connection);
+    sender.send_request(request).await
 }
 
 /// Percent-encodes a text as one segment of a path, or as a value of a query.
@@ -585,15 +705,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_may_be_written_as_a_url() {
-        assert_eq!(
-            plain_address("http://127.0.0.1:1/").expect("an address"),
-            "127.0.0.1:1"
-        );
-        assert!(plain_address("127.0.0.1:1/admin").is_err());
-    }
-
-    #[test]
     fn a_refusal_names_what_was_typed() {
         let check = |message: &str, expect: &str| assert_eq!(as_typed(message), expect);
         check(
@@ -612,13 +723,13 @@ mod tests {
     #[test]
     fn only_a_refused_value_is_wrong_usage() {
         let code = |status: StatusCode, body: Value| {
-            let refusal = Refusal {
+            let refusal = ServiceRefusal {
                 status,
                 message: "refused".to_owned(),
                 body,
                 flags: ServiceFlags::default(),
             };
-            Failure::from(refusal).code()
+            CommandFailure::from(refusal).code()
         };
         let body = serde_json::json!({"error": "refused"});
         assert_eq!(code(StatusCode::BAD_REQUEST, body.clone()), 2);

@@ -1,6 +1,5 @@
-//! Commands that messages name for the reader to run. A command that was told its service by
-//! `--data-dir`, `--config` or `--admin` repeats these flags in them, so that they reach the same
-//! service.
+//! Commands that messages name for the reader to run. A command that got `--data-dir`, `--config` or
+//! `--admin` repeats these flags in them, so that they reach the same service.
 
 use std::path::Path;
 
@@ -30,6 +29,13 @@ impl ServiceFlags {
 
     /// Returns the command with these words, such as `leadhost plugin list --data-dir /srv/leads`.
     pub fn command(&self, words: &str) -> String {
+        let needs_none = WITHOUT_SERVICE.iter().any(|command| {
+            let rest = words.strip_prefix(*command);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+        });
+        if needs_none {
+            return format!("leadhost {words}");
+        }
         // It takes no `--admin`.
         let is_serve = words == "serve" || words.starts_with("serve ");
         let address = if is_serve { "" } else { self.address.as_str() };
@@ -50,6 +56,20 @@ impl ServiceFlags {
         completed + rest
     }
 }
+
+/// Commands that need no service and take none of these flags.
+const WITHOUT_SERVICE: [&str; 10] = [
+    "plugin dev",
+    "plugin doctor",
+    "plugin keygen",
+    "plugin new",
+    "plugin pack",
+    "plugin pull",
+    "plugin push",
+    "plugin run",
+    "plugin sign",
+    "plugin test",
+];
 
 fn flag(name: &str, variable: &str, value: Option<&str>) -> String {
     match value.filter(|value| !is_from_environment(variable, value)) {
@@ -107,5 +127,9 @@ mod tests {
             "No `a`; `leadhost outbox --data-dir there` shows all, `leadhost status --data-dir there` counts.",
         );
         check("An open `leadhost outbox", "An open `leadhost outbox");
+        check(
+            "A core module: `leadhost plugin pack FILE -o OUT`.",
+            "A core module: `leadhost plugin pack FILE -o OUT`.",
+        );
     }
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use super::failure::Failure;
+use super::failure::CommandFailure;
 use crate::plugin::{COMPILE_EXIT_INVALID, compile_component, lower_priority};
 
 #[derive(Args)]
@@ -27,21 +27,21 @@ impl Compile {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if a limit cannot be set, a file cannot be read or written, or the component
+    /// [`CommandFailure`] if a limit cannot be set, a file cannot be read or written, or the component
     /// is invalid; then its exit code is `COMPILE_EXIT_INVALID`.
-    pub fn run(self) -> Result<(), Failure> {
+    pub fn run(self) -> Result<(), CommandFailure> {
         self.bound()?;
         let wasm = std::fs::read(&self.input).map_err(|error| {
-            Failure::new(format!("cannot read {}: {error}", self.input.display()))
+            CommandFailure::new(format!("cannot read {}: {error}", self.input.display()))
         })?;
         let code = compile_component(&wasm)
-            .map_err(|message| Failure::new(message).with_code(COMPILE_EXIT_INVALID))?;
+            .map_err(|message| CommandFailure::new(message).with_code(COMPILE_EXIT_INVALID))?;
         std::fs::write(&self.output, code).map_err(|error| {
-            Failure::new(format!("cannot write {}: {error}", self.output.display()))
+            CommandFailure::new(format!("cannot write {}: {error}", self.output.display()))
         })
     }
 
-    fn bound(&self) -> Result<(), Failure> {
+    fn bound(&self) -> Result<(), CommandFailure> {
         // The compiler's threads inherit the priority.
         lower_priority();
         if self.memory_mib > 0 {
@@ -59,12 +59,12 @@ impl Compile {
 ///
 /// # Errors
 ///
-/// [`Failure`] if the system refuses the limit.
-pub(super) fn bound(resource: Resource, most: u64) -> Result<(), Failure> {
+/// [`CommandFailure`] if the system refuses the limit.
+pub(super) fn bound(resource: Resource, most: u64) -> Result<(), CommandFailure> {
     let limit = Rlimit {
         current: Some(most),
         maximum: Some(most),
     };
     setrlimit(resource, limit)
-        .map_err(|error| Failure::new(format!("cannot set the limit {resource:?}: {error}")))
+        .map_err(|error| CommandFailure::new(format!("cannot set the limit {resource:?}: {error}")))
 }

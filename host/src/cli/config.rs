@@ -1,14 +1,14 @@
 //! `leadhost config`: prints every key with its default and its purpose.
 
-use super::failure::Failure;
+use super::failure::CommandFailure;
 use super::output::say;
 
 /// Prints the default configuration, with comments.
 ///
 /// # Errors
 ///
-/// None at present.
-pub fn run() -> Result<(), Failure> {
+/// Never fails; the type is that of every command.
+pub fn run() -> Result<(), CommandFailure> {
     say(crate::config::DEFAULTS.trim_end());
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead as _, IsTerminal as _};
 
-use super::failure::Failure;
+use super::failure::CommandFailure;
 use super::output::complain;
 
 /// Asks at the terminal, and fails unless the answer is yes.
@@ -10,9 +10,9 @@ use super::output::complain;
 /// # Errors
 ///
 /// Wrong usage if standard input is not a terminal; a failure if the answer is not yes.
-pub fn confirm(question: &str) -> Result<(), Failure> {
+pub fn confirm(question: &str) -> Result<(), CommandFailure> {
     if !io::stdin().is_terminal() {
-        return Err(Failure::usage(
+        return Err(CommandFailure::usage(
             "standard input is not a terminal, so nothing was confirmed: check what would be removed, then pass --yes",
         ));
     }
@@ -22,5 +22,5 @@ pub fn confirm(question: &str) -> Result<(), Failure> {
     if read.is_ok() && line.trim().eq_ignore_ascii_case("yes") {
         return Ok(());
     }
-    Err(Failure::new("nothing was removed"))
+    Err(CommandFailure::new("nothing was removed"))
 }

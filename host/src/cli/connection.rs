@@ -7,7 +7,7 @@ use crate::admin_api::connections::{
     BY_AN_OPERATOR, ConnectionPaused, ConnectionView, Connections, PauseRequest,
 };
 use crate::cli::client::{ServiceAddress, encoded};
-use crate::cli::failure::Failure;
+use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
 use crate::cli::table::{list, optional, table};
 
@@ -26,8 +26,8 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// [`Failure`] of the subcommand.
-    pub async fn run(self) -> Result<(), Failure> {
+    /// [`CommandFailure`] of the subcommand.
+    pub async fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::List(command) => command.run().await,
             Self::Pause(command) => command.run().await,
@@ -47,9 +47,9 @@ impl List {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let answer = client.get("/admin/v1/connections").await?;
         client.print(&answer, show);
@@ -102,11 +102,11 @@ fn changed(connection: &ConnectionView) -> String {
 /// Returns who may send, and the secrets that the plugin's replies may contain.
 fn senders(connection: &ConnectionView) -> String {
     let senders = connection.senders.as_str();
-    let told = &connection.bound.reply_secrets;
-    if told.is_empty() {
+    let revealed = &connection.bound.reply_secrets;
+    if revealed.is_empty() {
         senders.to_owned()
     } else {
-        format!("{senders}; replies may contain {}", list(told))
+        format!("{senders}; replies may contain {}", list(revealed))
     }
 }
 
@@ -126,9 +126,9 @@ impl Pause {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let path = format!("/admin/v1/connections/{}/pause", encoded(&self.connection));
         let answer = client
@@ -162,9 +162,9 @@ impl Resume {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let path = format!("/admin/v1/connections/{}/resume", encoded(&self.connection));
         let answer = client.post(&path, &json!({})).await?;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::admin_api::deals::{DealChangeView, DealHistory, DealRemoved};
 use crate::cli::client::{ServiceAddress, encoded, query};
 use crate::cli::confirm::confirm;
-use crate::cli::failure::Failure;
+use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
 use crate::cli::table::{cell, optional, safe, seconds, table};
 
@@ -25,8 +25,8 @@ impl Deal {
     ///
     /// # Errors
     ///
-    /// [`Failure`] of the subcommand.
-    pub async fn run(self) -> Result<(), Failure> {
+    /// [`CommandFailure`] of the subcommand.
+    pub async fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::Show(command) => command.run().await,
             Self::Remove(command) => command.run().await,
@@ -50,9 +50,9 @@ impl Show {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let path = format!(
             "/admin/v1/deals/{}{}",
@@ -121,11 +121,12 @@ fn show(deal: &DealHistory) {
     }
 }
 
-/// Returns the partner and its key by name, or the delivery from the source.
+/// Returns the partner and its key by name, the delivery from the source, or the undone repair.
 fn who(change: &DealChangeView) -> String {
-    match change.delivery_id {
-        Some(delivery) => format!("source, delivery {delivery}"),
-        None => partner(
+    match (change.delivery_id, change.repair_id) {
+        (Some(delivery), _) => format!("source, delivery {delivery}"),
+        (None, Some(repair)) => format!("undo of repair {repair}"),
+        (None, None) => partner(
             named(change.partner.as_ref(), change.partner_id),
             named(change.key.as_ref(), change.key_id),
         ),
@@ -160,9 +161,9 @@ impl Remove {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if the user does not confirm, or if no admin key is found, or the service
+    /// [`CommandFailure`] if the user does not confirm, or if no admin key is found, or the service
     /// cannot be reached or refuses the request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         if !self.yes {
             confirm(&format!(

@@ -9,10 +9,10 @@ use clap::Args;
 use rustix::process::Resource;
 
 use super::compile::bound;
-use super::failure::Failure;
+use super::failure::CommandFailure;
 use crate::limits;
 use crate::plugin::lower_priority;
-use crate::plugin::schema::{Question, answer};
+use crate::plugin::schema::{SchemaCheckRequest, check};
 
 #[derive(Args)]
 pub struct Examine {
@@ -27,26 +27,26 @@ impl Examine {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if a limit cannot be set, the question cannot be read, the check panics, or
+    /// [`CommandFailure`] if a limit cannot be set, the question cannot be read, the check panics, or
     /// the answer cannot be written.
-    pub fn run(self) -> Result<(), Failure> {
+    pub fn run(self) -> Result<(), CommandFailure> {
         lower_priority();
         bound(Resource::As, self.memory_mib << 20)?;
         bound(Resource::Cpu, self.seconds.max(1))?;
         bound(Resource::Core, 0)?;
-        let question: Question = serde_json::from_reader(std::io::stdin().lock())
-            .map_err(|error| Failure::new(format!("cannot read the question: {error}")))?;
+        let request: SchemaCheckRequest = serde_json::from_reader(std::io::stdin().lock())
+            .map_err(|error| CommandFailure::new(format!("cannot read the question: {error}")))?;
         // A chain of references may be as long as the schema; each takes some stack frames.
         let answered = std::thread::Builder::new()
             .stack_size(limits::SCHEMA_CHECK_STACK_BYTES)
-            .spawn(move || serde_json::to_vec(&answer(&question)))
-            .map_err(|error| Failure::new(format!("cannot start a thread: {error}")))?
+            .spawn(move || serde_json::to_vec(&check(&request)))
+            .map_err(|error| CommandFailure::new(format!("cannot start a thread: {error}")))?
             .join();
         let Ok(Ok(text)) = answered else {
-            return Err(Failure::new("the check of the schema panicked"));
+            return Err(CommandFailure::new("the check of the schema panicked"));
         };
         std::io::stdout()
             .write_all(&text)
-            .map_err(|error| Failure::new(format!("cannot write the answer: {error}")))
+            .map_err(|error| CommandFailure::new(format!("cannot write the answer: {error}")))
     }
 }

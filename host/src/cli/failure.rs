@@ -5,14 +5,15 @@ use std::path::Path;
 
 use crate::config::ConfigError;
 
+/// The reason why a command fails, as the user sees it.
 #[derive(Debug)]
-pub struct Failure {
+pub struct CommandFailure {
     code: u8,
     message: String,
     hint: Option<String>,
 }
 
-impl Failure {
+impl CommandFailure {
     /// Returns a failure with the exit code 1 and without a hint.
     pub fn new(message: impl Into<String>) -> Self {
         Self {
@@ -32,7 +33,7 @@ impl Failure {
 
     /// Returns the failure of a key of the configuration: wrong usage if the command line set it,
     /// otherwise a mistake in the file.
-    pub fn of_key(
+    pub fn for_key(
         key: &str,
         overrides: &[(String, String)],
         file: Option<&Path>,
@@ -77,7 +78,7 @@ impl Failure {
     }
 }
 
-impl From<ConfigError> for Failure {
+impl From<ConfigError> for CommandFailure {
     fn from(error: ConfigError) -> Self {
         let failure = match error.is_usage() {
             true => Self::usage(error.to_string()),
@@ -90,7 +91,7 @@ impl From<ConfigError> for Failure {
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for CommandFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "leadhost: {}", self.message)?;
         match &self.hint {

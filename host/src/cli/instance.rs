@@ -8,7 +8,7 @@ use crate::admin_api::instances::{
     ChannelSettings, InstancePaused, InstanceView, Instances, Templates,
 };
 use crate::cli::client::{ServiceAddress, encoded};
-use crate::cli::failure::Failure;
+use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
 use crate::cli::table::{list, optional, safe, seconds, table};
 
@@ -31,8 +31,8 @@ impl Instance {
     ///
     /// # Errors
     ///
-    /// [`Failure`] of the subcommand.
-    pub async fn run(self) -> Result<(), Failure> {
+    /// [`CommandFailure`] of the subcommand.
+    pub async fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::List(command) => command.run().await,
             Self::Show(command) => command.run().await,
@@ -54,9 +54,9 @@ impl List {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let answer = client.get("/admin/v1/instances").await?;
         client.print(&answer, show_all);
@@ -133,9 +133,9 @@ impl Show {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let path = format!("/admin/v1/instances/{}", encoded(&self.instance));
         let answer = client.get(&path).await?;
@@ -147,7 +147,7 @@ impl Show {
 fn show(instance: &InstanceView) {
     let settings = instance.settings.as_ref();
     let listed = templates_of(instance);
-    let after = |seconds: fn(&ChannelSettings) -> i64| optional(settings.map(seconds).map(span));
+    let after = |seconds: fn(&ChannelSettings) -> u64| optional(settings.map(seconds).map(span));
     let facts = [
         ("instance", instance.id.to_string()),
         ("name", instance.name.clone()),
@@ -221,10 +221,10 @@ fn routes(settings: &ChannelSettings) -> Option<String> {
     (!routes.is_empty()).then(|| routes.join("; "))
 }
 
-fn span(seconds: i64) -> String {
-    if seconds % 86_400 == 0 {
+fn span(seconds: u64) -> String {
+    if seconds.is_multiple_of(86_400) {
         format!("{} d", seconds / 86_400)
-    } else if seconds % 3_600 == 0 {
+    } else if seconds.is_multiple_of(3_600) {
         format!("{} h", seconds / 3_600)
     } else {
         format!("{seconds} s")
@@ -247,9 +247,9 @@ impl Pause {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let path = format!("/admin/v1/instances/{}/pause", encoded(&self.instance));
         let answer = client
@@ -283,9 +283,9 @@ impl Resume {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let path = format!("/admin/v1/instances/{}/resume", encoded(&self.instance));
         let answer = client.post(&path, &json!({})).await?;
@@ -309,9 +309,9 @@ impl SyncTemplates {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let path = format!(
             "/admin/v1/instances/{}/sync-templates",

@@ -1,11 +1,11 @@
-//! `leadhost key`. Of a new key only its text goes to standard output, so that a script can read
-//! it; its description goes to standard error.
+//! `leadhost key`. The text of a new key goes to standard output, so that a script can read it; its
+//! description goes to standard error.
 
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::admin_api::keys::{CreateKeyRequest, CreatedKey, KeyRevoked, Keys};
 use crate::cli::client::{ServiceAddress, encoded};
-use crate::cli::failure::Failure;
+use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, say};
 use crate::cli::table::{optional, seconds, table};
 use crate::domain::key::{KeyKind, Role};
@@ -25,8 +25,8 @@ impl Key {
     ///
     /// # Errors
     ///
-    /// [`Failure`] of the subcommand.
-    pub async fn run(self) -> Result<(), Failure> {
+    /// [`CommandFailure`] of the subcommand.
+    pub async fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::Create(command) => command.run().await,
             Self::List(command) => command.run().await,
@@ -49,14 +49,14 @@ const OF_A_PARTNER: [(&str, &str); 2] = [("kind", "partner"), ("kind", "access-t
 pub struct Create {
     /// Which API the key opens: the gateway, the data API, deal log and desk, or the admin API
     #[arg(long)]
-    kind: Kind,
+    kind: KeyKindChoice,
     /// The workspace's slug; for all kinds except admin
     #[arg(long, value_name = "SLUG", required_if_eq_any = OF_A_WORKSPACE)]
     workspace: Option<String>,
     /// The partner's name; for partner keys and access tokens
     #[arg(long, value_name = "NAME", required_if_eq_any = OF_A_PARTNER)]
     partner: Option<String>,
-    /// What an admin key may do [default: admin]
+    /// The role of an admin key [default: admin]
     #[arg(long)]
     role: Option<KeyRole>,
     /// The purpose of the key, which lists show
@@ -70,7 +70,7 @@ pub struct Create {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Kind {
+enum KeyKindChoice {
     Partner,
     Workspace,
     AccessToken,
@@ -92,18 +92,18 @@ impl Create {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let kind = match self.kind {
-            Kind::Partner => KeyKind::Partner,
-            Kind::Workspace => KeyKind::Workspace,
-            Kind::AccessToken => KeyKind::AccessToken,
-            Kind::Admin => KeyKind::Admin,
+            KeyKindChoice::Partner => KeyKind::Partner,
+            KeyKindChoice::Workspace => KeyKind::Workspace,
+            KeyKindChoice::AccessToken => KeyKind::AccessToken,
+            KeyKindChoice::Admin => KeyKind::Admin,
         };
         let client = self.service.client()?;
         let request = CreateKeyRequest {
-            kind: kind.as_str().to_owned(),
+            kind,
             workspace: self.workspace,
             partner: self.partner,
             role: self.role.map(|role| match role {
@@ -140,9 +140,9 @@ impl List {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let path = match &self.workspace {
             Some(slug) => format!("/admin/v1/keys?workspace={}", encoded(slug)),
@@ -203,9 +203,9 @@ impl Revoke {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let answer = client
             .delete(&format!("/admin/v1/keys/{}", encoded(&self.id)))

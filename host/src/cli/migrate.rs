@@ -8,16 +8,16 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde_json::json;
 
-use super::failure::Failure;
+use super::failure::CommandFailure;
 use super::output::{count, say, say_json};
-use super::progress::Progress;
+use super::progress::ProgressLine;
 use super::table::table;
 use crate::clock::SystemClock;
 use crate::config::StoreUrl;
 use crate::limits;
 use crate::seal;
-use crate::store::moving::{self, Moved, Order, Step};
-use crate::store::{Location, StoreError};
+use crate::store::moving::{self, MoveOptions, MoveProgress, Moved};
+use crate::store::{StoreError, StoreLocation};
 
 #[derive(Args)]
 pub struct Migrate {
@@ -48,21 +48,27 @@ impl Migrate {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if `--from` is not a SQLite file, `--to` is not a PostgreSQL database, the
+    /// [`CommandFailure`] if `--from` is not a SQLite file, `--to` is not a PostgreSQL database, the
     /// sealing key cannot be read, or the move or its comparison fails.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let from = self.file()?;
         let to = StoreUrl::new(self.to.clone());
-        if !matches!(Location::parse(&to, 1), Ok(Location::Postgres { .. })) {
-            return Err(Failure::usage(format!(
-                "`--to {to}` is not a PostgreSQL database: expected postgres://user@host/database"
-            )));
+        match StoreLocation::parse(&to, 1) {
+            Ok(StoreLocation::Postgres { .. }) => {}
+            Err(error) if to.as_str().starts_with("postgres") => {
+                return Err(CommandFailure::usage(format!("the value of --to: {error}")));
+            }
+            _ => {
+                return Err(CommandFailure::usage(format!(
+                    "`--to {to}` is not a PostgreSQL database: expected postgres://user@host/database"
+                )));
+            }
         }
         // Only the owner may read the files that the move writes beside the store.
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
         let folder = from.parent().unwrap_or(Path::new(".")).to_owned();
-        let key = seal::key_of(&folder).map_err(|error| Failure::new(error.to_string()))?;
-        let order = Order {
+        let key = seal::key_of(&folder).map_err(|error| CommandFailure::new(error.to_string()))?;
+        let options = MoveOptions {
             from: &from,
             to: &to,
             rows: self.rows,
@@ -71,28 +77,28 @@ impl Migrate {
         };
         let started = Instant::now();
         let mut shown = Shown::begin(self.json);
-        let moved = moving::run(&order, &SystemClock, &mut |step| shown.show(&step)).await;
+        let moved = moving::run(&options, &SystemClock, &mut |step| shown.show(&step)).await;
         drop(shown);
         let moved = moved.map_err(|error| failed(&from, &to, &error))?;
         if self.json {
             say_json(&report(&moved, key.as_deref(), started.elapsed()));
             return Ok(());
         }
-        self.tell(&moved, &from, &to, key.as_deref(), started.elapsed());
+        self.show(&moved, &from, &to, key.as_deref(), started.elapsed());
         Ok(())
     }
 
-    fn file(&self) -> Result<PathBuf, Failure> {
+    fn file(&self) -> Result<PathBuf, CommandFailure> {
         let url = StoreUrl::new(self.from.clone());
-        match Location::parse(&url, 1) {
-            Ok(Location::File(file)) => Ok(file),
-            _ => Err(Failure::usage(format!(
+        match StoreLocation::parse(&url, 1) {
+            Ok(StoreLocation::File(file)) => Ok(file),
+            _ => Err(CommandFailure::usage(format!(
                 "`--from {url}` is not a SQLite file: expected sqlite:///var/lib/leadhost/leadhost.db"
             ))),
         }
     }
 
-    fn tell(&self, moved: &Moved, from: &Path, to: &StoreUrl, key: Option<&str>, took: Duration) {
+    fn show(&self, moved: &Moved, from: &Path, to: &StoreUrl, key: Option<&str>, took: Duration) {
         let rows: Vec<Vec<String>> = moved
             .tables
             .iter()
@@ -154,10 +160,10 @@ impl Migrate {
     }
 }
 
-fn failed(from: &Path, to: &StoreUrl, error: &StoreError) -> Failure {
+fn failed(from: &Path, to: &StoreUrl, error: &StoreError) -> CommandFailure {
     // The store knows the database by the key of the configuration.
     let why = error.to_string().replace("store.url", "--to");
-    let failure = Failure::new(format!("cannot move {} to {to}: {why}", from.display()));
+    let failure = CommandFailure::new(format!("cannot move {} to {to}: {why}", from.display()));
     match error {
         StoreError::Unavailable(_) | StoreError::Lost(_) | StoreError::Full => failure.hint(
             "the rows that were moved so far are kept: run the same command again to continue",
@@ -190,22 +196,22 @@ fn report(moved: &Moved, key: Option<&str>, took: Duration) -> serde_json::Value
 
 /// Progress: one updated line on a terminal, otherwise one line per table.
 struct Shown {
-    line: Progress,
+    line: ProgressLine,
     quiet: bool,
 }
 
 impl Shown {
     fn begin(quiet: bool) -> Self {
         Self {
-            line: Progress::start("opening"),
+            line: ProgressLine::start("opening"),
             quiet,
         }
     }
 
-    fn show(&mut self, step: &Step<'_>) {
+    fn show(&mut self, step: &MoveProgress<'_>) {
         match step {
-            Step::GoesOn => self.done("continuing where the last run stopped"),
-            Step::Copying {
+            MoveProgress::GoesOn => self.done("continuing where the last run stopped"),
+            MoveProgress::Copying {
                 table,
                 rows,
                 of,
@@ -215,14 +221,14 @@ impl Shown {
                 count(*of, "row", "rows"),
                 percent(*rows, *of)
             )),
-            Step::Copied { table, rows, took } => {
+            MoveProgress::Copied { table, rows, took } => {
                 self.done(&format!(
                     "{table}: {}, {:.1} s",
                     count(*rows, "row", "rows"),
                     took.as_secs_f64()
                 ));
             }
-            Step::Comparing { table, rows, of } => self
+            MoveProgress::Comparing { table, rows, of } => self
                 .line
                 .update(&format!("comparing {table}: {} %", percent(*rows, *of))),
         }

@@ -8,9 +8,11 @@
 mod apply;
 mod audit;
 mod backup;
+mod captures;
 mod client;
 mod command;
 mod compile;
+mod componentize;
 mod config;
 mod confirm;
 mod connection;
@@ -22,7 +24,9 @@ mod examine;
 mod failure;
 mod instance;
 mod key;
+mod mapping;
 mod migrate;
+mod open_rollouts;
 mod openapi;
 mod outbox;
 mod output;
@@ -31,6 +35,7 @@ mod page;
 mod plugin;
 mod products;
 mod progress;
+mod repair;
 mod serve;
 mod status;
 mod table;
@@ -41,7 +46,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use failure::Failure;
+use failure::CommandFailure;
 
 /// Takes leads from any source, with plugins that can be replaced while it runs
 #[derive(Parser)]
@@ -60,12 +65,18 @@ enum Command {
     /// Create, list and revoke keys of partners, workspaces and operators
     #[command(subcommand)]
     Key(key::Key),
-    /// List, check, activate and roll back converters and adapters
+    /// Write, test, check, activate and roll back converters and adapters
     #[command(subcommand)]
     Plugin(plugin::Plugin),
-    /// List, show and replay deliveries
+    /// Try configurations of the mapping converter
+    #[command(subcommand)]
+    Mapping(mapping::Mapping),
+    /// List, show, export and replay deliveries
     #[command(subcommand)]
     Delivery(delivery::Delivery),
+    /// List, show, cancel and undo replays of all that a version converted
+    #[command(subcommand)]
+    Repair(repair::Repair),
     /// Show the history of a deal, or remove a deal
     #[command(subcommand)]
     Deal(deal::Deal),
@@ -107,6 +118,9 @@ enum Command {
     /// Compile a component; the service starts this for each new plugin
     #[command(hide = true)]
     Compile(compile::Compile),
+    /// Make a component of a core module; the tools of integrators start this
+    #[command(hide = true)]
+    Componentize(componentize::Componentize),
     /// Check configurations against a schema; the service starts this
     #[command(hide = true)]
     Examine(examine::Examine),
@@ -123,13 +137,15 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: Arguments) -> Result<(), Failure> {
+fn run(arguments: Arguments) -> Result<(), CommandFailure> {
     match arguments.command {
         Command::Serve(command) => command.run(),
         Command::Apply(command) => client::block_on(command.run()),
         Command::Key(command) => client::block_on(command.run()),
         Command::Plugin(command) => command.run(),
+        Command::Mapping(command) => client::block_on(command.run()),
         Command::Delivery(command) => client::block_on(command.run()),
+        Command::Repair(command) => client::block_on(command.run()),
         Command::Connection(command) => client::block_on(command.run()),
         Command::Instance(command) => client::block_on(command.run()),
         Command::Contact(command) => client::block_on(command.run()),
@@ -146,6 +162,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Config => config::run(),
         Command::Openapi(command) => command.run(),
         Command::Compile(command) => command.run(),
+        Command::Componentize(command) => command.run(),
         Command::Examine(command) => command.run(),
     }
 }

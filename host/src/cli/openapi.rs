@@ -2,7 +2,7 @@
 //! `/openapi.json` serves it when both share one address; with `--admin`, that of the admin API;
 //! with `--rows`, the schemas of the rows that the data API returns, by name.
 
-use super::failure::Failure;
+use super::failure::CommandFailure;
 use super::output::say;
 use crate::http::openapi;
 use crate::http::route::Surface;
@@ -22,8 +22,8 @@ impl Openapi {
     ///
     /// # Errors
     ///
-    /// None at present.
-    pub fn run(&self) -> Result<(), Failure> {
+    /// Never fails; the type is that of every command.
+    pub fn run(&self) -> Result<(), CommandFailure> {
         if self.rows {
             let rows = serde_json::Value::Object(openapi::rows());
             say(&rows.to_string());

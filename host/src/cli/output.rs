@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn only_one_is_singular() {
-        let told = [0, 1, 2].map(|number: u64| count(number, "delivery", "deliveries"));
-        assert_eq!(told, ["0 deliveries", "1 delivery", "2 deliveries"]);
+        let counted = [0, 1, 2].map(|number: u64| count(number, "delivery", "deliveries"));
+        assert_eq!(counted, ["0 deliveries", "1 delivery", "2 deliveries"]);
     }
 }

@@ -6,8 +6,8 @@ use serde::Deserialize as _;
 
 use crate::admin_api::apply::RefusedFile;
 use crate::admin_api::workspaces::{OwnerRequest, Owners, PartApplied};
-use crate::cli::client::{Refusal, ServiceAddress, encoded};
-use crate::cli::failure::Failure;
+use crate::cli::client::{ServiceAddress, ServiceRefusal, encoded};
+use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
 use crate::cli::table::{safe, table};
 use crate::domain::workspace::ChangeKind;
@@ -25,8 +25,8 @@ impl Owner {
     ///
     /// # Errors
     ///
-    /// [`Failure`] of the subcommand.
-    pub async fn run(self) -> Result<(), Failure> {
+    /// [`CommandFailure`] of the subcommand.
+    pub async fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::List(command) => command.run().await,
             Self::Add(command) => command.run().await,
@@ -36,13 +36,13 @@ impl Owner {
 
 /// The workspace of the owners.
 #[derive(Args)]
-struct Of {
+struct WorkspaceFlag {
     /// The workspace's slug
     #[arg(long, value_name = "SLUG")]
     workspace: String,
 }
 
-impl Of {
+impl WorkspaceFlag {
     fn path(&self) -> String {
         format!("/admin/v1/workspaces/{}/owners", encoded(&self.workspace))
     }
@@ -51,7 +51,7 @@ impl Of {
 #[derive(Args)]
 pub struct List {
     #[command(flatten)]
-    of: Of,
+    workspace: WorkspaceFlag,
     #[command(flatten)]
     service: ServiceAddress,
 }
@@ -61,11 +61,11 @@ impl List {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
-        let answer = client.get(&self.of.path()).await?;
+        let answer = client.get(&self.workspace.path()).await?;
         client.print(&answer, show);
         Ok(())
     }
@@ -94,7 +94,7 @@ pub struct Add {
     #[arg(long)]
     name: String,
     #[command(flatten)]
-    of: Of,
+    workspace: WorkspaceFlag,
     #[command(flatten)]
     service: ServiceAddress,
 }
@@ -104,11 +104,11 @@ impl Add {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
-        let path = self.of.path();
+        let path = self.workspace.path();
         let list = [OwnerRequest {
             email: self.email,
             name: self.name,
@@ -128,7 +128,7 @@ impl Add {
 }
 
 /// Returns a failure with every problem of the owner, each under the argument that it is about.
-fn explain(refusal: Refusal) -> Failure {
+fn explain(refusal: ServiceRefusal) -> CommandFailure {
     let refused = RefusedFile::deserialize(&refusal.body).ok();
     let refused = refused.filter(|_| refusal.status == StatusCode::UNPROCESSABLE_ENTITY);
     let Some(refused) = refused else {
@@ -146,5 +146,5 @@ fn explain(refusal: Refusal) -> Failure {
             safe(&format!("{argument}: {}", problem.message))
         })
         .collect();
-    Failure::usage(problems.join("; "))
+    CommandFailure::usage(problems.join("; "))
 }

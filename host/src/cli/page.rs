@@ -8,7 +8,7 @@ use super::output::complain;
 use crate::limits;
 
 #[derive(Args)]
-pub struct Page {
+pub struct PageFlags {
     /// Only rows older than this one: for the next page
     #[arg(long, value_name = "ID")]
     before: Option<String>,
@@ -17,7 +17,7 @@ pub struct Page {
     limit: u32,
 }
 
-impl Page {
+impl PageFlags {
     /// Returns the fields of the query.
     pub fn fields(self) -> [(&'static str, Option<String>); 2] {
         [
@@ -28,7 +28,7 @@ impl Page {
 }
 
 /// Prints the argument for the next page if there is one, to standard error so that pipes stay clean.
-pub fn tell_of_more(next: Option<impl Display>) {
+pub fn show_next_page(next: Option<impl Display>) {
     if let Some(next) = next {
         complain(&format!("More rows: --before {next}"));
     }

@@ -2,11 +2,12 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
-pub struct Progress {
+/// The line, which ends when it is dropped.
+pub struct ProgressLine {
     shown: bool,
 }
 
-impl Progress {
+impl ProgressLine {
     /// Shows the line for the first time, if standard error is a terminal.
     pub fn start(text: &str) -> Self {
         let progress = Self {
@@ -31,7 +32,7 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for ProgressLine {
     fn drop(&mut self) {
         self.update("");
     }

@@ -4,10 +4,12 @@ use clap::Args;
 
 use super::client::ServiceAddress;
 use super::command::ServiceFlags;
-use super::failure::Failure;
+use super::failure::CommandFailure;
+use super::open_rollouts;
 use super::output::{count, say};
 use super::table::{optional, seconds, table};
-use crate::admin_api::status::{ActivePlugin, HostView, ServiceStatus};
+use crate::admin_api::hosts::HostView;
+use crate::admin_api::status::{ActivePlugin, ServiceStatus};
 
 #[derive(Args)]
 pub struct Status {
@@ -20,9 +22,9 @@ impl Status {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let status = client.get("/admin/v1/status").await?;
         client.print(&status, |status| show(status, client.flags()));
@@ -89,6 +91,18 @@ fn show(status: &ServiceStatus, flags: &ServiceFlags) {
             &plugins,
         ));
     }
+    for plugin in status.plugins.iter().filter(|plugin| !plugin.trusted) {
+        say(&format!(
+            "warning: no key of plugins.trusted_keys has signed {} ({}), which served before they were set: activate a signed version",
+            plugin.name,
+            plugin.digest.short(),
+        ));
+    }
+    let open = status.plugins.iter().filter_map(|plugin| {
+        let rollout = plugin.rollout.as_ref()?;
+        Some((plugin.name.as_str(), rollout))
+    });
+    open_rollouts::show(open);
 }
 
 /// Returns the as-of time of each metric set, on one line.

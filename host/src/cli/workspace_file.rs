@@ -6,35 +6,57 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::failure::Failure;
+use super::failure::CommandFailure;
 
 /// Returns the file as JSON, with its secrets resolved.
 ///
 /// # Errors
 ///
-/// [`Failure`] if the file cannot be read or is not valid TOML.
-pub fn read(path: &Path) -> Result<Value, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        Failure::new(format!("cannot read {}: {error}", path.display()))
-            .hint("name the workspace file; examples/quickstart/workspace.toml is one to copy")
+/// [`CommandFailure`] if the file cannot be read or is not valid TOML.
+pub fn read(path: &Path) -> Result<Value, CommandFailure> {
+    let mut file = read_toml(path).map_err(|failure| match path.exists() {
+        true => failure,
+        false => failure
+            .hint("name the workspace file; examples/quickstart/workspace.toml is one to copy"),
     })?;
-    let table: toml::Table = text
-        .parse()
-        .map_err(|error| Failure::new(format!("{} is not valid TOML: {error}", path.display())))?;
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = to_json(toml::Value::Table(table));
     for list in ["connections", "instances"] {
         let tables = file.get_mut(list).and_then(Value::as_array_mut);
         for table in tables.into_iter().flatten() {
-            let secrets = table.get_mut("secrets").and_then(Value::as_object_mut);
-            for value in secrets.into_iter().flat_map(Map::values_mut) {
-                if let Value::String(text) = value {
-                    *value = resolve(text, folder, environment);
-                }
-            }
+            resolve_secrets(table, path);
         }
     }
     Ok(file)
+}
+
+/// Returns a file with the fields of one connection or one instance as JSON, with its secrets
+/// resolved.
+///
+/// # Errors
+///
+/// [`CommandFailure`] if the file cannot be read or is not valid TOML.
+pub fn read_one(path: &Path) -> Result<Value, CommandFailure> {
+    let mut table = read_toml(path)?;
+    resolve_secrets(&mut table, path);
+    Ok(table)
+}
+
+fn read_toml(path: &Path) -> Result<Value, CommandFailure> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| CommandFailure::new(format!("cannot read {}: {error}", path.display())))?;
+    let table: toml::Table = text.parse().map_err(|error| {
+        CommandFailure::new(format!("{} is not valid TOML: {error}", path.display()))
+    })?;
+    Ok(to_json(toml::Value::Table(table)))
+}
+
+fn resolve_secrets(table: &mut Value, path: &Path) {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let secrets = table.get_mut("secrets").and_then(Value::as_object_mut);
+    for value in secrets.into_iter().flat_map(Map::values_mut) {
+        if let Value::String(text) = value {
+            *value = resolve(text, folder, environment);
+        }
+    }
 }
 
 #[expect(

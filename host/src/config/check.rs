@@ -1,6 +1,7 @@
-//! Which values the keys of the configuration take.
+//! The values that the keys of the configuration may have.
 
 use crate::domain::network::Networks;
+use crate::domain::publisher::TrustedKeys;
 use crate::limits;
 
 /// Seconds of 365 days.
@@ -29,6 +30,7 @@ pub const BOUNDS: &[(&str, i64, i64)] = &[
     ("plugins.share_percent", 0, 100),
     ("plugins.compile_seconds", 0, YEAR),
     ("plugins.trial_seconds", 1, YEAR),
+    ("plugins.warm_mib", 0, 1 << 20),
     (
         "verify.deliveries",
         0,
@@ -38,6 +40,10 @@ pub const BOUNDS: &[(&str, i64, i64)] = &[
     ("verify.failing_per_mille", 0, 1_000),
     ("verify.lost_per_mille", 0, 1_000),
     ("verify.leads_per_mille", 0, 1_000),
+    ("verify.changed_sends_per_mille", 0, 1_000),
+    ("verify.changed_answers_per_mille", 0, 1_000),
+    ("verify.memory_times", 1, 1_000),
+    ("verify.memory_mib", 1, 1 << 20),
     ("worker.lease_seconds", 1, YEAR),
     ("worker.fetch_seconds", 1, YEAR),
     ("worker.fetch_days", 1, CENTURY),
@@ -53,11 +59,12 @@ pub const BOUNDS: &[(&str, i64, i64)] = &[
     ("retention.idempotency_hours", 1, YEAR / 3_600),
 ];
 
-/// Checks a value by the default of its key, which is a number or a text.
+/// Checks a value by the default of its key, which is a number, a truth value or a text.
 ///
 /// # Errors
 ///
-/// What was found and what is expected, to follow the name of the key.
+/// A text to follow the name of the key: the value that was found, and the values that are
+/// expected.
 pub fn value(key: &str, known: &toml::Value, value: &toml::Value) -> Result<(), String> {
     match (known, value) {
         (toml::Value::Integer(_), _) => {
@@ -70,6 +77,8 @@ pub fn value(key: &str, known: &toml::Value, value: &toml::Value) -> Result<(), 
                 )),
             }
         }
+        (toml::Value::Boolean(_), toml::Value::Boolean(_)) => Ok(()),
+        (toml::Value::Boolean(_), _) => Err(format!("is {}: expected true or false", found(value))),
         (_, toml::Value::String(text)) => check_text(key, text),
         _ => Err(format!("is {}: expected a text in quotes", found(value))),
     }
@@ -97,6 +106,12 @@ fn check_text(key: &str, text: &str) -> Result<(), String> {
         "server.trusted_proxies" => {
             let networks = Networks::try_from(text.to_owned());
             return networks
+                .map(drop)
+                .map_err(|why| format!("cannot be used: {why}"));
+        }
+        "plugins.trusted_keys" => {
+            let keys = TrustedKeys::try_from(text.to_owned());
+            return keys
                 .map(drop)
                 .map_err(|why| format!("cannot be used: {why}"));
         }

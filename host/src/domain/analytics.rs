@@ -76,7 +76,7 @@ impl MetricSet {
         }
     }
 
-    /// The names of its measures, in the order of [`Counts`]. The first one counts every
+    /// The names of its measures, in the order of [`MeasureCounts`]. The first one counts every
     /// thing.
     pub fn measures(self) -> &'static [&'static str] {
         match self {
@@ -96,10 +96,10 @@ impl MetricSet {
 pub const MEASURES: usize = 5;
 
 /// The count of each measure; measures that a set does not have are 0.
-pub type Counts = [i64; MEASURES];
+pub type MeasureCounts = [i64; MEASURES];
 
 /// Adds `sign` times the counts.
-pub fn add(to: &mut Counts, counts: &Counts, sign: i64) {
+pub fn add(to: &mut MeasureCounts, counts: &MeasureCounts, sign: i64) {
     for (to, count) in to.iter_mut().zip(counts) {
         *to += sign * count;
     }
@@ -178,9 +178,9 @@ pub fn source(mut text: String) -> String {
 
 /// The contribution of one thing: one to each measure whose bit is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Measured(pub u8);
+pub struct MeasureBits(pub u8);
 
-impl Measured {
+impl MeasureBits {
     /// Takes one flag for each measure, in their order.
     pub fn from_flags(met: &[bool]) -> Self {
         let bits = met.iter().enumerate();
@@ -188,7 +188,7 @@ impl Measured {
     }
 
     /// Returns the contribution as counts: 1 for each measure whose bit is set.
-    pub fn counts(self) -> Counts {
+    pub fn counts(self) -> MeasureCounts {
         std::array::from_fn(|place| i64::from(self.0 >> place & 1))
     }
 }
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn measures_are_bits_in_their_order() {
-        let measured = Measured::from_flags(&[true, false, true]);
+        let measured = MeasureBits::from_flags(&[true, false, true]);
         assert_eq!(measured.counts(), [1, 0, 1, 0, 0]);
         for set in MetricSet::ALL {
             assert!(set.measures().len() <= MEASURES);

@@ -11,16 +11,42 @@ use super::time::Micros;
 use super::word::words;
 
 words! {
-    /// What became of an act.
+    /// The outcome of an act.
     ActOutcome: "the outcome" {
-        /// It is about to be done. A later row with this one as `begun` says what became of it;
+        /// It is about to be done. A later row with this one as `begun` has its outcome;
         /// without one, the service stopped or the client left before its end.
         Begun = "begun",
         Done = "done",
+        /// It stopped on the way: the detail counts what was changed by then.
+        PartlyDone = "partly-done",
         /// Nothing was changed: the request was wrong, or something spoke against it.
         Refused = "refused",
         /// The service failed. A part may have been done.
         Failed = "failed",
+    }
+}
+
+/// The actor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditActor {
+    /// The admin key, or `None` for the service itself.
+    pub key: Option<KeyId>,
+    /// The key's label, or the part of the service.
+    pub label: String,
+    pub role: Option<Role>,
+    /// The address of the client; empty for the service itself.
+    pub address: String,
+}
+
+impl AuditActor {
+    /// The service itself, with the name of the part that acts.
+    pub fn service(part: &str) -> Self {
+        Self {
+            key: None,
+            label: part.to_owned(),
+            role: None,
+            address: String::new(),
+        }
     }
 }
 
@@ -37,7 +63,7 @@ pub struct Act {
     pub address: String,
     /// The operation, such as `activate-plugin`.
     pub act: String,
-    /// What it was done to: a name or an id.
+    /// The object of the act: a name or an id.
     pub target: String,
     pub outcome: ActOutcome,
     /// The number of the row with which it began.
@@ -63,7 +89,7 @@ pub struct AuditRow {
     pub address: String,
     /// The operation, such as `activate-plugin`.
     pub act: String,
-    /// What it was done to: a name or an id. Empty if the operation has no such part.
+    /// The object of the act: a name or an id. Empty if the operation has no such part.
     pub target: String,
     pub outcome: ActOutcome,
     /// The number of the row with which the act began. Null in that row.

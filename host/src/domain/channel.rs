@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::exchange::{HttpRequest, Pairs, Problem, Reply};
+use super::exchange::{HttpRequest, InputProblem, Pairs, PluginReply};
 
 /// A template message as an adapter gets it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,17 +27,19 @@ pub enum SendStep {
     Answer(SendAnswer),
 }
 
+/// The answer of a provider to a send, as the adapter reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SendAnswer {
-    Accepted(Accepted),
-    Refused(Refused),
+    Accepted(AcceptedSend),
+    Refused(RefusedSend),
     /// The provider may or may not have accepted the message. The text says why that is not
     /// known.
     Unknown(String),
 }
 
+/// A send that the provider accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Accepted {
+pub struct AcceptedSend {
     pub external_ids: Vec<String>,
     /// The provider's name of the recipient.
     pub recipient_id: Option<String>,
@@ -45,8 +47,9 @@ pub struct Accepted {
     pub status: String,
 }
 
+/// A send that the provider refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct RefusedSend {
     pub category: Category,
     pub code: String,
     pub title: String,
@@ -192,16 +195,20 @@ impl ChannelError {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Webhook {
     pub events: Vec<ChannelEvent>,
-    pub reply: Option<Reply>,
+    pub reply: Option<PluginReply>,
     pub notes: Vec<String>,
+    /// The memory that the call needed, in bytes.
+    pub memory: u64,
 }
 
+/// An event of a webhook, and the route to its instance.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChannelEvent {
     pub route: Pairs,
     pub body: EventBody,
 }
 
+/// The content of an event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EventBody {
     Status(Box<StatusUpdate>),
@@ -209,10 +216,10 @@ pub enum EventBody {
     Template(TemplateChange),
     Contact(Box<ContactChange>),
     Other(String),
-    Invalid(Problem),
+    Invalid(InputProblem),
 }
 
-/// Times are texts as the adapter gave them; the host parses them.
+/// A status of a message. Times are texts as the adapter gave them; the host parses them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatusUpdate {
     pub external_id: String,
@@ -223,6 +230,7 @@ pub struct StatusUpdate {
     pub errors: Vec<ChannelError>,
 }
 
+/// A message from a contact.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InboundMessage {
     pub external_id: String,
@@ -236,6 +244,7 @@ pub struct InboundMessage {
     pub attributes: serde_json::Map<String, Value>,
 }
 
+/// A change of a template at the provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TemplateChange {
     pub name: String,
@@ -245,6 +254,7 @@ pub struct TemplateChange {
     pub reason: String,
 }
 
+/// A change of a contact: its number, or its consent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContactChange {
     pub sender_id: String,
@@ -292,6 +302,7 @@ impl Template {
     }
 }
 
+/// A page of a provider's list of templates, and the request for the next one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TemplatePage {
     pub templates: Vec<Template>,

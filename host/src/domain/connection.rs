@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use super::exchange::SenderCheck;
 use super::id::{AgentId, ConnectionId, PartnerId, WorkspaceId};
-use super::time::{Micros, span};
+use super::time::{self, Micros};
 use super::workspace::AgentKind;
 
 /// The route name that stands for a whole account: all channels that name the same account
@@ -54,9 +54,9 @@ pub struct Connection {
     /// If true, leads without an external id are duplicates within 10 minutes if contact,
     /// listing and message are the same.
     pub dedupe_by_content: bool,
-    pub settings: Settings,
+    pub settings: ConnectionSettings,
     /// Since when, and why, fetching and sending are paused.
-    pub paused: Option<Pause>,
+    pub paused: Option<ConnectionPause>,
 }
 
 /// The kind of system at the other end.
@@ -89,10 +89,11 @@ impl ConnectionKind {
 /// Allows every origin.
 pub const ANY_ORIGIN: &str = "*";
 
-/// Settings that an operator makes in addition to the plugin's configuration. Stored as JSON.
+/// Settings that an operator makes in addition to the plugin's configuration. Stored as JSON, with
+/// times in whole seconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Settings {
+pub struct ConnectionSettings {
     /// Sources: the greeting of a new lead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub greeting: Option<Greeting>,
@@ -102,12 +103,15 @@ pub struct Settings {
     /// Sources: the origins whose pages may post to it from a browser.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub origins: Vec<String>,
-    /// Channels: seconds after which a conversation without an answer becomes `no_response`.
-    pub unanswered_seconds: i64,
-    /// Channels: seconds without a message after which a conversation closes.
-    pub idle_seconds: i64,
-    /// Channels: seconds after which a message that could not be sent is given up.
-    pub kept_seconds: i64,
+    /// Channels: the time after which a conversation without an answer becomes `no_response`.
+    #[serde(rename = "unansweredSeconds", with = "time::seconds")]
+    pub unanswered_after: Duration,
+    /// Channels: the time without a message after which a conversation closes.
+    #[serde(rename = "idleSeconds", with = "time::seconds")]
+    pub idle_after: Duration,
+    /// Channels: the time after which a message that could not be sent is given up.
+    #[serde(rename = "keptSeconds", with = "time::seconds")]
+    pub kept_for: Duration,
     /// Channels: the language of a template that exists in several, if the request names none.
     pub language: String,
     /// Channels: the channel's name in exports and in the keys of contacts, such as `whatsapp`.
@@ -116,32 +120,15 @@ pub struct Settings {
     pub agent_kind: AgentKind,
 }
 
-impl Settings {
-    /// Returns the time without an answer after which a conversation becomes `no_response`.
-    pub fn unanswered_after(&self) -> Duration {
-        span(self.unanswered_seconds, 1)
-    }
-
-    /// Returns the time without a message after which a conversation closes.
-    pub fn idle_after(&self) -> Duration {
-        span(self.idle_seconds, 1)
-    }
-
-    /// Returns the time after which a message that could not be sent is given up.
-    pub fn kept_for(&self) -> Duration {
-        span(self.kept_seconds, 1)
-    }
-}
-
-impl Default for Settings {
+impl Default for ConnectionSettings {
     fn default() -> Self {
         Self {
             greeting: None,
             reply_secrets: Vec::new(),
             origins: Vec::new(),
-            unanswered_seconds: 24 * 3_600,
-            idle_seconds: 30 * 24 * 3_600,
-            kept_seconds: 24 * 3_600,
+            unanswered_after: Duration::from_hours(24),
+            idle_after: Duration::from_hours(30 * 24),
+            kept_for: Duration::from_hours(24),
             language: "pt_BR".to_owned(),
             channel: String::new(),
             agent_kind: AgentKind::Ai,
@@ -168,7 +155,8 @@ pub struct Greeting {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Pause {
+#[schema(as = Pause)]
+pub struct ConnectionPause {
     pub since: Micros,
     pub reason: String,
 }
@@ -179,14 +167,14 @@ pub struct SourceChange {
     /// The fields of leads and the paths of bodies that changed, then `the source changed` or
     /// `new in` and the version.
     pub what: String,
-    /// What was usual, for each of these: the share that has it, or its type.
+    /// The usual state of each of these: the share that has it, or its type.
     pub before: String,
-    /// What is seen since.
+    /// The state since then.
     pub after: String,
     pub since: Micros,
 }
 
-/// What the store keeps about the deliveries of a connection: names and types, no values.
+/// The stored summary of a connection's deliveries: names and types, no values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConnectionSketch {
     pub connection: ConnectionId,
@@ -208,4 +196,29 @@ pub struct AllowedHost {
     /// The operator allows private and loopback addresses for this name.
     #[serde(default)]
     pub private: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_stored_in_whole_seconds() {
+        let settings = ConnectionSettings {
+            unanswered_after: Duration::from_hours(2),
+            ..ConnectionSettings::default()
+        };
+        let stored = serde_json::to_value(&settings).expect("it is JSON");
+        assert_eq!(stored["unansweredSeconds"], 7_200);
+        assert_eq!(stored["idleSeconds"], 2_592_000);
+        assert_eq!(stored["keptSeconds"], 86_400);
+        let read: ConnectionSettings = serde_json::from_value(stored).expect("it was written");
+        assert_eq!(read, settings);
+        // Settings of a source have none of them, and so may those of a former release.
+        let read: ConnectionSettings =
+            serde_json::from_str("{}").expect("every field has a default");
+        assert_eq!(read, ConnectionSettings::default());
+        let negative = serde_json::from_str::<ConnectionSettings>(r#"{"idleSeconds": -1}"#);
+        assert!(negative.is_err());
+    }
 }

@@ -5,7 +5,7 @@ use super::time::Micros;
 
 /// The status of a conversation, as exported. It is derived from its times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
+pub enum ConversationStatus {
     /// The channel has not accepted a message yet, and none came in.
     Pending,
     /// A message went out; the contact has not answered.
@@ -17,7 +17,7 @@ pub enum Status {
     Closed,
 }
 
-impl Status {
+impl ConversationStatus {
     /// Returns the word of the export.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -42,17 +42,17 @@ pub struct Times {
 }
 
 /// Returns the status that the latest of the times stands for.
-pub fn status(times: Times) -> Status {
+pub fn status(times: Times) -> ConversationStatus {
     [
-        (times.closed_at, Status::Closed),
-        (times.transferred_at, Status::Transferred),
-        (times.no_response_at, Status::NoResponse),
-        (times.answered_at, Status::Answered),
-        (times.first_message_at, Status::Open),
+        (times.closed_at, ConversationStatus::Closed),
+        (times.transferred_at, ConversationStatus::Transferred),
+        (times.no_response_at, ConversationStatus::NoResponse),
+        (times.answered_at, ConversationStatus::Answered),
+        (times.first_message_at, ConversationStatus::Open),
     ]
     .into_iter()
     .find_map(|(at, status)| at.and(Some(status)))
-    .unwrap_or(Status::Pending)
+    .unwrap_or(ConversationStatus::Pending)
 }
 
 /// The key in `props` for the instructions that a notification gave to the assistant.
@@ -66,16 +66,16 @@ mod tests {
     fn a_status_is_derived_from_the_times() {
         let at = Some(Micros(1));
         let mut times = Times::default();
-        assert_eq!(status(times), Status::Pending);
+        assert_eq!(status(times), ConversationStatus::Pending);
         times.first_message_at = at;
-        assert_eq!(status(times), Status::Open);
+        assert_eq!(status(times), ConversationStatus::Open);
         times.answered_at = at;
-        assert_eq!(status(times), Status::Answered);
+        assert_eq!(status(times), ConversationStatus::Answered);
         times.no_response_at = at;
-        assert_eq!(status(times), Status::NoResponse);
+        assert_eq!(status(times), ConversationStatus::NoResponse);
         times.transferred_at = at;
-        assert_eq!(status(times), Status::Transferred);
+        assert_eq!(status(times), ConversationStatus::Transferred);
         times.closed_at = at;
-        assert_eq!(status(times), Status::Closed);
+        assert_eq!(status(times), ConversationStatus::Closed);
     }
 }

@@ -27,6 +27,7 @@ pub struct Cursor {
     pub filter: String,
 }
 
+/// A text that is not a cursor, or that is damaged.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("The cursor was not issued by this service, or it is damaged; start again without it")]
 pub struct BrokenCursor;

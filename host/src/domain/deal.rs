@@ -28,25 +28,25 @@ pub const LEFT_OUT_NAMES: usize = 10;
 
 /// Returns the note for a delivery that names the properties that did not fit into a deal.
 pub fn no_room(whose: &str, names: &[String]) -> String {
-    let mut told = names[..names.len().min(LEFT_OUT_NAMES)].join(", ");
+    let mut shown = names[..names.len().min(LEFT_OUT_NAMES)].join(", ");
     if names.len() > LEFT_OUT_NAMES {
-        told.push_str(&format!(" and {} more", names.len() - LEFT_OUT_NAMES));
+        shown.push_str(&format!(" and {} more", names.len() - LEFT_OUT_NAMES));
     }
     format!(
-        "{whose}: a deal's properties take at most {PROPS_BYTES} bytes, and its message {MESSAGE_BYTES} of them, so these are only in the raw delivery: {told}"
+        "{whose}: a deal's properties take at most {PROPS_BYTES} bytes, and its message {MESSAGE_BYTES} of them, so these are only in the raw delivery: {shown}"
     )
 }
 
 /// A deal's status, as stored and exported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
+pub enum DealStatus {
     Open,
     Won,
     Lost,
     Closed,
 }
 
-impl Status {
+impl DealStatus {
     /// In the order of the interface.
     pub const ALL: [Self; 4] = [Self::Won, Self::Lost, Self::Closed, Self::Open];
 
@@ -68,7 +68,7 @@ impl Status {
 
 /// The stage of a deal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum DealStage {
     Transferred,
     InQualification,
     WaitingService,
@@ -80,7 +80,7 @@ pub enum Stage {
     Negotiating,
 }
 
-impl Stage {
+impl DealStage {
     /// In the order of the interface.
     pub const ALL: [Self; 9] = [
         Self::Transferred,
@@ -118,10 +118,10 @@ impl Stage {
     }
 
     /// Returns the status that this stage ends a deal with.
-    fn end(self) -> Option<Status> {
+    fn end(self) -> Option<DealStatus> {
         match self {
-            Self::ClosedWon => Some(Status::Won),
-            Self::ClosedLost => Some(Status::Lost),
+            Self::ClosedWon => Some(DealStatus::Won),
+            Self::ClosedLost => Some(DealStatus::Lost),
             _ => None,
         }
     }
@@ -129,9 +129,9 @@ impl Stage {
 
 /// Returns whether a requested status and stage contradict each other: a closing stage that
 /// does not belong to the status, or any closing stage with an open status.
-pub fn contradict(status: Status, stage: Stage) -> bool {
+pub fn contradict(status: DealStatus, stage: DealStage) -> bool {
     match (status, stage.end()) {
-        (Status::Closed, _) | (_, None) => false,
+        (DealStatus::Closed, _) | (_, None) => false,
         (status, Some(end)) => status != end,
     }
 }
@@ -142,25 +142,25 @@ pub fn contradict(status: Status, stage: Stage) -> bool {
 /// Won and lost set their stages, closing stages set their statuses. A deal that is
 /// reopened leaves its closing stage, and an open stage reopens a won or lost deal.
 pub fn moved(
-    (status, stage): (Status, Stage),
-    wanted_status: Option<Status>,
-    wanted_stage: Option<Stage>,
-) -> (Status, Stage) {
+    (status, stage): (DealStatus, DealStage),
+    wanted_status: Option<DealStatus>,
+    wanted_stage: Option<DealStage>,
+) -> (DealStatus, DealStage) {
     match (wanted_status, wanted_stage) {
         (Some(status), Some(stage)) => (status, stage),
         (Some(wanted), None) => {
             let stage = match wanted {
-                Status::Won => Stage::ClosedWon,
-                Status::Lost => Stage::ClosedLost,
-                Status::Open if stage.end().is_some() => Stage::InService,
-                Status::Open | Status::Closed => stage,
+                DealStatus::Won => DealStage::ClosedWon,
+                DealStatus::Lost => DealStage::ClosedLost,
+                DealStatus::Open if stage.end().is_some() => DealStage::InService,
+                DealStatus::Open | DealStatus::Closed => stage,
             };
             (wanted, stage)
         }
         (None, Some(wanted)) => {
             let status = match (wanted.end(), status) {
                 (Some(end), _) => end,
-                (None, Status::Won | Status::Lost) => Status::Open,
+                (None, DealStatus::Won | DealStatus::Lost) => DealStatus::Open,
                 (None, status) => status,
             };
             (status, wanted)
@@ -227,19 +227,19 @@ pub struct AgentPart {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Stage::{ClosedLost, ClosedWon, InQualification, InService, Negotiating};
-    use Status::{Closed, Lost, Open, Won};
+    use DealStage::{ClosedLost, ClosedWon, InQualification, InService, Negotiating};
+    use DealStatus::{Closed, Lost, Open, Won};
 
     #[test]
     fn words_are_read_as_they_are_written() {
-        for status in Status::ALL {
-            assert_eq!(Status::from_text(status.as_str()), Some(status));
+        for status in DealStatus::ALL {
+            assert_eq!(DealStatus::from_text(status.as_str()), Some(status));
         }
-        for stage in Stage::ALL {
-            assert_eq!(Stage::from_text(stage.as_str()), Some(stage));
+        for stage in DealStage::ALL {
+            assert_eq!(DealStage::from_text(stage.as_str()), Some(stage));
         }
         assert_eq!(
-            (Status::from_text("Won"), Stage::from_text("")),
+            (DealStatus::from_text("Won"), DealStage::from_text("")),
             (None, None)
         );
     }

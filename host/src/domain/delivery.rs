@@ -14,13 +14,13 @@ use super::json;
 /// The body of a delivery. All holders share the same bytes, from the socket to the store,
 /// and the nesting depth is computed once.
 #[derive(Clone, Default)]
-pub struct Body {
+pub struct DeliveryBody {
     bytes: Bytes,
     /// Computed on first use.
     depth: OnceLock<usize>,
 }
 
-impl Body {
+impl DeliveryBody {
     /// Returns the bytes without copying them.
     pub fn shared(&self) -> Bytes {
         self.bytes.clone()
@@ -32,7 +32,7 @@ impl Body {
     }
 }
 
-impl From<Bytes> for Body {
+impl From<Bytes> for DeliveryBody {
     fn from(bytes: Bytes) -> Self {
         Self {
             bytes,
@@ -41,20 +41,20 @@ impl From<Bytes> for Body {
     }
 }
 
-impl From<Vec<u8>> for Body {
+impl From<Vec<u8>> for DeliveryBody {
     fn from(bytes: Vec<u8>) -> Self {
         Self::from(Bytes::from(bytes))
     }
 }
 
 /// Copies only if the bytes are shared.
-impl From<Body> for Vec<u8> {
-    fn from(body: Body) -> Self {
+impl From<DeliveryBody> for Vec<u8> {
+    fn from(body: DeliveryBody) -> Self {
         body.bytes.into()
     }
 }
 
-impl Deref for Body {
+impl Deref for DeliveryBody {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -62,21 +62,21 @@ impl Deref for Body {
     }
 }
 
-impl AsRef<[u8]> for Body {
+impl AsRef<[u8]> for DeliveryBody {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-impl<T: AsRef<[u8]> + ?Sized> PartialEq<T> for Body {
+impl<T: AsRef<[u8]> + ?Sized> PartialEq<T> for DeliveryBody {
     fn eq(&self, other: &T) -> bool {
         self.bytes[..] == *other.as_ref()
     }
 }
 
-impl Eq for Body {}
+impl Eq for DeliveryBody {}
 
-impl fmt::Debug for Body {
+impl fmt::Debug for DeliveryBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.bytes, f)
     }
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_body_is_copied_only_while_it_is_shared() {
-        let body = Body::from(b"[[1]]".to_vec());
+        let body = DeliveryBody::from(b"[[1]]".to_vec());
         let place = body.as_ptr();
         let other = body.clone();
         assert_eq!((other.as_ptr(), body.shared().as_ptr()), (place, place));

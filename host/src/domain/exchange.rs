@@ -22,7 +22,7 @@ pub fn first<'a>(pairs: &'a [(String, String)], name: &str) -> Option<&'a str> {
 /// A piece of a text that a plugin composed. The host fills only slots.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Segment {
+pub enum TextSegment {
     Literal(String),
     Bytes(Vec<u8>),
     Slot(Slot),
@@ -52,12 +52,14 @@ impl SlotFunction {
     }
 }
 
+/// A gap in a text that the host fills, and the function that gives its value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slot {
     pub function: SlotFunction,
     pub args: Vec<SlotArgument>,
 }
 
+/// An argument of a slot's function.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum SlotArgument {
@@ -71,10 +73,10 @@ pub struct HttpRequest {
     pub method: String,
     pub scheme: String,
     pub authority: String,
-    pub path: Vec<Segment>,
-    pub query: Vec<(String, Vec<Segment>)>,
-    pub headers: Vec<(String, Vec<Segment>)>,
-    pub body: Vec<Segment>,
+    pub path: Vec<TextSegment>,
+    pub query: Vec<(String, Vec<TextSegment>)>,
+    pub headers: Vec<(String, Vec<TextSegment>)>,
+    pub body: Vec<TextSegment>,
 }
 
 /// The response of a remote server, bounded in size.
@@ -98,10 +100,10 @@ impl fmt::Debug for HttpResponse {
 
 /// The reply that the sender gets after the commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reply {
+pub struct PluginReply {
     pub status: u16,
     pub content_type: String,
-    pub body: Vec<Segment>,
+    pub body: Vec<TextSegment>,
 }
 
 /// A requirement that the query field equals the named secret.
@@ -111,14 +113,15 @@ pub struct Requirement {
     pub query_field: String,
 }
 
+/// The answer to a handshake, and the requirements without which it is not given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HandshakeAnswer {
     pub require: Vec<Requirement>,
-    pub reply: Reply,
+    pub reply: PluginReply,
 }
 
 words! {
-    /// The part of a delivery that a [`Location`] points into.
+    /// The part of a delivery that a [`ValueLocation`] points into.
     Place: "the place" {
         Header = "header",
         Query = "query",
@@ -129,12 +132,13 @@ words! {
 
 /// The location of a value in a delivery.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
-pub struct Location {
+#[schema(as = Location)]
+pub struct ValueLocation {
     pub place: Place,
     pub name: String,
 }
 
-impl fmt::Display for Location {
+impl fmt::Display for ValueLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} `{}`", self.place, self.name)
     }
@@ -205,7 +209,7 @@ pub struct SenderCheck {
     pub secret: String,
     pub scheme: Scheme,
     /// The location of the sender's proof.
-    pub proof: Location,
+    pub proof: ValueLocation,
     #[serde(default)]
     pub encoding: Encoding,
     /// The text before the proof at its location.
@@ -222,24 +226,25 @@ pub struct SenderCheck {
     pub signed: Vec<SignedPart>,
 }
 
+/// The sender checks of a plugin, and the places of secrets that its sources send.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SenderChecks {
     #[serde(default)]
     pub checks: Vec<SenderCheck>,
     #[serde(default)]
-    pub carried_secrets: Vec<Location>,
+    pub carried_secrets: Vec<ValueLocation>,
 }
 
-/// Something that the plugin could not read, described for the sender.
+/// A part of an input that cannot be read or used, described for its sender.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Problem {
+pub struct InputProblem {
     pub message: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub path: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for InputProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.path.is_empty() {
             write!(f, "{}: ", self.path)?;

@@ -150,6 +150,8 @@ uuid_id! {
     HostId,
     /// The record of an erasure.
     ErasureId,
+    /// The replay of what a version converted, with its receipt.
+    RepairId,
 }
 
 /// The id of a connection. It is random, because it is the address to which a source posts.

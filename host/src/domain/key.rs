@@ -11,7 +11,7 @@ use super::time::Micros;
 use super::word::words;
 
 words! {
-    /// What an admin key may do. A later one may also do what those before it may.
+    /// The rights of an admin key. Each role includes the rights of those before it.
     Role: "the role of a key" {
         /// Reads, checks and compares.
         Viewer = "viewer",
@@ -231,8 +231,8 @@ mod tests {
     fn an_invalid_key_is_refused_with_a_reason() {
         let key = PlainKey::generate(KeyKind::Admin);
         let check = |text: &str, expect: &str| {
-            let told = PlainKey::parse_as(KeyKind::Admin, text).expect_err("no key");
-            assert!(told.to_string().contains(expect), "{told}");
+            let error = PlainKey::parse_as(KeyKind::Admin, text).expect_err("no key");
+            assert!(error.to_string().contains(expect), "{error}");
         };
         check(&key.reveal()[1..], "begin with ak_");
         check(

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use super::exchange::Pairs;
 
+/// A person's request, as a converter read it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lead {
     pub external_id: Option<String>,
@@ -42,12 +43,14 @@ impl Action {
     }
 }
 
+/// A product that the person asks about, as the source names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {
     pub kind: String,
     pub reference: String,
 }
 
+/// The person's answer to a request for consent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Consent {
     pub purpose: String,

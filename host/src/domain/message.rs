@@ -182,11 +182,11 @@ pub struct TemplateName {
 /// repeats.
 ///
 /// The earliest time of each state is kept; a message that was read counts as delivered by
-/// then. Of several errors with one code the most detailed is kept, and beyond the bound on
-/// codes the first ones by their order.
+/// then. If several errors have one code, the most detailed is kept. If there are more codes
+/// than the bound allows, the first ones by their order are kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Progress {
+pub struct MessageProgress {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accepted_at: Option<Micros>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -201,7 +201,7 @@ pub struct Progress {
     pub errors: Vec<ChannelError>,
 }
 
-impl Progress {
+impl MessageProgress {
     /// A failure at this time with this error.
     pub fn failed(at: Micros, error: ChannelError) -> Self {
         Self {
@@ -307,8 +307,8 @@ mod tests {
     use super::*;
     use crate::domain::channel::Category;
 
-    fn at(state: MessageState, seconds: i64) -> Progress {
-        let mut progress = Progress::default();
+    fn at(state: MessageState, seconds: i64) -> MessageProgress {
+        let mut progress = MessageProgress::default();
         let field = match state {
             MessageState::Accepted => &mut progress.accepted_at,
             MessageState::Sent => &mut progress.sent_at,
@@ -330,8 +330,8 @@ mod tests {
         }
     }
 
-    fn merged<'a>(parts: impl IntoIterator<Item = &'a Progress>) -> Progress {
-        let mut whole = Progress::default();
+    fn merged<'a>(parts: impl IntoIterator<Item = &'a MessageProgress>) -> MessageProgress {
+        let mut whole = MessageProgress::default();
         for part in parts {
             whole.merge(part);
         }
@@ -340,14 +340,15 @@ mod tests {
 
     #[test]
     fn beyond_the_bound_the_same_error_codes_stay_in_any_order() {
-        let told = |code: usize| Progress::failed(Micros(0), error(&format!("{code:03}"), ""));
+        let failed =
+            |code: usize| MessageProgress::failed(Micros(0), error(&format!("{code:03}"), ""));
         let codes = 0..3 * ERRORS_PER_MESSAGE;
-        let up: Vec<_> = codes.clone().map(told).collect();
-        let down: Vec<_> = codes.rev().map(told).collect();
+        let up: Vec<_> = codes.clone().map(failed).collect();
+        let down: Vec<_> = codes.rev().map(failed).collect();
         let mut whole = merged(&up);
         assert_eq!(whole.errors.len(), ERRORS_PER_MESSAGE);
         assert_eq!(whole, merged(&down));
-        assert!(!whole.merge(&told(100)), "it changes nothing");
+        assert!(!whole.merge(&failed(100)), "it changes nothing");
     }
 
     #[test]
@@ -387,7 +388,7 @@ mod tests {
     #[test]
     fn order_and_repeats_make_no_difference() {
         let failed = |seconds, code, details| {
-            Progress::failed(Micros(0).plus_seconds(seconds), error(code, details))
+            MessageProgress::failed(Micros(0).plus_seconds(seconds), error(code, details))
         };
         let parts = [
             at(MessageState::Sent, 2),
@@ -411,7 +412,11 @@ mod tests {
         assert_eq!(orders, 720);
     }
 
-    fn permute(parts: &mut [Progress], from: usize, check: &mut impl FnMut(&[Progress])) {
+    fn permute(
+        parts: &mut [MessageProgress],
+        from: usize,
+        check: &mut impl FnMut(&[MessageProgress]),
+    ) {
         if from == parts.len() {
             return check(parts);
         }

@@ -1,7 +1,9 @@
-//! The words of the service as types: no IO, no clock, no chance. What can be
-//! wrong is parsed here at the edge into what cannot; everything else passes
-//! these types on. Imports nothing else of ours.
+//! The terms of the service as types: no IO, no clock. Input that may be wrong is parsed here, at
+//! the edge, into types that cannot be wrong; all other modules pass these types on. This module
+//! imports no other module of the service.
 
+pub mod accept;
+pub mod acceptance;
 pub mod analytics;
 pub mod audit;
 pub mod channel;
@@ -23,8 +25,10 @@ pub mod network;
 pub mod phone;
 pub mod plugin;
 pub mod publisher;
+pub mod repair;
 pub mod rollout;
 pub mod row;
+pub mod source_time;
 pub mod text;
 pub mod ticket;
 pub mod time;

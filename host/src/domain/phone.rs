@@ -92,7 +92,7 @@ const COUNTRY_GROUP: usize = 3;
 
 /// Tries the readings of a number, likeliest first, and returns the first number that
 /// exists.
-fn resolve(written: &written::Written, region: Option<Region>) -> Option<PhoneNumber> {
+fn resolve(written: &written::WrittenNumber, region: Option<Region>) -> Option<PhoneNumber> {
     let digits = written.digits.as_str();
     let with_plus = || parse(&format!("+{digits}"), None);
     let national = || region.and_then(|region| parse(&national_form(digits, region), Some(region)));

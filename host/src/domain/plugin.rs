@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::exchange::{HttpRequest, HttpResponse, Pairs, Problem, Reply, SlotFunction};
+use super::exchange::{HttpRequest, HttpResponse, InputProblem, Pairs, PluginReply, SlotFunction};
 use super::hex;
 use super::lead::Lead;
 use super::word::words;
@@ -142,7 +142,7 @@ pub struct ReplySlot {
 
 impl ReplySlot {
     /// Returns whether the reply reveals the secret to its reader.
-    pub fn tells(&self) -> bool {
+    pub fn reveals(&self) -> bool {
         self.function.reveals()
     }
 }
@@ -183,41 +183,47 @@ pub struct PluginCompletion {
 
 /// A request that the host must make before an item becomes a lead.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fetch {
+pub struct FetchRequest {
     pub external_id: Option<String>,
     pub request: HttpRequest,
     pub state: Vec<u8>,
 }
 
+/// The result of converting one item.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Outcome {
+pub enum ConversionOutcome {
     Lead(Box<Lead>),
-    Fetch(Box<Fetch>),
+    Fetch(Box<FetchRequest>),
     Ignored(String),
-    Invalid(Problem),
+    Invalid(InputProblem),
 }
 
+/// One item of a delivery, and the route values that lead to its connection.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Item {
+pub struct ConvertedItem {
     pub route: Pairs,
-    pub outcome: Outcome,
+    pub outcome: ConversionOutcome,
 }
 
+/// The output of a converter for one delivery.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Conversion {
-    pub items: Vec<Item>,
-    pub reply: Option<Reply>,
+pub struct ConverterOutput {
+    pub items: Vec<ConvertedItem>,
+    pub reply: Option<PluginReply>,
     pub notes: Vec<String>,
+    /// The memory that the call needed, in bytes.
+    pub memory: u64,
 }
 
 /// Why the answer to a fetch gave no items.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
+pub struct FetchFailure {
     pub category: FailureCategory,
     pub message: String,
     pub retry_after_seconds: Option<u32>,
 }
 
+/// The class of a failed fetch, which decides what happens next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureCategory {
     /// Try again later.

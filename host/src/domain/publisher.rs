@@ -9,6 +9,7 @@ use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 
 use super::id::KeyId;
 
+/// The owner of a plugin's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Publisher {
     /// Signed by the owner of this public key.
@@ -44,6 +45,41 @@ impl fmt::Display for PublicKey {
 impl fmt::Debug for PublicKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self}")
+    }
+}
+
+/// The keys whose components may serve, as an operator writes them: a comma-separated list. An
+/// empty one trusts every component.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct TrustedKeys(Vec<PublicKey>);
+
+impl TrustedKeys {
+    /// Returns whether every component is trusted, signed or not.
+    pub fn are_all(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns whether a component of this signer may serve. `None`: it is not signed.
+    pub fn trust(&self, signer: Option<PublicKey>) -> bool {
+        self.are_all() || signer.is_some_and(|key| self.0.contains(&key))
+    }
+}
+
+impl TryFrom<String> for TrustedKeys {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let key = |text| {
+            PublicKey::parse(text).ok_or_else(|| {
+                format!(
+                    "`{text}` is not a public key: expected `{PREFIX}` and 64 hexadecimal digits, as `leadhost plugin sign` prints it"
+                )
+            })
+        };
+        let parts = text.split(',').map(str::trim);
+        let keys = parts.filter(|part| !part.is_empty()).map(key);
+        keys.collect::<Result<_, _>>().map(Self)
     }
 }
 
@@ -138,6 +174,23 @@ mod tests {
         }
         assert_eq!(Publisher::parse("ed25519:00"), None);
         assert_eq!(Publisher::parse("somebody"), None);
+    }
+
+    #[test]
+    fn only_the_listed_keys_are_trusted_and_an_empty_list_trusts_all() {
+        let (ours, theirs) = (PublicKey([7; 32]), PublicKey([8; 32]));
+        let keys = |text: String| TrustedKeys::try_from(text);
+        let none = keys(" , ".to_owned()).expect("an empty list");
+        assert!(none.are_all() && none.trust(None) && none.trust(Some(theirs)));
+        let one = keys(format!(" {ours},")).expect("a list of one");
+        assert!(one.trust(Some(ours)) && !one.trust(Some(theirs)) && !one.trust(None));
+        let both = keys(format!("{theirs}, {ours}")).expect("a list of two");
+        assert!(both.trust(Some(ours)) && both.trust(Some(theirs)) && !both.trust(None));
+        let wrong = keys("ed25519:00".to_owned()).expect_err("too short");
+        assert!(
+            wrong.contains("`ed25519:00` is not a public key"),
+            "{wrong}"
+        );
     }
 
     #[test]

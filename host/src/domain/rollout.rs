@@ -1,11 +1,12 @@
 //! The rollout of a version: a candidate beside the stable version of a plugin, in stages.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::id::HostId;
 use super::plugin::Digest;
-use super::time::Micros;
+use super::time::{self, Micros};
 use super::word::words;
 
 words! {
@@ -15,7 +16,7 @@ words! {
         Shadow = "shadow",
         /// The candidate converts a part of the deliveries.
         Canary = "canary",
-        /// The candidate is active; the version before it is compared and stands by.
+        /// The candidate is active; the version before it is compared and is the fallback.
         Probation = "probation",
         Done = "done",
         /// A guard ended it: the stable version serves.
@@ -42,28 +43,46 @@ words! {
     }
 }
 
-/// How a rollout goes on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+words! {
+    /// A change of an open rollout.
+    RolloutChange: "the change" {
+        /// Stay in the current step. The guards stay on.
+        Pause = "pause",
+        Resume = "resume",
+        /// Activate the candidate now.
+        Promote = "promote",
+        /// End it; the stable version serves.
+        Abort = "abort",
+    }
+}
+
+/// How a rollout goes on. Stored as JSON, with times in whole seconds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RolloutPlan {
     pub mode: RolloutMode,
     /// The percentages of the deliveries that the candidate gets, step by step, from 1 to 100.
-    /// Of a shadow, one: the part that is compared.
+    /// A shadow has one: the percentage that is compared.
     pub steps: Vec<u8>,
-    /// How long each step lasts. Of a shadow, how long it lasts.
-    pub every_seconds: u64,
+    /// How long each step of a canary, or the shadow, lasts.
+    #[serde(rename = "everySeconds", with = "time::seconds")]
+    pub every: Duration,
     /// How long the guards stay on after the activation; zero for not at all.
-    pub probation_seconds: u64,
+    #[serde(rename = "probationSeconds", with = "time::seconds")]
+    pub probation: Duration,
     /// Whether a guard that trips rolls back.
     pub guards: bool,
 }
+
+/// Between two records of how long a step has lasted.
+pub const RECORDED: Duration = Duration::from_secs(10);
 
 /// The rollout of a plugin's version, the last one of its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rollout {
     /// The plugin's name.
     pub name: String,
-    /// Tells the rollouts of one name apart.
+    /// Distinguishes the rollouts of one name.
     pub number: i64,
     pub candidate: Digest,
     /// The version that was active when it began.
@@ -76,8 +95,11 @@ pub struct Rollout {
     pub plan: RolloutPlan,
     /// Grows with each change of the rollout; hosts report the one that they act on.
     pub generation: i64,
-    /// Seconds that the step has lasted while a host judged it.
-    pub spent_seconds: u64,
+    /// How long the step had lasted while a host judged it, when that was recorded. Stored in
+    /// whole seconds.
+    pub recorded_spent: Duration,
+    /// When it was recorded. `None`: by a host of the former release.
+    pub spent_at: Option<Micros>,
     /// The label of the key that started it.
     pub started_by: String,
     pub started_at: Micros,
@@ -93,13 +115,41 @@ impl Rollout {
         self.plan.steps.get(self.step).copied().unwrap_or(100)
     }
 
+    /// Returns the part of the deliveries that the candidate gets, or that a shadow compares. `None`
+    /// in a stage without steps.
+    pub fn share(&self) -> Option<u8> {
+        let has_steps = matches!(self.stage, RolloutStage::Shadow | RolloutStage::Canary);
+        has_steps.then(|| self.percent())
+    }
+
+    /// Returns how long the stage or step has lasted by now while a host judged it: the time that was
+    /// recorded, and the time since then. Without a judge, no more than [`RECORDED`] is added.
+    pub fn spent(&self, now: Micros) -> Duration {
+        let since = match self.spent_at {
+            Some(at) if self.stage.is_open() && !self.paused => now.since(at).min(RECORDED),
+            _ => Duration::ZERO,
+        };
+        self.recorded_spent + since
+    }
+
+    /// Returns the time until the stage or step may end. `None` if the rollout has ended.
+    pub fn left(&self, now: Micros) -> Option<Duration> {
+        let lasts = match self.stage {
+            RolloutStage::Shadow | RolloutStage::Canary => self.plan.every,
+            RolloutStage::Probation => self.plan.probation,
+            RolloutStage::Done | RolloutStage::RolledBack | RolloutStage::Aborted => return None,
+        };
+        Some(lasts.saturating_sub(self.spent(now)))
+    }
+
     /// Returns the rollout in another stage, at its first moment.
     #[must_use]
     pub fn in_stage(&self, stage: RolloutStage, now: Micros, why: Option<String>) -> Self {
         Self {
             stage,
             paused: false,
-            spent_seconds: 0,
+            recorded_spent: Duration::ZERO,
+            spent_at: Some(now),
             stage_at: now,
             why,
             ..self.clone()
@@ -107,7 +157,7 @@ impl Rollout {
     }
 }
 
-/// What a host has seen of a rollout.
+/// The report of a host on a rollout.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RolloutReport {
     pub name: String,
@@ -122,4 +172,96 @@ pub struct RolloutReport {
     pub at: Micros,
     /// The comparisons, as the pipeline writes them.
     pub seen: serde_json::Value,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn canary() -> Rollout {
+        let digest = |text: &str| Digest(text.to_owned());
+        Rollout {
+            name: "portal".to_owned(),
+            number: 1,
+            candidate: digest("9b0f7a3c5d2e"),
+            stable: digest("1c2d3e4f5a6b"),
+            stage: RolloutStage::Canary,
+            paused: false,
+            step: 1,
+            plan: RolloutPlan {
+                mode: RolloutMode::Canary,
+                steps: vec![1, 10, 100],
+                every: Duration::from_mins(5),
+                probation: Duration::from_hours(1),
+                guards: true,
+            },
+            generation: 2,
+            recorded_spent: Duration::from_secs(100),
+            spent_at: Some(START),
+            started_by: "ana".to_owned(),
+            started_at: START,
+            stage_at: START,
+            why: None,
+        }
+    }
+
+    const START: Micros = Micros(1_000_000_000);
+
+    #[test]
+    fn the_time_of_a_step_goes_on_between_two_records_and_not_without_a_judge() {
+        let check = |rollout: &Rollout, seconds: i64, spent: u64, left: Option<u64>| {
+            let now = START.plus_seconds(seconds);
+            assert_eq!(rollout.spent(now).as_secs(), spent, "{seconds}");
+            let left = left.map(Duration::from_secs);
+            assert_eq!(rollout.left(now), left, "{seconds}");
+        };
+        let canary = canary();
+        check(&canary, 0, 100, Some(200));
+        check(&canary, 7, 107, Some(193));
+        check(&canary, 60, 110, Some(190));
+        // The clock of another host may lag.
+        check(&canary, -5, 100, Some(200));
+        let paused = Rollout {
+            paused: true,
+            ..canary.clone()
+        };
+        check(&paused, 7, 100, Some(200));
+        let of_the_former_release = Rollout {
+            spent_at: None,
+            ..canary.clone()
+        };
+        check(&of_the_former_release, 7, 100, Some(200));
+        let probation = canary.in_stage(RolloutStage::Probation, START, None);
+        check(&probation, 7, 7, Some(3_593));
+        let done = canary.in_stage(RolloutStage::Done, START, None);
+        check(&done, 7, 0, None);
+    }
+
+    #[test]
+    fn a_plan_is_stored_in_whole_seconds() {
+        let plan = canary().plan;
+        let stored = serde_json::json!({
+            "mode": "canary",
+            "steps": [1, 10, 100],
+            "everySeconds": 300,
+            "probationSeconds": 3_600,
+            "guards": true,
+        });
+        assert_eq!(serde_json::to_value(&plan).expect("it is JSON"), stored);
+        let read: RolloutPlan = serde_json::from_value(stored).expect("it was written");
+        assert_eq!(read, plan);
+        for wrong in [serde_json::json!(-1), serde_json::json!(1.5)] {
+            let mut stored = serde_json::to_value(&plan).expect("it is JSON");
+            stored["everySeconds"] = wrong;
+            assert!(serde_json::from_value::<RolloutPlan>(stored).is_err());
+        }
+    }
+
+    #[test]
+    fn a_probation_has_no_share() {
+        let canary = canary();
+        assert_eq!(canary.share(), Some(10));
+        let probation = canary.in_stage(RolloutStage::Probation, START, None);
+        assert_eq!(probation.share(), None);
+    }
 }

@@ -63,6 +63,12 @@ pub fn written_out<'a>(text: &'a str, leave: &[char]) -> Cow<'a, str> {
     Cow::Owned(out)
 }
 
+/// Returns the text on one line, with a blank in place of each such character.
+pub fn on_one_line(text: &str) -> String {
+    let shown = |c: char| if is_active(c) { ' ' } else { c };
+    text.chars().map(shown).collect()
+}
+
 /// Returns the text as one word of a shell.
 pub fn quoted(text: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:@%+=,".contains(&byte);
@@ -174,6 +180,7 @@ mod tests {
         let safe = r"a\u001b[2J\nb\u000d\u009b1m\u007f\u202ec\u2066\u2028é";
         assert_eq!(written_out(hostile, &[]), safe);
         assert_eq!(written_out("a\nb", &['\n']), "a\nb");
+        assert_eq!(on_one_line("a\n\u{1b}b\u{202e}é"), "a  b é");
         assert!(matches!(written_out("plain é 😀", &[]), Cow::Borrowed(_)));
     }
 }

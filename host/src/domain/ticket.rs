@@ -10,14 +10,14 @@ use super::time::Micros;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum TicketStatus {
     Open,
     /// A person has answered; the ticket is not resolved.
     Answered,
     Resolved,
 }
 
-impl Status {
+impl TicketStatus {
     pub const ALL: [Self; 3] = [Self::Open, Self::Answered, Self::Resolved];
 
     /// Returns the word of the store and the interface.
@@ -40,7 +40,7 @@ impl Status {
 #[serde(rename_all = "camelCase")]
 pub struct TicketView {
     pub id: TicketId,
-    pub status: Status,
+    pub status: TicketStatus,
     /// Null if the deal was handed over without a conversation.
     pub conversation_id: Option<ConversationId>,
     pub deal_id: Option<DealId>,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::id::{AgentId, OwnerId, PartnerId, WorkspaceId};
 use super::word::words;
 
+/// A tenant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Workspace {
     pub id: WorkspaceId,
@@ -19,6 +20,7 @@ pub struct Workspace {
     pub rate_limit: u32,
 }
 
+/// A system that calls the gateway for a workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Partner {
     pub id: PartnerId,
@@ -86,7 +88,7 @@ words! {
 }
 
 words! {
-    /// What a declaration does to a part that is not as declared.
+    /// The change that a declaration makes to a part that is not as declared.
     ChangeKind: "the change" {
         Created = "created",
         Changed = "changed",

@@ -37,6 +37,11 @@ pub fn names() -> Vec<String> {
     names
 }
 
+/// Returns whether the text is a zone's name in the IANA database, in the same spelling.
+pub fn is_zone(name: &str) -> bool {
+    Zone::named(name).is_some()
+}
+
 /// A date, counted in days from 1970-01-01. Written as `YYYY-MM-DD`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Day(pub i32);

@@ -16,29 +16,30 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 
 use super::EgressError;
-use super::message::Message;
+use super::request::OutgoingRequest;
 use super::target::AllowedTarget;
 use crate::domain::exchange::HttpResponse;
 use crate::limits;
 
-pub struct Connection {
+/// An open connection to a server.
+pub struct HttpConnection {
     sender: SendRequest<Full<Bytes>>,
     driver: JoinHandle<()>,
     /// When the connection becomes too old to be used again.
     until: Instant,
 }
 
-impl Drop for Connection {
+impl Drop for HttpConnection {
     fn drop(&mut self) {
         self.driver.abort();
     }
 }
 
 /// Why a request on a connection has no answer.
-pub enum Broken {
+pub enum ExchangeError {
     /// No byte of the request was sent.
     Unsent {
-        message: Box<Message>,
+        message: Box<OutgoingRequest>,
         reason: String,
     },
     MaybeSent {
@@ -46,7 +47,7 @@ pub enum Broken {
     },
 }
 
-impl Connection {
+impl HttpConnection {
     /// Opens a connection to the first of the addresses that answers. All of them have
     /// passed the checks.
     ///
@@ -122,9 +123,12 @@ impl Connection {
     /// Sends a request and reads the answer.
     ///
     /// # Errors
-    /// Returns [`Broken::Unsent`] with the request if no byte of it was sent, and otherwise
-    /// [`Broken::MaybeSent`].
-    pub async fn exchange(&mut self, message: Message) -> Result<HttpResponse, Broken> {
+    /// Returns [`ExchangeError::Unsent`] with the request if no byte of it was sent, and otherwise
+    /// [`ExchangeError::MaybeSent`].
+    pub async fn exchange(
+        &mut self,
+        message: OutgoingRequest,
+    ) -> Result<HttpResponse, ExchangeError> {
         let response = self
             .sender
             .try_send_request(message)
@@ -132,16 +136,16 @@ impl Connection {
             .map_err(|mut error| {
                 let reason = error_chain(error.error());
                 match error.take_message() {
-                    Some(message) => Broken::Unsent {
+                    Some(message) => ExchangeError::Unsent {
                         message: Box::new(message),
                         reason,
                     },
-                    None => Broken::MaybeSent { reason },
+                    None => ExchangeError::MaybeSent { reason },
                 }
             })?;
         read(response)
             .await
-            .map_err(|reason| Broken::MaybeSent { reason })
+            .map_err(|reason| ExchangeError::MaybeSent { reason })
     }
 }
 

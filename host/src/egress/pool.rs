@@ -9,12 +9,13 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
-use super::connection::Connection;
+use super::connection::HttpConnection;
 use super::target::FarEnd;
 use crate::domain::exchange::{HttpResponse, first};
 use crate::limits;
 
-pub struct Pool {
+/// The idle connections of this process, and the permits for its calls.
+pub struct ConnectionPool {
     kept_for: Duration,
     calls: Arc<Semaphore>,
     state: Mutex<PoolState>,
@@ -22,9 +23,9 @@ pub struct Pool {
     reused: AtomicU64,
 }
 
-/// Outgoing connections of this process.
+/// The counts of outgoing connections of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Connections {
+pub struct ConnectionCounts {
     /// Connections opened since the start.
     pub opened: u64,
     /// How often a connection was reused since the start.
@@ -35,24 +36,24 @@ pub struct Connections {
 
 #[derive(Default)]
 struct PoolState {
-    places: HashMap<FarEnd, Far>,
+    places: HashMap<FarEnd, FarEndState>,
     kept: usize,
     /// A task closes connections that were idle for too long. It ends when none are left.
     is_swept: bool,
 }
 
 /// The state of one far end.
-struct Far {
+struct FarEndState {
     calls: Arc<Semaphore>,
     kept: Vec<IdleConnection>,
 }
 
 struct IdleConnection {
-    connection: Connection,
+    connection: HttpConnection,
     until: Instant,
 }
 
-impl Pool {
+impl ConnectionPool {
     /// Returns an empty pool. An idle connection is kept for `kept_for` at most.
     pub fn new(kept_for: Duration) -> Self {
         Self {
@@ -73,10 +74,13 @@ impl Pool {
                 state.is_swept = true;
                 tokio::spawn(sweep(Arc::downgrade(self), self.kept_for));
             }
-            let far = state.places.entry(place.clone()).or_insert_with(|| Far {
-                calls: Arc::new(Semaphore::new(limits::EGRESS_CALLS_PER_PLACE)),
-                kept: Vec::new(),
-            });
+            let far = state
+                .places
+                .entry(place.clone())
+                .or_insert_with(|| FarEndState {
+                    calls: Arc::new(Semaphore::new(limits::EGRESS_CALLS_PER_PLACE)),
+                    kept: Vec::new(),
+                });
             Arc::clone(&far.calls)
         };
         const NEVER_CLOSED: &str = "these semaphores are never closed";
@@ -121,8 +125,8 @@ impl Pool {
     }
 
     /// Returns the counts since the start, and the number of idle connections now.
-    pub fn connections(&self) -> Connections {
-        Connections {
+    pub fn connections(&self) -> ConnectionCounts {
+        ConnectionCounts {
             opened: self.opened.load(Ordering::Relaxed),
             reused: self.reused.load(Ordering::Relaxed),
             kept: self.open(),
@@ -144,7 +148,7 @@ impl Pool {
 
 /// Permission to make one call.
 pub struct CallPermit {
-    pool: Arc<Pool>,
+    pool: Arc<ConnectionPool>,
     place: FarEnd,
     _of_place: OwnedSemaphorePermit,
     _of_all: OwnedSemaphorePermit,
@@ -152,7 +156,7 @@ pub struct CallPermit {
 
 impl CallPermit {
     /// Takes the connection that was used last, unless it is closed or too old by now.
-    pub fn kept(&self) -> Option<Connection> {
+    pub fn kept(&self) -> Option<HttpConnection> {
         let mut useless = Vec::new();
         let mut state = self.pool.lock();
         let found = loop {
@@ -169,7 +173,7 @@ impl CallPermit {
     }
 
     /// Keeps a connection for the next call if there is room for it.
-    pub fn keep(&self, connection: Connection, kept_for: Duration) {
+    pub fn keep(&self, connection: HttpConnection, kept_for: Duration) {
         let kept = IdleConnection {
             connection,
             until: Instant::now() + kept_for,
@@ -195,7 +199,7 @@ impl IdleConnection {
 }
 
 /// Closes connections that were idle for too long, and forgets far ends without calls.
-async fn sweep(pool: Weak<Pool>, kept_for: Duration) {
+async fn sweep(pool: Weak<ConnectionPool>, kept_for: Duration) {
     // Prevents a busy loop if no connection is kept.
     const SHORTEST: Duration = Duration::from_millis(10);
     loop {

@@ -5,10 +5,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{KeyInit as _, Mac as _};
 
-use crate::domain::exchange::{Segment, Slot, SlotArgument, SlotFunction};
+use crate::domain::exchange::{Slot, SlotArgument, SlotFunction, TextSegment};
 use crate::domain::hex;
 use crate::seal::Secrets;
 
+/// A slot cannot be filled.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum SlotError {
     #[error("the secret `{0}` is missing; add it to the workspace file and apply the file")]
@@ -100,16 +101,16 @@ fn hmac_of(slot: &Slot, secrets: &Secrets) -> Result<Vec<u8>, SlotError> {
 /// # Errors
 /// As for [`fill`].
 pub fn compose(
-    segments: &[Segment],
+    segments: &[TextSegment],
     secrets: &Secrets,
     encode: fn(&str) -> String,
 ) -> Result<Vec<u8>, SlotError> {
     let mut bytes = Vec::new();
     for segment in segments {
         match segment {
-            Segment::Literal(text) => bytes.extend_from_slice(text.as_bytes()),
-            Segment::Bytes(raw) => bytes.extend_from_slice(raw),
-            Segment::Slot(slot) => {
+            TextSegment::Literal(text) => bytes.extend_from_slice(text.as_bytes()),
+            TextSegment::Bytes(raw) => bytes.extend_from_slice(raw),
+            TextSegment::Slot(slot) => {
                 bytes.extend_from_slice(encode(&fill(slot, secrets)?).as_bytes())
             }
         }
@@ -137,8 +138,8 @@ mod tests {
         )
     }
 
-    fn slot(function: &str, args: &[SlotArgument]) -> Segment {
-        Segment::Slot(Slot {
+    fn slot(function: &str, args: &[SlotArgument]) -> TextSegment {
+        TextSegment::Slot(Slot {
             function: function.parse().expect("a function"),
             args: args.to_vec(),
         })
@@ -146,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_literal_that_looks_like_a_slot_stays_as_it_is() {
-        let segments = [Segment::Literal(
+        let segments = [TextSegment::Literal(
             "{{secret:app-secret}} slot{secret,app-secret}".into(),
         )];
         let text = compose(&segments, &secrets(), verbatim).expect("composes");
@@ -169,7 +170,7 @@ mod tests {
 
     #[test]
     fn wrong_arguments_are_refused() {
-        let run = |segment: Segment| compose(&[segment], &secrets(), verbatim);
+        let run = |segment: TextSegment| compose(&[segment], &secrets(), verbatim);
         assert!(matches!(
             run(slot("secret", &[SlotArgument::Literal("x".into())])),
             Err(SlotError::Arguments { .. })

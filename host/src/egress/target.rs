@@ -182,7 +182,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::exchange::Segment;
+    use crate::domain::exchange::TextSegment;
 
     #[test]
     fn only_public_addresses_are_public() {
@@ -250,7 +250,7 @@ mod tests {
             method: "GET".into(),
             scheme: "https".into(),
             authority: "evil.example".into(),
-            path: vec![Segment::Literal("/".into())],
+            path: vec![TextSegment::Literal("/".into())],
             query: vec![],
             headers: vec![],
             body: vec![],

@@ -4,7 +4,7 @@
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{
@@ -16,7 +16,7 @@ use hyper::{HeaderMap, Method, Request, StatusCode, Version};
 use tracing::Instrument as _;
 use tracing::field::Empty;
 
-use super::body::Unread;
+use super::body::UnreadBody;
 use super::budget::Short;
 use super::encoding;
 
@@ -24,11 +24,11 @@ use super::call::Call;
 use super::endpoints::health;
 use super::error::ApiError;
 use super::head;
-use super::io::Progress;
+use super::io::ConnectionProgress;
 use super::payload::Payload;
 use super::peer;
-use super::presence::Client;
-use super::reply::Reply;
+use super::presence::ClientPresence;
+use super::reply::ApiResponse;
 use super::request_id::{self, RequestId};
 use super::route::{self, AdminRoute, NoRoute, OpenRoute, Route, Surface};
 use super::router;
@@ -43,10 +43,10 @@ pub async fn answer(
     http: &Arc<Http>,
     surface: Surface,
     far_end: SocketAddr,
-    progress: &Progress,
-    client: Client,
+    progress: &ConnectionProgress,
+    client: ClientPresence,
     request: Request<Incoming>,
-) -> Reply {
+) -> ApiResponse {
     let started = Instant::now();
     let (head, incoming) = request.into_parts();
     let peer = peer::address(
@@ -60,7 +60,7 @@ pub async fn answer(
     };
     // A body that is still arriving after the answer keeps its connection busy.
     let busy = (!incoming.is_end_stream()).then(|| progress.busy_guard());
-    let body = Unread::new(&head, incoming, budget.share(peer), busy);
+    let body = UnreadBody::new(&head, incoming, budget.share(peer), busy);
     let id = RequestId::from_headers(&head.headers, http.core.clock.now());
     let path = route::plain(head.uri.path());
     let found = route_of(surface, &head, &path);
@@ -83,7 +83,7 @@ pub async fn answer(
         client,
         audited: Mutex::default(),
     };
-    let span = tracing::info_span!("request", %id, route = name, workspace = Empty, key = Empty, trace = Empty);
+    let span = tracing::info_span!("request", %id, route = name, workspace = Empty, key = Empty, trace = Empty, delivery = Empty);
     if let Some(trace) = request_id::trace_id(&head.headers) {
         span.record("trace", trace);
     }
@@ -107,11 +107,8 @@ pub async fn answer(
         }
         let took = started.elapsed();
         let status = reply.status().as_u16();
-        http.core
-            .metrics
-            .http
-            .request(name, status, took.as_secs_f64());
-        macro_rules! told {
+        http.core.metrics.http.request(name, status, took);
+        macro_rules! log {
             ($level:ident) => {
                 tracing::$level!(
                     target: "leadhost::access",
@@ -125,9 +122,9 @@ pub async fn answer(
         }
         // Load balancers and metrics collectors probe all the time, and for no client.
         if is_probe {
-            told!(debug);
+            log!(debug);
         } else {
-            told!(info);
+            log!(info);
         }
         reply
     }
@@ -137,14 +134,14 @@ pub async fn answer(
 
 /// Answers a liveness probe without anything that could wait for other work: no task, no log
 /// line.
-pub fn live(http: &Http, head: &Parts) -> Reply {
+pub fn live(http: &Http, head: &Parts) -> ApiResponse {
     let id = RequestId::from_headers(&head.headers, http.core.clock.now());
     let mut reply = health::live();
     carried_by_all(head, &id, &mut reply);
     http.core
         .metrics
         .http
-        .request(Route::Open(OpenRoute::Live).name(), 200, 0.0);
+        .request(Route::Open(OpenRoute::Live).name(), 200, Duration::ZERO);
     reply
 }
 
@@ -212,7 +209,11 @@ fn is_host(value: &[u8]) -> bool {
 
 /// Runs a route within the answer's time. That begins when the body is there, which has a time
 /// of its own.
-async fn in_time(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Reply, ApiError> {
+async fn in_time(
+    call: &Call<'_>,
+    route: Route<'_>,
+    body: UnreadBody,
+) -> Result<ApiResponse, ApiError> {
     let server = &call.http.core.config.server;
     if let Route::Admin(AdminRoute::ImportProducts { .. }) = route {
         // An import lasts as long as its body keeps arriving. Each piece has a time of its own.
@@ -245,7 +246,7 @@ async fn in_time(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Repl
 
 /// Counts a large answer until its client has read it, and refuses it if there is no room.
 /// Operators are trusted: their answers are not counted.
-fn kept(call: &Call<'_>, reply: Reply) -> Reply {
+fn kept(call: &Call<'_>, reply: ApiResponse) -> ApiResponse {
     let bytes = reply.body().bytes();
     if call.surface == Surface::Admin || bytes <= limits::ANSWER_COUNTED_BYTES {
         return reply;
@@ -253,7 +254,7 @@ fn kept(call: &Call<'_>, reply: Reply) -> Reply {
     let (head, body) = reply.into_parts();
     let share = call.http.answers.share(call.peer);
     match body.keep(share) {
-        Ok(body) => Reply::from_parts(head, body),
+        Ok(body) => ApiResponse::from_parts(head, body),
         Err(short) => {
             call.http.core.metrics.http.shed(Shed::Answers);
             call.refuse(&ApiError::Overloaded {
@@ -272,7 +273,7 @@ fn kept(call: &Call<'_>, reply: Reply) -> Reply {
 }
 
 /// Adds the headers that every answer has.
-fn carried_by_all(head: &Parts, id: &RequestId, reply: &mut Reply) {
+fn carried_by_all(head: &Parts, id: &RequestId, reply: &mut ApiResponse) {
     let headers = reply.headers_mut();
     headers.insert(HeaderName::from_static(request_id::HEADER), id.header());
     set_default(headers, CACHE_CONTROL, "no-store");

@@ -1,11 +1,11 @@
 //! Authentication. Each scheme yields a proof that its endpoints take as an argument. There is
 //! no other way to make one.
 //!
-//! A text that cannot be a key is refused without asking the store. What the store answered
-//! about a key, good or bad, is trusted for at most a second, so a revoked key stops working on
-//! every host by then. If the store cannot be asked, no request is let in. Failures are counted
-//! by the address that they come from (`failures`). Unknown, revoked, expired and malformed
-//! keys, and keys of another kind, get the same answer.
+//! A text that cannot be a key is refused without asking the store. The store's answer about a key,
+//! good or bad, is trusted for at most a second, so a revoked key stops working on every host by
+//! then. If the store cannot be asked, no request is let in. Failures are counted by the address
+//! that they come from (`failures`). Unknown, revoked, expired and malformed keys, and keys of
+//! another kind, get the same answer.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use hyper::header::AUTHORIZATION;
 
 use super::call::Call;
 use super::error::{ApiError, Challenge};
-use super::failures::Who;
+use super::failures::FailedPeer;
 use crate::domain::id::KeyId;
 use crate::domain::key::{KeyKind, PlainKey, Role};
 use crate::domain::workspace::{Partner, Workspace};
@@ -23,7 +23,8 @@ use crate::store::{ByPartner, Caller, Scope, StoreError};
 /// A client of the data API. It reads one workspace.
 #[derive(Clone, Debug)]
 pub struct WorkspaceCaller {
-    caller: Arc<Caller>,
+    key: KeyId,
+    workspace: Arc<Workspace>,
     scope: Scope,
 }
 
@@ -35,19 +36,21 @@ impl WorkspaceCaller {
 
     /// Returns the workspace that the key reads.
     pub fn workspace(&self) -> &Workspace {
-        workspace_of(&self.caller)
+        &self.workspace
     }
 
     /// Returns the id of the key.
     pub fn key(&self) -> KeyId {
-        self.caller.key.id
+        self.key
     }
 }
 
 /// A partner's system. It works in one workspace, with a partner key or an access token.
 #[derive(Clone, Debug)]
 pub struct PartnerCaller {
-    caller: Arc<Caller>,
+    key: KeyId,
+    workspace: Arc<Workspace>,
+    partner: Arc<Partner>,
     scope: Scope,
 }
 
@@ -59,25 +62,25 @@ impl PartnerCaller {
 
     /// Returns the workspace that the partner works in.
     pub fn workspace(&self) -> &Workspace {
-        workspace_of(&self.caller)
+        &self.workspace
     }
 
     /// Returns the partner that the key or access token belongs to.
     pub fn partner(&self) -> &Partner {
-        self.caller.partner.as_ref().expect("checked when granted")
+        &self.partner
     }
 
     /// Returns the id of the key or access token.
     pub fn key(&self) -> KeyId {
-        self.caller.key.id
+        self.key
     }
 
     /// Returns the partner's identity, as commits record who changed a deal.
     pub fn by(&self) -> ByPartner {
         ByPartner {
-            workspace: self.workspace().id,
-            partner: self.partner().id,
-            key: self.key(),
+            workspace: self.workspace.id,
+            partner: self.partner.id,
+            key: self.key,
         }
     }
 }
@@ -105,10 +108,6 @@ impl AdminCaller {
     }
 }
 
-fn workspace_of(caller: &Caller) -> &Workspace {
-    caller.workspace.as_ref().expect("checked when granted")
-}
-
 /// Authenticates a workspace key, sent as a bearer token.
 ///
 /// # Errors
@@ -117,8 +116,12 @@ fn workspace_of(caller: &Caller) -> &Workspace {
 /// keys from the address failed, and [`ApiError::Store`] if the key cannot be looked up.
 pub async fn workspace(call: &Call<'_>) -> Result<WorkspaceCaller, ApiError> {
     let caller = bearer_grant(call, KeyKind::Workspace).await?;
-    let scope = scope_of(&caller)?;
-    Ok(WorkspaceCaller { caller, scope })
+    let (workspace, scope) = workspace_of(&caller)?;
+    Ok(WorkspaceCaller {
+        key: caller.key.id,
+        workspace,
+        scope,
+    })
 }
 
 /// Authenticates a partner key in `x-service-api-key`.
@@ -131,7 +134,8 @@ pub async fn partner(call: &Call<'_>) -> Result<PartnerCaller, ApiError> {
     let presented = headers
         .get("x-service-api-key")
         .and_then(|value| value.to_str().ok());
-    partner_caller(grant(call, presented, KeyKind::Partner, Challenge::PartnerKey).await?)
+    let caller = grant(call, presented, KeyKind::Partner, Challenge::PartnerKey).await?;
+    partner_caller(&caller)
 }
 
 /// Authenticates a partner's access token, sent as a bearer token.
@@ -140,7 +144,8 @@ pub async fn partner(call: &Call<'_>) -> Result<PartnerCaller, ApiError> {
 ///
 /// As for [`workspace`].
 pub async fn access_token(call: &Call<'_>) -> Result<PartnerCaller, ApiError> {
-    partner_caller(bearer_grant(call, KeyKind::AccessToken).await?)
+    let caller = bearer_grant(call, KeyKind::AccessToken).await?;
+    partner_caller(&caller)
 }
 
 /// Authenticates an admin key, sent as a bearer token.
@@ -154,23 +159,30 @@ pub async fn admin(call: &Call<'_>) -> Result<AdminCaller, ApiError> {
     Ok(AdminCaller { caller })
 }
 
-fn partner_caller(caller: Arc<Caller>) -> Result<PartnerCaller, ApiError> {
-    let scope = scope_of(&caller)?;
-    if caller.partner.is_none() {
-        return Err(incomplete(&caller, "partner"));
-    }
-    Ok(PartnerCaller { caller, scope })
+fn partner_caller(caller: &Caller) -> Result<PartnerCaller, ApiError> {
+    let (workspace, scope) = workspace_of(caller)?;
+    let partner = caller
+        .partner
+        .clone()
+        .ok_or_else(|| incomplete(caller, "partner"))?;
+    Ok(PartnerCaller {
+        key: caller.key.id,
+        workspace,
+        partner,
+        scope,
+    })
 }
 
-fn scope_of(caller: &Caller) -> Result<Scope, ApiError> {
+fn workspace_of(caller: &Caller) -> Result<(Arc<Workspace>, Scope), ApiError> {
     let workspace = caller
         .workspace
-        .as_ref()
+        .clone()
         .ok_or_else(|| incomplete(caller, "workspace"))?;
     tracing::Span::current().record("workspace", workspace.slug.as_str());
-    caller
+    let scope = caller
         .scope()
-        .ok_or_else(|| incomplete(caller, "workspace"))
+        .ok_or_else(|| incomplete(caller, "workspace"))?;
+    Ok((workspace, scope))
 }
 
 fn incomplete(caller: &Caller, what: &str) -> ApiError {
@@ -201,7 +213,7 @@ async fn grant(
         return Err(refused);
     };
     let now = http.core.clock.now();
-    let who = Who::new(call.peer, call.surface);
+    let who = FailedPeer::new(call.peer, call.surface);
     let too_many = http.failures.refused(who, now);
     let key = PlainKey::parse(presented).filter(|key| key.kind() == kind);
     let digest = key.map(|key| key.digest());

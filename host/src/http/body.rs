@@ -15,7 +15,7 @@ use hyper::http::request::Parts;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::budget::{Share, Short};
+use super::budget::{BudgetShare, Short};
 use super::error::ApiError;
 use super::io::BusyGuard;
 use crate::domain::id::ConnectionId;
@@ -24,23 +24,23 @@ use crate::limits;
 use crate::telemetry::Shed;
 
 /// A whole body. Its bytes count against the budget until it is dropped.
-pub struct Body {
+pub struct RequestBody {
     pub bytes: Bytes,
-    held: Share,
+    held: BudgetShare,
 }
 
-impl Body {
+impl RequestBody {
     /// Returns the bytes, and the share to keep for as long as they are held.
-    pub fn into_parts(self) -> (Bytes, Share) {
+    pub fn into_parts(self) -> (Bytes, BudgetShare) {
         (self.bytes, self.held)
     }
 }
 
 /// A body that has not been read yet.
-pub struct Unread {
-    incoming: Option<Coming>,
+pub struct UnreadBody {
+    incoming: Option<IncomingBody>,
     /// Its share of the budget of all bodies.
-    share: Option<Share>,
+    share: Option<BudgetShare>,
     /// Dropped when the body is read or given up.
     reading: watch::Sender<()>,
     announced: Option<u64>,
@@ -49,21 +49,26 @@ pub struct Unread {
 }
 
 /// A body in transit. It keeps its connection busy.
-struct Coming {
+struct IncomingBody {
     body: Incoming,
     _busy: Option<BusyGuard>,
 }
 
-impl Unread {
+impl UnreadBody {
     /// `busy` keeps the connection from counting as idle while the body arrives.
-    pub fn new(head: &Parts, incoming: Incoming, share: Share, busy: Option<BusyGuard>) -> Self {
+    pub fn new(
+        head: &Parts,
+        incoming: Incoming,
+        share: BudgetShare,
+        busy: Option<BusyGuard>,
+    ) -> Self {
         let announced = head
             .headers
             .get(CONTENT_LENGTH)
             .and_then(|value| value.to_str().ok()?.parse().ok());
         Self {
             reading: watch::Sender::new(()),
-            incoming: (!incoming.is_end_stream()).then_some(Coming {
+            incoming: (!incoming.is_end_stream()).then_some(IncomingBody {
                 body: incoming,
                 _busy: busy,
             }),
@@ -100,7 +105,7 @@ impl Unread {
     /// [`ApiError::BodyTooLarge`] or [`ApiError::BodyTooSlow`] past a bound,
     /// [`ApiError::Overloaded`] if there is no room for it, and [`ApiError::BadRequest`] or
     /// [`ApiError::ClientGone`] if it breaks off.
-    pub async fn read(self, http: &Http, limit: usize) -> Result<Body, ApiError> {
+    pub async fn read(self, http: &Http, limit: usize) -> Result<RequestBody, ApiError> {
         let time = http.core.config.server.body_time();
         self.read_within(limit, time)
             .await
@@ -132,13 +137,13 @@ impl Unread {
         Ok(None)
     }
 
-    async fn read_within(mut self, limit: usize, time: Duration) -> Result<Body, ReadError> {
+    async fn read_within(mut self, limit: usize, time: Duration) -> Result<RequestBody, ReadError> {
         if self.announced.is_some_and(|bytes| bytes > limit as u64) {
             return Err(ApiError::BodyTooLarge { limit }.into());
         }
         let mut share = self.share.take().expect("a body is read once");
         let Some(incoming) = self.incoming.as_mut() else {
-            return Ok(Body {
+            return Ok(RequestBody {
                 bytes: Bytes::new(),
                 held: share,
             });
@@ -170,7 +175,7 @@ impl Unread {
             gathered.push(chunk, self.announced);
         }
         self.incoming = None;
-        Ok(Body {
+        Ok(RequestBody {
             bytes: gathered.whole(),
             held: share,
         })
@@ -272,7 +277,7 @@ impl Gathered {
     }
 }
 
-impl Drop for Unread {
+impl Drop for UnreadBody {
     fn drop(&mut self) {
         let Some(incoming) = self.incoming.take() else {
             return;
@@ -289,7 +294,7 @@ impl Drop for Unread {
     }
 }
 
-async fn drain(mut incoming: Coming) {
+async fn drain(mut incoming: IncomingBody) {
     let read = async {
         let mut left = limits::DRAINED_BYTES;
         while let Some(Ok(frame)) = incoming.body.frame().await {
@@ -308,7 +313,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::http::budget::Budget;
+    use crate::http::budget::ByteBudget;
 
     #[test]
     fn chunks_become_one_body() {
@@ -329,13 +334,13 @@ mod tests {
     async fn read(limit: usize, budget: usize, sent: &[&str]) -> String {
         use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
         let (mut client, server) = tokio::io::duplex(1 << 20);
-        let budget = Arc::new(Budget::whole(budget));
+        let budget = Arc::new(ByteBudget::whole(budget));
         let service = hyper::service::service_fn(move |request: hyper::Request<Incoming>| {
             let budget = budget.clone();
             async move {
                 let (head, incoming) = request.into_parts();
                 let share = budget.share(std::net::Ipv4Addr::LOCALHOST.into());
-                let body = Unread::new(&head, incoming, share, None);
+                let body = UnreadBody::new(&head, incoming, share, None);
                 let text = match body.read_within(limit, Duration::from_millis(500)).await {
                     Ok(body) => format!("{:?}", body.bytes),
                     Err(ReadError::Short(short)) => refusal(short).to_string(),

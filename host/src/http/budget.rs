@@ -9,19 +9,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hyper::body::Bytes;
 
-use crate::config::Server;
+use crate::config::ServerSection;
 use crate::domain::id::ConnectionId;
 use crate::domain::network;
 use crate::limits;
 use crate::memory;
 
-pub struct Budget {
-    bounds: Bounds,
+pub struct ByteBudget {
+    bounds: BudgetBounds,
     held: Mutex<BytesInFlight>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Bounds {
+struct BudgetBounds {
     all: usize,
     peer: usize,
     connection: usize,
@@ -42,13 +42,13 @@ pub enum Short {
     Connection,
 }
 
-impl Budget {
+impl ByteBudget {
     /// Returns the budget of bodies: the configured one, or, if that is left open, one that
     /// fits the available memory.
-    pub fn configured(server: &Server) -> Self {
+    pub fn configured(server: &ServerSection) -> Self {
         let all = configured(server.bodies_mib, limits::DELIVERY_BYTES);
         let share = |percent| share(all, percent, limits::DELIVERY_BYTES);
-        Self::new(Bounds {
+        Self::new(BudgetBounds {
             all,
             peer: share(server.bodies_peer_percent),
             connection: share(server.bodies_connection_percent),
@@ -56,9 +56,9 @@ impl Budget {
     }
 
     /// Returns the budget of answers. They have no bound per connection.
-    pub fn of_answers(server: &Server) -> Self {
+    pub fn for_answers(server: &ServerSection) -> Self {
         let all = configured(server.answers_mib, limits::ANSWER_ROOM_BYTES);
-        Self::new(Bounds {
+        Self::new(BudgetBounds {
             all,
             peer: share(all, server.answers_peer_percent, limits::ANSWER_ROOM_BYTES),
             connection: all,
@@ -67,14 +67,14 @@ impl Budget {
 
     /// Returns a budget without shares, for clients that are all trusted.
     pub fn whole(bytes: usize) -> Self {
-        Self::new(Bounds {
+        Self::new(BudgetBounds {
             all: bytes,
             peer: bytes,
             connection: bytes,
         })
     }
 
-    fn new(bounds: Bounds) -> Self {
+    fn new(bounds: BudgetBounds) -> Self {
         Self {
             bounds,
             held: Mutex::default(),
@@ -82,8 +82,8 @@ impl Budget {
     }
 
     /// Returns the share of one request. It holds nothing yet.
-    pub fn share(self: &Arc<Self>, peer: IpAddr) -> Share {
-        Share {
+    pub fn share(self: &Arc<Self>, peer: IpAddr) -> BudgetShare {
+        BudgetShare {
             budget: Arc::clone(self),
             peer: network::owner(peer),
             connection: None,
@@ -100,7 +100,7 @@ impl Budget {
 /// the memory allows.
 fn configured(mebibytes: usize, largest: usize) -> usize {
     match mebibytes {
-        0 => of_memory(memory::may_use(), largest),
+        0 => from_memory(memory::may_use(), largest),
         mebibytes => (mebibytes << 20).max(largest),
     }
 }
@@ -112,7 +112,7 @@ fn share(all: usize, percent: usize, largest: usize) -> usize {
 /// Returns the bytes that the memory allows. A delivery is in memory several times on its way:
 /// as it came, masked, in its plugin as text and as what the plugin reads of it, and as the
 /// store's parameters. So is an answer: as the store returns it, assembled, and compressed.
-fn of_memory(bytes: Option<u64>, largest: usize) -> usize {
+fn from_memory(bytes: Option<u64>, largest: usize) -> usize {
     let share = bytes.map_or(u64::MAX, |bytes| bytes / limits::MEMORY_PER_BODY_BYTE);
     usize::try_from(share)
         .unwrap_or(usize::MAX)
@@ -120,14 +120,14 @@ fn of_memory(bytes: Option<u64>, largest: usize) -> usize {
 }
 
 /// The part of the budget that one request holds, until it is dropped.
-pub struct Share {
-    budget: Arc<Budget>,
+pub struct BudgetShare {
+    budget: Arc<ByteBudget>,
     peer: IpAddr,
     connection: Option<ConnectionId>,
     bytes: usize,
 }
 
-impl Share {
+impl BudgetShare {
     /// Counts what it holds from now on for this connection too.
     pub fn goes_to(&mut self, connection: &ConnectionId) {
         debug_assert_eq!(self.bytes, 0);
@@ -168,7 +168,7 @@ impl Share {
     ///
     /// [`Short`] names the bound that leaves no room.
     pub fn take(&mut self, bytes: usize) -> Result<(), Short> {
-        let Bounds {
+        let BudgetBounds {
             all,
             peer,
             connection,
@@ -203,7 +203,7 @@ impl Share {
 /// An answer and the room that it takes.
 struct BudgetedAnswer {
     answer: Bytes,
-    _share: Share,
+    _share: BudgetShare,
 }
 
 impl AsRef<[u8]> for BudgetedAnswer {
@@ -212,7 +212,7 @@ impl AsRef<[u8]> for BudgetedAnswer {
     }
 }
 
-impl Drop for Share {
+impl Drop for BudgetShare {
     fn drop(&mut self) {
         if self.bytes == 0 {
             return;
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn a_client_past_its_share_is_refused_before_others() {
-        let budget = Arc::new(Budget::new(Bounds {
+        let budget = Arc::new(ByteBudget::new(BudgetBounds {
             all: 10,
             peer: 6,
             connection: 4,
@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn an_answer_takes_room_until_it_is_sent() {
-        let budget = Arc::new(Budget::new(Bounds {
+        let budget = Arc::new(ByteBudget::new(BudgetBounds {
             all: 10,
             peer: 6,
             connection: 10,
@@ -294,18 +294,21 @@ mod tests {
 
     #[test]
     fn the_budget_is_a_part_of_the_available_memory() {
-        assert_eq!(of_memory(Some(256 << 20), limits::DELIVERY_BYTES), 16 << 20);
-        assert_eq!(of_memory(Some(1 << 30), limits::DELIVERY_BYTES), 64 << 20);
         assert_eq!(
-            of_memory(Some(64 << 30), limits::DELIVERY_BYTES),
+            from_memory(Some(256 << 20), limits::DELIVERY_BYTES),
+            16 << 20
+        );
+        assert_eq!(from_memory(Some(1 << 30), limits::DELIVERY_BYTES), 64 << 20);
+        assert_eq!(
+            from_memory(Some(64 << 30), limits::DELIVERY_BYTES),
             limits::BODY_BYTES_IN_FLIGHT
         );
         assert_eq!(
-            of_memory(Some(1 << 20), limits::DELIVERY_BYTES),
+            from_memory(Some(1 << 20), limits::DELIVERY_BYTES),
             2 * limits::DELIVERY_BYTES
         );
         assert_eq!(
-            of_memory(None, limits::DELIVERY_BYTES),
+            from_memory(None, limits::DELIVERY_BYTES),
             limits::BODY_BYTES_IN_FLIGHT
         );
     }

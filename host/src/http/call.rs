@@ -7,14 +7,14 @@ use hyper::http::request::Parts;
 use serde_json::{Map, Value};
 
 use super::error::{ApiError, Family};
-use super::presence::Client;
+use super::presence::ClientPresence;
 use super::query::Query;
-use super::reply::Reply;
+use super::reply::ApiResponse;
 use super::request_id::RequestId;
 use super::route::Surface;
 use super::state::Http;
 
-/// What an endpoint receives of a request, besides its body and the proof of its caller.
+/// A request as its endpoint receives it, without its body and the proof of its caller.
 pub struct Call<'a> {
     pub http: &'a Arc<Http>,
     pub head: &'a Parts,
@@ -24,9 +24,17 @@ pub struct Call<'a> {
     /// The client's address: the far end, or the one that a trusted proxy names.
     pub peer: IpAddr,
     /// Whether the client still waits for the answer. Known only on the admin surface.
-    pub client: Client,
-    /// What the audit shows of the operation, besides its name and its target.
-    pub audited: Mutex<Map<String, Value>>,
+    pub client: ClientPresence,
+    /// The details of the operation for the audit, besides its name and its target.
+    pub audited: Mutex<Audited>,
+}
+
+/// The details of an operation for the audit.
+#[derive(Clone, Debug, Default)]
+pub struct Audited {
+    pub detail: Map<String, Value>,
+    /// The operation stopped on the way, and the part that was done by then stays.
+    pub is_partly_done: bool,
 }
 
 impl Call<'_> {
@@ -35,17 +43,23 @@ impl Call<'_> {
         Query::from_head(self.head)
     }
 
-    /// Adds to what the audit shows of the operation. It is never removed: no secrets, no names and
-    /// numbers of persons.
+    /// Adds details of the operation to the audit. They are never removed, so they contain no
+    /// secrets and no names or numbers of persons.
     pub fn audit(&self, detail: Value) {
         if let Value::Object(detail) = detail {
             let mut audited = self.audited.lock().expect("the lock is not poisoned");
-            audited.extend(detail);
+            audited.detail.extend(detail);
         }
     }
 
-    /// Returns what the operation said for the audit.
-    pub fn detail(&self) -> Map<String, Value> {
+    /// Notes for the audit that a part is done, although the operation is refused.
+    pub fn audit_partly_done(&self) {
+        let mut audited = self.audited.lock().expect("the lock is not poisoned");
+        audited.is_partly_done = true;
+    }
+
+    /// Returns the details that the operation added for the audit.
+    pub fn audited(&self) -> Audited {
         self.audited
             .lock()
             .expect("the lock is not poisoned")
@@ -53,7 +67,7 @@ impl Call<'_> {
     }
 
     /// Returns the answer to a failed request, and logs the error's details.
-    pub fn refuse(&self, error: &ApiError) -> Reply {
+    pub fn refuse(&self, error: &ApiError) -> ApiResponse {
         error.log();
         error.reply(self.family, &self.head.headers, self.id)
     }

@@ -30,7 +30,7 @@ pub fn begin_no_more(listener: &TcpListener) -> io::Result<()> {
 /// # Errors
 ///
 /// The system's error.
-pub fn hear(stream: &TcpStream) -> io::Result<()> {
+pub fn receive_packets(stream: &TcpStream) -> io::Result<()> {
     takes(stream, stream.local_addr()?, ANY_HOPS)
 }
 
@@ -112,7 +112,7 @@ mod tests {
             // The bound that a late connection inherits from its listener.
             takes(&stream, address, MOST_HOPS).expect("the system has the bound");
             client.write_all(b"a lead").expect("it is on its way");
-            hear(&stream).expect("the system has the bound");
+            receive_packets(&stream).expect("the system has the bound");
             let mut read = [0; 6];
             stream
                 .read_exact(&mut read)

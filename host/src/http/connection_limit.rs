@@ -11,10 +11,10 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use super::io::Progress;
+use super::io::ConnectionProgress;
 use crate::domain::network;
 
-/// How often to check whether a connection has become idle.
+/// The interval of the checks whether a connection has become idle.
 const AGAIN: Duration = Duration::from_millis(20);
 
 /// One in this many of a bound is closed at once, so that the search for the longest idle costs
@@ -26,12 +26,12 @@ pub struct ConnectionLimit {
     most_of_one: usize,
     /// Connections that have been idle for less make no room for others.
     rest: Duration,
-    places: Mutex<Places>,
+    places: Mutex<ConnectionPlaces>,
     freed: Notify,
 }
 
 #[derive(Default)]
-struct Places {
+struct ConnectionPlaces {
     next: u64,
     taken: HashMap<u64, SeatedConnection>,
     of_one: HashMap<IpAddr, usize>,
@@ -41,7 +41,7 @@ struct Places {
 
 struct SeatedConnection {
     peer: IpAddr,
-    progress: Progress,
+    progress: ConnectionProgress,
     go: Arc<Notify>,
     goes: bool,
 }
@@ -86,7 +86,7 @@ impl ConnectionLimit {
     pub async fn admit(
         self: &Arc<Self>,
         peer: IpAddr,
-        progress: &Progress,
+        progress: &ConnectionProgress,
     ) -> Result<(Seat, usize), TooManyOfOne> {
         let peer = network::owner(peer);
         loop {
@@ -99,7 +99,12 @@ impl ConnectionLimit {
         }
     }
 
-    fn try_admit(self: &Arc<Self>, peer: IpAddr, progress: &Progress, gone: &mut usize) -> Now {
+    fn try_admit(
+        self: &Arc<Self>,
+        peer: IpAddr,
+        progress: &ConnectionProgress,
+        gone: &mut usize,
+    ) -> Now {
         let mut places = self.places();
         if places
             .of_one
@@ -135,12 +140,12 @@ impl ConnectionLimit {
         })
     }
 
-    fn places(&self) -> MutexGuard<'_, Places> {
+    fn places(&self) -> MutexGuard<'_, ConnectionPlaces> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Places {
+impl ConnectionPlaces {
     fn count(&mut self, peer: IpAddr) {
         self.count += 1;
         *self.of_one.entry(peer).or_default() += 1;
@@ -222,13 +227,17 @@ mod tests {
     }
 
     /// Returns the progress of an idle connection.
-    fn idle() -> Progress {
-        let progress = Progress::new();
+    fn idle() -> ConnectionProgress {
+        let progress = ConnectionProgress::new();
         progress.mark_received();
         progress
     }
 
-    async fn enter(limit: &Arc<ConnectionLimit>, number: u8, progress: &Progress) -> (Seat, usize) {
+    async fn enter(
+        limit: &Arc<ConnectionLimit>,
+        number: u8,
+        progress: &ConnectionProgress,
+    ) -> (Seat, usize) {
         limit.admit(at(number), progress).await.expect("a place")
     }
 

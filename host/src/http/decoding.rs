@@ -9,7 +9,7 @@ use hyper::body::Bytes;
 use hyper::header::CONTENT_ENCODING;
 
 use super::body;
-use super::budget::Share;
+use super::budget::BudgetShare;
 use super::error::ApiError;
 use crate::domain::id::ConnectionId;
 use crate::domain::plugin::Digest;
@@ -21,7 +21,7 @@ use crate::plugin::{CallError, give_way};
 pub const CODINGS: &str = "gzip, deflate, zstd";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Coding {
+pub enum RequestCoding {
     Gzip,
     Deflate,
     Zstd,
@@ -31,8 +31,8 @@ pub enum Coding {
 ///
 /// # Errors
 ///
-/// 415 for an unknown coding, and for several.
-pub fn coding(headers: &HeaderMap) -> Result<Option<Coding>, ApiError> {
+/// [`ApiError::UnsupportedMediaType`] if the coding is unknown, or there are several.
+pub fn coding(headers: &HeaderMap) -> Result<Option<RequestCoding>, ApiError> {
     let values = headers.get_all(CONTENT_ENCODING).iter();
     let mut codings = values
         .flat_map(|value| value.to_str().unwrap_or("?").split(','))
@@ -41,9 +41,9 @@ pub fn coding(headers: &HeaderMap) -> Result<Option<Coding>, ApiError> {
     let (first, second) = (codings.next(), codings.next());
     match (first.as_deref(), second) {
         (None, _) => Ok(None),
-        (Some("gzip" | "x-gzip"), None) => Ok(Some(Coding::Gzip)),
-        (Some("deflate"), None) => Ok(Some(Coding::Deflate)),
-        (Some("zstd"), None) => Ok(Some(Coding::Zstd)),
+        (Some("gzip" | "x-gzip"), None) => Ok(Some(RequestCoding::Gzip)),
+        (Some("deflate"), None) => Ok(Some(RequestCoding::Deflate)),
+        (Some("zstd"), None) => Ok(Some(RequestCoding::Zstd)),
         _ => Err(ApiError::UnsupportedMediaType(format!(
             "The Content-Encoding of the body is not supported: send it with one of {CODINGS}, or uncompressed."
         ))),
@@ -55,15 +55,17 @@ pub fn coding(headers: &HeaderMap) -> Result<Option<Coding>, ApiError> {
 ///
 /// # Errors
 ///
-/// 400 if it cannot be decompressed, 413 if it is too large, 503 if there is no room.
+/// [`ApiError::BadRequest`] if the body cannot be decompressed, [`ApiError::BodyTooLarge`] if the
+/// result exceeds `limit`, and [`ApiError::Overloaded`] if the budget has no room, too many
+/// compressed bodies wait, or the service is shutting down.
 pub async fn decode(
     http: &Http,
     connection: &ConnectionId,
-    coding: Coding,
+    coding: RequestCoding,
     sent: Bytes,
     limit: usize,
-    held: Share,
-) -> Result<(Vec<u8>, Share), ApiError> {
+    held: BudgetShare,
+) -> Result<(Vec<u8>, BudgetShare), ApiError> {
     // Which plugin will read it does not matter here: the work counts for the connection.
     let nobodys = Digest::compute(&[]);
     let work = read(coding, sent, limit, held);
@@ -94,11 +96,11 @@ enum Failed {
 }
 
 async fn read(
-    coding: Coding,
+    coding: RequestCoding,
     sent: Bytes,
     limit: usize,
-    mut held: Share,
-) -> Result<(Vec<u8>, Share), Failed> {
+    mut held: BudgetShare,
+) -> Result<(Vec<u8>, BudgetShare), Failed> {
     let mut decoder = decoder(coding, sent).map_err(Failed::Unreadable)?;
     let mut whole = Vec::new();
     let mut piece = vec![0; limits::PIECE_BYTES];
@@ -118,20 +120,20 @@ async fn read(
     }
 }
 
-fn decoder(coding: Coding, sent: Bytes) -> io::Result<Box<dyn Read + Send>> {
+fn decoder(coding: RequestCoding, sent: Bytes) -> io::Result<Box<dyn Read + Send>> {
     let is_zlib = sent.len() >= 2
         && sent[0] & 0x0f == 8
         && u16::from_be_bytes([sent[0], sent[1]]).is_multiple_of(31);
     Ok(match coding {
-        Coding::Gzip => Box::new(flate2::read::MultiGzDecoder::new(Cursor::new(sent))),
+        RequestCoding::Gzip => Box::new(flate2::read::MultiGzDecoder::new(Cursor::new(sent))),
         // Some senders leave out the frame that the standard requires.
-        Coding::Deflate => Box::new(Inflate {
+        RequestCoding::Deflate => Box::new(Inflate {
             sent,
             at: 0,
             inflate: Decompress::new(is_zlib),
             has_ended: false,
         }),
-        Coding::Zstd => {
+        RequestCoding::Zstd => {
             let mut decoder = zstd::stream::read::Decoder::new(Cursor::new(sent))?;
             decoder.window_log_max(limits::ZSTD_WINDOW_LOG)?;
             Box::new(decoder)
@@ -180,33 +182,33 @@ mod tests {
     use std::task::{Context, Poll, Waker};
 
     use super::*;
-    use crate::http::budget::Budget;
+    use crate::http::budget::ByteBudget;
     use hyper::header::HeaderValue;
 
-    fn share(bytes: usize) -> Share {
-        Arc::new(Budget::whole(bytes)).share([192, 0, 2, 1].into())
+    fn share(bytes: usize) -> BudgetShare {
+        Arc::new(ByteBudget::whole(bytes)).share([192, 0, 2, 1].into())
     }
 
-    fn packed(coding: Coding, text: &[u8]) -> Bytes {
+    fn packed(coding: RequestCoding, text: &[u8]) -> Bytes {
         let level = flate2::Compression::new(4);
         let packed = match coding {
-            Coding::Gzip => {
+            RequestCoding::Gzip => {
                 let mut gzip = flate2::write::GzEncoder::new(Vec::new(), level);
                 gzip.write_all(text).expect("it fits");
                 gzip.finish()
             }
-            Coding::Deflate => {
+            RequestCoding::Deflate => {
                 let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), level);
                 zlib.write_all(text).expect("it fits");
                 zlib.finish()
             }
-            Coding::Zstd => zstd::stream::encode_all(text, 3),
+            RequestCoding::Zstd => zstd::stream::encode_all(text, 3),
         };
         packed.expect("it packs").into()
     }
 
     fn unpacked(
-        coding: Coding,
+        coding: RequestCoding,
         sent: Bytes,
         limit: usize,
         room: usize,
@@ -223,7 +225,11 @@ mod tests {
     #[test]
     fn each_coding_is_decompressed_and_counts_its_full_size() {
         let text = "a lead after a lead ".repeat(20_000);
-        for coding in [Coding::Gzip, Coding::Deflate, Coding::Zstd] {
+        for coding in [
+            RequestCoding::Gzip,
+            RequestCoding::Deflate,
+            RequestCoding::Zstd,
+        ] {
             let sent = packed(coding, text.as_bytes());
             assert!(sent.len() < text.len() / 10);
             let (whole, held) = unpacked(coding, sent, text.len(), text.len()).expect("it reads");
@@ -238,17 +244,25 @@ mod tests {
         let mut bare = flate2::write::DeflateEncoder::new(Vec::new(), level);
         bare.write_all(b"one lead").expect("it fits");
         let bare = bare.finish().expect("it packs").into();
-        let read = unpacked(Coding::Deflate, bare, 100, 100).expect("it reads");
+        let read = unpacked(RequestCoding::Deflate, bare, 100, 100).expect("it reads");
         assert_eq!(read.0, b"one lead");
-        let parts = [packed(Coding::Gzip, b"one "), packed(Coding::Gzip, b"lead")];
-        let read = unpacked(Coding::Gzip, parts.concat().into(), 100, 100).expect("it reads");
+        let parts = [
+            packed(RequestCoding::Gzip, b"one "),
+            packed(RequestCoding::Gzip, b"lead"),
+        ];
+        let read =
+            unpacked(RequestCoding::Gzip, parts.concat().into(), 100, 100).expect("it reads");
         assert_eq!(read.0, b"one lead");
     }
 
     #[test]
     fn a_body_too_large_or_broken_or_without_room_is_refused() {
         let text = vec![0; 1 << 20];
-        for coding in [Coding::Gzip, Coding::Deflate, Coding::Zstd] {
+        for coding in [
+            RequestCoding::Gzip,
+            RequestCoding::Deflate,
+            RequestCoding::Zstd,
+        ] {
             let sent = packed(coding, &text);
             let most = text.len();
             let large = unpacked(coding, sent.clone(), most - 1, most);
@@ -275,13 +289,13 @@ mod tests {
             .expect("a window");
         zstd.write_all(b"one lead").expect("it fits");
         let sent = zstd.finish().expect("it packs").into();
-        let read = unpacked(Coding::Zstd, sent, 100, 100);
+        let read = unpacked(RequestCoding::Zstd, sent, 100, 100);
         assert!(matches!(read, Err(Failed::Unreadable(_))));
     }
 
     #[test]
     fn only_a_single_known_coding_is_accepted() {
-        let check = |values: &[&'static str], expect: Option<Option<Coding>>| {
+        let check = |values: &[&'static str], expect: Option<Option<RequestCoding>>| {
             let mut headers = HeaderMap::new();
             for value in values {
                 headers.append(CONTENT_ENCODING, HeaderValue::from_static(value));
@@ -290,10 +304,10 @@ mod tests {
         };
         check(&[], Some(None));
         check(&["identity", ""], Some(None));
-        check(&["GZip"], Some(Some(Coding::Gzip)));
-        check(&["x-gzip, identity"], Some(Some(Coding::Gzip)));
-        check(&["deflate"], Some(Some(Coding::Deflate)));
-        check(&["zstd"], Some(Some(Coding::Zstd)));
+        check(&["GZip"], Some(Some(RequestCoding::Gzip)));
+        check(&["x-gzip, identity"], Some(Some(RequestCoding::Gzip)));
+        check(&["deflate"], Some(Some(RequestCoding::Deflate)));
+        check(&["zstd"], Some(Some(RequestCoding::Zstd)));
         for refused in [&["br"][..], &["gzip, gzip"], &["gzip", "zstd"], &["none"]] {
             check(refused, None);
         }

@@ -15,14 +15,14 @@ use crate::http::call::Call;
 use crate::http::conditional;
 use crate::http::encoding::PrecompressedText;
 use crate::http::openapi;
-use crate::http::reply::{self, Reply};
+use crate::http::reply::{self, ApiResponse};
 use crate::http::route::{DocsFile, Surface};
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// Returns the OpenAPI document of the call's surface, or 304 if the client's copy is current.
-pub fn document(call: &Call<'_>) -> Reply {
+pub fn document(call: &Call<'_>) -> ApiResponse {
     static KEPT: [OnceLock<Asset>; Surface::ALL.len()] =
         [const { OnceLock::new() }; Surface::ALL.len()];
     let asset = KEPT[call.surface.place()].get_or_init(|| {
@@ -33,7 +33,7 @@ pub fn document(call: &Call<'_>) -> Reply {
 }
 
 /// Returns a file of the page that shows the document, with a content security policy.
-pub fn page(call: &Call<'_>, file: DocsFile) -> Reply {
+pub fn page(call: &Call<'_>, file: DocsFile) -> ApiResponse {
     static KEPT: [OnceLock<Asset>; 4] = [const { OnceLock::new() }; 4];
     let (place, content_type, text) = match file {
         DocsFile::Text if call.surface == Surface::Admin => {
@@ -78,7 +78,7 @@ impl Asset {
         }
     }
 
-    fn answer(&self, call: &Call<'_>) -> Reply {
+    fn answer(&self, call: &Call<'_>) -> ApiResponse {
         let request = &call.head.headers;
         let mut reply = if conditional::is_known(request, &self.tag) {
             reply::empty(StatusCode::NOT_MODIFIED)

@@ -13,16 +13,16 @@ use hyper::header::{
 use super::accept::weight;
 use super::error::ApiError;
 use super::payload::Payload;
-use super::reply::Reply;
+use super::reply::ApiResponse;
 use crate::limits;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Coding {
+enum ResponseCoding {
     Zstd,
     Gzip,
 }
 
-impl Coding {
+impl ResponseCoding {
     fn name(self) -> &'static str {
         match self {
             Self::Zstd => "zstd",
@@ -49,17 +49,17 @@ impl PrecompressedText {
         };
         Self {
             plain: Bytes::from_static(plain),
-            zstd: squeezed(Coding::Zstd).map(Bytes::from),
-            gzip: squeezed(Coding::Gzip).map(Bytes::from),
+            zstd: squeezed(ResponseCoding::Zstd).map(Bytes::from),
+            gzip: squeezed(ResponseCoding::Gzip).map(Bytes::from),
         }
     }
 
     /// Sets the body in the coding that the request prefers, and the headers that name it.
-    pub fn fill(&self, request: &HeaderMap, reply: &mut Reply) {
+    pub fn fill(&self, request: &HeaderMap, reply: &mut ApiResponse) {
         let coding = choose(request);
         let small = match coding {
-            Some(Coding::Zstd) => self.zstd.clone(),
-            Some(Coding::Gzip) => self.gzip.clone(),
+            Some(ResponseCoding::Zstd) => self.zstd.clone(),
+            Some(ResponseCoding::Gzip) => self.gzip.clone(),
             None => None,
         };
         let (Some(coding), Some(small)) = (coding, small) else {
@@ -78,7 +78,7 @@ impl PrecompressedText {
 /// # Errors
 ///
 /// [`ApiError::Internal`] if compressing fails, which only a defect causes.
-pub async fn compress(request: &HeaderMap, reply: Reply) -> Result<Reply, ApiError> {
+pub async fn compress(request: &HeaderMap, reply: ApiResponse) -> Result<ApiResponse, ApiError> {
     if !is_plain_text(&reply) {
         return Ok(reply);
     }
@@ -86,10 +86,10 @@ pub async fn compress(request: &HeaderMap, reply: Reply) -> Result<Reply, ApiErr
     // On a small answer too: the next one from this address may be large.
     vary(&mut head.headers);
     if payload.bytes() <= limits::COMPRESS_FROM_BYTES {
-        return Ok(Reply::from_parts(head, payload));
+        return Ok(ApiResponse::from_parts(head, payload));
     }
     let Some(coding) = choose(request) else {
-        return Ok(Reply::from_parts(head, payload));
+        return Ok(ApiResponse::from_parts(head, payload));
     };
     let small = if payload.bytes() <= limits::COMPRESS_INLINE_BYTES {
         squeeze(coding, payload)
@@ -102,7 +102,7 @@ pub async fn compress(request: &HeaderMap, reply: Reply) -> Result<Reply, ApiErr
     head.headers
         .insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
     head.headers.remove(CONTENT_LENGTH);
-    Ok(Reply::from_parts(head, Payload::whole(small)))
+    Ok(ApiResponse::from_parts(head, Payload::whole(small)))
 }
 
 /// Adds `Vary: accept-encoding`, unless it is there already.
@@ -116,7 +116,7 @@ fn vary(headers: &mut HeaderMap) {
     }
 }
 
-fn is_plain_text(reply: &Reply) -> bool {
+fn is_plain_text(reply: &ApiResponse) -> bool {
     let plain = !reply.headers().contains_key(CONTENT_ENCODING);
     let textual = reply
         .headers()
@@ -126,7 +126,7 @@ fn is_plain_text(reply: &Reply) -> bool {
     plain && textual
 }
 
-fn choose(request: &HeaderMap) -> Option<Coding> {
+fn choose(request: &HeaderMap) -> Option<ResponseCoding> {
     let of = |name| weight(request, &ACCEPT_ENCODING, name);
     let any = of("*").unwrap_or(0);
     let zstd = of("zstd").unwrap_or(0);
@@ -137,16 +137,16 @@ fn choose(request: &HeaderMap) -> Option<Coding> {
     if best == 0 || best < plain {
         None
     } else if zstd == best {
-        Some(Coding::Zstd)
+        Some(ResponseCoding::Zstd)
     } else {
-        Some(Coding::Gzip)
+        Some(ResponseCoding::Gzip)
     }
 }
 
-fn squeeze(coding: Coding, payload: Payload) -> std::io::Result<Vec<u8>> {
+fn squeeze(coding: ResponseCoding, payload: Payload) -> std::io::Result<Vec<u8>> {
     let room = Vec::with_capacity(payload.bytes() / 4);
     match coding {
-        Coding::Zstd => {
+        ResponseCoding::Zstd => {
             let mut zstd = zstd::stream::write::Encoder::new(room, 3)?;
             zstd.set_pledged_src_size(Some(payload.bytes() as u64))?;
             for piece in payload {
@@ -154,7 +154,7 @@ fn squeeze(coding: Coding, payload: Payload) -> std::io::Result<Vec<u8>> {
             }
             zstd.finish()
         }
-        Coding::Gzip => {
+        ResponseCoding::Gzip => {
             let mut gzip = flate2::write::GzEncoder::new(room, flate2::Compression::new(4));
             for piece in payload {
                 gzip.write_all(&piece)?;
@@ -170,18 +170,18 @@ mod tests {
 
     #[test]
     fn the_preferred_coding_is_chosen() {
-        let check = |text: &'static str, expect: Option<Coding>| {
+        let check = |text: &'static str, expect: Option<ResponseCoding>| {
             let mut headers = HeaderMap::new();
             headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(text));
             assert_eq!(choose(&headers), expect, "{text}");
         };
-        check("gzip, deflate", Some(Coding::Gzip));
-        check("gzip, deflate, br, zstd", Some(Coding::Zstd));
-        check("zstd;q=0.5, gzip", Some(Coding::Gzip));
+        check("gzip, deflate", Some(ResponseCoding::Gzip));
+        check("gzip, deflate, br, zstd", Some(ResponseCoding::Zstd));
+        check("zstd;q=0.5, gzip", Some(ResponseCoding::Gzip));
         check("gzip;q=0, zstd;q=0", None);
         check("identity", None);
         check("identity;q=0.9, gzip;q=0.5", None);
-        check("*", Some(Coding::Gzip));
+        check("*", Some(ResponseCoding::Gzip));
         check("*, gzip;q=0", None);
         check("deflate, br", None);
     }
@@ -195,11 +195,11 @@ mod tests {
             .map(Bytes::copy_from_slice)
             .collect();
         let payload = || Payload::pieces(text.len(), pieces.clone().into_iter());
-        let zstd = squeeze(Coding::Zstd, payload()).expect("fits");
+        let zstd = squeeze(ResponseCoding::Zstd, payload()).expect("fits");
         let plain = zstd::bulk::decompress(&zstd, text.len()).expect("reads");
         assert_eq!(plain, text.as_bytes());
         assert!(zstd.len() < text.len() / 10);
-        let gzip = squeeze(Coding::Gzip, payload()).expect("fits");
+        let gzip = squeeze(ResponseCoding::Gzip, payload()).expect("fits");
         let mut plain = String::new();
         let mut reader = flate2::read::GzDecoder::new(gzip.as_slice());
         std::io::Read::read_to_string(&mut reader, &mut plain).expect("reads");

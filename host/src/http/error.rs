@@ -16,8 +16,10 @@ use utoipa::ToSchema;
 
 use super::accept::weight;
 use super::request_id::RequestId;
-use super::response::{self, Reply};
+use super::response::{self, ApiResponse};
+use crate::admin_api::apply::RefusedFile;
 use crate::admin_api::error::AdminError;
+use crate::admin_api::plugins::{AwaitsSecondKey, RefusedActivation, RefusedComponent};
 use crate::domain::key::KeyKind;
 use crate::limits;
 use crate::store::StoreError;
@@ -35,7 +37,7 @@ pub enum Family {
     Admin,
 }
 
-/// How a caller has to authenticate, for the 401.
+/// The authentication that a 401 asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Challenge {
     PartnerKey,
@@ -68,10 +70,12 @@ pub enum ApiError {
     /// 408: the body arrived too slowly.
     #[error("the body did not arrive in time")]
     BodyTooSlow,
-    /// 409: the request conflicts with the current state. The details are members of an admin
-    /// answer.
+    /// 409: the request conflicts with the current state.
     #[error("{message}")]
-    Conflict { message: String, details: Value },
+    Conflict {
+        message: String,
+        details: Option<ConflictDetails>,
+    },
     /// 409: an earlier request with the same idempotency key is not answered yet.
     #[error("the key's first request is under way")]
     UnderWay { retry_after: u64 },
@@ -89,7 +93,10 @@ pub enum ApiError {
     UnsupportedMediaType(String),
     /// 422: the request is understood but cannot be carried out.
     #[error("{message}")]
-    Unprocessable { message: String, details: Value },
+    Unprocessable {
+        message: String,
+        details: Option<UnprocessableDetails>,
+    },
     /// 429
     #[error("rate limit exceeded")]
     TooManyRequests { retry_after: u64 },
@@ -119,6 +126,36 @@ pub enum ApiError {
     Internal(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
+/// The members that an [`ApiError::Conflict`] has beside `error` in an admin answer.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum ConflictDetails {
+    /// The concerns about a version that an operator has to accept.
+    Activation(Box<RefusedActivation>),
+    /// The concerns about a version that a second admin key has to accept too.
+    SecondKey(AwaitsSecondKey),
+    /// The full names that an ambiguous name may stand for.
+    Ambiguous(AmbiguousName),
+}
+
+/// The items of several workspaces that have the same name, each as `WORKSPACE/NAME`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum AmbiguousName {
+    Connections(Vec<String>),
+    Instances(Vec<String>),
+}
+
+/// The members that an [`ApiError::Unprocessable`] has beside `error` in an admin answer.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum UnprocessableDetails {
+    /// Why a component cannot be used.
+    Component(RefusedComponent),
+    /// The problems of a declaration.
+    File(RefusedFile),
+}
+
 impl ApiError {
     /// Returns an [`Self::Internal`] with this cause.
     pub fn internal(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
@@ -129,7 +166,7 @@ impl ApiError {
     pub fn conflict(message: impl Into<String>) -> Self {
         Self::Conflict {
             message: message.into(),
-            details: Value::Null,
+            details: None,
         }
     }
 
@@ -137,7 +174,7 @@ impl ApiError {
     pub fn unprocessable(message: impl Into<String>) -> Self {
         Self::Unprocessable {
             message: message.into(),
-            details: Value::Null,
+            details: None,
         }
     }
 
@@ -271,11 +308,14 @@ impl ApiError {
         }
     }
 
-    fn details(&self) -> Option<&Value> {
-        match self {
-            Self::Conflict { details, .. } | Self::Unprocessable { details, .. } => Some(details),
+    /// Returns the members that an admin answer has beside `error`, as a JSON object.
+    fn details(&self) -> Option<Value> {
+        let details = match self {
+            Self::Conflict { details, .. } => details.as_ref().map(serde_json::to_value),
+            Self::Unprocessable { details, .. } => details.as_ref().map(serde_json::to_value),
             _ => None,
-        }
+        };
+        details.map(|details| details.expect("texts and numbers are JSON"))
     }
 
     /// Logs the details of a fault of the service or its load. Errors of the client are only in
@@ -293,12 +333,12 @@ impl ApiError {
                 | StoreError::Contended),
             ) => {
                 let is_full = matches!(error, StoreError::Full);
-                let told = if is_full { &FULL } else { &BUSY };
-                told.tell(|more| {
+                let limit = if is_full { &FULL } else { &BUSY };
+                limit.log(|more| {
                     tracing::warn!(error = %Chain(self), refused_since_last_line = more, "request refused by the store");
                 });
             }
-            Self::Overloaded { what, .. } => SHED.tell(|more| {
+            Self::Overloaded { what, .. } => SHED.log(|more| {
                 tracing::warn!(what, shed_since_last_line = more, "request shed");
             }),
             _ => {}
@@ -331,7 +371,7 @@ impl ApiError {
     /// Returns the body in the format of RFC 9457.
     fn problem(&self, id: &RequestId) -> Value {
         let (status, message) = self.outside();
-        let problem = Problem {
+        let problem = ProblemDetails {
             kind: "about:blank",
             title: reason(status),
             status: status.as_u16(),
@@ -343,7 +383,7 @@ impl ApiError {
 
     /// Returns the answer in the family's shape, or in the format of RFC 9457 if the client accepts
     /// that.
-    pub fn reply(&self, family: Family, request: &HeaderMap, id: &RequestId) -> Reply {
+    pub fn reply(&self, family: Family, request: &HeaderMap, id: &RequestId) -> ApiResponse {
         let (status, _) = self.outside();
         let wants_problem =
             weight(request, &hyper::header::ACCEPT, PROBLEM).is_some_and(|weight| weight > 0);
@@ -355,7 +395,7 @@ impl ApiError {
         if let (Family::Admin, Some(Value::Object(details)), Some(body)) =
             (family, self.details(), body.as_object_mut())
         {
-            body.extend(details.clone());
+            body.extend(details);
         }
         let mut reply = response::bytes_of(status, response::JSON, body.to_string());
         let headers = reply.headers_mut();
@@ -392,7 +432,7 @@ pub const PROBLEM: &str = "application/problem+json";
 /// Header lines that hyper's HTTP/1.1 parser accepts by default.
 const HEADER_LINES: usize = 100;
 
-/// Returns what people call a key of this kind.
+/// Returns the name of this kind of key in messages.
 fn name_of(kind: KeyKind) -> &'static str {
     match kind {
         KeyKind::Partner => "partner key",
@@ -411,7 +451,7 @@ fn reason(status: StatusCode) -> &'static str {
 #[serde(rename_all = "camelCase")]
 pub struct GatewayError<'a> {
     status_code: u16,
-    /// What is wrong, and how to make it right.
+    /// The error, and how to correct it.
     message: &'a str,
     /// The reason phrase of the status.
     error: &'a str,
@@ -424,7 +464,7 @@ pub struct NotificationError<'a> {
     /// Always false.
     success: bool,
     status_code: u16,
-    /// What is wrong. For a body with mistakes, the JSON text of a list of all of them, each
+    /// The error. For a body with mistakes, the JSON text of a list of all of them, each
     /// with `code`, `path`, `message` and the fields of its code.
     message: &'a str,
 }
@@ -432,19 +472,20 @@ pub struct NotificationError<'a> {
 /// An error of the data API.
 #[derive(Serialize, ToSchema)]
 pub struct DataError<'a> {
-    /// What is wrong, and how to make it right.
+    /// The error, and how to correct it.
     error: &'a str,
 }
 
 /// An error in the format of RFC 9457, for requests that accept it.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Problem<'a> {
+#[schema(as = Problem)]
+pub struct ProblemDetails<'a> {
     #[serde(rename = "type")]
     kind: &'a str,
     title: &'a str,
     status: u16,
-    /// What is wrong, and how to make it right.
+    /// The error, and how to correct it.
     detail: &'a str,
     /// The name of the request in the service's log.
     request_id: &'a str,
@@ -498,9 +539,9 @@ impl LogRateLimit {
         }
     }
 
-    /// Calls `tell` with the number of events since the last call, unless that was less than
+    /// Calls `log` with the number of events since the last call, unless that was less than
     /// `every` ago.
-    fn tell(&self, tell: impl FnOnce(u64)) {
+    fn log(&self, log: impl FnOnce(u64)) {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         match last.as_mut() {
             Some((since, more)) if since.elapsed() < self.every => *more += 1,
@@ -508,7 +549,7 @@ impl LogRateLimit {
                 let more = before.map_or(0, |(_, more)| *more);
                 *last = Some((Instant::now(), 0));
                 drop(last);
-                tell(more);
+                log(more);
             }
         }
     }
@@ -564,16 +605,18 @@ mod tests {
     #[test]
     fn only_an_operator_gets_the_details() {
         let error = ApiError::Conflict {
-            message: "It weakens a check.".to_owned(),
-            details: json!({"accept": ["checks"]}),
+            message: "Which one?".to_owned(),
+            details: Some(ConflictDetails::Ambiguous(AmbiguousName::Connections(
+                vec!["a/form".to_owned(), "b/form".to_owned()],
+            ))),
         };
         assert_eq!(
             body(&error, Family::Admin, "*/*"),
-            json!({"error": "It weakens a check.", "accept": ["checks"]})
+            json!({"error": "Which one?", "connections": ["a/form", "b/form"]})
         );
         assert_eq!(
             body(&error, Family::Data, "*/*"),
-            json!({"error": "It weakens a check."})
+            json!({"error": "Which one?"})
         );
     }
 }

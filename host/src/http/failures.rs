@@ -15,7 +15,7 @@ use crate::limits;
 
 const MINUTE: Duration = Duration::from_mins(1);
 
-pub struct Failures {
+pub struct AuthFailures {
     /// 0: there is no bound.
     most: u32,
     minute: Mutex<Minute>,
@@ -24,18 +24,18 @@ pub struct Failures {
 #[derive(Default)]
 struct Minute {
     since: Micros,
-    of: HashMap<Who, u32>,
+    of: HashMap<FailedPeer, u32>,
 }
 
 /// An address, and whether it uses the admin surface: clients behind a proxy on this machine do
 /// not lock operators out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Who {
+pub struct FailedPeer {
     address: IpAddr,
     is_admin: bool,
 }
 
-impl Who {
+impl FailedPeer {
     /// Returns the party that failures are counted for: the owner of the address, on the admin
     /// surface or on the others.
     pub fn new(peer: IpAddr, surface: Surface) -> Self {
@@ -46,7 +46,7 @@ impl Who {
     }
 }
 
-impl Failures {
+impl AuthFailures {
     /// Returns an empty count. From `most` failures within a minute an address is refused; with
     /// 0 none is.
     pub fn new(most: u32) -> Self {
@@ -57,7 +57,7 @@ impl Failures {
     }
 
     /// Counts a failure. If too many addresses are counted already, a new one is not.
-    pub fn note(&self, who: Who, now: Micros) {
+    pub fn note(&self, who: FailedPeer, now: Micros) {
         let mut minute = self.minute.lock().unwrap_or_else(PoisonError::into_inner);
         // If the clock went backwards, the count starts over too.
         if !minute.since.is_recent(now, MINUTE) {
@@ -73,7 +73,7 @@ impl Failures {
     }
 
     /// Returns the seconds until this address may try again, if it failed too often.
-    pub fn refused(&self, who: Who, now: Micros) -> Option<u64> {
+    pub fn refused(&self, who: FailedPeer, now: Micros) -> Option<u64> {
         if self.most == 0 {
             return None;
         }
@@ -89,19 +89,19 @@ impl Failures {
 mod tests {
     use super::*;
 
-    fn who(number: u32) -> Who {
-        Who::new(IpAddr::from(number.to_be_bytes()), Surface::Gateway)
+    fn who(number: u32) -> FailedPeer {
+        FailedPeer::new(IpAddr::from(number.to_be_bytes()), Surface::Gateway)
     }
 
     #[test]
     fn an_address_that_failed_too_often_waits_for_the_next_minute() {
-        let failures = Failures::new(2);
+        let failures = AuthFailures::new(2);
         let start = Micros(0).plus(Duration::from_hours(1));
         failures.note(who(1), start);
         assert_eq!(failures.refused(who(1), start), None);
         failures.note(who(1), start);
         assert_eq!(failures.refused(who(1), start), Some(60));
-        let operator = Who::new(IpAddr::from(1_u32.to_be_bytes()), Surface::Admin);
+        let operator = FailedPeer::new(IpAddr::from(1_u32.to_be_bytes()), Surface::Admin);
         assert_eq!(failures.refused(operator, start), None);
         assert_eq!(failures.refused(who(2), start), None);
         let later = start.plus(MINUTE);
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn the_counted_addresses_stay_bounded() {
-        let failures = Failures::new(1);
+        let failures = AuthFailures::new(1);
         for number in 0..=u32::try_from(limits::PEERS_COUNTED).expect("few") {
             failures.note(who(number), Micros(1));
         }
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn without_a_bound_no_address_is_refused() {
-        let failures = Failures::new(0);
+        let failures = AuthFailures::new(0);
         failures.note(who(1), Micros(1));
         assert_eq!(failures.refused(who(1), Micros(1)), None);
     }

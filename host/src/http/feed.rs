@@ -17,7 +17,7 @@ use super::error::ApiError;
 use super::lines::{self, NDJSON};
 use super::payload::Payload;
 use super::query::Query;
-use super::reply::{self, Reply};
+use super::reply::{self, ApiResponse};
 use crate::domain::cursor::Cursor;
 use crate::domain::row::Entity;
 use crate::domain::time::{self, Micros};
@@ -26,13 +26,13 @@ use crate::store::{ExportPage, Store};
 
 /// The feed of a pull. A cursor of one feed is not valid for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Feed {
+pub enum FeedKind {
     Rows(Entity),
     /// Only the ids of the rows that exist.
     Ids(Entity),
 }
 
-impl Feed {
+impl FeedKind {
     /// Returns the feed's number in cursors.
     fn code(self) -> u8 {
         const IDS: u8 = 0x80;
@@ -46,7 +46,7 @@ impl Feed {
 /// A pull: where its next page begins, and where it ends.
 #[derive(Clone, Debug)]
 pub struct Pull {
-    pub feed: Feed,
+    pub feed: FeedKind,
     pub after: i64,
     /// None: the end of the feed when the first page is read.
     pub upper: Option<i64>,
@@ -58,7 +58,7 @@ pub struct Pull {
 
 impl Pull {
     /// Returns a pull that does not continue from a cursor.
-    pub fn new(feed: Feed, after: i64, upper: Option<i64>, filter: String) -> Self {
+    pub fn new(feed: FeedKind, after: i64, upper: Option<i64>, filter: String) -> Self {
         Self {
             feed,
             after,
@@ -78,7 +78,7 @@ impl Pull {
         query: &Query<'_>,
         caller: &WorkspaceCaller,
         store: &dyn Store,
-        feed: Feed,
+        feed: FeedKind,
     ) -> Result<Option<Self>, ApiError> {
         let Some(text) = query.get("cursor") else {
             return Ok(None);
@@ -115,7 +115,7 @@ impl Pull {
         call: &Call<'_>,
         caller: &WorkspaceCaller,
         page: ExportPage,
-    ) -> Result<Reply, ApiError> {
+    ) -> Result<ApiResponse, ApiError> {
         let store = &call.http.core.store;
         if self.goes_on && self.upper.is_some_and(|upper| page.clock < upper) {
             // The store has not reached, or no longer has, the state that the first page saw.
@@ -293,7 +293,8 @@ mod tests {
     #[test]
     fn every_feed_has_its_own_number_in_cursors() {
         let all = Entity::ALL.into_iter();
-        let codes = all.flat_map(|entity| [Feed::Rows(entity).code(), Feed::Ids(entity).code()]);
+        let codes =
+            all.flat_map(|entity| [FeedKind::Rows(entity).code(), FeedKind::Ids(entity).code()]);
         let different: std::collections::BTreeSet<u8> = codes.collect();
         assert_eq!(different.len(), 2 * Entity::ALL.len());
     }

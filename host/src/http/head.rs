@@ -10,8 +10,8 @@
 /// such a chunked body, ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BareLineFeed {
-    /// How many of the scanned bytes precede it: bytes of other requests, or, if it is in a
-    /// body, also of its own.
+    /// The number of scanned bytes before it: bytes of other requests, or, if it is in a body, also
+    /// of its own.
     pub before: usize,
     pub in_body: bool,
 }
@@ -26,12 +26,12 @@ pub struct Head {
     last: u8,
     /// The head has a line: the next empty one ends it.
     begun: bool,
-    body: Length,
+    body: BodyLength,
     /// The head names a transfer coding that is not supported.
     odd_coding: bool,
 }
 
-/// What the next byte belongs to.
+/// The part of a request that the next byte belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
     Head,
@@ -47,16 +47,17 @@ enum At {
     Somewhere,
 }
 
-/// What is known of the body's length.
+/// The body's length, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Length {
+enum BodyLength {
     Nothing,
     Said(u64),
     Chunks,
     Unknown,
 }
 
-/// How much is kept of a line that arrives in pieces. The fields that matter here are shorter.
+/// The bytes that are kept of a line that arrives in pieces. The fields that matter here are
+/// shorter.
 const HELD: usize = 128;
 
 impl Default for Head {
@@ -67,7 +68,7 @@ impl Default for Head {
             carried: 0,
             last: 0,
             begun: false,
-            body: Length::Nothing,
+            body: BodyLength::Nothing,
             odd_coding: false,
         }
     }
@@ -81,7 +82,7 @@ impl Head {
     /// [`BareLineFeed`] if a line of a head or of a chunked body ends with one.
     pub fn look(&mut self, bytes: &[u8]) -> Result<(), BareLineFeed> {
         let mut rest = bytes;
-        // Where the current head begins.
+        // The beginning of the current head.
         let mut before = 0;
         loop {
             match self.at {
@@ -167,10 +168,10 @@ impl Head {
             }
             At::Head if self.begun => {
                 self.at = match self.body {
-                    Length::Nothing => At::Body(0),
-                    Length::Said(bytes) => At::Body(bytes),
-                    Length::Chunks => At::Size,
-                    Length::Unknown => At::Somewhere,
+                    BodyLength::Nothing => At::Body(0),
+                    BodyLength::Said(bytes) => At::Body(bytes),
+                    BodyLength::Chunks => At::Size,
+                    BodyLength::Unknown => At::Somewhere,
                 };
             }
             _ => {}
@@ -185,7 +186,7 @@ impl Head {
                 let coding = value_of(begin, CODING);
                 self.odd_coding |= coding.is_some_and(is_odd_coding);
                 if coding.is_some() || value_of(begin, LENGTH).is_some() {
-                    self.body = Length::Unknown;
+                    self.body = BodyLength::Unknown;
                 }
                 self.begun = true;
             }
@@ -198,15 +199,15 @@ impl Head {
             let odd = is_odd_coding(value);
             self.odd_coding |= odd;
             self.body = match self.body {
-                Length::Nothing if !odd => Length::Chunks,
-                _ => Length::Unknown,
+                BodyLength::Nothing if !odd => BodyLength::Chunks,
+                _ => BodyLength::Unknown,
             };
         } else if let Some(value) = value_of(line, LENGTH) {
             let text = std::str::from_utf8(value.trim_ascii()).ok();
             let bytes = text.and_then(|text| text.parse().ok());
             self.body = match (self.body, bytes) {
-                (Length::Nothing, Some(bytes)) => Length::Said(bytes),
-                _ => Length::Unknown,
+                (BodyLength::Nothing, Some(bytes)) => BodyLength::Said(bytes),
+                _ => BodyLength::Unknown,
             };
         }
     }

@@ -19,17 +19,17 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
 use super::answer::answer;
-use super::io::Progress;
-use super::presence::Client;
+use super::io::ConnectionProgress;
+use super::presence::ClientPresence;
 use super::route::Surface;
 use crate::http::state::Http;
 use crate::limits;
 
-/// How a connection begins whose client knows in advance that the server supports HTTP/2 (RFC
-/// 9113, 3.4). No HTTP/1.1 request begins like this.
+/// The first bytes of a connection whose client knows in advance that the server supports HTTP/2
+/// (RFC 9113, 3.4). No HTTP/1.1 request begins with them.
 pub const PREFACE: &[u8; 3] = b"PRI";
 
-/// How often to check whether anything has moved.
+/// The interval of the checks whether anything has moved.
 const LOOK: Duration = Duration::from_secs(5);
 
 /// A write that concerns only the connection itself is shorter.
@@ -45,7 +45,7 @@ pub async fn requests<S>(
     surface: Surface,
     stream: S,
     peer: SocketAddr,
-    progress: &Progress,
+    progress: &ConnectionProgress,
     accepted: Instant,
     stop: impl Future<Output = ()>,
 ) -> Result<(), hyper::Error>
@@ -58,7 +58,15 @@ where
         let part = progress.busy_guard();
         async move {
             let request = named(request);
-            let reply = answer(&http, surface, peer, &progress, Client::default(), request).await;
+            let reply = answer(
+                &http,
+                surface,
+                peer,
+                &progress,
+                ClientPresence::default(),
+                request,
+            )
+            .await;
             drop(part);
             Ok::<_, Infallible>(reply)
         }
@@ -131,7 +139,7 @@ fn named(mut request: Request<Incoming>) -> Request<Incoming> {
 /// A stream that records when a part of an answer was sent.
 struct Moving<S> {
     stream: S,
-    progress: Progress,
+    progress: ConnectionProgress,
 }
 
 impl<S> Moving<S> {

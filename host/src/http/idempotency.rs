@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use super::auth::PartnerCaller;
 use super::call::Call;
 use super::error::ApiError;
-use super::reply::{self, Reply};
+use super::reply::{self, ApiResponse};
 use crate::domain::hex;
 use crate::limits;
 use crate::store::{IdempotencyClaim, IdempotencyKey, StoredAnswer};
@@ -93,7 +93,7 @@ pub fn stored_reply(
     call: &Call<'_>,
     answer: StoredAnswer,
     replayed: bool,
-) -> Result<Reply, ApiError> {
+) -> Result<ApiResponse, ApiError> {
     let status = StatusCode::from_u16(answer.status).map_err(ApiError::internal)?;
     let mut reply = if status.is_success() {
         reply::bytes_of(status, reply::JSON, answer.body)

@@ -26,15 +26,15 @@ const HEAD: u8 = 1;
 /// A request is being served.
 const BUSY: u8 = 2;
 
-/// How often to check whether a request is still being served.
+/// The interval of the checks whether a request is still being served.
 const AGAIN: Duration = Duration::from_millis(10);
 
 /// The state of a connection, as its service reports it.
 #[derive(Clone, Debug)]
-pub struct Progress(Arc<Stand>);
+pub struct ConnectionProgress(Arc<ConnectionState>);
 
 #[derive(Debug)]
-struct Stand {
+struct ConnectionState {
     /// Everything that had arrived when the connection was accepted has been read.
     received: AtomicBool,
     /// The phase while the connection is not busy.
@@ -49,7 +49,7 @@ struct Stand {
 
 /// Keeps a connection busy until it is dropped.
 #[derive(Debug)]
-pub struct BusyGuard(Progress);
+pub struct BusyGuard(ConnectionProgress);
 
 impl Drop for BusyGuard {
     fn drop(&mut self) {
@@ -57,10 +57,10 @@ impl Drop for BusyGuard {
     }
 }
 
-impl Progress {
+impl ConnectionProgress {
     /// Returns the progress of a new connection, which has received no request yet.
     pub fn new() -> Self {
-        Self(Arc::new(Stand {
+        Self(Arc::new(ConnectionState {
             received: AtomicBool::new(false),
             phase: AtomicU8::new(HEAD),
             parts: AtomicU32::new(0),
@@ -143,9 +143,9 @@ fn now() -> u64 {
     u64::try_from(START.elapsed().as_micros()).unwrap_or(u64::MAX)
 }
 
-pub struct Watched<S> {
+pub struct WatchedStream<S> {
     stream: S,
-    progress: Progress,
+    progress: ConnectionProgress,
     head: Head,
     /// Why reading has ended.
     ended: Option<Ended>,
@@ -165,7 +165,7 @@ enum Ended {
     ByBody,
 }
 
-/// What is needed to refuse a head.
+/// The settings for the refusal of a head.
 #[derive(Clone)]
 pub struct Refusing {
     pub family: Family,
@@ -190,12 +190,12 @@ impl Refusing {
     }
 }
 
-impl<S> Watched<S> {
+impl<S> WatchedStream<S> {
     /// The first request's head has to arrive by `first_head`, a later one's within `head_time`
     /// of its first byte.
     pub fn new(
         stream: S,
-        progress: Progress,
+        progress: ConnectionProgress,
         first_head: Instant,
         head_time: Duration,
         stall: Duration,
@@ -280,7 +280,7 @@ fn bare_line_feed() -> ApiError {
     )
 }
 
-impl<S: AsyncWrite + Unpin> Watched<S> {
+impl<S: AsyncWrite + Unpin> WatchedStream<S> {
     /// Answers what is wrong with the head, and ends reading. A request that is being served is
     /// answered first.
     fn refuse(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -291,7 +291,7 @@ impl<S: AsyncWrite + Unpin> Watched<S> {
                 return Poll::Pending;
             }
         }
-        // Nothing else is being written, unless the client reads nothing.
+        // No other write is in progress, unless the client reads nothing.
         if self.stalled.is_none() {
             let answer = self.refusing.answer(&bare_line_feed());
             let _ = Pin::new(&mut self.stream).poll_write(cx, &answer);
@@ -300,7 +300,7 @@ impl<S: AsyncWrite + Unpin> Watched<S> {
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Watched<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for WatchedStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -352,7 +352,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Watched<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WatchedStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -414,9 +414,9 @@ mod tests {
     #[tokio::test]
     async fn a_client_that_reads_nothing_is_given_up() {
         let (_client, server) = tokio::io::duplex(16);
-        let mut watched = Watched::new(
+        let mut watched = WatchedStream::new(
             server,
-            Progress::new(),
+            ConnectionProgress::new(),
             Instant::now() + LONG,
             LONG,
             SHORT,
@@ -429,8 +429,8 @@ mod tests {
     #[tokio::test]
     async fn every_request_has_to_arrive_in_time() {
         let (mut client, server) = tokio::io::duplex(16);
-        let progress = Progress::new();
-        let mut watched = Watched::new(
+        let progress = ConnectionProgress::new();
+        let mut watched = WatchedStream::new(
             server,
             progress.clone(),
             Instant::now() + SHORT,

@@ -1,14 +1,13 @@
-//! The JSON body of a gateway's request. One rule holds for all of them: a body that is
-//! declared as something other than JSON, or as compressed, gets 415; a body without a
-//! declaration is taken for JSON. What is read counts against the budget of all bodies for as
-//! long as its share is held.
+//! The JSON body of a gateway's request. One rule holds for all of them: a body that is declared as
+//! something other than JSON, or as compressed, gets 415; a body without a declaration is taken for
+//! JSON. A body counts against the budget of all bodies for as long as its share is held.
 
 use hyper::HeaderMap;
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use serde_json::Value;
 
-use super::body::Unread;
-use super::budget::Share;
+use super::body::UnreadBody;
+use super::budget::BudgetShare;
 use super::call::Call;
 use super::error::ApiError;
 use crate::domain::json;
@@ -20,8 +19,8 @@ use crate::limits;
 ///
 /// [`ApiError::UnsupportedMediaType`] if it is declared as something else,
 /// [`ApiError::BadRequest`] if it is not JSON or is nested too deeply, and the errors of
-/// [`Unread::read`].
-pub async fn read(call: &Call<'_>, body: Unread) -> Result<(Value, Share), ApiError> {
+/// [`UnreadBody::read`].
+pub async fn read(call: &Call<'_>, body: UnreadBody) -> Result<(Value, BudgetShare), ApiError> {
     check_media(&call.head.headers)?;
     let (bytes, held) = body.read(call.http, limits::BODY_BYTES).await?.into_parts();
     Ok((parse(&bytes)?, held))

@@ -28,7 +28,6 @@ mod io;
 mod json;
 mod lines;
 pub mod listen;
-mod local_rate;
 pub mod openapi;
 mod operators;
 pub mod payload;

@@ -1,8 +1,7 @@
-//! The admin surface's connections, on a thread of their own. Operators' requests are answered
-//! by the serving threads, but sockets are accepted, read and written here, and liveness probes
-//! are answered here. Whatever occupies the serving threads, a liveness probe gets a true
-//! answer and operators are let in. Nothing on this thread waits, writes to the log or asks the
-//! store.
+//! The admin surface's connections, on a thread of their own. Operators' requests are answered by
+//! the serving threads, but sockets are accepted, read and written here, and liveness probes are
+//! answered here. Even if the serving threads are busy, a liveness probe gets a true answer and
+//! operators are let in. Nothing on this thread waits, writes to the log or asks the store.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -12,9 +11,9 @@ use hyper::{Request, StatusCode};
 use tokio::runtime::Handle;
 
 use super::answer::{answer, is_well_formed, live};
-use super::io::Progress;
-use super::presence::Client;
-use super::reply::{self, Reply};
+use super::io::ConnectionProgress;
+use super::presence::ClientPresence;
+use super::reply::{self, ApiResponse};
 use super::route::{self, OpenRoute, Route, Surface};
 use crate::http::state::Http;
 
@@ -24,9 +23,9 @@ pub async fn answered(
     http: &Arc<Http>,
     serving: &Handle,
     peer: SocketAddr,
-    progress: &Progress,
+    progress: &ConnectionProgress,
     request: Request<Incoming>,
-) -> Reply {
+) -> ApiResponse {
     let probes = matches!(
         Route::find(
             Surface::Admin,
@@ -39,12 +38,12 @@ pub async fn answered(
         let (head, _) = request.into_parts();
         return live(http, &head);
     }
-    let (here, client) = Client::new();
+    let (guard, client) = ClientPresence::new();
     let (http, progress) = (Arc::clone(http), progress.clone());
     let work = serving
         .spawn(async move { answer(&http, Surface::Admin, peer, &progress, client, request).await })
         .await;
-    drop(here);
+    drop(guard);
     // If it panicked, its own thread has logged that.
     work.unwrap_or_else(|_| {
         reply::bytes_of(

@@ -7,17 +7,17 @@ use std::task::{Context, Poll};
 
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 
-use super::budget::{Share, Short};
+use super::budget::{BudgetShare, Short};
 
 #[derive(Default)]
 pub struct Payload {
-    content: Content,
+    content: PayloadContent,
     /// The room that it takes until it is sent.
-    _share: Option<Share>,
+    _share: Option<BudgetShare>,
 }
 
 #[derive(Default)]
-enum Content {
+enum PayloadContent {
     #[default]
     Nothing,
     Whole(Bytes),
@@ -33,9 +33,9 @@ impl Payload {
         let bytes = bytes.into();
         Self {
             content: if bytes.is_empty() {
-                Content::Nothing
+                PayloadContent::Nothing
             } else {
-                Content::Whole(bytes)
+                PayloadContent::Whole(bytes)
             },
             _share: None,
         }
@@ -44,7 +44,7 @@ impl Payload {
     /// `bytes` is the length of all pieces together.
     pub fn pieces(bytes: usize, pieces: impl Iterator<Item = Bytes> + Send + 'static) -> Self {
         Self {
-            content: Content::Pieces {
+            content: PayloadContent::Pieces {
                 left: bytes,
                 pieces: Box::new(pieces),
             },
@@ -55,9 +55,9 @@ impl Payload {
     /// Returns the number of bytes that have not been sent.
     pub fn bytes(&self) -> usize {
         match &self.content {
-            Content::Nothing => 0,
-            Content::Whole(bytes) => bytes.len(),
-            Content::Pieces { left, .. } => *left,
+            PayloadContent::Nothing => 0,
+            PayloadContent::Whole(bytes) => bytes.len(),
+            PayloadContent::Pieces { left, .. } => *left,
         }
     }
 
@@ -66,10 +66,10 @@ impl Payload {
     /// # Errors
     ///
     /// [`Short`] names the bound that leaves no room.
-    pub fn keep(self, mut share: Share) -> Result<Self, Short> {
+    pub fn keep(self, mut share: BudgetShare) -> Result<Self, Short> {
         match self.content {
             // The connection takes all of it at once, and holds it until it is sent.
-            Content::Whole(bytes) => Ok(Self::whole(share.keep(bytes)?)),
+            PayloadContent::Whole(bytes) => Ok(Self::whole(share.keep(bytes)?)),
             content => {
                 let kept = Self {
                     content,
@@ -90,14 +90,14 @@ impl Iterator for Payload {
 
     fn next(&mut self) -> Option<Bytes> {
         match std::mem::take(&mut self.content) {
-            Content::Nothing => None,
-            Content::Whole(bytes) => Some(bytes),
-            Content::Pieces { left, mut pieces } => {
+            PayloadContent::Nothing => None,
+            PayloadContent::Whole(bytes) => Some(bytes),
+            PayloadContent::Pieces { left, mut pieces } => {
                 let piece = pieces.next()?;
                 debug_assert!(piece.len() <= left);
                 let left = left.saturating_sub(piece.len());
                 if left > 0 {
-                    self.content = Content::Pieces { left, pieces };
+                    self.content = PayloadContent::Pieces { left, pieces };
                 }
                 Some(piece)
             }
@@ -117,7 +117,7 @@ impl Body for Payload {
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self.content, Content::Nothing)
+        matches!(self.content, PayloadContent::Nothing)
     }
 
     fn size_hint(&self) -> SizeHint {

@@ -7,18 +7,18 @@ use tokio::sync::watch;
 
 /// Held by the server of the connection, and dropped when the client has left.
 #[derive(Debug)]
-pub struct Here(#[expect(dead_code, reason = "its end is the signal")] watch::Sender<()>);
+pub struct PresenceGuard(#[expect(dead_code, reason = "its end is the signal")] watch::Sender<()>);
 
 /// Learns when the client leaves.
 #[derive(Clone, Debug, Default)]
-pub struct Client(Option<Arc<watch::Receiver<()>>>);
+pub struct ClientPresence(Option<Arc<watch::Receiver<()>>>);
 
-impl Client {
+impl ClientPresence {
     /// Returns a watched client, and the guard that its connection holds. When the guard is
     /// dropped, the client has left.
-    pub fn new() -> (Here, Self) {
-        let (here, client) = watch::channel(());
-        (Here(here), Self(Some(Arc::new(client))))
+    pub fn new() -> (PresenceGuard, Self) {
+        let (guard, client) = watch::channel(());
+        (PresenceGuard(guard), Self(Some(Arc::new(client))))
     }
 
     /// Returns when the client has left; never, if it is not watched.

@@ -1,4 +1,4 @@
-//! The query of a request: decoded names and values. Of a repeated name the first value counts.
+//! The query of a request: decoded names and values. If a name is repeated, its first value counts.
 //! Unknown names are ignored.
 
 use std::borrow::Cow;

@@ -21,16 +21,16 @@ const WINDOW: Duration = Duration::from_mins(1);
 
 /// The refused workspaces that this host knows of.
 #[derive(Default)]
-pub struct RateLimiter(Mutex<HashMap<WorkspaceId, Owed>>);
+pub struct RateLimiter(Mutex<HashMap<WorkspaceId, RememberedDebt>>);
 
 /// The debt at a moment.
 #[derive(Clone, Copy)]
-struct Owed {
-    micros: i64,
+struct RememberedDebt {
+    debt: Duration,
     since: Micros,
 }
 
-/// What is left of a workspace's quota after a request.
+/// The rest of a workspace's quota after a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota {
     pub limit: u32,
@@ -70,10 +70,10 @@ impl RateLimiter {
     fn refused(&self, workspace: WorkspaceId, price: Price, now: Micros) -> Option<Debt> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let owed = known.get(&workspace)?;
-        let passed = now.0 - owed.since.0;
-        let debt = price.pay(owed.micros - passed);
+        let passed = now.since(owed.since);
+        let debt = price.pay(owed.debt.saturating_sub(passed));
         // If the clock went backwards, this host knows nothing: ask the store.
-        if !debt.refused || passed < 0 {
+        if !debt.refused || now < owed.since {
             known.remove(&workspace);
             return None;
         }
@@ -85,8 +85,8 @@ impl RateLimiter {
         if known.len() >= limits::RATES_REFUSED {
             known.clear();
         }
-        let owed = Owed {
-            micros: debt.owed,
+        let owed = RememberedDebt {
+            debt: debt.owed,
             since: now,
         };
         known.insert(workspace, owed);
@@ -94,8 +94,10 @@ impl RateLimiter {
 }
 
 fn price(limit: u32) -> Price {
-    let limit = i64::from(limit.max(1));
-    let each = micros(WINDOW) / limit;
+    let limit = limit.max(1);
+    // Whole microseconds, the precision of stores.
+    let each = micros(WINDOW).unsigned_abs() / u64::from(limit);
+    let each = Duration::from_micros(each);
     Price {
         each,
         full: each * limit,
@@ -103,20 +105,15 @@ fn price(limit: u32) -> Price {
 }
 
 fn quota(limit: u32, price: Price, debt: Debt) -> Quota {
-    let owed = debt.owed.clamp(0, price.full);
+    let owed = debt.owed.min(price.full);
+    let rest = price.full - owed;
+    let until_served = (owed + price.each).saturating_sub(price.full);
     Quota {
         limit: limit.max(1),
-        remaining: u32::try_from((price.full - owed) / price.each).unwrap_or(0),
-        reset: seconds(owed),
-        retry_after: debt
-            .refused
-            .then(|| seconds(owed + price.each - price.full).max(1)),
+        remaining: u32::try_from(rest.as_micros() / price.each.as_micros()).unwrap_or(0),
+        reset: whole_seconds(owed),
+        retry_after: debt.refused.then(|| whole_seconds(until_served).max(1)),
     }
-}
-
-/// Converts to whole seconds, rounded up.
-fn seconds(micros: i64) -> u64 {
-    whole_seconds(Duration::from_micros(u64::try_from(micros).unwrap_or(0)))
 }
 
 impl Quota {
@@ -154,7 +151,7 @@ mod tests {
     use super::*;
 
     /// Asks for one request at the same moment, starting from this debt.
-    fn ask(owed: i64, limit: u32) -> (i64, Quota) {
+    fn ask(owed: Duration, limit: u32) -> (Duration, Quota) {
         let price = price(limit);
         let debt = price.pay(owed);
         (debt.owed, quota(limit, price, debt))
@@ -162,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_burst_of_the_whole_limit_is_served_and_no_more() {
-        let mut owed = 0;
+        let mut owed = Duration::ZERO;
         for left in (0..120).rev() {
             let quota;
             (owed, quota) = ask(owed, 120);
@@ -173,19 +170,19 @@ mod tests {
         assert_eq!((refused.remaining, refused.reset), (0, 60));
         assert_eq!(after, owed, "a refusal costs nothing");
         // Half a second later one request is served.
-        let (after, quota) = ask(owed - 500_000, 120);
+        let (after, quota) = ask(owed - Duration::from_millis(500), 120);
         assert_eq!(quota.retry_after, None);
         assert!(ask(after, 120).1.retry_after.is_some());
     }
 
     #[test]
     fn a_clock_that_is_set_back_costs_a_window_at_most() {
-        assert_eq!(ask(60 * micros(WINDOW), 1).0, micros(WINDOW));
+        assert_eq!(ask(60 * WINDOW, 1).0, WINDOW);
     }
 
     #[test]
     fn a_limit_that_does_not_divide_a_minute_is_granted_in_full() {
-        let mut owed = 0;
+        let mut owed = Duration::ZERO;
         let served = (0..200)
             .filter(|_| {
                 let quota;
@@ -201,7 +198,7 @@ mod tests {
         let rate = RateLimiter::default();
         let workspace = WorkspaceId::new(Micros(0));
         let debt = Debt {
-            owed: micros(WINDOW),
+            owed: WINDOW,
             refused: true,
         };
         let refused = |workspace, now| rate.refused(workspace, price(120), Micros(now)).is_some();

@@ -1,4 +1,4 @@
-//! An answer and its plain builders. An answer is bounded, whatever it contains.
+//! An answer and its plain builders. Every answer is bounded.
 
 use hyper::body::Bytes;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
@@ -6,29 +6,37 @@ use hyper::{Response, StatusCode};
 
 use super::payload::Payload;
 
-pub type Reply = Response<Payload>;
+pub type ApiResponse = Response<Payload>;
 
 pub const JSON: &str = "application/json; charset=utf-8";
 
 /// Returns an answer of plain text in UTF-8.
-pub fn text(status: StatusCode, body: impl Into<Bytes>) -> Reply {
+pub fn text(status: StatusCode, body: impl Into<Bytes>) -> ApiResponse {
     bytes_of(status, "text/plain; charset=utf-8", body)
 }
 
 /// Returns an answer without a body and a content type.
-pub fn empty(status: StatusCode) -> Reply {
+pub fn empty(status: StatusCode) -> ApiResponse {
     let mut reply = Response::new(Payload::default());
     *reply.status_mut() = status;
     reply
 }
 
 /// Returns an answer with these bytes and this content type.
-pub fn bytes_of(status: StatusCode, content_type: &'static str, body: impl Into<Bytes>) -> Reply {
+pub fn bytes_of(
+    status: StatusCode,
+    content_type: &'static str,
+    body: impl Into<Bytes>,
+) -> ApiResponse {
     with_payload(status, content_type, Payload::whole(body))
 }
 
 /// Returns an answer with this payload and this content type.
-pub fn with_payload(status: StatusCode, content_type: &'static str, payload: Payload) -> Reply {
+pub fn with_payload(
+    status: StatusCode,
+    content_type: &'static str,
+    payload: Payload,
+) -> ApiResponse {
     let mut reply = Response::new(payload);
     *reply.status_mut() = status;
     reply

@@ -3,7 +3,7 @@
 
 use super::auth;
 use super::auth::PartnerCaller;
-use super::body::Unread;
+use super::body::UnreadBody;
 use super::call::Call;
 use super::docs;
 use super::endpoints::{
@@ -11,8 +11,9 @@ use super::endpoints::{
     reports, tickets, whoami,
 };
 use super::error::ApiError;
-use super::reply::Reply;
+use super::reply::ApiResponse;
 use super::route::{OpenRoute, PartnerRoute, Route, TokenRoute, WorkspaceRoute};
+use crate::domain::time::whole_seconds;
 use crate::http::state::Http;
 use crate::store::StoreError;
 use crate::telemetry::Shed;
@@ -40,17 +41,25 @@ fn within_rate(call: &Call<'_>, caller: &PartnerCaller) -> Result<(), ApiError> 
     let asked = http
         .partner_rate
         .ask(&caller.partner().id, http.core.clock.now());
-    asked.map_err(|retry_after| {
+    asked.map_err(|wait| {
         http.core.metrics.http.shed(Shed::RateOfOnePartner);
-        ApiError::TooManyRequests { retry_after }
+        ApiError::TooManyRequests {
+            retry_after: whole_seconds(wait),
+        }
     })
 }
 
+/// Authenticates the caller as the route requires, and runs its endpoint.
+///
 /// # Errors
 ///
 /// [`ApiError::Overloaded`] if this host cannot serve now, a failed authentication, a rate
 /// limit, and the errors of the endpoint.
-pub async fn run(call: &Call<'_>, route: Route<'_>, body: Unread) -> Result<Reply, ApiError> {
+pub async fn run(
+    call: &Call<'_>,
+    route: Route<'_>,
+    body: UnreadBody,
+) -> Result<ApiResponse, ApiError> {
     if !matches!(
         route,
         Route::Open(

@@ -28,9 +28,9 @@ use super::closing;
 use super::connection_limit::{ConnectionLimit, TooManyOfOne};
 use super::error::ApiError;
 use super::http2;
-use super::io::{Progress, Refusing, Watched};
+use super::io::{ConnectionProgress, Refusing, WatchedStream};
 use super::operators;
-use super::presence::Client;
+use super::presence::ClientPresence;
 use super::route::Surface;
 use super::tls::{self, Tls};
 use crate::http::state::Http;
@@ -52,7 +52,7 @@ pub async fn serve(
     };
     // Only the requests of outsiders hold up a drain.
     let _hold = (surface != Surface::Admin).then(|| http.core.shutdown.hold());
-    let door = Door {
+    let door = Acceptor {
         http: &http,
         connection_limit: &connection_limit,
         surface,
@@ -78,8 +78,8 @@ pub async fn serve(
     }
 }
 
-/// Where connections are accepted.
-struct Door<'a> {
+/// Accepts the connections of a surface.
+struct Acceptor<'a> {
     http: &'a Arc<Http>,
     connection_limit: &'a Arc<ConnectionLimit>,
     surface: Surface,
@@ -87,7 +87,7 @@ struct Door<'a> {
     serving: &'a Handle,
 }
 
-impl Door<'_> {
+impl Acceptor<'_> {
     async fn admit_until(&self, listener: &TcpListener, until: impl Future<Output = ()>) {
         tokio::pin!(until);
         let mut pause = FIRST_PAUSE;
@@ -138,11 +138,11 @@ impl Door<'_> {
     /// Gives a new connection a place and serves it in a task.
     async fn enter(&self, stream: TcpStream, peer: SocketAddr) {
         if self.http.core.shutdown.has_begun()
-            && let Err(error) = closing::hear(&stream)
+            && let Err(error) = closing::receive_packets(&stream)
         {
             tracing::warn!(%error, "late connection closed without an answer");
         }
-        let progress = Progress::new();
+        let progress = ConnectionProgress::new();
         let refusing = Refusing {
             family: self.surface.family("/"),
             clock: Arc::clone(&self.http.core.clock),
@@ -171,7 +171,7 @@ impl Door<'_> {
         };
         // From here on, and not from when the task first runs: a drain may end in between.
         let hold = (self.surface != Surface::Admin).then(|| self.http.core.shutdown.hold());
-        let connection = Connection {
+        let connection = ServedConnection {
             http: Arc::clone(self.http),
             surface: self.surface,
             serving: self.serving.clone(),
@@ -182,7 +182,7 @@ impl Door<'_> {
         };
         tokio::spawn(async move {
             let _hold = hold;
-            let _counted = Counted::new(&connection.http.core.metrics.http);
+            let _counted = CountedConnection::new(&connection.http.core.metrics.http);
             let end = connection.serve(stream, refusing);
             tokio::pin!(end);
             if once_more(end.as_mut()).await.is_some() {
@@ -220,16 +220,16 @@ async fn once_more<F: Future>(mut served: Pin<&mut F>) -> Option<F::Output> {
 }
 
 /// Counts an open connection in the metrics, even if its task panics.
-struct Counted<'a>(&'a HttpMetrics);
+struct CountedConnection<'a>(&'a HttpMetrics);
 
-impl<'a> Counted<'a> {
+impl<'a> CountedConnection<'a> {
     fn new(metrics: &'a HttpMetrics) -> Self {
         metrics.connection_opened();
         Self(metrics)
     }
 }
 
-impl Drop for Counted<'_> {
+impl Drop for CountedConnection<'_> {
     fn drop(&mut self) {
         self.0.connection_closed();
     }
@@ -261,17 +261,17 @@ fn is_of_the_client(error: &io::Error) -> bool {
 }
 
 /// A connection from its first byte to its end.
-struct Connection {
+struct ServedConnection {
     http: Arc<Http>,
     surface: Surface,
     serving: Handle,
     tls: Option<Arc<Tls>>,
     peer: SocketAddr,
-    progress: Progress,
+    progress: ConnectionProgress,
     accepted: Instant,
 }
 
-impl Connection {
+impl ServedConnection {
     /// A silent connection costs next to nothing: what a request needs is made when one
     /// arrives.
     async fn serve(&self, stream: TcpStream, refusing: Refusing) {
@@ -366,7 +366,7 @@ impl Connection {
             progress,
             ..
         } = self;
-        let watched = Watched::new(
+        let watched = WatchedStream::new(
             stream,
             progress.clone(),
             self.head_deadline(),
@@ -383,7 +383,15 @@ impl Connection {
                         operators::answered(http, serving, *peer, progress, request).await
                     }
                     Surface::Gateway | Surface::Data | Surface::Both => {
-                        answer(http, *surface, *peer, progress, Client::default(), request).await
+                        answer(
+                            http,
+                            *surface,
+                            *peer,
+                            progress,
+                            ClientPresence::default(),
+                            request,
+                        )
+                        .await
                     }
                 };
                 progress.request_ends();

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{budget, connection_limit, failures, local_rate, rate};
+use super::{budget, connection_limit, failures, rate};
 use crate::core::Core;
 use crate::domain::id::{ConnectionId, PartnerId};
 use crate::limits;
 use crate::pipeline::Pipeline;
+use crate::pipeline::local_rate::LocalRateLimiter;
 
 /// The surfaces over the [`Pipeline`], one per host.
 pub struct Http {
@@ -18,13 +19,13 @@ pub struct Http {
     /// The admin surface has places of its own, so that clients outside do not lock operators
     /// out, and room of its own for bodies.
     pub(super) operators: Arc<connection_limit::ConnectionLimit>,
-    pub(super) bodies: Arc<budget::Budget>,
-    pub(super) operators_bodies: Arc<budget::Budget>,
+    pub(super) bodies: Arc<budget::ByteBudget>,
+    pub(super) operators_bodies: Arc<budget::ByteBudget>,
     /// The budget of large answers that clients have not read yet.
-    pub(super) answers: Arc<budget::Budget>,
-    pub(super) failures: failures::Failures,
-    pub(super) connection_rate: local_rate::LocalRateLimiter<ConnectionId>,
-    pub(super) partner_rate: local_rate::LocalRateLimiter<PartnerId>,
+    pub(super) answers: Arc<budget::ByteBudget>,
+    pub(super) failures: failures::AuthFailures,
+    pub(super) connection_rate: LocalRateLimiter<ConnectionId>,
+    pub(super) partner_rate: LocalRateLimiter<PartnerId>,
     pub rate: rate::RateLimiter,
 }
 
@@ -46,20 +47,17 @@ impl Http {
                 operators,
                 Duration::ZERO,
             )),
-            bodies: Arc::new(budget::Budget::configured(server)),
-            operators_bodies: Arc::new(budget::Budget::whole(
+            bodies: Arc::new(budget::ByteBudget::configured(server)),
+            operators_bodies: Arc::new(budget::ByteBudget::whole(
                 2 * component.max(limits::ADMIN_BODY_BYTES),
             )),
-            answers: Arc::new(budget::Budget::of_answers(server)),
-            failures: failures::Failures::new(server.failed_keys),
-            connection_rate: local_rate::LocalRateLimiter::new(
+            answers: Arc::new(budget::ByteBudget::for_answers(server)),
+            failures: failures::AuthFailures::new(server.failed_keys),
+            connection_rate: LocalRateLimiter::new(
                 config.intake.connection_rate,
                 Duration::from_secs(1),
             ),
-            partner_rate: local_rate::LocalRateLimiter::new(
-                server.partner_rate,
-                Duration::from_mins(1),
-            ),
+            partner_rate: LocalRateLimiter::new(server.partner_rate, Duration::from_mins(1)),
             rate: rate::RateLimiter::default(),
             core,
             pipeline,

@@ -17,7 +17,7 @@ pub struct StreamedList<T> {
 }
 
 /// The bytes around the items and between them. The end is not empty.
-pub struct Around {
+pub struct ListFrame {
     pub begin: &'static [u8],
     pub between: u8,
     pub end: Vec<u8>,
@@ -26,16 +26,16 @@ pub struct Around {
 impl<T: Send + 'static> StreamedList<T> {
     /// `length` returns how many bytes `write` adds for an item.
     pub fn new(
-        around: Around,
+        frame: ListFrame,
         items: Vec<T>,
         length: fn(&T) -> usize,
         write: fn(&T, &mut Vec<u8>),
     ) -> Self {
-        let Around {
+        let ListFrame {
             begin,
             between,
             end,
-        } = around;
+        } = frame;
         let of_items: usize = items.iter().map(length).sum();
         Self {
             bytes: begin.len() + of_items + items.len().saturating_sub(1) + end.len(),

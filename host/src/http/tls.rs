@@ -17,18 +17,18 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{self, InconsistentKeys, ServerConfig};
 use tokio_rustls::server::TlsStream;
 
-use crate::config::Server;
+use crate::config::ServerSection;
 use crate::http::state::Http;
 use crate::limits;
 
-/// How a client offers HTTP/2 (RFC 7301, RFC 9113).
+/// The protocol name by which a client offers HTTP/2 (RFC 7301, RFC 9113).
 const HTTP_2: &[u8] = b"h2";
 const HTTP_1: &[u8] = b"http/1.1";
 
 /// The first byte of a TLS connection: the type of a handshake record.
 pub const HANDSHAKE: u8 = 0x16;
 
-/// How often to check the files.
+/// The interval of the checks of the files.
 const LOOK: Duration = Duration::from_secs(2);
 
 #[derive(Debug, thiserror::Error)]
@@ -72,7 +72,7 @@ struct Files {
 }
 
 /// The content of the files.
-struct Content {
+struct TlsFiles {
     certificate: Vec<u8>,
     key: zeroize::Zeroizing<Vec<u8>>,
 }
@@ -83,7 +83,7 @@ impl Tls {
     /// # Errors
     ///
     /// [`TlsError`] if a file cannot be read, or the two are not a certificate with its key.
-    pub fn from_config(server: &Server) -> Result<Option<Arc<Self>>, TlsError> {
+    pub fn from_config(server: &ServerSection) -> Result<Option<Arc<Self>>, TlsError> {
         if !server.has_tls() {
             return Ok(None);
         }
@@ -119,7 +119,7 @@ impl Tls {
     /// other, the current certificate stays in use: one of them may be about to change too.
     pub async fn keep_current(self: Arc<Self>, http: Arc<Http>) {
         let mut seen = self.look().await.map(|content| content.digest()).ok();
-        let mut told = None;
+        let mut logged = None;
         loop {
             tokio::select! {
                 () = http.core.shutdown.ended() => return,
@@ -139,23 +139,23 @@ impl Tls {
             };
             match taken {
                 Ok(true) => {
-                    told = None;
+                    logged = None;
                     tracing::info!(certificate = %self.files.certificate.display(), "TLS certificate reloaded");
                 }
-                Ok(false) => told = None,
-                Err(error) if told.as_ref() == Some(&error) => {}
+                Ok(false) => logged = None,
+                Err(error) if logged.as_ref() == Some(&error) => {}
                 Err(error) => {
                     tracing::warn!(
                         error,
                         "TLS certificate not reloaded, the previous one stays in use"
                     );
-                    told = Some(error);
+                    logged = Some(error);
                 }
             }
         }
     }
 
-    async fn look(self: &Arc<Self>) -> Result<Content, TlsError> {
+    async fn look(self: &Arc<Self>) -> Result<TlsFiles, TlsError> {
         let tls = Arc::clone(self);
         let read = tokio::task::spawn_blocking(move || tls.files.read());
         read.await.unwrap_or_else(|error| {
@@ -172,8 +172,8 @@ const CERTIFICATE: &str = "server.tls_certificate";
 const KEY: &str = "server.tls_key";
 
 impl Files {
-    fn read(&self) -> Result<Content, TlsError> {
-        Ok(Content {
+    fn read(&self) -> Result<TlsFiles, TlsError> {
+        Ok(TlsFiles {
             certificate: read(CERTIFICATE, &self.certificate)?,
             key: read(KEY, &self.key)?.into(),
         })
@@ -197,7 +197,7 @@ fn read(key: &'static str, path: &Path) -> Result<Vec<u8>, TlsError> {
     })
 }
 
-impl Content {
+impl TlsFiles {
     fn digest(&self) -> [u8; 32] {
         let length = (self.certificate.len() as u64).to_be_bytes();
         Sha256::new()

@@ -1,7 +1,7 @@
-//! The replies that a plugin may give to callers of a connection's address. Every caller
-//! can read them, so a reply reveals no secret, whatever the plugin requests. It holds text
-//! that the plugin composed, and at most a signature over a challenge, which some sources
-//! require before they send anything.
+//! The replies that a plugin may give to callers of a connection's address. Every caller can read
+//! them, so a reply reveals no secret, even if the plugin requests it. It holds text that the
+//! plugin composed, and at most a signature over a challenge, which some sources require before
+//! they send anything.
 //!
 //! A signature must not be one that the source could have made for a delivery, otherwise
 //! the host would sign forged deliveries for strangers. So it covers only a text in the
@@ -11,7 +11,7 @@
 
 use super::connections::Live;
 use crate::domain::exchange::{
-    Pairs, Reply, Segment, SenderCheck, SenderChecks, SignedKind, Slot, SlotArgument,
+    Pairs, PluginReply, SenderCheck, SenderChecks, SignedKind, Slot, SlotArgument, TextSegment,
 };
 use crate::domain::plugin::ReplySlot;
 use crate::egress::slots::{self, SlotError};
@@ -45,7 +45,7 @@ pub struct FilledReply {
 }
 
 /// The context of a reply.
-pub struct Asked<'a> {
+pub struct ReplyContext<'a> {
     pub live: &'a Live,
     /// The sender checks of this connection.
     pub checks: &'a SenderChecks,
@@ -56,8 +56,8 @@ pub struct Asked<'a> {
 }
 
 /// Returns whether the reply has slots to fill.
-pub fn has_slots(reply: &Reply) -> bool {
-    let is_slot = |segment: &Segment| matches!(segment, Segment::Slot(_));
+pub fn has_slots(reply: &PluginReply) -> bool {
+    let is_slot = |segment: &TextSegment| matches!(segment, TextSegment::Slot(_));
     reply.body.iter().any(is_slot)
 }
 
@@ -66,10 +66,10 @@ pub fn has_slots(reply: &Reply) -> bool {
 /// # Errors
 ///
 /// [`AnswerError`] if the reply must not be given, or a slot cannot be filled.
-pub fn compose(reply: &Reply, asked: &Asked<'_>) -> Result<FilledReply, AnswerError> {
+pub fn compose(reply: &PluginReply, asked: &ReplyContext<'_>) -> Result<FilledReply, AnswerError> {
     rules::reply_type(&reply.content_type).map_err(AnswerError::Kind)?;
     for segment in &reply.body {
-        if let Segment::Slot(slot) = segment {
+        if let TextSegment::Slot(slot) = segment {
             may_fill(slot, asked)?;
         }
     }
@@ -80,7 +80,7 @@ pub fn compose(reply: &Reply, asked: &Asked<'_>) -> Result<FilledReply, AnswerEr
     })
 }
 
-fn may_fill(slot: &Slot, asked: &Asked<'_>) -> Result<(), AnswerError> {
+fn may_fill(slot: &Slot, asked: &ReplyContext<'_>) -> Result<(), AnswerError> {
     let mut named = slot.args.iter().filter_map(|argument| match argument {
         SlotArgument::Secret(name) => Some(name.as_str()),
         SlotArgument::Literal(_) => None,
@@ -100,7 +100,7 @@ fn may_fill(slot: &Slot, asked: &Asked<'_>) -> Result<(), AnswerError> {
         function: slot.function,
         secret: secret.to_owned(),
     };
-    if shown.tells() {
+    if shown.reveals() {
         return Err(AnswerError::Tells(shown));
     }
     match signs_no_more_than_a_challenge(slot, &shown, asked) {
@@ -112,7 +112,7 @@ fn may_fill(slot: &Slot, asked: &Asked<'_>) -> Result<(), AnswerError> {
 fn signs_no_more_than_a_challenge(
     slot: &Slot,
     shown: &ReplySlot,
-    asked: &Asked<'_>,
+    asked: &ReplyContext<'_>,
 ) -> Result<(), &'static str> {
     let secrets = &asked.live.secrets;
     let Some((SlotArgument::Secret(key), parts)) = slot.args.split_first() else {
@@ -184,7 +184,7 @@ fn covers_more_than_a_challenge(check: &SenderCheck) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::exchange::{Encoding, Location, Place, Scheme, SignedPart};
+    use crate::domain::exchange::{Encoding, Place, Scheme, SignedPart, ValueLocation};
 
     fn check(scheme: Scheme, signed: &[SignedKind]) -> SenderCheck {
         let part = |kind: &SignedKind| SignedPart {
@@ -194,7 +194,7 @@ mod tests {
         SenderCheck {
             secret: "key".into(),
             scheme,
-            proof: Location {
+            proof: ValueLocation {
                 place: Place::Header,
                 name: "x".into(),
             },

@@ -10,8 +10,10 @@ use hmac::{KeyInit as _, Mac as _};
 use serde_json::Value;
 use subtle::ConstantTimeEq as _;
 
-use crate::domain::delivery::Body;
-use crate::domain::exchange::{Encoding, Location, Place, Scheme, SenderCheck, SignedKind, first};
+use crate::domain::delivery::DeliveryBody;
+use crate::domain::exchange::{
+    Encoding, Place, Scheme, SenderCheck, SignedKind, ValueLocation, first,
+};
 use crate::domain::hex;
 use crate::domain::time::Micros;
 use crate::seal::Secrets;
@@ -25,14 +27,14 @@ pub struct Presented<'a> {
     pub query: &'a [(String, String)],
     pub headers: &'a [(String, String)],
     /// The decompressed body.
-    pub body: &'a Body,
+    pub body: &'a DeliveryBody,
     /// The bytes as received, over which a signature is computed.
     pub sent: &'a [u8],
 }
 
 /// Why a sender check failed. The text is for the operator; it reveals neither the secret
 /// nor how much of the proof was right.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum CheckError {
     #[error("no proof in {place} `{name}`")]
     Missing { place: Place, name: String },
@@ -126,7 +128,7 @@ fn verify_one(
 }
 
 /// Returns the proof at its location: a header, a query or form field, or a JSON path.
-fn find(location: &Location, sent: Presented<'_>) -> Option<String> {
+fn find(location: &ValueLocation, sent: Presented<'_>) -> Option<String> {
     match location.place {
         Place::Header => first(sent.headers, &location.name).map(str::to_owned),
         Place::Query => first(sent.query, &location.name).map(str::to_owned),
@@ -245,7 +247,7 @@ mod tests {
         SenderCheck {
             secret: "s".into(),
             scheme,
-            proof: Location {
+            proof: ValueLocation {
                 place: Place::Header,
                 name: header.into(),
             },
@@ -463,7 +465,7 @@ mod tests {
     #[test]
     fn a_secret_in_the_body_is_found_in_any_case_of_its_field() {
         let mut check = check(Scheme::Equals, "", Encoding::Plain, "");
-        check.proof = Location {
+        check.proof = ValueLocation {
             place: Place::Json,
             name: "google_key".into(),
         };

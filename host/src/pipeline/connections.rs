@@ -9,17 +9,17 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use crate::domain::connection::{Connection, ConnectionKind};
-use crate::domain::exchange::{Location, Pairs, Place, SenderCheck, SenderChecks};
+use crate::domain::exchange::{Pairs, Place, SenderCheck, SenderChecks, ValueLocation};
 use crate::domain::id::{AgentId, ConnectionId, WorkspaceId};
 use crate::domain::plugin::Digest;
 use crate::limits;
-use crate::plugin::{Budget, TRIAL_LANE};
+use crate::plugin::{CallBudget, TRIAL_LANE};
 use crate::seal::{OpenError, Sealer, Secrets};
 use crate::store::singleflight::SingleFlight;
 use crate::store::{Channel, Store, StoreError};
-use crate::telemetry::{Content, Metrics};
+use crate::telemetry::{ConversionCounters, Metrics};
 
-/// How long a cached answer of the store is used, also for the set of existing ids.
+/// The age up to which a cached answer of the store is used, also for the set of existing ids.
 const FRESH: Duration = Duration::from_secs(1);
 
 /// Bound of the cache. Above it stale entries are removed, and then all.
@@ -33,18 +33,18 @@ pub struct Live {
     /// Computed once for the version that declared them, not for each delivery.
     checks: Mutex<Option<(Digest, Arc<SenderChecks>)>>,
     /// The counters for the contents of its deliveries.
-    content: OnceLock<Content>,
+    content: OnceLock<ConversionCounters>,
 }
 
 /// The checks that versions declare for configurations of connections. A version always
 /// declares the same for the same configuration, so it is asked once.
 #[derive(Default)]
-pub struct Declared(Mutex<HashMap<DeclaredKey, Arc<SenderChecks>>>);
+pub struct DeclaredChecks(Mutex<HashMap<SenderChecksKey, Arc<SenderChecks>>>);
 
-type DeclaredKey = (ConnectionId, i64, Digest);
+type SenderChecksKey = (ConnectionId, i64, Digest);
 
-impl Declared {
-    fn key(connection: &Connection, digest: &Digest) -> DeclaredKey {
+impl DeclaredChecks {
+    fn key(connection: &Connection, digest: &Digest) -> SenderChecksKey {
         let version = connection.config_version;
         (connection.id.clone(), version, digest.clone())
     }
@@ -75,17 +75,17 @@ impl Declared {
 
 impl Live {
     /// Returns the lane that pays for a call: its own, or that of trials.
-    pub fn lane(&self, budget: Budget) -> &str {
+    pub fn lane(&self, budget: CallBudget) -> &str {
         match budget {
-            Budget::Trial => TRIAL_LANE,
+            CallBudget::Trial => TRIAL_LANE,
             _ => self.connection.id.as_str(),
         }
     }
 
     /// Returns the counters for the contents of its deliveries and fetches.
-    pub fn content(&self, metrics: &Metrics) -> &Content {
+    pub fn content(&self, metrics: &Metrics) -> &ConversionCounters {
         self.content
-            .get_or_init(|| metrics.plugins.content_of(&self.connection))
+            .get_or_init(|| metrics.plugins.conversion_counters(&self.connection))
     }
 
     /// Returns the checks of the plugin version and of the connection, if they were
@@ -100,17 +100,22 @@ impl Live {
 
     /// Combines the same checks and caches them.
     pub fn with_own(&self, digest: &Digest, declared: &SenderChecks) -> Arc<SenderChecks> {
+        let together = Arc::new(self.combined(declared));
+        *self.checks.lock().expect("the lock is not poisoned") =
+            Some((digest.clone(), Arc::clone(&together)));
+        together
+    }
+
+    /// Returns the checks that a version declares together with those of the connection.
+    pub fn combined(&self, declared: &SenderChecks) -> SenderChecks {
         let mut checks = declared.checks.clone();
         checks.extend(self.connection.checks.iter().cloned());
         let mut carried_secrets = declared.carried_secrets.clone();
         carried_secrets.extend(shown_as_they_are(&checks));
-        let together = Arc::new(SenderChecks {
+        SenderChecks {
             checks,
             carried_secrets,
-        });
-        *self.checks.lock().expect("the lock is not poisoned") =
-            Some((digest.clone(), Arc::clone(&together)));
-        together
+        }
     }
 
     /// Returns the checks that are known without calling the plugin.
@@ -142,8 +147,8 @@ impl Live {
                 .filter(|_| connection.kind == ConnectionKind::Channel)?,
             agent_kind: settings.agent_kind,
             channel: settings.channel.clone(),
-            unanswered_after: settings.unanswered_after(),
-            idle_after: settings.idle_after(),
+            unanswered_after: settings.unanswered_after,
+            idle_after: settings.idle_after,
         })
     }
 
@@ -160,6 +165,21 @@ impl Live {
     fn name_of_kind(&self, kind: ConnectionKind) -> Option<&str> {
         let connection = &self.connection;
         (connection.kind == kind).then_some(connection.name.as_str())
+    }
+
+    /// Returns a connection outside the service, without its secrets.
+    pub fn without_secrets(connection: Connection) -> Self {
+        Self {
+            connection,
+            secrets: Secrets::default(),
+            checks: Mutex::default(),
+            content: OnceLock::new(),
+        }
+    }
+
+    /// Returns whether the route names this connection, or none.
+    fn is_meant_by(&self, route: &Pairs) -> bool {
+        route.is_empty() || self.answers_to(route)
     }
 
     /// Returns whether the connection answers to one of the route's names and values.
@@ -184,12 +204,32 @@ impl Live {
 /// masked even if the secret is wrong. JSON is left out, because members of a lead may have
 /// the same name: there the right secret is found by its value, and the plugin declares
 /// anything else to mask.
-fn shown_as_they_are(checks: &[SenderCheck]) -> Vec<Location> {
+fn shown_as_they_are(checks: &[SenderCheck]) -> Vec<ValueLocation> {
     checks
         .iter()
         .filter(|check| !check.scheme.signs() && check.proof.place != Place::Json)
         .map(|check| check.proof.clone())
         .collect()
+}
+
+/// Returns the connection that answers to the route: the one that received the delivery, or another
+/// one of its workspace and plugin. `None`: the route is for a connection that there is not.
+pub fn answering(
+    received_by: &Arc<Live>,
+    of_workspace: impl IntoIterator<Item = Arc<Live>>,
+    route: &Pairs,
+) -> Option<Arc<Live>> {
+    if received_by.is_meant_by(route) {
+        return Some(Arc::clone(received_by));
+    }
+    let own = &received_by.connection;
+    let claimed = of_workspace.into_iter().find(|other| {
+        other.connection.kind == own.kind
+            && other.connection.plugin == own.plugin
+            && other.connection.id != own.id
+            && other.answers_to(route)
+    });
+    claimed.or_else(|| (!received_by.claims_some_of(route)).then(|| Arc::clone(received_by)))
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -202,8 +242,8 @@ pub enum ConnectionError {
 
 type Cached<T, V> = HashMap<T, (Instant, V)>;
 
-/// The cache. One per host.
-pub struct Connections {
+/// The cache of connections. One per host.
+pub struct ConnectionCache {
     store: Arc<dyn Store>,
     sealer: Arc<Sealer>,
     /// Existing connections. A stale entry still shows that an id is not a guess.
@@ -215,12 +255,12 @@ pub struct Connections {
     /// queried a few times a second, however many are guessed.
     ids: Mutex<Option<(Instant, Arc<HashSet<ConnectionId>>)>>,
     asked_ids: SingleFlight<(), Arc<HashSet<ConnectionId>>>,
-    pub declared: Declared,
+    pub declared: DeclaredChecks,
     asked_by_id: SingleFlight<ConnectionId, Option<Connection>>,
     asked_by_workspace: SingleFlight<WorkspaceId, Vec<Connection>>,
 }
 
-impl Connections {
+impl ConnectionCache {
     /// Returns connections with empty caches.
     pub fn new(store: Arc<dyn Store>, sealer: Arc<Sealer>) -> Self {
         Self {
@@ -231,7 +271,7 @@ impl Connections {
             guesses: Mutex::default(),
             ids: Mutex::default(),
             asked_ids: SingleFlight::default(),
-            declared: Declared::default(),
+            declared: DeclaredChecks::default(),
             asked_by_id: SingleFlight::default(),
             asked_by_workspace: SingleFlight::default(),
         }
@@ -312,7 +352,7 @@ impl Connections {
     ///
     /// [`ConnectionError`] if the store fails, or the secrets of a connection cannot be
     /// decrypted.
-    pub async fn of_workspace(
+    pub async fn in_workspace(
         &self,
         workspace: WorkspaceId,
     ) -> Result<Vec<Arc<Live>>, ConnectionError> {
@@ -337,12 +377,12 @@ impl Connections {
     ///
     /// [`ConnectionError`] if the store fails, or the secrets of a connection cannot be
     /// decrypted.
-    pub async fn of_instance(
+    pub async fn for_instance(
         &self,
         workspace: WorkspaceId,
         instance: AgentId,
     ) -> Result<Option<Arc<Live>>, ConnectionError> {
-        let all = self.of_workspace(workspace).await?;
+        let all = self.in_workspace(workspace).await?;
         Ok(all.into_iter().find(|live| {
             live.connection.kind == ConnectionKind::Channel
                 && live.connection.agent == Some(instance)
@@ -364,19 +404,11 @@ impl Connections {
         received_by: &Arc<Live>,
         route: &Pairs,
     ) -> Result<Option<Arc<Live>>, ConnectionError> {
-        if route.is_empty() || received_by.answers_to(route) {
+        if received_by.is_meant_by(route) {
             return Ok(Some(Arc::clone(received_by)));
         }
-        let own = &received_by.connection;
-        let siblings = self.of_workspace(own.workspace).await?;
-        let claimed = siblings.into_iter().find(|other| {
-            other.connection.kind == own.kind
-                && other.connection.plugin == own.plugin
-                && other.connection.id != own.id
-                && other.answers_to(route)
-        });
-        Ok(claimed
-            .or_else(|| (!received_by.claims_some_of(route)).then(|| Arc::clone(received_by))))
+        let siblings = self.in_workspace(received_by.connection.workspace).await?;
+        Ok(answering(received_by, siblings, route))
     }
 
     /// Clears the cache after an operator's change.

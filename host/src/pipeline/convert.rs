@@ -6,42 +6,68 @@ use std::sync::Arc;
 
 use super::connections::Live;
 use super::failure::{ConvertError, empty};
-use super::routing::Routing;
-use super::{events, greeting, normalise, props, templates};
+use super::routing::{Reachable, Routing, RoutingCaller};
+use super::{events, greeting, normalise, plugin_log, props, templates};
 use crate::domain::connection::ConnectionKind;
 use crate::domain::delivery::DeliveryStatus;
-use crate::domain::exchange::{Problem, Reply};
+use crate::domain::exchange::{InputProblem, PluginReply};
 use crate::domain::plugin::{PluginDelivery, RanWith};
 use crate::domain::time::Micros;
 use crate::limits;
 use crate::pipeline::state::Pipeline;
-use crate::pipeline::verify::seen::Seen;
-use crate::plugin::{Budget, CallError, Loaded};
+use crate::pipeline::verify::outcome::VersionOutcome;
+use crate::plugin::{CallBudget, CallError, Loaded};
 use crate::store::{ConversionResult, NewDelivery, NewItem};
 
 /// A completed conversion.
 pub struct Converted {
     pub result: ConversionResult,
-    pub reply: Option<Reply>,
+    pub reply: Option<PluginReply>,
     /// The converter refused the body as a whole.
-    pub problem: Option<Problem>,
+    pub problem: Option<InputProblem>,
+    /// The memory that the call needed, in bytes. Zero if it gave no items.
+    pub memory: u64,
 }
 
 impl Converted {
-    /// Returns what the version makes of the delivery, for comparison. `None`: the host could not
-    /// make the call, which says nothing about the version.
-    pub fn seen(converted: &Result<Self, ConvertError>) -> Option<Seen> {
-        Some(match converted {
-            Ok(converted) => match &converted.problem {
-                Some(problem) => Seen::Refused(problem.to_string()),
-                None => Seen::from_items(converted.result.items.iter().map(|item| &item.result)),
-            },
+    /// Returns whether the host could make the call. Otherwise the result says nothing about the
+    /// version.
+    pub fn was_made(converted: &Result<Self, ConvertError>) -> bool {
+        !matches!(
+            converted,
             Err(
                 ConvertError::Call(CallError::Busy | CallError::ShuttingDown)
-                | ConvertError::Connection(_),
-            ) => return None,
-            Err(error) => Seen::Failed(error.to_string()),
+                    | ConvertError::Connection(_)
+            )
+        )
+    }
+
+    /// Returns what the version makes of the delivery, for comparison. `None`: the host could not
+    /// make the call.
+    pub fn outcome(converted: &Result<Self, ConvertError>) -> Option<VersionOutcome> {
+        if !Self::was_made(converted) {
+            return None;
+        }
+        Some(match converted {
+            Ok(converted) => match &converted.problem {
+                Some(problem) => VersionOutcome::Refused(problem.to_string()),
+                None => VersionOutcome::from_items(
+                    converted.result.items.iter().map(|item| &item.result),
+                ),
+            },
+            Err(error) => VersionOutcome::Failed(error.to_string()),
         })
+    }
+
+    /// Returns whether it takes long to compare this result of a delivery: not on a thread that
+    /// serves requests.
+    pub fn is_large(converted: &Result<Self, ConvertError>, delivery: &NewDelivery) -> bool {
+        let Ok(converted) = converted else {
+            return false;
+        };
+        converted.result.items.len() > limits::COMPARED_ITEMS
+            || converted.memory > limits::COMPARED_MEMORY
+            || delivery.body.len() > limits::COMPARED_BYTES
     }
 
     /// Counts the items in the metrics of the connection.
@@ -62,11 +88,11 @@ pub async fn convert(
     live: &Arc<Live>,
     plugin: &Arc<Loaded>,
     delivery: &NewDelivery,
-    budget: Budget,
+    budget: CallBudget,
 ) -> Result<Converted, ConvertError> {
     let converted = uncounted(pipeline, live, plugin, delivery, budget).await?;
     // An operator's replay is not counted again.
-    if budget.has_effects() && budget != Budget::Operator && converted.problem.is_none() {
+    if budget.has_effects() && budget != CallBudget::Operator && converted.problem.is_none() {
         converted.count(pipeline, live);
     }
     Ok(converted)
@@ -76,23 +102,16 @@ pub async fn convert(
 ///
 /// # Errors
 ///
-/// As for [`convert`].
+/// [`ConvertError`] as for [`convert`].
 pub async fn uncounted(
     pipeline: &Arc<Pipeline>,
     live: &Arc<Live>,
     plugin: &Arc<Loaded>,
     delivery: &NewDelivery,
-    budget: Budget,
+    budget: CallBudget,
 ) -> Result<Converted, ConvertError> {
     let ran = plugin.ran_with(live.connection.config_version);
-    if delivery.body.depth() > limits::JSON_DEPTH {
-        let problem = Problem {
-            message: format!(
-                "the body is nested deeper than {} levels",
-                limits::JSON_DEPTH
-            ),
-            path: String::new(),
-        };
+    if let Some(problem) = too_deep(delivery) {
         return Ok(refused(ran, problem));
     }
     let read = match live.connection.kind {
@@ -116,14 +135,27 @@ pub async fn uncounted(
         },
         reply: read.reply,
         problem: None,
+        memory: read.memory,
+    })
+}
+
+/// Returns the problem of a body that no plugin gets, because it is nested too deep.
+pub fn too_deep(delivery: &NewDelivery) -> Option<InputProblem> {
+    (delivery.body.depth() > limits::JSON_DEPTH).then(|| InputProblem {
+        message: format!(
+            "the body is nested deeper than {} levels",
+            limits::JSON_DEPTH
+        ),
+        path: String::new(),
     })
 }
 
 /// The output of a plugin, in the form for the store.
 struct NormalisedOutput {
     items: Vec<NewItem>,
-    reply: Option<Reply>,
+    reply: Option<PluginReply>,
     notes: Vec<String>,
+    memory: u64,
 }
 
 /// Converts a source's delivery with its converter.
@@ -132,8 +164,8 @@ async fn leads(
     live: &Arc<Live>,
     plugin: &Arc<Loaded>,
     delivery: &NewDelivery,
-    budget: Budget,
-) -> Result<Result<NormalisedOutput, Problem>, ConvertError> {
+    budget: CallBudget,
+) -> Result<Result<NormalisedOutput, InputProblem>, ConvertError> {
     let lane = live.lane(budget);
     let convert = pipeline
         .core
@@ -149,11 +181,14 @@ async fn leads(
         Ok(conversion) => conversion,
         Err(problem) => return Ok(Err(problem)),
     };
-    let routing = Routing {
+    let caller = RoutingCaller {
         pipeline,
         plugin,
-        received_by: live,
         budget,
+    };
+    let routing = Routing {
+        received_by: live,
+        among: Reachable::Stored(caller),
     };
     let mut items = normalise::items(
         &routing,
@@ -163,6 +198,7 @@ async fn leads(
     )
     .await?;
     let mut notes = conversion.notes;
+    plugin_log::hide(&mut notes, &live.secrets);
     let results = items.iter_mut().map(|item| &mut item.result);
     if budget.has_effects() {
         greeting::add(pipeline, results, &mut notes).await?;
@@ -172,6 +208,7 @@ async fn leads(
         items,
         reply: conversion.reply,
         notes,
+        memory: conversion.memory,
     }))
 }
 
@@ -181,22 +218,26 @@ async fn events(
     live: &Arc<Live>,
     plugin: &Arc<Loaded>,
     delivery: &NewDelivery,
-    budget: Budget,
-) -> Result<Result<NormalisedOutput, Problem>, ConvertError> {
+    budget: CallBudget,
+) -> Result<Result<NormalisedOutput, InputProblem>, ConvertError> {
     let lane = live.lane(budget);
     let ask = pipeline
         .core
         .plugins
         .read_webhook(plugin, lane, input(live, delivery), budget);
-    let webhook = match pipeline.core.metrics.plugins.calling(plugin, ask).await? {
+    let mut webhook = match pipeline.core.metrics.plugins.calling(plugin, ask).await? {
         Ok(webhook) => webhook,
         Err(problem) => return Ok(Err(problem)),
     };
-    let routing = Routing {
+    plugin_log::hide(&mut webhook.notes, &live.secrets);
+    let caller = RoutingCaller {
         pipeline,
         plugin,
-        received_by: live,
         budget,
+    };
+    let routing = Routing {
+        received_by: live,
+        among: Reachable::Stored(caller),
     };
     let read = events::read(&routing, webhook.events, delivery.received_at).await?;
     let stale = read.stale_templates.into_iter();
@@ -213,6 +254,7 @@ async fn events(
         items: read.items,
         reply: webhook.reply,
         notes: webhook.notes,
+        memory: webhook.memory,
     }))
 }
 
@@ -236,7 +278,7 @@ pub fn fetch_until(pipeline: &Pipeline, received_at: Micros) -> Micros {
     received_at.plus(pipeline.core.config.worker.fetched_for())
 }
 
-fn refused(ran: RanWith, problem: Problem) -> Converted {
+fn refused(ran: RanWith, problem: InputProblem) -> Converted {
     Converted {
         result: ConversionResult {
             ran: Some(ran),
@@ -245,5 +287,6 @@ fn refused(ran: RanWith, problem: Problem) -> Converted {
         },
         reply: None,
         problem: Some(problem),
+        memory: 0,
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::connections::Live;
-use super::notify::{Answer, Wording};
+use super::notify::{NotificationResult, Wording};
 use super::props;
 use super::templates::{self, Misfit, TemplateError, requested::TemplateUse};
 use crate::domain::contact;
@@ -19,12 +19,12 @@ use crate::domain::phone::Phone;
 use crate::pipeline::state::Pipeline;
 use crate::store::{
     ByPartner, Channel, CreatedDeal, DealCreated, DealLogged, DealMessage, DealPatch, DealPatched,
-    IdempotencyClaim, NewDeal, NewDealLog, Notified, ProductReference, Remembered, StoreError,
-    StoredAnswer, Write, Written,
+    IdempotencyClaim, NewDeal, NewDealLog, NewStoredAnswer, Notified, ProductReference, StoreError,
+    StoredAnswer, Write, WriteOutcome,
 };
 
 /// A checked request for a new deal.
-pub struct Order {
+pub struct NewDealRequest {
     pub by: ByPartner,
     pub name: String,
     pub phone: Option<Phone>,
@@ -78,7 +78,10 @@ pub enum Created {
 /// # Errors
 ///
 /// [`StoreError`] if the store fails.
-pub async fn create(pipeline: &Arc<Pipeline>, mut order: Order) -> Result<Created, StoreError> {
+pub async fn create(
+    pipeline: &Arc<Pipeline>,
+    mut order: NewDealRequest,
+) -> Result<Created, StoreError> {
     let message = match order.message.take() {
         None => None,
         Some(first) => match templates::prepare(pipeline, &first.live, &first.template).await? {
@@ -95,7 +98,7 @@ pub async fn create(pipeline: &Arc<Pipeline>, mut order: Order) -> Result<Create
                 return Ok(before.unwrap_or(Created::Misfit(misfits)));
             }
             Err(error) => {
-                let answer = (order.refusal)(&Answer::Template(error.to_string()));
+                let answer = (order.refusal)(&NotificationResult::Template(error.to_string()));
                 let before =
                     find_or_store_answer(pipeline, order.claim, Some(answer.clone())).await?;
                 return Ok(before.unwrap_or(Created::Answer {
@@ -108,7 +111,7 @@ pub async fn create(pipeline: &Arc<Pipeline>, mut order: Order) -> Result<Create
     let sends = message.is_some();
     let write = Write::CreateDeal(Box::new(new_deal(pipeline, order, message)));
     let created = match pipeline.core.writer.submit(write).await? {
-        Written::DealCreated(created) => created,
+        WriteOutcome::DealCreated(created) => created,
         other => return Err(another("a new deal", &other)),
     };
     if sends && matches!(created, DealCreated::Done(_)) {
@@ -130,11 +133,11 @@ pub async fn create(pipeline: &Arc<Pipeline>, mut order: Order) -> Result<Create
     })
 }
 
-fn new_deal(pipeline: &Pipeline, order: Order, message: Option<DealMessage>) -> NewDeal {
+fn new_deal(pipeline: &Pipeline, order: NewDealRequest, message: Option<DealMessage>) -> NewDeal {
     let phones: Vec<Phone> = order.phone.iter().cloned().collect();
     let emails: Vec<String> = order.email.iter().cloned().collect();
     let mut props = order.props;
-    let said = props::said(Some(&order.name), &phones, &emails);
+    let said = props::person_values(Some(&order.name), &phones, &emails);
     props.insert(contact::SAID.to_owned(), Value::Object(said));
     NewDeal {
         by: order.by,
@@ -164,14 +167,14 @@ async fn find_or_store_answer(
     let Some(claim) = claim else {
         return Ok(None);
     };
-    let write = Write::Remember(Box::new(Remembered { claim, answer }));
+    let write = Write::Remember(Box::new(NewStoredAnswer { claim, answer }));
     Ok(match pipeline.core.writer.submit(write).await? {
-        Written::Remembered(Some(Notified::Replayed(answer))) => Some(Created::Answer {
+        WriteOutcome::Remembered(Some(Notified::Replayed(answer))) => Some(Created::Answer {
             answer,
             replayed: true,
         }),
         // This route stores a key together with its answer, so none is ever in progress.
-        Written::Remembered(Some(_)) => Some(Created::KeyReused),
+        WriteOutcome::Remembered(Some(_)) => Some(Created::KeyReused),
         _ => None,
     })
 }
@@ -188,7 +191,7 @@ pub async fn patch(pipeline: &Pipeline, patch: DealPatch) -> Result<DealPatched,
         .submit(Write::PatchDeal(Box::new(patch)))
         .await?
     {
-        Written::DealPatched(patched) => Ok(patched),
+        WriteOutcome::DealPatched(patched) => Ok(patched),
         other => Err(another("a deal's change", &other)),
     }
 }
@@ -205,12 +208,12 @@ pub async fn log(pipeline: &Pipeline, log: NewDealLog) -> Result<DealLogged, Sto
         .submit(Write::LogDeal(Box::new(log)))
         .await?
     {
-        Written::DealLogged(logged) => Ok(logged),
+        WriteOutcome::DealLogged(logged) => Ok(logged),
         other => Err(another("a deal's note", &other)),
     }
 }
 
-fn another(what: &str, answer: &Written) -> StoreError {
+fn another(what: &str, answer: &WriteOutcome) -> StoreError {
     StoreError::Inconsistent {
         what: format!("{what} was answered with {answer:?}"),
     }

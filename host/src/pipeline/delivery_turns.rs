@@ -14,11 +14,11 @@ use crate::limits;
 pub struct DeliveryTurns {
     /// The bound for each connection while others send.
     at_once: usize,
-    inner: Mutex<Inner>,
+    inner: Mutex<TurnState>,
 }
 
 #[derive(Default)]
-struct Inner {
+struct TurnState {
     /// Connections with a delivery in progress.
     of: HashMap<ConnectionId, Arc<Semaphore>>,
     last: Option<ConnectionId>,
@@ -77,7 +77,7 @@ impl DeliveryTurns {
         (Arc::clone(places), is_alone)
     }
 
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+    fn inner(&self) -> MutexGuard<'_, TurnState> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,7 +1,7 @@
 //! Changes to tickets by the desk: each is one commit.
 
 use crate::pipeline::state::Pipeline;
-use crate::store::{StoreError, TicketPatch, TicketPatched, Write, Written};
+use crate::store::{StoreError, TicketPatch, TicketPatched, Write, WriteOutcome};
 
 /// Changes a ticket.
 ///
@@ -15,7 +15,7 @@ pub async fn patch(pipeline: &Pipeline, patch: TicketPatch) -> Result<TicketPatc
         .submit(Write::PatchTicket(Box::new(patch)))
         .await?
     {
-        Written::TicketPatched(patched) => Ok(patched),
+        WriteOutcome::TicketPatched(patched) => Ok(patched),
         other => Err(StoreError::Inconsistent {
             what: format!("the store answered a ticket change with {other:?}"),
         }),

@@ -19,13 +19,13 @@ use crate::domain::channel::{
 };
 use crate::domain::connection::{ACCOUNT_ROUTE, ConnectionKind};
 use crate::domain::contact;
-use crate::domain::exchange::{Pairs, Problem};
-use crate::domain::message::{self, Progress};
+use crate::domain::exchange::{InputProblem, Pairs};
+use crate::domain::message::{self, MessageProgress};
 use crate::domain::phone::{self, Phone};
 use crate::domain::time::{self, Micros};
-use crate::store::{Channel, Event, Inbound, ItemResult, NewEvent, NewItem};
+use crate::store::{Channel, Event, ItemResult, NewEvent, NewInboundMessage, NewItem};
 
-/// How far a provider's clock may be ahead.
+/// The time by which a provider's clock may be ahead.
 const AHEAD: Duration = Duration::from_hours(24);
 
 /// The age of the oldest event that counts: providers give up long before.
@@ -114,9 +114,8 @@ async fn channels(
     }
     let received_by = routing.received_by;
     let own = &received_by.connection;
-    let all = routing.pipeline.connections.of_workspace(own.workspace);
+    let all = routing.of_workspace().await?;
     let mut of_account: Vec<_> = all
-        .await?
         .into_iter()
         .filter(|other| {
             other.connection.kind == ConnectionKind::Channel
@@ -129,7 +128,7 @@ async fn channels(
         of_account.push(Arc::clone(received_by));
     }
     if of_account.is_empty() {
-        return Ok(vec![Err(routing::nobody(INSTANCE, route))]);
+        return Ok(vec![Err(routing::unclaimed(INSTANCE, route))]);
     }
     let mut channels = Vec::with_capacity(of_account.len());
     for live in of_account {
@@ -147,7 +146,7 @@ fn event(channel: Channel, event: Event) -> ItemResult {
 }
 
 fn invalid(message: &str) -> ItemResult {
-    ItemResult::Invalid(Problem {
+    ItemResult::Invalid(InputProblem {
         message: message.to_owned(),
         path: String::new(),
     })
@@ -178,7 +177,7 @@ fn status(channel: Channel, update: StatusUpdate, received_at: Micros) -> ItemRe
         Event::Status {
             external_id: update.external_id,
             message,
-            progress: Progress {
+            progress: MessageProgress {
                 errors: update.errors,
                 ..progress(&update.status, at)
             },
@@ -190,8 +189,8 @@ fn status(channel: Channel, update: StatusUpdate, received_at: Micros) -> ItemRe
 }
 
 /// Maps a word to a status; an unknown word gives an empty one.
-fn progress(word: &str, at: Micros) -> Progress {
-    let mut progress = Progress::default();
+fn progress(word: &str, at: Micros) -> MessageProgress {
+    let mut progress = MessageProgress::default();
     let place = match word {
         "accepted" => &mut progress.accepted_at,
         "sent" => &mut progress.sent_at,
@@ -215,7 +214,7 @@ fn inbound(
     }
     let phone = read_phone(live, message.sender_phone.as_deref());
     let kind = message::kind_of(&message.kind);
-    let inbound = Inbound {
+    let inbound = NewInboundMessage {
         contact_keys: keys(&channel, phone.as_ref(), &message.sender_id),
         external_id: message.external_id,
         sender_id: message.sender_id,
@@ -342,7 +341,7 @@ mod tests {
         assert_eq!(progress("read", at).read_at, Some(at));
         assert_eq!(progress("failed", at).failed_at, Some(at));
         for word in ["", "played", "deleted", "READ"] {
-            assert_eq!(progress(word, at), Progress::default(), "{word}");
+            assert_eq!(progress(word, at), MessageProgress::default(), "{word}");
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::backoff;
-use super::connections::ConnectionError;
+use super::connections::{ConnectionError, Live};
 use super::state::Pipeline;
+use super::{backoff, plugin_log};
 use crate::domain::delivery::DeliveryStatus;
-use crate::domain::exchange::Problem;
+use crate::domain::exchange::InputProblem;
 use crate::domain::plugin::RanWith;
 use crate::domain::time::Micros;
 use crate::limits;
@@ -23,7 +23,7 @@ pub enum ConvertError {
     Connection(#[from] ConnectionError),
     /// The plugin cannot declare the sender checks of this connection.
     #[error("the plugin refuses the configuration: {}", .0.message)]
-    Configuration(Problem),
+    Configuration(InputProblem),
 }
 
 /// Returns a result without items.
@@ -64,9 +64,11 @@ pub fn or_waits(pipeline: &Pipeline, result: ConversionResult) -> ConversionResu
 }
 
 /// Returns the result of a failed conversion: queued if the plugin was not at fault,
-/// otherwise failed with a later retry, and parked after the third failure on one digest.
+/// otherwise failed with a later retry, and parked after the third failure on one digest. Its notes
+/// are what the plugin wrote before it failed.
 pub fn after_failure(
     pipeline: &Pipeline,
+    live: &Live,
     error: &ConvertError,
     ran: Option<RanWith>,
     failures_before: u32,
@@ -99,6 +101,9 @@ pub fn after_failure(
             });
             result.ran = ran;
             result.error = Some(error.to_string());
+            if let ConvertError::Call(error) = error {
+                result.notes = plugin_log::notes(error, &live.secrets);
+            }
             result.attempts = attempts;
             result.next_attempt_at = (!parked).then(|| now.plus(backoff(pipeline, attempts)));
             result

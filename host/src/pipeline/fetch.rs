@@ -16,17 +16,17 @@ use std::time::Duration;
 
 use super::connections::Live;
 use super::lease::{self, LeaseDeadline};
-use super::mask::Mask;
-use super::rollout::{self, LiveRollout};
-use super::{convert, failure, greeting, normalise, props};
-use crate::domain::delivery::Body;
+use super::rollout::{self, LiveRollout, Winner};
+use super::{convert, failure, greeting, mask, normalise, plugin_log, props};
 use crate::domain::exchange::{HttpRequest, HttpResponse};
-use crate::domain::plugin::{Failure, FailureCategory, Fetch, Item, Outcome, PluginCompletion};
+use crate::domain::plugin::{
+    ConversionOutcome, ConvertedItem, FailureCategory, FetchFailure, FetchRequest, PluginCompletion,
+};
 use crate::domain::time::Micros;
 use crate::egress::EgressError;
 use crate::limits;
 use crate::pipeline::state::Pipeline;
-use crate::plugin::{Budget, Loaded};
+use crate::plugin::{CallBudget, CallError, Loaded};
 use crate::store::{FetchAnswer, FetchOutcome, FetchSettlement, HeldFetch, ItemResult, Write};
 
 /// Makes one attempt at a fetch and settles it.
@@ -38,11 +38,9 @@ pub async fn run(pipeline: &Arc<Pipeline>, held: HeldFetch, lease: LeaseDeadline
         outcome,
         FetchOutcome::Items(_) | FetchOutcome::Failed { .. }
     );
-    let name = plugin
+    let ran = plugin
         .as_ref()
-        .filter(|_| is_settled)
-        .map(|(plugin, _)| plugin.description.name.clone());
-    let ran = plugin.map(|(plugin, live)| plugin.ran_with(live.connection.config_version));
+        .map(|(plugin, live)| plugin.ran_with(live.connection.config_version));
     let settlement = FetchSettlement {
         delivery: held.delivery,
         index: held.index,
@@ -52,19 +50,19 @@ pub async fn run(pipeline: &Arc<Pipeline>, held: HeldFetch, lease: LeaseDeadline
         outcome,
     };
     lease::settle(pipeline, Write::Settle(Box::new(settlement))).await;
-    if let Some(name) = name {
-        rollout::answered(pipeline, &name, held.delivery);
+    if is_settled && let Some((plugin, _)) = plugin {
+        rollout::answered(pipeline, &plugin.description.name, held.delivery);
     }
 }
 
-type Ran = Option<(Arc<Loaded>, Arc<Live>)>;
+type CalledPlugin = Option<(Arc<Loaded>, Arc<Live>)>;
 
 async fn attempt(
     pipeline: &Arc<Pipeline>,
     held: &HeldFetch,
     lease: LeaseDeadline,
     notes: &mut Vec<String>,
-) -> (FetchOutcome, Ran) {
+) -> (FetchOutcome, CalledPlugin) {
     let now = pipeline.core.clock.now();
     if now >= held.until || held.attempts >= limits::FETCH_ATTEMPTS {
         return (
@@ -84,11 +82,11 @@ async fn attempt(
         }
         Err(error) => return (retry(pipeline, held, &error.to_string(), None), None),
     };
-    let (plugin, fetch, kept) = match choose(pipeline, &live, held).await {
+    let canary = canary(pipeline, &live, held);
+    let (plugin, fetch, kept) = match choose(pipeline, &live, held, canary.as_deref()).await {
         Ok(chosen) => chosen,
         Err(reason) => return (retry(pipeline, held, &reason, None), None),
     };
-    let canary = canary(pipeline, &live, held);
     let mut ran = Some((Arc::clone(&plugin), Arc::clone(&live)));
 
     let response = match kept {
@@ -106,7 +104,7 @@ async fn attempt(
             .await
         {
             Ok(response) => {
-                let response = masked(response, &live);
+                let response = mask::response(response, &live.secrets);
                 let answer = FetchAnswer {
                     delivery: held.delivery,
                     index: held.index,
@@ -122,7 +120,7 @@ async fn attempt(
                     .submit_background(Write::Answer(Box::new(answer)))
                     .await
                 {
-                    Ok(crate::store::Written::Done(_)) => response,
+                    Ok(crate::store::WriteOutcome::Done(_)) => response,
                     // The lease was lost or the answer was not stored: the next holder
                     // calls again.
                     Ok(_) => {
@@ -142,14 +140,16 @@ async fn attempt(
         pipeline,
         live: &live,
         held,
-        response: &response,
     };
-    let mut completed = own.with(&plugin, fetch.state).await;
-    if let Some(rollout) = canary
-        && let Some(stable) = Box::pin(own.stable(&rollout, &fetch.request, &completed)).await
-    {
-        completed = stable;
-        ran = Some((Arc::clone(&rollout.stable), Arc::clone(&live)));
+    let again = canary.map(|rollout| (rollout, response.clone()));
+    let mut completed = own.with(&plugin, fetch.state, response).await;
+    if let Some((rollout, response)) = again {
+        let better = own.better(&rollout, &fetch.request, response, completed);
+        let (chosen, winner) = Box::pin(better).await;
+        completed = chosen;
+        if winner == Winner::Stable {
+            ran = Some((Arc::clone(&rollout.stable), Arc::clone(&live)));
+        }
     }
     let outcome = match completed {
         Ok(Ok(mut found)) => {
@@ -161,7 +161,10 @@ async fn attempt(
             FetchOutcome::Items(found)
         }
         Ok(Err(failure)) => after_failure(pipeline, held, &live, failure),
-        Err(error) => retry(pipeline, held, &error.to_string(), None),
+        Err(error) => {
+            notes.extend(plugin_log::notes(&error, &live.secrets));
+            retry(pipeline, held, &error.to_string(), None)
+        }
     };
     (outcome, ran)
 }
@@ -171,11 +174,29 @@ struct Completing<'a> {
     pipeline: &'a Arc<Pipeline>,
     live: &'a Arc<Live>,
     held: &'a HeldFetch,
-    response: &'a HttpResponse,
 }
 
 impl Completing<'_> {
-    async fn with(&self, plugin: &Arc<Loaded>, state: Vec<u8>) -> rollout::Completed {
+    async fn with(
+        &self,
+        plugin: &Arc<Loaded>,
+        state: Vec<u8>,
+        response: HttpResponse,
+    ) -> rollout::Completed {
+        let (pipeline, live, held) = (self.pipeline, self.live, self.held);
+        let completed = self.items(plugin, state, held.hop, response).await?;
+        let now = pipeline.core.clock.now();
+        Ok(completed.map(|items| results(live, items, held.hop, now, held.until)))
+    }
+
+    /// Returns the items that a version reads in the answer to this hop.
+    async fn items(
+        &self,
+        plugin: &Arc<Loaded>,
+        state: Vec<u8>,
+        hop: u32,
+        response: HttpResponse,
+    ) -> Result<Result<Vec<ConvertedItem>, FetchFailure>, CallError> {
         let (pipeline, live, held) = (self.pipeline, self.live, self.held);
         let completion = PluginCompletion {
             delivery_id: held.delivery.to_string(),
@@ -184,41 +205,83 @@ impl Completing<'_> {
             context: live.context(),
             external_id: held.external_id.clone(),
             state,
-            hop: held.hop,
-            response: self.response.clone(),
+            hop,
+            response,
         };
         let lane = live.connection.id.as_str();
         let plugins = &pipeline.core.plugins;
-        let complete = plugins.complete(plugin, lane, completion, Budget::Worker);
+        let complete = plugins.complete(plugin, lane, completion, CallBudget::Worker);
         let metrics = &pipeline.core.metrics.plugins;
-        let completed = metrics.calling(plugin, complete).await?;
-        let now = pipeline.core.clock.now();
-        Ok(completed.map(|items| results(live, items, held.hop, now, held.until)))
+        metrics.calling(plugin, complete).await
     }
 
-    /// Has the stable version complete the same answer too. Returns its result if that of the
-    /// candidate must not be used.
-    async fn stable(
+    /// Has the stable version complete the same answer too. Returns the result that is to be used.
+    async fn better(
         &self,
         rollout: &LiveRollout,
         request: &HttpRequest,
-        candidate: &rollout::Completed,
-    ) -> Option<rollout::Completed> {
+        response: HttpResponse,
+        candidate: rollout::Completed,
+    ) -> (rollout::Completed, Winner) {
         // The answer is to the candidate's request: only to the same one does it say anything.
-        let stable = asked_again(self.pipeline, &rollout.stable, self.held).await?;
-        if stable.request != *request {
-            return None;
-        }
-        let stable = self.with(&rollout.stable, stable.state).await;
+        let stable = match self.asked_at_this_hop(&rollout.stable).await {
+            Some(stable) if stable.request == *request => stable,
+            _ => return (candidate, Winner::Candidate),
+        };
+        let stable = self.with(&rollout.stable, stable.state, response).await;
         let delivery = (self.held.delivery, &self.held.received_by);
-        rollout::prefers_stable(self.pipeline, rollout, delivery, &stable, candidate)
-            .then_some(stable)
+        rollout::better(self.pipeline, rollout, delivery, stable, candidate).await
     }
+
+    /// Returns the fetch that another version would make for the same lead at this hop. Later hops
+    /// follow from the stored answers to the earlier ones, as long as it would have made the same
+    /// requests.
+    async fn asked_at_this_hop(&self, plugin: &Arc<Loaded>) -> Option<FetchRequest> {
+        let mut fetch = asked_first(self.pipeline, plugin, self.held).await?;
+        for hop in 1..self.held.hop {
+            let response = self.answer_to(&fetch, hop).await?;
+            let completed = self.items(plugin, fetch.state, hop, response).await;
+            fetch = fetch_of(completed.ok()?.ok()?, fetch.external_id.as_deref())?;
+        }
+        Some(fetch)
+    }
+
+    /// Returns the stored answer to a fetch at an earlier hop.
+    async fn answer_to(&self, fetch: &FetchRequest, hop: u32) -> Option<HttpResponse> {
+        let store = &self.pipeline.core.store;
+        let mut after = 0;
+        loop {
+            let page = store.answers(self.held.delivery, after, ANSWERS).await;
+            let page = page.ok()?;
+            after = page.last()?.number;
+            let mut found = page.into_iter().filter(|answer| {
+                answer.hop == hop
+                    && answer.external_id == fetch.external_id
+                    && answer.request == fetch.request
+            });
+            if let Some(answer) = found.next() {
+                return Some(answer.response);
+            }
+        }
+    }
+}
+
+/// Answers per read: each may be as large as the bound of a fetch's answer.
+const ANSWERS: u32 = 8;
+
+/// Returns the pointer to this lead among the items.
+fn fetch_of(items: Vec<ConvertedItem>, external_id: Option<&str>) -> Option<FetchRequest> {
+    items.into_iter().find_map(|item| match item.outcome {
+        ConversionOutcome::Fetch(fetch) if fetch.external_id.as_deref() == external_id => {
+            Some(*fetch)
+        }
+        _ => None,
+    })
 }
 
 /// Returns the rollout whose candidate made the pointer, while it is a canary.
 fn canary(pipeline: &Pipeline, live: &Live, held: &HeldFetch) -> Option<Arc<LiveRollout>> {
-    let rollout = pipeline.rollouts.of(&live.connection.plugin)?;
+    let rollout = pipeline.rollouts.get(&live.connection.plugin)?;
     (rollout.is_canary() && rollout.candidate.digest == held.ran.digest).then_some(rollout)
 }
 
@@ -228,13 +291,14 @@ async fn choose(
     pipeline: &Arc<Pipeline>,
     live: &Arc<Live>,
     held: &HeldFetch,
-) -> Result<(Arc<Loaded>, Fetch, Option<HttpResponse>), String> {
-    let own = Fetch {
+    canary: Option<&LiveRollout>,
+) -> Result<(Arc<Loaded>, FetchRequest, Option<HttpResponse>), String> {
+    let own = FetchRequest {
         external_id: held.external_id.clone(),
         request: held.request.clone(),
         state: held.state.clone(),
     };
-    if let Some(rollout) = canary(pipeline, live, held) {
+    if let Some(rollout) = canary {
         return Ok((Arc::clone(&rollout.candidate), own, held.response.clone()));
     }
     let active = pipeline.core.plugins.active(&live.connection.plugin);
@@ -242,7 +306,9 @@ async fn choose(
         if active.digest == held.ran.digest {
             return Ok((active, own, held.response.clone()));
         }
-        if let Some(fetch) = asked_again(pipeline, &active, held).await {
+        if held.hop == 1
+            && let Some(fetch) = asked_first(pipeline, &active, held).await
+        {
             let kept = held
                 .response
                 .clone()
@@ -260,14 +326,14 @@ async fn choose(
     Ok((old, own, held.response.clone()))
 }
 
-/// Returns what another version would fetch for the same lead. First hops only, because
-/// later ones depend on answers.
-async fn asked_again(
+/// Returns the first fetch that another version would make for the same lead. Its later fetches
+/// depend on the answers.
+async fn asked_first(
     pipeline: &Arc<Pipeline>,
     plugin: &Arc<Loaded>,
     held: &HeldFetch,
-) -> Option<Fetch> {
-    let wanted = held.external_id.as_deref().filter(|_| held.hop == 1)?;
+) -> Option<FetchRequest> {
+    let wanted = held.external_id.as_deref()?;
     let received_by = pipeline.connections.get(&held.received_by).await.ok()??;
     let delivery = pipeline.core.store.delivery(held.delivery).await.ok()??;
     let input = convert::input(&received_by, &delivery.request);
@@ -275,7 +341,7 @@ async fn asked_again(
     let convert = pipeline
         .core
         .plugins
-        .convert(plugin, lane, input, Budget::Worker);
+        .convert(plugin, lane, input, CallBudget::Worker);
     let conversion = pipeline
         .core
         .metrics
@@ -284,32 +350,13 @@ async fn asked_again(
         .await
         .ok()?
         .ok()?;
-    conversion
-        .items
-        .into_iter()
-        .find_map(|item| match item.outcome {
-            Outcome::Fetch(fetch) if fetch.external_id.as_deref() == Some(wanted) => Some(*fetch),
-            _ => None,
-        })
-}
-
-/// Masks the connection's secrets in the answer, because some sources echo them.
-fn masked(response: HttpResponse, live: &Live) -> HttpResponse {
-    let mask = Mask::new(&live.secrets);
-    let mut headers = response.headers;
-    mask.pairs(None, &mut headers, &[]);
-    let body = Body::from(response.body);
-    HttpResponse {
-        status: response.status,
-        headers,
-        body: mask.body(&body, &[]).unwrap_or_else(|| body.into()),
-    }
+    fetch_of(conversion.items, Some(wanted))
 }
 
 /// Returns the items that the answer to this hop gave, in the form for the store.
 pub(super) fn results(
     live: &Live,
-    items: Vec<Item>,
+    items: Vec<ConvertedItem>,
     hop: u32,
     now: Micros,
     until: Micros,
@@ -318,8 +365,8 @@ pub(super) fn results(
     items
         .into_iter()
         .map(|item| match item.outcome {
-            Outcome::Fetch(_) if hop > limits::FETCH_HOPS => {
-                ItemResult::Invalid(crate::domain::exchange::Problem {
+            ConversionOutcome::Fetch(_) if hop > limits::FETCH_HOPS => {
+                ItemResult::Invalid(crate::domain::exchange::InputProblem {
                     message: format!(
                         "the converter asked for more than {} fetches in a row",
                         limits::FETCH_HOPS
@@ -336,7 +383,7 @@ fn after_failure(
     pipeline: &Pipeline,
     held: &HeldFetch,
     live: &Live,
-    failure: Failure,
+    failure: FetchFailure,
 ) -> FetchOutcome {
     match failure.category {
         FailureCategory::Retry => retry(

@@ -64,7 +64,7 @@ async fn compose(
 ) -> Result<Result<NewGreeting, String>, ConnectionError> {
     let by = &greeting.instance;
     let workspace = live.connection.workspace;
-    let all = pipeline.connections.of_workspace(workspace).await?;
+    let all = pipeline.connections.in_workspace(workspace).await?;
     let channel = all
         .iter()
         .find(|one| one.connection.kind == ConnectionKind::Channel && one.connection.name == *by);
@@ -84,7 +84,8 @@ async fn compose(
         Err(word) => return Ok(Err(format!("the lead has no {word} to fill in"))),
     };
     let language = greeting.language.as_deref();
-    let composed = templates::of_texts(pipeline, live, &greeting.template, language, texts).await?;
+    let composed =
+        templates::compose_texts(pipeline, live, &greeting.template, language, texts).await?;
     Ok(composed
         .map_err(|error| error.to_string())
         .map(|composed| NewGreeting {

@@ -1,17 +1,17 @@
 //! Takes in a delivery of a source or of a channel's provider: check the sender, convert
 //! the body, commit once, answer once.
 //!
-//! The caller runs this in a task of its own, so that a sender that disconnects loses
-//! nothing. Whatever the plugin does, a delivery for an existing connection is stored
-//! before it is answered. Only a refusal by the store and the bounds of the intake turn a
-//! sender away, with 503 or 507, to send again.
+//! The caller runs this in a task of its own, so that a sender that disconnects loses nothing. A
+//! delivery for an existing connection is stored before it is answered, even if its plugin fails.
+//! Only a refusal by the store and the bounds of the intake turn a sender away, with 503 or 507, to
+//! send again.
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::answering::{self, Asked, FilledReply};
+use super::answering::{self, FilledReply, ReplyContext};
 use super::check::{self, CheckError};
 use super::connections::{ConnectionError, Live};
 use super::convert;
@@ -26,9 +26,9 @@ use crate::domain::id::{AgentId, ConnectionId, DeliveryId};
 use crate::domain::network;
 use crate::domain::time::Micros;
 use crate::pipeline::state::Pipeline;
-use crate::plugin::{Budget, CallError, Loaded};
+use crate::plugin::{CallBudget, CallError, Loaded};
 use crate::store::{
-    Acceptance, DeliveryOutcome, ItemResult, NewDelivery, StoreError, Write, Written,
+    Acceptance, DeliveryOutcome, ItemResult, NewDelivery, StoreError, Write, WriteOutcome,
 };
 
 /// The address that a request was sent to.
@@ -51,7 +51,7 @@ impl Address {
     }
 
     /// Returns whether this is the address of the connection.
-    fn is_of(&self, connection: &Connection) -> bool {
+    fn is_address_of(&self, connection: &Connection) -> bool {
         match self {
             Self::Source(_) => connection.kind == ConnectionKind::Source,
             Self::Channel { instance, .. } => {
@@ -63,7 +63,7 @@ impl Address {
 
 /// A complete request to a connection's address.
 #[derive(Debug)]
-pub struct Inbound {
+pub struct InboundRequest {
     pub address: Address,
     /// The sender, as far as it is known: the far end, or the address that a trusted proxy
     /// names.
@@ -81,7 +81,7 @@ pub struct Inbound {
     pub sent: Option<Bytes>,
 }
 
-impl Inbound {
+impl InboundRequest {
     /// Sets the received bytes if they differ from the body: the headers describe these
     /// bytes.
     pub fn as_sent(mut self, sent: Bytes) -> Self {
@@ -162,7 +162,10 @@ fn has_room(pipeline: &Pipeline, live: &Live) -> Result<(), IntakeError> {
 /// # Errors
 ///
 /// [`IntakeError`] if the address is unknown, too many deliveries wait, or the store fails.
-pub async fn receive(pipeline: &Arc<Pipeline>, inbound: Inbound) -> Result<Received, IntakeError> {
+pub async fn receive(
+    pipeline: &Arc<Pipeline>,
+    inbound: InboundRequest,
+) -> Result<Received, IntakeError> {
     let live = connection(pipeline, &inbound.address).await?;
     let turns = &pipeline.turns;
     let _turn = turns
@@ -178,10 +181,10 @@ pub async fn receive(pipeline: &Arc<Pipeline>, inbound: Inbound) -> Result<Recei
         let result = failure::waits(&reason, 0, now);
         return keep_unchecked(pipeline, &live, came, peer, result).await;
     };
-    let mut checks = proof::checks(pipeline, &live, &plugin, Budget::Brief).await;
+    let mut checks = proof::checks(pipeline, &live, &plugin, CallBudget::Brief).await;
     if checks.is_err()
-        && let Some(stable) = rollout::stand_by(pipeline, &plugin)
-        && let Ok(of_stable) = proof::checks(pipeline, &live, &stable, Budget::Brief).await
+        && let Some(stable) = rollout::fallback(pipeline, &plugin)
+        && let Ok(of_stable) = proof::checks(pipeline, &live, &stable, CallBudget::Brief).await
     {
         checks = Ok(of_stable);
     }
@@ -189,11 +192,13 @@ pub async fn receive(pipeline: &Arc<Pipeline>, inbound: Inbound) -> Result<Recei
         Ok(checks) => checks,
         Err(error) => {
             let ran = Some(plugin.ran_with(live.connection.config_version));
-            let result = failure::after_failure(pipeline, &error, ran, 0);
+            let result = failure::after_failure(pipeline, &live, &error, ran, 0);
             return keep_unchecked(pipeline, &live, came, peer, result).await;
         }
     };
-    if let Err(why) = came.verify(&checks, &live) {
+    let checked = came.verify(&checks, &live);
+    rollout::checks::compare(pipeline, &live, &plugin, &came, &checked);
+    if let Err(why) = checked {
         return quarantine(pipeline, &live, &checks, came, peer, why).await;
     }
     let delivery = came.masked(&checks, &live);
@@ -209,7 +214,7 @@ async fn take(
     delivery: NewDelivery,
 ) -> Result<Received, IntakeError> {
     let id = delivery.id;
-    let chosen = rollout::convert(pipeline, live, plugin, &delivery, Budget::Inline).await;
+    let chosen = rollout::convert(pipeline, live, plugin, &delivery, CallBudget::Inline).await;
     let is_complete = chosen.is_complete();
     let Chosen {
         plugin, converted, ..
@@ -223,7 +228,11 @@ async fn take(
         Err(error) => {
             log_failure(live, &plugin, id, &error);
             let ran = Some(plugin.ran_with(live.connection.config_version));
-            (failure::after_failure(pipeline, &error, ran, 0), None, None)
+            (
+                failure::after_failure(pipeline, live, &error, ran, 0),
+                None,
+                None,
+            )
         }
     };
     let acceptance = Acceptance {
@@ -241,7 +250,7 @@ async fn take(
             message: problem.to_string(),
         });
     }
-    let asked = Asked {
+    let asked = ReplyContext {
         live,
         checks,
         shown: &plugin.reply_slots,
@@ -311,11 +320,11 @@ pub async fn connection(pipeline: &Pipeline, address: &Address) -> Result<Arc<Li
         .connections
         .get(address.connection())
         .await?
-        .filter(|live| address.is_of(&live.connection))
+        .filter(|live| address.is_address_of(&live.connection))
         .ok_or_else(|| IntakeError::UnknownAddress(address.clone()))
 }
 
-fn as_it_came(inbound: Inbound, live: &Live, now: Micros) -> Unmasked {
+fn as_it_came(inbound: InboundRequest, live: &Live, now: Micros) -> Unmasked {
     let delivery = NewDelivery {
         id: DeliveryId::new(now),
         workspace: live.connection.workspace,
@@ -368,7 +377,7 @@ async fn commit_or_drop(
         lost = pipeline.core.store.lost() => return Err(lost.into()),
     };
     match written {
-        Written::Done(outcome) => {
+        WriteOutcome::Done(outcome) => {
             if sends {
                 pipeline.wake();
             }
@@ -386,7 +395,7 @@ async fn commit_or_drop(
             }
             Ok(Some(outcome))
         }
-        Written::NotKept => {
+        WriteOutcome::NotKept => {
             pipeline.core.metrics.intake.quarantine_refused();
             Ok(None)
         }
@@ -438,7 +447,7 @@ pub enum Handshake {
 /// [`IntakeError`] if the address is unknown, or the connection cannot be read.
 pub async fn handshake(
     pipeline: &Arc<Pipeline>,
-    inbound: Inbound,
+    inbound: InboundRequest,
 ) -> Result<Handshake, IntakeError> {
     let live = connection(pipeline, &inbound.address).await?;
     let Some(plugin) = pipeline.core.plugins.active(&live.connection.plugin) else {
@@ -456,7 +465,7 @@ pub async fn handshake(
     let ask = pipeline
         .core
         .plugins
-        .handshake(&plugin, lane, input, Budget::Brief);
+        .handshake(&plugin, lane, input, CallBudget::Brief);
     let answer = match pipeline.core.metrics.plugins.calling(&plugin, ask).await {
         Ok(Ok(Some(answer))) => answer,
         Ok(Ok(None)) => return Ok(Handshake::None),
@@ -475,7 +484,7 @@ pub async fn handshake(
         }
     }
     let checks = if answering::has_slots(&answer.reply) {
-        match proof::checks(pipeline, &live, &plugin, Budget::Brief).await {
+        match proof::checks(pipeline, &live, &plugin, CallBudget::Brief).await {
             Ok(checks) => checks,
             // Without them it is not known which secrets senders use.
             Err(error) => {
@@ -487,7 +496,7 @@ pub async fn handshake(
     } else {
         Arc::default()
     };
-    let asked = Asked {
+    let asked = ReplyContext {
         live: &live,
         checks: &checks,
         shown: &plugin.reply_slots,

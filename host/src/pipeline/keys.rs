@@ -13,7 +13,7 @@ use crate::store::{Caller, Store, StoreError};
 
 /// The store's answers on keys within the last second, and the keys that were used.
 #[derive(Default)]
-pub struct Keys {
+pub struct KeyCache {
     answers: Mutex<CachedAnswers>,
     asked: SingleFlight<[u8; 32], Option<Arc<Caller>>>,
     used: Mutex<HashMap<KeyId, Micros>>,
@@ -30,7 +30,7 @@ struct CachedAnswers {
     bad: HashMap<[u8; 32], Micros>,
 }
 
-impl Keys {
+impl KeyCache {
     /// Returns the store's answer on a key, which may be up to a second old.
     ///
     /// # Errors
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn an_answer_expires_after_a_second_or_if_it_is_from_the_future() {
-        let cache = Keys::default();
+        let cache = KeyCache::default();
         cache.cache([7; 32], Micros(10), None);
         let known = |now| cache.cached(&[7; 32], Micros(now)).is_some();
         assert!(known(10) && known(1_000_009));
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn the_cache_of_keys_is_bounded() {
-        let cache = Keys::default();
+        let cache = KeyCache::default();
         for number in 0..=limits::KEYS_CACHED {
             let mut digest = [0; 32];
             digest[..8].copy_from_slice(&number.to_be_bytes());

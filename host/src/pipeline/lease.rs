@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::parts;
 use super::state::Pipeline;
 use crate::clock;
-use crate::store::{Reconversion, StoreError, Write, Written};
+use crate::store::{Reconversion, StoreError, Write, WriteOutcome};
 
 /// The end of a lease, by a clock that counts suspension too. After it another host may have
 /// claimed the work.
@@ -42,9 +42,9 @@ pub async fn settle_conversion(pipeline: &Pipeline, conversion: Reconversion) {
     settled(pipeline, parts::commit(pipeline, conversion).await);
 }
 
-fn settled(pipeline: &Pipeline, written: Result<Written, StoreError>) {
+fn settled(pipeline: &Pipeline, written: Result<WriteOutcome, StoreError>) {
     match written {
-        Ok(Written::Done(outcome)) => {
+        Ok(WriteOutcome::Done(outcome)) => {
             pipeline.core.metrics.intake.delivery(outcome.status);
             pipeline
                 .core

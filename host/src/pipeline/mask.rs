@@ -9,8 +9,8 @@ use std::cmp::Reverse;
 use memchr::memchr_iter;
 use memchr::memmem::Finder;
 
-use crate::domain::delivery::Body;
-use crate::domain::exchange::{Location, Pairs, Place};
+use crate::domain::delivery::DeliveryBody;
+use crate::domain::exchange::{HttpResponse, Pairs, Place, ValueLocation};
 use crate::domain::json;
 use crate::limits;
 use crate::seal::Secrets;
@@ -106,7 +106,7 @@ impl<'s> Mask<'s> {
 
     /// Masks values that are credentials: those in the source's declared places at `place`
     /// (`None`: an answer), known headers and fields, and the values of the secrets.
-    pub fn pairs(&self, place: Option<Place>, pairs: &mut Pairs, carried: &[Location]) {
+    pub fn pairs(&self, place: Option<Place>, pairs: &mut Pairs, carried: &[ValueLocation]) {
         let known: &[&str] = match place {
             Some(Place::Header) => &HEADERS,
             Some(Place::Query) => &FIELDS,
@@ -134,7 +134,7 @@ impl<'s> Mask<'s> {
     /// Returns the body for a plugin and the store: the values of the secrets masked, and
     /// the values of declared fields of a JSON or urlencoded body. `None` if nothing
     /// changed.
-    pub fn body(&self, body: &Body, carried: &[Location]) -> Option<Vec<u8>> {
+    pub fn body(&self, body: &DeliveryBody, carried: &[ValueLocation]) -> Option<Vec<u8>> {
         let names: Vec<&str> = carried
             .iter()
             .filter(|at| matches!(at.place, Place::Json | Place::Form))
@@ -155,9 +155,9 @@ impl<'s> Mask<'s> {
         changed(fields(content, &names, body)).map(String::into_bytes)
     }
 
-    /// Masks a body that is not UTF-8: each byte becomes one character and back, so that
-    /// nothing else changes.
-    fn bytes(&self, body: &Body, names: &[&str]) -> Option<Vec<u8>> {
+    /// Masks a body that is not UTF-8: each byte becomes one character and back, so that the other
+    /// bytes stay unchanged.
+    fn bytes(&self, body: &DeliveryBody, names: &[&str]) -> Option<Vec<u8>> {
         let latin = |bytes: &[u8]| bytes.iter().copied().map(char::from).collect::<String>();
         let mut content = latin(&body[..]);
         for wanted in &self.by_value {
@@ -168,6 +168,19 @@ impl<'s> Mask<'s> {
             .filter_map(|character| u8::try_from(u32::from(character)).ok())
             .collect();
         (*body != masked).then_some(masked)
+    }
+}
+
+/// Masks the secrets in an answer, because some far ends repeat them.
+pub fn response(response: HttpResponse, secrets: &Secrets) -> HttpResponse {
+    let mask = Mask::new(secrets);
+    let mut headers = response.headers;
+    mask.pairs(None, &mut headers, &[]);
+    let body = DeliveryBody::from(response.body);
+    HttpResponse {
+        status: response.status,
+        headers,
+        body: mask.body(&body, &[]).unwrap_or_else(|| body.into()),
     }
 }
 
@@ -185,7 +198,7 @@ fn changed(text: Cow<'_, str>) -> Option<String> {
 }
 
 /// A borrowed content is the whole unchanged body.
-fn fields<'c>(mut content: Cow<'c, str>, names: &[&str], body: &Body) -> Cow<'c, str> {
+fn fields<'c>(mut content: Cow<'c, str>, names: &[&str], body: &DeliveryBody) -> Cow<'c, str> {
     for name in names {
         let masked = match name.rsplit_once('.') {
             None => json_member(&content, name, |_| true),
@@ -307,8 +320,8 @@ fn form_field(content: &str, name: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn at(place: Place, name: &str) -> Location {
-        Location {
+    fn at(place: Place, name: &str) -> ValueLocation {
+        ValueLocation {
             place,
             name: name.into(),
         }
@@ -318,7 +331,7 @@ mod tests {
         Secrets::from_iter(Vec::<(String, String)>::new())
     }
 
-    fn body(body: &[u8], carried: &[Location], secrets: &Secrets) -> Option<Vec<u8>> {
+    fn body(body: &[u8], carried: &[ValueLocation], secrets: &Secrets) -> Option<Vec<u8>> {
         Mask::new(secrets).body(&body.to_vec().into(), carried)
     }
 

@@ -10,12 +10,12 @@ use sha2::{Digest as _, Sha256};
 use super::connections::Live;
 use super::failure::ConvertError;
 use super::props;
-use super::routing::Routing;
+use super::routing::{Reachable, Routing};
 use crate::domain::contact;
 use crate::domain::hex;
 use crate::domain::lead::Lead;
 use crate::domain::phone::{self, Phone};
-use crate::domain::plugin::{Fetch, Item, Outcome};
+use crate::domain::plugin::{ConversionOutcome, ConvertedItem, FetchRequest};
 use crate::domain::time::Micros;
 use crate::limits;
 use crate::plugin::give_way;
@@ -35,7 +35,7 @@ const LONGEST_ID: usize = 512;
 /// [`ConvertError`] if a connection cannot be read or its sender checks are not known.
 pub async fn items(
     routing: &Routing<'_>,
-    items: Vec<Item>,
+    items: Vec<ConvertedItem>,
     now: Micros,
     fetch_until: Micros,
 ) -> Result<Vec<NewItem>, ConvertError> {
@@ -43,8 +43,12 @@ pub async fn items(
     for (index, item) in items.into_iter().enumerate() {
         // Items that are not for any connection need no route.
         let connection = match item.outcome {
-            Outcome::Lead(_) | Outcome::Fetch(_) => routing.find("connection", &item.route).await?,
-            Outcome::Ignored(_) | Outcome::Invalid(_) => Ok(Arc::clone(routing.received_by)),
+            ConversionOutcome::Lead(_) | ConversionOutcome::Fetch(_) => {
+                routing.find("connection", &item.route).await?
+            }
+            ConversionOutcome::Ignored(_) | ConversionOutcome::Invalid(_) => {
+                Ok(Arc::clone(routing.received_by))
+            }
         };
         addressed.push((connection, item.outcome));
         if index % AT_ONCE == AT_ONCE - 1 {
@@ -61,10 +65,11 @@ pub async fn items(
         };
     let parts: usize = addressed.iter().map(|(_, outcome)| parts(outcome)).sum();
     let addressed = addressed.into_iter().enumerate();
-    if parts <= limits::NORMALISED_INLINE {
-        return Ok(addressed.map(accept).collect());
-    }
-    let lane = routing.received_by.lane(routing.budget);
+    let caller = match &routing.among {
+        Reachable::Stored(caller) if parts > limits::NORMALISED_INLINE => caller,
+        Reachable::Stored(_) | Reachable::Told(_) => return Ok(addressed.map(accept).collect()),
+    };
+    let lane = routing.received_by.lane(caller.budget);
     let work = async move {
         let mut accepted = Vec::with_capacity(addressed.len());
         for item in addressed {
@@ -73,22 +78,24 @@ pub async fn items(
         }
         accepted
     };
-    let plugins = &routing.pipeline.core.plugins;
-    Ok(plugins.compute(lane, &routing.plugin.digest, work).await?)
+    let plugins = &caller.pipeline.core.plugins;
+    Ok(plugins.compute(lane, &caller.plugin.digest, work).await?)
 }
 
 /// Items that are processed before other tasks get a turn.
 const AT_ONCE: usize = 64;
 
 /// Returns how much work an outcome is.
-fn parts(outcome: &Outcome) -> usize {
+fn parts(outcome: &ConversionOutcome) -> usize {
     match outcome {
-        Outcome::Lead(lead) => {
+        ConversionOutcome::Lead(lead) => {
             let named = lead.phones.len() + lead.emails.len();
             let listed = lead.listings.len() + lead.campaign.len() + lead.consents.len();
             1 + named + listed + lead.attributes.len() / 8
         }
-        Outcome::Fetch(_) | Outcome::Ignored(_) | Outcome::Invalid(_) => 1,
+        ConversionOutcome::Fetch(_)
+        | ConversionOutcome::Ignored(_)
+        | ConversionOutcome::Invalid(_) => 1,
     }
 }
 
@@ -96,26 +103,32 @@ fn parts(outcome: &Outcome) -> usize {
 /// to a further fetch.
 pub fn result(
     connection: &Live,
-    outcome: Outcome,
+    outcome: ConversionOutcome,
     hop: u32,
     now: Micros,
     fetch_until: Micros,
 ) -> ItemResult {
     match outcome {
-        Outcome::Lead(lead) => ItemResult::Lead(Box::new(new_lead(connection, *lead))),
-        Outcome::Fetch(fetch) => ItemResult::Fetch(Box::new(new_fetch(
+        ConversionOutcome::Lead(lead) => ItemResult::Lead(Box::new(new_lead(connection, *lead))),
+        ConversionOutcome::Fetch(fetch) => ItemResult::Fetch(Box::new(new_fetch(
             connection,
             *fetch,
             hop,
             now,
             fetch_until,
         ))),
-        Outcome::Ignored(why) => ItemResult::Ignored(why),
-        Outcome::Invalid(problem) => ItemResult::Invalid(problem),
+        ConversionOutcome::Ignored(why) => ItemResult::Ignored(why),
+        ConversionOutcome::Invalid(problem) => ItemResult::Invalid(problem),
     }
 }
 
-fn new_fetch(live: &Live, fetch: Fetch, hop: u32, due_at: Micros, until: Micros) -> NewFetch {
+fn new_fetch(
+    live: &Live,
+    fetch: FetchRequest,
+    hop: u32,
+    due_at: Micros,
+    until: Micros,
+) -> NewFetch {
     NewFetch {
         connection: live.connection.id.clone(),
         dedupe: fetch.external_id.as_deref().map(id_key),
@@ -157,7 +170,7 @@ fn new_lead(live: &Live, lead: Lead) -> NewLead {
     let action = lead.action;
     let references = lead.listings.iter();
     let products = references.map(|one| one.reference.clone()).collect();
-    let kept = props::of_lead(live, lead, name.as_deref(), &phones);
+    let kept = props::deal_props(live, lead, name.as_deref(), &phones);
     NewLead {
         connection: connection.id.clone(),
         agent: connection.agent,

@@ -4,16 +4,19 @@
 use std::time::Instant;
 
 use crate::pipeline::state::Pipeline;
-use crate::store::{Reconversion, StoreError, Write, Written};
+use crate::store::{Reconversion, StoreError, Write, WriteOutcome};
 
-/// Returns the answer of the last part, with the items of all parts. [`Written::Stale`] if
+/// Returns the answer of the last part, with the items of all parts. [`WriteOutcome::Stale`] if
 /// another holder has the delivery by then: the committed parts stay, and the new holder
 /// finds them.
 ///
 /// # Errors
 ///
 /// [`StoreError`] if a write fails.
-pub async fn commit(pipeline: &Pipeline, conversion: Reconversion) -> Result<Written, StoreError> {
+pub async fn commit(
+    pipeline: &Pipeline,
+    conversion: Reconversion,
+) -> Result<WriteOutcome, StoreError> {
     let (delivery, lease) = (conversion.delivery, conversion.lease);
     let lasts = pipeline.core.config.worker.lease();
     let mut parts = conversion.in_parts().into_iter();
@@ -28,13 +31,13 @@ pub async fn commit(pipeline: &Pipeline, conversion: Reconversion) -> Result<Wri
         }
         let write = Write::Convert(Box::new(part));
         match pipeline.core.writer.submit_background(write).await? {
-            Written::Done(mut outcome) => {
+            WriteOutcome::Done(mut outcome) => {
                 items.append(&mut outcome.items);
                 if parts.len() == 0 {
                     items.sort_by_key(|item| item.index);
                     items.dedup_by_key(|item| item.index);
                     outcome.items = items;
-                    return Ok(Written::Done(outcome));
+                    return Ok(WriteOutcome::Done(outcome));
                 }
             }
             other => return Ok(other),
@@ -43,8 +46,8 @@ pub async fn commit(pipeline: &Pipeline, conversion: Reconversion) -> Result<Wri
             // The next start continues, without waiting for the lease to expire.
             let release = Write::Release { delivery, lease };
             pipeline.core.writer.submit_background(release).await?;
-            return Ok(Written::Stale);
+            return Ok(WriteOutcome::Stale);
         }
     }
-    Ok(Written::Stale)
+    Ok(WriteOutcome::Stale)
 }

@@ -13,10 +13,10 @@ use super::connections::Live;
 use super::failure::ConvertError;
 use super::mask::Mask;
 use super::state::Pipeline;
-use crate::domain::delivery::Body;
-use crate::domain::exchange::{Location, Place, SenderChecks};
+use crate::domain::delivery::DeliveryBody;
+use crate::domain::exchange::{Place, SenderChecks, ValueLocation};
 use crate::domain::time::Micros;
-use crate::plugin::{Budget, Loaded};
+use crate::plugin::{CallBudget, Loaded};
 use crate::store::NewDelivery;
 
 /// Returns the sender checks of this connection under this version.
@@ -28,14 +28,30 @@ pub async fn checks(
     pipeline: &Pipeline,
     live: &Live,
     plugin: &Arc<Loaded>,
-    budget: Budget,
+    budget: CallBudget,
 ) -> Result<Arc<SenderChecks>, ConvertError> {
     if let Some(checks) = live.checks_of(&plugin.digest) {
         return Ok(checks);
     }
+    let declared = declared(pipeline, live, plugin, budget).await?;
+    Ok(live.with_own(&plugin.digest, &declared))
+}
+
+/// Returns the sender checks that this version declares for the connection's configuration, without
+/// those of the connection.
+///
+/// # Errors
+///
+/// [`ConvertError`] if the plugin cannot be called, or refuses the configuration.
+pub async fn declared(
+    pipeline: &Pipeline,
+    live: &Live,
+    plugin: &Arc<Loaded>,
+    budget: CallBudget,
+) -> Result<Arc<SenderChecks>, ConvertError> {
     let known = &pipeline.connections.declared;
     if let Some(declared) = known.get(&live.connection, &plugin.digest) {
-        return Ok(live.with_own(&plugin.digest, &declared));
+        return Ok(declared);
     }
     let lane = live.lane(budget);
     let ask = pipeline
@@ -49,11 +65,11 @@ pub async fn checks(
         .calling(plugin, ask)
         .await?
         .map_err(ConvertError::Configuration)?;
-    let declared = known.keep(&live.connection, &plugin.digest, declared);
-    Ok(live.with_own(&plugin.digest, &declared))
+    Ok(known.keep(&live.connection, &plugin.digest, declared))
 }
 
 /// A delivery as received, with its secrets.
+#[derive(Clone)]
 pub struct Unmasked {
     pub delivery: NewDelivery,
     /// The URL as the sender sees it, with the query.
@@ -165,7 +181,7 @@ impl Evidence<'static> {
             .body
             .as_deref()
             .and_then(|body| STANDARD.decode(body).ok())
-            .map(Body::from);
+            .map(DeliveryBody::from);
         let body = own.as_ref().unwrap_or(&delivery.body);
         let presented = Presented {
             method: &delivery.method,
@@ -200,7 +216,7 @@ mod in_base64 {
     ///
     /// # Errors
     ///
-    /// The error of the serializer.
+    /// `S::Error` if the format cannot be written.
     pub fn serialize<S: Serializer>(bytes: &Option<Bytes>, to: S) -> Result<S::Ok, S::Error> {
         let text = bytes.as_ref().map(|bytes| STANDARD.encode(bytes));
         text.serialize(to)
@@ -210,7 +226,7 @@ mod in_base64 {
     ///
     /// # Errors
     ///
-    /// The error of the deserializer, if the value is neither null nor a text in base64.
+    /// `D::Error` if the value is neither null nor a text in base64.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Bytes>, D::Error> {
         let text = Option::<String>::deserialize(from)?;
         let bytes = text.map(|text| STANDARD.decode(text).map(Bytes::from));
@@ -234,7 +250,7 @@ pub fn redacted(delivery: NewDelivery, carried: &SenderChecks, live: &Live) -> N
 fn redacted_to(
     mut delivery: NewDelivery,
     mask: &Mask<'_>,
-    carried: &[Location],
+    carried: &[ValueLocation],
     body: Option<Vec<u8>>,
 ) -> NewDelivery {
     mask.own(&mut delivery.path);

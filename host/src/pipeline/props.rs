@@ -8,7 +8,7 @@ use super::connections::Live;
 use crate::domain::json as text;
 use crate::domain::lead::Lead;
 use crate::domain::phone::Phone;
-use crate::domain::time;
+use crate::domain::source_time;
 use crate::domain::{contact, deal};
 use crate::limits;
 use crate::store::ItemResult;
@@ -23,8 +23,8 @@ pub struct BoundedProps {
 }
 
 /// Returns the properties of the deal. `name` and `phones` are those that could be read.
-pub fn of_lead(live: &Live, lead: Lead, name: Option<&str>, phones: &[Phone]) -> BoundedProps {
-    let mut kept = Filling::new(limits::DEAL_PROPS_BYTES);
+pub fn deal_props(live: &Live, lead: Lead, name: Option<&str>, phones: &[Phone]) -> BoundedProps {
+    let mut kept = PropsBuilder::new(limits::DEAL_PROPS_BYTES);
     let connection = &live.connection;
     let source = lead.source.as_deref().unwrap_or(&connection.name);
     kept.put("source", json!(source));
@@ -33,13 +33,13 @@ pub fn of_lead(live: &Live, lead: Lead, name: Option<&str>, phones: &[Phone]) ->
         kept.put(deal::TEST, json!(true));
     }
     if let Some(at) = &lead.occurred_at {
-        let read = time::parse_source(at, &connection.time_zone).map(|time| time.text());
+        let read = source_time::parse(at, &connection.time_zone).map(|time| time.text());
         kept.put("occurredAt", json!(read.as_deref().unwrap_or(at)));
     }
     if let Some(message) = lead.message.filter(|text| !text.is_empty()) {
         kept.message(message);
     }
-    kept.said(said(name, phones, &lead.emails));
+    kept.put_person(person_values(name, phones, &lead.emails));
     // Phones and addresses that could not be read are kept.
     let unread = phones
         .iter()
@@ -70,7 +70,11 @@ pub fn of_lead(live: &Live, lead: Lead, name: Option<&str>, phones: &[Phone]) ->
 
 /// Returns the lead's values for the person, for [`contact::SAID`]. An existing contact
 /// keeps its own values, so this keeps the new ones.
-pub fn said(name: Option<&str>, phones: &[Phone], emails: &[String]) -> Map<String, Value> {
+pub fn person_values(
+    name: Option<&str>,
+    phones: &[Phone],
+    emails: &[String],
+) -> Map<String, Value> {
     let mut said = Map::new();
     if let Some(name) = name {
         said.insert("name".into(), json!(name));
@@ -119,14 +123,14 @@ pub fn note_left_out<'r>(results: impl Iterator<Item = &'r ItemResult>, notes: &
 }
 
 /// Properties under construction.
-struct Filling {
+struct PropsBuilder {
     props: Map<String, Value>,
     /// Bytes that are left.
     room: usize,
     left_out: Vec<String>,
 }
 
-impl Filling {
+impl PropsBuilder {
     fn new(bytes: usize) -> Self {
         Self {
             props: Map::new(),
@@ -171,7 +175,7 @@ impl Filling {
     }
 
     /// Keeps the name in any case, and the first phones and e-mail addresses.
-    fn said(&mut self, mut said: Map<String, Value>) {
+    fn put_person(&mut self, mut said: Map<String, Value>) {
         for list in ["emails", "phones"] {
             while bytes_of(contact::SAID, &said) > self.room
                 && let Some(Value::Array(values)) = said.get_mut(list)
@@ -260,8 +264,8 @@ fn short(name: &str) -> String {
 mod tests {
     use super::*;
 
-    fn filled(bytes: usize, fill: impl FnOnce(&mut Filling)) -> BoundedProps {
-        let mut filling = Filling::new(bytes);
+    fn filled(bytes: usize, fill: impl FnOnce(&mut PropsBuilder)) -> BoundedProps {
+        let mut filling = PropsBuilder::new(bytes);
         fill(&mut filling);
         let kept = filling.done();
         let length = text::length(&kept.props);
@@ -341,8 +345,8 @@ mod tests {
         let emails: Vec<_> = (0..20)
             .map(|at| format!("{at}{}", "\u{1}".repeat(1_000)))
             .collect();
-        let said = said(Some("Ana"), &[], &emails);
-        let kept = filled(limits::DEAL_PROPS_BYTES, |filling| filling.said(said));
+        let said = person_values(Some("Ana"), &[], &emails);
+        let kept = filled(limits::DEAL_PROPS_BYTES, |filling| filling.put_person(said));
         let said = &kept.props[contact::SAID];
         assert_eq!(said["name"], "Ana");
         assert_eq!(said["emails"].as_array().map(Vec::len), Some(10));

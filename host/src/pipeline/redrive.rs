@@ -9,7 +9,7 @@ use super::{lease, worker};
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::plugin::Digest;
 use crate::pipeline::state::Pipeline;
-use crate::plugin::Budget;
+use crate::plugin::CallBudget;
 use crate::store::{HeldDelivery, Mode, Reconversion, StoreError};
 
 /// Deliveries between two checks of progress.
@@ -90,7 +90,7 @@ pub async fn run(pipeline: &Arc<Pipeline>, plugin: &str, digest: &Digest) {
 
 /// Returns whether the new version did better.
 async fn one(pipeline: &Arc<Pipeline>, held: HeldDelivery) -> bool {
-    let result = worker::reconvert(pipeline, &held, Budget::Worker).await;
+    let result = worker::reconvert(pipeline, &held, CallBudget::Worker).await;
     let failed = matches!(
         result.status,
         Some(DeliveryStatus::Failed | DeliveryStatus::Parked)

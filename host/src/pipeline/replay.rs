@@ -1,6 +1,7 @@
 //! Converts a delivery again on an operator's request, with the active version. It shows
 //! what would change in completed items, and changes it only with `apply`. A fetched lead
-//! is completed from the stored answer. One replay of a delivery runs at a time.
+//! is completed from the stored answer. One replay of a delivery runs at a time. A repair
+//! replays deliveries in the same way ([`in_repair`]), one after the other.
 
 use std::sync::Arc;
 
@@ -10,10 +11,12 @@ use super::replay_answers::{self, CompletionError, ReplayAnswerError};
 use super::{parts, worker};
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::{ContactId, DeliveryId, WorkspaceId};
+use crate::domain::repair::{MERGED, PERSON};
 use crate::pipeline::state::Pipeline;
-use crate::plugin::Budget;
+use crate::plugin::CallBudget;
 use crate::store::{
-    DeliveryOutcome, FieldDiff, HeldDelivery, Mode, Reconversion, StoreError, Write, Written,
+    ContactMerge, ConversionResult, DeliveryOutcome, FieldDiff, HeldDelivery, ItemResult, Mode,
+    Reconversion, RepairWrite, StoreError, Write, WriteOutcome,
 };
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -66,6 +69,128 @@ pub async fn one(
     id: DeliveryId,
     options: ReplayOptions,
 ) -> Result<DeliveryOutcome, ReplayError> {
+    let held = claim(pipeline, id).await?;
+    let quarantined = held.status == DeliveryStatus::Quarantined;
+    // The conversion itself repeats a failed sender check; without `release` the delivery
+    // goes back unchanged.
+    let mut result = if quarantined && !options.release {
+        let mut same = super::failure::empty(DeliveryStatus::Quarantined);
+        same.presented.clone_from(&held.presented);
+        same.error = Some("the sender check failed".to_owned());
+        same
+    } else {
+        worker::reconvert(pipeline, &held, CallBudget::Operator).await
+    };
+    complete(pipeline, &held, &mut result).await?;
+    let why = result.error.clone().unwrap_or_default();
+    let still = result.status == Some(DeliveryStatus::Quarantined);
+    let mode = Mode::Replay {
+        apply: options.apply,
+    };
+    let conversion = reconversion(&held, mode, result);
+    let written = if conversion.result.is_large() {
+        parts::commit(pipeline, conversion).await?
+    } else {
+        let write = Write::Convert(Box::new(conversion));
+        pipeline.core.writer.submit(write).await?
+    };
+    if let WriteOutcome::Done(outcome) = &written {
+        pipeline
+            .core
+            .metrics
+            .intake
+            .quarantine_evicted(outcome.evicted);
+    }
+    match written {
+        WriteOutcome::Done(_) if still && !options.release => Err(ReplayError::Quarantined(id)),
+        WriteOutcome::Done(_) if still => Err(ReplayError::StillUnproven { delivery: id, why }),
+        WriteOutcome::Done(mut outcome) => {
+            pipeline.wake();
+            merge(pipeline, held.delivery.workspace, &mut outcome).await?;
+            Ok(outcome)
+        }
+        _ => Err(ReplayError::TakenOver(id)),
+    }
+}
+
+/// The outcome of a delivery in a repair.
+#[derive(Debug)]
+pub enum InRepair {
+    /// It was converted again, and the changes of the repair are committed.
+    Replayed(DeliveryOutcome),
+    /// The active version failed on it. It is as it was.
+    Failed(String),
+    /// The active version refuses its body. It is as it was.
+    Rejected,
+    /// It is in quarantine, as it was.
+    Quarantined,
+    /// The version could not be called just now: the host is busy or stops. It is as it was.
+    Later(String),
+    /// The repair has ended, or another host has the delivery.
+    Stale,
+}
+
+/// Replays a delivery as part of a repair. A delivery that cannot be converted stays as it is.
+///
+/// # Errors
+///
+/// [`ReplayError`] if the delivery cannot be claimed or was emptied, a stored answer cannot be
+/// completed, or the store fails.
+pub async fn in_repair(
+    pipeline: &Arc<Pipeline>,
+    id: DeliveryId,
+    repair: RepairWrite,
+) -> Result<InRepair, ReplayError> {
+    let held = claim(pipeline, id).await?;
+    if held.status == DeliveryStatus::Quarantined {
+        release(pipeline, &held).await;
+        return Ok(InRepair::Quarantined);
+    }
+    if let Ok(None) = pipeline.connections.get(&held.delivery.connection).await {
+        release(pipeline, &held).await;
+        return Ok(InRepair::Failed(
+            "its connection no longer exists".to_owned(),
+        ));
+    }
+    let mut result = worker::reconvert(pipeline, &held, CallBudget::Operator).await;
+    complete(pipeline, &held, &mut result).await?;
+    if let Some(status) = result.status {
+        release(pipeline, &held).await;
+        let why = result.error.unwrap_or_default();
+        return Ok(match status {
+            DeliveryStatus::Queued => InRepair::Later(why),
+            DeliveryStatus::Rejected => InRepair::Rejected,
+            DeliveryStatus::Quarantined => InRepair::Quarantined,
+            _ => InRepair::Failed(why),
+        });
+    }
+    // A fetch that is queued now would bring its lead later, outside of the repair and its receipt.
+    let mut items = result.items.iter();
+    if items.any(|item| matches!(item.result, ItemResult::Fetch(_))) {
+        release(pipeline, &held).await;
+        let why = "no answer is stored for a lead that it has to fetch";
+        return Ok(InRepair::Failed(why.to_owned()));
+    }
+    let conversion = reconversion(&held, Mode::Repair(repair), result);
+    match parts::commit(pipeline, conversion).await {
+        Ok(WriteOutcome::Done(outcome)) => {
+            pipeline.wake();
+            Ok(InRepair::Replayed(outcome))
+        }
+        Ok(_) => {
+            release(pipeline, &held).await;
+            Ok(InRepair::Stale)
+        }
+        Err(error) => {
+            // Otherwise its own lease would keep the next attempt out.
+            release(pipeline, &held).await;
+            Err(error.into())
+        }
+    }
+}
+
+/// Claims a delivery that was not emptied.
+async fn claim(pipeline: &Pipeline, id: DeliveryId) -> Result<HeldDelivery, ReplayError> {
     let now = pipeline.core.clock.now();
     let until = now.plus(pipeline.core.config.worker.lease());
     let held = pipeline
@@ -78,67 +203,42 @@ pub async fn one(
         release(pipeline, &held).await;
         return Err(ReplayError::Emptied(id));
     }
-    let quarantined = held.status == DeliveryStatus::Quarantined;
-    // The conversion itself repeats a failed sender check; without `release` the delivery
-    // goes back unchanged.
-    let mut result = if quarantined && !options.release {
-        let mut same = super::failure::empty(DeliveryStatus::Quarantined);
-        same.presented.clone_from(&held.presented);
-        same.error = Some("the sender check failed".to_owned());
-        same
-    } else {
-        worker::reconvert(pipeline, &held, Budget::Operator).await
+    Ok(held)
+}
+
+/// Completes pointers from stored answers. The delivery is released if that fails.
+async fn complete(
+    pipeline: &Pipeline,
+    held: &HeldDelivery,
+    result: &mut ConversionResult,
+) -> Result<(), ReplayError> {
+    let completed = replay_answers::complete(pipeline, &held.delivery, result).await;
+    let Err(error) = completed else {
+        return Ok(());
     };
-    if let Err(error) = replay_answers::complete(pipeline, &held.delivery, &mut result).await {
-        release(pipeline, &held).await;
-        return Err(match error {
-            ReplayAnswerError::Store(error) => error.into(),
-            ReplayAnswerError::Completion { item, source } => ReplayError::Completion {
-                delivery: id,
-                item,
-                source,
-            },
-        });
-    }
-    let why = result.error.clone().unwrap_or_default();
-    let still = result.status == Some(DeliveryStatus::Quarantined);
-    let mode = Mode::Replay {
-        apply: options.apply,
-    };
-    let conversion = Reconversion {
-        delivery: id,
+    release(pipeline, held).await;
+    Err(match error {
+        ReplayAnswerError::Store(error) => error.into(),
+        ReplayAnswerError::Completion { item, source } => ReplayError::Completion {
+            delivery: held.delivery.id,
+            item,
+            source,
+        },
+    })
+}
+
+fn reconversion(held: &HeldDelivery, mode: Mode, result: ConversionResult) -> Reconversion {
+    Reconversion {
+        delivery: held.delivery.id,
         lease: held.lease,
         mode,
         result,
         part: None,
-    };
-    let written = if conversion.result.is_large() {
-        parts::commit(pipeline, conversion).await?
-    } else {
-        let write = Write::Convert(Box::new(conversion));
-        pipeline.core.writer.submit(write).await?
-    };
-    if let Written::Done(outcome) = &written {
-        pipeline
-            .core
-            .metrics
-            .intake
-            .quarantine_evicted(outcome.evicted);
-    }
-    match written {
-        Written::Done(_) if still && !options.release => Err(ReplayError::Quarantined(id)),
-        Written::Done(_) if still => Err(ReplayError::StillUnproven { delivery: id, why }),
-        Written::Done(mut outcome) => {
-            pipeline.wake();
-            merge(pipeline, held.delivery.workspace, &mut outcome).await?;
-            Ok(outcome)
-        }
-        _ => Err(ReplayError::TakenOver(id)),
     }
 }
 
 /// Merges contacts that a version created because it lost a key, if their deals have moved
-/// by now, so that no contact without data is left behind.
+/// by now, so that no contact without data is left behind. A repair does so by its receipt.
 async fn merge(
     pipeline: &Pipeline,
     workspace: WorkspaceId,
@@ -148,14 +248,11 @@ async fn merge(
         let Some((from, into)) = item.diff.iter().find_map(moved) else {
             continue;
         };
-        if pipeline
-            .core
-            .store
-            .merge_contact(workspace, from, into)
-            .await?
-        {
+        let store = &pipeline.core.store;
+        let merged = store.merge_contact(workspace, from, into, None).await?;
+        if merged == ContactMerge::Merged {
             item.diff.push(FieldDiff {
-                field: "contact.merged".to_owned(),
+                field: MERGED.to_owned(),
                 before: json!(from),
                 after: json!(into),
                 applied: true,
@@ -169,7 +266,7 @@ async fn merge(
 /// Returns the contacts between which a deal moved.
 fn moved(diff: &FieldDiff) -> Option<(ContactId, ContactId)> {
     let id = |value: &Value| value.as_str()?.parse().ok();
-    (diff.applied && diff.field == "deal.person")
+    (diff.applied && diff.field == PERSON)
         .then(|| Some((id(&diff.before)?, id(&diff.after)?)))
         .flatten()
 }

@@ -8,13 +8,13 @@
 
 use std::sync::Arc;
 
-use super::connections::ConnectionError;
+use super::connections::{ConnectionError, Live};
 use super::versions::{self, VersionError};
 use super::{fetch, greeting, props};
 use crate::domain::exchange::HttpResponse;
 use crate::domain::plugin::PluginCompletion;
 use crate::pipeline::state::Pipeline;
-use crate::plugin::{Budget, CallError, Loaded};
+use crate::plugin::{CallBudget, CallError, Loaded};
 use crate::store::{
     ConversionResult, ItemResult, KeptAnswer, NewDelivery, NewFetch, NewItem, StoreError,
 };
@@ -74,11 +74,21 @@ pub async fn complete(
         .await
         .map_err(|error| failed(error.into()))?
         .ok_or_else(|| failed(CompletionError::NoPlugin))?;
-    complete_with(pipeline, &plugin, delivery, result, Budget::Operator).await
+    complete_with(pipeline, &plugin, delivery, result, CallBudget::Operator).await?;
+    Ok(())
+}
+
+/// A stored answer that completed a pointer.
+#[derive(Debug)]
+pub struct UsedAnswer {
+    /// Its number.
+    pub number: i64,
+    /// The state of the pointer, which the plugin got back.
+    pub state: Vec<u8>,
 }
 
 /// Like [`complete`], with this version. The trial of a version adds no greetings: they are the
-/// host's.
+/// host's. Returns the answers that were used.
 ///
 /// # Errors
 ///
@@ -88,8 +98,9 @@ pub async fn complete_with(
     plugin: &Arc<Loaded>,
     delivery: &NewDelivery,
     result: &mut ConversionResult,
-    budget: Budget,
-) -> Result<(), ReplayAnswerError> {
+    budget: CallBudget,
+) -> Result<Vec<UsedAnswer>, ReplayAnswerError> {
+    let mut used = Vec::new();
     let mut after = 0;
     while result.items.iter().any(|item| pointer(item).is_some()) {
         let page = pipeline
@@ -108,6 +119,10 @@ pub async fn complete_with(
             };
             let item = result.items[at].index;
             let failed = |source| ReplayAnswerError::Completion { item, source };
+            used.push(UsedAnswer {
+                number: answer.number,
+                state: fetch.state.clone(),
+            });
             let found = call(pipeline, delivery, plugin, fetch, answer.response, budget).await;
             let mut found = found.map_err(failed)?;
             if budget.has_effects() {
@@ -119,7 +134,7 @@ pub async fn complete_with(
             replace(&mut result.items, at, found);
         }
     }
-    Ok(())
+    Ok(used)
 }
 
 fn pointer(item: &NewItem) -> Option<&NewFetch> {
@@ -131,7 +146,7 @@ fn pointer(item: &NewItem) -> Option<&NewFetch> {
 
 /// Returns the place of the pointer that this answer completes: the same place, or another
 /// one for the same lead.
-fn asked_for(items: &[NewItem], answer: &KeptAnswer) -> Option<usize> {
+pub(super) fn asked_for(items: &[NewItem], answer: &KeptAnswer) -> Option<usize> {
     let fits = |item: &NewItem| {
         pointer(item).is_some_and(|fetch| {
             fetch.hop == answer.hop
@@ -154,23 +169,14 @@ async fn call(
     plugin: &Arc<Loaded>,
     fetch: &NewFetch,
     response: HttpResponse,
-    budget: Budget,
+    budget: CallBudget,
 ) -> Result<Vec<ItemResult>, CompletionError> {
     let live = pipeline
         .connections
         .get(&fetch.connection)
         .await?
         .ok_or(CompletionError::NoConnection)?;
-    let completion = PluginCompletion {
-        delivery_id: delivery.id.to_string(),
-        received_at: delivery.received_at.text(),
-        config: live.connection.config.clone(),
-        context: live.context(),
-        external_id: fetch.external_id.clone(),
-        state: fetch.state.clone(),
-        hop: fetch.hop,
-        response,
-    };
+    let completion = input(&live, delivery, fetch, response);
     let lane = live.lane(budget);
     let complete = pipeline
         .core
@@ -187,7 +193,27 @@ async fn call(
     Ok(fetch::results(&live, items, fetch.hop, now, fetch.until))
 }
 
-fn replace(items: &mut Vec<NewItem>, at: usize, found: Vec<ItemResult>) {
+/// Returns the answer to a pointer as its converter gets it.
+pub(super) fn input(
+    live: &Live,
+    delivery: &NewDelivery,
+    fetch: &NewFetch,
+    response: HttpResponse,
+) -> PluginCompletion {
+    PluginCompletion {
+        delivery_id: delivery.id.to_string(),
+        received_at: delivery.received_at.text(),
+        config: live.connection.config.clone(),
+        context: live.context(),
+        external_id: fetch.external_id.clone(),
+        state: fetch.state.clone(),
+        hop: fetch.hop,
+        response,
+    }
+}
+
+/// Puts the items of an answer into the place of their pointer; further ones come last.
+pub(super) fn replace(items: &mut Vec<NewItem>, at: usize, found: Vec<ItemResult>) {
     let mut found = found.into_iter();
     items[at].result = found.next().unwrap_or_else(ItemResult::nothing);
     for result in found {
@@ -199,7 +225,7 @@ fn replace(items: &mut Vec<NewItem>, at: usize, found: Vec<ItemResult>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::exchange::{HttpRequest, Segment};
+    use crate::domain::exchange::{HttpRequest, TextSegment};
     use crate::domain::id::ConnectionId;
     use crate::domain::time::Micros;
 
@@ -208,7 +234,7 @@ mod tests {
             method: "GET".to_owned(),
             scheme: "https".to_owned(),
             authority: "leads.example.com".to_owned(),
-            path: vec![Segment::Literal(path.to_owned())],
+            path: vec![TextSegment::Literal(path.to_owned())],
             query: Vec::new(),
             headers: Vec::new(),
             body: Vec::new(),

@@ -6,21 +6,42 @@
 
 use std::sync::Arc;
 
-use super::connections::Live;
+use super::connections::{self, Live};
 use super::failure::ConvertError;
 use super::proof;
 use crate::domain::exchange::Pairs;
 use crate::pipeline::state::Pipeline;
-use crate::plugin::{Budget, Loaded};
+use crate::plugin::{CallBudget, Loaded};
 
 /// The connections that the items of one delivery may reach.
 pub struct Routing<'a> {
+    pub received_by: &'a Arc<Live>,
+    pub among: Reachable<'a>,
+}
+
+/// The other connections of the workspace.
+pub enum Reachable<'a> {
+    /// Those in the store.
+    Stored(RoutingCaller<'a>),
+    /// Those that a service told to a program outside of it.
+    Told(&'a [ToldConnection]),
+}
+
+/// Who asks for a connection in the store.
+pub struct RoutingCaller<'a> {
     pub pipeline: &'a Pipeline,
     /// The plugin of the address and of all connections that it routes to.
     pub plugin: &'a Arc<Loaded>,
-    pub received_by: &'a Arc<Live>,
     /// The budget of the conversion.
-    pub budget: Budget,
+    pub budget: CallBudget,
+}
+
+/// A connection outside the service.
+pub struct ToldConnection {
+    /// Without its secrets.
+    pub live: Arc<Live>,
+    /// Whether it has a sender check that runs.
+    pub is_proven: bool,
 }
 
 impl Routing<'_> {
@@ -35,12 +56,43 @@ impl Routing<'_> {
         what: &str,
         route: &Pairs,
     ) -> Result<Result<Arc<Live>, String>, ConvertError> {
-        let connections = &self.pipeline.connections;
-        match connections.route(self.received_by, route).await? {
-            None => Ok(Err(nobody(what, route))),
+        let found = match &self.among {
+            Reachable::Stored(caller) => {
+                let connections = &caller.pipeline.connections;
+                connections.route(self.received_by, route).await?
+            }
+            Reachable::Told(told) => {
+                connections::answering(self.received_by, self.among_own(told), route)
+            }
+        };
+        match found {
+            None => Ok(Err(unclaimed(what, route))),
             Some(found) if self.may_reach(&found).await? => Ok(Ok(found)),
             Some(_) => Ok(Err(barred(what, route))),
         }
+    }
+
+    /// Returns the connections of the workspace.
+    ///
+    /// # Errors
+    ///
+    /// [`ConvertError`] if they cannot be read.
+    pub async fn of_workspace(&self) -> Result<Vec<Arc<Live>>, ConvertError> {
+        match &self.among {
+            Reachable::Stored(caller) => {
+                let workspace = self.received_by.connection.workspace;
+                Ok(caller.pipeline.connections.in_workspace(workspace).await?)
+            }
+            Reachable::Told(told) => Ok(self.among_own(told).collect()),
+        }
+    }
+
+    /// Returns those of the own workspace: a service may tell those of several.
+    fn among_own(&self, told: &[ToldConnection]) -> impl Iterator<Item = Arc<Live>> {
+        let own = self.received_by.connection.workspace;
+        let live = told.iter().map(|one| &one.live);
+        live.filter(move |live| live.connection.workspace == own)
+            .map(Arc::clone)
     }
 
     /// Returns whether items from this address count for that connection.
@@ -55,12 +107,30 @@ impl Routing<'_> {
         Ok(self.is_proven(self.received_by).await? || !self.is_proven(target).await?)
     }
 
-    /// Returns whether the connection has a sender check that runs.
     async fn is_proven(&self, live: &Live) -> Result<bool, ConvertError> {
+        match &self.among {
+            Reachable::Stored(caller) => caller.is_proven(live).await,
+            Reachable::Told(told) => {
+                let id = &live.connection.id;
+                Ok(told
+                    .iter()
+                    .any(|one| one.is_proven && one.live.connection.id == *id))
+            }
+        }
+    }
+}
+
+impl RoutingCaller<'_> {
+    /// Returns whether the connection has a sender check that runs.
+    ///
+    /// # Errors
+    ///
+    /// [`ConvertError`] if its sender checks are not known.
+    pub async fn is_proven(&self, live: &Live) -> Result<bool, ConvertError> {
         // A short budget would leave the items of the delivery without a connection.
         let budget = match self.budget {
-            Budget::Trial => Budget::Trial,
-            _ => Budget::Worker,
+            CallBudget::Trial => CallBudget::Trial,
+            _ => CallBudget::Worker,
         };
         let checks = proof::checks(self.pipeline, live, self.plugin, budget).await?;
         let mut checks = checks.checks.iter();
@@ -69,7 +139,7 @@ impl Routing<'_> {
 }
 
 /// Returns the reason if no connection answers to the route.
-pub fn nobody(what: &str, route: &Pairs) -> String {
+pub fn unclaimed(what: &str, route: &Pairs) -> String {
     format!(
         "no {what} of the workspace answers to {}",
         route_text(route)

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use super::state::Pipeline;
-use super::{deploy, fleet, redrive, rollup, source_changes, sweep, templates, unanswered, worker};
+use super::{
+    deploy, fleet, redrive, repair, rollup, source_changes, sweep, templates, unanswered, worker,
+};
 use crate::shutdown::Shutdown;
 
 /// Starts the background tasks: the worker, the periodic jobs, the inbox, and work that the
@@ -14,6 +16,7 @@ pub fn start(pipeline: &Arc<Pipeline>, shutdown: &Shutdown) -> Vec<tokio::task::
         tokio::spawn(sweep::run(Arc::clone(pipeline), shutdown.clone())),
         tokio::spawn(templates::run(Arc::clone(pipeline), shutdown.clone())),
         tokio::spawn(unanswered::run(Arc::clone(pipeline), shutdown.clone())),
+        tokio::spawn(repair::run(Arc::clone(pipeline), shutdown.clone())),
         tokio::spawn(rollup::run(Arc::clone(pipeline), shutdown.clone())),
         tokio::spawn(source_changes::run(Arc::clone(pipeline), shutdown.clone())),
         pipeline.core.spawn(redrive::resume(Arc::clone(pipeline))),

@@ -5,14 +5,17 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 
 use super::catalogue::index_cache::Catalogue;
-use super::connections::Connections;
+use super::connections::ConnectionCache;
 use super::delivery_turns::DeliveryTurns;
-use super::fleet::state::Fleet;
-use super::keys::Keys;
+use super::fleet::state::FleetMembership;
+use super::keys::KeyCache;
+use super::local_rate::LocalRateLimiter;
+use super::repair::state::Repairs;
 use super::rollout::state::Rollouts;
 use super::rollup::state::Rollup;
 use super::source_changes::state::SourceChanges;
-use super::templates::lists::Templates;
+use super::templates::lists::TemplateCache;
+use super::verify::progress::Verifications;
 use super::waiting_deliveries::WaitingDeliveries;
 use crate::core::Core;
 use crate::domain::connection::Connection;
@@ -25,20 +28,25 @@ use crate::store::StoreError;
 pub struct Pipeline {
     pub core: Arc<Core>,
     pub catalogue: Catalogue,
-    pub connections: Connections,
+    pub connections: ConnectionCache,
     /// This host in the fleet.
-    pub fleet: Fleet,
-    pub keys: Keys,
+    pub fleet: FleetMembership,
+    pub keys: KeyCache,
+    /// Limits the sends that are kept to compare versions of an adapter, by instance and outcome.
+    pub(super) kept_sends: LocalRateLimiter<(ConnectionId, &'static str)>,
+    pub repairs: Repairs,
     pub rollouts: Rollouts,
     pub rollup: Rollup,
     pub source_changes: SourceChanges,
-    pub templates: Templates,
+    pub templates: TemplateCache,
     pub turns: DeliveryTurns,
     /// Signals work that was stored and is due now.
     pub(super) wake: Notify,
     pub waiting: WaitingDeliveries,
     /// Verifications, which are many conversions each.
     pub(super) verifications: BoundedQueue,
+    /// The progress of those that run now.
+    pub verifying: Verifications,
     /// Held during an activation: one runs at a time.
     pub(super) deploying: tokio::sync::Mutex<()>,
 }
@@ -50,19 +58,22 @@ impl Pipeline {
         Self {
             catalogue: Catalogue::new(config.search.memory_mib),
             turns: DeliveryTurns::new(limits::TURNS_PER_WRITE * store.writes_of_one()),
-            connections: Connections::new(Arc::clone(store), Arc::clone(&core.sealer)),
-            fleet: Fleet::new(&config.server, core.clock.now()),
-            keys: Keys::default(),
+            connections: ConnectionCache::new(Arc::clone(store), Arc::clone(&core.sealer)),
+            fleet: FleetMembership::new(&config.server, core.clock.now()),
+            keys: KeyCache::default(),
+            kept_sends: LocalRateLimiter::new(limits::KEPT_SENDS, limits::KEPT_SENDS_IN),
+            repairs: Repairs::default(),
             rollouts: Rollouts::default(),
             rollup: Rollup::default(),
             source_changes: SourceChanges::default(),
-            templates: Templates::default(),
+            templates: TemplateCache::default(),
             wake: Notify::new(),
             waiting: WaitingDeliveries::default(),
             verifications: BoundedQueue::new(
                 limits::VERIFICATIONS_AT_ONCE,
                 limits::VERIFICATIONS_WAITING,
             ),
+            verifying: Verifications::default(),
             deploying: tokio::sync::Mutex::new(()),
             core,
         }

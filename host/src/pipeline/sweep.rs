@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::fleet::FleetJob;
 use crate::pipeline::state::Pipeline;
 use crate::shutdown::Shutdown;
-use crate::store::{Retention, StoreError};
+use crate::store::{RetentionPeriods, StoreError};
 
 /// Between two sweeps.
 const PERIOD: Duration = Duration::from_secs(300);
@@ -17,7 +17,7 @@ const STEP: u32 = 500;
 
 /// Sweeps periodically until shutdown.
 pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
-    let retention = Retention {
+    let retention = RetentionPeriods {
         deliveries: pipeline.core.config.retention.deliveries(),
         quarantine: pipeline.core.config.retention.quarantine(),
     };
@@ -25,14 +25,14 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     let mut due = Instant::now();
     while !shutdown.has_begun() {
         match step(&pipeline, &retention, &mut job, due).await {
-            Ok(Step::More) => {
+            Ok(SweepStep::More) => {
                 tokio::task::yield_now().await;
                 continue;
             }
-            Ok(Step::Done) => due = Instant::now() + PERIOD,
-            Ok(Step::NotDue) => {}
+            Ok(SweepStep::Done) => due = Instant::now() + PERIOD,
+            Ok(SweepStep::NotDue) => {}
             // The time of the last sweep on another host is not known.
-            Ok(Step::AnotherHost) => due = Instant::now(),
+            Ok(SweepStep::AnotherHost) => due = Instant::now(),
             Err(error) if error.is_logged() => {}
             Err(error) => tracing::warn!(%error, "sweep failed"),
         }
@@ -50,7 +50,7 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     job.leave(&pipeline).await;
 }
 
-enum Step {
+enum SweepStep {
     More,
     Done,
     NotDue,
@@ -59,16 +59,16 @@ enum Step {
 
 async fn step(
     pipeline: &Pipeline,
-    retention: &Retention,
+    retention: &RetentionPeriods,
     job: &mut FleetJob,
     due: Instant,
-) -> Result<Step, StoreError> {
+) -> Result<SweepStep, StoreError> {
     // Idempotent: removing rows twice has no effect, so the fencing token is not checked.
     if job.hold(pipeline).await?.is_none() {
-        return Ok(Step::AnotherHost);
+        return Ok(SweepStep::AnotherHost);
     }
     if Instant::now() < due {
-        return Ok(Step::NotDue);
+        return Ok(SweepStep::NotDue);
     }
     let removed = pipeline
         .core
@@ -76,8 +76,8 @@ async fn step(
         .sweep(retention, pipeline.core.clock.now(), STEP)
         .await?;
     if removed == 0 {
-        return Ok(Step::Done);
+        return Ok(SweepStep::Done);
     }
     tracing::debug!(removed, "rows past their retention removed");
-    Ok(Step::More)
+    Ok(SweepStep::More)
 }

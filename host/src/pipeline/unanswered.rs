@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use super::fleet::FleetJob;
 use crate::pipeline::state::Pipeline;
 use crate::shutdown::Shutdown;
-use crate::store::{StoreError, Write, Written};
+use crate::store::{StoreError, Write, WriteOutcome};
 
 /// Between two checks: timeouts have a resolution of a second.
 const PERIOD: Duration = Duration::from_secs(1);
@@ -76,7 +76,7 @@ async fn step(
     let mut changed = 0;
     while let Some(written) = writes.join_next().await {
         match written {
-            Ok(Ok(Written::Elapsed(true))) => changed += 1,
+            Ok(Ok(WriteOutcome::Elapsed(true))) => changed += 1,
             Ok(Ok(_)) => {}
             Ok(Err(error)) => return Err(error),
             Err(error) => tracing::error!(%error, "conversation update did not finish"),

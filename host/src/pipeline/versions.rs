@@ -1,11 +1,12 @@
-//! Stored versions of plugins, loaded when they are needed.
+//! The versions of plugins that the store has: which one is active, and loading them when they are
+//! needed.
 
 use std::sync::Arc;
 
 use super::state::Pipeline;
 use crate::domain::plugin::Digest;
 use crate::plugin::{LoadError, Loaded};
-use crate::store::StoreError;
+use crate::store::{Activation, StoreError};
 
 /// Why a stored version cannot be loaded.
 #[derive(Debug, thiserror::Error)]
@@ -14,6 +15,26 @@ pub enum VersionError {
     Load(#[from] LoadError),
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+/// Returns the activation of a name, as the store has it.
+///
+/// # Errors
+///
+/// [`StoreError`] if the store fails.
+pub async fn activation(pipeline: &Pipeline, name: &str) -> Result<Option<Activation>, StoreError> {
+    let activations = pipeline.core.store.activations().await?;
+    Ok(activations.into_iter().find(|one| one.name == name))
+}
+
+/// Returns the active version of a name, as the store has it.
+///
+/// # Errors
+///
+/// [`StoreError`] if the store fails.
+pub async fn serving(pipeline: &Pipeline, name: &str) -> Result<Option<Digest>, StoreError> {
+    let active = activation(pipeline, name).await?;
+    Ok(active.map(|active| active.digest))
 }
 
 /// Returns a stored version, and loads it first if it is not in memory. `None`: the store

@@ -7,16 +7,16 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-use crate::config::Intake;
+use crate::config::IntakeSection;
 use crate::domain::id::ConnectionId;
 
 #[derive(Default)]
 pub struct WaitingDeliveries {
-    counts: Mutex<Counts>,
+    counts: Mutex<WaitingCounts>,
 }
 
 #[derive(Default)]
-struct Counts {
+struct WaitingCounts {
     all: u64,
     of: HashMap<ConnectionId, u64>,
 }
@@ -25,7 +25,7 @@ impl WaitingDeliveries {
     /// Replaces the counts with those of the store.
     pub fn counted(&self, of: HashMap<ConnectionId, u64>) {
         let all = of.values().sum();
-        *self.counts.lock().expect("the lock is not poisoned") = Counts { all, of };
+        *self.counts.lock().expect("the lock is not poisoned") = WaitingCounts { all, of };
     }
 
     /// Adds a delivery that this host has taken in since the last count.
@@ -38,7 +38,7 @@ impl WaitingDeliveries {
     /// Returns whether no more deliveries of this connection may wait. If too many wait in
     /// all, connections with less than an equal share may still add some, so that the total
     /// at most doubles.
-    pub fn is_full(&self, connection: &ConnectionId, bounds: &Intake) -> bool {
+    pub fn is_full(&self, connection: &ConnectionId, bounds: &IntakeSection) -> bool {
         let counts = self.counts.lock().expect("the lock is not poisoned");
         let own = counts.of.get(connection).copied().unwrap_or(0);
         let waiting = u64::try_from(counts.of.len()).unwrap_or(u64::MAX).max(1);
@@ -56,7 +56,7 @@ mod tests {
         text.parse().expect("22 characters")
     }
 
-    const BOUNDS: Intake = Intake {
+    const BOUNDS: IntakeSection = IntakeSection {
         connection_rate: 0,
         waiting: 10,
         waiting_of_connection: 8,

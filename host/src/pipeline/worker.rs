@@ -16,14 +16,14 @@ use super::{fetch, send};
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::ConnectionId;
 use crate::pipeline::state::Pipeline;
-use crate::plugin::{Budget, CallError};
+use crate::plugin::{CallBudget, CallError};
 use crate::shutdown::Shutdown;
 use crate::store::{
     ClaimTurns, ConversionResult, HeldDelivery, InHand, ItemResult, Job, Mode, Reconversion,
     StoreError,
 };
 
-/// How long the worker rests if nothing wakes it, so that work that becomes due is found.
+/// The time for which the worker rests if nothing wakes it, so that work that becomes due is found.
 const REST: Duration = Duration::from_millis(250);
 
 /// The pause until a conversion is retried that found the plugins' queue full.
@@ -34,8 +34,8 @@ const COUNT: Duration = Duration::from_secs(1);
 
 /// Claims and runs work until shutdown.
 pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
-    let mut worker = Worker {
-        hands: Arc::default(),
+    let mut worker = WorkerLoop {
+        in_progress: Arc::default(),
         after: None,
         counted: None,
     };
@@ -43,12 +43,12 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
         let jobs = worker.claim(&pipeline).await;
         let idle = jobs.is_empty();
         for job in jobs {
-            let hand = Hands::take(&worker.hands, &job.job);
+            let piece = PiecesInProgress::take(&worker.in_progress, &job.job);
             worker.after = Some(job.job.connection().clone());
             let own = Arc::clone(&pipeline);
             pipeline.core.spawn(async move {
                 work(&own, job).await;
-                drop(hand);
+                drop(piece);
                 own.wake();
             });
         }
@@ -62,8 +62,8 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     }
 }
 
-struct Worker {
-    hands: Arc<Mutex<Hands>>,
+struct WorkerLoop {
+    in_progress: Arc<Mutex<PiecesInProgress>>,
     /// The connection that had the last turn.
     after: Option<ConnectionId>,
     counted: Option<Instant>,
@@ -71,29 +71,29 @@ struct Worker {
 
 /// The pieces in progress on this host, by connection.
 #[derive(Default)]
-struct Hands {
+struct PiecesInProgress {
     all: u32,
     of: BTreeMap<ConnectionId, InHand>,
 }
 
 /// A piece in progress, until it is dropped.
-struct Hand {
-    hands: Arc<Mutex<Hands>>,
+struct PieceInProgress {
+    in_progress: Arc<Mutex<PiecesInProgress>>,
     connection: ConnectionId,
     conversions: u32,
 }
 
-impl Hands {
-    fn take(hands: &Arc<Mutex<Self>>, job: &Job) -> Hand {
+impl PiecesInProgress {
+    fn take(in_progress: &Arc<Mutex<Self>>, job: &Job) -> PieceInProgress {
         let connection = job.connection().clone();
         let conversions = u32::from(matches!(job, Job::Convert(_)));
-        let mut now = hands.lock().expect("the lock is not poisoned");
+        let mut now = in_progress.lock().expect("the lock is not poisoned");
         now.all += 1;
         let of = now.of.entry(connection.clone()).or_default();
         of.pieces += 1;
         of.conversions += conversions;
-        Hand {
-            hands: Arc::clone(hands),
+        PieceInProgress {
+            in_progress: Arc::clone(in_progress),
             connection,
             conversions,
         }
@@ -118,15 +118,15 @@ impl Hands {
     }
 }
 
-impl Drop for Hand {
+impl Drop for PieceInProgress {
     fn drop(&mut self) {
-        let mut hands = self.hands.lock().expect("the lock is not poisoned");
-        hands.all -= 1;
-        if let Some(of) = hands.of.get_mut(&self.connection) {
+        let mut in_progress = self.in_progress.lock().expect("the lock is not poisoned");
+        in_progress.all -= 1;
+        if let Some(of) = in_progress.of.get_mut(&self.connection) {
             of.pieces -= 1;
             of.conversions -= self.conversions;
             if of.pieces == 0 {
-                hands.of.remove(&self.connection);
+                in_progress.of.remove(&self.connection);
             }
         }
     }
@@ -138,7 +138,7 @@ struct ClaimedJob {
     lease: LeaseDeadline,
 }
 
-impl Worker {
+impl WorkerLoop {
     async fn claim(&mut self, pipeline: &Pipeline) -> Vec<ClaimedJob> {
         // A host that the others take for dead begins no work.
         if pipeline.core.store.outage().is_some() || !pipeline.fleet.is_current() {
@@ -146,8 +146,8 @@ impl Worker {
         }
         self.count(pipeline).await;
         let turns = {
-            let hands = self.hands.lock().expect("the lock is not poisoned");
-            hands.turns(pipeline.core.config.worker.concurrency, self.after.clone())
+            let in_progress = self.in_progress.lock().expect("the lock is not poisoned");
+            in_progress.turns(pipeline.core.config.worker.concurrency, self.after.clone())
         };
         if turns.limit + turns.spare == 0 {
             return vec![];
@@ -207,11 +207,15 @@ async fn work(pipeline: &Arc<Pipeline>, work: ClaimedJob) {
 /// Converts a queued or failed delivery again and settles it.
 pub async fn retry(pipeline: &Arc<Pipeline>, held: HeldDelivery) {
     let (id, connection) = (held.delivery.id, held.delivery.connection.clone());
-    let result = reconvert(pipeline, &held, Budget::Worker).await;
-    let mut items = result.items.iter();
-    let is_complete =
-        result.error.is_none() && !items.any(|item| matches!(item.result, ItemResult::Fetch(_)));
-    let ran = result.ran.as_ref().map(|ran| ran.digest.clone());
+    let result = reconvert(pipeline, &held, CallBudget::Worker).await;
+    let has_fetch = |result: &ConversionResult| {
+        let mut items = result.items.iter();
+        items.any(|item| matches!(item.result, ItemResult::Fetch(_)))
+    };
+    // Compared after the answer, if it is complete.
+    let ran = (!pipeline.rollouts.is_empty() && result.error.is_none() && !has_fetch(&result))
+        .then(|| result.ran.as_ref().map(|ran| ran.digest.clone()))
+        .flatten();
     lease::settle_conversion(
         pipeline,
         Reconversion {
@@ -223,11 +227,13 @@ pub async fn retry(pipeline: &Arc<Pipeline>, held: HeldDelivery) {
         },
     )
     .await;
-    if is_complete && let Ok(Some(live)) = pipeline.connections.get(&connection).await {
+    if let Some(ran) = ran
+        && let Ok(Some(live)) = pipeline.connections.get(&connection).await
+    {
         let name = &live.connection.plugin;
         let active = pipeline.core.plugins.active(name);
-        // Where another version stood by, both were compared.
-        if active.map(|active| active.digest.clone()) == ran {
+        // If another version stood by, both were compared.
+        if active.is_some_and(|active| active.digest == ran) {
             rollout::answered(pipeline, name, id);
         }
     }
@@ -238,7 +244,7 @@ pub async fn retry(pipeline: &Arc<Pipeline>, held: HeldDelivery) {
 pub async fn reconvert(
     pipeline: &Arc<Pipeline>,
     held: &HeldDelivery,
-    budget: Budget,
+    budget: CallBudget,
 ) -> ConversionResult {
     let delivery = &held.delivery;
     let later = || {
@@ -279,8 +285,9 @@ pub async fn reconvert(
     } else {
         0
     };
-    let failed =
-        |error: &ConvertError| failure::after_failure(pipeline, error, Some(ran.clone()), failures);
+    let failed = |error: &ConvertError| {
+        failure::after_failure(pipeline, &live, error, Some(ran.clone()), failures)
+    };
 
     let mut delivery = Cow::Borrowed(delivery);
     if let Some(sealed) = &held.presented {

@@ -9,10 +9,12 @@ use std::task::{Context, Poll, Waker};
 use wasmtime::Store;
 
 use super::abi::{Fault, KeptInstance};
-use super::instance::{self, Allowance, InstanceState, Ticket};
+use super::imports::CallEnvironment;
+use super::instance::{self, Allowance, CallHandle};
+use super::instance_state::InstanceState;
 use super::{CallError, Loaded, Plugins};
-use crate::domain::exchange::Problem;
-use crate::domain::plugin::{Conversion, PluginDelivery};
+use crate::domain::exchange::InputProblem;
+use crate::domain::plugin::{ConverterOutput, PluginDelivery};
 
 impl Plugins {
     /// Converts in a fresh instance like the service, without the queue and the thread
@@ -24,10 +26,17 @@ impl Plugins {
         &self,
         plugin: &Loaded,
         delivery: PluginDelivery,
-    ) -> Result<Result<Conversion, Problem>, CallError> {
-        let ticket = Arc::new(Ticket::default());
+    ) -> Result<Result<ConverterOutput, InputProblem>, CallError> {
+        let handle = Arc::new(CallHandle::default());
         let allowance = self.allowance();
-        let mut store = instance::store(&self.0.engine, allowance, &self.0.pool, &ticket, None);
+        let environment = environment(plugin);
+        let mut store = instance::store(
+            &self.0.engine,
+            allowance.memory,
+            &self.0.pool,
+            environment.as_ref(),
+        );
+        instance::begin(&mut store, allowance, &handle);
         let answer = at_once(async {
             let guest = plugin.guest.converter("convert")?;
             guest.convert(&mut store, delivery).await
@@ -39,21 +48,23 @@ impl Plugins {
     ///
     /// # Errors
     /// Returns an error if the instance cannot be created.
-    pub fn keep_instance(&self, plugin: &Loaded) -> Result<WarmInstance, String> {
-        let ticket = Arc::new(Ticket::default());
+    pub fn keep_instance(&self, plugin: &Loaded) -> Result<ReusedInstance, String> {
+        let handle = Arc::new(CallHandle::default());
+        let allowance = self.allowance();
+        let environment = environment(plugin);
         let mut store = instance::store(
             &self.0.engine,
-            self.allowance(),
+            allowance.memory,
             &self.0.pool,
-            &ticket,
-            None,
+            environment.as_ref(),
         );
+        instance::begin(&mut store, allowance, &handle);
         let guest = at_once(async {
             let guest = plugin.guest.converter("convert")?;
             Ok::<_, Fault>(guest.keep(&mut store).await?)
         });
         let guest = guest.map_err(|fault| format!("{fault:?}"))?;
-        Ok(WarmInstance { store, guest })
+        Ok(ReusedInstance { store, guest })
     }
 
     fn allowance(&self) -> Allowance {
@@ -65,6 +76,12 @@ impl Plugins {
             inline: true,
         }
     }
+}
+
+fn environment(plugin: &Loaded) -> Option<CallEnvironment> {
+    plugin
+        .imports_wasi
+        .then(|| CallEnvironment::new("018f0000-0000-7000-8000-000000000001", ""))
 }
 
 /// Runs a call on the calling thread, slice by slice.
@@ -79,18 +96,20 @@ fn at_once<T>(call: impl Future<Output = T>) -> T {
 }
 
 /// A kept instance.
-pub struct WarmInstance {
+pub struct ReusedInstance {
     store: Store<InstanceState>,
     guest: Box<dyn KeptInstance>,
 }
 
-impl WarmInstance {
+impl ReusedInstance {
+    /// Converts in this instance.
+    ///
     /// # Errors
     /// Returns an error if the guest fails.
     pub fn convert(
         &mut self,
         delivery: PluginDelivery,
-    ) -> Result<Result<Conversion, Problem>, String> {
+    ) -> Result<Result<ConverterOutput, InputProblem>, String> {
         at_once(self.guest.convert(&mut self.store, delivery)).map_err(|fault| format!("{fault:?}"))
     }
 }

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::Budget;
+use super::CallBudget;
 use super::error::CallError;
 use crate::clock::SharedClock;
 use crate::domain::plugin::{CircuitFunction, Digest};
@@ -23,7 +23,7 @@ use crate::limits;
 
 /// An open circuit in a listing.
 #[derive(Clone, Debug)]
-pub struct Open {
+pub struct OpenCircuit {
     pub digest: Digest,
     /// The connection's id.
     pub lane: String,
@@ -37,6 +37,7 @@ pub struct Open {
     pub until: Micros,
 }
 
+/// The circuit breakers of all versions and lanes.
 pub struct Breakers {
     clock: SharedClock,
     pairs: Mutex<HashMap<CircuitKey, Pair>>,
@@ -131,7 +132,7 @@ impl Breakers {
         digest: &Digest,
         lane: &str,
         function: CircuitFunction,
-        budget: Budget,
+        budget: CallBudget,
     ) -> Result<Pass<'_>, CallError> {
         let key = (digest.clone(), Arc::from(lane), function);
         let mut pass = Pass {
@@ -147,8 +148,8 @@ impl Breakers {
         };
         let now = self.clock.now();
         match budget {
-            Budget::Trial | Budget::Operator => {}
-            Budget::Inline | Budget::Brief => {
+            CallBudget::Trial | CallBudget::Operator => {}
+            CallBudget::Inline | CallBudget::Brief => {
                 if let Some(open) = &pair.all.open {
                     return Err(pair.turned_away(open.until(now), &open.reason.clone()));
                 }
@@ -163,7 +164,7 @@ impl Breakers {
                     return Err(CallError::CircuitOpen { reason, until: now });
                 }
             }
-            Budget::Worker if pair.all.failures > 0 => {
+            CallBudget::Worker if pair.all.failures > 0 => {
                 let open = pair.all.open.as_ref();
                 let until = open.map_or(now, |open| open.until(now));
                 if pair.probing || until > now {
@@ -180,7 +181,7 @@ impl Breakers {
                 pair.probing = true;
                 pass.probe = true;
             }
-            Budget::Worker => {}
+            CallBudget::Worker => {}
         }
         Ok(pass)
     }
@@ -192,8 +193,8 @@ impl Breakers {
 
     /// Returns the open circuits. Each pair of circuits is listed once; `inline_only` marks
     /// those that stop only requests.
-    pub fn open(&self) -> Vec<Open> {
-        let mut list: Vec<Open> = self
+    pub fn open(&self) -> Vec<OpenCircuit> {
+        let mut list: Vec<OpenCircuit> = self
             .lock()
             .iter()
             .filter_map(|((digest, lane, function), pair)| {
@@ -203,7 +204,7 @@ impl Breakers {
                     (None, None) => return None,
                 };
                 let open = circuit.open.as_ref().expect("looked at above");
-                Some(Open {
+                Some(OpenCircuit {
                     digest: digest.clone(),
                     lane: lane.to_string(),
                     function: *function,
@@ -239,7 +240,7 @@ impl Pair {
 pub struct Pass<'a> {
     breakers: &'a Breakers,
     key: CircuitKey,
-    budget: Budget,
+    budget: CallBudget,
     probe: bool,
     reported: bool,
 }
@@ -249,7 +250,7 @@ impl Pass<'_> {
     /// count for nothing.
     pub fn report<T>(mut self, answer: &Result<T, CallError>) {
         self.reported = true;
-        if self.budget == Budget::Trial {
+        if self.budget == CallBudget::Trial {
             return;
         }
         let mut pairs = self.breakers.lock();
@@ -264,7 +265,7 @@ impl Pass<'_> {
                 pair.probing = false;
                 pair.turned_away = 0;
                 // A call that fits the worker's budget may still be too long for a request.
-                if matches!(self.budget, Budget::Inline | Budget::Brief) {
+                if matches!(self.budget, CallBudget::Inline | CallBudget::Brief) {
                     pair.inline = Circuit::default();
                 }
                 if was_open && !pair.is_open() {
@@ -375,13 +376,13 @@ mod tests {
     }
 
     impl World {
-        fn call(&self, budget: Budget, answer: Result<(), CallError>) -> Result<(), CallError> {
+        fn call(&self, budget: CallBudget, answer: Result<(), CallError>) -> Result<(), CallError> {
             let pass = self.admit(budget)?;
             pass.report(&answer);
             answer
         }
 
-        fn admit(&self, budget: Budget) -> Result<Pass<'_>, CallError> {
+        fn admit(&self, budget: CallBudget) -> Result<Pass<'_>, CallError> {
             self.breakers
                 .admit(&self.digest, "lane", CircuitFunction::Delivery, budget)
         }
@@ -389,12 +390,14 @@ mod tests {
         fn faults(&self, count: u32) {
             for _ in 0..count {
                 self.clock.advance(limits::BREAKER_LONGEST);
-                let error = self.call(Budget::Worker, Err(trap())).expect_err("a fault");
+                let error = self
+                    .call(CallBudget::Worker, Err(trap()))
+                    .expect_err("a fault");
                 assert_eq!(error, trap(), "the call is made");
             }
         }
 
-        fn until(&self, budget: Budget) -> Option<Micros> {
+        fn until(&self, budget: CallBudget) -> Option<Micros> {
             match self.admit(budget) {
                 Err(CallError::CircuitOpen { until, .. }) => Some(until),
                 Err(error) => panic!("{error}"),
@@ -418,6 +421,7 @@ mod tests {
         CallError::OutOfTime {
             budget: Duration::from_millis(50),
             inline: true,
+            log: Vec::new(),
         }
     }
 
@@ -425,12 +429,14 @@ mod tests {
     fn after_several_faults_in_a_row_requests_skip_the_call() {
         let world = world();
         world.faults(limits::BREAKER_FAILURES - 1);
-        assert_eq!(world.until(Budget::Inline), None);
+        assert_eq!(world.until(CallBudget::Inline), None);
         world.faults(1);
-        assert!(world.until(Budget::Inline).is_some());
+        assert!(world.until(CallBudget::Inline).is_some());
         let other = Digest::compute(b"another component");
         let admits = |digest: &Digest, lane: &str, function| {
-            let admitted = world.breakers.admit(digest, lane, function, Budget::Inline);
+            let admitted = world
+                .breakers
+                .admit(digest, lane, function, CallBudget::Inline);
             admitted.is_ok()
         };
         assert!(admits(&other, "lane", CircuitFunction::Delivery));
@@ -442,24 +448,24 @@ mod tests {
     fn the_worker_probes_with_one_call_at_a_time_after_the_pause() {
         let world = world();
         world.faults(limits::BREAKER_FAILURES);
-        let until = world.until(Budget::Worker).expect("a pause");
+        let until = world.until(CallBudget::Worker).expect("a pause");
         assert!(until > world.now());
         world.clock.set(until);
-        let probe = world.admit(Budget::Worker);
+        let probe = world.admit(CallBudget::Worker);
         let probe = probe.expect("the pause is over");
-        assert!(world.until(Budget::Worker).is_some(), "one at a time");
-        assert!(world.until(Budget::Inline).is_some());
+        assert!(world.until(CallBudget::Worker).is_some(), "one at a time");
+        assert!(world.until(CallBudget::Inline).is_some());
         probe.report::<()>(&Err(trap()));
-        assert!(world.until(Budget::Worker).is_some(), "a longer pause");
+        assert!(world.until(CallBudget::Worker).is_some(), "a longer pause");
     }
 
     #[test]
     fn a_clock_that_goes_backwards_ends_the_pause() {
         let world = world();
         world.faults(limits::BREAKER_FAILURES);
-        assert!(world.until(Budget::Worker).is_some());
+        assert!(world.until(CallBudget::Worker).is_some());
         world.clock.advance_seconds(-3_600);
-        assert_eq!(world.until(Budget::Worker), None);
+        assert_eq!(world.until(CallBudget::Worker), None);
     }
 
     #[test]
@@ -467,8 +473,8 @@ mod tests {
         let world = world();
         world.faults(limits::BREAKER_FAILURES);
         world.clock.advance(limits::BREAKER_LONGEST);
-        drop(world.admit(Budget::Worker));
-        assert_eq!(world.until(Budget::Worker), None);
+        drop(world.admit(CallBudget::Worker));
+        assert_eq!(world.until(CallBudget::Worker), None);
     }
 
     #[test]
@@ -477,8 +483,8 @@ mod tests {
         world.faults(limits::BREAKER_FAILURES + 5);
         assert_eq!(world.breakers.open().len(), 1);
         world.clock.advance(limits::BREAKER_LONGEST);
-        world.call(Budget::Worker, Ok(())).expect("an answer");
-        assert_eq!(world.until(Budget::Inline), None);
+        world.call(CallBudget::Worker, Ok(())).expect("an answer");
+        assert_eq!(world.until(CallBudget::Inline), None);
         assert!(world.breakers.open().is_empty());
     }
 
@@ -498,19 +504,22 @@ mod tests {
         let world = world();
         for _ in 0..limits::BREAKER_FAILURES {
             let error = world
-                .call(Budget::Inline, Err(late()))
+                .call(CallBudget::Inline, Err(late()))
                 .expect_err("too late");
             assert_eq!(error, late());
         }
-        assert_eq!(world.until(Budget::Inline), Some(world.now()));
+        assert_eq!(world.until(CallBudget::Inline), Some(world.now()));
         assert!(world.breakers.open()[0].inline_only);
-        let both = [(); 2].map(|()| world.admit(Budget::Worker));
+        let both = [(); 2].map(|()| world.admit(CallBudget::Worker));
         assert!(both.iter().all(Result::is_ok), "many at once");
-        world.call(Budget::Worker, Ok(())).expect("an answer");
-        assert!(world.until(Budget::Inline).is_some(), "it was the worker's");
+        world.call(CallBudget::Worker, Ok(())).expect("an answer");
+        assert!(
+            world.until(CallBudget::Inline).is_some(),
+            "it was the worker's"
+        );
         world.clock.advance(limits::BREAKER_LONGEST);
-        assert_eq!(world.until(Budget::Inline), None, "requests try again");
-        world.call(Budget::Inline, Ok(())).expect("an answer");
+        assert_eq!(world.until(CallBudget::Inline), None, "requests try again");
+        world.call(CallBudget::Inline, Ok(())).expect("an answer");
         assert!(world.breakers.open().is_empty());
     }
 
@@ -519,10 +528,10 @@ mod tests {
         let world = world();
         for _ in 0..2 * limits::BREAKER_FAILURES {
             let error = world
-                .call(Budget::Worker, Err(CallError::Busy))
+                .call(CallBudget::Worker, Err(CallError::Busy))
                 .expect_err("busy");
             assert_eq!(error, CallError::Busy);
         }
-        assert_eq!(world.until(Budget::Inline), None);
+        assert_eq!(world.until(CallBudget::Inline), None);
     }
 }

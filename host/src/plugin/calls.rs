@@ -3,21 +3,24 @@
 //! returns [`CallError::Lacks`].
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use wasmtime::Store;
 
 use super::abi::Guest;
 use super::error::CallError;
-use super::imports::Wasi;
-use super::instance::InstanceState;
-use super::load::Loaded;
-use super::{Asked, Budget, CallAccount, Plugins};
+use super::imports::CallEnvironment;
+use super::instance_state::InstanceState;
+use super::version::Loaded;
+use super::watch::{WatchedCall, WatchedOutput};
+use super::{CallAccount, CallBudget, CallStart, GuestFuture, Plugins};
 use crate::domain::channel::{
-    Refused, SendAnswer, SendStep, TemplatePage, TemplateSend, TemplateStep, Webhook,
+    RefusedSend, SendAnswer, SendStep, TemplatePage, TemplateSend, TemplateStep, Webhook,
 };
-use crate::domain::exchange::{HandshakeAnswer, HttpResponse, Pairs, Problem, SenderChecks};
+use crate::domain::exchange::{HandshakeAnswer, HttpResponse, InputProblem, Pairs, SenderChecks};
 use crate::domain::plugin::{
-    CircuitFunction, Conversion, Failure, Item, PluginCompletion, PluginDelivery,
+    CircuitFunction, ConvertedItem, ConverterOutput, FetchFailure, PluginCompletion, PluginDelivery,
 };
 
 impl Plugins {
@@ -33,11 +36,12 @@ impl Plugins {
         plugin: &Arc<Loaded>,
         lane: &str,
         config: &str,
-        budget: Budget,
-    ) -> Result<Result<SenderChecks, Problem>, CallError> {
+        budget: CallBudget,
+    ) -> Result<Result<SenderChecks, InputProblem>, CallError> {
         let config = config.to_owned();
-        let about = About::the_plugin(plugin).counted_as(CircuitFunction::Checks);
-        self.ask(plugin, lane, budget, about, move |guest, store| {
+        let context =
+            CallContext::for_plugin("sender-checks", plugin).counted_as(CircuitFunction::Checks);
+        self.call_guest(plugin, lane, budget, context, move |guest, store| {
             Box::pin(async move { guest.plugin().sender_checks(store, &config).await })
         })
         .await
@@ -52,10 +56,11 @@ impl Plugins {
         plugin: &Arc<Loaded>,
         lane: &str,
         delivery: PluginDelivery,
-        budget: Budget,
-    ) -> Result<Result<Option<HandshakeAnswer>, Problem>, CallError> {
-        let about = About::delivery(plugin, &delivery).counted_as(CircuitFunction::Handshake);
-        self.ask(plugin, lane, budget, about, move |guest, store| {
+        budget: CallBudget,
+    ) -> Result<Result<Option<HandshakeAnswer>, InputProblem>, CallError> {
+        let context = CallContext::for_delivery("handshake", plugin, &delivery)
+            .counted_as(CircuitFunction::Handshake);
+        self.call_guest(plugin, lane, budget, context, move |guest, store| {
             guest.plugin().handshake(store, delivery)
         })
         .await
@@ -73,11 +78,13 @@ impl Plugins {
         plugin: &Arc<Loaded>,
         lane: &str,
         delivery: PluginDelivery,
-        budget: Budget,
-    ) -> Result<Result<Conversion, Problem>, CallError> {
-        let about = About::delivery(plugin, &delivery).counted_as(CircuitFunction::Delivery);
+        budget: CallBudget,
+    ) -> Result<Result<ConverterOutput, InputProblem>, CallError> {
+        let context = CallContext::for_delivery("convert", plugin, &delivery)
+            .counted_as(CircuitFunction::Delivery);
+        let shown = WatchedOutput::of_conversion;
         let (answer, log) = self
-            .ask_and_listen(plugin, lane, budget, about, move |guest, store| {
+            .call_guest_with_log(plugin, lane, budget, context, shown, move |guest, store| {
                 Box::pin(async move { guest.converter("convert")?.convert(store, delivery).await })
             })
             .await?;
@@ -96,11 +103,12 @@ impl Plugins {
         plugin: &Arc<Loaded>,
         lane: &str,
         completion: PluginCompletion,
-        budget: Budget,
-    ) -> Result<Result<Vec<Item>, Failure>, CallError> {
-        let about = About::new(plugin, &completion.delivery_id, &completion.received_at)
+        budget: CallBudget,
+    ) -> Result<Result<Vec<ConvertedItem>, FetchFailure>, CallError> {
+        let (id, received_at) = (&completion.delivery_id, &completion.received_at);
+        let context = CallContext::new("complete", plugin, id, received_at)
             .counted_as(CircuitFunction::Fetch);
-        self.ask(plugin, lane, budget, about, move |guest, store| {
+        self.call_guest(plugin, lane, budget, context, move |guest, store| {
             Box::pin(async move {
                 guest
                     .converter("complete")?
@@ -123,11 +131,11 @@ impl Plugins {
         plugin: &Arc<Loaded>,
         lane: &str,
         config: &str,
-        budget: Budget,
-    ) -> Result<Result<Pairs, Problem>, CallError> {
+        budget: CallBudget,
+    ) -> Result<Result<Pairs, InputProblem>, CallError> {
         let config = config.to_owned();
-        let about = About::the_plugin(plugin);
-        self.ask(plugin, lane, budget, about, move |guest, store| {
+        let context = CallContext::for_plugin("routes", plugin);
+        self.call_guest(plugin, lane, budget, context, move |guest, store| {
             Box::pin(async move { guest.adapter("routes")?.routes(store, &config).await })
         })
         .await
@@ -143,10 +151,11 @@ impl Plugins {
         plugin: &Arc<Loaded>,
         lane: &str,
         message: TemplateSend,
-        budget: Budget,
+        budget: CallBudget,
     ) -> Result<SendStep, CallError> {
-        let about = About::new(plugin, &message.message_id, "").counted_as(CircuitFunction::Send);
-        self.ask(plugin, lane, budget, about, move |guest, store| {
+        let context = CallContext::new("send", plugin, &message.message_id, "")
+            .counted_as(CircuitFunction::Send);
+        self.call_guest(plugin, lane, budget, context, move |guest, store| {
             Box::pin(async move { guest.adapter("send")?.send(store, message).await })
         })
         .await
@@ -163,10 +172,10 @@ impl Plugins {
         lane: &str,
         message: TemplateSend,
         response: HttpResponse,
-        budget: Budget,
+        budget: CallBudget,
     ) -> Result<SendAnswer, CallError> {
-        let about = About::new(plugin, &message.message_id, "");
-        self.ask(plugin, lane, budget, about, move |guest, store| {
+        let context = CallContext::new("read-answer", plugin, &message.message_id, "");
+        self.call_guest(plugin, lane, budget, context, move |guest, store| {
             Box::pin(async move {
                 guest
                     .adapter("read-answer")?
@@ -187,11 +196,13 @@ impl Plugins {
         plugin: &Arc<Loaded>,
         lane: &str,
         delivery: PluginDelivery,
-        budget: Budget,
-    ) -> Result<Result<Webhook, Problem>, CallError> {
-        let about = About::delivery(plugin, &delivery).counted_as(CircuitFunction::Delivery);
+        budget: CallBudget,
+    ) -> Result<Result<Webhook, InputProblem>, CallError> {
+        let context = CallContext::for_delivery("read-webhook", plugin, &delivery)
+            .counted_as(CircuitFunction::Delivery);
+        let shown = WatchedOutput::of_webhook;
         let (answer, log) = self
-            .ask_and_listen(plugin, lane, budget, about, move |guest, store| {
+            .call_guest_with_log(plugin, lane, budget, context, shown, move |guest, store| {
                 Box::pin(async move {
                     guest
                         .adapter("read-webhook")?
@@ -216,11 +227,11 @@ impl Plugins {
         plugin: &Arc<Loaded>,
         lane: &str,
         config: &str,
-        budget: Budget,
-    ) -> Result<Result<TemplateStep, Problem>, CallError> {
+        budget: CallBudget,
+    ) -> Result<Result<TemplateStep, InputProblem>, CallError> {
         let config = config.to_owned();
-        let about = About::the_plugin(plugin);
-        self.ask(plugin, lane, budget, about, move |guest, store| {
+        let context = CallContext::for_plugin("list-templates", plugin);
+        self.call_guest(plugin, lane, budget, context, move |guest, store| {
             Box::pin(async move {
                 guest
                     .adapter("list-templates")?
@@ -241,11 +252,11 @@ impl Plugins {
         lane: &str,
         config: &str,
         response: HttpResponse,
-        budget: Budget,
-    ) -> Result<Result<TemplatePage, Refused>, CallError> {
+        budget: CallBudget,
+    ) -> Result<Result<TemplatePage, RefusedSend>, CallError> {
         let config = config.to_owned();
-        let about = About::the_plugin(plugin);
-        self.ask(plugin, lane, budget, about, move |guest, store| {
+        let context = CallContext::for_plugin("read-templates", plugin);
+        self.call_guest(plugin, lane, budget, context, move |guest, store| {
             Box::pin(async move {
                 guest
                     .adapter("read-templates")?
@@ -256,35 +267,37 @@ impl Plugins {
         .await
     }
 
-    async fn ask<T: Send + 'static>(
+    async fn call_guest<T: Send + 'static>(
         &self,
         plugin: &Arc<Loaded>,
         lane: &str,
-        budget: Budget,
-        about: About,
-        call: impl for<'a> FnOnce(&'a Guest, &'a mut Store<InstanceState>) -> Asked<'a, T>
+        budget: CallBudget,
+        context: CallContext,
+        call: impl for<'a> FnOnce(&'a Guest, &'a mut Store<InstanceState>) -> GuestFuture<'a, T>
         + Send
         + 'static,
     ) -> Result<T, CallError> {
-        self.ask_and_listen(plugin, lane, budget, about, call)
+        let shown = WatchedOutput::of_another;
+        self.call_guest_with_log(plugin, lane, budget, context, shown, call)
             .await
             .map(|(answer, _)| answer)
     }
 
     /// Calls the plugin. The second part of the answer is the guest's standard output and
-    /// error.
-    async fn ask_and_listen<T: Send + 'static>(
+    /// error. `shown`: the part of the answer that a watcher sees.
+    async fn call_guest_with_log<T: Send + 'static>(
         &self,
         plugin: &Arc<Loaded>,
         lane: &str,
-        budget: Budget,
-        about: About,
-        call: impl for<'a> FnOnce(&'a Guest, &'a mut Store<InstanceState>) -> Asked<'a, T>
+        budget: CallBudget,
+        context: CallContext,
+        shown: impl FnOnce(&T) -> WatchedOutput,
+        call: impl for<'a> FnOnce(&'a Guest, &'a mut Store<InstanceState>) -> GuestFuture<'a, T>
         + Send
         + 'static,
     ) -> Result<(T, Vec<String>), CallError> {
         let breakers = &self.0.breakers;
-        let pass = match about.function {
+        let pass = match context.function {
             Some(function) => Some(breakers.admit(&plugin.digest, lane, function, budget)?),
             None => None,
         };
@@ -294,43 +307,64 @@ impl Plugins {
             digest: &plugin.digest,
             budget,
         };
-        let wasi = plugin
+        let environment = plugin
             .imports_wasi
-            .then(|| Wasi::new(&about.id, &about.received_at));
+            .then(|| CallEnvironment::new(&context.id, &context.received_at));
+        let start = CallStart {
+            environment,
+            warm: plugin.warm.get().cloned(),
+        };
+        if budget.has_effects() {
+            self.0.live_calls.fetch_add(1, Ordering::Relaxed);
+        }
+        let handle = self.0.watch.handle();
+        let begun = Instant::now();
         let answer = self
             .0
-            .call(whose, wasi, move |store| {
+            .call_with(Arc::clone(&handle), whose, start, move |store| {
                 Box::pin(async move { call(&called.guest, store).await })
             })
             .await;
+        self.0.keep_warm(plugin);
         if let Some(pass) = pass {
             pass.report(&answer);
+        }
+        if budget.has_effects() {
+            self.0.watch.tell(|| WatchedCall {
+                function: context.name,
+                id: context.id,
+                elapsed: begun.elapsed(),
+                usage: handle.usage(),
+                output: match &answer {
+                    Ok((answer, _)) => Ok(shown(answer)),
+                    Err(error) => Err(error.to_string()),
+                },
+            });
         }
         answer
     }
 }
 
-/// The values from which a guest's clock and random numbers derive, empty for guests
-/// without them; and the function that its failures count for.
-struct About {
+/// The function, the values from which a guest's clock and random numbers derive, and the function
+/// that its failures count for.
+struct CallContext {
+    name: &'static str,
     id: String,
+    /// Empty for guests without a clock.
     received_at: String,
     /// Failures of the same function are counted together.
     function: Option<CircuitFunction>,
 }
 
-impl About {
-    fn new(plugin: &Loaded, id: &str, received_at: &str) -> Self {
-        let only = |text: &str| {
-            if plugin.imports_wasi {
-                text.to_owned()
-            } else {
-                String::new()
-            }
-        };
+impl CallContext {
+    fn new(name: &'static str, plugin: &Loaded, id: &str, received_at: &str) -> Self {
         Self {
-            id: only(id),
-            received_at: only(received_at),
+            name,
+            id: id.to_owned(),
+            received_at: match plugin.imports_wasi {
+                true => received_at.to_owned(),
+                false => String::new(),
+            },
             function: None,
         }
     }
@@ -342,11 +376,11 @@ impl About {
         }
     }
 
-    fn delivery(plugin: &Loaded, delivery: &PluginDelivery) -> Self {
-        Self::new(plugin, &delivery.id, &delivery.received_at)
+    fn for_delivery(name: &'static str, plugin: &Loaded, delivery: &PluginDelivery) -> Self {
+        Self::new(name, plugin, &delivery.id, &delivery.received_at)
     }
 
-    fn the_plugin(plugin: &Loaded) -> Self {
-        Self::new(plugin, &plugin.digest.0, "")
+    fn for_plugin(name: &'static str, plugin: &Loaded) -> Self {
+        Self::new(name, plugin, &plugin.digest.0, "")
     }
 }

@@ -38,7 +38,7 @@ pub enum Compiler {
 
 impl Compiler {
     /// Returns [`Compiler::Child`] if this program is the service itself.
-    pub fn of_this_program() -> Self {
+    pub fn for_this_program() -> Self {
         let own = std::env::current_exe().ok();
         let name = own.as_deref().and_then(Path::file_stem);
         if name.is_some_and(|name| name == "leadhost") {
@@ -53,6 +53,7 @@ impl Compiler {
 /// The exit code with which the child reports that the component is at fault.
 pub const EXIT_INVALID: u8 = 65;
 
+/// Compiles components, and keeps their machine code in a folder.
 pub struct Compilation {
     compiler: Compiler,
     folder: PathBuf,
@@ -93,6 +94,11 @@ impl Compilation {
             most_code,
             permits: Semaphore::new(2),
         })
+    }
+
+    /// Returns the engine's compatibility hash.
+    pub fn compatibility(&self) -> &str {
+        &self.compatibility
     }
 
     /// Returns the kept code of a component, if it is there and intact.

@@ -64,7 +64,7 @@ pub struct Ticker {
 }
 
 /// A running guest, until it is dropped.
-pub struct Running<'a>(&'a AtomicUsize);
+pub struct RunningGuest<'a>(&'a AtomicUsize);
 
 impl Ticker {
     /// Starts the ticker's thread, which ends with the engine.
@@ -104,15 +104,15 @@ impl Ticker {
     }
 
     /// Returns a guard to be held while a guest runs.
-    pub fn guest_runs(&self) -> Running<'_> {
+    pub fn guest_runs(&self) -> RunningGuest<'_> {
         if self.running.fetch_add(1, Ordering::SeqCst) == 0 {
             self.thread.unpark();
         }
-        Running(&self.running)
+        RunningGuest(&self.running)
     }
 }
 
-impl Drop for Running<'_> {
+impl Drop for RunningGuest<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use crate::domain::plugin::{Digest, PluginKind};
-use crate::domain::text::kept;
+use crate::domain::text::{kept, on_one_line};
 use crate::domain::time::Micros;
 use crate::limits;
 
@@ -23,16 +23,16 @@ pub fn shortened(text: String) -> String {
 /// Returns the first of these names, each cut to its bound, and the number of the others.
 pub fn first_of<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let mut names = names.into_iter();
-    let mut told: Vec<String> = names
+    let mut shown: Vec<String> = names
         .by_ref()
         .take(limits::REFUSAL_NAMES)
         .map(|name| name[..name.floor_char_boundary(limits::REFUSAL_NAME_BYTES)].to_owned())
         .collect();
     let more = names.count();
     if more > 0 {
-        told.push(format!("{more} more"));
+        shown.push(format!("{more} more"));
     }
-    told
+    shown
 }
 
 /// The plugin engine cannot be started.
@@ -50,7 +50,7 @@ pub enum EngineError {
     },
 }
 
-/// A component is refused. The message tells its author what to change.
+/// A component is refused. The message says what its author must change.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     #[error("the file is empty")]
@@ -64,7 +64,7 @@ pub enum LoadError {
     )]
     Precompiled,
     #[error(
-        "the file is a core WebAssembly module, not a component: build with `cargo xtask plugins`, or turn it into one with `wasm-tools component new`"
+        "the file is a core module, not a component: `leadhost plugin pack FILE -o OUT` makes a component of it"
     )]
     CoreModule,
     #[error("the file is not WebAssembly: it does not begin with the magic bytes")]
@@ -97,7 +97,10 @@ pub enum LoadError {
     Description(String),
     #[error("the configuration schema that `describe` returns cannot be used: {0}")]
     Schema(String),
-    #[error("`{function}` returned no answer in the plugin's trial: {source}")]
+    #[error(
+        "`{function}` returned no answer in the plugin's trial: {}",
+        source.with_log(source.log())
+    )]
     Tried {
         function: &'static str,
         #[source]
@@ -131,6 +134,11 @@ pub enum LoadError {
 }
 
 impl LoadError {
+    /// Returns a function that makes a failed call of `function` the error of a trial.
+    pub(super) fn tried(function: &'static str) -> impl Fn(CallError) -> Self {
+        move |source| Self::Tried { function, source }
+    }
+
     /// Returns a stable code, for metrics and for programs that read a refusal.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -171,27 +179,25 @@ impl LoadError {
     }
 }
 
-/// A call returned no answer.
+/// A call returned no answer. `log` is what the plugin wrote to its standard output and error until
+/// then, which may contain data of a delivery: the messages leave it out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
     #[error("the plugin call failed: {message}")]
-    Trapped {
-        message: String,
-        /// The plugin's standard output and error.
-        log: Vec<String>,
-    },
+    Trapped { message: String, log: Vec<String> },
     #[error("the plugin computed for more than {} ms", budget.as_millis())]
     OutOfTime {
         budget: Duration,
         /// The short budget inside a request: no fault, and the worker retries.
         inline: bool,
+        log: Vec<String>,
     },
     #[error("the plugin needed more than {limit} bytes of memory")]
-    OutOfMemory { limit: usize },
+    OutOfMemory { limit: usize, log: Vec<String> },
     #[error("the plugin's answer is larger than {limit} bytes")]
-    TooMuchOutput { limit: usize },
+    TooMuchOutput { limit: usize, log: Vec<String> },
     #[error("the plugin's answer breaks a rule of the host: {what}")]
-    Refused { what: String },
+    Refused { what: String, log: Vec<String> },
     #[error(
         "the plugin is {}, which has no `{function}`; use another plugin here",
         kind.with_article()
@@ -250,16 +256,116 @@ impl CallError {
         }
     }
 
-    /// Returns what the plugin wrote before it failed.
+    /// Returns what the plugin wrote before it failed, line by line. It is not masked.
     pub fn log(&self) -> &[String] {
         match self {
-            Self::Trapped { log, .. } => log,
-            _ => &[],
+            Self::Trapped { log, .. }
+            | Self::OutOfTime { log, .. }
+            | Self::OutOfMemory { log, .. }
+            | Self::TooMuchOutput { log, .. }
+            | Self::Refused { log, .. } => log,
+            Self::Lacks { .. } | Self::Busy | Self::CircuitOpen { .. } | Self::ShuttingDown => &[],
         }
     }
+
+    /// Returns the message with the last of these lines, as far as they fit, on one line: a log that
+    /// may be shown where the message is.
+    pub fn with_log(&self, log: &[String]) -> String {
+        let lines: Vec<&str> = log
+            .iter()
+            .map(|line| line.trim())
+            .filter(|line| !line.is_empty() && !line.starts_with(RUSTS_ADVICE))
+            .collect();
+        let is_panic = |line: &&str| PANICS_OF_GO.iter().any(|begin| line.starts_with(begin));
+        let shown = match lines.iter().rposition(is_panic) {
+            Some(at) => fitting(lines[at..].iter().copied()),
+            None => {
+                let mut last = fitting(lines.iter().rev().copied());
+                last.reverse();
+                last
+            }
+        };
+        if shown.is_empty() {
+            return self.to_string();
+        }
+        on_one_line(&format!("{self}; it wrote: {}", shown.join(" | ")))
+    }
+}
+
+/// The end of a panic's message in Rust. A plugin has no environment.
+const RUSTS_ADVICE: &str = "note: run with `RUST_BACKTRACE=1`";
+
+/// How the message of a panic in Go begins, which comes before its long trace. In other languages the
+/// message is at the end.
+const PANICS_OF_GO: [&str; 2] = ["panic: ", "fatal error: "];
+
+/// Returns the first of these lines that fit into an error, at least the beginning of one.
+fn fitting<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut room = limits::LOG_IN_ERROR_BYTES;
+    let mut shown: Vec<&str> = Vec::new();
+    for line in lines {
+        if line.len() > room && !shown.is_empty() {
+            break;
+        }
+        let end = line.floor_char_boundary(room);
+        room -= end;
+        shown.push(&line[..end]);
+    }
+    shown
 }
 
 /// A version that is not installed here was to be activated.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no plugin with digest {} is loaded", .0.short())]
 pub struct NotInstalled(pub Digest);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trapped(log: &[&str]) -> CallError {
+        CallError::Trapped {
+            message: "unreachable".to_owned(),
+            log: log.iter().map(|line| (*line).to_owned()).collect(),
+        }
+    }
+
+    fn shown(log: &[&str]) -> String {
+        let error = trapped(log);
+        error.with_log(error.log())
+    }
+
+    #[test]
+    fn an_error_shows_the_last_lines_on_one_line() {
+        assert_eq!(shown(&[]), "the plugin call failed: unreachable");
+        assert_eq!(
+            shown(&[
+                "thread panicked at src/lib.rs:3:5:",
+                "",
+                "no\u{1b}phone",
+                "note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace",
+            ]),
+            "the plugin call failed: unreachable; it wrote: thread panicked at src/lib.rs:3:5: | no phone"
+        );
+    }
+
+    #[test]
+    fn a_panic_in_go_is_shown_with_the_beginning_of_its_trace() {
+        let frame = "converter.read(...)";
+        let mut log = vec!["before", "panic: no phone", "", "goroutine 1 [running]:"];
+        log.extend([frame; 100]);
+        let shown = shown(&log);
+        let begin = "; it wrote: panic: no phone | goroutine 1 [running]: | converter.read(...) | ";
+        assert!(shown.contains(begin), "{shown}");
+        assert!(shown.len() < 2 * limits::LOG_IN_ERROR_BYTES, "{shown}");
+    }
+
+    #[test]
+    fn a_long_log_is_cut_at_its_beginning() {
+        let long = "é".repeat(limits::LOG_IN_ERROR_BYTES);
+        let both = shown(&[&long, "the end"]);
+        assert!(both.ends_with("; it wrote: the end"), "{both}");
+        let alone = shown(&[&long]);
+        assert!(alone.len() < limits::LOG_IN_ERROR_BYTES + 100, "{alone}");
+    }
+}

@@ -1,18 +1,22 @@
 //! Runs the golden cases that a component carries before it may serve. A failing case
 //! refuses the version. The refusal reports the first differences to its author on one
-//! line, because logs and lists of files show one line.
+//! line, because logs and lists of files show one line. The tools of integrators run single
+//! cases and show all of the answer.
 
 use std::sync::Arc;
 
 use leadhost_golden::{Case, normalise};
 use serde_json::Value;
 
+use super::abi::Fault;
 use super::error::{CallError, LoadError};
-use super::imports::Wasi;
-use super::load::{Loaded, tried};
+use super::imports::CallEnvironment;
+use super::instance::CallHandle;
 use super::schedule::in_background;
 use super::trial::TRIAL_LANE;
-use super::{Budget, CallAccount, Plugins};
+use super::usage::CallUsage;
+use super::version::Loaded;
+use super::{CallAccount, CallBudget, CallStart, Plugins};
 use crate::limits;
 
 /// Runs the golden cases in order and compares each answer with its expectation.
@@ -27,14 +31,14 @@ pub(super) async fn try_cases(
     cases: &[Arc<Case>],
 ) -> Result<(), LoadError> {
     let total = cases.len();
-    let mut failures = Failures::default();
+    let mut failures = CaseFailures::default();
     let mut unanswered = 0;
     for (index, case) in cases.iter().enumerate() {
         let answer = match plugins.answer_golden(loaded, Arc::clone(case)).await {
             Ok(answer) => answer,
-            Err(error) if !error.is_fault() => return Err(tried("golden")(error)),
+            Err(error) if !error.is_fault() => return Err(LoadError::tried("golden")(error)),
             Err(error) => {
-                failures.add(line(&case.name, &error.to_string()));
+                failures.add(line(&case.name, &error.with_log(error.log())));
                 unanswered += 1;
                 if unanswered >= limits::GOLDEN_UNANSWERED {
                     // The other cases would take as much work without showing more.
@@ -67,32 +71,61 @@ pub(super) async fn try_cases(
     })
 }
 
+/// Runs the golden cases in instances that answered `first` before. Returns why instances that
+/// did may not serve, or `None` if they may: they do not read the time before a call, and answer
+/// as a fresh instance does.
+pub(super) async fn try_warm(
+    plugins: &Plugins,
+    loaded: &Arc<Loaded>,
+    first: &Arc<Case>,
+    cases: &[Arc<Case>],
+) -> Option<String> {
+    for case in cases {
+        let answer = plugins
+            .answer_with(Arc::default(), loaded, Some(first), Arc::clone(case))
+            .await;
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(error) => return Some(line(&case.name, &error.to_string())),
+        };
+        let (case, name) = (Arc::clone(case), case.name.clone());
+        let differs = in_background(move || case.difference(&normalise(answer)).is_some()).await;
+        if !matches!(differs, Ok(false)) {
+            return Some(line(
+                &name,
+                "a second call of an instance answers it otherwise",
+            ));
+        }
+    }
+    None
+}
+
 /// Failed cases: the first ones in words, the others only counted.
 #[derive(Default)]
-struct Failures {
-    told: Vec<String>,
+struct CaseFailures {
+    reported: Vec<String>,
     count: usize,
     untried: usize,
 }
 
-impl Failures {
+impl CaseFailures {
     fn add(&mut self, failure: String) {
         self.count += 1;
-        if self.told.len() < limits::GOLDEN_FAILURES_TOLD {
-            self.told.push(failure);
+        if self.reported.len() < limits::GOLDEN_FAILURES_SHOWN {
+            self.reported.push(failure);
         }
     }
 
     fn report(mut self) -> String {
-        let more = self.count - self.told.len();
+        let more = self.count - self.reported.len();
         if more > 0 {
-            self.told.push(format!("and {more} more"));
+            self.reported.push(format!("and {more} more"));
         }
         if self.untried > 0 {
             let untried = self.untried;
-            self.told.push(format!("not run: {untried}"));
+            self.reported.push(format!("not run: {untried}"));
         }
-        self.told.join("; ")
+        self.reported.join("; ")
     }
 }
 
@@ -113,26 +146,84 @@ fn line(name: &str, failure: &str) -> String {
     }
 }
 
+/// The answer of a version to one golden case, and what the call used.
+#[derive(Debug)]
+pub struct CaseAnswer {
+    /// The answer in the form of an expectation, or why there is none.
+    pub output: Result<Value, CallError>,
+    pub usage: CallUsage,
+}
+
 impl Plugins {
+    /// Runs one golden case as a trial does, and compares nothing.
+    pub async fn answer_case(&self, loaded: &Arc<Loaded>, case: Arc<Case>) -> CaseAnswer {
+        let handle = Arc::new(CallHandle::measured());
+        let answer = self
+            .answer_with(Arc::clone(&handle), loaded, None, case)
+            .await;
+        CaseAnswer {
+            output: answer.map(normalise),
+            usage: handle.usage(),
+        }
+    }
+
     async fn answer_golden(
         &self,
         loaded: &Arc<Loaded>,
         case: Arc<Case>,
     ) -> Result<Value, CallError> {
+        self.answer_with(Arc::default(), loaded, None, case).await
+    }
+
+    async fn answer_with(
+        &self,
+        handle: Arc<CallHandle>,
+        loaded: &Arc<Loaded>,
+        first: Option<&Arc<Case>>,
+        case: Arc<Case>,
+    ) -> Result<Value, CallError> {
         let called = Arc::clone(loaded);
+        let first = first.cloned();
         let delivery = &case.delivery;
-        let wasi = loaded
+        let environment = loaded
             .imports_wasi
-            .then(|| Wasi::new(&delivery.id, &delivery.received_at));
+            .then(|| CallEnvironment::new(&delivery.id, &delivery.received_at));
+        let (environment, begun_with) = match first {
+            Some(_) => (
+                environment
+                    .as_ref()
+                    .map(|_| CallEnvironment::before_a_call()),
+                environment,
+            ),
+            None => (environment, None),
+        };
+        let start = CallStart {
+            environment,
+            warm: None,
+        };
         let whose = CallAccount {
             lane: TRIAL_LANE,
             digest: &loaded.digest,
-            budget: Budget::Trial,
+            budget: CallBudget::Trial,
         };
         let answer = self
             .0
-            .call(whose, wasi, move |store| {
-                Box::pin(async move { called.guest.plugin().golden(store, &case).await })
+            .call_with(handle, whose, start, move |store| {
+                Box::pin(async move {
+                    let guest = called.guest.plugin();
+                    if let Some(first) = first {
+                        guest.warm_up(store, &first).await?;
+                        if store.data().time_was_read() {
+                            let what = "it reads the time when it starts";
+                            return Err(Fault::Rule(what.to_owned()));
+                        }
+                        if let (Some(wasi), Some(begun)) = (&mut store.data_mut().wasi, &begun_with)
+                        {
+                            wasi.begin(begun);
+                        }
+                    }
+                    guest.golden(store, &case).await
+                })
             })
             .await?;
         Ok(answer.0)
@@ -144,7 +235,7 @@ mod tests {
     use super::*;
 
     fn report(failures: impl IntoIterator<Item = String>) -> String {
-        let mut all = Failures::default();
+        let mut all = CaseFailures::default();
         failures.into_iter().for_each(|failure| all.add(failure));
         all.report()
     }
@@ -170,7 +261,7 @@ mod tests {
 
     #[test]
     fn cases_that_are_not_reported_are_counted() {
-        let failures = 0..limits::GOLDEN_FAILURES_TOLD + 4;
+        let failures = 0..limits::GOLDEN_FAILURES_SHOWN + 4;
         let line = report(failures.map(|number| line(&format!("case-{number}"), "differs")));
         assert!(
             line.starts_with("case-0: differs; case-1: differs"),

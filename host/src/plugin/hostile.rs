@@ -1,6 +1,6 @@
 //! Fuzz tests of everything that a component supplies: its bytes and custom sections,
 //! golden cases, description, checks, replies, requests, templates and events, changed at
-//! random. Whatever the input, the code returns a verdict without a panic, accepted input
+//! random. For every input, the code returns a verdict without a panic, accepted input
 //! keeps to its bounds, and refusals are short, since they go into logs and answers.
 
 use leadhost_fuzz::holds;
@@ -11,14 +11,15 @@ use leadhost_golden::{
 };
 use serde_json::{Value, json};
 
-use super::chance::Chance;
 use super::error::LoadError;
 use super::load::InspectedComponent;
+use super::test_rng::TestRng;
 use super::{compile, replies, rules, signature};
-use crate::domain::channel::{Accepted, EventBody, StatusUpdate, Template, TemplateChange};
+use crate::domain::channel::{AcceptedSend, EventBody, StatusUpdate, Template, TemplateChange};
 use crate::domain::exchange::{
-    Encoding, HandshakeAnswer, HttpRequest, Location, Place, Reply, Requirement, Scheme, Segment,
-    SenderCheck, SenderChecks, SignedKind, SignedPart, Slot, SlotArgument, SlotFunction,
+    Encoding, HandshakeAnswer, HttpRequest, Place, PluginReply, Requirement, Scheme, SenderCheck,
+    SenderChecks, SignedKind, SignedPart, Slot, SlotArgument, SlotFunction, TextSegment,
+    ValueLocation,
 };
 use crate::domain::plugin::{Description, SecretDeclaration};
 use crate::limits;
@@ -44,7 +45,7 @@ fn in_few_words<T, E: ToString>(verdict: Result<T, E>) -> Option<T> {
 
 // ---- bytes
 
-impl Chance {
+impl TestRng {
     fn index(&mut self, end: usize) -> usize {
         self.below(end.max(1) as u64) as usize
     }
@@ -199,17 +200,17 @@ fn fuzz_a_random_component_is_read_or_refused_in_few_words() {
     // Changes begin anywhere: in the code, in the cases, in the signature.
     let starts = [0, 8, component().len(), golden.len(), golden.len() + 20];
     holds(2_000, any::<u64>(), |seed| {
-        let chance = &mut Chance::from_seed(*seed);
+        let rng = &mut TestRng::from_seed(*seed);
         let mut changed = whole.clone();
-        let from = starts[chance.index(starts.len())];
-        chance.change(&mut changed, from);
+        let from = starts[rng.index(starts.len())];
+        rng.change(&mut changed, from);
         if let Some(read) = read(&changed)
             && changed != whole
             && read.signer == own
         {
             panic!("unsigned bytes pass as signed");
         }
-        if chance.below(16) == 0
+        if rng.below(16) == 0
             && let Err(why) = compile::translate(&changed)
         {
             assert!(!why.is_empty());
@@ -221,14 +222,14 @@ fn fuzz_a_random_component_is_read_or_refused_in_few_words() {
 fn fuzz_a_random_golden_section_is_unpacked_or_refused_in_few_words() {
     let good = packed();
     holds(1_500, any::<u64>(), |seed| {
-        let chance = &mut Chance::from_seed(*seed);
-        let bytes = if chance.below(2) == 0 {
+        let rng = &mut TestRng::from_seed(*seed);
+        let bytes = if rng.below(2) == 0 {
             let mut bytes = good.clone();
-            chance.change(&mut bytes, 0);
+            rng.change(&mut bytes, 0);
             bytes
         } else {
             let mut value: Value = serde_json::from_slice(&good).expect("it is JSON");
-            chance.change_value(&mut value);
+            rng.change_value(&mut value);
             value.to_string().into_bytes()
         };
         let component = append_section(&component(), &bytes).expect("a component");
@@ -247,13 +248,13 @@ fn fuzz_a_random_golden_section_is_unpacked_or_refused_in_few_words() {
 fn fuzz_a_random_answer_to_a_golden_case_has_a_short_difference() {
     let cases = cases();
     holds(1_000, any::<u64>(), |seed| {
-        let chance = &mut Chance::from_seed(*seed);
-        let case = &cases[chance.index(cases.len())];
+        let rng = &mut TestRng::from_seed(*seed);
+        let case = &cases[rng.index(cases.len())];
         let mut answer = case.expect.clone().expect("each expects something");
-        chance.change_value(&mut answer);
+        rng.change_value(&mut answer);
         let difference = case.difference(&normalise(answer.clone()));
         // Twenty lines, each with a path and two quotes of three hundred characters.
-        assert!(difference.is_none_or(|told| told.len() < 21 * 3 * 310 * 4));
+        assert!(difference.is_none_or(|text| text.len() < 21 * 3 * 310 * 4));
         let changed = Case {
             expect: Some(answer),
             ..case.clone()
@@ -265,7 +266,7 @@ fn fuzz_a_random_answer_to_a_golden_case_has_a_short_difference() {
 // ---- descriptions and answers
 
 /// Texts and segments that are valid, nearly valid, or random.
-impl Chance {
+impl TestRng {
     fn word(&mut self, right: &[&str]) -> String {
         if self.below(5) == 0 {
             self.text()
@@ -288,20 +289,20 @@ impl Chance {
             version: self.word(&["1.0.0", "1.2.3-rc.1+build"]),
             summary: self.word(&[""]),
             config_schema: self.word(&["", "{}", r#"{"$ref":"/"#]),
-            secrets: self.many(limits::DESCRIBED_SECRETS, |chance| SecretDeclaration {
-                name: chance.word(&["key", "page-token/*", "*"]),
-                kind: chance.word(&rules::SECRET_KINDS),
-                summary: chance.word(&["", "what it is"]),
-                required: chance.below(2) == 0,
+            secrets: self.many(limits::DESCRIBED_SECRETS, |rng| SecretDeclaration {
+                name: rng.word(&["key", "page-token/*", "*"]),
+                kind: rng.word(&rules::SECRET_KINDS),
+                summary: rng.word(&["", "what it is"]),
+                required: rng.below(2) == 0,
             }),
-            hosts: self.many(limits::DESCRIBED_HOSTS, |chance| {
-                chance.word(&["a.example", "a.example:8443", "https://x"])
+            hosts: self.many(limits::DESCRIBED_HOSTS, |rng| {
+                rng.word(&["a.example", "a.example:8443", "https://x"])
             }),
         }
     }
 
-    fn location(&mut self) -> Location {
-        Location {
+    fn location(&mut self) -> ValueLocation {
+        ValueLocation {
             place: self.any_of(Place::ALL),
             name: self.word(&["x-signature", "a.b.0.c", ""]),
         }
@@ -309,41 +310,41 @@ impl Chance {
 
     fn checks(&mut self) -> SenderChecks {
         SenderChecks {
-            checks: self.many(limits::SENDER_CHECKS, |chance| SenderCheck {
-                secret: chance.word(&["key"]),
-                scheme: chance.any_of(Scheme::ALL),
-                proof: chance.location(),
-                encoding: chance.any_of(Encoding::ALL),
-                prefix: chance.word(&["", "sha256="]),
-                timestamp_header: chance.word(&["", "x-time"]),
-                tolerance_seconds: chance.below(u64::from(u32::MAX)) as u32,
-                signed: chance.many(limits::SENDER_CHECKS, |chance| SignedPart {
-                    kind: chance.any_of(SignedKind::ALL),
-                    value: chance.word(&["", "x"]),
+            checks: self.many(limits::SENDER_CHECKS, |rng| SenderCheck {
+                secret: rng.word(&["key"]),
+                scheme: rng.any_of(Scheme::ALL),
+                proof: rng.location(),
+                encoding: rng.any_of(Encoding::ALL),
+                prefix: rng.word(&["", "sha256="]),
+                timestamp_header: rng.word(&["", "x-time"]),
+                tolerance_seconds: rng.below(u64::from(u32::MAX)) as u32,
+                signed: rng.many(limits::SENDER_CHECKS, |rng| SignedPart {
+                    kind: rng.any_of(SignedKind::ALL),
+                    value: rng.word(&["", "x"]),
                 }),
             }),
             carried_secrets: self.many(limits::SENDER_CHECKS, Self::location),
         }
     }
 
-    fn segments(&mut self) -> Vec<Segment> {
-        self.many(limits::SEGMENTS, |chance| match chance.below(3) {
-            0 => Segment::Literal(chance.word(&["", "/v1"])),
-            1 => Segment::Bytes(chance.word(&["x"]).into_bytes()),
-            _ => Segment::Slot(Slot {
-                function: chance.any_of(SlotFunction::ALL),
-                args: (0..chance.below(4))
-                    .map(|_| match chance.below(2) {
-                        0 => SlotArgument::Secret(chance.word(&["key"])),
-                        _ => SlotArgument::Literal(chance.word(&["challenge"])),
+    fn segments(&mut self) -> Vec<TextSegment> {
+        self.many(limits::SEGMENTS, |rng| match rng.below(3) {
+            0 => TextSegment::Literal(rng.word(&["", "/v1"])),
+            1 => TextSegment::Bytes(rng.word(&["x"]).into_bytes()),
+            _ => TextSegment::Slot(Slot {
+                function: rng.any_of(SlotFunction::ALL),
+                args: (0..rng.below(4))
+                    .map(|_| match rng.below(2) {
+                        0 => SlotArgument::Secret(rng.word(&["key"])),
+                        _ => SlotArgument::Literal(rng.word(&["challenge"])),
                     })
                     .collect(),
             }),
         })
     }
 
-    fn reply(&mut self) -> Reply {
-        Reply {
+    fn reply(&mut self) -> PluginReply {
+        PluginReply {
             status: self.below(700) as u16,
             content_type: self.word(&rules::REPLY_TYPES),
             body: self.segments(),
@@ -351,11 +352,11 @@ impl Chance {
     }
 
     fn request(&mut self) -> HttpRequest {
-        let fields = |chance: &mut Self| {
-            chance.many(limits::REQUEST_FIELDS, |chance| {
+        let fields = |rng: &mut Self| {
+            rng.many(limits::REQUEST_FIELDS, |rng| {
                 (
-                    chance.word(&["a"]),
-                    vec![Segment::Literal(chance.word(&[""]))],
+                    rng.word(&["a"]),
+                    vec![TextSegment::Literal(rng.word(&[""]))],
                 )
             })
         };
@@ -384,8 +385,8 @@ impl Chance {
     }
 
     fn pairs(&mut self) -> Vec<(String, String)> {
-        self.many(limits::ROUTE_FIELDS, |chance| {
-            (chance.word(&["page-id"]), chance.word(&["1"]))
+        self.many(limits::ROUTE_FIELDS, |rng| {
+            (rng.word(&["page-id"]), rng.word(&["1"]))
         })
     }
 }
@@ -393,66 +394,68 @@ impl Chance {
 #[test]
 fn fuzz_random_answers_of_a_plugin_are_accepted_or_refused_in_few_words() {
     holds(500, any::<u64>(), |seed| {
-        let chance = &mut Chance::from_seed(*seed);
-        let description = chance.description();
+        let rng = &mut TestRng::from_seed(*seed);
+        let description = rng.description();
         if in_few_words(rules::description(&description)).is_some() {
             assert!(description.name.len() <= 64 && description.version.len() <= 64);
             assert!(description.secrets.len() <= limits::DESCRIBED_SECRETS);
             assert!(description.hosts.len() <= limits::DESCRIBED_HOSTS);
         }
-        let _ = in_few_words(super::schema::Bounded::read(&description.config_schema));
-        let checks = chance.checks();
+        let _ = in_few_words(super::schema::BoundedSchema::read(
+            &description.config_schema,
+        ));
+        let checks = rng.checks();
         if in_few_words(rules::sender_checks(&checks)).is_some() {
             assert!(checks.checks.len() <= limits::SENDER_CHECKS);
         }
-        let reply = chance.reply();
+        let reply = rng.reply();
         if in_few_words(rules::reply(&reply)).is_some() {
             assert!(reply.body.len() <= limits::SEGMENTS);
         }
         let _ = in_few_words(rules::reply_type(&reply.content_type));
         let handshake = HandshakeAnswer {
-            require: chance.many(limits::REQUIREMENTS, |chance| Requirement {
-                secret: chance.word(&["key"]),
-                query_field: chance.word(&["token"]),
+            require: rng.many(limits::REQUIREMENTS, |rng| Requirement {
+                secret: rng.word(&["key"]),
+                query_field: rng.word(&["token"]),
             }),
             reply,
         };
         let _ = in_few_words(rules::handshake(&handshake));
-        let _ = in_few_words(rules::request(&chance.request()));
+        let _ = in_few_words(rules::request(&rng.request()));
     });
 }
 
 #[test]
 fn fuzz_random_answers_of_an_adapter_are_accepted_or_refused_in_few_words() {
     holds(500, any::<u64>(), |seed| {
-        let chance = &mut Chance::from_seed(*seed);
-        let template = chance.template();
+        let rng = &mut TestRng::from_seed(*seed);
+        let template = rng.template();
         if in_few_words(rules::channel::template(&template)).is_some() {
             assert!(template.components.len() <= limits::TEMPLATE_BYTES);
         }
-        let _ = in_few_words(rules::channel::route(&chance.pairs()));
-        let accepted = Accepted {
-            external_ids: chance.many(limits::EXTERNAL_IDS_PER_MESSAGE, |chance| {
-                chance.word(&["wamid.1", ""])
+        let _ = in_few_words(rules::channel::route(&rng.pairs()));
+        let accepted = AcceptedSend {
+            external_ids: rng.many(limits::EXTERNAL_IDS_PER_MESSAGE, |rng| {
+                rng.word(&["wamid.1", ""])
             }),
-            recipient_id: Some(chance.word(&["551199"])),
-            status: chance.word(&["sent"]),
+            recipient_id: Some(rng.word(&["551199"])),
+            status: rng.word(&["sent"]),
         };
         let _ = in_few_words(rules::channel::accepted(&accepted));
-        let body = match chance.below(2) {
+        let body = match rng.below(2) {
             0 => EventBody::Status(Box::new(StatusUpdate {
-                external_id: chance.word(&["wamid.1"]),
+                external_id: rng.word(&["wamid.1"]),
                 message_id: None,
-                status: chance.word(&["delivered"]),
+                status: rng.word(&["delivered"]),
                 occurred_at: None,
-                recipient_id: Some(chance.word(&["551199"])),
+                recipient_id: Some(rng.word(&["551199"])),
                 errors: Vec::new(),
             })),
             _ => EventBody::Template(TemplateChange {
-                name: chance.word(&["welcome"]),
-                language: chance.word(&["pt_BR"]),
-                status: chance.word(&["approved"]),
-                reason: chance.word(&[""]),
+                name: rng.word(&["welcome"]),
+                language: rng.word(&["pt_BR"]),
+                status: rng.word(&["approved"]),
+                reason: rng.word(&[""]),
             }),
         };
         let _ = in_few_words(rules::channel::event(&body).map_err(|(what, _)| what));

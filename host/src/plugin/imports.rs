@@ -7,20 +7,22 @@
 //! sockets, no environment and no arguments; standard output and error go into one bounded
 //! log. So the same component with the same delivery returns the same bytes every time.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
-use wasmtime::component::{HasData, Linker, Resource, ResourceTable};
+use uuid::Uuid;
+use wasmtime::component::{Resource, ResourceTable};
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::bindings::clocks::{monotonic_clock, wall_clock};
 use wasmtime_wasi::p2::bindings::random::{insecure, insecure_seed, random};
 use wasmtime_wasi::p2::{
     DynPollable, OutputStream, Pollable, StreamError, StreamResult, subscribe,
 };
-use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+use wasmtime_wasi::{WasiCtx, WasiCtxView};
 
-use super::instance::InstanceState;
+use crate::domain::text::is_active;
 use crate::domain::time::{self, Micros};
 use crate::limits;
 
@@ -38,46 +40,52 @@ pub fn is_offered(import: &str) -> bool {
         })
 }
 
-/// Returns the linker for components that import something from WASI.
-///
-/// # Errors
-/// Returns an error if an interface cannot be added to the linker.
-pub fn wasi_linker(engine: &wasmtime::Engine) -> wasmtime::Result<Linker<InstanceState>> {
-    let mut linker = Linker::new(engine);
-    wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
-    // The host's deterministic clocks and random numbers replace the standard ones.
-    linker.allow_shadowing(true);
-    wall_clock::add_to_linker::<InstanceState, Deterministic>(&mut linker, wasi)?;
-    monotonic_clock::add_to_linker::<InstanceState, Deterministic>(&mut linker, wasi)?;
-    random::add_to_linker::<InstanceState, Deterministic>(&mut linker, wasi)?;
-    insecure::add_to_linker::<InstanceState, Deterministic>(&mut linker, wasi)?;
-    insecure_seed::add_to_linker::<InstanceState, Deterministic>(&mut linker, wasi)?;
-    linker.allow_shadowing(false);
-    Ok(linker)
+/// What a guest's clocks and random numbers derive from: the work, not the moment.
+#[derive(Clone, Debug)]
+pub struct CallEnvironment {
+    now: Micros,
+    seed: [u8; 32],
+}
+
+impl CallEnvironment {
+    /// Returns the environment of a call. `seed` identifies the work: the delivery's id.
+    /// `received_at` is the time that the wall clock shows, or the epoch if it cannot be
+    /// parsed.
+    pub fn new(seed: &str, received_at: &str) -> Self {
+        Self {
+            now: time::parse(received_at).unwrap_or_default(),
+            seed: Sha256::digest(seed.as_bytes()).into(),
+        }
+    }
+
+    /// Returns an environment for work that precedes a call. Its random numbers are those of no
+    /// other, so that guests which keep some of them never repeat each other's.
+    pub fn before_a_call() -> Self {
+        Self::new(&Uuid::new_v4().to_string(), "")
+    }
 }
 
 /// The WASI environment of one call.
 pub struct Wasi {
     ctx: WasiCtx,
     table: ResourceTable,
-    log: Log,
-    now: Micros,
+    output: GuestOutput,
+    call: CallEnvironment,
     monotonic: u64,
-    seed: [u8; 32],
     drawn: u64,
+    /// Whether the guest has read the time, which derives from the call.
+    time_was_read: bool,
 }
 
 impl Wasi {
-    /// Creates the environment. `seed` identifies the work: the delivery's id.
-    /// `received_at` is the time that the wall clock shows, or the epoch if it cannot be
-    /// parsed.
-    pub fn new(seed: &str, received_at: &str) -> Self {
-        let log = Log::default();
+    /// Creates the environment of a call in a fresh instance.
+    pub fn new(call: &CallEnvironment) -> Self {
+        let output = GuestOutput::default();
         let mut table = ResourceTable::new();
         table.set_max_capacity(limits::PLUGIN_HANDLES);
         let ctx = WasiCtx::builder()
-            .stdout(log.clone())
-            .stderr(log.clone())
+            .stdout(output.clone())
+            .stderr(output.clone())
             .allow_tcp(false)
             .allow_udp(false)
             .allow_ip_name_lookup(false)
@@ -85,24 +93,45 @@ impl Wasi {
         Self {
             ctx,
             table,
-            log,
-            now: time::parse(received_at).unwrap_or_default(),
+            output,
+            call: call.clone(),
             monotonic: 0,
-            seed: Sha256::digest(seed.as_bytes()).into(),
             drawn: 0,
+            time_was_read: false,
+        }
+    }
+
+    /// Begins the call of an instance that was made for it, and forgets what the guest wrote
+    /// before.
+    pub fn begin(&mut self, call: &CallEnvironment) {
+        self.call = call.clone();
+        self.output.clear();
+    }
+
+    /// Returns whether the guest has read the time so far. Then its state depends on the call
+    /// that it had. The monotonic clock is the same for all calls.
+    pub fn time_was_read(&self) -> bool {
+        self.time_was_read
+    }
+
+    /// Returns the environment as WASI's own implementations use it.
+    pub fn view(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView {
+            ctx: &mut self.ctx,
+            table: &mut self.table,
         }
     }
 
     /// Returns what the guest wrote, line by line.
     pub fn log_lines(&self) -> Vec<String> {
-        self.log.lines()
+        self.output.lines()
     }
 
     fn draw(&mut self, count: usize) -> Vec<u8> {
         let mut out = Vec::with_capacity(count + 32);
         while out.len() < count {
             let mut hash = Sha256::new();
-            hash.update(self.seed);
+            hash.update(self.call.seed);
             hash.update(self.drawn.to_le_bytes());
             out.extend_from_slice(&hash.finalize());
             self.drawn += 1;
@@ -134,35 +163,11 @@ impl Wasi {
     }
 }
 
-impl WasiView for InstanceState {
-    fn ctx(&mut self) -> WasiCtxView<'_> {
-        let wasi = wasi(self);
-        WasiCtxView {
-            ctx: &mut wasi.ctx,
-            table: &mut wasi.table,
-        }
-    }
-}
-
-/// Only components linked with [`wasi_linker`] get here, and their calls have an
-/// environment.
-fn wasi(state: &mut InstanceState) -> &mut Wasi {
-    state
-        .wasi
-        .as_deref_mut()
-        .expect("a call of a component that imports WASI carries it")
-}
-
-struct Deterministic;
-
-impl HasData for Deterministic {
-    type Data<'a> = &'a mut Wasi;
-}
-
 impl wall_clock::Host for Wasi {
     fn now(&mut self) -> wasmtime::Result<wall_clock::Datetime> {
         // WASI counts from 1970 and knows no time before it.
-        let since = self.now.since(Micros(0));
+        self.time_was_read = true;
+        let since = self.call.now.since(Micros(0));
         Ok(wall_clock::Datetime {
             seconds: since.as_secs(),
             nanoseconds: since.subsec_nanos(),
@@ -231,34 +236,60 @@ impl Pollable for Over {
     async fn ready(&mut self) {}
 }
 
-/// Standard output and error together. Output past the bound is dropped without an error: a
-/// verbose guest still does its work.
+/// Standard output and error together. Past the bound the earliest output is dropped without an
+/// error: a verbose guest still does its work, and the end tells why a guest failed.
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
+struct GuestOutput(Arc<Mutex<LogTail>>);
 
-impl Log {
+#[derive(Default)]
+struct LogTail {
+    bytes: VecDeque<u8>,
+    is_cut: bool,
+}
+
+/// Stands for the output that was dropped.
+const CUT: &str = "(earlier output is left out)";
+
+impl GuestOutput {
     fn append(&self, bytes: &[u8]) {
         let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let room = limits::PLUGIN_LOG_BYTES.saturating_sub(log.len());
-        log.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
+        let all = log.bytes.len() + bytes.len();
+        let over = all.saturating_sub(limits::PLUGIN_LOG_BYTES);
+        let old = over.min(log.bytes.len());
+        log.bytes.drain(..old);
+        log.bytes.extend(&bytes[over - old..]);
+        log.is_cut |= over > 0;
     }
 
+    fn clear(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = LogTail::default();
+    }
+
+    /// Returns the lines without characters that move a terminal's cursor. A line whose beginning
+    /// was dropped is left out: it may begin with a part of a word that is masked where it is shown.
     fn lines(&self) -> Vec<String> {
-        let log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        String::from_utf8_lossy(&log)
-            .lines()
-            .map(str::to_owned)
-            .collect()
+        let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_cut = log.is_cut;
+        let text = String::from_utf8_lossy(log.bytes.make_contiguous());
+        let lines = text.lines().skip(usize::from(is_cut)).map(without_active);
+        let cut = is_cut.then(|| CUT.to_owned());
+        cut.into_iter().chain(lines).collect()
     }
 }
 
-impl IsTerminal for Log {
+fn without_active(line: &str) -> String {
+    let mut line = line.replace('\t', "    ");
+    line.retain(|c| !is_active(c));
+    line
+}
+
+impl IsTerminal for GuestOutput {
     fn is_terminal(&self) -> bool {
         false
     }
 }
 
-impl StdoutStream for Log {
+impl StdoutStream for GuestOutput {
     fn async_stream(&self) -> Box<dyn tokio::io::AsyncWrite + Send + Sync> {
         // Only WASI 0.3 uses this form, and it is not offered.
         Box::new(tokio::io::sink())
@@ -270,11 +301,11 @@ impl StdoutStream for Log {
 }
 
 #[async_trait::async_trait]
-impl Pollable for Log {
+impl Pollable for GuestOutput {
     async fn ready(&mut self) {}
 }
 
-impl OutputStream for Log {
+impl OutputStream for GuestOutput {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
         self.append(&bytes);
         Ok(())
@@ -316,16 +347,16 @@ mod tests {
 
     #[test]
     fn random_bytes_derive_from_the_seed() {
-        let draw = |seed: &str| Wasi::new(seed, "").draw(40);
+        let draw = |seed: &str| Wasi::new(&CallEnvironment::new(seed, "")).draw(40);
         assert_eq!(draw("a"), draw("a"));
         assert_ne!(draw("a"), draw("b"));
-        let mut wasi = Wasi::new("a", "");
+        let mut wasi = Wasi::new(&CallEnvironment::new("a", ""));
         assert_ne!(wasi.draw(32), wasi.draw(32));
     }
 
     #[test]
     fn the_wall_clock_stands_at_the_time_of_receipt() {
-        let mut wasi = Wasi::new("a", "2026-03-02T12:00:00.250000Z");
+        let mut wasi = Wasi::new(&CallEnvironment::new("a", "2026-03-02T12:00:00.250000Z"));
         let now = wall_clock::Host::now(&mut wasi).expect("a time");
         assert_eq!(now.seconds, 1_772_452_800);
         assert_eq!(now.nanoseconds, 250_000_000);
@@ -334,7 +365,7 @@ mod tests {
     #[test]
     fn without_a_time_of_receipt_since_1970_the_wall_clock_stands_at_its_beginning() {
         for received_at in ["", "soon", "1969-12-31T23:59:59.5Z"] {
-            let mut wasi = Wasi::new("a", received_at);
+            let mut wasi = Wasi::new(&CallEnvironment::new("a", received_at));
             let now = wall_clock::Host::now(&mut wasi).expect("a time");
             assert_eq!((now.seconds, now.nanoseconds), (0, 0), "{received_at}");
         }
@@ -343,19 +374,33 @@ mod tests {
     #[test]
     fn a_sleep_is_over_at_once_and_the_clock_shows_it() {
         use monotonic_clock::Host as _;
-        let mut wasi = Wasi::new("a", "");
+        let mut wasi = Wasi::new(&CallEnvironment::new("a", ""));
         let before = wasi.now().expect("a time");
         wasi.subscribe_duration(3_600_000_000_000).expect("a sleep");
         assert!(wasi.now().expect("a time") >= before + 3_600_000_000_000);
     }
 
     #[test]
-    fn a_log_past_its_bound_is_cut() {
-        let log = Log::default();
+    fn a_log_past_its_bound_loses_its_beginning() {
+        let log = GuestOutput::default();
         log.append(b"first\n");
         log.append(&vec![b'x'; limits::PLUGIN_LOG_BYTES]);
         let lines = log.lines();
-        assert_eq!(lines[0], "first");
-        assert_eq!(lines[1].len(), limits::PLUGIN_LOG_BYTES - 6);
+        assert_eq!(lines, [CUT]);
+        log.append(b"\nthe \x1b[1mend\n\tat src/lib.rs:3\r\n");
+        assert_eq!(log.lines(), [CUT, "the [1mend", "    at src/lib.rs:3"]);
+        for _ in 0..10_000 {
+            log.append(b"one more line\n");
+        }
+        let bytes: usize = log.lines().iter().map(|line| line.len() + 1).sum();
+        assert!(bytes <= limits::PLUGIN_LOG_BYTES + CUT.len() + 1, "{bytes}");
+        assert_eq!(log.lines().last().expect("a line"), "one more line");
+    }
+
+    #[test]
+    fn a_log_within_its_bound_is_whole() {
+        let log = GuestOutput::default();
+        log.append(&vec![b'x'; limits::PLUGIN_LOG_BYTES]);
+        assert_eq!(log.lines()[0].len(), limits::PLUGIN_LOG_BYTES);
     }
 }

@@ -29,14 +29,15 @@ pub struct InboxFile {
     pub bytes: Vec<u8>,
 }
 
-/// What happened in the folder.
+/// An event in the folder.
 #[derive(Debug)]
 pub enum InboxEvent {
     Complete(InboxFile),
-    /// A component file that was there is not there any more.
+    /// A component file was removed.
     Removed(PathBuf),
 }
 
+/// The folder cannot be watched.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the inbox {} cannot be read: create the folder, or leave plugins.inbox empty", path.display()
@@ -47,9 +48,10 @@ pub struct InboxError {
     pub source: std::io::Error,
 }
 
+/// A watched folder of components.
 pub struct Inbox {
     folder: Arc<Mutex<Folder>>,
-    stirred: Arc<Notify>,
+    change_notice: Arc<Notify>,
     /// Sends change notifications while it is alive.
     _watcher: Option<RecommendedWatcher>,
 }
@@ -71,11 +73,11 @@ impl Inbox {
             path: dir.to_owned(),
             source,
         })?;
-        let stirred = Arc::new(Notify::new());
+        let change_notice = Arc::new(Notify::new());
         Ok(Self {
             folder: Arc::new(Mutex::new(Folder::new(dir))),
-            _watcher: watcher(dir, Arc::clone(&stirred)),
-            stirred,
+            _watcher: watcher(dir, Arc::clone(&change_notice)),
+            change_notice,
         })
     }
 
@@ -87,7 +89,7 @@ impl Inbox {
                 return event;
             }
             // Look again after this long, with or without a notification.
-            let _ = tokio::time::timeout(wait, self.stirred.notified()).await;
+            let _ = tokio::time::timeout(wait, self.change_notice.notified()).await;
         }
     }
 
@@ -99,11 +101,11 @@ impl Inbox {
     }
 }
 
-fn watcher(dir: &Path, stirred: Arc<Notify>) -> Option<RecommendedWatcher> {
+fn watcher(dir: &Path, change_notice: Arc<Notify>) -> Option<RecommendedWatcher> {
     let made = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         // Reading the folder causes events too; reacting to them would never end.
         if !event.is_ok_and(|event| event.kind.is_access()) {
-            stirred.notify_one();
+            change_notice.notify_one();
         }
     })
     .and_then(|mut watcher| {
@@ -126,14 +128,14 @@ fn lock(folder: &Mutex<Folder>) -> MutexGuard<'_, Folder> {
 /// The state of the folder, without tasks and timers.
 struct Folder {
     dir: PathBuf,
-    files: HashMap<PathBuf, Known>,
+    files: HashMap<PathBuf, TrackedFile>,
     /// The content that was last reported for each path.
-    handed_on: HashMap<PathBuf, Digest>,
+    reported: HashMap<PathBuf, Digest>,
     ready: VecDeque<InboxEvent>,
     unreadable: bool,
 }
 
-struct Known {
+struct TrackedFile {
     stamp: Stamp,
     changed: Instant,
     settled: bool,
@@ -164,7 +166,7 @@ impl Folder {
         Self {
             dir: dir.to_owned(),
             files: HashMap::new(),
-            handed_on: HashMap::new(),
+            reported: HashMap::new(),
             ready: VecDeque::new(),
             unreadable: false,
         }
@@ -194,30 +196,30 @@ impl Folder {
             let Ok(stamp) = Stamp::read(&path) else {
                 continue;
             };
-            let known = self.files.entry(path.clone()).or_insert(Known {
+            let tracked = self.files.entry(path.clone()).or_insert(TrackedFile {
                 stamp,
                 changed: now,
                 settled: false,
             });
-            if known.stamp != stamp {
-                *known = Known {
+            if tracked.stamp != stamp {
+                *tracked = TrackedFile {
                     stamp,
                     changed: now,
                     settled: false,
                 };
             }
-            if known.settled {
+            if tracked.settled {
                 continue;
             }
-            let quiet = now.saturating_duration_since(known.changed);
+            let quiet = now.saturating_duration_since(tracked.changed);
             if quiet < QUIET {
                 wait = wait.min(QUIET - quiet);
                 continue;
             }
             match self.take(&path, stamp, quiet) {
                 FileState::Settled => {
-                    if let Some(known) = self.files.get_mut(&path) {
-                        known.settled = true;
+                    if let Some(tracked) = self.files.get_mut(&path) {
+                        tracked.settled = true;
                     }
                 }
                 FileState::NotYet => wait = wait.min(QUIET),
@@ -239,8 +241,8 @@ impl Folder {
             return FileState::NotYet;
         }
         let digest = Digest::compute(&bytes);
-        if self.handed_on.get(path) != Some(&digest) {
-            self.handed_on.insert(path.to_owned(), digest);
+        if self.reported.get(path) != Some(&digest) {
+            self.reported.insert(path.to_owned(), digest);
             self.ready.push_back(InboxEvent::Complete(InboxFile {
                 path: path.to_owned(),
                 bytes,
@@ -314,13 +316,13 @@ mod tests {
         bytes
     }
 
-    struct Watched {
+    struct WatchedFolder {
         dir: tempfile::TempDir,
         folder: Folder,
         now: Instant,
     }
 
-    impl Watched {
+    impl WatchedFolder {
         fn new() -> Self {
             let dir = tempfile::tempdir().unwrap();
             let folder = Folder::new(dir.path());
@@ -349,7 +351,7 @@ mod tests {
 
     #[test]
     fn a_file_is_reported_when_it_is_quiet_and_only_once() {
-        let mut watched = Watched::new();
+        let mut watched = WatchedFolder::new();
         watched.write("a.wasm", &component("a"));
         assert!(watched.after(0).is_empty());
         assert!(watched.after(100).is_empty());
@@ -359,7 +361,7 @@ mod tests {
 
     #[test]
     fn a_half_written_file_is_not_reported() {
-        let mut watched = Watched::new();
+        let mut watched = WatchedFolder::new();
         let whole = component("some name");
         watched.write("a.wasm", &whole[..10]);
         assert!(watched.after(0).is_empty());
@@ -371,7 +373,7 @@ mod tests {
 
     #[test]
     fn a_file_that_stays_broken_is_reported_in_the_end() {
-        let mut watched = Watched::new();
+        let mut watched = WatchedFolder::new();
         let half = &component("some name")[..10];
         watched.write("a.wasm", half);
         watched.after(0);
@@ -381,7 +383,7 @@ mod tests {
 
     #[test]
     fn a_file_is_reported_again_only_if_its_content_changed() {
-        let mut watched = Watched::new();
+        let mut watched = WatchedFolder::new();
         watched.write("a.wasm", &component("a"));
         watched.after(0);
         watched.after(300);
@@ -400,7 +402,7 @@ mod tests {
 
     #[test]
     fn a_removed_file_is_reported_once() {
-        let mut watched = Watched::new();
+        let mut watched = WatchedFolder::new();
         watched.write("a.wasm", &component("a"));
         watched.after(0);
         assert_eq!(watched.after(300), [component("a")]);
@@ -418,7 +420,7 @@ mod tests {
 
     #[test]
     fn other_and_hidden_files_do_not_count() {
-        let mut watched = Watched::new();
+        let mut watched = WatchedFolder::new();
         watched.write("a.txt", b"text");
         watched.write(".a.wasm", &component("a"));
         fs::create_dir(watched.dir.path().join("b.wasm")).unwrap();

@@ -3,26 +3,22 @@
 //!
 //! A call is a fiber that yields with every tick and may continue on another thread. Its
 //! time is the processor time of its slices, so a busy machine is not counted against the
-//! plugin. A call whose caller is gone ends at the next tick.
+//! plugin. A call whose caller no longer waits ends at the next tick.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use wasmtime::{Engine, FrameInfo, Store, Trap, UpdateDeadline, WasmBacktrace};
+use wasmtime::{Engine, Store, Trap, UpdateDeadline};
 
 use super::abi::Fault;
 use super::error::{CallError, shortened};
-use super::imports::Wasi;
-use super::memory::{Bounds, MemoryExceeded, Pool, PoolExhausted};
+use super::frames::cause_first;
+use super::imports::{CallEnvironment, Wasi};
+use super::instance_state::InstanceState;
+use super::memory::{MemoryExceeded, MemoryLimiter, MemoryPool, PoolExhausted};
 use super::schedule::processor_time_of_slice;
-
-/// The data of a store.
-pub struct InstanceState {
-    pub bounds: Bounds,
-    /// Only for components that import something from WASI.
-    pub wasi: Option<Box<Wasi>>,
-}
+use super::usage::CallUsage;
 
 /// The limits of a call.
 #[derive(Clone, Copy, Debug)]
@@ -36,22 +32,63 @@ pub struct Allowance {
     pub inline: bool,
 }
 
-/// State shared by a caller and its call. `gone` means that the caller no longer waits.
+/// The handle that a caller and its call share. `abandoned` means that the caller no longer
+/// waits.
 #[derive(Debug, Default)]
-pub struct Ticket {
-    gone: AtomicBool,
+pub struct CallHandle {
+    abandoned: AtomicBool,
     started: AtomicBool,
+    /// Nanoseconds of processor time of the slices that have ended.
+    processor: AtomicU64,
+    /// Filled when the call ends, if the caller asks for it.
+    usage: Option<OnceLock<CallUsage>>,
 }
 
-impl Ticket {
+impl CallHandle {
+    /// Returns the handle of a call whose usage its caller reads afterwards.
+    pub fn measured() -> Self {
+        Self {
+            usage: Some(OnceLock::new()),
+            ..Self::default()
+        }
+    }
+
+    /// Records what the call in this store used, if its caller asks for it. It belongs into
+    /// the last slice of the call, after the guest has ended.
+    pub fn measure(&self, store: &Store<InstanceState>) {
+        let Some(usage) = &self.usage else {
+            return;
+        };
+        let state = store.data();
+        let wasi = state.wasi.as_ref();
+        let before = Duration::from_nanos(self.processor.load(Ordering::Relaxed));
+        let _ = usage.set(CallUsage {
+            processor: before + processor_time_of_slice(),
+            memory: state.limiter.needed(),
+            log: wasi.map(|wasi| wasi.log_lines()).unwrap_or_default(),
+        });
+    }
+
+    /// Returns what the call used. Nothing if it did not end, or is not measured.
+    pub fn usage(&self) -> CallUsage {
+        let usage = self.usage.as_ref().and_then(OnceLock::get);
+        usage.cloned().unwrap_or_default()
+    }
+
+    /// Records the processor time of the slices that end with this one.
+    fn slice_ends(&self, processor: Duration) {
+        let nanos = u64::try_from(processor.as_nanos()).unwrap_or(u64::MAX);
+        self.processor.store(nanos, Ordering::Relaxed);
+    }
+
     /// Marks the call as abandoned: it ends at the next tick.
-    pub fn give_up(&self) {
-        self.gone.store(true, Ordering::Relaxed);
+    pub fn abandon(&self) {
+        self.abandoned.store(true, Ordering::Relaxed);
     }
 
     /// Returns whether the call was abandoned.
-    pub fn is_given_up(&self) -> bool {
-        self.gone.load(Ordering::Relaxed)
+    pub fn is_abandoned(&self) -> bool {
+        self.abandoned.load(Ordering::Relaxed)
     }
 
     /// Marks the call as started.
@@ -65,37 +102,43 @@ impl Ticket {
     }
 }
 
-/// Returns a store under limits. Its time runs from now.
+/// Returns a store for an instance with at most this many bytes of memory. `environment` is
+/// that of the call, for components that import something from WASI. A call in it begins with
+/// [`begin`].
 pub fn store(
     engine: &Engine,
-    allowance: Allowance,
-    pool: &Arc<Pool>,
-    ticket: &Arc<Ticket>,
-    wasi: Option<Wasi>,
+    memory: usize,
+    pool: &Arc<MemoryPool>,
+    environment: Option<&CallEnvironment>,
 ) -> Store<InstanceState> {
     let mut store = Store::new(
         engine,
         InstanceState {
-            bounds: Bounds::new(allowance.memory, Arc::clone(pool)),
-            wasi: wasi.map(Box::new),
+            limiter: MemoryLimiter::new(memory, Arc::clone(pool)),
+            wasi: environment.map(|call| Box::new(Wasi::new(call))),
+            started: None,
         },
     );
-    store.limiter(|state| &mut state.bounds);
+    store.limiter(|state| &mut state.limiter);
+    store
+}
+
+/// Puts a store under the limits of a call. Its time runs from now.
+pub fn begin(store: &mut Store<InstanceState>, allowance: Allowance, handle: &Arc<CallHandle>) {
     store.set_hostcall_fuel(allowance.output);
     store.set_epoch_deadline(1);
     let mut before = Duration::ZERO;
-    let watched = Arc::clone(ticket);
+    let watched = Arc::clone(handle);
     store.epoch_deadline_callback(move |_| {
         // A slice ends at each callback, so adding this slice's time is enough.
         before += processor_time_of_slice();
-        let over = watched.is_given_up() || before >= allowance.time;
-        Ok(if over {
-            UpdateDeadline::Interrupt
-        } else {
-            UpdateDeadline::Yield(1)
-        })
+        let over = watched.is_abandoned() || before >= allowance.time;
+        if over {
+            return Ok(UpdateDeadline::Interrupt);
+        }
+        watched.slice_ends(before);
+        Ok(UpdateDeadline::Yield(1))
     });
-    store
 }
 
 /// Returns the result of a call in this store, with what the guest wrote to standard output
@@ -115,6 +158,7 @@ pub fn conclude<T>(
         Ok(answer) => Ok((answer, log)),
         Err(Fault::Rule(what)) => Err(CallError::Refused {
             what: shortened(what),
+            log,
         }),
         Err(Fault::Lacks { kind, function }) => Err(CallError::Lacks { kind, function }),
         Err(Fault::Guest(error)) => Err(explain(&error, allowance, log)),
@@ -128,12 +172,14 @@ fn explain(error: &wasmtime::Error, allowance: Allowance, log: Vec<String>) -> C
     if error.is::<MemoryExceeded>() {
         return CallError::OutOfMemory {
             limit: allowance.memory,
+            log,
         };
     }
     if error.downcast_ref::<Trap>() == Some(&Trap::Interrupt) {
         return CallError::OutOfTime {
             budget: allowance.time,
             inline: allowance.inline,
+            log,
         };
     }
     let message = cause_first(error);
@@ -141,25 +187,11 @@ fn explain(error: &wasmtime::Error, allowance: Allowance, log: Vec<String>) -> C
     if message.contains("fuel allocated for hostcalls has been exhausted") {
         return CallError::TooMuchOutput {
             limit: allowance.output,
+            log,
         };
     }
     CallError::Trapped {
         message: shortened(message),
         log,
     }
-}
-
-/// Returns the root cause, then the functions in which it happened if the component has
-/// names for them.
-fn cause_first(error: &wasmtime::Error) -> String {
-    const FRAMES: usize = 5;
-    let mut message = error.root_cause().to_string();
-    if let Some(trace) = error.downcast_ref::<WasmBacktrace>() {
-        let named = trace.frames().iter().filter_map(FrameInfo::func_name);
-        for (index, name) in named.take(FRAMES).enumerate() {
-            message.push_str(if index == 0 { ", in " } else { " < " });
-            message.push_str(name);
-        }
-    }
-    message
 }

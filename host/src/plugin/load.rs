@@ -2,7 +2,7 @@
 //! found wrong before the component gets a delivery is found here, and reported in words
 //! for its author. Nothing here activates it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use leadhost_golden::{Case, SectionError, read_section, unpack};
 use serde_json::{Value, json};
@@ -11,42 +11,25 @@ use wasmtime::component::{Component, Linker};
 use wasmtime::{Engine, Precompiled};
 
 use super::abi::{self, Guest, Offer};
-use super::error::{CallError, LoadError, first_of, shortened};
-use super::imports::Wasi;
-use super::instance::InstanceState;
+use super::error::{LoadError, first_of, shortened};
+use super::imports::CallEnvironment;
+use super::instance_state::InstanceState;
 use super::schedule::in_background;
-use super::schema::{Bounded, Fault, Refused};
-use super::trial::{Aside, TRIAL_LANE, Trial};
-use super::{Budget, CallAccount, Plugins, golden, imports, replies, rules, signature};
+use super::schema::{BoundedSchema, ConfigFault, SchemaCheckError};
+use super::trial::{BackgroundDrop, TRIAL_LANE, Trial};
+use super::version::Loaded;
+use super::warm::WarmInstances;
+use super::{
+    CallAccount, CallBudget, CallStart, Plugins, golden, imports, replies, rules, signature, warm,
+};
 use crate::domain::exchange::SenderChecks;
-use crate::domain::plugin::{Description, Digest, PluginKind, RanWith, ReplySlot};
+use crate::domain::plugin::{Description, Digest, ReplySlot};
 use crate::domain::publisher::PublicKey;
-use crate::domain::time::Micros;
 use crate::limits;
-
-/// A version that can be called.
-pub struct Loaded {
-    pub digest: Digest,
-    pub kind: PluginKind,
-    pub description: Description,
-    /// Package and version of the contract, such as `leadhost:converter@1.0.0`.
-    pub contract: String,
-    /// Size of the component.
-    pub bytes: u64,
-    pub loaded_at: Micros,
-    /// The key that the component is signed with.
-    pub signer: Option<PublicKey>,
-    /// Secrets that replies and handshakes of its golden cases use.
-    pub reply_slots: Vec<ReplySlot>,
-    pub(super) imports_wasi: bool,
-    pub(super) guest: Guest,
-    /// `None` if the plugin takes no configuration.
-    pub(super) schema: Option<Bounded>,
-}
 
 /// A version that passed its trial, and what the trial showed.
 #[derive(Clone, Debug)]
-pub struct Prepared {
+pub struct PreparedVersion {
     pub loaded: Arc<Loaded>,
     /// The number of golden cases that it carries. All of them passed.
     pub golden: u32,
@@ -54,33 +37,16 @@ pub struct Prepared {
     pub checks: SenderChecks,
 }
 
-impl std::fmt::Debug for Loaded {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "{} {} ({})",
-            self.description.name,
-            self.description.version,
-            self.digest.short()
-        )
-    }
-}
-
-impl Loaded {
-    /// Returns the identity of the version, for the record of a conversion with this
-    /// configuration.
-    pub fn ran_with(&self, config_version: i64) -> RanWith {
-        RanWith {
-            plugin: self.description.name.clone(),
-            version: self.description.version.clone(),
-            digest: self.digest.clone(),
-            contract: self.contract.clone(),
-            config_version,
-        }
-    }
-}
-
 impl Plugins {
+    /// Checks, compiles, links and tries a component. Does not install it.
+    ///
+    /// # Errors
+    /// Returns a [`LoadError`] that says why the component is refused, or that the host
+    /// could not try it.
+    pub async fn prepare(&self, wasm: Vec<u8>) -> Result<PreparedVersion, LoadError> {
+        self.trial().await?.prepare(wasm).await
+    }
+
     /// Returns the faults that the plugin's schema finds in each of these configurations,
     /// one list for each. For a plugin without a schema, any configuration that is not
     /// empty is a fault.
@@ -92,13 +58,13 @@ impl Plugins {
         &self,
         loaded: &Loaded,
         configs: &[Value],
-    ) -> Result<Vec<Vec<Fault>>, LoadError> {
+    ) -> Result<Vec<Vec<ConfigFault>>, LoadError> {
         let Some(schema) = &loaded.schema else {
             let name = &loaded.description.name;
             let faults = |config: &Value| match config {
                 Value::Null => Vec::new(),
                 Value::Object(fields) if fields.is_empty() => Vec::new(),
-                _ => vec![Fault {
+                _ => vec![ConfigFault {
                     place: String::new(),
                     what: format!("the plugin {name} takes no configuration"),
                 }],
@@ -113,38 +79,49 @@ impl Plugins {
     }
 }
 
-impl From<Refused> for LoadError {
-    fn from(refused: Refused) -> Self {
-        match refused {
-            Refused::Schema(why) => Self::Schema(shortened(why)),
-            Refused::Host(why) => Self::Host(why),
+impl From<SchemaCheckError> for LoadError {
+    fn from(error: SchemaCheckError) -> Self {
+        match error {
+            SchemaCheckError::Schema(why) => Self::Schema(shortened(why)),
+            SchemaCheckError::Host(why) => Self::Host(why),
         }
     }
 }
 
+impl Trial {
+    /// Like [`Plugins::prepare`], but keeps the slot for the steps that follow.
+    ///
+    /// # Errors
+    /// As for [`Plugins::prepare`].
+    pub async fn prepare(&mut self, wasm: Vec<u8>) -> Result<PreparedVersion, LoadError> {
+        self.begin();
+        let prepared = Box::pin(prepare(self, wasm)).await?;
+        self.pass();
+        Ok(prepared)
+    }
+}
+
 /// Checks, compiles, links and tries a component within the trial's time. It activates nothing.
-///
-/// # Errors
-///
-/// [`LoadError`] if the component is refused or the host cannot try it.
-pub(super) async fn prepare(trial: &mut Trial, wasm: Vec<u8>) -> Result<Prepared, LoadError> {
+async fn prepare(trial: &mut Trial, wasm: Vec<u8>) -> Result<PreparedVersion, LoadError> {
     let plugins = trial.plugins.clone();
     let limit = plugins.0.component_bytes;
     let (read, wasm) =
         in_background(move || InspectedComponent::from_wasm(&wasm, limit).map(|read| (read, wasm)))
             .await??;
     let linked = link(&plugins, &read.digest, wasm).await?;
-    trial.within(try_out(&plugins, read, linked)).await?
+    let prepared = trial.within(try_out(&plugins, &read, linked)).await??;
+    try_warm(trial, &prepared.loaded, &read).await;
+    Ok(prepared)
 }
 
-/// What the component's bytes show before any of it is run.
+/// A component as its bytes show it, before any of it is run.
 pub(super) struct InspectedComponent {
     digest: Digest,
     bytes: usize,
     pub(super) signer: Option<PublicKey>,
     pub(super) reply_slots: Vec<ReplySlot>,
     /// They take many times as much memory as in the component.
-    pub(super) cases: Aside<Vec<Arc<Case>>>,
+    pub(super) cases: BackgroundDrop<Vec<Arc<Case>>>,
 }
 
 impl InspectedComponent {
@@ -164,7 +141,7 @@ impl InspectedComponent {
             signer: signature::signer(wasm).map_err(LoadError::Signature)?,
             reply_slots: replies::shown_in(&cases)
                 .map_err(|why| LoadError::Answer(shortened(why)))?,
-            cases: Aside::new(cases.into_iter().map(Arc::new).collect()),
+            cases: BackgroundDrop::new(cases.into_iter().map(Arc::new).collect()),
         })
     }
 }
@@ -172,19 +149,20 @@ impl InspectedComponent {
 /// Makes all calls of a trial.
 async fn try_out(
     plugins: &Plugins,
-    read: InspectedComponent,
+    read: &InspectedComponent,
     linked: Linked,
-) -> Result<Prepared, LoadError> {
+) -> Result<PreparedVersion, LoadError> {
     let (description, schema) = described(plugins, &read.digest, &linked).await?;
     let loaded = Arc::new(Loaded {
-        digest: read.digest,
+        digest: read.digest.clone(),
         kind: linked.offer.kind,
         description,
         contract: linked.offer.contract.to_owned(),
         bytes: read.bytes as u64,
         loaded_at: plugins.0.clock.now(),
         signer: read.signer,
-        reply_slots: read.reply_slots,
+        reply_slots: read.reply_slots.clone(),
+        warm: OnceLock::new(),
         imports_wasi: linked.imports_wasi,
         guest: Arc::into_inner(linked.guest)
             .expect("the trial of `describe` has dropped its handle"),
@@ -199,11 +177,40 @@ async fn try_out(
     let checks = checks_without_configuration(plugins, &loaded, empty_fits).await?;
     let golden = u32::try_from(read.cases.len()).unwrap_or(u32::MAX);
     golden::try_cases(plugins, &loaded, &read.cases).await?;
-    Ok(Prepared {
+    Ok(PreparedVersion {
         loaded,
         golden,
         checks,
     })
+}
+
+/// Tries whether instances of a version may be made ahead of their calls. No version is refused for it,
+/// and the steps after it keep time.
+async fn try_warm(trial: &mut Trial, loaded: &Arc<Loaded>, read: &InspectedComponent) {
+    let plugins = trial.plugins.clone();
+    if !plugins.0.warm.is_used() {
+        return;
+    }
+    let Some(case) = warm::warm_up_case(read.bytes, &read.cases) else {
+        return;
+    };
+    let proof = golden::try_warm(&plugins, loaded, &case, &read.cases);
+    let tried = trial.with_spare_time(proof).await;
+    let why = match tried {
+        Some(None) => {
+            // It was empty until here.
+            let _ = loaded.warm.set(Arc::new(WarmInstances::new(case)));
+            return;
+        }
+        Some(Some(why)) => why,
+        None => "its golden cases take too long to try them twice".to_owned(),
+    };
+    tracing::info!(
+        plugin = loaded.description.name,
+        version = loaded.description.version,
+        why,
+        "plugin gets no warm instances"
+    );
 }
 
 // ---- bytes
@@ -248,7 +255,7 @@ struct Linked {
     offer: &'static Offer,
     imports_wasi: bool,
     /// Unmapping its machine code takes a while if the component is refused.
-    _code: Aside<Component>,
+    _code: BackgroundDrop<Component>,
 }
 
 async fn link(plugins: &Plugins, digest: &Digest, wasm: Vec<u8>) -> Result<Linked, LoadError> {
@@ -319,7 +326,7 @@ fn link_component(plugins: &Plugins, component: &Component) -> Result<Linked, Lo
         guest: Arc::new(guest),
         offer,
         imports_wasi,
-        _code: Aside::new(component.clone()),
+        _code: BackgroundDrop::new(component.clone()),
     })
 }
 
@@ -455,27 +462,34 @@ async fn described(
     plugins: &Plugins,
     digest: &Digest,
     linked: &Linked,
-) -> Result<(Description, Option<Bounded>), LoadError> {
+) -> Result<(Description, Option<BoundedSchema>), LoadError> {
     let guest = Arc::clone(&linked.guest);
-    let wasi = linked.imports_wasi.then(|| Wasi::new(&digest.0, ""));
+    let start = CallStart {
+        environment: linked
+            .imports_wasi
+            .then(|| CallEnvironment::new(&digest.0, "")),
+        warm: None,
+    };
     let whose = CallAccount {
         lane: TRIAL_LANE,
         digest,
-        budget: Budget::Trial,
+        budget: CallBudget::Trial,
     };
     let (described, _) = plugins
         .0
-        .call(whose, wasi, move |store| {
+        .call(whose, start, move |store| {
             Box::pin(async move { guest.plugin().describe(store).await.map(with_schema) })
         })
         .await
-        .map_err(tried("describe"))?;
+        .map_err(LoadError::tried("describe"))?;
     described
 }
 
-fn with_schema(description: Description) -> Result<(Description, Option<Bounded>), LoadError> {
+fn with_schema(
+    description: Description,
+) -> Result<(Description, Option<BoundedSchema>), LoadError> {
     rules::description(&description).map_err(LoadError::Description)?;
-    let schema = Bounded::read(&description.config_schema).map_err(LoadError::Schema)?;
+    let schema = BoundedSchema::read(&description.config_schema).map_err(LoadError::Schema)?;
     Ok((description, schema))
 }
 
@@ -485,9 +499,9 @@ async fn checks_without_configuration(
     empty_fits: bool,
 ) -> Result<SenderChecks, LoadError> {
     let answer = plugins
-        .sender_checks(loaded, TRIAL_LANE, "{}", Budget::Trial)
+        .sender_checks(loaded, TRIAL_LANE, "{}", CallBudget::Trial)
         .await
-        .map_err(tried("sender-checks"))?;
+        .map_err(LoadError::tried("sender-checks"))?;
     match answer {
         Ok(checks) => Ok(checks),
         // Without the configuration that it needs, the plugin cannot name its checks.
@@ -497,11 +511,6 @@ async fn checks_without_configuration(
             problem.message
         ))),
     }
-}
-
-/// Returns a function that makes a failed call of `function` the error of a trial.
-pub(super) fn tried(function: &'static str) -> impl Fn(CallError) -> LoadError {
-    move |source| LoadError::Tried { function, source }
 }
 
 #[cfg(test)]

@@ -10,17 +10,18 @@ use wasmtime::{ResourceLimiter, Result};
 
 use crate::limits;
 
+/// Counts the memory of one call and bounds it.
 #[derive(Debug)]
-pub struct Bounds {
+pub struct MemoryLimiter {
     memory_limit: usize,
     memory: usize,
-    pool: Arc<Pool>,
+    pool: Arc<MemoryPool>,
 }
 
-impl Bounds {
+impl MemoryLimiter {
     /// Returns the limit of one call, in bytes. It is at most the size of the pool that all
     /// calls share.
-    pub fn new(memory_limit: usize, pool: Arc<Pool>) -> Self {
+    pub fn new(memory_limit: usize, pool: Arc<MemoryPool>) -> Self {
         Self {
             // One call may not have more than all calls together.
             memory_limit: memory_limit.min(pool.whole),
@@ -28,9 +29,15 @@ impl Bounds {
             pool,
         }
     }
+
+    /// Returns the bytes that the call has needed so far. Memories never shrink: after the call it
+    /// is the most that it needed.
+    pub fn needed(&self) -> u64 {
+        self.memory as u64
+    }
 }
 
-impl Drop for Bounds {
+impl Drop for MemoryLimiter {
     fn drop(&mut self) {
         self.pool.give_back(self.memory);
     }
@@ -39,20 +46,26 @@ impl Drop for Bounds {
 /// The memory that all calls in progress share, so that calls that each keep to their own
 /// limit do not take more than the machine has.
 #[derive(Debug)]
-pub struct Pool {
+pub struct MemoryPool {
     whole: usize,
     left: AtomicUsize,
 }
 
-impl Pool {
+impl MemoryPool {
     /// Creates a pool with a fraction of the memory that this process may use.
-    pub fn of_memory(may_use: Option<u64>) -> Self {
+    pub fn from_limit(may_use: Option<u64>) -> Self {
         let share = may_use.map_or(u64::MAX, |bytes| bytes / limits::PLUGINS_PART_OF_MEMORY);
         let whole = usize::try_from(share).unwrap_or(usize::MAX);
         Self {
             whole,
             left: AtomicUsize::new(whole),
         }
+    }
+
+    /// Returns this many bytes, or the part of the pool that may be kept for calls to come if
+    /// that is less.
+    pub fn part(&self, bytes: usize) -> usize {
+        bytes.min(self.whole / limits::WARM_PART_OF_POOL)
     }
 
     fn take(&self, bytes: usize) -> bool {
@@ -91,7 +104,7 @@ impl fmt::Display for MemoryExceeded {
 
 impl std::error::Error for MemoryExceeded {}
 
-impl ResourceLimiter for Bounds {
+impl ResourceLimiter for MemoryLimiter {
     fn memory_growing(
         &mut self,
         current: usize,
@@ -143,16 +156,16 @@ impl ResourceLimiter for Bounds {
 mod tests {
     use super::*;
 
-    fn bounds(limit: usize) -> Bounds {
-        Bounds::new(limit, Arc::new(Pool::of_memory(None)))
+    fn limiter(limit: usize) -> MemoryLimiter {
+        MemoryLimiter::new(limit, Arc::new(MemoryPool::from_limit(None)))
     }
 
     #[test]
     fn calls_share_a_memory_pool_and_return_what_they_used() {
         let page = 1 << 16;
         let memory = 3 * page as u64 * limits::PLUGINS_PART_OF_MEMORY;
-        let pool = Arc::new(Pool::of_memory(Some(memory)));
-        let call = || Bounds::new(4 * page, Arc::clone(&pool));
+        let pool = Arc::new(MemoryPool::from_limit(Some(memory)));
+        let call = || MemoryLimiter::new(4 * page, Arc::clone(&pool));
         let (mut first, mut second) = (call(), call());
         assert!(first.memory_growing(0, 2 * page, None).expect("fits"));
         assert!(second.memory_growing(0, page, None).expect("fits"));
@@ -172,11 +185,17 @@ mod tests {
 
     #[test]
     fn memories_are_summed_and_exceeding_the_limit_is_an_error() {
-        let mut bounds = bounds(3 << 16);
-        assert!(bounds.memory_growing(0, 1 << 16, None).expect("fits"));
-        assert!(bounds.memory_growing(0, 1 << 16, None).expect("fits"));
-        assert!(bounds.memory_growing(1 << 16, 2 << 16, None).expect("fits"));
-        let error = bounds
+        let mut limiter = limiter(3 << 16);
+        assert!(limiter.memory_growing(0, 1 << 16, None).expect("fits"));
+        assert!(limiter.memory_growing(0, 1 << 16, None).expect("fits"));
+        assert_eq!(limiter.needed(), 2 << 16);
+        assert!(
+            limiter
+                .memory_growing(1 << 16, 2 << 16, None)
+                .expect("fits")
+        );
+        assert_eq!(limiter.needed(), 3 << 16);
+        let error = limiter
             .memory_growing(2 << 16, 3 << 16, None)
             .expect_err("over");
         assert!(error.is::<MemoryExceeded>());
@@ -184,9 +203,9 @@ mod tests {
 
     #[test]
     fn a_memory_at_its_own_maximum_just_does_not_grow() {
-        let mut bounds = bounds(3 << 16);
+        let mut limiter = limiter(3 << 16);
         assert!(
-            !bounds
+            !limiter
                 .memory_growing(0, 2 << 16, Some(1 << 16))
                 .expect("no trap")
         );

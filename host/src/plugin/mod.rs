@@ -14,17 +14,19 @@ pub mod bench;
 mod bounded_queue;
 mod breaker;
 mod calls;
-#[cfg(test)]
-mod chance;
 mod compile;
+pub mod core_module;
 mod engine;
 mod error;
+mod frames;
 mod golden;
 #[cfg(test)]
 mod hostile;
 mod imports;
 pub mod inbox;
 mod instance;
+mod instance_state;
+pub mod interfaces;
 mod load;
 mod memory;
 mod registry;
@@ -33,36 +35,52 @@ pub mod rules;
 mod schedule;
 pub mod schema;
 pub mod signature;
+#[cfg(test)]
+mod test_rng;
 mod trial;
+mod usage;
+mod version;
+mod warm;
+mod warming;
+mod watch;
 
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 use wasmtime::component::Linker;
 use wasmtime::{Engine, Store};
 
 pub use self::bounded_queue::BoundedQueue;
-pub use self::breaker::Open;
+pub use self::breaker::OpenCircuit;
 pub use self::compile::{
     Compiler, EXIT_INVALID as COMPILE_EXIT_INVALID, translate as compile_component,
 };
 pub use self::error::{CallError, EngineError, LoadError, NotInstalled};
-pub use self::load::{Loaded, Prepared};
-pub use self::registry::Listed;
+pub use self::golden::CaseAnswer;
+pub use self::load::PreparedVersion;
+pub use self::registry::InstalledVersion;
 pub use self::schedule::{give_way, lower_priority};
 pub use self::trial::{TRIAL_LANE, Trial};
+pub use self::usage::CallUsage;
+pub use self::version::Loaded;
+pub use self::warm::WarmLoad;
+pub use self::watch::{WatchedCall, WatchedOutput};
 
 use self::abi::Fault;
 use self::breaker::Breakers;
 use self::compile::Compilation;
 use self::engine::Ticker;
-use self::imports::Wasi;
-use self::instance::{Allowance, InstanceState, Ticket};
+use self::imports::CallEnvironment;
+use self::instance::{Allowance, CallHandle};
+use self::instance_state::InstanceState;
 use self::registry::Registry;
-use self::schedule::{Bounds, Evicted, PluginTask, Refused, Threads};
+use self::schedule::{Evicted, PluginTask, PluginThreads, QueueBounds, SubmitError};
+use self::warm::{WarmInstances, WarmPool};
+use self::watch::CallWatch;
 use crate::clock::SharedClock;
 use crate::config;
 use crate::domain::plugin::Digest;
@@ -70,7 +88,7 @@ use crate::limits;
 
 /// The processor time that a call may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Budget {
+pub enum CallBudget {
     /// Inside a request: short. Past it the delivery waits for the worker.
     Inline,
     /// As short as inside a request, for an answer that the request needs: the call waits
@@ -86,22 +104,36 @@ pub enum Budget {
     Trial,
 }
 
-impl Budget {
+impl CallBudget {
     /// Returns whether the call's result may have an effect, beyond the answer to the caller.
     pub fn has_effects(self) -> bool {
         self != Self::Trial
     }
+
+    /// Returns whether the call has as little processor time as one inside a request.
+    fn is_short(self) -> bool {
+        matches!(self, Self::Inline | Self::Brief)
+    }
 }
 
 /// The guest's work for a call.
-type Asked<'a, T> = Pin<Box<dyn Future<Output = Result<T, Fault>> + Send + 'a>>;
+type GuestFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, Fault>> + Send + 'a>>;
 
 /// The lane and version that pay for a call, and its budget.
 #[derive(Clone, Copy)]
 struct CallAccount<'a> {
     lane: &'a str,
     digest: &'a Digest,
-    budget: Budget,
+    budget: CallBudget,
+}
+
+/// What a call starts with.
+#[derive(Default)]
+struct CallStart {
+    /// For components that import something from WASI.
+    environment: Option<CallEnvironment>,
+    /// The instances that were made ahead, one of which the call may use.
+    warm: Option<Arc<WarmInstances>>,
 }
 
 /// Returns the contracts that this host offers, such as `leadhost:converter@1.0.0`.
@@ -111,9 +143,9 @@ pub fn contracts() -> impl Iterator<Item = &'static str> {
 
 /// All plugins of this process. Clones share the same state.
 #[derive(Clone)]
-pub struct Plugins(Arc<Inner>);
+pub struct Plugins(Arc<PluginRuntime>);
 
-struct Inner {
+struct PluginRuntime {
     engine: Engine,
     ticker: Arc<Ticker>,
     bare_linker: Linker<InstanceState>,
@@ -122,13 +154,16 @@ struct Inner {
     schemas: schema::SchemaChecker,
     trials: trial::Trials,
     registry: Registry,
-    threads: Threads,
+    threads: PluginThreads,
     breakers: Breakers,
+    watch: CallWatch,
     clock: SharedClock,
     inline: Duration,
     deadline: Duration,
     memory: usize,
-    pool: Arc<memory::Pool>,
+    pool: Arc<memory::MemoryPool>,
+    warm: Arc<WarmPool>,
+    live_calls: AtomicU64,
     output: usize,
     component_bytes: usize,
 }
@@ -141,11 +176,11 @@ impl Plugins {
     /// Returns an error if the engine cannot be configured, a thread cannot be started, or
     /// the folder for compiled code cannot be used.
     pub fn new(
-        config: &config::Plugins,
+        config: &config::PluginsSection,
         data_dir: &Path,
         clock: SharedClock,
     ) -> Result<Self, EngineError> {
-        Self::with_compiler(config, data_dir, clock, Compiler::of_this_program())
+        Self::with_compiler(config, data_dir, clock, Compiler::for_this_program())
     }
 
     /// Like [`Plugins::new`], with a given compiler.
@@ -153,7 +188,7 @@ impl Plugins {
     /// # Errors
     /// As for [`Plugins::new`].
     pub fn with_compiler(
-        config: &config::Plugins,
+        config: &config::PluginsSection,
         data_dir: &Path,
         clock: SharedClock,
         compiler: Compiler,
@@ -167,13 +202,16 @@ impl Plugins {
         let component_bytes = config.component_mib << 20;
         // Only half of the calls may be slow, so that a quick one always finds a place.
         let calls = threads * limits::CALLS_PER_THREAD;
-        let bounds = Bounds {
+        let bounds = QueueBounds {
             waiting: config.queue,
             begun: calls,
             slow: calls / 2,
             share_percent: config.share_percent,
         };
-        let engine = engine::serving(calls, memory)?;
+        let pool = memory::MemoryPool::from_limit(crate::memory::may_use());
+        // Those that a version gave back may still be freed while others take their place.
+        let warm = limits::WARM_INSTANCES_OF_ALL + limits::WARM_INSTANCES;
+        let engine = engine::serving(calls + warm, memory)?;
         let ticker = Arc::new(Ticker::start(&engine)?);
         let schemas = schema::SchemaChecker::new(compiler.clone());
         let compilation = Compilation::new(
@@ -184,9 +222,9 @@ impl Plugins {
             config.compile_memory_mib,
             component_bytes.saturating_mul(limits::CODE_PER_COMPONENT_BYTE) as u64,
         )?;
-        let wasi_linker = imports::wasi_linker(&engine)
+        let wasi_linker = instance_state::wasi_linker(&engine)
             .map_err(|error| EngineError::Configure(format!("{error:#}")))?;
-        Ok(Self(Arc::new(Inner {
+        Ok(Self(Arc::new(PluginRuntime {
             bare_linker: Linker::new(&engine),
             wasi_linker,
             engine,
@@ -195,13 +233,16 @@ impl Plugins {
             schemas,
             trials: trial::Trials::new(config.trial_time()),
             registry: Registry::default(),
-            threads: Threads::start(threads, bounds)?,
+            threads: PluginThreads::start(threads, bounds)?,
             breakers: Breakers::new(Arc::clone(&clock)),
+            watch: CallWatch::default(),
             clock,
             inline: Duration::from_millis(config.inline_ms),
             deadline: Duration::from_millis(config.deadline_ms),
             memory,
-            pool: Arc::new(memory::Pool::of_memory(crate::memory::may_use())),
+            warm: Arc::new(WarmPool::new(pool.part(config.warm_mib << 20))),
+            pool: Arc::new(pool),
+            live_calls: AtomicU64::new(0),
             output: config.output_mib << 20,
             component_bytes,
         })))
@@ -230,6 +271,9 @@ impl Plugins {
         {
             self.0.breakers.forget(&before.digest);
         }
+        if let Some(active) = self.0.registry.by_digest(digest) {
+            self.0.warm_from_now_on(&active, before.as_ref());
+        }
         Ok(before)
     }
 
@@ -248,17 +292,23 @@ impl Plugins {
     pub fn retire(&self, digest: &Digest) {
         self.0.breakers.forget(digest);
         if let Some(loaded) = self.0.registry.retire(digest) {
+            loaded.cool();
             schedule::drop_in_background(loaded);
         }
     }
 
+    /// Removes the machine code of a version that this host keeps.
+    pub fn forget_code(&self, digest: &Digest) {
+        self.0.compilation.forget(digest);
+    }
+
     /// Returns the installed versions, and which of them are active.
-    pub fn list(&self) -> Vec<Listed> {
+    pub fn list(&self) -> Vec<InstalledVersion> {
         self.0.registry.list()
     }
 
     /// Returns the open circuits: versions that are called less often for a connection.
-    pub fn open_breakers(&self) -> Vec<Open> {
+    pub fn open_breakers(&self) -> Vec<OpenCircuit> {
         self.0.breakers.open()
     }
 
@@ -287,6 +337,34 @@ impl Plugins {
         self.0.threads.load()
     }
 
+    /// Returns how many calls there were whose result may have an effect: those of live traffic
+    /// and of the worker.
+    pub fn live_calls(&self) -> u64 {
+        self.0.live_calls.load(Ordering::Relaxed)
+    }
+
+    /// Returns the instances that are ready ahead of their calls.
+    pub fn warm(&self) -> WarmLoad {
+        self.0.warm.load()
+    }
+
+    /// Returns a hash of everything about the engine that determines the machine code of a
+    /// plugin: engines with the same one run the same code.
+    pub fn fingerprint(&self) -> &str {
+        self.0.compilation.compatibility()
+    }
+
+    /// Returns how long the caller of a call with this budget waits for its answer at most.
+    pub fn patience(&self, budget: CallBudget) -> Duration {
+        self.0.patience(budget)
+    }
+
+    /// Returns the calls that end from now on, each with what it used. Only one caller can watch;
+    /// trials and comparisons are not shown.
+    pub fn watch_calls(&self) -> mpsc::Receiver<WatchedCall> {
+        self.0.watch.begin()
+    }
+
     /// Stops taking calls. Calls that wait get [`CallError::ShuttingDown`]; calls in
     /// progress finish.
     pub fn close(&self) {
@@ -294,44 +372,63 @@ impl Plugins {
     }
 }
 
-impl Inner {
-    /// Runs `guest` on a thread for guests. Returns its answer and what it wrote to
-    /// standard output and error.
+impl PluginRuntime {
+    /// Runs `guest` on a thread for guests, in a warm instance if one is ready. Returns its
+    /// answer and what it wrote to standard output and error.
     async fn call<T: Send + 'static>(
         &self,
         whose: CallAccount<'_>,
-        wasi: Option<Wasi>,
-        guest: impl for<'a> FnOnce(&'a mut Store<InstanceState>) -> Asked<'a, T> + Send + 'static,
+        start: CallStart,
+        guest: impl for<'a> FnOnce(&'a mut Store<InstanceState>) -> GuestFuture<'a, T> + Send + 'static,
     ) -> Result<(T, Vec<String>), CallError> {
-        let inline = matches!(whose.budget, Budget::Inline | Budget::Brief);
-        let time = if inline { self.inline } else { self.deadline };
+        self.call_with(Arc::default(), whose, start, guest).await
+    }
+
+    /// Like [`PluginRuntime::call`], with a handle that the caller keeps.
+    async fn call_with<T: Send + 'static>(
+        &self,
+        handle: Arc<CallHandle>,
+        whose: CallAccount<'_>,
+        start: CallStart,
+        guest: impl for<'a> FnOnce(&'a mut Store<InstanceState>) -> GuestFuture<'a, T> + Send + 'static,
+    ) -> Result<(T, Vec<String>), CallError> {
+        let inline = whose.budget.is_short();
+        let time = self.time(whose.budget);
         let allowance = Allowance {
             memory: self.memory,
             output: self.output,
             time,
             inline,
         };
-        let ticket = Arc::new(Ticket::default());
-        // Gives up the call even if the caller is dropped.
-        let waiting = CancelOnDrop(Arc::clone(&ticket));
+        // Abandons the call even if the caller is dropped.
+        let waiting = CancelOnDrop(Arc::clone(&handle));
         let (answer, answered) = oneshot::channel();
         let engine = self.engine.clone();
         let pool = Arc::clone(&self.pool);
+        let warm = Arc::clone(&self.warm);
         let ticker = Arc::clone(&self.ticker);
         let evicted = Arc::new(Evicted::default());
         let future = Box::pin(async move {
-            if ticket.is_given_up() {
+            if handle.is_abandoned() {
                 return;
             }
-            ticket.start();
+            handle.start();
             let running = ticker.guest_runs();
-            let mut store = instance::store(&engine, allowance, &pool, &ticket, wasi);
+            let environment = start.environment.as_ref();
+            let warm = start
+                .warm
+                .and_then(|instances| instances.take(&warm, environment));
+            let mut store = warm
+                .unwrap_or_else(|| instance::store(&engine, allowance.memory, &pool, environment));
+            instance::begin(&mut store, allowance, &handle);
             let result = guest(&mut store).await;
+            handle.measure(&store);
             let result = instance::conclude(&store, allowance, result);
-            drop(store);
             drop(running);
             // Fails if the caller no longer waits, and then the result is not needed.
             let _ = answer.send(result);
+            // Freeing the memory of an interpreter takes long, and nobody waits for it.
+            drop(store);
         });
         let work = PluginTask {
             future,
@@ -343,16 +440,11 @@ impl Inner {
         let out_of_time = CallError::OutOfTime {
             budget: time,
             inline,
+            log: Vec::new(),
         };
         // The budget is processor time, and a limit on wall-clock time applies as well. A
         // call that began and did not get its processor time is not at fault.
-        let at_least = match whose.budget {
-            Budget::Inline => Duration::ZERO,
-            Budget::Brief => limits::BRIEF_CALL_PATIENCE,
-            Budget::Worker | Budget::Operator | Budget::Trial => limits::SLOW_CALL_PATIENCE,
-        };
-        let patience = (time * WALL_FACTOR).max(at_least);
-        match tokio::time::timeout(patience, answered).await {
+        match tokio::time::timeout(self.patience(whose.budget), answered).await {
             Ok(Ok(result)) => result,
             Ok(Err(_)) if evicted.is_set() && inline => Err(out_of_time),
             Ok(Err(_)) if evicted.is_set() => Err(CallError::Busy),
@@ -364,6 +456,25 @@ impl Inner {
             Err(_) if waiting.0.has_started() && inline => Err(out_of_time),
             Err(_) => Err(CallError::Busy),
         }
+    }
+
+    /// Returns the processor time of a call with this budget.
+    fn time(&self, budget: CallBudget) -> Duration {
+        match budget.is_short() {
+            true => self.inline,
+            false => self.deadline,
+        }
+    }
+
+    fn patience(&self, budget: CallBudget) -> Duration {
+        let at_least = match budget {
+            CallBudget::Inline => Duration::ZERO,
+            CallBudget::Brief => limits::BRIEF_CALL_PATIENCE,
+            CallBudget::Worker | CallBudget::Operator | CallBudget::Trial => {
+                limits::SLOW_CALL_PATIENCE
+            }
+        };
+        (self.time(budget) * WALL_FACTOR).max(at_least)
     }
 
     /// Runs the host's own work on a plugin's result. The lane pays for it, and the work
@@ -390,20 +501,20 @@ impl Inner {
     }
 }
 
-fn refused(refused: Refused) -> CallError {
+fn refused(refused: SubmitError) -> CallError {
     match refused {
-        Refused::Full => CallError::Busy,
-        Refused::Closed => CallError::ShuttingDown,
+        SubmitError::Full => CallError::Busy,
+        SubmitError::Closed => CallError::ShuttingDown,
     }
 }
 
 /// A call's wall-clock limit as a multiple of its processor time.
 const WALL_FACTOR: u32 = 4;
 
-struct CancelOnDrop(Arc<Ticket>);
+struct CancelOnDrop(Arc<CallHandle>);
 
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {
-        self.0.give_up();
+        self.0.abandon();
     }
 }

@@ -7,23 +7,24 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 
 use super::error::NotInstalled;
-use super::load::Loaded;
+use super::version::Loaded;
 use crate::domain::plugin::Digest;
 
+/// The loaded versions of this process.
 #[derive(Default)]
 pub struct Registry {
-    table: ArcSwap<Table>,
+    table: ArcSwap<VersionTable>,
 }
 
 #[derive(Clone, Default)]
-struct Table {
+struct VersionTable {
     by_digest: HashMap<Digest, Arc<Loaded>>,
     active: HashMap<String, Arc<Loaded>>,
 }
 
 /// A loaded version in a listing.
 #[derive(Clone)]
-pub struct Listed {
+pub struct InstalledVersion {
     pub loaded: Arc<Loaded>,
     pub active: bool,
 }
@@ -32,7 +33,7 @@ impl Registry {
     /// Adds a version without activating it.
     pub fn install(&self, loaded: &Arc<Loaded>) {
         self.table.rcu(|table| {
-            let mut table = Table::clone(table);
+            let mut table = VersionTable::clone(table);
             table
                 .by_digest
                 .insert(loaded.digest.clone(), Arc::clone(loaded));
@@ -54,7 +55,7 @@ impl Registry {
             .by_digest(digest)
             .ok_or_else(|| NotInstalled(digest.clone()))?;
         let before = self.table.rcu(|table| {
-            let mut table = Table::clone(table);
+            let mut table = VersionTable::clone(table);
             table.active.insert(name.to_owned(), Arc::clone(&loaded));
             table
         });
@@ -74,7 +75,7 @@ impl Registry {
     /// Removes a version, even if it is active.
     pub fn retire(&self, digest: &Digest) -> Option<Arc<Loaded>> {
         let before = self.table.rcu(|table| {
-            let mut table = Table::clone(table);
+            let mut table = VersionTable::clone(table);
             table.by_digest.remove(digest);
             table.active.retain(|_, loaded| loaded.digest != *digest);
             table
@@ -83,12 +84,12 @@ impl Registry {
     }
 
     /// Returns all versions, sorted by name, then version, then digest.
-    pub fn list(&self) -> Vec<Listed> {
+    pub fn list(&self) -> Vec<InstalledVersion> {
         let table = self.table.load();
-        let mut list: Vec<Listed> = table
+        let mut list: Vec<InstalledVersion> = table
             .by_digest
             .values()
-            .map(|loaded| Listed {
+            .map(|loaded| InstalledVersion {
                 loaded: Arc::clone(loaded),
                 active: table
                     .active
@@ -97,7 +98,7 @@ impl Registry {
             })
             .collect();
         list.sort_by(|a, b| {
-            let key = |listed: &Listed| {
+            let key = |listed: &InstalledVersion| {
                 let description = &listed.loaded.description;
                 (
                     description.name.clone(),

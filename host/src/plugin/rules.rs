@@ -8,8 +8,8 @@ pub mod size;
 use std::collections::HashSet;
 
 use crate::domain::exchange::{
-    HandshakeAnswer, HttpRequest, Location, Reply, Segment, SenderChecks, Slot, SlotArgument,
-    SlotFunction,
+    HandshakeAnswer, HttpRequest, PluginReply, SenderChecks, Slot, SlotArgument, SlotFunction,
+    TextSegment, ValueLocation,
 };
 use crate::domain::plugin::Description;
 use crate::domain::word::UnknownWord;
@@ -22,12 +22,11 @@ pub const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 /// The kinds of a secret: how the host keeps it fresh.
 pub const SECRET_KINDS: [&str; 3] = ["static", "oauth2-refresh", "client-credentials"];
 
-/// Checks what a plugin says about itself in `describe`.
+/// Checks the name of a plugin.
 ///
 /// # Errors
 /// Returns what is wrong, in words for the plugin's author.
-pub fn description(description: &Description) -> Result<(), String> {
-    let name = &description.name;
+pub fn name(name: &str) -> Result<(), String> {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
         return Err(format!(
@@ -35,6 +34,15 @@ pub fn description(description: &Description) -> Result<(), String> {
             cut(name)
         ));
     }
+    Ok(())
+}
+
+/// Checks what a plugin says about itself in `describe`.
+///
+/// # Errors
+/// Returns what is wrong, in words for the plugin's author.
+pub fn description(description: &Description) -> Result<(), String> {
+    name(&description.name)?;
     if description.version.len() > 64 {
         return Err(format!(
             "a version of {} bytes; it may have at most 64",
@@ -135,7 +143,7 @@ pub fn handshake(answer: &HandshakeAnswer) -> Result<(), String> {
 ///
 /// # Errors
 /// Returns what is wrong, in words for the plugin's author.
-pub fn reply(reply: &Reply) -> Result<(), String> {
+pub fn reply(reply: &PluginReply) -> Result<(), String> {
     size::reply(reply)?;
     if !matches!(reply.status, 200..=299 | 400..=499) {
         return Err(format!(
@@ -201,10 +209,10 @@ pub fn method(method: &str) -> Result<(), String> {
     known("the method", method, &METHODS)
 }
 
-fn segments(segments: &[Segment]) -> Result<(), String> {
+fn segments(segments: &[TextSegment]) -> Result<(), String> {
     segments.iter().try_for_each(|segment| match segment {
-        Segment::Slot(slot) => check_slot(slot),
-        Segment::Literal(_) | Segment::Bytes(_) => Ok(()),
+        TextSegment::Slot(slot) => check_slot(slot),
+        TextSegment::Literal(_) | TextSegment::Bytes(_) => Ok(()),
     })
 }
 
@@ -236,7 +244,7 @@ pub fn reply_slot(function: &str, secret: &str) -> Result<SlotFunction, String> 
         .map_err(|error: UnknownWord| error.to_string())
 }
 
-fn location(location: &Location) -> Result<(), String> {
+fn location(location: &ValueLocation) -> Result<(), String> {
     short("a name", &location.name, limits::SENDER_CHECK_BYTES)
 }
 
@@ -345,10 +353,10 @@ mod tests {
 
     #[test]
     fn slots_and_statuses_are_checked() {
-        let with = |status, function, args| Reply {
+        let with = |status, function, args| PluginReply {
             status,
             content_type: "text/plain".to_owned(),
-            body: vec![Segment::Slot(Slot { function, args })],
+            body: vec![TextSegment::Slot(Slot { function, args })],
         };
         let secret = || SlotArgument::Secret("key".to_owned());
         assert_eq!(

@@ -24,13 +24,13 @@ use tokio::time::Instant;
 use super::Plugins;
 use super::bounded_queue::BoundedQueue;
 use super::error::LoadError;
-use super::load::{self, Prepared};
 use super::schedule::drop_in_background;
 use crate::limits;
 
 /// The lane of trials, beside those of the connections.
 pub const TRIAL_LANE: &str = "(trial)";
 
+/// The trials of this host: those that run, and the queue of those that wait.
 pub struct Trials {
     queue: BoundedQueue,
     budget: Duration,
@@ -48,16 +48,16 @@ impl Trials {
 
 /// A value that may be so large that freeing it takes a while. It is dropped on a thread of
 /// its own, also if a trial is cancelled by the thread that serves its client.
-pub struct Aside<T: Send + 'static>(Option<T>);
+pub struct BackgroundDrop<T: Send + 'static>(Option<T>);
 
-impl<T: Send + 'static> Aside<T> {
+impl<T: Send + 'static> BackgroundDrop<T> {
     /// Wraps a value, to be dropped on a thread of its own.
     pub fn new(value: T) -> Self {
         Self(Some(value))
     }
 }
 
-impl<T: Send + 'static> Deref for Aside<T> {
+impl<T: Send + 'static> Deref for BackgroundDrop<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -65,7 +65,7 @@ impl<T: Send + 'static> Deref for Aside<T> {
     }
 }
 
-impl<T: Send + 'static> Drop for Aside<T> {
+impl<T: Send + 'static> Drop for BackgroundDrop<T> {
     fn drop(&mut self) {
         drop_in_background(self.0.take());
     }
@@ -116,27 +116,18 @@ impl Plugins {
             turn: Some(turn),
         })
     }
-
-    /// Checks, compiles, links and tries a component. Does not install it.
-    ///
-    /// # Errors
-    /// Returns a [`LoadError`] that says why the component is refused, or that the host
-    /// could not try it.
-    pub async fn prepare(&self, wasm: Vec<u8>) -> Result<Prepared, LoadError> {
-        self.trial().await?.prepare(wasm).await
-    }
 }
 
 impl Trial {
-    /// Like [`Plugins::prepare`], but keeps the slot for the steps that follow.
-    ///
-    /// # Errors
-    /// As for [`Plugins::prepare`].
-    pub async fn prepare(&mut self, wasm: Vec<u8>) -> Result<Prepared, LoadError> {
+    /// Notes that a preparation begins. If the trial ends before [`Trial::pass`], it has
+    /// failed.
+    pub(super) fn begin(&mut self) {
         self.unpassed = Some(Instant::now());
-        let prepared = Box::pin(load::prepare(self, wasm)).await?;
+    }
+
+    /// Notes that the preparation has succeeded.
+    pub(super) fn pass(&mut self) {
         self.unpassed = None;
-        Ok(prepared)
     }
 
     /// Runs `work` in the time that the trial has left.
@@ -150,5 +141,14 @@ impl Trial {
         done.map_err(|_| LoadError::TrialTimeout {
             budget: self.budget,
         })
+    }
+
+    /// Runs `work` that the trial can do without, in at most half of the time that it has left. `None`:
+    /// that was too little.
+    pub(super) async fn with_spare_time<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
+        let begun = Instant::now();
+        let done = tokio::time::timeout(self.left / 2, work).await;
+        self.left = self.left.saturating_sub(begun.elapsed());
+        done.ok()
     }
 }

@@ -5,8 +5,7 @@
 use std::collections::HashMap;
 
 use super::fold;
-use super::index::Index;
-use super::segment::{self, Segment, Words};
+use super::segment::{self, IndexSegment, Words};
 use crate::domain::id::ProductId;
 
 /// The names do not fit into the memory bound.
@@ -22,12 +21,13 @@ const WORD_BYTES: usize = 56;
 /// Most words of all names in one index: the numbers derived from them have 32 bits.
 const MOST: usize = 1 << 28;
 
+/// Collects the names of products for an index.
 #[derive(Default)]
 pub struct IndexBuilder {
     known: HashMap<Box<str>, u32>,
     letters: usize,
     ids: Vec<ProductId>,
-    /// Where the words of each name end. A name without words is removed or has none.
+    /// The end of the words of each name. A name without words is removed or has none.
     ends: Vec<u32>,
     words: Vec<u32>,
 }
@@ -74,14 +74,9 @@ impl IndexBuilder {
         self.words.len() >= MOST || self.bytes() / 2 > bound
     }
 
-    /// Builds the index.
-    pub fn build(self) -> Index {
-        Index::new(self.into_segment())
-    }
-
     /// Builds a segment from the last name of each product. Products without words are left
     /// out.
-    pub(super) fn into_segment(mut self) -> Segment {
+    pub(super) fn into_segment(mut self) -> IndexSegment {
         let words = self.number_in_order();
         let mut kept = self.latest();
         kept.sort_unstable_by(|&a, &b| {
@@ -89,7 +84,7 @@ impl IndexBuilder {
             segment::order(a, (self.name(b), self.ids[b as usize]))
         });
         let ids = kept.iter().map(|at| self.ids[*at as usize]).collect();
-        Segment::build(words, ids, kept.iter().map(|at| self.name(*at)))
+        IndexSegment::build(words, ids, kept.iter().map(|at| self.name(*at)))
     }
 
     /// Renumbers the words in alphabetical order, instead of the order in which they came.

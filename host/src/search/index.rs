@@ -11,16 +11,17 @@ use std::sync::Arc;
 
 use super::builder::IndexBuilder;
 use super::fold;
-use super::segment::Segment;
+use super::segment::IndexSegment;
 use crate::domain::id::ProductId;
 
+/// The index of the names of one workspace.
 pub struct Index {
-    pub(super) base: Arc<Segment>,
-    pub(super) over: Segment,
+    pub(super) base: Arc<IndexSegment>,
+    pub(super) over: IndexSegment,
     /// For each name of `over`, the number of names in `base` that come before it.
     pub(super) places: Box<[u32]>,
     /// Names of `base` that are removed, ascending.
-    pub(super) gone: Box<[u32]>,
+    pub(super) removed: Box<[u32]>,
     /// The changes that `over` was built from: folded names that differ from those of
     /// `base`. An empty name is removed.
     changes: HashMap<ProductId, Box<str>>,
@@ -37,20 +38,27 @@ const SHARE: usize = 32;
 /// Bytes of overhead for each change.
 const CHANGE_BYTES: usize = 48;
 
+impl IndexBuilder {
+    /// Builds the index.
+    pub fn build(self) -> Index {
+        Index::new(self.into_segment())
+    }
+}
+
 impl Index {
     /// Creates an index without changes.
-    pub(super) fn new(base: Segment) -> Self {
+    pub(super) fn new(base: IndexSegment) -> Self {
         Self::over(Arc::new(base), HashMap::new())
     }
 
-    fn over(base: Arc<Segment>, changes: HashMap<ProductId, Box<str>>) -> Self {
+    fn over(base: Arc<IndexSegment>, changes: HashMap<ProductId, Box<str>>) -> Self {
         let mut builder = IndexBuilder::default();
         for (id, name) in &changes {
             builder.set_folded(*id, name);
         }
         let over = builder.into_segment();
-        let mut gone: Box<[u32]> = changes.keys().filter_map(|id| base.find(*id)).collect();
-        gone.sort_unstable();
+        let mut removed: Box<[u32]> = changes.keys().filter_map(|id| base.find(*id)).collect();
+        removed.sort_unstable();
         let texts = over.words.texts();
         let placed: Vec<_> = texts.iter().map(|word| base.words.place(word)).collect();
         let mut places = Vec::with_capacity(over.count() as usize);
@@ -62,7 +70,7 @@ impl Index {
             base,
             over,
             places: places.into_boxed_slice(),
-            gone,
+            removed,
             letters: changes.values().map(|name| name.len()).sum(),
             changes,
         }
@@ -70,7 +78,7 @@ impl Index {
 
     /// Returns the number of names that can be found.
     pub fn count(&self) -> usize {
-        self.base.count() as usize - self.gone.len() + self.over.count() as usize
+        self.base.count() as usize - self.removed.len() + self.over.count() as usize
     }
 
     /// Returns the bytes of memory that the index takes.
@@ -78,7 +86,7 @@ impl Index {
         self.base.bytes()
             + self.over.bytes()
             + size_of_val(&*self.places)
-            + size_of_val(&*self.gone)
+            + size_of_val(&*self.removed)
             + self.changes.len() * CHANGE_BYTES
             + self.letters
     }
@@ -110,9 +118,9 @@ impl Index {
         let mut builder = IndexBuilder::default();
         let texts = self.base.words.texts();
         let mut name = String::new();
-        let mut gone = self.gone.iter().peekable();
+        let mut removed = self.removed.iter().peekable();
         self.base.for_each(|number, words| {
-            if gone.next_if(|gone| **gone == number).is_some() {
+            if removed.next_if(|removed| **removed == number).is_some() {
                 return;
             }
             name.clear();

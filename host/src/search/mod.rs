@@ -19,10 +19,10 @@
 mod builder;
 mod fold;
 mod index;
-mod lists;
 mod names;
 #[cfg(test)]
 mod oracle;
+mod posting_lists;
 mod rank;
 mod segment;
 mod term;

@@ -9,14 +9,15 @@ use super::varint;
 /// Names in one block.
 const BLOCK: u32 = 16;
 
-pub(super) struct Names {
+/// All names of a segment.
+pub(super) struct NameTable {
     bytes: Box<[u8]>,
-    /// Where each block begins.
+    /// The position at which each block begins.
     blocks: Box<[u32]>,
     count: u32,
 }
 
-impl Names {
+impl NameTable {
     /// Builds the names from the numbers of their words. They must be in the order of
     /// `compare`.
     pub fn build<'a>(names: impl Iterator<Item = &'a [u32]>) -> Self {
@@ -104,7 +105,7 @@ mod tests {
             .map(|n| vec![n / 20, n / 5, n * 1_000].split_off((n % 2) as usize))
             .collect();
         given.sort_by(|a, b| compare(a, b));
-        let names = Names::build(given.iter().map(Vec::as_slice));
+        let names = NameTable::build(given.iter().map(Vec::as_slice));
         let mut read = Vec::new();
         for (number, name) in (0..).zip(&given) {
             names.read(number, &mut read);

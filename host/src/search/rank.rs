@@ -10,11 +10,12 @@
 use std::ops::Range;
 
 use super::index::Index;
-use super::lists::List;
-use super::segment::Segment;
-use super::term::{Like, Term};
+use super::posting_lists::PostingList;
+use super::segment::IndexSegment;
+use super::term::{Term, WordMatch};
 use crate::domain::id::ProductId;
 
+/// A page of the products that a search has found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchResults {
     /// All matches, not only those of the page.
@@ -22,6 +23,7 @@ pub struct SearchResults {
     pub page: Vec<Hit>,
 }
 
+/// A product that a search has found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hit {
     pub id: ProductId,
@@ -40,11 +42,11 @@ impl Index {
         let whole = term.points();
         let least = whole.div_ceil(2);
         let mut base = cells(&self.base, term, least);
-        for gone in &self.gone {
-            base[*gone as usize] = 0;
+        for removed in &self.removed {
+            base[*removed as usize] = 0;
         }
         let over = cells(&self.over, term, least);
-        let cells = Cells {
+        let cells = ScoreCells {
             base: &base,
             over: &over,
             places: &self.places,
@@ -57,8 +59,8 @@ impl Index {
         hits.sort_by(|(a, _), (b, _)| b.cmp(a));
         let page = hits.into_iter().map(|(points, place)| Hit {
             id: match place {
-                Entry::Base(number) => self.base.id(number),
-                Entry::Over(number) => self.over.id(number),
+                NameRef::Base(number) => self.base.id(number),
+                NameRef::Over(number) => self.over.id(number),
             },
             score: score(u32::from(points), whole),
         });
@@ -78,7 +80,7 @@ fn score(points: u32, whole: u32) -> u32 {
 struct WordMatches {
     mark: u16,
     most: u32,
-    likes: Vec<Like>,
+    matches: Vec<WordMatch>,
     cost: usize,
 }
 
@@ -87,24 +89,24 @@ const READING: usize = 64;
 
 /// Returns a cell for each name of a segment. Names that cannot reach `least` may have
 /// fewer points than they are worth.
-fn cells(segment: &Segment, term: &Term, least: u32) -> Vec<u16> {
+fn cells(segment: &IndexSegment, term: &Term, least: u32) -> Vec<u16> {
     let mut cells = vec![0u16; segment.count() as usize];
     if cells.is_empty() {
         return cells;
     }
     let parts = (1..).zip(term.words()).map(|(mark, word)| {
-        let likes = word.likes(&segment.words);
-        let costs = likes.iter().map(|like| {
-            let beside = like
+        let matches = word.matches(&segment.words);
+        let costs = matches.iter().map(|found| {
+            let beside = found
                 .beside
                 .map(|word| segment.lists.cost(&(word..word + 1)));
-            segment.lists.cost(&like.words) + beside.unwrap_or(0)
+            segment.lists.cost(&found.words) + beside.unwrap_or(0)
         });
         WordMatches {
             mark,
             most: word.most(),
             cost: costs.sum(),
-            likes,
+            matches,
         }
     });
     let mut parts: Vec<_> = parts.collect();
@@ -137,11 +139,11 @@ fn cells(segment: &Segment, term: &Term, least: u32) -> Vec<u16> {
 }
 
 /// Adds a word's points to the names that have it.
-fn add(segment: &Segment, part: &WordMatches, cells: &mut [u16]) {
-    for like in &part.likes {
-        let add = cell_of(like.points) + part.mark;
-        if let Some(beside) = like.beside {
-            for name in with_both(segment, like.words.start, beside) {
+fn add(segment: &IndexSegment, part: &WordMatches, cells: &mut [u16]) {
+    for found in &part.matches {
+        let add = cell_of(found.points) + part.mark;
+        if let Some(beside) = found.beside {
+            for name in with_both(segment, found.words.start, beside) {
                 let cell = &mut cells[name as usize];
                 if *cell & MARKS != part.mark {
                     *cell = (*cell & !MARKS) + add;
@@ -149,10 +151,10 @@ fn add(segment: &Segment, part: &WordMatches, cells: &mut [u16]) {
             }
             continue;
         }
-        for word in like.words.clone() {
+        for word in found.words.clone() {
             match segment.lists.list(word) {
-                List::Bits(bits) => add_bits(bits, part.mark, add, cells),
-                List::Steps(steps) => steps.for_each(|name| {
+                PostingList::Bits(bits) => add_bits(bits, part.mark, add, cells),
+                PostingList::Deltas(deltas) => deltas.for_each(|name| {
                     let cell = &mut cells[name as usize];
                     if *cell & MARKS != part.mark {
                         *cell = (*cell & !MARKS) + add;
@@ -164,12 +166,12 @@ fn add(segment: &Segment, part: &WordMatches, cells: &mut [u16]) {
 }
 
 /// Returns the names that contain both words.
-fn with_both(segment: &Segment, first: u32, second: u32) -> Vec<u32> {
+fn with_both(segment: &IndexSegment, first: u32, second: u32) -> Vec<u32> {
     let mut has = vec![0u8; (segment.count() as usize).div_ceil(8)];
     match segment.lists.list(first) {
-        List::Bits(bits) => has.copy_from_slice(bits),
-        List::Steps(steps) => {
-            steps.for_each(|name| has[name as usize / 8] |= 1 << (name % 8));
+        PostingList::Bits(bits) => has.copy_from_slice(bits),
+        PostingList::Deltas(deltas) => {
+            deltas.for_each(|name| has[name as usize / 8] |= 1 << (name % 8));
         }
     }
     let mut both = Vec::new();
@@ -179,8 +181,8 @@ fn with_both(segment: &Segment, first: u32, second: u32) -> Vec<u32> {
         }
     };
     match segment.lists.list(second) {
-        List::Steps(steps) => steps.for_each(check),
-        List::Bits(bits) => {
+        PostingList::Deltas(deltas) => deltas.for_each(check),
+        PostingList::Bits(bits) => {
             for (byte, bits) in (0..).zip(bits) {
                 (0..8)
                     .filter(|bit| bits & (1 << bit) != 0)
@@ -222,18 +224,18 @@ static SPREAD: [[u16; 8]; 256] = {
 };
 
 /// Adds a word's points to those of these names that have it.
-fn add_to(segment: &Segment, part: &WordMatches, cells: &mut [u16], names: &[u32]) {
+fn add_to(segment: &IndexSegment, part: &WordMatches, cells: &mut [u16], names: &[u32]) {
     let mut words = Vec::new();
     for &name in names {
         segment.read(name, &mut words);
         // The best match comes first.
-        let like = part.likes.iter().find(|like| {
-            let is_like = |word| like.words.contains(word);
-            words.iter().any(is_like) && like.beside.is_none_or(|beside| words.contains(&beside))
+        let found = part.matches.iter().find(|found| {
+            let is_like = |word| found.words.contains(word);
+            words.iter().any(is_like) && found.beside.is_none_or(|beside| words.contains(&beside))
         });
-        if let Some(like) = like {
+        if let Some(found) = found {
             let cell = &mut cells[name as usize];
-            *cell = (*cell & !MARKS) + cell_of(like.points) + part.mark;
+            *cell = (*cell & !MARKS) + cell_of(found.points) + part.mark;
         }
     }
 }
@@ -272,14 +274,15 @@ fn for_each_from(cells: &[u16], least: u16, mut each: impl FnMut(u32, u16)) {
 }
 
 /// The cells of both segments.
-struct Cells<'a> {
+struct ScoreCells<'a> {
     base: &'a [u16],
     over: &'a [u16],
     places: &'a [u32],
 }
 
+/// A name of the base segment or of the overlay, by its number there.
 #[derive(Clone, Copy)]
-enum Entry {
+enum NameRef {
     Base(u32),
     Over(u32),
 }
@@ -287,15 +290,15 @@ enum Entry {
 /// The matches that make up a page: those with `points`, without the first ones of the best
 /// points and with only some of the worst. Empty if `points` is empty.
 #[derive(Debug, PartialEq, Eq)]
-struct Page {
+struct PageRange {
     points: Range<u16>,
     skipped: u64,
-    /// Of those with the worst points, from the first on; if these are also the best, after
-    /// the skipped ones.
+    /// The number of matches with the worst points that the page has, from the first on; if
+    /// these are also the best points, after the skipped ones.
     taken: u64,
 }
 
-impl Cells<'_> {
+impl ScoreCells<'_> {
     /// Counts the names for each number of points, from `least` to `whole`.
     fn count(&self, least: u32, whole: u32) -> Vec<u64> {
         let mut worth = vec![0u64; whole as usize + 1];
@@ -308,14 +311,14 @@ impl Cells<'_> {
     }
 
     /// Returns the matches of the page, in the order of names with equal points.
-    fn take(&self, page: &Page) -> Vec<(u16, Entry)> {
+    fn take(&self, page: &PageRange) -> Vec<(u16, NameRef)> {
         let Range { start, end } = page.points;
         let mut taken = Vec::new();
         if start >= end {
             return taken;
         }
         let (mut to_skip, mut of_worst) = (page.skipped, 0);
-        let mut take = |cell: u16, place: Entry| {
+        let mut take = |cell: u16, place: NameRef| {
             let points = cell >> MARK;
             if points >= end {
                 return;
@@ -339,21 +342,21 @@ impl Cells<'_> {
         for_each_from(self.base, least, |name, cell| {
             let before = |(over, _): &(u32, u16)| self.places[*over as usize] <= name;
             while let Some((over, cell)) = over.next_if(before) {
-                take(cell, Entry::Over(over));
+                take(cell, NameRef::Over(over));
             }
-            take(cell, Entry::Base(name));
+            take(cell, NameRef::Base(name));
         });
         for (name, cell) in over {
-            take(cell, Entry::Over(name));
+            take(cell, NameRef::Over(name));
         }
         taken
     }
 }
 
 /// Returns where a page lies, given the number of names for each number of points.
-fn page(worth: &[u64], from: u64, count: u64) -> Page {
+fn page(worth: &[u64], from: u64, count: u64) -> PageRange {
     let mut before = 0;
-    let mut page = Page {
+    let mut page = PageRange {
         points: 0..0,
         skipped: 0,
         taken: 0,
@@ -391,7 +394,7 @@ mod tests {
     fn a_page_is_located_by_the_counts() {
         let worth = [0, 0, 5, 0, 3];
         let check = |from, count, points: Range<u16>, skipped, taken| {
-            let expect = Page {
+            let expect = PageRange {
                 points,
                 skipped,
                 taken,

@@ -7,29 +7,30 @@ use std::ops::Range;
 
 use fst::{Map, MapBuilder, Streamer as _};
 
-use super::lists::Lists;
-use super::names::{self, Names};
+use super::names::{self, NameTable};
+use super::posting_lists::PostingLists;
 use crate::domain::id::ProductId;
 
-pub(super) struct Segment {
+/// Names with their words and products, which do not change any more.
+pub(super) struct IndexSegment {
     pub words: Words,
-    pub lists: Lists,
-    names: Names,
+    pub lists: PostingLists,
+    names: NameTable,
     /// Ids, by the number of the name.
     ids: Box<[ProductId]>,
     /// The numbers of names, in the order of ids.
     by_id: Box<[u32]>,
 }
 
-impl Segment {
+impl IndexSegment {
     /// Builds a segment from ordered words and ordered names.
     pub fn build<'a>(
         words: Words,
         ids: Box<[ProductId]>,
         ordered: impl Iterator<Item = &'a [u32]>,
     ) -> Self {
-        let names = Names::build(ordered);
-        let lists = Lists::build(words.count(), names.count(), |each| names.for_each(each));
+        let names = NameTable::build(ordered);
+        let lists = PostingLists::build(words.count(), names.count(), |each| names.for_each(each));
         let mut by_id: Box<[u32]> = (0..names.count()).collect();
         by_id.sort_unstable_by_key(|number| ids[*number as usize]);
         Self {

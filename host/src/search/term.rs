@@ -25,6 +25,7 @@ const LONG: usize = 8;
 const TWO_TYPOS_BYTES: usize = 32;
 const ONE_TYPO_BYTES: usize = 64;
 
+/// A text that is no search term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TermError {
     #[error("the term has no letter and no digit")]
@@ -59,7 +60,7 @@ pub(super) struct Word {
 }
 
 /// Words of the index, by number, that match a word of the term, and the points of each.
-pub(super) struct Like {
+pub(super) struct WordMatch {
     pub words: std::ops::Range<u32>,
     /// Only names that also contain this word match.
     pub beside: Option<u32>,
@@ -161,12 +162,12 @@ impl Word {
     }
 
     /// Returns the matching words of the index, best first.
-    pub(super) fn likes(&self, words: &Words) -> Vec<Like> {
-        let mut likes = Vec::new();
+    pub(super) fn matches(&self, words: &Words) -> Vec<WordMatch> {
+        let mut matches = Vec::new();
         let mut push = |words: std::ops::Range<u32>, beside: Option<u32>, less: u32| {
             if !words.is_empty() {
                 let points = (self.points - less) * self.times;
-                likes.push(Like {
+                matches.push(WordMatch {
                     words,
                     beside,
                     points,
@@ -203,8 +204,8 @@ impl Word {
                 }
             }
         }
-        likes.sort_by_key(|like| std::cmp::Reverse(like.points));
-        likes
+        matches.sort_by_key(|found| std::cmp::Reverse(found.points));
+        matches
     }
 }
 

@@ -120,9 +120,9 @@ fn equal_scores_go_by_words_then_name_then_id() {
 }
 
 /// Pseudo-random numbers, the same in every run.
-struct Chance(u64);
+struct TextGenerator(u64);
 
-impl Chance {
+impl TextGenerator {
     fn below(&mut self, bound: usize) -> usize {
         self.0 = self
             .0
@@ -187,16 +187,16 @@ impl Chance {
     }
 }
 
-fn check_all(index: &Index, products: &[(ProductId, String)], chance: &mut Chance) {
+fn check_all(index: &Index, products: &[(ProductId, String)], generator: &mut TextGenerator) {
     for _ in 0..12 {
-        let text = chance.text(11);
+        let text = generator.text(11);
         let Ok(term) = Term::read(&text) else {
             continue;
         };
         let expect = oracle::search(products, &text);
         assert_eq!(all(index, &text), expect, "{text}");
         // Any page is the corresponding part of the result.
-        let (from, count) = (chance.below(expect.len() + 3), chance.below(7));
+        let (from, count) = (generator.below(expect.len() + 3), generator.below(7));
         let page = index.search(&term, from as u64, count);
         assert_eq!(page.total, expect.len() as u64);
         let hits: Vec<_> = page.page.iter().map(|hit| (hit.id, hit.score)).collect();
@@ -208,9 +208,9 @@ fn check_all(index: &Index, products: &[(ProductId, String)], chance: &mut Chanc
 #[test]
 fn the_index_matches_the_reference_after_any_changes() {
     for seed in 0..16 {
-        let chance = &mut Chance(seed);
-        let mut products: BTreeMap<_, _> = (0..chance.below(120) as u64)
-            .map(|number| (id(number), chance.text(7)))
+        let generator = &mut TextGenerator(seed);
+        let mut products: BTreeMap<_, _> = (0..generator.below(120) as u64)
+            .map(|number| (id(number), generator.text(7)))
             .collect();
         let list = |products: &BTreeMap<_, _>| {
             let list = products
@@ -219,12 +219,12 @@ fn the_index_matches_the_reference_after_any_changes() {
             list.collect::<Vec<_>>()
         };
         let mut index = index(&list(&products));
-        check_all(&index, &list(&products), chance);
+        check_all(&index, &list(&products), generator);
         for _ in 0..4 {
-            let changes: Vec<_> = (0..chance.below(20))
+            let changes: Vec<_> = (0..generator.below(20))
                 .map(|_| {
-                    let id = id(chance.below(160) as u64);
-                    (id, (chance.below(4) > 0).then(|| chance.text(7)))
+                    let id = id(generator.below(160) as u64);
+                    (id, (generator.below(4) > 0).then(|| generator.text(7)))
                 })
                 .collect();
             for (id, name) in &changes {
@@ -234,12 +234,12 @@ fn the_index_matches_the_reference_after_any_changes() {
                 };
             }
             index = index.changed(changes.iter().map(|(id, name)| (*id, name.as_deref())));
-            check_all(&index, &list(&products), chance);
+            check_all(&index, &list(&products), generator);
             let with_words = products.values().filter(|name| !fold(name).is_empty());
             assert_eq!(index.count(), with_words.count());
         }
         let rebuilt = index.rebuilt();
-        check_all(&rebuilt, &list(&products), chance);
+        check_all(&rebuilt, &list(&products), generator);
         assert_eq!(rebuilt.count(), index.count());
     }
 }

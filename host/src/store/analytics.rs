@@ -10,7 +10,7 @@
 //! A rebuild is a second build. It reads the feed from its beginning while the first
 //! build serves, and replaces the first build once it has caught up.
 
-use crate::domain::analytics::{CountKey, Counts, MetricSet, TimeSlot};
+use crate::domain::analytics::{CountKey, MeasureCounts, MetricSet, TimeSlot};
 use crate::domain::id::{AgentId, WorkspaceId};
 use crate::domain::time::Micros;
 use crate::domain::zone::Day;
@@ -26,7 +26,7 @@ pub struct Build {
 
 /// One run. It counts everything that was committed before it began.
 #[derive(Clone, Debug)]
-pub struct Run {
+pub struct AnalyticsRun {
     /// The store's time, read before anything else.
     pub as_of: Micros,
     /// Builds that have something to read or to clean up.
@@ -127,20 +127,20 @@ pub struct CellQuery<'a> {
 
 /// Counts of a day or of a bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cell {
+pub struct RollupCell {
     /// A local day, or the first day of a bucket.
     pub day: Day,
     pub key: i64,
-    pub counts: Counts,
+    pub counts: MeasureCounts,
 }
 
 /// State, keys and counts from one snapshot.
 #[derive(Clone, Debug, Default)]
-pub struct Cells {
+pub struct RollupCells {
     pub state: RollupState,
     /// At least every key that the cells name, by its number.
     pub keys: Vec<(i64, CountKey)>,
-    pub cells: Vec<Cell>,
+    pub cells: Vec<RollupCell>,
     /// The cells come from a cube, or the zone needs none.
     pub of_cube: bool,
     /// There are more cells than `limits::ANALYTICS_CELLS`; these are some of them.

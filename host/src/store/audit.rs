@@ -2,7 +2,7 @@
 
 use crate::domain::time::Micros;
 
-/// Which rows of the audit are read.
+/// Selects rows of the audit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditFilter {
     /// Only acts of keys with this label.

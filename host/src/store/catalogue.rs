@@ -63,6 +63,6 @@ pub struct Imported {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Removed {
     pub removed: u64,
-    /// Where the next step begins. `None`: this was the last step.
+    /// The beginning of the next step. `None`: this was the last step.
     pub next: Option<i64>,
 }

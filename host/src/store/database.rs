@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
-use super::postgres::Rows;
+use super::postgres::VisibleRows;
 use super::postgres::health::Health;
 use super::sql::{Tx, steps};
-use super::sqlite::threads::{End, Length, Steps, ending};
-use super::{Batch, StoreError, Written, decide, operations, postgres, sqlite};
+use super::sqlite::threads::{End, JobLength, TxSteps, ending};
+use super::{Batch, StoreError, WriteOutcome, decide, operations, postgres, sqlite};
 use crate::clock::SharedClock;
 use crate::limits;
 
@@ -26,43 +26,43 @@ impl Database {
     ///
     /// `Busy` if too many operations wait, `Lost` or `Unavailable` if the database cannot
     /// be reached in time, and the errors of `steps`.
-    pub async fn read<T, F>(&self, rows: Rows<'_>, steps: F) -> Result<T, StoreError>
+    pub async fn read<T, F>(&self, rows: VisibleRows<'_>, steps: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx) -> Steps<'t, T> + Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, T> + Send + 'static,
     {
-        self.read_for(Length::Short, rows, steps).await
+        self.read_for(JobLength::Short, rows, steps).await
     }
 
     /// Like [`Self::read`], but for many rows: it does not hold up short reads.
     ///
     /// # Errors
     ///
-    /// The same as [`Self::read`].
-    pub async fn read_many<T, F>(&self, rows: Rows<'_>, steps: F) -> Result<T, StoreError>
+    /// [`StoreError`] as for [`Self::read`].
+    pub async fn read_many<T, F>(&self, rows: VisibleRows<'_>, steps: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx) -> Steps<'t, T> + Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, T> + Send + 'static,
     {
-        self.read_for(Length::Long, rows, steps).await
+        self.read_for(JobLength::Long, rows, steps).await
     }
 
     async fn read_for<T, F>(
         &self,
-        length: Length,
-        rows: Rows<'_>,
+        length: JobLength,
+        rows: VisibleRows<'_>,
         steps: F,
     ) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx) -> Steps<'t, T> + Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, T> + Send + 'static,
     {
         match self {
             Self::Sqlite(db) => db.read(length, steps).await,
             Self::Postgres(db) => {
-                within(db.reach(), async {
+                within(db.health(), async {
                     // One statement that reads no tenant's rows needs no transaction.
-                    if matches!(rows, Rows::Exempt) {
+                    if matches!(rows, VisibleRows::Exempt) {
                         return steps(&mut Tx::Postgres(db.alone().await?)).await;
                     }
                     let mut tx = Tx::Postgres(db.snapshot(rows).await?);
@@ -79,16 +79,16 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// The same as [`Self::read`].
+    /// [`StoreError`] as for [`Self::read`].
     pub async fn aside<T, F>(&self, steps: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx) -> Steps<'t, T> + Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, T> + Send + 'static,
     {
         match self {
-            Self::Sqlite(db) => db.read(Length::Short, steps).await,
+            Self::Sqlite(db) => db.read(JobLength::Short, steps).await,
             Self::Postgres(db) => {
-                aside(db.reach(), async {
+                aside(db.health(), async {
                     steps(&mut Tx::Postgres(db.alone_aside().await?)).await
                 })
                 .await
@@ -101,11 +101,11 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// The same as [`Self::read`], and `Full` if there is no space to write.
-    pub async fn write<T, F>(&self, rows: Rows<'_>, steps: F) -> Result<T, StoreError>
+    /// [`StoreError`] as for [`Self::read`], and `Full` if there is no space to write.
+    pub async fn write<T, F>(&self, rows: VisibleRows<'_>, steps: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx) -> Steps<'t, T> + Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, T> + Send + 'static,
     {
         self.write_or_undo(rows, ending(steps, End::Commit)).await
     }
@@ -114,16 +114,20 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// The same as [`Self::write`].
-    pub async fn write_or_undo<T, F>(&self, rows: Rows<'_>, steps: F) -> Result<T, StoreError>
+    /// [`StoreError`] as for [`Self::write`].
+    pub async fn write_or_undo<T, F>(
+        &self,
+        rows: VisibleRows<'_>,
+        steps: F,
+    ) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx) -> Steps<'t, (T, End)> + Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, (T, End)> + Send + 'static,
     {
         match self {
             Self::Sqlite(db) => db.write(steps).await,
             Self::Postgres(db) => {
-                within(db.reach(), async {
+                within(db.health(), async {
                     let mut tx = Tx::Postgres(db.begin(rows).await?);
                     let (value, how) = steps(&mut tx).await?;
                     end(tx, how).await?;
@@ -138,13 +142,13 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// The same as [`Self::write`], and `Contended` if other transactions changed the same rows on
+    /// [`StoreError`] as for [`Self::write`], and `Contended` if other transactions changed the same rows on
     /// every attempt.
     pub async fn commit(
         &self,
         clock: &SharedClock,
         batch: Batch,
-    ) -> Result<Vec<Written>, StoreError> {
+    ) -> Result<Vec<WriteOutcome>, StoreError> {
         if batch.is_empty() {
             return Ok(Vec::new());
         }
@@ -164,9 +168,9 @@ impl Database {
                 // A batch has its own deadline, so that its commit status is looked up even
                 // if the database is lost. It does not count as an operation; the requests
                 // that wait for it do.
-                db.reach().is_there()?;
+                db.health().is_there()?;
                 let commit = postgres::commit(db, clock.as_ref(), &batch);
-                looked_into(db.reach(), commit.await)
+                looked_into(db.health(), commit.await)
             }
         }
     }
@@ -176,7 +180,7 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// The same as [`Self::write`].
+    /// [`StoreError`] as for [`Self::write`].
     pub async fn empty_log(&self) -> Result<(), StoreError> {
         match self {
             Self::Sqlite(db) => sqlite::empty_log(db).await,
@@ -189,16 +193,16 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// The same as [`Self::write`].
+    /// [`StoreError`] as for [`Self::write`].
     pub async fn write_aside<T, F>(&self, steps: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx) -> Steps<'t, T> + Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, T> + Send + 'static,
     {
         match self {
-            Self::Sqlite(_) => self.write(Rows::Exempt, steps).await,
+            Self::Sqlite(_) => self.write(VisibleRows::Exempt, steps).await,
             Self::Postgres(db) => {
-                aside(db.reach(), async {
+                aside(db.health(), async {
                     steps(&mut Tx::Postgres(db.alone_aside().await?)).await
                 })
                 .await
@@ -210,16 +214,16 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// The same as [`Self::write`].
+    /// [`StoreError`] as for [`Self::write`].
     pub async fn write_alone<T, F>(&self, steps: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx) -> Steps<'t, T> + Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, T> + Send + 'static,
     {
         match self {
-            Self::Sqlite(_) => self.write(Rows::Exempt, steps).await,
+            Self::Sqlite(_) => self.write(VisibleRows::Exempt, steps).await,
             Self::Postgres(db) => {
-                within(db.reach(), async {
+                within(db.health(), async {
                     steps(&mut Tx::Postgres(db.alone().await?)).await
                 })
                 .await
@@ -247,14 +251,14 @@ async fn end(tx: Tx, how: End) -> Result<(), StoreError> {
 /// `Lost` while the database is lost, `Busy` if too many operations are under way,
 /// `Unavailable` at the deadline, and the operation's own errors.
 pub async fn within<T>(
-    reach: &Health,
+    health: &Health,
     operation: impl Future<Output = Result<T, StoreError>>,
 ) -> Result<T, StoreError> {
-    let _asking = reach.enter()?;
+    let _permit = health.enter()?;
     tokio::select! {
         biased;
-        result = in_time(operation) => looked_into(reach, result),
-        lost = reach.lost() => Err(lost),
+        result = in_time(operation) => looked_into(health, result),
+        lost = health.lost() => Err(lost),
     }
 }
 
@@ -263,15 +267,15 @@ pub async fn within<T>(
 ///
 /// # Errors
 ///
-/// The same as [`within`], except `Busy`.
+/// [`StoreError`] as for [`within`], but never `Busy`: nothing waits in a queue here.
 pub async fn aside<T>(
-    reach: &Health,
+    health: &Health,
     operation: impl Future<Output = Result<T, StoreError>>,
 ) -> Result<T, StoreError> {
     tokio::select! {
         biased;
-        lost = reach.lost() => Err(lost),
-        result = in_time(operation) => looked_into(reach, result),
+        lost = health.lost() => Err(lost),
+        result = in_time(operation) => looked_into(health, result),
     }
 }
 
@@ -280,10 +284,10 @@ pub async fn aside<T>(
 ///
 /// # Errors
 ///
-/// The error in `result`.
-pub fn looked_into<T>(reach: &Health, result: Result<T, StoreError>) -> Result<T, StoreError> {
+/// [`StoreError`] if `result` is one, unchanged.
+pub fn looked_into<T>(health: &Health, result: Result<T, StoreError>) -> Result<T, StoreError> {
     if matches!(result, Err(StoreError::Unavailable(_))) {
-        reach.doubt();
+        health.doubt();
     }
     result
 }

@@ -5,11 +5,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Channel, FieldChange, IdempotencyClaim, NewMessage, StoredAnswer};
-use crate::domain::deal::{Stage, Status};
+use super::messaging::{Channel, IdempotencyClaim, NewMessage, StoredAnswer};
+use crate::domain::deal::{DealStage, DealStatus};
 use crate::domain::id::{
     AgentId, ConversationId, DealId, DealLogId, DeliveryId, KeyId, MessageId, PartnerId, ProductId,
-    WorkspaceId,
+    RepairId, WorkspaceId,
 };
 use crate::domain::phone::Phone;
 use crate::domain::time::Micros;
@@ -26,6 +26,9 @@ pub enum ChangedBy {
     /// The source, by this delivery.
     #[serde(rename_all = "camelCase")]
     Source { delivery_id: DeliveryId },
+    /// The undo of a repair.
+    #[serde(rename_all = "camelCase")]
+    Repair { repair_id: RepairId },
 }
 
 /// A partner that works on deals: on those that came through its connections and on those
@@ -52,8 +55,8 @@ impl ByPartner {
 pub struct DealPatch {
     pub by: ByPartner,
     pub deal: DealId,
-    pub status: Option<Status>,
-    pub stage: Option<Stage>,
+    pub status: Option<DealStatus>,
+    pub stage: Option<DealStage>,
     /// The linked product's external id.
     pub product: Option<String>,
     /// The new owner's address, normalised.
@@ -184,6 +187,15 @@ pub struct DealChange {
     /// The changed fields. For the first row of a deal that a partner created: its
     /// initial fields.
     pub changes: Vec<FieldChange>,
+}
+
+/// A field of a deal that changed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FieldChange {
+    /// The field's name in the export: `status`, `product_id`, `props.message`.
+    pub field: String,
+    pub before: Value,
+    pub after: Value,
 }
 
 /// A log entry that a partner added to a deal.

@@ -1,14 +1,14 @@
 //! Tickets as the desk changes and reads them.
 
 use crate::domain::id::{TicketId, WorkspaceId};
-use crate::domain::ticket::Status;
+use crate::domain::ticket::TicketStatus;
 
 /// `PATCH /tickets/{id}`, checked. `None` leaves a field unchanged.
 #[derive(Clone, Debug)]
 pub struct TicketPatch {
     pub workspace: WorkspaceId,
     pub ticket: TicketId,
-    pub status: Option<Status>,
+    pub status: Option<TicketStatus>,
     /// The new owner's normalised address. The inner `None` removes the owner.
     pub owner_email: Option<Option<String>>,
 }
@@ -30,7 +30,7 @@ pub enum TicketPatched {
 #[derive(Clone, Debug, Default)]
 pub struct TicketFilter {
     pub ticket: Option<TicketId>,
-    pub status: Option<Status>,
+    pub status: Option<TicketStatus>,
     /// Only tickets older than this one.
     pub before: Option<TicketId>,
     pub limit: u32,

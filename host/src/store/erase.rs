@@ -89,6 +89,8 @@ pub struct Erased {
     pub shared_deliveries: u64,
     /// Answers of sources to fetches for this person.
     pub fetch_answers: u64,
+    /// Values in receipts of repairs. The rows stay, without them.
+    pub repair_changes: u64,
 }
 
 impl Erased {
@@ -104,7 +106,7 @@ impl Erased {
         *self == Self::default()
     }
 
-    fn counts(&mut self) -> [&mut u64; 16] {
+    fn counts(&mut self) -> [&mut u64; 17] {
         [
             &mut self.contacts,
             &mut self.contact_keys,
@@ -122,6 +124,7 @@ impl Erased {
             &mut self.deliveries,
             &mut self.shared_deliveries,
             &mut self.fetch_answers,
+            &mut self.repair_changes,
         ]
     }
 }
@@ -147,14 +150,14 @@ pub struct StandingDelivery {
 /// Data that was found and kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Remaining {
+pub struct RemainingData {
     /// Kept by their ids: afterwards nothing else links them to the person.
     pub deliveries: Vec<LeftDelivery>,
     /// The number of further deliveries.
     pub more_deliveries: u64,
 }
 
-impl Remaining {
+impl RemainingData {
     /// Adds a delivery: by its id up to `limits::LEFT_REMEMBERED`, then only to the count.
     pub fn add(&mut self, delivery: LeftDelivery) {
         if self.deliveries.len() < limits::LEFT_REMEMBERED {
@@ -208,7 +211,7 @@ pub struct Erasure {
     /// None: the erasure was interrupted or is still running.
     pub done_at: Option<Micros>,
     pub erased: Erased,
-    pub remaining: Remaining,
+    pub remaining: RemainingData,
 }
 
 /// One step of an erasure.
@@ -227,7 +230,7 @@ pub enum Extent<'a> {
     /// Everything except the contact and its keys, by which a repeat finds it.
     ButContact,
     /// The contact too, once nothing else is left. This completes the record.
-    Whole(&'a Remaining),
+    Whole(&'a RemainingData),
 }
 
 /// A delivery with an item that led to no contact, as it came in.
@@ -246,7 +249,7 @@ pub struct UnlinkedDelivery {
 #[derive(Clone, Debug)]
 pub struct UnlinkedPage {
     pub deliveries: Vec<UnlinkedDelivery>,
-    /// Where the next page begins. `None`: this was the last page.
+    /// The beginning of the next page. `None`: this was the last page.
     pub next: Option<DeliveryId>,
 }
 
@@ -302,7 +305,7 @@ mod tests {
 
     #[test]
     fn left_deliveries_are_kept_and_shown_within_bounds() {
-        let mut remaining = Remaining::default();
+        let mut remaining = RemainingData::default();
         for _ in 0..limits::LEFT_REMEMBERED + 3 {
             remaining.add(LeftDelivery {
                 id: DeliveryId::new(Micros(1)),
@@ -312,10 +315,10 @@ mod tests {
         assert_eq!(remaining.deliveries.len(), limits::LEFT_REMEMBERED);
         assert_eq!(remaining.more_deliveries, 3);
         let first = remaining.deliveries[0].id;
-        let told = remaining.clone().for_display();
-        assert_eq!(told.deliveries.len(), limits::LEFT_SHOWN);
+        let shown = remaining.clone().for_display();
+        assert_eq!(shown.deliveries.len(), limits::LEFT_SHOWN);
         let more = limits::LEFT_REMEMBERED - limits::LEFT_SHOWN + 3;
-        assert_eq!(told.more_deliveries, more as u64);
+        assert_eq!(shown.more_deliveries, more as u64);
         remaining.keep(&BTreeMap::from([(first, DeliveryStatus::Rejected)]));
         let left = LeftDelivery {
             id: first,

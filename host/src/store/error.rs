@@ -1,7 +1,5 @@
-//! The ways in which a store fails, split by what the caller does about them, and the
-//! conversion of the drivers' errors.
-
-use super::{postgres, sqlite};
+//! The ways in which a store fails, split by what the caller does about them. The drivers'
+//! errors are converted in `sqlite/error.rs` and `postgres/error.rs`.
 
 /// Why an operation failed, split by what the caller does about it.
 #[derive(Debug, thiserror::Error)]
@@ -12,7 +10,7 @@ pub enum StoreError {
     /// The store cannot be reached, or was busy past the deadline. Answer the client with
     /// 503.
     #[error("the store is not available: {0}")]
-    Unavailable(#[source] Cause),
+    Unavailable(#[source] StoreErrorCause),
     /// The store is known to be lost, and was not asked. The watch of the store has
     /// logged it. Answer the client with 503.
     #[error("the store is not available: {0}")]
@@ -29,7 +27,7 @@ pub enum StoreError {
     Inconsistent { what: String },
     /// The store refused a statement that no caller should send: a defect.
     #[error("a query failed: {0}")]
-    Query(#[source] Cause),
+    Query(#[source] StoreErrorCause),
     /// The request contradicts the stored data. The text is for the operator.
     #[error("{0}")]
     Refused(String),
@@ -40,7 +38,7 @@ pub enum StoreError {
 
 /// The driver's error.
 #[derive(Debug, thiserror::Error)]
-pub enum Cause {
+pub enum StoreErrorCause {
     #[error(transparent)]
     Sqlite(rusqlite::Error),
     #[error(transparent)]
@@ -53,34 +51,6 @@ pub enum Cause {
     Said(String),
 }
 
-impl From<sqlx::Error> for StoreError {
-    fn from(error: sqlx::Error) -> Self {
-        match &error {
-            sqlx::Error::Database(database) => {
-                let code = database.code().unwrap_or_default().into_owned();
-                postgres::error::from_sqlx(error, &code)
-            }
-            sqlx::Error::Io(io) if io.kind() == std::io::ErrorKind::StorageFull => Self::Full,
-            sqlx::Error::PoolClosed => Self::Unavailable(Cause::Closed),
-            sqlx::Error::Io(_)
-            | sqlx::Error::Tls(_)
-            | sqlx::Error::Protocol(_)
-            | sqlx::Error::PoolTimedOut
-            | sqlx::Error::WorkerCrashed => Self::Unavailable(Cause::Sqlx(error)),
-            _ => Self::Query(Cause::Sqlx(error)),
-        }
-    }
-}
-
-impl From<rusqlite::Error> for StoreError {
-    fn from(error: rusqlite::Error) -> Self {
-        match error.sqlite_error() {
-            Some(found) => sqlite::error::from_code(found.extended_code, Cause::Sqlite(error)),
-            None => Self::Query(Cause::Sqlite(error)),
-        }
-    }
-}
-
 impl StoreError {
     /// Returns whether the watch of the store has logged this failure already.
     pub fn is_logged(&self) -> bool {
@@ -90,7 +60,7 @@ impl StoreError {
     /// Returns whether the same operation may succeed later without a repair.
     pub fn is_passing(&self) -> bool {
         match self {
-            Self::Unavailable(cause) => !matches!(cause, Cause::Closed),
+            Self::Unavailable(cause) => !matches!(cause, StoreErrorCause::Closed),
             Self::Full | Self::Lost(_) | Self::Busy | Self::Contended => true,
             Self::Inconsistent { .. } | Self::Query(_) | Self::Refused(_) | Self::Open(_) => false,
         }
@@ -104,9 +74,11 @@ impl StoreError {
             Self::Busy => Self::Busy,
             Self::Lost(reason) => Self::Lost(reason.clone()),
             Self::Contended => Self::Contended,
-            Self::Unavailable(Cause::Closed) => Self::Unavailable(Cause::Closed),
-            Self::Unavailable(cause) => Self::Unavailable(Cause::Said(cause.to_string())),
-            other => Self::Unavailable(Cause::Said(other.to_string())),
+            Self::Unavailable(StoreErrorCause::Closed) => {
+                Self::Unavailable(StoreErrorCause::Closed)
+            }
+            Self::Unavailable(cause) => Self::Unavailable(StoreErrorCause::Said(cause.to_string())),
+            other => Self::Unavailable(StoreErrorCause::Said(other.to_string())),
         }
     }
 }

@@ -1,10 +1,11 @@
-//! What the hosts of one store share: heartbeats, the plugin versions that they serve and
+//! The state that the hosts of one store share: heartbeats, the plugin versions that they serve and
 //! have prepared, job leases, and announcements of changes.
 //!
 //! All times are the store's, never a host's, so the clocks of two machines may differ. A
 //! store of a single process answers the same operations for its one host.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -128,17 +129,17 @@ pub struct Proposal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fence(pub i64);
 
-/// The cost of a request and the greatest debt, in microseconds.
+/// The cost of a request and the greatest debt, in whole microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Price {
-    pub each: i64,
-    pub full: i64,
+    pub each: Duration,
+    pub full: Duration,
 }
 
-/// The debt after a request: microseconds until it is paid off.
+/// The debt after a request: the time until it is paid off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Debt {
-    pub owed: i64,
+    pub owed: Duration,
     /// The request was refused and cost nothing.
     pub refused: bool,
 }
@@ -146,9 +147,9 @@ pub struct Debt {
 impl Price {
     /// Applies the generic cell rate algorithm: the request is accepted if the debt
     /// including it does not exceed `full`.
-    pub fn pay(self, owed: i64) -> Debt {
+    pub fn pay(self, owed: Duration) -> Debt {
         // If the clock went backwards, the debt still does not exceed the maximum.
-        let owed = owed.clamp(0, self.full);
+        let owed = owed.min(self.full);
         let after = owed + self.each;
         let refused = after > self.full;
         Debt {
@@ -167,7 +168,7 @@ pub struct Outage {
 
 /// Connections to a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pool {
+pub struct PoolUsage {
     pub open: u32,
     pub idle: u32,
     pub most: u32,

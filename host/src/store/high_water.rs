@@ -24,7 +24,10 @@ use super::StoreError;
 use crate::domain::time::Micros;
 use crate::limits;
 
-const FILE: &str = "store.seen";
+const FILE: &str = "store.high-water-mark";
+
+/// The name that the file had before. A data folder may still have it.
+const FORMER_FILE: &str = "store.seen";
 
 /// The store, its server, and its newest stamp.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,19 +58,20 @@ struct HighWaterState {
 }
 
 impl HighWater {
-    /// Returns a record that does not outlive the process.
-    pub fn nothing() -> Arc<Self> {
+    /// Returns a mark that does not outlive the process.
+    pub fn in_memory() -> Arc<Self> {
         Arc::new(Self {
             file: None,
             state: Mutex::default(),
         })
     }
 
-    /// Returns a record in this data folder.
+    /// Returns the mark in this data folder. A file with the former name is renamed, unless the
+    /// folder has one with the current name too.
     ///
     /// # Errors
     ///
-    /// `Open` if the file exists but cannot be read.
+    /// `Open` if the file exists but cannot be read, or cannot be renamed.
     pub fn in_folder(folder: &Path) -> Result<Arc<Self>, StoreError> {
         let file = folder.join(FILE);
         let fail = |error: &dyn std::fmt::Display| {
@@ -76,6 +80,7 @@ impl HighWater {
                 file.display()
             ))
         };
+        rename_former(folder, &file).map_err(|error| fail(&error))?;
         let sight = match std::fs::read(&file) {
             Ok(bytes) => Some(serde_json::from_slice(&bytes).map_err(|error| fail(&error))?),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -200,6 +205,18 @@ impl HighWater {
     }
 }
 
+/// Gives the file of the mark its current name.
+fn rename_former(folder: &Path, file: &Path) -> io::Result<()> {
+    if file.try_exists()? {
+        return Ok(());
+    }
+    match std::fs::rename(folder.join(FORMER_FILE), file) {
+        Ok(()) => File::open(folder)?.sync_all(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
 /// Delays writes. `ahead`: the time until the clock reaches the newest stamp.
 fn close(state: &mut HighWaterState, why: &str, ahead: Duration) {
     let wait = ahead.clamp(limits::FENCE_LEAST, limits::FENCE_LONGEST);
@@ -219,7 +236,7 @@ fn close(state: &mut HighWaterState, why: &str, ahead: Duration) {
 
 /// Replaces the file atomically and durably.
 fn write(file: &Path, sight: &Mark) -> io::Result<()> {
-    let new = file.with_extension("seen.new");
+    let new = file.with_extension("high-water-mark.new");
     let mut out = File::create(&new)?;
     serde_json::to_writer(&mut out, sight)?;
     out.write_all(b"\n")?;
@@ -297,6 +314,21 @@ mod tests {
         };
         assert_eq!(ahead(20).await, 20);
         assert_eq!(ahead(100_000).await, limits::FENCE_LONGEST.as_secs());
+    }
+
+    #[test]
+    fn a_file_with_the_former_name_is_renamed_and_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (former, file) = (folder.path().join(FORMER_FILE), folder.path().join(FILE));
+        write(&former, &sight("a", 5)).expect("it is written");
+        let mark = HighWater::in_folder(folder.path()).expect("it reads");
+        assert_eq!(mark.state().sight, Some(sight("a", 5)));
+        assert!(file.exists() && !former.exists());
+        // A file that has the current name is kept.
+        write(&former, &sight("a", 4)).expect("it is written");
+        let mark = HighWater::in_folder(folder.path()).expect("it reads");
+        assert_eq!(mark.state().sight, Some(sight("a", 5)));
+        assert!(former.exists());
     }
 
     #[tokio::test]

@@ -6,15 +6,17 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::Lease;
+use super::lease::Lease;
 use crate::domain::channel::{ChannelError, Template};
-use crate::domain::connection::Pause;
+use crate::domain::connection::ConnectionPause;
+use crate::domain::exchange::HttpResponse;
 use crate::domain::id::{
     AgentId, ConnectionId, ContactId, ConversationId, DealId, MessageErrorId, MessageId, PartnerId,
     WorkspaceId,
 };
-use crate::domain::message::{Actor, MessageState, Metadata, Progress, TemplateName};
+use crate::domain::message::{Actor, MessageProgress, MessageState, Metadata, TemplateName};
 use crate::domain::phone::Phone;
+use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
 use crate::domain::workspace::AgentKind;
 
@@ -46,8 +48,8 @@ pub struct NewMessage {
     pub until: Micros,
 }
 
-/// What a partner says about a notification, or about a new deal, besides the instance, the
-/// template and the phone.
+/// The details that a partner gives with a notification or a new deal, besides the instance,
+/// the template and the phone.
 #[derive(Clone, Debug)]
 pub struct NotificationDetails {
     /// The contact's name.
@@ -99,7 +101,7 @@ pub struct IdempotencyKey {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdempotencyClaim {
     pub key: IdempotencyKey,
-    /// Of the request's body: hex.
+    /// The fingerprint of the request's body, in hex.
     pub fingerprint: String,
     /// How long it is kept.
     pub kept: Duration,
@@ -132,7 +134,7 @@ pub enum Notified {
         conversation: ConversationId,
         contact: ContactId,
         message: MessageId,
-        /// The recipient to whom the adapter sends.
+        /// The address that the adapter sends to.
         recipient: String,
         state: MessageState,
     },
@@ -154,7 +156,7 @@ pub enum Notified {
 
 /// An answer without a message, stored under its key.
 #[derive(Clone, Debug)]
-pub struct Remembered {
+pub struct NewStoredAnswer {
     pub claim: IdempotencyClaim,
     /// None: nothing is stored; only what is stored under the key is returned.
     pub answer: Option<StoredAnswer>,
@@ -176,11 +178,49 @@ pub struct SendSettlement {
     pub lease: Lease,
     pub outcome: SendOutcome,
     /// Holds that other sends must respect from now on.
-    pub holds: Vec<Hold>,
+    pub holds: Vec<SendHold>,
     /// The pause of the instance, if it is to stop sending.
-    pub pause: Option<Pause>,
+    pub pause: Option<ConnectionPause>,
     /// The answer to the request that sent the message at once.
     pub answer: Option<(IdempotencyKey, StoredAnswer)>,
+    /// The request and the answer, if this send is one of those kept to compare versions of the adapter.
+    pub kept: Option<Box<KeptSend>>,
+}
+
+/// A request and its answer, kept to compare versions of an adapter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptSend {
+    pub workspace: WorkspaceId,
+    pub message: MessageId,
+    pub conversation: ConversationId,
+    pub connection: ConnectionId,
+    pub sent_at: Micros,
+    /// It is removed at this time.
+    pub until: Micros,
+    /// The version that made the request.
+    pub digest: Digest,
+    /// `accepted`, `unknown`, or the category of the refusal.
+    pub outcome: String,
+    pub recipient: String,
+    /// JSON text for the adapter, in the shape of the interface.
+    pub payload: String,
+    /// The provider's answer, without the secrets of the instance. `None` if there was none or it
+    /// was too long.
+    pub response: Option<HttpResponse>,
+}
+
+/// A filter of kept sends. The newest ones of an instance are listed.
+#[derive(Clone, Debug)]
+pub struct KeptSendFilter {
+    pub workspace: WorkspaceId,
+    pub connection: ConnectionId,
+    /// Only messages sent since then.
+    pub since: Option<Micros>,
+    /// Only messages whose request this version made.
+    pub digest: Option<Digest>,
+    /// Only messages that the provider did not accept.
+    pub failed: bool,
+    pub limit: u32,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -189,7 +229,7 @@ pub enum SendOutcome {
         external_ids: Vec<String>,
         recipient_id: Option<String>,
         /// Includes the time of acceptance, and whatever else the answer reports.
-        progress: Progress,
+        progress: MessageProgress,
         /// The answer's own word for the progress, if no [`MessageState`] corresponds to it.
         word: Option<String>,
     },
@@ -211,7 +251,7 @@ pub enum SendOutcome {
 
 /// Delays sends to what the provider limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hold {
+pub struct SendHold {
     pub connection: ConnectionId,
     /// None: the whole number of the instance.
     pub contact: Option<ContactId>,
@@ -223,11 +263,11 @@ pub struct Hold {
 pub struct Resolution {
     pub workspace: WorkspaceId,
     pub message: MessageId,
-    pub verdict: Verdict,
+    pub verdict: MessageVerdict,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum MessageVerdict {
     /// It did not go out. It is sent again, until this time.
     SendAgain { until: Micros },
     /// It is given up and failed.
@@ -263,13 +303,13 @@ pub enum Event {
         /// The host's own id, if the provider returned it.
         message: Option<MessageId>,
         /// Empty if the provider's word has no meaning for the host.
-        progress: Progress,
+        progress: MessageProgress,
         /// The provider's word.
         word: String,
         recipient_id: Option<String>,
         at: Micros,
     },
-    Inbound(Box<Inbound>),
+    Inbound(Box<NewInboundMessage>),
     Template {
         name: String,
         language: String,
@@ -291,7 +331,7 @@ pub enum Event {
 }
 
 #[derive(Clone, Debug)]
-pub struct Inbound {
+pub struct NewInboundMessage {
     pub external_id: String,
     pub sender_id: String,
     pub name: Option<String>,
@@ -367,7 +407,7 @@ pub struct OutboxMessage {
     pub metadata: Metadata,
     pub delivered_at: Option<Micros>,
     pub read_at: Option<Micros>,
-    /// Of a waiting message.
+    /// Set for a waiting message.
     pub next_attempt_at: Option<Micros>,
 }
 

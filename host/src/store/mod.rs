@@ -14,6 +14,7 @@
 mod analytics;
 mod audit;
 mod catalogue;
+mod change;
 mod claim_turns;
 mod database;
 mod deals;
@@ -24,6 +25,7 @@ mod error;
 mod fed;
 mod fleet;
 mod high_water;
+mod lease;
 mod lock_file;
 mod messaging;
 mod migrations;
@@ -34,6 +36,7 @@ mod plan;
 mod plugin;
 pub mod postgres;
 mod read;
+mod repairs;
 mod roles;
 mod row;
 #[doc(hidden)]
@@ -41,7 +44,7 @@ pub mod schema;
 mod scope;
 pub mod singleflight;
 mod sql;
-pub mod sqlite;
+mod sqlite;
 mod tombstones;
 mod work;
 mod write;
@@ -63,20 +66,23 @@ pub use claim_turns::{ClaimTurns, InHand};
 pub use deals::*;
 pub use desk::*;
 pub use erase::*;
-pub use error::{Cause, StoreError};
+pub use error::{StoreError, StoreErrorCause};
 pub use fleet::{
-    Announcement, Beat, Debt, Fence, HostReport, Outage, Pool, Preparation, Price, Proposal,
+    Announcement, Beat, Debt, Fence, HostReport, Outage, PoolUsage, Preparation, Price, Proposal,
     SeenHost, Serves,
 };
+pub use lease::Lease;
 pub use messaging::*;
 pub use plan::*;
 pub use plugin::*;
 pub use read::*;
+pub use repairs::*;
 pub use roles::*;
 pub use scope::{Caller, Scope};
 pub use work::*;
 pub use write::*;
 
+use self::database::Database;
 use self::high_water::HighWater;
 use crate::clock::SharedClock;
 use crate::config::{self, StoreUrl};
@@ -85,7 +91,7 @@ use crate::limits;
 
 /// The location of a store.
 #[derive(Clone)]
-pub enum Location {
+pub enum StoreLocation {
     /// A SQLite file, created if it does not exist.
     File(PathBuf),
     /// A PostgreSQL database, and the maximum number of connections that a host opens to
@@ -93,13 +99,13 @@ pub enum Location {
     Postgres { url: StoreUrl, connections: u32 },
 }
 
-impl Location {
+impl StoreLocation {
     /// Returns the location that the configuration names.
     ///
     /// # Errors
     ///
     /// `Open` if `store.url` is not understood.
-    pub fn from_config(config: &config::Store) -> Result<Self, StoreError> {
+    pub fn from_config(config: &config::StoreSection) -> Result<Self, StoreError> {
         let url = config.url.as_str();
         if url.is_empty() {
             return Ok(Self::File(config.data_dir.join(DATABASE_FILE)));
@@ -111,14 +117,17 @@ impl Location {
     ///
     /// # Errors
     ///
-    /// `Open` if the URL has neither form.
+    /// `Open` if the URL has neither form, or is no valid URL of a database.
     pub fn parse(url: &StoreUrl, connections: u32) -> Result<Self, StoreError> {
         match url.as_str().split_once("://") {
             Some(("sqlite", file)) if !file.is_empty() => Ok(Self::File(PathBuf::from(file))),
-            Some(("postgres" | "postgresql", _)) => Ok(Self::Postgres {
-                url: url.clone(),
-                connections,
-            }),
+            Some(("postgres" | "postgresql", _)) => {
+                postgres::read_url(url.as_str())?;
+                Ok(Self::Postgres {
+                    url: url.clone(),
+                    connections,
+                })
+            }
             _ => Err(StoreError::Open(format!(
                 "store.url is `{url}`: expected sqlite:///path/to/file or postgres://user:password@host/database, or an empty value for a file in the data folder"
             ))),
@@ -135,35 +144,73 @@ const DATABASE_FILE: &str = "leadhost.db";
 ///
 /// `Open` if the file, the database or its schema cannot be used, `Unavailable` if it
 /// does not answer.
-pub async fn open(location: &Location, clock: SharedClock) -> Result<Arc<dyn Store>, StoreError> {
-    open_seen(location, clock, HighWater::nothing()).await
+pub async fn open(
+    location: &StoreLocation,
+    clock: SharedClock,
+) -> Result<Arc<dyn Store>, StoreError> {
+    open_with(location, clock, HighWater::in_memory()).await
 }
 
-/// Opens the store and compares it with the record of its last known state in this
+/// Opens the store and compares it with the high-water mark of its last known state in this
 /// folder. After a restore or a failover, writing begins later.
 ///
 /// # Errors
 ///
-/// The same as [`open`], and `Open` if the record cannot be read.
+/// [`StoreError`] as for [`open`], and `Open` if the high-water mark cannot be read.
 pub async fn open_remembered(
-    location: &Location,
+    location: &StoreLocation,
     clock: SharedClock,
     folder: &Path,
 ) -> Result<Arc<dyn Store>, StoreError> {
-    open_seen(location, clock, HighWater::in_folder(folder)?).await
+    open_with(location, clock, HighWater::in_folder(folder)?).await
 }
 
-async fn open_seen(
-    location: &Location,
+async fn open_with(
+    location: &StoreLocation,
     clock: SharedClock,
-    seen: Arc<HighWater>,
+    high_water: Arc<HighWater>,
 ) -> Result<Arc<dyn Store>, StoreError> {
-    match location {
-        Location::File(file) => Ok(sqlite::open_seen(file, clock, seen).await?),
-        Location::Postgres { url, connections } => {
-            Ok(postgres::open_seen(url.as_str(), *connections, clock, seen).await?)
+    let (database, id) = match location {
+        StoreLocation::File(file) => {
+            let (db, id) = sqlite::open(file, &clock, high_water).await?;
+            (Database::Sqlite(db), id)
         }
-    }
+        StoreLocation::Postgres { url, connections } => {
+            let opened = postgres::open(url.as_str(), *connections, &clock, high_water);
+            let (db, id) = opened.await?;
+            (Database::Postgres(db), id)
+        }
+    };
+    Ok(DatabaseStore::new(database, clock, id))
+}
+
+/// Opens the store in this SQLite file, and creates it if it does not exist. The log and a
+/// lock file, which keeps other processes out, lie beside it.
+///
+/// # Errors
+///
+/// [`StoreError`] as for [`open`].
+pub async fn open_sqlite(
+    path: &Path,
+    clock: SharedClock,
+) -> Result<Arc<DatabaseStore>, StoreError> {
+    let (db, id) = sqlite::open(path, &clock, HighWater::in_memory()).await?;
+    Ok(DatabaseStore::new(Database::Sqlite(db), clock, id))
+}
+
+/// Opens the store in the PostgreSQL database of this URL, and creates what is missing there.
+/// Uses at most this many connections.
+///
+/// # Errors
+///
+/// [`StoreError`] as for [`open`].
+pub async fn open_postgres(
+    url: &str,
+    connections: u32,
+    clock: SharedClock,
+) -> Result<Arc<dyn Store>, StoreError> {
+    let (db, id) = postgres::open(url, connections, &clock, HighWater::in_memory()).await?;
+    Ok(DatabaseStore::new(Database::Postgres(db), clock, id))
 }
 
 /// Locks the data folder of a service for as long as the returned file is open. `None` if
@@ -172,9 +219,9 @@ async fn open_seen(
 /// # Errors
 ///
 /// `Open` if another process has the folder, or its lock file cannot be written.
-pub fn lock_folder(folder: &Path, location: &Location) -> Result<Option<File>, StoreError> {
+pub fn lock_folder(folder: &Path, location: &StoreLocation) -> Result<Option<File>, StoreError> {
     let path = lock_file::beside(&folder.join(DATABASE_FILE));
-    if let Location::File(file) = location
+    if let StoreLocation::File(file) = location
         && lock_file::is_same(&lock_file::beside(file), &path)
     {
         return Ok(None);
@@ -186,7 +233,7 @@ pub fn lock_folder(folder: &Path, location: &Location) -> Result<Option<File>, S
 /// The result of a backup.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Backup {
+pub struct BackupSummary {
     /// The store's id.
     pub store: String,
     pub bytes: u64,
@@ -207,7 +254,7 @@ pub async fn backup(
     file: &Path,
     to: &Path,
     progress: impl FnMut(u64, u64),
-) -> Result<Backup, StoreError> {
+) -> Result<BackupSummary, StoreError> {
     sqlite::backup::backup(file, to, progress).await
 }
 
@@ -215,9 +262,17 @@ pub async fn backup(
 ///
 /// # Errors
 ///
-/// Those of [`Intake`].
+/// [`StoreError`], with the variants that [`IntakeStore`] names.
 #[async_trait]
-pub trait Store: Intake + Messaging + Deals + Feeds + Analytics + Administration + Fleet {
+pub trait Store:
+    IntakeStore
+    + MessagingStore
+    + DealStore
+    + FeedStore
+    + AnalyticsStore
+    + AdministrationStore
+    + FleetStore
+{
     /// The store's id, assigned at its creation and kept when it moves. Cursors contain
     /// it.
     fn id(&self) -> Uuid;
@@ -248,7 +303,7 @@ pub trait Store: Intake + Messaging + Deals + Feeds + Analytics + Administration
     async fn lost(&self) -> StoreError;
 
     /// The state of the pool, if the store has connections.
-    fn pool(&self) -> Option<Pool>;
+    fn pool(&self) -> Option<PoolUsage>;
 
     /// Checks that the store can be read.
     ///

@@ -44,6 +44,8 @@ impl Write {
                 FetchOutcome::Items(items) => items.iter().map(cost).sum(),
                 _ => 0,
             },
+            // Each is a row of a feed and a mark.
+            Self::UndoRepair(undo) => undo.changes.len() * limits::LEAD_COST / 2,
             _ => 0,
         };
         of_items.max(limits::LEAD_COST)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::connection::{AllowedHost, ConnectionKind, Settings};
+use crate::domain::connection::{AllowedHost, ConnectionKind, ConnectionSettings};
 use crate::domain::exchange::SenderCheck;
 use crate::domain::id::{AgentId, ConnectionId, PartnerId, WorkspaceId};
 use crate::domain::workspace::{AgentKind, ChangeKind, PartKind};
@@ -44,7 +44,7 @@ pub struct PlannedOwner {
 pub struct PlannedConnection {
     pub kind: ConnectionKind,
     pub name: String,
-    /// Of a source only.
+    /// Set for a source only.
     pub partner: Option<String>,
     pub plugin: String,
     pub config: String,
@@ -60,7 +60,7 @@ pub struct PlannedConnection {
     pub region: Option<String>,
     pub time_zone: Option<String>,
     pub dedupe_by_content: bool,
-    pub settings: Settings,
+    pub settings: ConnectionSettings,
 }
 
 #[derive(Clone, Debug)]

@@ -20,7 +20,7 @@ pub struct PluginRecord {
     pub checks: SenderChecks,
     /// The number of golden cases that it carries and has passed.
     pub golden: u32,
-    /// `upload`, or the path of the file.
+    /// `upload`, the address in a registry with its digest, or the name of the file in the inbox.
     pub origin: String,
     /// The publisher.
     pub publisher: Publisher,
@@ -47,7 +47,7 @@ pub struct Activation {
 
 /// A file of the inbox that was refused.
 #[derive(Clone, Debug)]
-pub struct Refusal {
+pub struct PluginRefusal {
     /// The name of the file.
     pub origin: String,
     /// `None` if the same bytes may be accepted later.
@@ -59,4 +59,46 @@ pub struct Refusal {
     /// When another version was activated under the name, or the file changed or was removed. The
     /// refusal is no longer shown then, but its bytes stay refused.
     pub overtaken_at: Option<Micros>,
+}
+
+/// What became of the removal of a version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PluginRemoval {
+    Removed,
+    /// No version has this digest.
+    Unknown,
+    /// Nothing was removed, because these name it.
+    Named(Vec<PluginUse>),
+}
+
+/// What still names a stored version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PluginUse {
+    Active,
+    /// A rollback would activate it.
+    Previous,
+    /// Hosts prepare it for an activation.
+    Activation,
+    /// It is a version of the last rollout, open or ended.
+    Rollout,
+    /// It has to read the answers to fetches that it asked for.
+    Fetches,
+    /// It converted deliveries that are kept.
+    Deliveries,
+    /// An open repair replays what it converted.
+    Repair,
+}
+
+impl std::fmt::Display for PluginUse {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Active => "it is active",
+            Self::Previous => "a rollback would activate it",
+            Self::Activation => "it is being activated",
+            Self::Rollout => "the last rollout of the plugin names it, until the next one begins",
+            Self::Fetches => "leads that it began to fetch are not finished",
+            Self::Deliveries => "it converted deliveries that are kept (retention.deliveries_days)",
+            Self::Repair => "an open repair replays what it converted",
+        })
+    }
 }

@@ -29,7 +29,7 @@ pub struct Backlog {
 
 /// How long rows are kept.
 #[derive(Clone, Debug)]
-pub struct Retention {
+pub struct RetentionPeriods {
     /// Finished deliveries: bodies, headers, items, and answers to their fetches.
     pub deliveries: Duration,
     pub quarantine: Duration,

@@ -2,6 +2,8 @@
 //! looks up a key, and only a caller yields a [`Scope`]. So the holder of a scope has
 //! presented a key of its workspace.
 
+use std::sync::Arc;
+
 use crate::domain::id::WorkspaceId;
 use crate::domain::key::KeyRecord;
 use crate::domain::workspace::{Partner, Workspace};
@@ -23,8 +25,8 @@ impl Scope {
 #[derive(Clone, Debug)]
 pub struct Caller {
     pub key: KeyRecord,
-    pub workspace: Option<Workspace>,
-    pub partner: Option<Partner>,
+    pub workspace: Option<Arc<Workspace>>,
+    pub partner: Option<Arc<Partner>>,
     /// As the store set it. Changes of the public fields do not widen it.
     scope: Option<Scope>,
 }
@@ -39,8 +41,8 @@ impl Caller {
         let scope = key.workspace.map(|workspace| Scope { workspace });
         Self {
             key,
-            workspace,
-            partner,
+            workspace: workspace.map(Arc::new),
+            partner: partner.map(Arc::new),
             scope,
         }
     }

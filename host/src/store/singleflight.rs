@@ -23,7 +23,7 @@ pub struct SingleFlight<K, V>(Mutex<HashMap<K, UnderWay<V>>>);
 
 struct UnderWay<V> {
     since: Instant,
-    told: watch::Receiver<SharedResult<V>>,
+    result: watch::Receiver<SharedResult<V>>,
 }
 
 /// None: not answered yet.
@@ -31,7 +31,7 @@ type SharedResult<V> = Option<Result<V, StoreError>>;
 
 /// The answer to one caller.
 #[derive(Debug)]
-pub struct Answer<V> {
+pub struct SingleFlightAnswer<V> {
     pub value: V,
     /// Set for one of the callers: it may cache the value for others.
     pub may_be_kept: bool,
@@ -48,22 +48,22 @@ impl<K: Hash + Eq + Clone, V: Clone> SingleFlight<K, V> {
     ///
     /// # Errors
     ///
-    /// The error of the query. Callers that joined get it without its source.
+    /// [`StoreError`] of the question. Callers that joined get it without its source.
     pub async fn ask(
         &self,
         key: &K,
         question: impl Future<Output = Result<V, StoreError>>,
-    ) -> Result<Answer<V>, StoreError> {
+    ) -> Result<SingleFlightAnswer<V>, StoreError> {
         loop {
-            let mut told = match self.turn(key) {
-                FlightRole::Mine(asking) => return asking.tell(question.await),
-                FlightRole::Anothers(told) => told,
+            let mut result = match self.turn(key) {
+                FlightRole::Leader(leader) => return leader.finish(question.await),
+                FlightRole::Follower(result) => result,
             };
             // This fails if the asking caller has given up.
-            let _ = told.changed().await;
-            match &*told.borrow() {
+            let _ = result.changed().await;
+            match &*result.borrow() {
                 Some(Ok(value)) => {
-                    return Ok(Answer {
+                    return Ok(SingleFlightAnswer {
                         value: value.clone(),
                         may_be_kept: false,
                     });
@@ -84,15 +84,15 @@ impl<K: Hash + Eq + Clone, V: Clone> SingleFlight<K, V> {
         if let Some(asked) = all.get(key)
             && asked.since.elapsed() < YOUNG
         {
-            return FlightRole::Anothers(asked.told.clone());
+            return FlightRole::Follower(asked.result.clone());
         }
-        let (tell, told) = watch::channel(None);
+        let (sender, result) = watch::channel(None);
         let since = Instant::now();
-        all.insert(key.clone(), UnderWay { since, told });
-        FlightRole::Mine(Asking {
-            once: self,
+        all.insert(key.clone(), UnderWay { since, result });
+        FlightRole::Leader(LeaderGuard {
+            flights: self,
             key: key.clone(),
-            tell,
+            sender,
         })
     }
 }
@@ -104,41 +104,41 @@ impl<K, V> SingleFlight<K, V> {
 }
 
 enum FlightRole<'a, K: Hash + Eq, V> {
-    Mine(Asking<'a, K, V>),
-    Anothers(watch::Receiver<SharedResult<V>>),
+    Leader(LeaderGuard<'a, K, V>),
+    Follower(watch::Receiver<SharedResult<V>>),
 }
 
 /// A question under way. Dropping it ends the question.
-struct Asking<'a, K: Hash + Eq, V> {
-    once: &'a SingleFlight<K, V>,
+struct LeaderGuard<'a, K: Hash + Eq, V> {
+    flights: &'a SingleFlight<K, V>,
     key: K,
-    tell: watch::Sender<SharedResult<V>>,
+    sender: watch::Sender<SharedResult<V>>,
 }
 
-impl<K: Hash + Eq, V: Clone> Asking<'_, K, V> {
-    fn tell(self, result: Result<V, StoreError>) -> Result<Answer<V>, StoreError> {
+impl<K: Hash + Eq, V: Clone> LeaderGuard<'_, K, V> {
+    fn finish(self, result: Result<V, StoreError>) -> Result<SingleFlightAnswer<V>, StoreError> {
         let copy = match &result {
             Ok(value) => Ok(value.clone()),
             Err(error) => Err(error.again()),
         };
-        self.tell.send_replace(Some(copy));
-        result.map(|value| Answer {
+        self.sender.send_replace(Some(copy));
+        result.map(|value| SingleFlightAnswer {
             value,
-            may_be_kept: self.is_among(&self.once.under_way()),
+            may_be_kept: self.is_among(&self.flights.under_way()),
         })
     }
 }
 
-impl<K: Hash + Eq, V> Asking<'_, K, V> {
+impl<K: Hash + Eq, V> LeaderGuard<'_, K, V> {
     fn is_among(&self, all: &HashMap<K, UnderWay<V>>) -> bool {
         all.get(&self.key)
-            .is_some_and(|asked| asked.told.same_channel(&self.tell.subscribe()))
+            .is_some_and(|asked| asked.result.same_channel(&self.sender.subscribe()))
     }
 }
 
-impl<K: Hash + Eq, V> Drop for Asking<'_, K, V> {
+impl<K: Hash + Eq, V> Drop for LeaderGuard<'_, K, V> {
     fn drop(&mut self) {
-        let mut all = self.once.under_way();
+        let mut all = self.flights.under_way();
         if self.is_among(&all) {
             all.remove(&self.key);
         }
@@ -155,55 +155,55 @@ mod tests {
 
     #[tokio::test]
     async fn the_first_caller_asks_and_the_others_share_its_answer() {
-        let once = SingleFlight::default();
+        let flights = SingleFlight::default();
         let (answer, answered) = oneshot::channel();
-        let first = once.ask(&1, async { Ok(answered.await.expect("an answer")) });
-        let second = once.ask(&1, async { unreachable!("it is asked once") });
-        let other = once.ask(&2, ready(Ok("other")));
+        let first = flights.ask(&1, async { Ok(answered.await.expect("an answer")) });
+        let second = flights.ask(&1, async { unreachable!("it is asked once") });
+        let other = flights.ask(&2, ready(Ok("other")));
         let (first, second, other, _) =
             tokio::join!(first, second, other, async { answer.send("one") });
         let (first, second) = (first.expect("well"), second.expect("well"));
         assert_eq!((first.value, second.value), ("one", "one"));
         assert!(first.may_be_kept && !second.may_be_kept);
         assert_eq!(other.expect("well").value, "other");
-        let again = once.ask(&1, ready(Ok("two"))).await;
+        let again = flights.ask(&1, ready(Ok("two"))).await;
         assert_eq!(again.expect("well").value, "two");
     }
 
     #[tokio::test]
     async fn a_failure_is_shared_and_not_kept() {
-        let once = SingleFlight::<_, ()>::default();
+        let flights = SingleFlight::<_, ()>::default();
         let (fail, failed) = oneshot::channel();
-        let first = once.ask(&1, async { Err(failed.await.expect("an answer")) });
-        let second = once.ask(&1, pending());
+        let first = flights.ask(&1, async { Err(failed.await.expect("an answer")) });
+        let second = flights.ask(&1, pending());
         let (first, second, _) = tokio::join!(first, second, async { fail.send(StoreError::Busy) });
         assert!(matches!(first, Err(StoreError::Busy)));
         assert!(matches!(second, Err(StoreError::Busy)));
-        assert!(once.ask(&1, ready(Ok(()))).await.is_ok());
+        assert!(flights.ask(&1, ready(Ok(()))).await.is_ok());
     }
 
     #[tokio::test]
     async fn the_next_caller_asks_an_abandoned_question() {
-        let once = SingleFlight::default();
+        let flights = SingleFlight::default();
         {
-            let mut first = std::pin::pin!(once.ask(&1, pending()));
+            let mut first = std::pin::pin!(flights.ask(&1, pending()));
             tokio::select! {
                 biased;
                 _ = &mut first => unreachable!("it is never answered"),
                 () = ready(()) => {}
             }
         }
-        assert_eq!(once.ask(&1, ready(Ok(1))).await.expect("well").value, 1);
+        assert_eq!(flights.ask(&1, ready(Ok(1))).await.expect("well").value, 1);
     }
 
     #[tokio::test]
     async fn a_forgotten_question_is_asked_again_and_its_answer_not_kept() {
-        let once = SingleFlight::default();
+        let flights = SingleFlight::default();
         let (answer, answered) = oneshot::channel();
-        let before = once.ask(&1, async { Ok(answered.await.expect("an answer")) });
+        let before = flights.ask(&1, async { Ok(answered.await.expect("an answer")) });
         let after = async {
-            once.forget();
-            let after = once.ask(&1, ready(Ok("new"))).await.expect("well");
+            flights.forget();
+            let after = flights.ask(&1, ready(Ok("new"))).await.expect("well");
             let _ = answer.send("old");
             after
         };

@@ -20,7 +20,7 @@ pub struct Removal {
 
 /// A row and its stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stamped {
+pub struct StampedRow {
     pub entity: Entity,
     pub stamp: i64,
     pub id: Uuid,
@@ -59,8 +59,8 @@ impl Removal {
     pub fn stamped(
         &self,
         mut next: BTreeMap<Entity, i64>,
-    ) -> Result<(Vec<Stamped>, Vec<Stamped>), StoreError> {
-        let mut give = |rows: &BTreeMap<Entity, Vec<Uuid>>| -> Result<Vec<Stamped>, StoreError> {
+    ) -> Result<(Vec<StampedRow>, Vec<StampedRow>), StoreError> {
+        let mut give = |rows: &BTreeMap<Entity, Vec<Uuid>>| -> Result<Vec<StampedRow>, StoreError> {
             let mut stamped = Vec::new();
             for (entity, ids) in rows {
                 for id in ids {
@@ -72,7 +72,7 @@ impl Removal {
                                 entity.as_str()
                             ),
                         })?;
-                    stamped.push(Stamped {
+                    stamped.push(StampedRow {
                         entity: *entity,
                         stamp: *stamp,
                         id: *id,
@@ -103,7 +103,7 @@ mod tests {
         let (removed, changed) = gone
             .stamped(BTreeMap::from([(Entity::Deals, 7)]))
             .expect("there are stamps");
-        let stamps = |rows: &[Stamped]| rows.iter().map(|row| row.stamp).collect::<Vec<_>>();
+        let stamps = |rows: &[StampedRow]| rows.iter().map(|row| row.stamp).collect::<Vec<_>>();
         assert_eq!(stamps(&removed), [7, 8]);
         assert_eq!(stamps(&changed), [9]);
         assert!(gone.stamped(BTreeMap::new()).is_err());

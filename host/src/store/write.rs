@@ -6,20 +6,24 @@ use std::ops::{Deref, Range};
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::domain::delivery::{Body, DeliveryStatus, ItemStatus};
-use crate::domain::exchange::{HttpRequest, HttpResponse, Pairs, Problem};
-use crate::domain::id::{AgentId, ConnectionId, ContactId, DealId, DeliveryId, WorkspaceId};
+use crate::domain::delivery::{DeliveryBody, DeliveryStatus, ItemStatus};
+use crate::domain::exchange::{HttpRequest, HttpResponse, InputProblem, Pairs};
+use crate::domain::id::{
+    AgentId, ConnectionId, ContactId, DealId, DeliveryId, RepairId, WorkspaceId,
+};
 use crate::domain::lead::Action;
 use crate::domain::phone::Phone;
 use crate::domain::plugin::RanWith;
+use crate::domain::repair::{RepairChange, RepairField};
 use crate::domain::time::Micros;
-use crate::store::{
-    DealCreated, DealLogged, DealPatch, DealPatched, Elapse, MessageOutcome, NewDeal, NewDealLog,
-    NewEvent, NewGreeting, Notification, Notified, Remembered, Resolution, SendSettlement,
-    SendStart, TicketPatch, TicketPatched,
+use crate::store::deals::{DealCreated, DealLogged, DealPatch, DealPatched, NewDeal, NewDealLog};
+use crate::store::desk::{TicketPatch, TicketPatched};
+use crate::store::lease::Lease;
+use crate::store::messaging::{
+    Elapse, MessageOutcome, NewEvent, NewGreeting, NewStoredAnswer, Notification, Notified,
+    Resolution, SendSettlement, SendStart,
 };
 
 /// One thing to commit. The writes of many requests share one transaction.
@@ -38,7 +42,7 @@ pub enum Write {
     /// A template message is to be sent.
     Notify(Box<Notification>),
     /// An answer without a message is stored for repeats of its request.
-    Remember(Box<Remembered>),
+    Remember(Box<NewStoredAnswer>),
     /// The call of a claimed send is about to be made.
     Begin(SendStart),
     /// A send has ended or waits again.
@@ -55,6 +59,8 @@ pub enum Write {
     LogDeal(Box<NewDealLog>),
     /// The desk changes a ticket.
     PatchTicket(Box<TicketPatch>),
+    /// Changes of a repair are taken back.
+    UndoRepair(Box<RepairUndo>),
 }
 
 /// Writes that are committed together, in order. Cheap to clone.
@@ -94,7 +100,7 @@ impl From<Vec<Write>> for Batch {
 }
 
 #[derive(Clone, Debug)]
-pub enum Written {
+pub enum WriteOutcome {
     Done(DeliveryOutcome),
     Notified(Notified),
     /// The outcome of `Remember`: what the key had, or `None` if it was free.
@@ -107,6 +113,8 @@ pub enum Written {
     DealCreated(DealCreated),
     DealLogged(DealLogged),
     TicketPatched(TicketPatched),
+    /// The outcome of `UndoRepair`: each change is marked with what became of it.
+    RepairUndone,
     /// Another host holds the work by now, or the work does not exist. Nothing was
     /// changed.
     Stale,
@@ -115,10 +123,6 @@ pub enum Written {
     /// leased.
     NotKept,
 }
-
-/// The fencing token of a lease: a number that grows with every claim of the work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lease(pub i64);
 
 /// The raw request. Secrets in headers and query are redacted.
 #[derive(Clone, Debug)]
@@ -131,7 +135,7 @@ pub struct NewDelivery {
     pub path: String,
     pub query: Pairs,
     pub headers: Pairs,
-    pub body: Body,
+    pub body: DeliveryBody,
 }
 
 impl NewDelivery {
@@ -183,7 +187,7 @@ pub enum ItemResult {
     Lead(Box<NewLead>),
     Fetch(Box<NewFetch>),
     Ignored(String),
-    Invalid(Problem),
+    Invalid(InputProblem),
     /// An event of a channel's webhook.
     Event(Box<NewEvent>),
     /// The reason why the item has no route.
@@ -230,6 +234,13 @@ pub struct NewLead {
     pub contact_props: Map<String, Value>,
     /// The message to the contact if the lead creates a deal.
     pub greeting: Option<Box<NewGreeting>>,
+}
+
+impl NewLead {
+    /// Returns the best valid phone number, in E.164.
+    pub fn phone_number(&self) -> Option<&str> {
+        self.phones.iter().find_map(|phone| phone.e164.as_deref())
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -291,6 +302,43 @@ pub enum Mode {
     /// Finished items give a diff. With `apply` the diff is written, except for fields
     /// that a person has edited since.
     Replay { apply: bool },
+    /// A replay as part of a repair, which has a row in the receipt for each change.
+    Repair(RepairWrite),
+}
+
+impl Mode {
+    /// Returns whether finished items are compared.
+    pub fn is_replay(self) -> bool {
+        !matches!(self, Self::Retry)
+    }
+}
+
+/// The repair that a replay is part of. The replay has no effect unless the repair is running in
+/// this generation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RepairWrite {
+    pub id: RepairId,
+    pub generation: i64,
+    /// Only this field of existing leads.
+    pub field: Option<RepairField>,
+    /// Without it, nothing at all is written.
+    pub apply: bool,
+}
+
+impl RepairWrite {
+    /// Returns whether it leaves the delivery and its unfinished items as they are.
+    pub fn is_narrow(&self) -> bool {
+        !self.apply || self.field.is_some()
+    }
+}
+
+/// Changes of a repair to take back, the newest first. It has no effect unless the repair is being
+/// undone in this generation.
+#[derive(Clone, Debug)]
+pub struct RepairUndo {
+    pub repair: RepairId,
+    pub generation: i64,
+    pub changes: Vec<RepairChange>,
 }
 
 #[derive(Clone, Debug)]
@@ -358,15 +406,6 @@ pub struct ItemOutcome {
     pub message: Option<String>,
     /// In a replay: the fields that would change, or did.
     pub diff: Vec<FieldDiff>,
-}
-
-/// A field of a deal that changed.
-#[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
-pub struct FieldChange {
-    /// The field's name in the export: `status`, `product_id`, `props.message`.
-    pub field: String,
-    pub before: Value,
-    pub after: Value,
 }
 
 #[derive(Clone, Debug, PartialEq)]

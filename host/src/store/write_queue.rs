@@ -1,4 +1,4 @@
-//! The queue of writes that a request waits for: one line for each connection. WriteQueue take
+//! The queue of writes that a request waits for: one line for each connection. Lines take
 //! turns, so that a flood of writes from one connection does not keep another out of the
 //! next commit. A commit that several lines share is short.
 
@@ -7,13 +7,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, oneshot};
 
-use super::{StoreError, Write, Written};
+use super::{StoreError, Write, WriteOutcome};
 use crate::domain::id::ConnectionId;
 use crate::limits;
 
 pub(super) struct QueuedWrite {
     pub write: Write,
-    pub answer: oneshot::Sender<Result<Written, StoreError>>,
+    pub answer: oneshot::Sender<Result<WriteOutcome, StoreError>>,
 }
 
 /// The connection of a write that comes from outside. `None`: the one line for writes of
@@ -22,7 +22,7 @@ type LineKey = Option<ConnectionId>;
 
 pub(super) struct WriteQueue {
     inner: Mutex<Inner>,
-    came: Notify,
+    arrival: Notify,
 }
 
 struct Inner {
@@ -40,7 +40,7 @@ struct Inner {
 }
 
 /// Why a write cannot be added.
-pub(super) enum Refused {
+pub(super) enum PushError {
     Full,
     Closed,
 }
@@ -51,7 +51,7 @@ impl WriteQueue {
     pub fn new(of_one: usize) -> Self {
         Self {
             inner: Mutex::new(Inner::new(of_one)),
-            came: Notify::new(),
+            arrival: Notify::new(),
         }
     }
 
@@ -59,19 +59,19 @@ impl WriteQueue {
     ///
     /// # Errors
     ///
-    /// `Refused::Full` if the line has no room, and `Refused::Closed` after [`Self::close`].
-    pub fn push(&self, waiting: QueuedWrite) -> Result<(), Refused> {
+    /// `PushError::Full` if the line has no room, and `PushError::Closed` after [`Self::close`].
+    pub fn push(&self, waiting: QueuedWrite) -> Result<(), PushError> {
         let whose = line_key(&waiting.write);
         let mut inner = self.inner();
         if inner.closed {
-            return Err(Refused::Closed);
+            return Err(PushError::Closed);
         }
         if !inner.has_room(&whose) {
-            return Err(Refused::Full);
+            return Err(PushError::Full);
         }
         inner.add(whose, waiting);
         drop(inner);
-        self.came.notify_one();
+        self.arrival.notify_one();
         Ok(())
     }
 
@@ -87,8 +87,8 @@ impl WriteQueue {
     }
 
     /// Waits until a write has been added since the last call.
-    pub async fn came(&self) {
-        self.came.notified().await;
+    pub async fn wait_for_write(&self) {
+        self.arrival.notified().await;
     }
 
     /// Refuses further writes.
@@ -220,7 +220,8 @@ fn size(write: &Write) -> usize {
         | Write::PatchDeal(_)
         | Write::CreateDeal(_)
         | Write::LogDeal(_)
-        | Write::PatchTicket(_) => 0,
+        | Write::PatchTicket(_)
+        | Write::UndoRepair(_) => 0,
     }
 }
 

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use super::write_queue::{QueuedWrite, Refused, WriteQueue};
-use super::{Batch, Cause, Store, StoreError, Write, Written};
+use super::write_queue::{PushError, QueuedWrite, WriteQueue};
+use super::{Batch, Store, StoreError, StoreErrorCause, Write, WriteOutcome};
 use crate::domain::id::ConnectionId;
 use crate::limits;
 
@@ -114,12 +114,12 @@ impl Writer {
     /// # Errors
     ///
     /// `Busy` if the queue is full, `Unavailable` after a shutdown, and the errors of the commit.
-    pub async fn submit(&self, write: Write) -> Result<Written, StoreError> {
+    pub async fn submit(&self, write: Write) -> Result<WriteOutcome, StoreError> {
         let (answer, answered) = oneshot::channel();
         let pushed = self.shared.queue.push(QueuedWrite { write, answer });
         pushed.map_err(|refused| match refused {
-            Refused::Full => StoreError::Busy,
-            Refused::Closed => stopped(),
+            PushError::Full => StoreError::Busy,
+            PushError::Closed => stopped(),
         })?;
         answered.await.unwrap_or_else(|_| Err(stopped()))
     }
@@ -128,8 +128,8 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// The same as [`Self::submit`].
-    pub async fn submit_background(&self, write: Write) -> Result<Written, StoreError> {
+    /// [`StoreError`] as for [`Self::submit`].
+    pub async fn submit_background(&self, write: Write) -> Result<WriteOutcome, StoreError> {
         let (answer, answered) = oneshot::channel();
         let sent = self
             .shared
@@ -176,7 +176,7 @@ impl Writer {
 }
 
 fn stopped() -> StoreError {
-    StoreError::Unavailable(Cause::Closed)
+    StoreError::Unavailable(StoreErrorCause::Closed)
 }
 
 struct Queues {
@@ -246,7 +246,7 @@ impl Queues {
             }
             tokio::select! {
                 biased;
-                () = self.queue.came() => {}
+                () = self.queue.wait_for_write() => {}
                 waiting = self.background.recv() => match waiting {
                     Some(waiting) => return Some(First::Background(waiting)),
                     // Closed and drained, or every writer was dropped.
@@ -263,7 +263,7 @@ impl Queues {
     }
 }
 
-/// What ends the wait.
+/// The event that ends the wait.
 enum First {
     WaitedFor,
     Background(QueuedWrite),
@@ -304,7 +304,7 @@ async fn commit(
     batch: Batch,
     watch: &Watch,
     trouble: &Trouble,
-) -> Vec<Result<Written, StoreError>> {
+) -> Vec<Result<WriteOutcome, StoreError>> {
     let mut answers = Vec::with_capacity(batch.len());
     // The parts still to commit. The next one is last.
     let mut parts = vec![batch];

@@ -1,5 +1,7 @@
 //! Analytics runs and the state of their counts.
 
+use std::time::Duration;
+
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -63,21 +65,21 @@ impl AnalyticsMetrics {
     }
 
     /// Counts an analytics run of a metric set that ended or was cut short.
-    pub fn run(&self, set: MetricSet, ended: bool, changes: u64, seconds: f64) {
+    pub fn run(&self, set: MetricSet, ended: bool, changes: u64, took: Duration) {
         let outcome = if ended { "ended" } else { "cut" };
         let set = set.as_str();
         self.runs.get_or_create(&SetLabels { set, outcome }).inc();
         if ended {
             self.seconds
                 .get_or_create(&SetLabel { set })
-                .observe(seconds);
+                .observe(took.as_secs_f64());
         }
         self.changes
             .get_or_create(&SetLabel { set })
             .inc_by(changes);
     }
 
-    /// Sets the state of the rollups, whichever host computes them.
+    /// Sets the state of the rollups, including those that another host computes.
     pub fn rollups(&self, rollups: &[RollupStatus], now: Micros) {
         for rollup in rollups {
             let label = SetLabel {

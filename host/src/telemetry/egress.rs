@@ -10,7 +10,7 @@ use prometheus_client::metrics::histogram::Histogram;
 
 use super::register::{OutcomeLabel, Register, StateLabel, class, count, set};
 use crate::domain::exchange::HttpResponse;
-use crate::egress::{Connections, EgressError};
+use crate::egress::{ConnectionCounts, EgressError};
 
 #[derive(Debug)]
 pub struct EgressMetrics {
@@ -59,7 +59,7 @@ impl EgressMetrics {
     }
 
     /// Sets the use of outgoing connections.
-    pub fn connections(&self, connections: Connections) {
+    pub fn connections(&self, connections: ConnectionCounts) {
         for (state, count) in [
             ("opened", connections.opened),
             ("reused", connections.reused),

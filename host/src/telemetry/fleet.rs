@@ -2,17 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 
-use super::register::{Register, set};
+use super::register::{PluginLabel, Register, set};
 use crate::store::Serves;
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct PluginLabel {
-    plugin: String,
-}
 
 #[derive(Debug)]
 pub struct FleetMetrics {

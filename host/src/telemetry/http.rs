@@ -1,5 +1,7 @@
 //! Requests, client connections, and requests refused to protect the service.
 
+use std::time::Duration;
+
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -127,14 +129,14 @@ impl HttpMetrics {
     }
 
     /// Counts an answered request and its time. The label has the class of the status only.
-    pub fn request(&self, route: &'static str, status: u16, seconds: f64) {
+    pub fn request(&self, route: &'static str, status: u16, took: Duration) {
         let status = class(status);
         self.requests
             .get_or_create(&RequestLabels { route, status })
             .inc();
         self.request_seconds
             .get_or_create(&RouteLabel { route })
-            .observe(seconds);
+            .observe(took.as_secs_f64());
     }
 
     /// Counts a client connection as open.

@@ -2,11 +2,14 @@
 
 use std::io;
 
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Layer, Registry};
 
 use crate::config;
 use crate::domain::text::written_out;
 
+/// `log.filter` cannot be parsed.
 #[derive(Debug, thiserror::Error)]
 #[error("`log.filter` is not a filter: {0}; write it like `info,leadhost=debug`")]
 pub struct BadFilter(#[from] tracing_subscriber::filter::ParseError);
@@ -16,7 +19,7 @@ pub struct BadFilter(#[from] tracing_subscriber::filter::ParseError);
 ///
 /// # Errors
 /// Returns [`BadFilter`] if `log.filter` cannot be parsed.
-pub fn init_logging(config: &config::Log) -> Result<(), BadFilter> {
+pub fn init_logging(config: &config::LogSection) -> Result<(), BadFilter> {
     // The task that watches the database reports connection failures, once.
     let filter = EnvFilter::try_new(format!("sqlx_core::pool=error,{}", config.filter))?;
     // Without colours: a line must not contain anything that a terminal interprets.
@@ -26,7 +29,7 @@ pub fn init_logging(config: &config::Log) -> Result<(), BadFilter> {
         // If the log cannot be written, this would report the failure to the same log, and
         // panic. Requests continue without a log.
         .log_internal_errors(false)
-        .with_writer(|| Line(std::io::stderr()));
+        .with_writer(|| EscapingWriter(std::io::stderr()));
     // This fails only if a subscriber is already set, as in tests.
     let _ = if config.format == "json" {
         log.json().flatten_event(true).try_init()
@@ -36,12 +39,31 @@ pub fn init_logging(config: &config::Log) -> Result<(), BadFilter> {
     Ok(())
 }
 
-/// A line of the log as it is written. Names and errors in it quote plugins, senders and
-/// remote servers: characters that would begin another line or move a terminal's cursor are
-/// escaped, in the plain format as in JSON.
-struct Line<W>(W);
+/// Sends what the filter lets through to standard error, as text, and all events and spans to
+/// `layer`. A second call in one process has no effect.
+///
+/// # Errors
+/// Returns [`BadFilter`] if the filter cannot be parsed.
+pub fn init_with(filter: &str, layer: impl Layer<Registry> + Send + Sync) -> Result<(), BadFilter> {
+    let filter = EnvFilter::try_new(filter)?;
+    let log = tracing_subscriber::fmt::layer()
+        .with_ansi(false)
+        .log_internal_errors(false)
+        .with_writer(|| EscapingWriter(std::io::stderr()))
+        .with_filter(filter);
+    let _ = tracing_subscriber::registry()
+        .with(layer)
+        .with(log)
+        .try_init();
+    Ok(())
+}
 
-impl<W: io::Write> io::Write for Line<W> {
+/// Writes lines of the log. Names and errors in them quote plugins, senders and remote
+/// servers: characters that would begin another line or move a terminal's cursor are
+/// escaped, in the plain format as in JSON.
+struct EscapingWriter<W>(W);
+
+impl<W: io::Write> io::Write for EscapingWriter<W> {
     /// The formatter passes one whole line.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(line);
@@ -86,17 +108,17 @@ mod tests {
             let out = kept.clone();
             let log = tracing_subscriber::fmt()
                 .with_ansi(false)
-                .with_writer(move || Line(out.clone()));
-            let tell = || {
+                .with_writer(move || EscapingWriter(out.clone()));
+            let log_hostile = || {
                 let span = tracing::info_span!("call", lead = hostile);
                 let _inside = span.enter();
                 tracing::warn!(plugin = hostile, error = %hostile, note = ?hostile, "{hostile}");
             };
             if json {
                 let log = log.json().flatten_event(true).finish();
-                tracing::subscriber::with_default(log, tell);
+                tracing::subscriber::with_default(log, log_hostile);
             } else {
-                tracing::subscriber::with_default(log.finish(), tell);
+                tracing::subscriber::with_default(log.finish(), log_hostile);
             }
             let text =
                 String::from_utf8(kept.0.lock().expect("one thread").clone()).expect("UTF-8");

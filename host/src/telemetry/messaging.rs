@@ -1,5 +1,7 @@
 //! Messages to contacts: answers to partners, attempts to send, lists of templates.
 
+use std::time::Duration;
+
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
@@ -9,7 +11,7 @@ use crate::domain::channel::Category;
 
 /// The answer that a partner got to a notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Notified {
+pub enum NotificationOutcome {
     Accepted,
     /// The worker sends it.
     Waiting,
@@ -34,7 +36,7 @@ pub enum Notified {
     Replayed,
 }
 
-impl Notified {
+impl NotificationOutcome {
     /// Returns the value of the label `outcome`.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -77,7 +79,7 @@ impl Sent {
 
 /// The outcome of a request for an instance's list of templates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Listed {
+pub enum TemplateListOutcome {
     Done,
     Failed,
     /// The provider has no list.
@@ -119,13 +121,13 @@ impl MessagingMetrics {
     }
 
     /// Counts a notification by the answer that the partner got.
-    pub fn notification(&self, outcome: Notified) {
+    pub fn notification(&self, outcome: NotificationOutcome) {
         count(&self.notifications, outcome.as_str());
     }
 
     /// Records the host's share of a notification's time.
-    pub fn notified(&self, seconds: f64) {
-        self.notification_host_seconds.observe(seconds);
+    pub fn notified(&self, took: Duration) {
+        self.notification_host_seconds.observe(took.as_secs_f64());
     }
 
     /// Counts an attempt to send.
@@ -134,16 +136,16 @@ impl MessagingMetrics {
     }
 
     /// Records the provider's share of a send's time.
-    pub fn provider(&self, seconds: f64) {
-        self.provider_seconds.observe(seconds);
+    pub fn provider(&self, took: Duration) {
+        self.provider_seconds.observe(took.as_secs_f64());
     }
 
     /// Counts a request to an instance's provider for its templates.
-    pub fn templates(&self, outcome: Listed) {
+    pub fn templates(&self, outcome: TemplateListOutcome) {
         let outcome = match outcome {
-            Listed::Done => "listed",
-            Listed::Failed => "failed",
-            Listed::Unlisted => "unlisted",
+            TemplateListOutcome::Done => "listed",
+            TemplateListOutcome::Failed => "failed",
+            TemplateListOutcome::Unlisted => "unlisted",
         };
         count(&self.template_lists, outcome);
     }

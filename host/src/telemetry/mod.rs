@@ -21,9 +21,9 @@ use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 
 pub use http::{HttpMetrics, Shed};
-pub use log::{BadFilter, init_logging};
-pub use messaging::{Listed, Notified, Sent};
-pub use plugins::{Content, PluginMetrics};
+pub use log::{BadFilter, init_logging, init_with};
+pub use messaging::{NotificationOutcome, Sent, TemplateListOutcome};
+pub use plugins::{ConversionCounters, PluginMetrics};
 pub use search::Searched;
 
 use analytics::AnalyticsMetrics;
@@ -85,6 +85,8 @@ impl Metrics {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::domain::id::WorkspaceId;
     use crate::domain::time::Micros;
@@ -93,8 +95,12 @@ mod tests {
     #[test]
     fn counted_values_appear_in_the_metrics_text() {
         let metrics = Metrics::new();
-        metrics.http.request("whoami", 200, 0.002);
-        metrics.plugins.called("forms", "abc", "trap", 0.1);
+        metrics
+            .http
+            .request("whoami", 200, Duration::from_millis(2));
+        metrics
+            .plugins
+            .called("forms", "abc", "trap", Duration::from_millis(100));
         metrics.intake.backlog(&Backlog::default(), Micros(0));
         let workspace = WorkspaceId(uuid::Uuid::nil());
         metrics.plugins.source_changed(workspace, "portal");

@@ -1,6 +1,6 @@
 //! Calls into plugins, and the items of conversions.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -8,12 +8,12 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 
-use super::register::{Few, Histograms, OTHER, Register, set};
+use super::register::{BoundedSet, Histograms, OTHER, PluginLabel, Register, set};
 use crate::domain::connection::Connection;
 use crate::domain::id::WorkspaceId;
 use crate::domain::rollout::RolloutStage;
 use crate::limits;
-use crate::plugin::{CallError, Loaded};
+use crate::plugin::{CallError, Loaded, WarmLoad};
 use crate::store::{ItemResult, NewItem};
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -41,11 +41,6 @@ struct StageLabels {
     stage: &'static str,
 }
 
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct PluginLabel {
-    plugin: String,
-}
-
 /// A connection, by its name within its workspace.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct ConnectionLabel {
@@ -62,14 +57,14 @@ struct FieldLabels {
 
 /// The counters of one connection, resolved once, since every delivery updates them.
 #[derive(Debug)]
-pub struct Content {
+pub struct ConversionCounters {
     items: Histogram,
     leads: Counter,
     /// Leads with a phone, an e-mail address, a name, a listing.
     with: [Counter; 4],
 }
 
-impl Content {
+impl ConversionCounters {
     /// Counts the items of one conversion.
     pub fn conversion(&self, items: &[NewItem]) {
         let count = u32::try_from(items.len()).unwrap_or(u32::MAX);
@@ -101,17 +96,19 @@ impl Content {
 pub struct PluginMetrics {
     calls: Family<PluginLabels, Counter>,
     seconds: Histograms<VersionLabel>,
-    versions: Few<VersionLabel>,
+    versions: BoundedSet<VersionLabel>,
     leads: Family<ConnectionLabel, Counter>,
     leads_with: Family<FieldLabels, Counter>,
     items: Histograms<ConnectionLabel>,
-    connections: Few<ConnectionLabel>,
+    connections: BoundedSet<ConnectionLabel>,
     source_changes: Family<ConnectionLabel, Counter>,
     refusals: Counter,
     rolled_back: Family<PluginLabel, Counter>,
     rollout_comparisons: Family<ComparisonLabels, Counter>,
     rollout_stage: Family<StageLabels, Gauge>,
     circuits_open: Gauge,
+    warm_instances: Gauge,
+    warm_bytes: Gauge,
 }
 
 fn items() -> Histogram {
@@ -130,7 +127,7 @@ impl PluginMetrics {
                 "plugin_call_duration",
                 "Time of a call into a plugin, waiting for a thread included",
             ),
-            versions: Few::new(limits::VERSIONS_COUNTED),
+            versions: BoundedSet::new(limits::VERSIONS_COUNTED),
             leads: register.add("leads", "Leads that conversions produced, by connection"),
             leads_with: register.add(
                 "leads_with",
@@ -141,7 +138,7 @@ impl PluginMetrics {
                 "conversion_items",
                 "Items that one conversion produced, by connection",
             ),
-            connections: Few::new(limits::CONNECTIONS_COUNTED),
+            connections: BoundedSet::new(limits::CONNECTIONS_COUNTED),
             source_changes: register.add(
                 "source_changes",
                 "Changes of what a source sends or of what a version reads of it, by connection",
@@ -153,11 +150,19 @@ impl PluginMetrics {
             ),
             rollout_comparisons: register.add(
                 "rollout_comparisons",
-                "Deliveries that both versions of a rollout converted, by plugin and result: same, different or harmful",
+                "Deliveries and sends on which both versions of a rollout were compared, by plugin and result: same, different or harmful",
             ),
             rollout_stage: register.add(
                 "rollout_stage",
                 "The stage of the last rollout of a plugin: 1 for its stage, 0 for the others",
+            ),
+            warm_instances: register.add(
+                "plugin_warm_instances",
+                "Instances that were made ahead for plugins that are slow to start",
+            ),
+            warm_bytes: register.add(
+                "plugin_warm_bytes",
+                "Bytes of memory of the instances that were made ahead",
             ),
             circuits_open: register.add(
                 "plugin_circuits_open",
@@ -179,7 +184,7 @@ impl PluginMetrics {
         let started = Instant::now();
         let result = call.await;
         let outcome = result.as_ref().map_or_else(CallError::kind, |_| "ok");
-        let took = started.elapsed().as_secs_f64();
+        let took = started.elapsed();
         self.called(
             &plugin.description.name,
             plugin.digest.short(),
@@ -190,7 +195,7 @@ impl PluginMetrics {
     }
 
     /// Counts a call and its time. Versions past the bound share the digest `other`.
-    pub(super) fn called(&self, plugin: &str, digest: &str, outcome: &'static str, seconds: f64) {
+    pub(super) fn called(&self, plugin: &str, digest: &str, outcome: &'static str, took: Duration) {
         let mut version = VersionLabel {
             plugin: plugin.to_owned(),
             digest: digest.to_owned(),
@@ -198,7 +203,9 @@ impl PluginMetrics {
         if !self.versions.has(&version) {
             OTHER.clone_into(&mut version.digest);
         }
-        self.seconds.get_or_create(&version).observe(seconds);
+        self.seconds
+            .get_or_create(&version)
+            .observe(took.as_secs_f64());
         let VersionLabel { plugin, digest } = version;
         let labels = PluginLabels {
             plugin,
@@ -209,31 +216,31 @@ impl PluginMetrics {
     }
 
     /// Returns the counters for conversions of the connection's deliveries.
-    pub fn content_of(&self, connection: &Connection) -> Content {
-        let of = self.label(connection.workspace, &connection.name);
+    pub fn conversion_counters(&self, connection: &Connection) -> ConversionCounters {
+        let label = self.label(connection.workspace, &connection.name);
         let with = ["phone", "email", "name", "listing"].map(|field| {
             let labels = FieldLabels {
-                workspace: of.workspace.clone(),
-                connection: of.connection.clone(),
+                workspace: label.workspace.clone(),
+                connection: label.connection.clone(),
                 field,
             };
             self.leads_with.get_or_create(&labels).clone()
         });
-        Content {
-            items: self.items.get_or_create(&of).clone(),
-            leads: self.leads.get_or_create(&of).clone(),
+        ConversionCounters {
+            items: self.items.get_or_create(&label).clone(),
+            leads: self.leads.get_or_create(&label).clone(),
             with,
         }
     }
 
     /// Returns the label of a connection. Connections past the bound share one.
     fn label(&self, workspace: WorkspaceId, connection: &str) -> ConnectionLabel {
-        let of = ConnectionLabel {
+        let label = ConnectionLabel {
             workspace: workspace.to_string(),
             connection: connection.to_owned(),
         };
-        if self.connections.has(&of) {
-            return of;
+        if self.connections.has(&label) {
+            return label;
         }
         ConnectionLabel {
             workspace: OTHER.to_owned(),
@@ -243,8 +250,8 @@ impl PluginMetrics {
 
     /// Counts a change of a source.
     pub fn source_changed(&self, workspace: WorkspaceId, connection: &str) {
-        let of = self.label(workspace, connection);
-        self.source_changes.get_or_create(&of).inc();
+        let label = self.label(workspace, connection);
+        self.source_changes.get_or_create(&label).inc();
     }
 
     /// Counts a refused component.
@@ -288,6 +295,12 @@ impl PluginMetrics {
             plugin: plugin.to_owned(),
         };
         self.rolled_back.get_or_create(&plugin).inc();
+    }
+
+    /// Sets the number of warm instances, and their bytes.
+    pub fn warm(&self, load: WarmLoad) {
+        set(&self.warm_instances, load.instances);
+        set(&self.warm_bytes, load.bytes);
     }
 
     /// Sets the number of open circuits.

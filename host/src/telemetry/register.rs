@@ -79,6 +79,11 @@ pub struct StateLabel {
     pub state: &'static str,
 }
 
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct PluginLabel {
+    pub plugin: String,
+}
+
 /// Counts one more with this outcome.
 pub fn count(family: &Family<OutcomeLabel, Counter>, outcome: &'static str) {
     family.get_or_create(&OutcomeLabel { outcome }).inc();
@@ -104,12 +109,12 @@ pub const OTHER: &str = "other";
 
 /// Values of a label with lines of their own; those past the bound share one line.
 #[derive(Debug)]
-pub struct Few<K> {
+pub struct BoundedSet<K> {
     known: Mutex<HashSet<K>>,
     most: usize,
 }
 
-impl<K: Hash + Eq + Clone> Few<K> {
+impl<K: Hash + Eq + Clone> BoundedSet<K> {
     /// Returns an empty set that admits `most` values.
     pub fn new(most: usize) -> Self {
         Self {

@@ -1,5 +1,7 @@
 //! Searches for products, and their indexes.
 
+use std::time::Duration;
+
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -65,14 +67,14 @@ impl SearchMetrics {
     }
 
     /// Counts a search by its outcome, and its time with the wait for the index.
-    pub fn searched(&self, outcome: Searched, seconds: f64) {
+    pub fn searched(&self, outcome: Searched, took: Duration) {
         count(&self.searches, outcome.as_str());
-        self.seconds.observe(seconds);
+        self.seconds.observe(took.as_secs_f64());
     }
 
     /// Records the time of loading a workspace's product index.
-    pub fn loaded(&self, seconds: f64) {
-        self.load_seconds.observe(seconds);
+    pub fn loaded(&self, took: Duration) {
+        self.load_seconds.observe(took.as_secs_f64());
     }
 
     /// Sets the number of product indexes and the memory that they use.

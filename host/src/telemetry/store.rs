@@ -6,7 +6,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 
 use super::register::{Register, StateLabel};
-use crate::store::Pool;
+use crate::store::PoolUsage;
 use crate::store::writer::Commit;
 
 const WRITES: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
@@ -62,7 +62,7 @@ impl StoreMetrics {
     }
 
     /// Sets whether the store answers, and the use of its connections.
-    pub fn state(&self, up: bool, pool: Option<Pool>) {
+    pub fn state(&self, up: bool, pool: Option<PoolUsage>) {
         self.up.set(i64::from(up));
         let Some(pool) = pool else {
             return;

@@ -26,6 +26,7 @@ pub enum Status {
 }
 
 impl Status {
+    /// Returns the word of the contract.
     pub fn word(self) -> &'static str {
         match self {
             Self::Accepted => "accepted",
@@ -64,6 +65,7 @@ pub enum TemplateStatus {
 }
 
 impl TemplateStatus {
+    /// Returns the word of the contract.
     pub fn word(self) -> &'static str {
         match self {
             Self::Approved => "approved",
@@ -112,6 +114,7 @@ pub enum Category {
 }
 
 impl Category {
+    /// Returns the word of the contract.
     pub fn word(self) -> &'static str {
         match self {
             Self::Request => "request",

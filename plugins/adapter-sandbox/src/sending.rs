@@ -12,15 +12,20 @@ pub fn external_id(message_id: &str) -> String {
     format!("sandbox:{message_id}")
 }
 
-/// An error is a template without a meaning.
+/// Returns the configured outcome of a message: accepted, unless an outcome or a list of templates
+/// says otherwise.
+///
+/// # Errors
+///
+/// [`Problem`] if the requested template cannot be read.
 pub fn answer(config: &Config, message: &TemplateSend) -> Result<SendAnswer, Problem> {
     let requested = message.requested()?;
-    let told = config
+    let configured = config
         .outcomes
         .iter()
         .find(|outcome| concerns(outcome, &message.recipient, &requested.name));
-    if let Some(outcome) = told {
-        return Ok(as_told(outcome));
+    if let Some(outcome) = configured {
+        return Ok(configured_answer(outcome));
     }
     if let Some(templates) = &config.templates
         && let Some(refused) = misfit(templates, &requested)
@@ -37,20 +42,20 @@ fn concerns(outcome: &Outcome, recipient: &str, template: &str) -> bool {
     let of_recipient = outcome
         .recipient
         .as_deref()
-        .is_none_or(|told| same_recipient(told, recipient));
+        .is_none_or(|configured| same_recipient(configured, recipient));
     let of_template = outcome
         .template
         .as_deref()
-        .is_none_or(|told| told == template);
+        .is_none_or(|configured| configured == template);
     of_recipient && of_template
 }
 
-fn same_recipient(told: &str, recipient: &str) -> bool {
-    let number = digits(told);
-    told == recipient || (!number.is_empty() && number == digits(recipient))
+fn same_recipient(configured: &str, recipient: &str) -> bool {
+    let number = digits(configured);
+    configured == recipient || (!number.is_empty() && number == digits(recipient))
 }
 
-fn as_told(outcome: &Outcome) -> SendAnswer {
+fn configured_answer(outcome: &Outcome) -> SendAnswer {
     let category = outcome.category.word();
     let text = outcome
         .text

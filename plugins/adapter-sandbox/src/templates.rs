@@ -5,6 +5,7 @@ use leadhost_sdk::{Placeholder, Template as Listed};
 
 use crate::config::Template;
 
+/// Returns the configured templates as a list for the host.
 pub fn listed(templates: &[Template]) -> Vec<Listed> {
     templates.iter().map(one).collect()
 }

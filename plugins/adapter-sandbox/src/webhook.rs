@@ -11,6 +11,12 @@ use leadhost_sdk::{
 
 use crate::sending::external_id;
 
+/// Returns the events of a webhook.
+///
+/// # Errors
+///
+/// [`Problem`] if the body is no object with a list of events, or has more events than a host
+/// accepts.
 pub fn read(delivery: &Delivery) -> Result<Webhook, Problem> {
     let body = delivery
         .json()

@@ -9,6 +9,7 @@ use leadhost_sdk::{Accepted, HttpResponse, Refused, SendAnswer, serde_json::Valu
 
 use crate::{address, errors};
 
+/// Returns the outcome that Twilio's answer to a send means.
 pub fn read(response: &HttpResponse) -> SendAnswer {
     let body = response.json().ok().filter(Value::is_object);
     if (200..300).contains(&response.status) {

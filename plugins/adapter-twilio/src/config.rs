@@ -159,6 +159,7 @@ impl Variable {
 }
 
 impl Component {
+    /// Returns the word of the contract.
     pub fn word(self) -> &'static str {
         match self {
             Self::Header => "header",
@@ -169,6 +170,7 @@ impl Component {
 }
 
 impl Kind {
+    /// Returns the word of the contract.
     pub fn word(self) -> &'static str {
         match self {
             Self::Text => "text",

@@ -6,6 +6,10 @@ pub struct Form(Vec<(String, String)>);
 
 impl Form {
     /// Returns the fields of a body; refuses a body that is not a form.
+    ///
+    /// # Errors
+    ///
+    /// [`Problem`] if the body is empty, or JSON or XML.
     pub fn parse(delivery: &Delivery) -> Result<Self, Problem> {
         let body = body_bytes(&delivery.body);
         if body.trim_ascii().is_empty() {
@@ -34,6 +38,7 @@ impl Form {
         self.get(&[name]).map(str::to_owned)
     }
 
+    /// Whether the form has a field of this name, possibly empty.
     pub fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(field, _)| field == name)
     }

@@ -10,6 +10,7 @@ use leadhost_sdk::{
 
 use crate::{address, form::Form};
 
+/// Returns the event of a message of a contact.
 pub fn event(form: &Form, id: &str, sender: &str) -> Event {
     let media = media(form);
     let kind = kind(form, &media);

@@ -17,6 +17,10 @@ use crate::{
 };
 
 /// Returns the call that sends the message.
+///
+/// # Errors
+///
+/// [`Refused`] if the configuration, the recipient or the requested template is wrong.
 pub fn request(config: &Config, message: &TemplateSend) -> Result<HttpRequest, Refused> {
     config.check().map_err(Refused::misconfigured)?;
     if message.recipient.trim().is_empty() {

@@ -5,6 +5,7 @@ use leadhost_sdk::{ChannelError, Delivery, Event, StatusUpdate};
 
 use crate::{address, errors, form::Form, send::MESSAGE_ID};
 
+/// Returns the event of a status. Unknown words are passed on unchanged.
 pub fn event(form: &Form, id: &str, word: &str, delivery: &Delivery) -> Event {
     let update = StatusUpdate::new(
         id,

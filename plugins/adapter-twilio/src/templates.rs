@@ -5,6 +5,7 @@ use leadhost_sdk::{Placeholder, Template, serde_json::json};
 
 use crate::{Config, config::Content};
 
+/// Returns the configured templates.
 pub fn from_config(config: &Config) -> Vec<Template> {
     config.templates.iter().map(template).collect()
 }

@@ -5,6 +5,11 @@ use leadhost_sdk::{ContactChange, Delivery, Event, Problem, Webhook};
 
 use crate::{Config, address, form::Form, inbound, status};
 
+/// Returns the events of a webhook, usually one.
+///
+/// # Errors
+///
+/// [`Problem`] if the body is no form, or names no message.
 pub fn read(config: &Config, delivery: &Delivery) -> Result<Webhook, Problem> {
     let form = Form::parse(delivery)?;
     let id = form

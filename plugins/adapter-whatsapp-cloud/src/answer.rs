@@ -12,7 +12,7 @@ use leadhost_sdk::{
 use crate::errors::Reported;
 
 /// Returns the outcome of a send.
-pub fn of_send(response: &HttpResponse) -> SendAnswer {
+pub fn from_response(response: &HttpResponse) -> SendAnswer {
     let body = response.json().ok();
     if let Some(refused) = refusal(body.as_ref(), response) {
         return SendAnswer::Refused(refused);
@@ -38,12 +38,12 @@ pub fn refusal(body: Option<&Value>, response: &HttpResponse) -> Option<Refused>
         .map(Reported::read);
     match error {
         Some(error) if error.has_code() => Some(error.refused(response)),
-        error => of_status(response, error),
+        error => refusal_from_status(response, error),
     }
 }
 
 /// Classifies by the status alone. A text without a code comes from a relay.
-fn of_status(response: &HttpResponse, words: Option<Reported>) -> Option<Refused> {
+fn refusal_from_status(response: &HttpResponse, words: Option<Reported>) -> Option<Refused> {
     let status = response.status;
     let category = match status {
         // The address or the token is wrong: nothing is sent until an operator fixes it.

@@ -21,6 +21,7 @@ pub struct Reported {
 }
 
 impl Reported {
+    /// Reads an error in any of the forms in which Meta and relays report it.
     pub fn read(error: &Value) -> Self {
         let text = |paths: &[&str]| text_at(error, paths).unwrap_or_default();
         // Relays send a bare code or a bare text in place of Meta's object.
@@ -66,7 +67,7 @@ impl Reported {
     }
 
     /// Returns the error of a message, as a status reports it.
-    pub fn of_message(self) -> ChannelError {
+    pub fn into_message_error(self) -> ChannelError {
         ChannelError {
             category: self.category(NO_STATUS).into(),
             description: or(plain(&self.message), self.title.clone()),
@@ -229,7 +230,7 @@ mod tests {
             for code in codes {
                 let error = json!({"code": code, "title": "t"});
                 assert_eq!(
-                    Reported::read(&error).of_message().category,
+                    Reported::read(&error).into_message_error().category,
                     expect,
                     "{code}"
                 );
@@ -260,7 +261,7 @@ mod tests {
     fn a_missing_link_is_a_fault_of_the_request() {
         let check = |details: &str, expect: &str| {
             let error = json!({"code": 131_053, "error_data": {"details": details}});
-            let error = Reported::read(&error).of_message();
+            let error = Reported::read(&error).into_message_error();
             assert_eq!(error.category, expect, "{details}");
         };
         check(

@@ -21,6 +21,7 @@ pub struct Senders<'a> {
 }
 
 impl<'a> Senders<'a> {
+    /// Reads the `contacts` of a change.
     pub fn from_contacts(contacts: Option<&'a Value>) -> Self {
         let contacts = contacts
             .and_then(Value::as_array)
@@ -106,6 +107,10 @@ fn short(name: String) -> String {
 
 /// Returns the event of one message. `errors` are the errors of the change, which
 /// accompany a message that Meta could not pass on completely.
+///
+/// # Errors
+///
+/// A text that says what the message lacks.
 pub fn event(
     message: &Value,
     senders: &Senders<'_>,

@@ -89,7 +89,7 @@ impl Adapter for WhatsAppCloud {
     }
 
     fn read_answer(_: &Config, _: &TemplateSend, response: &HttpResponse) -> SendAnswer {
-        answer::of_send(response)
+        answer::from_response(response)
     }
 
     fn read_webhook(_: &Config, delivery: &Delivery) -> Result<Webhook, Problem> {

@@ -4,6 +4,11 @@ use leadhost_sdk::{ContactChange, Event, serde_json::Value, text_at};
 
 use crate::{phone, status};
 
+/// Returns the event of one preference. Unknown words are passed on unchanged.
+///
+/// # Errors
+///
+/// A text that says what the preference lacks.
 pub fn event(preference: &Value) -> Result<Event, &'static str> {
     let wa_id = text_at(preference, &["wa_id"]);
     let id = wa_id

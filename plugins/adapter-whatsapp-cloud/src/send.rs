@@ -14,6 +14,10 @@ use leadhost_sdk::{
 use crate::{Config, phone};
 
 /// Returns the call that sends the message.
+///
+/// # Errors
+///
+/// [`Refused`] if the configuration or the requested template is wrong.
 pub fn request(config: &Config, message: &TemplateSend) -> Result<HttpRequest, Refused> {
     config.check().map_err(Refused::misconfigured)?;
     let body = body(config, message)?;

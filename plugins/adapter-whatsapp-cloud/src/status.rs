@@ -5,6 +5,10 @@ use leadhost_sdk::{Event, StatusUpdate, epoch_to_rfc3339, serde_json::Value, tex
 use crate::errors::Reported;
 
 /// Returns the event of one status. Unknown words are passed on unchanged.
+///
+/// # Errors
+///
+/// A text that says what the status lacks.
 pub fn event(status: &Value) -> Result<Event, &'static str> {
     let id = text_at(status, &["id"]).ok_or("the status names no message: `id` is missing")?;
     let word = text_at(status, &["status"]).ok_or("the status has no `status`")?;
@@ -23,7 +27,7 @@ pub fn event(status: &Value) -> Result<Event, &'static str> {
             ],
         ));
     for error in list(status.get("errors")) {
-        update = update.error(Reported::read(error).of_message());
+        update = update.error(Reported::read(error).into_message_error());
     }
     Ok(update.into())
 }

@@ -9,7 +9,7 @@ use leadhost_sdk::{
 use crate::templates::reason_word;
 
 /// The event of `message_template_status_update`.
-pub fn of_status(value: &Map<String, Value>) -> Event {
+pub fn from_status_update(value: &Map<String, Value>) -> Event {
     let event = at(value, &["event"]).unwrap_or_default();
     let reasons = [
         at(value, &["reason"]).map(|reason| reason_word(&reason)),
@@ -33,7 +33,7 @@ pub fn of_status(value: &Map<String, Value>) -> Event {
 
 /// The event of a change of category, quality or components, which makes the host
 /// request the list again.
-pub fn of_the_rest(field: &str, value: &Map<String, Value>) -> Event {
+pub fn from_other_update(field: &str, value: &Map<String, Value>) -> Event {
     let named = |what: &str, old: &str, new: &str| match (at(value, &[old]), at(value, &[new])) {
         (Some(old), Some(new)) => Some(format!("{what} from {old} to {new}")),
         (None, Some(new)) => Some(format!("{what}: {new}")),

@@ -11,6 +11,10 @@ use leadhost_sdk::{
 use crate::{Config, answer};
 
 /// Returns the request for the first page, if the account is configured.
+///
+/// # Errors
+///
+/// [`Problem`] if the configuration does not give a valid address.
 pub fn list(config: &Config) -> Result<TemplateStep, Problem> {
     match &config.waba_id {
         Some(account) => Ok(request(config, account, None)?.into()),
@@ -30,10 +34,14 @@ fn request(config: &Config, account: &str, after: Option<&str>) -> Result<HttpRe
 }
 
 /// Returns the templates of a response, and the request for the next page.
+///
+/// # Errors
+///
+/// [`Refused`] if the answer is an error or no list of templates.
 pub fn read(config: &Config, response: &HttpResponse) -> Result<TemplatePage, Refused> {
     let body = response.json().ok();
     if let Some(refused) = answer::refusal(body.as_ref(), response) {
-        return Err(of_a_list(refused));
+        return Err(for_list(refused));
     }
     let unreadable = || {
         // Reading is repeatable, so an unreadable response is retried.
@@ -61,7 +69,7 @@ pub fn read(config: &Config, response: &HttpResponse) -> Result<TemplatePage, Re
 }
 
 /// A category that concerns one message in a send concerns the request here.
-fn of_a_list(refused: Refused) -> Refused {
+fn for_list(refused: Refused) -> Refused {
     let category = match refused.category.as_str() {
         "unknown-template" | "template" | "recipient" | "window" | "opt-out" => "request",
         "throttled-recipient" | "throttled-number" => "throttled-account",

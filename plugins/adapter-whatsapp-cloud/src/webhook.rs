@@ -21,6 +21,10 @@ use crate::{
 };
 
 /// Returns the events of a webhook.
+///
+/// # Errors
+///
+/// [`Problem`] if the body is no webhook, or has more events than a host accepts.
 pub fn read(body: &Value) -> Result<Webhook, Problem> {
     let mut events = Events::default();
     match body {
@@ -171,6 +175,8 @@ impl<'a> Change<'a> {
         }
     }
 
+    /// Returns an invalid event of this change, with the place of the mistake within the
+    /// change.
     pub fn invalid(&self, message: &str, path: &str) -> Event {
         self.routed(Event::invalid(message, format!("{}.{path}", self.at)))
     }
@@ -193,12 +199,12 @@ fn read_value(change: &Change<'_>, value: &Map<String, Value>, events: &mut Even
             );
         }
         "message_template_status_update" => {
-            events.push(change.routed(template_change::of_status(value)));
+            events.push(change.routed(template_change::from_status_update(value)));
         }
         "template_category_update"
         | "message_template_quality_update"
         | "message_template_components_update" => {
-            events.push(change.routed(template_change::of_the_rest(field, value)));
+            events.push(change.routed(template_change::from_other_update(field, value)));
         }
         _ => events.push(change.routed(Event::other(account::words(field, value)))),
     }

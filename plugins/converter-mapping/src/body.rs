@@ -13,6 +13,12 @@ use crate::fold::fold;
 use crate::path::Step;
 use crate::xml;
 
+/// Reads the body in the configured format, and decodes the values that are configured as JSON
+/// texts.
+///
+/// # Errors
+///
+/// [`Problem`] if the body does not have the format.
 pub fn read(config: &Config, delivery: &Delivery) -> Result<Value, Problem> {
     let mut body = match config.format {
         Format::Auto => guess(delivery)?,

@@ -26,7 +26,7 @@ pub fn keep(mut items: Vec<Item>, mut notes: Vec<String>) -> Conversion {
 }
 
 fn cut(lead: &mut Lead) -> Vec<String> {
-    let mut told = Vec::new();
+    let mut remarks = Vec::new();
     for (what, text, most) in [
         ("message", &mut lead.message, MAX_TEXT_BYTES),
         ("name", &mut lead.name, MAX_NAME_BYTES),
@@ -35,7 +35,7 @@ fn cut(lead: &mut Lead) -> Vec<String> {
             && text.len() > most
         {
             text.truncate(text.floor_char_boundary(most));
-            told.push(format!("the {what} is cut to {most} bytes"));
+            remarks.push(format!("the {what} is cut to {most} bytes"));
         }
     }
     // If these were cut, they would have another meaning.
@@ -50,28 +50,40 @@ fn cut(lead: &mut Lead) -> Vec<String> {
             .is_some_and(|text| text.len() > MAX_WORD_BYTES)
         {
             *text = None;
-            told.push(format!("the {what} is too long and left out"));
+            remarks.push(format!("the {what} is too long and left out"));
         }
     }
     let is_word = |text: &str| text.len() <= MAX_WORD_BYTES;
     let is_text = |text: &str| text.len() <= MAX_TEXT_BYTES;
     let is_phone = |phone: &String| phone.len() <= MAX_PHONE_BYTES;
-    few(&mut lead.phones, "phones", MAX_PHONES, is_phone, &mut told);
+    few(
+        &mut lead.phones,
+        "phones",
+        MAX_PHONES,
+        is_phone,
+        &mut remarks,
+    );
     let is_email = |email: &String| is_word(email);
-    few(&mut lead.emails, "e-mails", MAX_EMAILS, is_email, &mut told);
+    few(
+        &mut lead.emails,
+        "e-mails",
+        MAX_EMAILS,
+        is_email,
+        &mut remarks,
+    );
     let is_listing = |listing: &Listing| is_word(&listing.kind) && is_word(&listing.reference);
     let listings = &mut lead.listings;
-    few(listings, "listings", MAX_LISTINGS, is_listing, &mut told);
+    few(listings, "listings", MAX_LISTINGS, is_listing, &mut remarks);
     let is_field = |(name, value): &(String, String)| is_word(name) && is_text(value);
     let campaign = &mut lead.campaign;
     let what = "fields of a campaign";
-    few(campaign, what, MAX_CAMPAIGN_FIELDS, is_field, &mut told);
+    few(campaign, what, MAX_CAMPAIGN_FIELDS, is_field, &mut remarks);
     lead.attributes.retain(|attribute| {
         let fits = is_field(attribute);
         if !fits {
             let name = &attribute.0;
             let short = &name[..name.floor_char_boundary(80)];
-            told.push(format!(
+            remarks.push(format!(
                 "`{short}` is too long for an attribute and left out"
             ));
         }
@@ -83,9 +95,9 @@ fn cut(lead: &mut Lead) -> Vec<String> {
         "attributes",
         MAX_ATTRIBUTES,
         |_| true,
-        &mut told,
+        &mut remarks,
     );
-    told
+    remarks
 }
 
 /// Leaves out values that are too long, then values above the maximum count.
@@ -94,18 +106,18 @@ fn few<T>(
     what: &str,
     most: usize,
     fits: impl Fn(&T) -> bool,
-    told: &mut Vec<String>,
+    remarks: &mut Vec<String>,
 ) {
     let count = list.len();
     list.retain(fits);
     let long = count - list.len();
     if long > 0 {
-        told.push(format!("{long} {what} are too long and left out"));
+        remarks.push(format!("{long} {what} are too long and left out"));
     }
     let count = list.len();
     if count > most {
         list.truncate(most);
-        told.push(format!("only the first {most} of {count} {what} are kept"));
+        remarks.push(format!("only the first {most} of {count} {what} are kept"));
     }
 }
 
@@ -153,8 +165,8 @@ mod tests {
                 .listing("client", format!("{number}"))
                 .campaign("ad-id", format!("{number}"));
         }
-        let told = cut(&mut lead);
-        assert_eq!(told.len(), 13, "{told:?}");
+        let remarks = cut(&mut lead);
+        assert_eq!(remarks.len(), 13, "{remarks:?}");
         let words = [lead.external_id, lead.region, lead.occurred_at, lead.source];
         assert_eq!(words, [None, None, None, None]);
         assert_eq!(lead.name.map(|name| name.len()), Some(MAX_NAME_BYTES));

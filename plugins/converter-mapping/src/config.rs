@@ -19,7 +19,7 @@ pub struct Config {
     pub format: Format,
     /// Paths of texts that contain JSON.
     pub decode: Vec<Path>,
-    /// Where the leads are: the first path that exists. `None`: the usual places.
+    /// Paths of the leads: the first one that exists counts. `None`: the usual places.
     pub items: Vec<Path>,
     pub only: Vec<Condition>,
     #[serde(deserialize_with = "one_or_many")]
@@ -29,6 +29,8 @@ pub struct Config {
     /// Whether fields that are not configured are searched under the usual names.
     pub defaults: bool,
     pub carried_secrets: Vec<Carried>,
+    /// Whether notes say what was read from where.
+    pub explain: bool,
 }
 
 impl Config {
@@ -60,6 +62,7 @@ impl Default for Config {
             attributes: Attributes::Rest,
             defaults: true,
             carried_secrets: Vec::new(),
+            explain: false,
         }
     }
 }
@@ -201,7 +204,17 @@ fn source(value: Value) -> Result<Source, String> {
             paths: vec![Path::parse(&path)?],
             ..Source::default()
         }),
-        Value::Object(_) => serde_json::from_value(value).map_err(|error| error.to_string()),
+        Value::Object(_) => {
+            let source: Source =
+                serde_json::from_value(value).map_err(|error| error.to_string())?;
+            match source.join.is_empty() || source.constant.is_none() {
+                true => Ok(source),
+                false => Err(
+                    "`join` and `constant` contradict each other: put the constant into a second source of the field"
+                        .to_owned(),
+                ),
+            }
+        }
         other => Err(format!(
             "a field is a path, a list of paths, or an object with `paths`, `join` or `constant`; not {other}"
         )),
@@ -278,6 +291,8 @@ mod tests {
         assert!(refused(r#"{"fields": {"name": "a["}}"#).contains("a["));
         assert!(refused(r#"{"fields": {"name": 1}}"#).contains("not 1"));
         assert!(refused(r#"{"attributes": "some"}"#).contains("rest"));
+        let both = refused(r#"{"fields": {"name": {"join": ["a", "b"], "constant": "c"}}}"#);
+        assert!(both.contains("contradict"), "{both}");
         let format = refused(r#"{"fields": {"occurredAt": {"path": "a", "format": "%d/%Q"}}}"#);
         assert!(
             format.contains("`%Q`") && format.contains("`%Y`"),

@@ -222,7 +222,7 @@ fn fuzz_people_become_leads_or_are_reported_and_never_join_another_lead() {
         let said = &converted(&case)["ok"];
         let items = said["items"].as_array().unwrap();
         let leads = items.iter().filter_map(|item| item["outcome"].get("lead"));
-        let told = !said["notes"].as_array().unwrap().is_empty()
+        let is_noted = !said["notes"].as_array().unwrap().is_empty()
             || items
                 .iter()
                 .any(|item| item["outcome"].get("invalid").is_some());
@@ -239,7 +239,7 @@ fn fuzz_people_become_leads_or_are_reported_and_never_join_another_lead() {
                 }
             }
         }
-        assert!(told || missing.is_empty(), "{body}: {said}");
+        assert!(is_noted || missing.is_empty(), "{body}: {said}");
     });
 }
 
@@ -272,8 +272,8 @@ fn fuzz_xml_is_read_within_its_limits_or_refused_with_a_place() {
                 assert_eq!(again, tree);
             }
             Err(problem) => {
-                let told = format!("{problem:?}");
-                assert!(told.contains("at line"), "{told}");
+                let text = format!("{problem:?}");
+                assert!(text.contains("at line"), "{text}");
             }
         },
     );

@@ -138,9 +138,11 @@ impl<'a> Guess<'a> {
     fn collect_loose(&mut self, record: &mut Record<'a>, configured: usize) {
         let lists = self.missing_lists(record, configured);
         // The same contact may be in two lists. Two contacts may be two people.
-        let mut told = BTreeSet::new();
+        let mut contacts_seen = BTreeSet::new();
         let lists = lists.into_iter();
-        let lists: Vec<_> = lists.filter(|list| told.insert(list.contacts())).collect();
+        let lists: Vec<_> = lists
+            .filter(|list| contacts_seen.insert(list.contacts()))
+            .collect();
         let count = |wanted: fn((bool, bool)) -> bool| {
             let having = lists.iter().filter(|list| wanted(list.kinds()));
             having.count()
@@ -260,6 +262,7 @@ impl<'a> Guess<'a> {
         Some(text)
     }
 
+    /// Returns the lead's id under a usual name.
     pub fn external_id(&self, record: &mut Record<'a>) -> Option<String> {
         let found = self
             .first_in(names::IDS, |view| !view.about)
@@ -346,6 +349,8 @@ impl<'a> Guess<'a> {
         out
     }
 
+    /// Returns the e-mail addresses: those under usual names, otherwise those under similar
+    /// names.
     pub fn emails(&self, record: &mut Record<'a>) -> Vec<String> {
         let mut out = self.usual_emails(record);
         if out.is_empty()
@@ -391,6 +396,7 @@ impl<'a> Guess<'a> {
         out
     }
 
+    /// Returns the lead's message under a usual name.
     pub fn message(&self, record: &mut Record<'a>) -> Option<String> {
         self.take(record, names::MESSAGES)
     }
@@ -440,6 +446,7 @@ impl<'a> Guess<'a> {
             .collect()
     }
 
+    /// Returns the time of the lead as text. `month_first` decides how `03/04` is read.
     pub fn occurred_at(&self, record: &mut Record<'a>, month_first: bool) -> Option<String> {
         for view in &self.views {
             // Date and time of day in two fields.
@@ -465,6 +472,7 @@ impl<'a> Guess<'a> {
         None
     }
 
+    /// Returns the name of the source, if it is short enough for one.
     pub fn source(&self, record: &mut Record<'a>) -> Option<String> {
         let (value, text) = self.first(names::SOURCES)?;
         // A longer text is not the name of a source.
@@ -479,6 +487,8 @@ impl<'a> Guess<'a> {
         Some(is_truth(&text))
     }
 
+    /// Returns the fields of the campaign whose names are `wanted`, by the names that a host
+    /// knows.
     pub fn campaign(
         &self,
         record: &mut Record<'a>,

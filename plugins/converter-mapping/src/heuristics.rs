@@ -6,6 +6,7 @@ use crate::body::json_in;
 use crate::fold::fold;
 use crate::names;
 
+/// Whether the text means yes, in the languages of usual forms.
 pub fn is_truth(text: &str) -> bool {
     matches!(
         fold(text).as_str(),
@@ -30,6 +31,7 @@ pub fn may_be_name(text: &str) -> bool {
     text.contains(char::is_alphabetic) && !looks_like_email(text) && json_in(text).is_none()
 }
 
+/// Whether the text has the form of an e-mail address, or is the marker of a test lead.
 pub fn looks_like_email(text: &str) -> bool {
     let text = text.trim();
     // The marker of a test lead takes the place of an address.
@@ -46,6 +48,7 @@ pub fn looks_like_email(text: &str) -> bool {
         && !text.contains(char::is_whitespace)
 }
 
+/// Whether the text has 8 to 20 digits and few letters, and is not a date.
 pub fn looks_like_phone(text: &str) -> bool {
     let number = digits(text).len();
     (8..=20).contains(&number)
@@ -55,6 +58,7 @@ pub fn looks_like_phone(text: &str) -> bool {
         && !looks_like_date(text)
 }
 
+/// Whether the text is a date in a usual format.
 pub fn looks_like_date(text: &str) -> bool {
     crate::time::read(
         &Value::String(text.to_owned()),
@@ -69,6 +73,7 @@ pub fn looks_like_date(text: &str) -> bool {
     .is_some()
 }
 
+/// Whether a folded name contains a word for a phone of the lead.
 pub fn is_phone_name(name: &str) -> bool {
     const PARTS: [&str; 8] = [
         "telefone", "telefono", "celular", "whatsapp", "phone", "fone", "mobile", "movil",
@@ -76,10 +81,12 @@ pub fn is_phone_name(name: &str) -> bool {
     PARTS.iter().any(|part| name.contains(part)) && !name.ends_with("id") && !is_others(name)
 }
 
+/// Whether a folded name contains a word for an e-mail address of the lead.
 pub fn is_email_name(name: &str) -> bool {
     (name.contains("email") || name.contains("correo")) && !is_others(name)
 }
 
+/// Whether a folded name asks for the full name of the lead.
 pub fn is_name_question(name: &str) -> bool {
     const PARTS: [&str; 7] = [
         "fullname",
@@ -107,7 +114,7 @@ pub enum Part {
 
 /// Returns which part of the lead's name a folded name asks for, if it says whose name it
 /// is: `contato_nome`, `nomeDoComprador`, `buyerFirstName`.
-pub fn whose(name: &str) -> Option<Part> {
+pub fn owned_name_part(name: &str) -> Option<Part> {
     const OF: [&str; 5] = ["", "do", "da", "de", "del"];
     let is_own = |rest: &str| {
         let mut persons = OF.iter().filter_map(|of| rest.strip_prefix(of));
@@ -180,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_say_whose_they_are_are_recognised() {
+    fn names_with_a_word_for_their_owner_are_recognised() {
         for (name, part) in [
             ("compradornome", Part::Full),
             ("nomedointeressado", Part::Full),
@@ -188,10 +195,10 @@ mod tests {
             ("contactfirstname", Part::First),
             ("sobrenomedocliente", Part::Last),
         ] {
-            assert_eq!(whose(name), Some(part), "{name}");
+            assert_eq!(owned_name_part(name), Some(part), "{name}");
         }
         for name in ["nomedocorretor", "username", "formname", "nome", "lead"] {
-            assert_eq!(whose(name), None, "{name}");
+            assert_eq!(owned_name_part(name), None, "{name}");
         }
     }
 

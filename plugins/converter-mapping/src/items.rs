@@ -6,6 +6,7 @@ use leadhost_sdk::{
 };
 
 use crate::config::Config;
+use crate::explain;
 use crate::fold::fold;
 use crate::lead;
 use crate::leftover;
@@ -17,13 +18,22 @@ use crate::people::{self, People, below};
 /// Maximum nesting of containers; real ones are three deep.
 const MAX_DEPTH: usize = 5;
 
-/// Returns the items of a body, and notes on where they were found.
-pub fn read(config: &Config, delivery: &Delivery, body: &Value) -> (Vec<Item>, Vec<String>) {
+/// The items of a body.
+pub struct ReadItems {
+    pub items: Vec<Item>,
+    /// Notes on where they were found.
+    pub notes: Vec<String>,
+    /// Notes that explain the first ones, if the configuration asks for that.
+    pub told: Vec<String>,
+}
+
+/// Returns the items of a body.
+pub fn read(config: &Config, delivery: &Delivery, body: &Value) -> ReadItems {
     let is_lead = |value: &Value| {
-        let (item, _) = lead::item(config, delivery, body, value, None, "");
-        matches!(item.outcome, Outcome::Lead(_))
+        let read = lead::item(config, delivery, body, value, None, "");
+        matches!(read.item.outcome, Outcome::Lead(_))
     };
-    let mut search = Search {
+    let mut search = ItemSearch {
         places: Vec::new(),
         notes: Vec::new(),
         has_contact: &|value| lead::has_contact(delivery, body, value),
@@ -34,33 +44,44 @@ pub fn read(config: &Config, delivery: &Delivery, body: &Value) -> (Vec<Item>, V
         Some(found) => search.take(found),
         None => {
             let item = Item::ignored("there is nothing at the places that `items` names");
-            return (vec![item], Vec::new());
+            return ReadItems {
+                items: vec![item],
+                notes: Vec::new(),
+                told: Vec::new(),
+            };
         }
     }
-    let Search {
+    let ItemSearch {
         places, mut notes, ..
     } = search;
     let mut items = Vec::with_capacity(places.len());
+    let mut told = Vec::new();
     for place in places {
         items.push(match place {
             Place::Item(value, person, path) => {
-                let (item, left_out) = lead::item(config, delivery, body, value, person, &path);
-                for list in left_out {
+                let read = lead::item(config, delivery, body, value, person, &path);
+                if items.len() < explain::MAX_ITEMS {
+                    told.extend(read.told.into_iter().map(|mut one| {
+                        one["item"] = items.len().into();
+                        format!("{}{one}", explain::MARK)
+                    }));
+                }
+                for list in read.left_out {
                     notes.push(format!(
                         "item {}: the people under `{list}` are not kept with the lead; if they are leads, say so under `items`; the raw delivery has them",
                         items.len()
                     ));
                 }
-                item
+                read.item
             }
             Place::Unclear(problem, path) => Item::invalid(problem, &path),
         });
     }
-    (items, notes)
+    ReadItems { items, notes, told }
 }
 
 /// Values that may be leads.
-struct Found<'a> {
+struct LeadCandidates<'a> {
     values: Vec<&'a Value>,
     path: String,
     /// Whether there may be several; then each has an index in the list.
@@ -76,7 +97,7 @@ enum Place<'a> {
     Unclear(String, String),
 }
 
-impl<'a> Found<'a> {
+impl<'a> LeadCandidates<'a> {
     fn each(&self) -> impl Iterator<Item = (&'a Value, String)> {
         self.values.iter().enumerate().map(|(index, value)| {
             let path = match self.many {
@@ -88,7 +109,7 @@ impl<'a> Found<'a> {
     }
 }
 
-struct Search<'a, 'o> {
+struct ItemSearch<'a, 'o> {
     places: Vec<Place<'a>>,
     notes: Vec<String>,
     /// Whether a contact is read from a value that is an item.
@@ -97,9 +118,9 @@ struct Search<'a, 'o> {
     is_lead: &'o dyn Fn(&Value) -> bool,
 }
 
-impl<'a> Search<'a, '_> {
+impl<'a> ItemSearch<'a, '_> {
     /// Adds the configured items.
-    fn take(&mut self, found: Found<'a>) {
+    fn take(&mut self, found: LeadCandidates<'a>) {
         let items = found.each();
         self.places
             .extend(items.map(|(value, path)| Place::Item(value, None, path)));
@@ -107,11 +128,11 @@ impl<'a> Search<'a, '_> {
 
     /// Adds a list under a usual name if there is no person beside it; otherwise the people
     /// in the body.
-    fn guess(&mut self, found: Found<'a>, body: &'a Value) {
+    fn guess(&mut self, found: LeadCandidates<'a>, body: &'a Value) {
         if let Some(list) = found.list {
             let beside = people::candidates(body, Some(list));
             let says_so = || is_usual(&found.path) && !list.is_empty();
-            if !beside.is_empty() && (says_so() || list.iter().any(is_somebody)) {
+            if !beside.is_empty() && (says_so() || list.iter().any(is_person_or_has_answers)) {
                 let beside = beside.into_iter().map(|people| people.path);
                 let places = std::iter::once(found.path).chain(beside).collect();
                 return self.unclear("places", places, "");
@@ -267,7 +288,7 @@ fn is_usual(path: &str) -> bool {
         .all(|key| names::LEADS.contains(&fold(key).as_str()))
 }
 
-fn is_somebody(value: &Value) -> bool {
+fn is_person_or_has_answers(value: &Value) -> bool {
     people::is_person(value) || has_answers(value, 0)
 }
 
@@ -296,13 +317,13 @@ fn has_answers(value: &Value, depth: usize) -> bool {
 }
 
 /// The items, their path, and whether there may be several.
-fn found<'a>(config: &Config, body: &'a Value) -> Option<Found<'a>> {
+fn found<'a>(config: &Config, body: &'a Value) -> Option<LeadCandidates<'a>> {
     if config.items.is_empty() {
         return Some(usual(body));
     }
     let of = |values, path, many| {
         let list = None;
-        Some(Found {
+        Some(LeadCandidates {
             values,
             path,
             many,
@@ -353,13 +374,13 @@ fn place(path: &Path) -> String {
 }
 
 /// Finds a list of leads, or a list under a usual name; otherwise the body is one lead.
-fn usual(body: &Value) -> Found<'_> {
+fn usual(body: &Value) -> LeadCandidates<'_> {
     let (path, list) = match usual_list(body) {
         Some((path, list)) => (path, Some(list)),
         None => (String::new(), None),
     };
     let values = list.or(body.as_array());
-    Found {
+    LeadCandidates {
         values: values.map_or(vec![body], |values| values.iter().collect()),
         path,
         many: values.is_some(),

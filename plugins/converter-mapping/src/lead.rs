@@ -3,6 +3,7 @@
 use leadhost_sdk::{Delivery, Item, Lead, Outcome, serde_json::Value};
 
 use crate::config::{Attributes, Config, Field};
+use crate::explain;
 use crate::guess::Guess;
 use crate::heuristics::{is_truth, looks_like_email};
 use crate::leftover;
@@ -11,7 +12,26 @@ use crate::path::Step;
 use crate::people::Identity;
 use crate::record::Record;
 
-/// Returns the item, and the places of people who are kept out of its lead's attributes.
+/// An item that was read.
+pub struct ReadItem {
+    pub item: Item,
+    /// The places of people who are kept out of its lead's attributes.
+    pub left_out: Vec<String>,
+    /// Its explanation, if the configuration asks for one.
+    pub told: Vec<Value>,
+}
+
+impl From<Item> for ReadItem {
+    fn from(item: Item) -> Self {
+        Self {
+            item,
+            left_out: Vec::new(),
+            told: Vec::new(),
+        }
+    }
+}
+
+/// Returns the item of a value.
 /// `person` is the object in it that is the lead's person, if its name does not say so.
 pub fn item(
     config: &Config,
@@ -20,7 +40,7 @@ pub fn item(
     value: &Value,
     person: Option<&Value>,
     path: &str,
-) -> (Item, Vec<String>) {
+) -> ReadItem {
     let mut record = Record::new(value, root, delivery);
     record.person = person;
     for pairs in &config.pairs {
@@ -28,26 +48,33 @@ pub fn item(
     }
     if config.only.iter().any(|condition| !record.meets(condition)) {
         let item = Item::ignored("the item does not meet the conditions of `only`");
-        return (item, Vec::new());
+        return item.into();
     }
     if !value.is_object() {
-        let item = Item::invalid("a lead must have named fields", path);
-        return (item, Vec::new());
+        return Item::invalid("a lead must have named fields", path).into();
     }
-    let mut left_out = Vec::new();
-    let item = read(config, &mut record, path, &mut left_out);
-    if !config.is_guessing() || matches!(item.outcome, Outcome::Lead(_)) {
-        return (item, left_out);
+    let (mut left_out, mut told) = (Vec::new(), Vec::new());
+    let item = read(config, &mut record, path, &mut left_out, &mut told);
+    let read = ReadItem {
+        item,
+        left_out,
+        told,
+    };
+    if !config.is_guessing() || matches!(read.item.outcome, Outcome::Lead(_)) {
+        return read;
     }
     let places = leftover::people_in(value, &[]);
     if places.is_empty() {
-        return (item, left_out);
+        return read;
     }
     let problem = format!(
         "people are under {}, where none is looked for: if they are leads, say so under `items`",
         quoted(&places)
     );
-    (Item::invalid(problem, path), left_out)
+    ReadItem {
+        item: Item::invalid(problem, path),
+        ..read
+    }
 }
 
 /// Whether a phone or an address is found in the item without configuration.
@@ -76,26 +103,31 @@ fn read<'a>(
     record: &mut Record<'a>,
     path: &str,
     left_out: &mut Vec<String>,
+    told: &mut Vec<Value>,
 ) -> Item {
     let fields = &config.fields;
     let guess = config.defaults.then(|| Guess::new(record));
     let guess = guess.as_ref();
     let month_first = record.delivery.context_value("region") == Some("US");
 
+    record.reading("externalId", fields.external_id.is_some());
     let external_id = match &fields.external_id {
         Some(field) => record.first(field),
         None => guess.and_then(|guess| guess.external_id(record)),
     };
+    record.reading("name", fields.name.is_some());
     let (mut name, name_of_item) = match &fields.name {
         Some(field) => (record.first_name(field), false),
         None => guess
             .and_then(|guess| guess.name(record))
             .map_or((None, false), |(name, of_item)| (Some(name), of_item)),
     };
+    record.reading("phones", fields.phones.is_some());
     let phones = match &fields.phones {
         Some(field) => record.phones(field),
         None => guess.map_or(Vec::new(), |guess| guess.phones(record)),
     };
+    record.reading("emails", fields.emails.is_some());
     let emails = match &fields.emails {
         Some(field) => record
             .all(field)
@@ -104,7 +136,9 @@ fn read<'a>(
             .collect(),
         None => guess.map_or(Vec::new(), |guess| guess.emails(record)),
     };
+    record.reading("message", fields.message.is_some());
     let message = text(record, &fields.message, guess, Guess::message);
+    record.reading("listings", fields.listings.is_some());
     let listings = match &fields.listings {
         Some(field) => record
             .all(field)
@@ -117,11 +151,14 @@ fn read<'a>(
             found.map(|(kind, text)| (kind.to_owned(), text)).collect()
         }),
     };
+    record.reading("occurredAt", fields.occurred_at.is_some());
     let occurred_at = match &fields.occurred_at {
         Some(field) => record.time(field, month_first),
         None => guess.and_then(|guess| guess.occurred_at(record, month_first)),
     };
+    record.reading("source", fields.source.is_some());
     let source = text(record, &fields.source, guess, Guess::source);
+    record.reading("isTest", fields.is_test.is_some());
     let marked = |texts: &[String]| texts.iter().any(|text| text.starts_with("<test lead"));
     let is_test = match &fields.is_test {
         Some(field) => record.first(field).is_some_and(|text| is_truth(&text)),
@@ -131,10 +168,12 @@ fn read<'a>(
     } || marked(&phones)
         || marked(&emails)
         || marked(name.as_slice());
+    record.reading("region", true);
     let region = fields
         .region
         .as_ref()
         .and_then(|field| record.region(field));
+    record.reading("action", true);
     let action = fields
         .action
         .as_ref()
@@ -154,9 +193,13 @@ fn read<'a>(
         && !(event && name_of_item)
         && (external_id.is_some() || message.is_some() || !listings.is_empty());
     if !contact && !identified && !named {
-        return nobody(event, external_id.as_deref(), path);
+        if config.explain {
+            told.extend(explain::item(record));
+        }
+        return item_without_person(event, external_id.as_deref(), path);
     }
     if name.is_none() && fields.name.is_none() {
+        record.reading("name", false);
         name = guess.and_then(|guess| guess.own_name(record));
     }
 
@@ -178,10 +221,12 @@ fn read<'a>(
     for (kind, reference) in listings {
         lead = lead.listing(&kind, reference);
     }
+    record.reading("campaign", true);
     for (name, field) in &fields.campaign {
         lead = lead.campaign(name, record.first(field));
     }
     if let Some(guess) = guess {
+        record.reading("campaign", false);
         // Configured fields are not guessed too: otherwise a value under the usual name
         // would count as used without appearing in the lead.
         let wanted = |name: &str| !fields.campaign.contains_key(name);
@@ -189,10 +234,14 @@ fn read<'a>(
             lead = lead.campaign(name, text);
         }
     }
+    record.reading("consents", true);
     for (purpose, field) in &fields.consents {
         if let Some(answer) = record.first(field) {
             lead = lead.consent(purpose, is_truth(&answer), "");
         }
+    }
+    if config.explain {
+        told.extend(explain::item(record));
     }
     Item::lead(attributes(&config.attributes, record, lead, left_out))
 }
@@ -211,7 +260,7 @@ fn text<'a>(
 
 /// Returns the outcome of an item that names no person: ignored if it is an event or
 /// points to a lead that is elsewhere; else a lead that could not be read.
-fn nobody(event: bool, external_id: Option<&str>, path: &str) -> Item {
+fn item_without_person(event: bool, external_id: Option<&str>, path: &str) -> Item {
     if event {
         return Item::ignored("an event that names no person");
     }

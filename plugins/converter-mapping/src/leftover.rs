@@ -45,6 +45,8 @@ pub fn people_in(item: &Value, list: &[Value]) -> Vec<String> {
 }
 
 impl<'a> Leftover<'a> {
+    /// `used` are the addresses of the values that are used in the lead, `own` is the lead's
+    /// identity.
     pub fn new(used: &'a BTreeSet<*const Value>, own: &'a Identity) -> Self {
         Self {
             used,
@@ -79,7 +81,7 @@ impl<'a> Leftover<'a> {
         match value {
             Value::Object(fields) => {
                 let in_business = people::is_business(&fold(name), in_business);
-                if !in_business && self.is_somebody(name, value) {
+                if !in_business && self.is_other_person(name, value) {
                     return self.leave_out();
                 }
                 let left = fields
@@ -96,7 +98,7 @@ impl<'a> Leftover<'a> {
             }
             Value::Array(items) => {
                 let left = items.iter().map(|item| {
-                    let left = match self.is_somebody(name, item) {
+                    let left = match self.is_other_person(name, item) {
                         true => self.leave_out(),
                         false => self.visit(name, item, in_business),
                     };
@@ -136,7 +138,7 @@ impl<'a> Leftover<'a> {
 
     /// Whether the value is a person other than the lead, with no part used in the
     /// lead.
-    fn is_somebody(&self, name: &str, value: &Value) -> bool {
+    fn is_other_person(&self, name: &str, value: &Value) -> bool {
         people::is_person_under(name, value)
             && !self.is_used(value)
             && !self.own.has_all_of(value)
@@ -157,7 +159,7 @@ impl<'a> Leftover<'a> {
     }
 
     fn leave_out(&mut self) -> Left {
-        let path = people::told(&self.trail);
+        let path = people::readable_path(&self.trail);
         if self.left_out.len() < MAX_TOLD && !self.left_out.contains(&path) {
             self.left_out.push(path);
         }

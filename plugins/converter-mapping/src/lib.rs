@@ -9,6 +9,7 @@
 mod body;
 mod bounds;
 mod config;
+mod explain;
 mod fold;
 mod guess;
 mod heuristics;
@@ -62,8 +63,10 @@ impl Converter for Mapping {
 
     fn convert(config: &Config, delivery: &Delivery) -> Result<Conversion, Problem> {
         let body = body::read(config, delivery)?;
-        let (items, notes) = items::read(config, delivery, &body);
-        Ok(bounds::keep(items, notes))
+        let read = items::read(config, delivery, &body);
+        let conversion = bounds::keep(read.items, read.notes);
+        let told = read.told.into_iter().take(explain::MAX_NOTES);
+        Ok(told.fold(conversion, Conversion::note))
     }
 }
 

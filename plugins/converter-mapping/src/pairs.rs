@@ -40,6 +40,7 @@ impl Pair<'_> {
         )
     }
 
+    /// Whether this is a phone or an e-mail address.
     pub fn is_contact(&self) -> bool {
         self.kinds() != (false, false)
     }

@@ -45,6 +45,11 @@ impl Path {
         self.from_root
     }
 
+    /// Parses a path of the configuration; `$` stands for the body's root.
+    ///
+    /// # Errors
+    ///
+    /// A text that names the path and its mistake.
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong = |what: &str| format!("path `{text}`: {what}");
         let trimmed = text.trim();

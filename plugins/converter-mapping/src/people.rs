@@ -45,7 +45,7 @@ struct Element<'a> {
 /// Returns the people who may be leads: not under names for other people, not in `list`,
 /// and not inside of others that are found.
 pub fn candidates<'a>(body: &'a Value, list: Option<&'a Vec<Value>>) -> Vec<People<'a>> {
-    let mut search = Search {
+    let mut search = PeopleSearch {
         list,
         sheets: false,
         trail: Vec::new(),
@@ -59,7 +59,7 @@ pub fn candidates<'a>(body: &'a Value, list: Option<&'a Vec<Value>>) -> Vec<Peop
 /// Returns in the same way the objects whose contacts are in questions and answers, or
 /// under names that are also those of other values.
 pub fn sheets(body: &Value) -> Vec<People<'_>> {
-    let mut search = Search {
+    let mut search = PeopleSearch {
         list: None,
         sheets: true,
         trail: Vec::new(),
@@ -82,7 +82,7 @@ impl<'a> Records<'a> {
     fn new(one: &People<'a>, Element { list, depth, .. }: Element<'a>) -> Self {
         Self {
             list,
-            path: told(&one.trail[..depth]),
+            path: readable_path(&one.trail[..depth]),
             tail: one.trail[depth + 1..].to_vec(),
         }
     }
@@ -138,7 +138,7 @@ fn alone<'a>(one: &People<'a>) -> Option<Records<'a>> {
     is_list.then_some(records)
 }
 
-struct Search<'a> {
+struct PeopleSearch<'a> {
     /// A list that is known already.
     list: Option<&'a Vec<Value>>,
     /// Whether to search for questions and answers.
@@ -148,12 +148,12 @@ struct Search<'a> {
     found: Vec<People<'a>>,
 }
 
-impl<'a> Search<'a> {
+impl<'a> PeopleSearch<'a> {
     fn visit(&mut self, value: &'a Value, key: &str, in_others: bool) {
         match value {
             Value::Array(list) if self.is_known(list) => {}
             Value::Array(list) if self.are_people(key, list) && is_others(&fold(key)) => {}
-            Value::Array(list) if self.are_people(key, list) => self.tell(value),
+            Value::Array(list) if self.are_people(key, list) => self.add(value),
             Value::Array(_) if is_contact_name(key) => {}
             Value::Array(list) => {
                 let depth = self.trail.len();
@@ -166,8 +166,8 @@ impl<'a> Search<'a> {
             Value::Object(fields) => {
                 let name = fold(key);
                 let in_others = in_others || is_others(&name);
-                if self.is_somebody(value) && !in_others && !is_business(&name, false) {
-                    self.tell(value);
+                if self.is_match(value) && !in_others && !is_business(&name, false) {
+                    self.add(value);
                     if self.list.is_none() {
                         return;
                     }
@@ -184,7 +184,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn is_somebody(&self, value: &Value) -> bool {
+    fn is_match(&self, value: &Value) -> bool {
         match self.list {
             // People in a container around a known list are found there.
             Some(_) => has_direct_contact(value) && !pairs::is_pair(value),
@@ -212,9 +212,9 @@ impl<'a> Search<'a> {
         self.list.is_some_and(|known| std::ptr::eq(known, list))
     }
 
-    fn tell(&mut self, value: &'a Value) {
+    fn add(&mut self, value: &'a Value) {
         self.found.push(People {
-            path: told(&self.trail),
+            path: readable_path(&self.trail),
             value,
             trail: self.trail.clone(),
             lists: self.lists.clone(),
@@ -254,7 +254,7 @@ fn has_plain_contact(value: &Value) -> bool {
 }
 
 /// Returns a path for readers.
-pub fn told(trail: &[String]) -> String {
+pub fn readable_path(trail: &[String]) -> String {
     trail
         .iter()
         .fold(String::new(), |path, step| below(&path, step))
@@ -407,6 +407,7 @@ pub struct Identity {
 }
 
 impl Identity {
+    /// Returns the identity of a person with these contacts and no name.
     pub fn new<'t>(
         phones: impl IntoIterator<Item = &'t String>,
         emails: impl IntoIterator<Item = &'t String>,
@@ -491,7 +492,7 @@ fn name(value: &Value) -> Option<String> {
 /// Returns the places of two people in a value that would be read as one lead: in the value
 /// itself, in objects that are known to hold a lead, and in the object that is the person.
 pub fn at_odds(value: &Value, person: Option<&People<'_>>) -> Vec<String> {
-    let mut parts = Parts::default();
+    let mut parts = PartComparison::default();
     parts.visit(value, 0);
     if let Some(person) = person {
         parts.trail = vec![person.path.clone()];
@@ -501,13 +502,13 @@ pub fn at_odds(value: &Value, person: Option<&People<'_>>) -> Vec<String> {
 }
 
 #[derive(Default)]
-struct Parts {
+struct PartComparison {
     trail: Vec<String>,
     known: Vec<(String, Identity)>,
     odd: Vec<String>,
 }
 
-impl Parts {
+impl PartComparison {
     fn visit(&mut self, value: &Value, depth: usize) {
         let Value::Object(fields) = value else {
             return;
@@ -548,7 +549,7 @@ impl Parts {
         if who.phones.is_empty() && who.emails.is_empty() {
             return;
         }
-        let path = told(&self.trail);
+        let path = readable_path(&self.trail);
         let mut known = self.known.iter();
         if self.odd.is_empty()
             && let Some((other, _)) = known.find(|(_, known)| known.is_other_than(&who))

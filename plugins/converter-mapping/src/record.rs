@@ -23,10 +23,22 @@ pub struct Record<'a> {
     pub pairs: Vec<Pair<'a>>,
     /// Addresses of values that are used in the lead.
     used: BTreeSet<*const Value>,
+    /// The same values with the fields that they were read for, in order.
+    reads: Vec<ReadValue>,
+    /// The field that is being read, and whether it is guessed.
+    field: (&'static str, bool),
+}
+
+/// A value that was read for a field.
+pub struct ReadValue {
+    pub field: &'static str,
+    /// Whether it was found under a usual name, not by the configuration.
+    pub guessed: bool,
+    pub value: *const Value,
 }
 
 /// A text, and the source that it came from.
-pub struct Found<'c> {
+pub struct FoundText<'c> {
     pub text: String,
     pub source: &'c Source,
 }
@@ -38,6 +50,7 @@ struct Raw {
 }
 
 impl<'a> Record<'a> {
+    /// Returns an item of which no value is used yet. `root` is the whole body.
     pub fn new(item: &'a Value, root: &'a Value, delivery: &'a Delivery) -> Self {
         Self {
             item,
@@ -46,21 +59,47 @@ impl<'a> Record<'a> {
             person: None,
             pairs: Vec::new(),
             used: BTreeSet::new(),
+            reads: Vec::new(),
+            field: ("", false),
         }
     }
 
+    /// Names the field for which values are read from here on. `configured`: whether the
+    /// configuration says where it is.
+    pub fn reading(&mut self, field: &'static str, configured: bool) {
+        self.field = (field, !configured);
+    }
+
+    /// Returns the values that were read so far, field by field.
+    pub fn reads(&self) -> &[ReadValue] {
+        &self.reads
+    }
+
+    /// Marks a value as used in the lead.
     pub fn mark(&mut self, value: &Value) {
+        self.mark_at(value);
+    }
+
+    fn mark_at(&mut self, value: *const Value) {
+        let (field, guessed) = self.field;
+        self.reads.push(ReadValue {
+            field,
+            guessed,
+            value,
+        });
         self.used.insert(value);
     }
 
     /// Returns what is read, without marking it as used.
     pub fn unmarked<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> T {
-        let used = self.used.clone();
+        let (used, reads) = (self.used.clone(), self.reads.len());
         let found = read(self);
         self.used = used;
+        self.reads.truncate(reads);
         found
     }
 
+    /// Whether the value is marked as used; values within it do not count.
     pub fn is_used(&self, value: &Value) -> bool {
         self.used.contains(&std::ptr::from_ref(value))
     }
@@ -99,7 +138,7 @@ impl<'a> Record<'a> {
     }
 
     /// Returns all texts of a field, best first.
-    pub fn all<'c>(&mut self, field: &'c Field) -> Vec<Found<'c>> {
+    pub fn all<'c>(&mut self, field: &'c Field) -> Vec<FoundText<'c>> {
         self.read(field, true, text_of_node, |_, _| true)
     }
 
@@ -143,20 +182,20 @@ impl<'a> Record<'a> {
         all: bool,
         text: fn(&Value) -> Option<String>,
         fits: impl Fn(&Source, &str) -> bool,
-    ) -> Vec<Found<'c>> {
-        let mut out: Vec<Found<'c>> = Vec::new();
+    ) -> Vec<FoundText<'c>> {
+        let mut out: Vec<FoundText<'c>> = Vec::new();
         for source in &field.0 {
             for raw in self.raw(source, all, text) {
                 let text = transform(source, raw.text);
                 if text.as_deref().is_some_and(|text| !fits(source, text)) {
                     continue;
                 }
-                self.used.extend(raw.from);
+                raw.from.into_iter().for_each(|value| self.mark_at(value));
                 if let Some(text) = text
                     && (all || out.is_empty())
                     && !out.iter().any(|found| found.text == text)
                 {
-                    out.push(Found { text, source });
+                    out.push(FoundText { text, source });
                 }
             }
             if !all && !out.is_empty() {

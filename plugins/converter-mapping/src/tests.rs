@@ -52,7 +52,7 @@ fn every_recipe_of_the_readme_is_a_configuration() {
 }
 
 #[test]
-fn the_schema_and_the_reader_agree_on_what_is_a_configuration() {
+fn the_schema_and_the_reader_accept_the_same_configurations() {
     let schema: Value = serde_json::from_str(crate::config::SCHEMA).unwrap();
     let schema = jsonschema::validator_for(&schema).unwrap();
     let cases = leadhost_golden::load_dir(std::path::Path::new(CASES)).unwrap();
@@ -61,6 +61,8 @@ fn the_schema_and_the_reader_agree_on_what_is_a_configuration() {
         r#"{"fields": {"nome": "a"}}"#,
         r#"{"fields": {"name": {"paths": ["a"], "when": 1}}}"#,
         r#"{"fields": {"name": 1}}"#,
+        r#"{"fields": {"name": {"join": ["a"], "constant": "b"}}}"#,
+        r#"{"explain": "yes"}"#,
         r#"{"item": ["a"]}"#,
         r#"{"format": "yaml"}"#,
         r#"{"attributes": "some"}"#,
@@ -94,6 +96,32 @@ fn a_value_that_does_not_fit_its_field_becomes_an_attribute() {
     assert_eq!(lead["region"], Value::Null);
     let attributes = json!([["pais", "Brasil"], ["quando", "2026-03-02"], ["zap", "123"]]);
     assert_eq!(lead["attributes"], attributes);
+}
+
+#[test]
+fn an_explanation_says_what_was_read_from_where() {
+    let config = json!({"explain": true, "fields": {"message": {"path": "texto"}}});
+    let body = json!({
+        "id": "f-1", "nome": "Lia Campos", "ddd": "11", "telefone": "90000-0001",
+        "texto": "Oi", "a.b": ["lia@", "outra@example.com"], "andar": 3
+    });
+    let (items, notes) = converted(config, &body.to_string());
+    assert_eq!(items[0]["lead"]["phones"], json!(["(11) 90000-0001"]));
+    let told: Vec<Value> = notes
+        .iter()
+        .map(|note| serde_json::from_str(note.strip_prefix("explain: ").unwrap()).unwrap())
+        .collect();
+    let field = |name: &str| told.iter().find(|one| one["field"] == name).unwrap();
+    let expect = json!({"item": 0, "field": "message", "from": ["texto"], "guessed": false});
+    assert_eq!(field("message"), &expect);
+    let mut phone = field("phones")["from"].as_array().unwrap().clone();
+    phone.sort_by_key(ToString::to_string);
+    assert_eq!(phone, [json!("ddd"), json!("telefone")]);
+    assert_eq!(field("phones")["guessed"], true);
+    assert_eq!(field("name")["from"], json!(["nome"]));
+    let unread = |kind: &str| told.iter().find_map(|one| one.get(kind)).unwrap();
+    assert_eq!(unread("unreadContacts"), &json!(["\"a.b\"[1]"]));
+    assert_eq!(unread("unread"), &json!(["\"a.b\"[0]", "andar"]));
 }
 
 /// Returns the items' outcomes and the notes for a body with this configuration.

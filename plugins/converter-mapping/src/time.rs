@@ -95,7 +95,7 @@ fn epoch(text: &str) -> Option<String> {
 }
 
 #[derive(Default)]
-struct Parts {
+struct DateParts {
     year: Option<i64>,
     month: Option<i64>,
     day: Option<i64>,
@@ -110,7 +110,7 @@ struct Parts {
 
 /// Returns a text as read by a pattern; `None` if it does not match to its end.
 fn parse(text: &str, pattern: &str) -> Option<String> {
-    let mut parts = Parts::default();
+    let mut parts = DateParts::default();
     let mut rest = text.trim();
     let mut pattern = pattern.trim().chars();
     while let Some(character) = pattern.next() {
@@ -162,7 +162,7 @@ fn parse(text: &str, pattern: &str) -> Option<String> {
     parts.text()
 }
 
-impl Parts {
+impl DateParts {
     fn text(mut self) -> Option<String> {
         if let Some(afternoon) = self.afternoon {
             (1..=12).contains(&self.hour).then_some(())?;

@@ -7,7 +7,7 @@ use crate::body::json_in;
 use crate::fold::fold;
 use crate::heuristics::{
     Part, is_name_question, is_others, is_phone_name, looks_like_email, looks_like_phone,
-    may_be_name, whose,
+    may_be_name, owned_name_part,
 };
 use crate::names;
 use crate::people::{has_both, members};
@@ -34,6 +34,7 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
+    /// Returns the present values under a folded name.
     pub fn values(&self, name: &str) -> impl Iterator<Item = &'a Value> {
         self.entries
             .iter()
@@ -41,10 +42,12 @@ impl<'a> View<'a> {
             .map(|(_, value)| *value)
     }
 
+    /// Whether a folded name has a present value.
     pub fn has(&self, name: &str) -> bool {
         self.values(name).next().is_some()
     }
 
+    /// Returns the first value that has a text, and the text. The order of the names decides.
     pub fn first(&self, names: &[&str]) -> Option<(&'a Value, String)> {
         names.iter().find_map(|name| {
             self.values(name).find_map(|value| {
@@ -67,6 +70,7 @@ impl<'a> View<'a> {
         })
     }
 
+    /// Whether a phone or an e-mail address is under a usual name, or in questions and answers.
     pub fn has_contact(&self) -> bool {
         let phone = || names::PHONES.iter().any(|name| self.has(name));
         let email = || names::EMAILS.iter().any(|name| self.has(name));
@@ -89,7 +93,7 @@ impl<'a> View<'a> {
             let mut named = self
                 .entries
                 .iter()
-                .filter(|(name, _)| whose(name) == Some(part));
+                .filter(|(name, _)| owned_name_part(name) == Some(part));
             named.find_map(text)
         };
         // The parts of an answer.
@@ -162,6 +166,7 @@ impl<'a> View<'a> {
         Some(name)
     }
 
+    /// Adds the phones under usual names.
     pub fn phones(&self, record: &mut Record<'a>, out: &mut Vec<String>) {
         for name in names::PHONES {
             for value in self.values(name) {
@@ -241,7 +246,7 @@ impl<'a> View<'a> {
                     Some(text.clone())
                 })
             };
-            let area = code(names::AREA_CODES, &beside[0]);
+            let area = code(names::AREA_CODES, &beside[0]).filter(|text| is_code(text));
             let country = code(names::COUNTRY_CODES, &beside[1]);
             push_phone(out, with_codes(&text, area, country.as_deref()));
         }
@@ -269,8 +274,12 @@ impl<'a> View<'a> {
         if own.is_some() {
             return own.map(found);
         }
-        self.first(names).or_else(|| match others.as_slice() {
-            [only] if only.0 == "ddd" && self.has_one_phone() => Some(found(only)),
+        // `area` may be that of a property: `85 m2`.
+        let is_area = names == names::AREA_CODES;
+        let plain = self.first(names);
+        let plain = plain.filter(|(_, text)| !is_area || is_code(text));
+        plain.or_else(|| match others.as_slice() {
+            [only] if is_area && only.0 != "area" && self.has_one_phone() => Some(found(only)),
             _ => None,
         })
     }
@@ -283,6 +292,7 @@ impl<'a> View<'a> {
         phones.next().is_some() && phones.next().is_none()
     }
 
+    /// Adds the texts under these names that fit.
     pub fn texts(
         &self,
         record: &mut Record<'a>,
@@ -336,7 +346,10 @@ impl<'a> View<'a> {
     ) {
         let is_named = self.first(names::FULL_NAMES).is_some()
             || self.first(&FIRST_NAMES).is_some()
-            || self.entries.iter().any(|(name, _)| whose(name).is_some());
+            || self
+                .entries
+                .iter()
+                .any(|(name, _)| owned_name_part(name).is_some());
         for name in names::CONTACT_TEXTS.iter().filter(|_| is_named) {
             for value in self.values(name) {
                 if let Some(text) = value.as_str().filter(|text| fits(name, text)) {
@@ -435,6 +448,7 @@ fn stem(name: &str) -> &str {
     stem
 }
 
+/// Adds a text that is not there yet.
 pub fn push(out: &mut Vec<String>, text: String) {
     if !out.contains(&text) {
         out.push(text);

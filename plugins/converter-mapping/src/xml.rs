@@ -19,6 +19,11 @@ const MAX_DEPTH: usize = 64;
 const MAX_ELEMENTS: usize = 200_000;
 
 /// Returns a document as an object with its root element under the element's name.
+///
+/// # Errors
+///
+/// [`Problem`] with line and column if the document is malformed, nested too deep, or has too
+/// many elements.
 pub fn parse(text: &str) -> Result<Value, Problem> {
     let mut reader = Reader {
         text,

@@ -8,7 +8,7 @@ pub const NOT_READY_SECONDS: u32 = 60;
 const LIMIT_SECONDS: u32 = 300;
 
 /// Classifies by the error's code; the HTTP status says little.
-pub fn of_error(error: &Value, response: &HttpResponse) -> Failure {
+pub fn from_error(error: &Value, response: &HttpResponse) -> Failure {
     let code = number(error, "code");
     let subcode = number(error, "error_subcode");
     let message = text_at(error, &["message", "error_user_msg"]).unwrap_or_default();
@@ -27,12 +27,12 @@ pub fn of_error(error: &Value, response: &HttpResponse) -> Failure {
         (Some(_), _) if response.status == 429 => limited(words, response),
         // An unlisted code. The host limits the attempts.
         (Some(_), _) => Failure::retry(words, response.retry_after()),
-        (None, _) => of_status(response),
+        (None, _) => from_status(response),
     }
 }
 
 /// Classifies by the status alone, if the response is unreadable.
-pub fn of_status(response: &HttpResponse) -> Failure {
+pub fn from_status(response: &HttpResponse) -> Failure {
     let status = response.status;
     match status {
         429 => limited("the Graph API's limit is reached".into(), response),

@@ -7,16 +7,21 @@ use leadhost_sdk::{
 
 use crate::{answers, faults};
 
+/// Returns the items of the Graph API's answer to a fetch.
+///
+/// # Errors
+///
+/// [`Failure`] if the answer is an error or no lead; it says whether a retry may help.
 pub fn items(completion: &Completion) -> Result<Vec<Item>, Failure> {
     let response = &completion.response;
     let body = response.json().ok();
     let error = body.as_ref().and_then(|body| body.get("error"));
     if let Some(error) = error.filter(|error| !is_absent(error)) {
-        return Err(faults::of_error(error, response));
+        return Err(faults::from_error(error, response));
     }
     let body = match body {
         Some(Value::Object(fields)) if response.status == 200 => fields,
-        _ => return Err(faults::of_status(response)),
+        _ => return Err(faults::from_status(response)),
     };
 
     let state = match completion.state_json() {

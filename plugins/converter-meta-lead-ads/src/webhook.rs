@@ -13,6 +13,10 @@ use leadhost_sdk::{
 use crate::{Config, PageToken, answers};
 
 /// Returns the items of a delivery.
+///
+/// # Errors
+///
+/// [`Problem`] if the body is no webhook, or has more changes than a host accepts.
 pub fn items(config: &Config, body: &Value) -> Result<Vec<Item>, Problem> {
     let Value::Object(fields) = body else {
         return Err(Problem::new("the body must be a JSON object with `entry`"));

@@ -92,6 +92,42 @@ pub fn write_expect(dir: &Path, case: &str, expect: &Value) -> Result<(), Folder
         .map_err(|source| FolderError::Write { path, source })
 }
 
+/// Writes a new case into a folder of cases, with its body in a file of this name.
+///
+/// # Errors
+///
+/// If there is such a case already, or a file cannot be written.
+pub fn write_case(dir: &Path, case: &Case, body: &str) -> Result<(), FolderError> {
+    let folder = dir.join(&case.name);
+    let written = |path: &Path| {
+        let path = path.to_owned();
+        move |source| FolderError::Write { path, source }
+    };
+    std::fs::create_dir_all(dir).map_err(written(dir))?;
+    std::fs::create_dir(&folder).map_err(written(&folder))?;
+    let has_body = !case.body.is_empty();
+    if has_body {
+        let path = folder.join(body);
+        std::fs::write(&path, &case.body).map_err(written(&path))?;
+    }
+    let file = CaseFile {
+        about: case.about.clone(),
+        call: case.call,
+        delivery: Some(case.delivery.clone()).filter(|one| *one != Delivery::default()),
+        body: has_body.then(|| body.to_owned()),
+        completion: (case.call == Call::Complete).then(|| case.completion.clone()),
+        message: case.call.takes_message().then(|| case.message.clone()),
+        response: case.call.takes_response().then(|| case.response.clone()),
+        expect: case.expect.clone(),
+    };
+    let path = folder.join(CASE_FILE);
+    let text = serde_json::to_string_pretty(&file).map_err(|source| FolderError::Parse {
+        path: path.clone(),
+        source,
+    })?;
+    std::fs::write(&path, text + "\n").map_err(written(&path))
+}
+
 const CASE_FILE: &str = "case.json";
 
 /// The format of `case.json`; the order of its fields is the order for readers.
@@ -323,6 +359,23 @@ mod tests {
     #[test]
     fn a_folder_without_cases_is_an_error() {
         assert!(matches!(case(&[]), Err(FolderError::Empty { .. })));
+    }
+
+    #[test]
+    fn a_written_case_is_read_back_and_never_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let golden = dir.path().join("golden");
+        let mut case = Case::new("one", Call::Complete);
+        case.about = "a".into();
+        case.body = b"{}".to_vec();
+        case.delivery.config = serde_json::json!({"id": 1});
+        case.completion.hop = 2;
+        write_case(&golden, &case, "body.json").unwrap();
+        let empty = Case::new("two", Call::Convert);
+        write_case(&golden, &empty, "body.txt").unwrap();
+        assert_eq!(load_dir(&golden).unwrap(), [case.clone(), empty]);
+        let error = write_case(&golden, &case, "body.json").unwrap_err();
+        assert!(error.to_string().contains("golden/one"), "{error}");
     }
 
     #[test]

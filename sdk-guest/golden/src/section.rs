@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_appended_is_read_and_replaced() {
+    fn an_appended_section_is_read_and_replaced() {
         let long = vec![b'x'; 70_000];
         let once = append_section(&component(), &long).unwrap();
         assert_eq!(read_section(&once), Ok(Some(long)));

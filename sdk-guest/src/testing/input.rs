@@ -4,6 +4,7 @@ use leadhost_golden::{Case, Response};
 
 use crate::{Completion, Content, Delivery, HttpResponse, TemplateSend};
 
+/// Returns the delivery of a case.
 pub fn delivery(case: &Case) -> Delivery {
     let given = &case.delivery;
     Delivery {
@@ -19,6 +20,7 @@ pub fn delivery(case: &Case) -> Delivery {
     }
 }
 
+/// Returns the completion of a case.
 pub fn completion(case: &Case) -> Completion {
     let given = &case.completion;
     Completion {
@@ -33,6 +35,7 @@ pub fn completion(case: &Case) -> Completion {
     }
 }
 
+/// Returns the message of a case.
 pub fn message(case: &Case) -> TemplateSend {
     let given = &case.message;
     TemplateSend {

@@ -10,7 +10,7 @@ use serde_json::Value;
 /// Returns the normalised output of a plugin for a case.
 pub type Answer = fn(&Case) -> Value;
 
-/// What a run writes into the cases.
+/// The cases into which a run writes its output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Write {
     Nothing,

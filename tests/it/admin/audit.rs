@@ -1,6 +1,8 @@
 //! The audit: what operators did, and what became of it.
 
 use leadhost::domain::audit::AuditRow;
+use leadhost::domain::plugin::Digest;
+use leadhost::limits;
 use leadhost_tests::On;
 use serde_json::{Value, json};
 
@@ -12,6 +14,10 @@ leadhost_tests::on_every_store! {
     the_audit_holds_no_secret_and_no_person,
     an_export_has_every_row_in_an_unbroken_chain,
     unreadable_parameters_are_refused,
+    an_import_is_recorded_with_its_file_and_its_counts,
+    an_import_that_stops_on_the_way_is_partly_done_with_its_counts,
+    a_decision_about_a_message_names_it_and_the_verdict,
+    changes_of_owners_and_agents_are_counted_and_name_nobody,
 }
 
 async fn rows(operator: &Operator, query: &str) -> Vec<Value> {
@@ -103,4 +109,97 @@ async fn unreadable_parameters_are_refused(on: On) {
         unknown.contains("there are apply, create-key,"),
         "{unknown}"
     );
+}
+
+/// Returns the detail of the newest row about this act, and its outcome.
+async fn newest(operator: &Operator, act: &str) -> (Value, Value) {
+    let found = rows(operator, &format!("?act={act}&limit=1")).await;
+    let detail = found[0]["detail"].as_str().expect("a text");
+    let detail = serde_json::from_str(detail).expect("JSON");
+    (detail, found[0]["outcome"].clone())
+}
+
+/// Sends a catalogue in CSV.
+async fn import(operator: &Operator, file: &str, status: u16) {
+    let ask = operator.ask("PUT", "/workspaces/acme/products");
+    let ask = ask.header("content-type", "text/csv").body(file.to_owned());
+    ask.send().await.expect(status);
+}
+
+async fn an_import_is_recorded_with_its_file_and_its_counts(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let file = "externalId,name\n1,One\n2,Two\n,Three\n";
+    import(&operator, file, 200).await;
+    let (detail, outcome) = newest(&operator, "import-products").await;
+    assert_eq!(outcome, "done");
+    let expect = json!({
+        "workspace": "acme",
+        "format": "csv",
+        "bytes": file.len(),
+        "sha256": Digest::compute(file.as_bytes()).0,
+        "created": 2,
+        "changed": 0,
+        "kept": 0,
+        "removed": 0,
+        "refused": 1,
+        "replaced": false,
+    });
+    assert_eq!(detail, expect);
+}
+
+async fn an_import_that_stops_on_the_way_is_partly_done_with_its_counts(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let unclosed = "x,\"never closed\n";
+    import(&operator, &format!("externalId,name\n{unclosed}"), 400).await;
+    let (detail, outcome) = newest(&operator, "import-products").await;
+    assert_eq!(outcome, "refused", "{detail}");
+    // Whole parts of it are written before the fault is found.
+    let many: String = (0..limits::IMPORT_ROWS + 1)
+        .map(|number| format!("{number},Product {number}\n"))
+        .collect();
+    import(
+        &operator,
+        &format!("externalId,name\n{many}{unclosed}"),
+        400,
+    )
+    .await;
+    let (detail, outcome) = newest(&operator, "import-products").await;
+    assert_eq!(outcome, "partly-done", "{detail}");
+    assert_eq!(detail["created"], limits::IMPORT_ROWS, "{detail}");
+    assert_eq!(detail["status"], 400, "{detail}");
+    assert_eq!(detail["sha256"], Value::Null, "{detail}");
+}
+
+async fn a_decision_about_a_message_names_it_and_the_verdict(on: On) {
+    let operator = Operator::new(on).await;
+    let id = "019cae2b-3f61-7a52-8a10-6d4f3e2a1b88";
+    let verdict = json!({"verdict": "give-up"});
+    let path = format!("/outbox/{id}/resolve");
+    operator.post(&path, &verdict).await.expect(404);
+    let (detail, outcome) = newest(&operator, "resolve-message").await;
+    assert_eq!(outcome, "refused");
+    let expect = json!({"message": id, "verdict": "give-up", "status": 404});
+    assert_eq!(detail, expect);
+}
+
+async fn changes_of_owners_and_agents_are_counted_and_name_nobody(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let owners = json!([{"name": "Olga Reis", "email": "olga@example.com"}]);
+    let agents = json!([{"name": "Rui", "kind": "human", "internal": true}]);
+    for (path, act, list, is_dry) in [
+        ("owners", "put-owners", owners, false),
+        ("agents?dryRun=true", "put-agents", agents, true),
+    ] {
+        let ask = operator.ask("PUT", &format!("/workspaces/acme/{path}"));
+        ask.json(&list).send().await.expect(200);
+        let (detail, outcome) = newest(&operator, act).await;
+        assert_eq!(outcome, "done");
+        let expect = json!({
+            "workspace": "acme",
+            "dryRun": is_dry,
+            "created": 1,
+            "changed": 0,
+        });
+        assert_eq!(detail, expect);
+    }
 }

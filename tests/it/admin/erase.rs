@@ -197,9 +197,9 @@ async fn data_that_an_erasure_kept_is_erased_later_by_the_contacts_id(on: On) {
             .all(|id| left.to_string().contains(id.as_str().unwrap()))
     );
     // The phone no longer finds the person, and the refusal says which key to use.
-    let nobody = erase(&json!({"workspace": "acme", "phone": PHONE, "unconverted": true})).await;
-    let told = String::from_utf8_lossy(&nobody.expect(404).body).into_owned();
-    assert!(told.contains("contact's id"), "{told}");
+    let unknown = erase(&json!({"workspace": "acme", "phone": PHONE, "unconverted": true})).await;
+    let text = String::from_utf8_lossy(&unknown.expect(404).body).into_owned();
+    assert!(text.contains("contact's id"), "{text}");
     // Later deliveries of other people are not affected.
     operator.lead(&report, "wrong", "L4").await;
     let again = erase(&json!({"id": contact})).await.expect(200).json();

@@ -9,12 +9,12 @@ use super::{Operator, workspace};
 
 leadhost_tests::on_every_store! {
     a_viewer_reads_and_checks_and_changes_nothing,
-    an_operator_acts_and_does_not_change_what_plugins_and_keys_may_do,
+    an_operator_acts_and_changes_no_permission_of_plugins_or_keys,
     a_role_belongs_to_an_admin_key,
 }
 
 /// The same host with a key of this role.
-async fn with_role(operator: &Operator, role: &str) -> PlainKey {
+pub(super) async fn with_role(operator: &Operator, role: &str) -> PlainKey {
     let key = json!({"kind": "admin", "label": role, "role": role});
     let made = operator.post("/keys", &key).await.expect(201).json();
     assert_eq!(made["role"], role);
@@ -30,7 +30,14 @@ async fn status(operator: &Operator, key: &PlainKey, method: &str, path: &str, b
 async fn a_viewer_reads_and_checks_and_changes_nothing(on: On) {
     let (operator, _) = Operator::with_workspace(on).await;
     let viewer = with_role(&operator, "viewer").await;
-    for path in ["/status", "/connections", "/keys", "/audit", "/plugins"] {
+    for path in [
+        "/status",
+        "/connections",
+        "/keys",
+        "/audit",
+        "/plugins",
+        "/repairs",
+    ] {
         let ask = operator.host.admin("GET", &format!("/admin/v1{path}"));
         ask.bearer(&viewer).send().await.expect(200);
     }
@@ -45,6 +52,7 @@ async fn a_viewer_reads_and_checks_and_changes_nothing(on: On) {
     for (path, body) in [
         ("/connections/form/pause", pause),
         ("/plugins/mapping/rollback", json!({})),
+        ("/repairs", json!({"convertedBy": "1.0.0"})),
         ("/apply", workspace()),
         ("/keys", json!({"kind": "admin"})),
     ] {
@@ -60,7 +68,7 @@ async fn a_viewer_reads_and_checks_and_changes_nothing(on: On) {
     assert_eq!(refused["detail"], r#"{"status":403}"#);
 }
 
-async fn an_operator_acts_and_does_not_change_what_plugins_and_keys_may_do(on: On) {
+async fn an_operator_acts_and_changes_no_permission_of_plugins_or_keys(on: On) {
     let (operator, _) = Operator::with_workspace(on).await;
     let second = with_role(&operator, "operator").await;
     let pause = json!({"reason": "a reason"});

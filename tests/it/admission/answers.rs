@@ -73,5 +73,5 @@ async fn a_client_that_does_not_read_large_answers_gets_no_more_of_them(on: On) 
     })
     .await;
     let figure = "a client that does not read a large answer gets no second one (503); small answers of others are served meanwhile, and large ones once it has read";
-    figures::tell("slow", Some(&on), None, figure);
+    figures::record("slow", Some(&on), None, figure);
 }

@@ -135,7 +135,7 @@ async fn many_large_deliveries_at_once_are_shed_within_the_memory_of_a_small_hos
         "64 deliveries of 3.9 MB at once: {taken} taken, {shed} asked to retry, {} MiB of memory at most",
         peak >> 20
     );
-    figures::tell("memory", Some(&On::Sqlite), None, &figure);
+    figures::record("memory", Some(&On::Sqlite), None, &figure);
     service
         .ask("gateway", "GET", "/health/live")
         .send()

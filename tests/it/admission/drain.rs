@@ -54,7 +54,7 @@ async fn a_stop_under_load_cuts_no_request_off() {
         "{} stops beside {CLIENTS} clients, {served} requests answered, {cut} cut off",
         stops()
     );
-    figures::tell("stops", Some(&On::Sqlite), None, &figure);
+    figures::record("stops", Some(&On::Sqlite), None, &figure);
     assert_eq!(cut, 0, "requests were cut off");
 }
 

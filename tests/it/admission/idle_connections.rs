@@ -105,7 +105,7 @@ async fn ten_thousand_idle_connections_fit_in_a_small_memory() {
         memory >> 20,
         before >> 20
     );
-    figures::tell("idle", Some(&On::Sqlite), None, &figure);
+    figures::record("idle", Some(&On::Sqlite), None, &figure);
     assert!(memory < 250_000_000, "{memory} bytes");
     assert!(
         is_served(&mut idle[MANY - 2]).await,

@@ -55,5 +55,5 @@ async fn a_host_whose_disk_fails_is_not_ready_until_a_commit_succeeds() {
         "every write and sync gives EIO: leads refused with 503, not ready, and ready again {:.1} s after the disk recovered",
         recovered.as_secs_f64()
     );
-    figures::tell("eio", Some(&On::Sqlite), None, &figure);
+    figures::record("eio", Some(&On::Sqlite), None, &figure);
 }

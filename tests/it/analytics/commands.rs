@@ -4,13 +4,13 @@ use leadhost_tests::service::leadhost;
 use leadhost_tests::{On, Service, until};
 use serde_json::{Value, json};
 
-use super::counting::{Counting, SLUG};
-use super::recount::{assert_all_counted, told};
+use super::counting::{CountingHosts, SLUG};
+use super::recount::{assert_all_counted, counts_by_day};
 
 leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
     a_run_counts_all_earlier_commits_and_reports_it,
-    a_rebuild_says_what_it_began_and_waits_until_it_serves,
+    a_rebuild_lists_the_builds_that_it_began_and_waits_until_they_serve,
     a_workspace_that_cannot_be_counted_is_named_and_repaired_by_a_rebuild,
     unknown_names_are_refused_with_a_reason,
 }
@@ -18,7 +18,7 @@ leadhost_tests::on_every_store! {
 /// It counts at its start, and then only on demand.
 const SELDOM: [&str; 2] = ["--set", "analytics.refresh_seconds=86400"];
 
-async fn seldom(world: &Counting) -> Service {
+async fn seldom(world: &CountingHosts) -> Service {
     let service = world.host(0, &SELDOM).await;
     until("the first round has counted", async || {
         let status = status(&service);
@@ -42,15 +42,15 @@ fn conversations(status: &Value) -> &Value {
 }
 
 async fn a_run_counts_all_earlier_commits_and_reports_it(on: On) {
-    let world = Counting::new(on, 1).await;
+    let world = CountingHosts::new(on, 1).await;
     let service = seldom(&world).await;
     world.notify(&service, "note", 3).await;
     world.hosts.settles().await;
     let said = service.run(&["etl", "run"]);
     assert!(said.contains("conversations as of "), "{said}");
     assert!(said.contains("tickets as of "), "{said}");
-    let told = told(&world, &service, "UTC").await;
-    let started: i64 = told.values().map(|counts| counts[0]).sum();
+    let counts = counts_by_day(&world, &service, "UTC").await;
+    let started: i64 = counts.values().map(|counts| counts[0]).sum();
     assert_eq!(started, 3);
 
     let ran: Value = serde_json::from_str(&service.run(&["etl", "run", "--json"])).expect("JSON");
@@ -69,8 +69,8 @@ async fn a_run_counts_all_earlier_commits_and_reports_it(on: On) {
     assert!(!said.contains("(stale)"), "{said}");
 }
 
-async fn a_rebuild_says_what_it_began_and_waits_until_it_serves(on: On) {
-    let world = Counting::new(on, 1).await;
+async fn a_rebuild_lists_the_builds_that_it_began_and_waits_until_they_serve(on: On) {
+    let world = CountingHosts::new(on, 1).await;
     let service = seldom(&world).await;
     world.notify(&service, "note", 3).await;
     world.hosts.settles().await;
@@ -104,7 +104,7 @@ async fn a_rebuild_says_what_it_began_and_waits_until_it_serves(on: On) {
 }
 
 async fn a_workspace_that_cannot_be_counted_is_named_and_repaired_by_a_rebuild(on: On) {
-    let world = Counting::new(on, 1).await;
+    let world = CountingHosts::new(on, 1).await;
     let service = seldom(&world).await;
     world.notify(&service, "before", 1).await;
     world.hosts.settles().await;
@@ -124,12 +124,12 @@ async fn a_workspace_that_cannot_be_counted_is_named_and_repaired_by_a_rebuild(o
     let said = service.run(&["etl", "status"]);
     assert!(said.contains("BEHIND"), "{said}");
     let log = service.log();
-    let told = log.lines().filter(|line| line.contains("not counted"));
-    let told: Vec<_> = told
+    let lines = log.lines().filter(|line| line.contains("not counted"));
+    let lines: Vec<_> = lines
         .filter(|line| line.contains("set=\"conversations\""))
         .collect();
-    assert_eq!(told.len(), 1, "it is logged once:\n{}", told.join("\n"));
-    assert!(told[0].contains("workspace=\"counted\""), "{}", told[0]);
+    assert_eq!(lines.len(), 1, "it is logged once:\n{}", lines.join("\n"));
+    assert!(lines[0].contains("workspace=\"counted\""), "{}", lines[0]);
 
     service.run(&["etl", "rebuild", "--workspace", SLUG, "--wait"]);
     service.run(&["etl", "run"]);
@@ -138,7 +138,7 @@ async fn a_workspace_that_cannot_be_counted_is_named_and_repaired_by_a_rebuild(o
 }
 
 async fn unknown_names_are_refused_with_a_reason(on: On) {
-    let world = Counting::new(on, 1).await;
+    let world = CountingHosts::new(on, 1).await;
     let service = seldom(&world).await;
     let said = service.fail(&["etl", "rebuild", "--workspace", "nope"]);
     assert!(said.contains("no workspace `nope`"), "{said}");
@@ -155,8 +155,8 @@ async fn unknown_names_are_refused_with_a_reason(on: On) {
         .send()
         .await;
     answer.expect(400);
-    let nobody = service.ask("admin", "GET", "/admin/v1/etl").send().await;
-    nobody.expect(401);
+    let anonymous = service.ask("admin", "GET", "/admin/v1/etl").send().await;
+    anonymous.expect(401);
     let wrong = ["etl", "status", "--admin-key", "ak_bad"];
     let output = leadhost(world.hosts.folder(0), &wrong);
     assert_eq!(output.status.code(), Some(2));

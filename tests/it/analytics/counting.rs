@@ -27,11 +27,11 @@ language = "pt_BR"
 text = "Olá {{1}}, aqui é da {{2}}."
 "#;
 
-pub struct Counting {
+pub struct CountingHosts {
     pub hosts: Hosts,
 }
 
-impl Counting {
+impl CountingHosts {
     /// For this many hosts.
     pub async fn new(on: On, hosts: usize) -> Self {
         let hosts = Hosts::on(on)

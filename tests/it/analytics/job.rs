@@ -22,7 +22,7 @@ adapter = "sandbox"
 "#;
 
 /// A host that counts only when the test asks for it, and accepts messages of contacts.
-struct Counting {
+struct CountingHost {
     host: Host,
     declared: Declared,
     operator: String,
@@ -30,7 +30,7 @@ struct Counting {
     contacts: u32,
 }
 
-impl Counting {
+impl CountingHost {
     async fn new(on: On) -> Self {
         let host = Host::start(Options::patient(on)).await;
         host.converter(guests::sandbox()).await;
@@ -94,7 +94,7 @@ fn time_of(value: &Value) -> Option<Micros> {
 }
 
 async fn a_round_counts_all_earlier_commits(on: On) {
-    let mut counting = Counting::new(on).await;
+    let mut counting = CountingHost::new(on).await;
     assert_eq!(time_of(&counting.status().await["asOf"]), None);
     assert_eq!(counting.status().await["stale"], true);
     counting.people_write(3).await;
@@ -132,7 +132,7 @@ async fn a_round_counts_all_earlier_commits(on: On) {
 }
 
 async fn thirteen_idle_hours_are_not_stale_and_thirteen_without_a_round_are(on: On) {
-    let mut counting = Counting::new(on).await;
+    let mut counting = CountingHost::new(on).await;
     counting.people_write(1).await;
     counting.host.count_analytics().await;
     counting.host.advance(13 * 3_600).await;
@@ -146,7 +146,7 @@ async fn thirteen_idle_hours_are_not_stale_and_thirteen_without_a_round_are(on: 
 }
 
 async fn a_workspace_that_cannot_be_counted_stays_as_it_was_while_others_move_on(on: On) {
-    let mut counting = Counting::new(on).await;
+    let mut counting = CountingHost::new(on).await;
     counting.host.workspace("other").await;
     counting.people_write(2).await;
     counting.host.count_analytics().await;
@@ -176,7 +176,7 @@ async fn a_workspace_that_cannot_be_counted_stays_as_it_was_while_others_move_on
 }
 
 async fn a_rebuild_repairs_broken_counts(on: On) {
-    let mut counting = Counting::new(on).await;
+    let mut counting = CountingHost::new(on).await;
     counting.people_write(2).await;
     counting.host.count_analytics().await;
     counting.break_days().await;
@@ -211,7 +211,7 @@ async fn a_rebuild_repairs_broken_counts(on: On) {
 }
 
 async fn a_zone_gets_its_days_after_the_third_request_for_it(on: On) {
-    let mut counting = Counting::new(on).await;
+    let mut counting = CountingHost::new(on).await;
     counting.people_write(1).await;
     let workspaces = counting.host.store().workspaces().await.expect("a store");
     let used = |times: usize| {
@@ -236,7 +236,7 @@ async fn a_zone_gets_its_days_after_the_third_request_for_it(on: On) {
 }
 
 async fn the_service_is_ready_without_a_round(on: On) {
-    let counting = Counting::new(on).await;
+    let counting = CountingHost::new(on).await;
     assert_eq!(counting.status().await["stale"], true);
     let ready = counting.host.get("/health/ready").send().await;
     ready.expect(200);

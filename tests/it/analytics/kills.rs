@@ -4,8 +4,8 @@ use leadhost_tests::load::Targets;
 use leadhost_tests::{On, Service, until};
 use serde_json::{Value, json};
 
-use super::counting::{Counting, SLUG};
-use super::recount::{assert_all_counted, told};
+use super::counting::{CountingHosts, SLUG};
+use super::recount::{assert_all_counted, counts_by_day};
 use crate::bad_days::size;
 
 leadhost_tests::on_every_store! {
@@ -33,7 +33,7 @@ fn lifetime(life: usize) -> usize {
 
 async fn repeated_kills_count_everything_once(on: On) {
     let kills = kills(&on);
-    let world = Counting::new(on, 1).await;
+    let world = CountingHosts::new(on, 1).await;
     let mut service = world.host(0, &[]).await;
     let targets = Targets::gateways(&[&service]);
     let load = world.load("note", &targets, PARTNERS);
@@ -62,15 +62,15 @@ async fn repeated_kills_count_everything_once(on: On) {
         let query = "select count(*) from tickets";
         let before = world.hosts.count(query).await;
         world.counted(&service).await;
-        let told = tickets(&world, &service).await;
+        let counted = tickets(&world, &service).await;
         let is_quiet = world.hosts.count(query).await == before;
-        is_quiet.then(|| assert_eq!(told, before, "tickets"))
+        is_quiet.then(|| assert_eq!(counted, before, "tickets"))
     })
     .await;
 }
 
 /// Returns how many tickets are counted as opened.
-async fn tickets(world: &Counting, host: &Service) -> i64 {
+async fn tickets(world: &CountingHosts, host: &Service) -> i64 {
     let ask = world.hosts.client(host, "/v1/analytics/tickets/month");
     let answer = ask.send().await.expect(200).json();
     let rows = answer["data"].as_array().expect("rows").iter();
@@ -79,7 +79,7 @@ async fn tickets(world: &Counting, host: &Service) -> i64 {
 }
 
 async fn a_rebuild_shows_no_empty_and_no_half_answer(on: On) {
-    let world = Counting::new(on, 1).await;
+    let world = CountingHosts::new(on, 1).await;
     let service = world.host(0, &[]).await;
     world.notify(&service, "before", 60).await;
     world.counted(&service).await;
@@ -106,13 +106,13 @@ async fn a_rebuild_shows_no_empty_and_no_half_answer(on: On) {
 }
 
 /// Returns how many conversations a data client gets.
-async fn started(world: &Counting, host: &Service) -> i64 {
-    let counted = told(world, host, "America/Sao_Paulo").await;
+async fn started(world: &CountingHosts, host: &Service) -> i64 {
+    let counted = counts_by_day(world, host, "America/Sao_Paulo").await;
     counted.values().map(|counts| counts[0]).sum()
 }
 
 /// Returns the status of conversations that operators see.
-async fn conversations(world: &Counting, host: &Service) -> Value {
+async fn conversations(world: &CountingHosts, host: &Service) -> Value {
     let ask = world.hosts.operator(host, "GET", "/etl");
     let status = ask.send().await.expect(200).json();
     let sets = status["metricSets"].clone();
@@ -126,7 +126,7 @@ async fn when_the_counting_host_is_killed_another_continues_and_no_count_goes_ba
     let Some(on) = On::postgres().await else {
         return;
     };
-    let world = Counting::new(on, 2).await;
+    let world = CountingHosts::new(on, 2).await;
     let mut first = world.host(0, &["--set", "server.name=first"]).await;
     until("the first one has counted", async || {
         let status = conversations(&world, &first).await;

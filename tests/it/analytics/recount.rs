@@ -10,7 +10,7 @@ use leadhost_tests::load::exported;
 use leadhost_tests::{Service, until};
 use serde_json::Value;
 
-use super::counting::Counting;
+use super::counting::CountingHosts;
 
 /// By local day, agent type, agent and source.
 pub type Counted = BTreeMap<[String; 4], [i64; 5]>;
@@ -35,7 +35,7 @@ const MEASURES: [&str; 5] = [
 pub const ZONES: [(&str, u64); 2] = [("America/Sao_Paulo", 3), ("UTC", 0)];
 
 /// Counts the exported conversations in a zone.
-pub async fn recounted(world: &Counting, host: &Service, hours_behind: u64) -> Counted {
+pub async fn recounted(world: &CountingHosts, host: &Service, hours_behind: u64) -> Counted {
     let mut counted = Counted::new();
     let (data, reader) = (host.address("data"), world.hosts.workspace_key());
     for row in exported(data, reader, "conversations").await {
@@ -55,7 +55,7 @@ pub async fn recounted(world: &Counting, host: &Service, hours_behind: u64) -> C
 }
 
 /// Returns the counts of analytics, for some days around today.
-pub async fn told(world: &Counting, host: &Service, zone: &str) -> Counted {
+pub async fn counts_by_day(world: &CountingHosts, host: &Service, zone: &str) -> Counted {
     let day = |days: i64| SystemClock.now().plus_seconds(days * 86_400).text()[..10].to_owned();
     let (from, to) = (day(-3), day(3));
     let target = format!(
@@ -85,17 +85,17 @@ fn key(day: &str, row: &Value) -> [String; 4] {
 /// Compares the counts of analytics with the recount, in every zone. The
 /// conversations keep changing meanwhile: only counts that were the same before and
 /// after are compared.
-pub async fn assert_all_counted(world: &Counting, host: &Service) {
+pub async fn assert_all_counted(world: &CountingHosts, host: &Service) {
     for (zone, hours_behind) in ZONES {
-        let (expect, told) = until("a while in which nothing changes", async || {
+        let (expect, counts) = until("a while in which nothing changes", async || {
             let before = recounted(world, host, hours_behind).await;
             world.counted(host).await;
-            let told = told(world, host, zone).await;
+            let counts = counts_by_day(world, host, zone).await;
             let after = recounted(world, host, hours_behind).await;
-            (before == after).then_some((after, told))
+            (before == after).then_some((after, counts))
         })
         .await;
         assert!(!expect.is_empty(), "there is something to count");
-        assert_eq!(told, expect, "by the days of {zone}");
+        assert_eq!(counts, expect, "by the days of {zone}");
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use leadhost_tests::load::{Load, Plan, Sent, Targets, Unacknowledged, export};
+use leadhost_tests::load::{Load, LoadPlan, LoadResult, Targets, Unacknowledged, export};
 use leadhost_tests::proxy::{Cut, Proxy};
 use leadhost_tests::{Service, until};
 
@@ -29,7 +29,7 @@ async fn a_commit_that_never_arrived_is_repeated_or_refused() {
     let Some((world, host, sent)) = cut_commits(Cut::Before).await else {
         return;
     };
-    told_the_truth(&world, &host, &sent).await;
+    assert_answers_were_true(&world, &host, &sent).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -38,16 +38,16 @@ async fn a_commit_that_may_still_arrive_is_decided_only_when_it_no_longer_can() 
     let Some((world, host, sent)) = cut_commits(Cut::Late(late)).await else {
         return;
     };
-    told_the_truth(&world, &host, &sent).await;
+    assert_answers_were_true(&world, &host, &sent).await;
 }
 
 /// Sends leads through a network that cuts commits.
-async fn cut_commits(cut: Cut) -> Option<(Outage, Service, Sent)> {
+async fn cut_commits(cut: Cut) -> Option<(Outage, Service, LoadResult)> {
     let world = Outage::new().await?;
     let proxy = Proxy::before(world.database.url()).await;
     let url = proxy.url(world.database.url());
     let host = world.hosts.start_with(0, &["--store-url", &url]).await;
-    let load = Load::start(Plan {
+    let load = Load::start(LoadPlan {
         targets: Targets::gateways(&[&host]),
         what: world.leads(),
         name: "lead".to_owned(),
@@ -74,7 +74,7 @@ async fn cut_commits(cut: Cut) -> Option<(Outage, Service, Sent)> {
 
 /// Checks that every acknowledged lead is stored exactly once and no refused
 /// lead is.
-async fn told_the_truth(world: &Outage, host: &Service, sent: &Sent) {
+async fn assert_answers_were_true(world: &Outage, host: &Service, sent: &LoadResult) {
     world.hosts.assert_each_once(host, &sent.acknowledged).await;
     let there: BTreeSet<_> = export(host.address("data"), world.hosts.workspace_key())
         .await

@@ -88,7 +88,7 @@ async fn a_thousand_clients_are_served_or_asked_to_retry() {
 
 /// The answers to many clients within the same time.
 #[derive(Default)]
-struct Heard {
+struct ClientAnswers {
     served: usize,
     /// The latency of each.
     refused: Vec<Duration>,
@@ -96,7 +96,7 @@ struct Heard {
     slowest: Duration,
 }
 
-impl Heard {
+impl ClientAnswers {
     fn half_refused_within(&self) -> Duration {
         let mut took = self.refused.clone();
         took.sort_unstable();
@@ -104,7 +104,7 @@ impl Heard {
     }
 }
 
-impl fmt::Debug for Heard {
+impl fmt::Debug for ClientAnswers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -117,7 +117,7 @@ impl fmt::Debug for Heard {
     }
 }
 
-async fn crowd(world: &Outage, to: SocketAddr, clients: usize) -> Heard {
+async fn crowd(world: &Outage, to: SocketAddr, clients: usize) -> ClientAnswers {
     let key = world.hosts.partner_key();
     let ended = Arc::new(AtomicBool::new(false));
     let clients: Vec<_> = (0..clients)
@@ -125,40 +125,45 @@ async fn crowd(world: &Outage, to: SocketAddr, clients: usize) -> Heard {
         .collect();
     lasts(Duration::from_secs(size(6, 60) as u64)).await;
     ended.store(true, Ordering::Relaxed);
-    let mut all = Heard::default();
+    let mut all = ClientAnswers::default();
     for client in clients {
-        let heard = client.await.expect("a client ends by itself");
-        all.served += heard.served;
-        all.refused.extend(heard.refused);
-        all.wrong.extend(heard.wrong);
-        all.slowest = all.slowest.max(heard.slowest);
+        let answers = client.await.expect("a client ends by itself");
+        all.served += answers.served;
+        all.refused.extend(answers.refused);
+        all.wrong.extend(answers.wrong);
+        all.slowest = all.slowest.max(answers.slowest);
     }
     all
 }
 
-async fn client(to: SocketAddr, key: String, number: usize, ended: Arc<AtomicBool>) -> Heard {
-    let mut heard = Heard::default();
+async fn client(
+    to: SocketAddr,
+    key: String,
+    number: usize,
+    ended: Arc<AtomicBool>,
+) -> ClientAnswers {
+    let mut answers = ClientAnswers::default();
     let mut connection = None;
     while !ended.load(Ordering::Relaxed) {
         let began = Instant::now();
         let Some((status, retry_after)) = ask(&mut connection, to, &key, number).await else {
-            heard.wrong.push("no answer".to_owned());
+            answers.wrong.push("no answer".to_owned());
             break;
         };
         let took = began.elapsed();
-        heard.slowest = heard.slowest.max(took);
+        answers.slowest = answers.slowest.max(took);
         match (status, retry_after) {
-            (200, _) => heard.served += 1,
+            (200, _) => answers.served += 1,
             (503, Some(seconds @ 1..)) => {
-                heard.refused.push(took);
+                answers.refused.push(took);
                 // After the time in `Retry-After`, but not all at once.
                 let moment = Duration::from_millis(number as u64 % 100);
                 lasts(Duration::from_secs(seconds) + moment).await;
             }
-            answer => heard.wrong.push(format!("{answer:?}")),
+            answer => answers.wrong.push(format!("{answer:?}")),
         }
     }
-    heard
+    answers
 }
 
 type Connection = SendRequest<Empty<Bytes>>;

@@ -66,8 +66,8 @@ impl Outage {
     }
 
     /// Records a figure of these hosts on their database.
-    fn tell(&self, fault: &str, figure: &str) {
-        figures::tell(fault, Some(&self.hosts.on), None, figure);
+    fn record(&self, fault: &str, figure: &str) {
+        figures::record(fault, Some(&self.hosts.on), None, figure);
     }
 
     /// The leads of the portal.

@@ -61,5 +61,5 @@ async fn resets_silence_and_refused_connections_lose_no_acknowledged_lead() {
         sent.acknowledged.len(),
         sent.slowest().as_secs_f64()
     );
-    world.tell("cut", &figure);
+    world.record("cut", &figure);
 }

@@ -61,5 +61,5 @@ async fn repeated_restarts_of_the_server_lose_no_lead_and_leak_no_connection() {
         sent.acknowledged.len(),
         slowest.as_secs_f64()
     );
-    world.tell("restarted", &figure);
+    world.record("restarted", &figure);
 }

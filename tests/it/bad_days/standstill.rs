@@ -107,5 +107,5 @@ async fn goes_on(world: &Outage, host: &Service, load: Load, fault: &str) {
         sent.slowest().as_secs_f64(),
         sent.acknowledged.len()
     );
-    world.tell("stopped", &figure);
+    world.record("stopped", &figure);
 }

@@ -18,13 +18,13 @@ leadhost_tests::on_every_store! {
     a_webhook_s_delivery_names_the_instance,
 }
 
-struct Operator {
+struct ChannelOperator {
     host: Host,
     declared: Declared,
     key: PlainKey,
 }
 
-impl Operator {
+impl ChannelOperator {
     async fn new(on: On) -> Self {
         let (host, declared) = voice(on).await;
         let key = host.admin_key().await;
@@ -82,7 +82,7 @@ impl Operator {
 }
 
 async fn an_instance_is_shown_with_its_address_and_templates(on: On) {
-    let operator = Operator::new(on).await;
+    let operator = ChannelOperator::new(on).await;
     let number = operator.declared.instance("voice");
     let found = operator.get("/instances").await;
     let instances = found["instances"].as_array().expect("a list");
@@ -116,7 +116,7 @@ async fn an_instance_is_shown_with_its_address_and_templates(on: On) {
 }
 
 async fn an_instance_is_paused_and_resumed_by_any_of_its_names(on: On) {
-    let operator = Operator::new(on).await;
+    let operator = ChannelOperator::new(on).await;
     let number = operator.declared.instance("voice").to_string();
     for name in ["voice", "demo%2Fvoice", &number] {
         let path = format!("/instances/{name}");
@@ -153,7 +153,7 @@ async fn an_instance_is_paused_and_resumed_by_any_of_its_names(on: On) {
 }
 
 async fn a_channel_that_leaves_the_file_stays_and_is_a_warning_until_it_is_paused(on: On) {
-    let operator = Operator::new(on).await;
+    let operator = ChannelOperator::new(on).await;
     let without_adapter = "[[instances]]\nname = \"voice\"\n";
     for (file, path, part) in [
         (without_adapter, "instances[1].adapter", "has no adapter in"),
@@ -180,7 +180,7 @@ async fn a_channel_that_leaves_the_file_stays_and_is_a_warning_until_it_is_pause
 }
 
 async fn a_contact_of_the_sandbox_can_be_simulated(on: On) {
-    let operator = Operator::new(on).await;
+    let operator = ChannelOperator::new(on).await;
     let reply = json!({ "to": "(11) 90000-0001", "text": "Tem vaga?" });
     let answer = operator
         .post("/outbox/reply", &reply)
@@ -253,7 +253,7 @@ secrets = { access-token = "made-up" }
 "#;
     let declared = with_voice(&host, real).await;
     let key = host.admin_key().await;
-    let operator = Operator {
+    let operator = ChannelOperator {
         host,
         declared,
         key,
@@ -268,7 +268,7 @@ secrets = { access-token = "made-up" }
 }
 
 async fn only_a_waiting_or_an_unknown_message_can_be_resolved(on: On) {
-    let operator = Operator::new(on).await;
+    let operator = ChannelOperator::new(on).await;
     let reply = json!({ "to": "+5511900000001", "text": "Oi" });
     operator.post("/outbox/reply", &reply).await.expect(200);
     let outbox = operator.outbox().await;
@@ -285,9 +285,9 @@ async fn only_a_waiting_or_an_unknown_message_can_be_resolved(on: On) {
         .post(&path, &json!({ "verdict": "perhaps" }))
         .await
         .expect(400);
-    let nobody = "/outbox/018f0000-0000-7000-8000-000000000000/resolve";
+    let unknown = "/outbox/018f0000-0000-7000-8000-000000000000/resolve";
     operator
-        .post(nobody, &json!({ "verdict": "give-up" }))
+        .post(unknown, &json!({ "verdict": "give-up" }))
         .await
         .expect(404);
 }
@@ -303,7 +303,7 @@ async fn an_unknown_message_is_sent_again_or_given_up_as_the_operator_decides(on
     let host = Host::working(on).await;
     let declared = with_voice(&host, CUT).await;
     let key = host.admin_key().await;
-    let operator = Operator {
+    let operator = ChannelOperator {
         host,
         declared,
         key,
@@ -327,7 +327,7 @@ async fn an_unknown_message_is_sent_again_or_given_up_as_the_operator_decides(on
 }
 
 async fn messages_wait_while_their_instance_is_paused(on: On) {
-    let operator = Operator::new(on).await;
+    let operator = ChannelOperator::new(on).await;
     let path = |verb: &str| format!("/instances/voice/{verb}");
     operator.post(&path("pause"), &json!({})).await.expect(200);
     let (message, state) = operator.notify().await;
@@ -339,7 +339,7 @@ async fn messages_wait_while_their_instance_is_paused(on: On) {
 }
 
 async fn a_webhook_s_delivery_names_the_instance(on: On) {
-    let operator = Operator::new(on).await;
+    let operator = ChannelOperator::new(on).await;
     let number = operator.declared.instance("voice");
     events(&operator.host, &operator.declared, &[])
         .await

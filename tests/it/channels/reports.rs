@@ -9,7 +9,7 @@ use super::{events, report, voice};
 leadhost_tests::on_every_store! {
     a_failure_is_one_row_and_its_repeat_adds_none,
     filters_hold_together_and_unknown_ones_are_ignored,
-    pages_end_where_the_first_one_said,
+    all_pages_end_at_the_bound_of_the_first_page,
     a_cursor_keeps_its_window_and_its_filters,
     wrong_requests_are_refused_in_the_data_api_s_format,
     rows_leave_as_lines_too,
@@ -75,18 +75,18 @@ async fn filters_hold_together_and_unknown_ones_are_ignored(on: On) {
     check(&format!("agent_id={agent}"), 3).await;
     check(&format!("agent_id={}", agent + 1), 0).await;
     check("colour=red", 3).await;
-    for nobody in [
+    for unmatched in [
         "deal_id=7",
         "deal_id=",
         "conversation_id=x",
         "conversation_id=018f0000-0000-7000-8000-000000000000",
         "agent_id=voice",
     ] {
-        check(nobody, 0).await;
+        check(unmatched, 0).await;
     }
 }
 
-async fn pages_end_where_the_first_one_said(on: On) {
+async fn all_pages_end_at_the_bound_of_the_first_page(on: On) {
     let (host, declared) = voice(on).await;
     let some: Vec<_> = (0..5)
         .map(|number| failed(&format!("m-{number}"), "1"))

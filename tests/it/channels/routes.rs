@@ -127,10 +127,10 @@ async fn a_delivery_with_an_event_of_an_unknown_number_is_kept_when_its_person_i
     let left = json!([{ "id": id, "status": "converted" }]);
     let would = erase(json!({ "id": contact, "dryRun": true })).await;
     let receipt = erase(json!({ "id": contact })).await;
-    for told in [&would, &receipt] {
-        assert_eq!(told["remaining"]["deliveries"], left, "{told}");
-        assert_eq!(told["erased"]["contacts"], 1);
-        assert_eq!(told["erased"]["sharedDeliveries"], 0);
+    for record in [&would, &receipt] {
+        assert_eq!(record["remaining"]["deliveries"], left, "{record}");
+        assert_eq!(record["erased"]["contacts"], 1);
+        assert_eq!(record["erased"]["sharedDeliveries"], 0);
     }
     assert!(!host.stored(id).await.request.body.is_empty());
     // Once the number belongs to an instance, the other contact's message is created.

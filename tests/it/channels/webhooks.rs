@@ -14,7 +14,7 @@ leadhost_tests::on_every_store! {
     a_webhook_that_the_adapter_cannot_read_is_refused_and_kept,
     an_event_that_cannot_be_read_does_not_harm_the_others,
     a_webhook_without_proof_is_quarantined_until_it_can_be_proven,
-    an_adapter_without_a_handshake_says_what_it_takes,
+    an_adapter_without_a_handshake_answers_with_the_allowed_methods,
     a_body_over_the_limit_is_refused,
 }
 
@@ -124,7 +124,7 @@ async fn a_webhook_without_proof_is_quarantined_until_it_can_be_proven(on: On) {
     assert_eq!(host.rows(&declared, "messages").await.len(), 2);
 }
 
-async fn an_adapter_without_a_handshake_says_what_it_takes(on: On) {
+async fn an_adapter_without_a_handshake_answers_with_the_allowed_methods(on: On) {
     let (host, declared) = voice(on).await;
     let answer = host
         .get(&declared.webhook("voice"))

@@ -73,8 +73,8 @@ async fn ids_have_the_bounds_and_the_errors_of_the_export(on: On) {
         let page = page(&host, &seeded, &format!("deals/ids?limit={limit}")).await;
         assert_eq!(rows(&page).len(), expect, "{limit}");
     }
-    let nobody = host.get("/v1/export/deals/ids").send().await;
-    nobody.expect(401);
+    let anonymous = host.get("/v1/export/deals/ids").send().await;
+    anonymous.expect(401);
 }
 
 async fn ids_and_the_changes_after_them_name_all_that_is_there(on: On) {

@@ -13,7 +13,7 @@ leadhost_tests::on_every_store! {
     a_page_of_long_rows_is_short_in_every_form_and_more_follow,
     an_empty_feed_is_one_empty_page,
     the_lower_bound_is_inclusive_in_every_spelling,
-    a_pull_ends_where_the_feed_stood_at_its_first_page,
+    a_pull_ends_at_the_position_of_the_feed_at_its_first_page,
     a_cursor_serves_its_own_export_only,
     a_cursor_of_another_state_of_the_store_says_rebuild,
     no_row_says_that_it_changed_after_its_stamp,
@@ -127,7 +127,7 @@ async fn the_lower_bound_is_inclusive_in_every_spelling(on: On) {
     assert_eq!(rows(&later).len(), 0);
 }
 
-async fn a_pull_ends_where_the_feed_stood_at_its_first_page(on: On) {
+async fn a_pull_ends_at_the_position_of_the_feed_at_its_first_page(on: On) {
     let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     leads(&host, &seeded, "before", 4).await;

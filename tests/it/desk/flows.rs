@@ -95,7 +95,7 @@ async fn a_ticket_is_taken_answered_and_resolved_and_ends_its_conversation(on: O
     assert_eq!(row["closed_at"], now);
 
     desk.host.advance(60).await;
-    desk.hears("Oi, ainda está disponível?").await;
+    desk.contact_writes("Oi, ainda está disponível?").await;
     let rows = desk.conversations().await;
     assert_eq!(rows.len(), 2);
     assert_ne!(rows[1]["id"], conversation);

@@ -132,7 +132,7 @@ impl Desk {
     }
 
     /// The contact writes.
-    async fn hears(&self, words: &str) {
+    async fn contact_writes(&self, words: &str) {
         let event = json!({"inbound": {"from": E164, "text": words}});
         let ask = self.host.post(&self.declared.webhook("voice"));
         let ask = ask.json(&json!({"events": [event]}));

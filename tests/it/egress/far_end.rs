@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use leadhost::domain::connection::AllowedHost;
-use leadhost::domain::exchange::{HttpRequest, HttpResponse, Segment};
-use leadhost::egress::{Egress, EgressError, Settings};
+use leadhost::domain::exchange::{HttpRequest, HttpResponse, TextSegment};
+use leadhost::egress::{Egress, EgressError, EgressSettings};
 use leadhost::seal::Secrets;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -16,13 +16,13 @@ use tokio::task::JoinHandle;
 
 pub struct FarEnd {
     pub address: SocketAddr,
-    seen: Arc<Seen>,
+    seen: Arc<FarEndLog>,
     task: JoinHandle<()>,
 }
 
 /// The connections and requests that the far end received.
 #[derive(Default)]
-pub struct Seen {
+pub struct FarEndLog {
     accepted: AtomicUsize,
     requests: Mutex<Vec<String>>,
 }
@@ -35,13 +35,15 @@ impl Drop for FarEnd {
 
 impl FarEnd {
     /// Passes every connection to `serve`, with its number from 0.
-    pub async fn start<F>(serve: impl Fn(usize, TcpStream, Arc<Seen>) -> F + Send + 'static) -> Self
+    pub async fn start<F>(
+        serve: impl Fn(usize, TcpStream, Arc<FarEndLog>) -> F + Send + 'static,
+    ) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
     {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let seen = Arc::new(Seen::default());
+        let seen = Arc::new(FarEndLog::default());
         let task = tokio::spawn({
             let seen = Arc::clone(&seen);
             async move {
@@ -107,10 +109,10 @@ impl FarEnd {
             method: method.to_owned(),
             scheme: scheme.to_owned(),
             authority: self.authority(),
-            path: vec![Segment::Literal("/".to_owned())],
+            path: vec![TextSegment::Literal("/".to_owned())],
             query: vec![],
             headers: vec![],
-            body: vec![Segment::Literal(body.to_owned())],
+            body: vec![TextSegment::Literal(body.to_owned())],
         }
     }
 
@@ -133,7 +135,7 @@ impl FarEnd {
     }
 }
 
-impl Seen {
+impl FarEndLog {
     /// Reads one whole request. Returns false at the end of the connection.
     pub async fn request(&self, stream: &mut (impl AsyncRead + Unpin)) -> bool {
         let mut head = Vec::new();
@@ -176,9 +178,9 @@ pub fn egress() -> Egress {
 }
 
 pub fn kept_for(kept: Duration) -> Egress {
-    Egress::with(Settings {
+    Egress::with(EgressSettings {
         kept,
-        ..Settings::new(PATIENCE)
+        ..EgressSettings::new(PATIENCE)
     })
 }
 

@@ -12,7 +12,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 
-use super::far_end::{FarEnd, PATIENCE, Seen, egress, hasty, kept_for, reset, until_closed};
+use super::far_end::{FarEnd, FarEndLog, PATIENCE, egress, hasty, kept_for, reset, until_closed};
 
 const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
@@ -154,8 +154,8 @@ async fn a_far_end_that_closes_after_each_answer_gets_no_request_twice() {
 }
 
 #[tokio::test]
-async fn a_request_without_an_answer_on_a_kept_connection_is_repeated_only_where_it_may_be() {
-    let serve = |number: usize, mut stream: TcpStream, seen: Arc<Seen>| async move {
+async fn an_unanswered_request_on_a_kept_connection_is_repeated_only_if_that_is_safe() {
+    let serve = |number: usize, mut stream: TcpStream, seen: Arc<FarEndLog>| async move {
         seen.request(&mut stream).await;
         stream.write_all(OK.as_bytes()).await.unwrap();
         // The first connection takes a second request and dies with it.

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use leadhost::egress::{Egress, EgressError, Settings};
+use leadhost::egress::{Egress, EgressError, EgressSettings};
 use tokio::io::AsyncWriteExt as _;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
@@ -59,10 +59,10 @@ impl Secured {
     }
 
     fn egress(&self, kept: Duration) -> Egress {
-        Egress::with(Settings {
+        Egress::with(EgressSettings {
             kept,
             trusted: vec![self.trusted.clone()],
-            ..Settings::new(PATIENCE)
+            ..EgressSettings::new(PATIENCE)
         })
     }
 }

@@ -31,7 +31,7 @@ async fn post_hastily(far: &FarEnd, egress: &Egress, body: &str) -> EgressError 
 }
 
 #[tokio::test]
-async fn when_no_one_listens_nothing_was_sent() {
+async fn a_refused_connection_sends_nothing() {
     let far = FarEnd::answering("").await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut request = far.request("POST", "http", "x");

@@ -34,23 +34,23 @@ async fn hostile_json_harms_neither_the_host_nor_other_senders(on: On) {
     let targets = [ingest.as_str(), "/deal", "/send-notification"];
     let act = || {
         Handle::current().block_on(async {
-            let mut heard = Heard::default();
+            let mut counts = AnswerCounts::default();
             for target in targets {
                 for (name, bomb) in &bombs {
-                    heard.add(name, one(&service, partner, target, bomb).await);
+                    counts.add(name, one(&service, partner, target, bomb).await);
                 }
             }
-            heard
+            counts
         })
     };
-    let (heard, memory) = tokio::task::block_in_place(|| service.memory_during(act));
+    let (counts, memory) = tokio::task::block_in_place(|| service.memory_during(act));
     assert!(memory < MOST, "{memory} bytes more than before");
     let lead =
         r#"{"leadOrigin":"Grupo OLX","originLeadId":"after","name":"Ana","phone":"11987654321"}"#;
     let after = service.ask("gateway", "POST", &ingest).body(lead);
-    let told = after.send().await.expect(200).json();
+    let answer = after.send().await.expect(200).json();
     // On a busy machine its conversion may end after the answer.
-    let id = told["deliveryId"].as_str().expect("an id");
+    let id = answer["deliveryId"].as_str().expect("an id");
     until("the lead after them is converted", async || {
         let shown = service.run(&["delivery", "show", id, "--json"]);
         let shown: Value = serde_json::from_str(&shown).expect("JSON");
@@ -68,16 +68,16 @@ async fn hostile_json_harms_neither_the_host_nor_other_senders(on: On) {
         "{} bodies of up to 4 MB to {} addresses (nesting, numbers, keys, elements, escapes, compressed): {} taken, {} refused with a reason, {} asked to retry, the slowest answer {:.1} s ({}), {} MiB more memory at most",
         bombs.len(),
         targets.len(),
-        heard.taken,
-        heard.refused,
-        heard.busy,
-        heard.slowest.0.as_secs_f64(),
-        heard.slowest.1,
+        counts.taken,
+        counts.refused,
+        counts.busy,
+        counts.slowest.0.as_secs_f64(),
+        counts.slowest.1,
         memory >> 20
     );
-    let bodies = heard.taken + heard.refused + heard.busy;
-    assert!(heard.busy * 10 <= bodies, "{figure}");
-    figures::tell("bombs", Some(&hosts.on), None, &figure);
+    let bodies = counts.taken + counts.refused + counts.busy;
+    assert!(counts.busy * 10 <= bodies, "{figure}");
+    figures::record("bombs", Some(&hosts.on), None, &figure);
 }
 
 struct Bomb {
@@ -195,7 +195,7 @@ async fn one(
 }
 
 #[derive(Default)]
-struct Heard {
+struct AnswerCounts {
     taken: usize,
     refused: usize,
     /// Refused for the moment, for a reason that is not in the body.
@@ -203,17 +203,17 @@ struct Heard {
     slowest: (Duration, &'static str),
 }
 
-impl Heard {
+impl AnswerCounts {
     fn add(&mut self, name: &'static str, (answer, took): (Option<Answer>, Duration)) {
         match &answer {
             None => self.refused += 1,
-            Some(told) if (200..300).contains(&told.status) => self.taken += 1,
-            Some(told) if (400..500).contains(&told.status) => self.refused += 1,
+            Some(answer) if (200..300).contains(&answer.status) => self.taken += 1,
+            Some(answer) if (400..500).contains(&answer.status) => self.refused += 1,
             // The disk of a busy machine is too slow for the moment: the sender retries.
-            Some(told) if told.status == 503 && !told.header("retry-after").is_empty() => {
+            Some(answer) if answer.status == 503 && !answer.header("retry-after").is_empty() => {
                 self.busy += 1;
             }
-            Some(told) => panic!("{name}: {} {}", told.status, told.text()),
+            Some(answer) => panic!("{name}: {} {}", answer.status, answer.text()),
         }
         assert!(took < LATEST, "{name}: {took:?}");
         self.slowest = self.slowest.max((took, name));

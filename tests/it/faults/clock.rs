@@ -60,7 +60,7 @@ async fn clocks_that_step_by_an_hour_lose_no_lead_and_no_row(on: On) {
         sent.acknowledged.len(),
         sent.longest_pause().as_secs_f64()
     );
-    figures::tell("clock", Some(&hosts.on), None, &figure);
+    figures::record("clock", Some(&hosts.on), None, &figure);
 }
 
 async fn turn(on: &On, ahead: &Path, seconds: i64) {

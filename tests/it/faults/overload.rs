@@ -82,7 +82,7 @@ async fn a_host_withstands_three_times_its_capacity(on: On) {
     let service = hosts.start_as(0, program, &[]).await;
     let to = service.address("gateway");
     let path = hosts.ingest("portal");
-    let senders = Senders {
+    let senders = OpenLoopSenders {
         to,
         what: Arc::new(What::Leads(path.clone())),
         idle: Arc::new((0..ADDRESSES).map(|_| Mutex::default()).collect()),
@@ -130,7 +130,7 @@ async fn a_host_withstands_three_times_its_capacity(on: On) {
             None => "the senders run on the same processor",
         }
     );
-    figures::tell("overload", Some(&hosts.on), None, &figure);
+    figures::record("overload", Some(&hosts.on), None, &figure);
     assert!(storm.taken > 0, "{figure}");
     assert!(recovery < LATEST_RECOVERY, "{figure}");
 }
@@ -229,7 +229,7 @@ struct Storm {
 
 /// Open-loop senders, and their resources.
 #[derive(Clone)]
-struct Senders {
+struct OpenLoopSenders {
     to: SocketAddr,
     what: Arc<What>,
     /// For each address, the connections that wait for their next lead.
@@ -238,7 +238,7 @@ struct Senders {
 }
 
 async fn crowd(
-    senders: &Senders,
+    senders: &OpenLoopSenders,
     each_second: f64,
     lasts: Duration,
     memory: impl Fn() -> u64,
@@ -272,8 +272,8 @@ async fn crowd(
     (storm, most.max(memory()))
 }
 
-/// The outcome for one sender.
-enum Heard {
+/// The outcome of one offered lead.
+enum OfferOutcome {
     Taken(String),
     Refused,
     GaveUp,
@@ -285,44 +285,44 @@ enum Heard {
 
 impl Storm {
     /// Only leads accepted during the load are goodput; later ones are stored too.
-    fn count(&mut self, heard: Heard, in_time: bool) {
-        match heard {
-            Heard::Taken(id) => {
+    fn count(&mut self, outcome: OfferOutcome, in_time: bool) {
+        match outcome {
+            OfferOutcome::Taken(id) => {
                 self.taken += usize::from(in_time);
                 self.acknowledged.insert(id);
             }
-            Heard::Refused => self.refused += 1,
-            Heard::GaveUp => self.given_up += 1,
-            Heard::Nothing => self.unanswered += 1,
-            Heard::Late => self.late += 1,
-            Heard::Wrong(why) => self.wrong.push(why),
+            OfferOutcome::Refused => self.refused += 1,
+            OfferOutcome::GaveUp => self.given_up += 1,
+            OfferOutcome::Nothing => self.unanswered += 1,
+            OfferOutcome::Late => self.late += 1,
+            OfferOutcome::Wrong(why) => self.wrong.push(why),
         }
     }
 }
 
-impl Senders {
-    async fn one(self, id: String, address: usize, due: Instant) -> Heard {
+impl OpenLoopSenders {
+    async fn one(self, id: String, address: usize, due: Instant) -> OfferOutcome {
         if due.elapsed() > LATE {
-            return Heard::Late;
+            return OfferOutcome::Late;
         }
         let Ok(_socket) = self.sockets.try_acquire() else {
-            return Heard::Nothing;
+            return OfferOutcome::Nothing;
         };
         let waiting = self.idle[address].lock().await.pop();
         let from = IpAddr::V4(Ipv4Addr::new(127, 0, 1, 1 + address as u8));
         let mut caller = waiting.unwrap_or_else(|| Caller::from(from));
-        let told = caller.tell(self.to, &self.what, &id);
-        match tokio::time::timeout(PATIENCE, told).await {
+        let sending = caller.send(self.to, &self.what, &id);
+        match tokio::time::timeout(PATIENCE, sending).await {
             // Its connection is closed with it.
-            Err(_) => Heard::GaveUp,
-            Ok(None) => Heard::Nothing,
-            Ok(Some(Err(why))) => Heard::Wrong(why),
+            Err(_) => OfferOutcome::GaveUp,
+            Ok(None) => OfferOutcome::Nothing,
+            Ok(Some(Err(why))) => OfferOutcome::Wrong(why),
             Ok(Some(Ok(taken))) => {
                 self.idle[address].lock().await.push(caller);
                 if taken {
-                    Heard::Taken(id)
+                    OfferOutcome::Taken(id)
                 } else {
-                    Heard::Refused
+                    OfferOutcome::Refused
                 }
             }
         }
@@ -341,7 +341,7 @@ async fn recovery(to: SocketAddr, path: &str, calm: Duration) -> Duration {
     while well < WELL {
         let begun = Instant::now();
         let id = format!("after-{}", asked.fetch_add(1, Ordering::Relaxed));
-        let answer = tokio::time::timeout(PATIENCE, caller.tell(to, &what, &id)).await;
+        let answer = tokio::time::timeout(PATIENCE, caller.send(to, &what, &id)).await;
         if matches!(answer, Ok(Some(Ok(true)))) && begun.elapsed() < normal {
             since = if well == 0 { begun } else { since };
             well += 1;

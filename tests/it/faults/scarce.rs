@@ -65,7 +65,7 @@ async fn with_256_files_idle_connections_make_room_and_leads_are_still_accepted(
         sent.acknowledged.len(),
         sent.longest_pause().as_secs_f64()
     );
-    figures::tell("files", Some(&hosts.on), None, &figure);
+    figures::record("files", Some(&hosts.on), None, &figure);
 }
 
 fn number_of(metrics: &str, name: &str) -> u64 {
@@ -120,11 +120,11 @@ async fn in_256_megabytes_plugins_bodies_and_pages_fit_together(on: On) {
     for number in 0..HEAVY {
         let path = hosts.ingest(&format!("heavy-{number}"));
         for _ in 0..2 {
-            let told = service.ask("gateway", "POST", &path).body("{}");
-            let told = told.try_send().await;
+            let response = service.ask("gateway", "POST", &path).body("{}");
+            let response = response.try_send().await;
             assert_eq!(group.kills(), 0, "the process was killed for its memory");
-            let told = told.expect("an answer").expect(200).json();
-            assert_eq!(told["status"], "queued");
+            let response = response.expect("an answer").expect(200).json();
+            assert_eq!(response["status"], "queued");
             heavy += 1;
         }
     }
@@ -170,7 +170,7 @@ async fn in_256_megabytes_plugins_bodies_and_pages_fit_together(on: On) {
         sent.acknowledged.len(),
         most / 1_000_000
     );
-    figures::tell("memory", Some(&hosts.on), None, &figure);
+    figures::record("memory", Some(&hosts.on), None, &figure);
 }
 
 fn large(service: &Service, path: &str) -> Vec<tokio::task::JoinHandle<Option<u16>>> {

@@ -55,7 +55,7 @@ async fn a_schema_creation_that_is_killed_is_completed_by_the_next_start(on: On)
     let figure = format!(
         "{what}: killed at {kills} points of a start ({cut} before it was ready), each next start makes or finds the whole schema"
     );
-    figures::tell("migration", Some(&on), None, &figure);
+    figures::record("migration", Some(&on), None, &figure);
 }
 
 /// A separate store of the same kind.

@@ -54,6 +54,6 @@ async fn under_load_for_long_nothing_fails_and_memory_does_not_grow(on: On) {
         memory >> 20,
         after >> 20
     );
-    figures::tell("soak", Some(&hosts.on), None, &figure);
+    figures::record("soak", Some(&hosts.on), None, &figure);
     assert!(service.stop());
 }

@@ -38,7 +38,7 @@ async fn nothing_is_acknowledged_before_its_commit_is_synced() {
         "{count} leads from {SENDERS} senders under strace, {} syncs: 0 answered before their sync",
         seen.syncs
     );
-    figures::tell("sync", Some(&On::Sqlite), None, &figure);
+    figures::record("sync", Some(&On::Sqlite), None, &figure);
 }
 
 /// The control: the same analysis finds early answers on a disk that never syncs.
@@ -52,13 +52,13 @@ async fn a_disk_that_never_syncs_is_detected() {
     };
     assert_eq!((seen.answered, seen.early.len()), (COUNT, COUNT));
     let figure = format!("control, a disk that never syncs: {COUNT} of {COUNT} found");
-    figures::tell("sync", Some(&On::Sqlite), None, &figure);
+    figures::record("sync", Some(&On::Sqlite), None, &figure);
 }
 
 /// Records the calls of the program while this many leads come in. `None`, after printing
 /// the reason, if they cannot be traced.
 #[expect(clippy::print_stderr, reason = "a test that is left out is said aloud")]
-async fn watched(count: usize, preload: Option<&Path>) -> Option<Seen> {
+async fn watched(count: usize, preload: Option<&Path>) -> Option<CallAnalysis> {
     let looks = Command::new("strace")
         .args(["-D", "-f", "-o", "/dev/null", "true"])
         .stderr(Stdio::null())
@@ -118,13 +118,13 @@ async fn watched(count: usize, preload: Option<&Path>) -> Option<Seen> {
         contains(&text, ended.as_bytes()).then_some(())
     })
     .await;
-    let seen = tokio::task::spawn_blocking(move || Seen::read(calls));
+    let seen = tokio::task::spawn_blocking(move || CallAnalysis::read(calls));
     Some(seen.await.expect("no panic"))
 }
 
 /// The analysis of the calls, one after the other.
 #[derive(Default)]
-struct Seen {
+struct CallAnalysis {
     answered: usize,
     /// Leads that were answered before the sync of their write had ended.
     early: Vec<usize>,
@@ -137,7 +137,7 @@ struct Seen {
     /// Calls that have begun and not ended, by thread.
     begun: HashMap<Vec<u8>, Begun>,
     /// A lead is answered once.
-    heard: HashSet<usize>,
+    answered_leads: HashSet<usize>,
 }
 
 enum Begun {
@@ -145,7 +145,7 @@ enum Begun {
     Sync(usize),
 }
 
-impl Seen {
+impl CallAnalysis {
     fn read(calls: PathBuf) -> Self {
         let file = std::fs::File::open(&calls).expect("strace wrote");
         let mut lines = BufReader::with_capacity(1 << 20, file);
@@ -214,7 +214,7 @@ impl Seen {
     }
 
     fn answered(&mut self, lead: usize) {
-        if !self.heard.insert(lead) {
+        if !self.answered_leads.insert(lead) {
             return;
         }
         self.answered += 1;

@@ -76,7 +76,7 @@ async fn hosts_that_are_replaced_one_by_one_lose_no_lead() {
         cut.count() + sent.count(503),
         sent.longest_pause().as_secs_f64()
     );
-    figures::tell("upgrade", Some(&hosts.on), None, &figure);
+    figures::record("upgrade", Some(&hosts.on), None, &figure);
     for host in running {
         assert!(host.stop());
     }

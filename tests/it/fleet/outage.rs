@@ -8,14 +8,14 @@ use leadhost_tests::{On, Service, until};
 use tempfile::TempDir;
 
 /// A service whose network to the database may be cut.
-struct Cut {
+struct CutOffHost {
     service: Service,
     network: Proxy,
     _folder: TempDir,
     _database: std::sync::Arc<Database>,
 }
 
-impl Cut {
+impl CutOffHost {
     async fn start() -> Option<Self> {
         let On::Postgres(database) = On::postgres().await? else {
             return None;
@@ -120,7 +120,7 @@ impl Cut {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_its_database_a_host_refuses_and_recovers_when_it_returns() {
-    let Some(cut) = Cut::start().await else {
+    let Some(cut) = CutOffHost::start().await else {
         return;
     };
     assert!(cut.is_ready().await);
@@ -144,7 +144,7 @@ async fn without_its_database_a_host_refuses_and_recovers_when_it_returns() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_silent_database_is_detected_within_seconds() {
-    let Some(cut) = Cut::start().await else {
+    let Some(cut) = CutOffHost::start().await else {
         return;
     };
     let began = Instant::now();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use leadhost::domain::plugin::Digest;
-use leadhost::pipeline::deploy::{self, Accept, DeployError};
+use leadhost::pipeline::deploy::{self, AcceptedWords, DeployError};
 use leadhost_tests::guests::Variant;
 use leadhost_tests::{Host, On, Service, until};
 use serde_json::Value;
@@ -136,7 +136,14 @@ async fn a_lost_announcement_is_found_by_polling() {
     };
     one.converter(version("1.0.0")).await;
     let wasm = version("1.1.0");
-    let stored = deploy::upload(&one.app.pipeline, wasm, "test", false, &Accept::default()).await;
+    let stored = deploy::upload(
+        &one.app.pipeline,
+        wasm,
+        "test",
+        false,
+        &AcceptedWords::default(),
+    )
+    .await;
     let digest = stored.unwrap().record.digest;
     // The store is changed without an announcement.
     let store = one.store();

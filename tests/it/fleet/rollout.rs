@@ -17,7 +17,7 @@ async fn one() -> Option<Rolling> {
 }
 
 #[tokio::test]
-async fn every_host_follows_a_rollout_and_what_they_saw_is_added_up() {
+async fn every_host_follows_a_rollout_and_their_reports_are_added_up() {
     let Some(rolling) = one().await else {
         return;
     };
@@ -50,8 +50,8 @@ async fn two_hosts_choose_the_same_version_for_the_same_lead() {
     let (mut first, mut second) = (Vec::new(), Vec::new());
     for id in 0..20 {
         let words = "Posso visitar?";
-        first.push(rolling.tell(&rolling.host, id, words).await);
-        second.push(rolling.tell(&two, id, words).await);
+        first.push(rolling.send_lead(&rolling.host, id, words).await);
+        second.push(rolling.send_lead(&two, id, words).await);
     }
     assert_eq!(first, second);
     assert!((1..20).contains(&count(&first, &candidate)), "both convert");
@@ -102,7 +102,7 @@ async fn a_host_that_stops_does_not_hold_the_rollout() {
     assert_eq!(shown["stage"], "canary", "{shown:#}");
 }
 
-/// What a first start needs.
+/// The workspace of a first start.
 const WORKSPACE: &str = r#"
 [workspace]
 slug = "demo"

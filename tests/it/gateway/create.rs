@@ -503,8 +503,8 @@ async fn a_contact_that_opted_out_gets_no_message(on: On) {
     talk.delivered(&talk.seat.create(talk.body()).await.expect(201))
         .await;
     let event = json!({"events": [{"optOut": {"from": "+5511987654321"}}]});
-    let told = talk.seat.host.post(&talk.declared.webhook("bot"));
-    told.json(&event).send().await.expect(200);
+    let webhook = talk.seat.host.post(&talk.declared.webhook("bot"));
+    webhook.json(&event).send().await.expect(200);
     until("the contact is banned", async || {
         let contacts = talk.seat.rows("contacts").await;
         contacts[0]["banned_at"].is_string().then_some(())

@@ -9,7 +9,7 @@ leadhost_tests::on_every_store! {
     a_deal_shows_four_objects,
     a_deal_is_found_by_each_key_and_by_all_together,
     the_newest_deal_comes_first_and_no_more_than_a_hundred,
-    pages_continue_where_the_last_one_ended,
+    each_page_continues_after_the_last_row_of_the_page_before,
     a_deal_is_shown_to_its_partner_alone,
     a_search_for_nothing_or_by_no_email_is_refused,
     a_partner_finds_nothing_of_another_workspace,
@@ -107,7 +107,7 @@ async fn the_newest_deal_comes_first_and_no_more_than_a_hundred(on: On) {
     assert_eq!(found, ids(&deals[..100]));
 }
 
-async fn pages_continue_where_the_last_one_ended(on: On) {
+async fn each_page_continues_after_the_last_row_of_the_page_before(on: On) {
     let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     let mut deals = Vec::new();

@@ -112,10 +112,10 @@ async fn fields_that_do_not_fit_a_deal_stay_in_the_delivery_and_a_note_names_the
     assert_eq!(props["contact"]["name"], "Lia Prado");
     let stored = host.delivery(&answer).await;
     let left = 60_000 - (message.len() - " […]".len());
-    let told = format!(
+    let note = format!(
         "lead f-1: a deal's properties take at most 65536 bytes, and its message 32768 of them, so these are only in the raw delivery: the last {left} bytes of message"
     );
-    assert_eq!(stored.notes, [told]);
+    assert_eq!(stored.notes, [note]);
     assert_eq!(stored.request.body, body.to_string().as_bytes());
 }
 

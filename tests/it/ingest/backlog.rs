@@ -69,8 +69,8 @@ async fn a_sender_is_asked_to_retry_for_its_own_backlog_only(on: On) {
     send("bad", 200).await;
     send("bad", 200).await;
     send("bad", 200).await;
-    let told = send("bad", 503).await;
-    assert_eq!(told.header("retry-after"), "10");
+    let answer = send("bad", 503).await;
+    assert_eq!(answer.header("retry-after"), "10");
     send("worse", 200).await;
     // The backlog is full now; a connection with less than an equal share may still
     // add to it.

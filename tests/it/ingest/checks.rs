@@ -16,8 +16,8 @@ leadhost_tests::on_every_store! {
     a_signature_is_over_the_bytes_as_they_came,
     a_connection_adds_checks_of_its_own,
     a_handshake_needs_the_token,
-    a_source_without_a_handshake_says_what_it_takes,
-    a_guest_sees_no_secret_in_what_it_is_given,
+    a_source_without_a_handshake_answers_with_the_allowed_methods,
+    a_guest_sees_no_secret_in_its_input,
 }
 
 const OLX: &str = r#"
@@ -325,7 +325,7 @@ async fn a_handshake_needs_the_token(on: On) {
     assert!(!host.keeps("made-up-app").await);
 }
 
-async fn a_source_without_a_handshake_says_what_it_takes(on: On) {
+async fn a_source_without_a_handshake_answers_with_the_allowed_methods(on: On) {
     let (host, declared) = portal(on).await;
     let answer = host.get(&declared.address("portal")).send().await;
     let answer = answer.expect(405);
@@ -333,7 +333,7 @@ async fn a_source_without_a_handshake_says_what_it_takes(on: On) {
     assert_eq!(answer.json()["statusCode"], 405);
 }
 
-async fn a_guest_sees_no_secret_in_what_it_is_given(on: On) {
+async fn a_guest_sees_no_secret_in_its_input(on: On) {
     let host = Host::working(on).await;
     host.converter(guests::misbehave()).await;
     let declared = host

@@ -11,7 +11,7 @@ use leadhost_tests::{Host, On, guests};
 use super::{FORM, form, lead};
 
 leadhost_tests::on_every_store! {
-    each_coding_is_read_as_what_it_was_before,
+    each_content_coding_is_decoded_to_the_original_body,
     a_signature_is_over_the_bytes_as_they_were_sent,
     unreadable_and_oversized_bodies_are_refused_and_not_kept,
 }
@@ -32,7 +32,7 @@ fn zstd(text: &[u8]) -> Vec<u8> {
     zstd::stream::encode_all(text, 1).expect("it packs")
 }
 
-async fn each_coding_is_read_as_what_it_was_before(on: On) {
+async fn each_content_coding_is_decoded_to_the_original_body(on: On) {
     let (host, declared) = form(on).await;
     for coding in ["gzip", "deflate", "zstd"] {
         let pack = match coding {
@@ -51,8 +51,8 @@ async fn each_coding_is_read_as_what_it_was_before(on: On) {
         let stored = host.delivery(&answer).await;
         assert_eq!(stored.request.body, body.as_bytes(), "{coding}");
         let headers = stored.request.headers;
-        let told = headers.iter().any(|(name, _)| name == "content-encoding");
-        assert!(!told, "{coding}: {headers:?}");
+        let names_coding = headers.iter().any(|(name, _)| name == "content-encoding");
+        assert!(!names_coding, "{coding}: {headers:?}");
     }
 }
 

@@ -7,7 +7,7 @@ use leadhost::app::App;
 use leadhost::core::Core;
 use leadhost::http::listen;
 use leadhost::shutdown::Shutdown;
-use leadhost::store::sqlite;
+use leadhost::store::open_sqlite;
 use leadhost_tests::{Host, On};
 
 use super::{lead, with_form};
@@ -17,7 +17,7 @@ async fn reads_continue_while_writes_are_refused_until_there_is_room() {
     let first = Host::working(On::Sqlite).await;
     let store_of = async |host: &Host| {
         let file = host.folder.path().join("bounded.db");
-        sqlite::open(&file, host.clock.clone())
+        open_sqlite(&file, host.clock.clone())
             .await
             .expect("a store")
     };

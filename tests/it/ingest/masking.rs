@@ -8,7 +8,7 @@ use leadhost_tests::{Declared, Host, On, guests};
 use serde_json::json;
 
 leadhost_tests::on_every_store! {
-    a_declared_secret_in_the_body_is_masked_where_it_is_kept,
+    a_declared_secret_in_the_body_is_masked_in_the_stored_delivery,
     a_wrong_secret_is_kept_for_another_check_and_not_shown,
     a_delivery_that_could_not_be_checked_at_once_is_checked_later,
     bytes_that_are_no_utf_8_are_masked_too,
@@ -50,7 +50,7 @@ fn body(key: &str) -> Vec<u8> {
     body.to_string().into_bytes()
 }
 
-async fn a_declared_secret_in_the_body_is_masked_where_it_is_kept(on: On) {
+async fn a_declared_secret_in_the_body_is_masked_in_the_stored_delivery(on: On) {
     let (host, declared) = ads(on).await;
     let ask = host.post(&declared.address("ads"));
     let answer = ask.body(body("made-up-form-key")).send().await.expect(200);

@@ -5,9 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use leadhost::domain::accept::AcceptWord;
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::domain::plugin::Digest;
-use leadhost::pipeline::deploy::{self, Accept, DeployError};
+use leadhost::pipeline::deploy::{self, AcceptedWords, DeployError};
 use leadhost_tests::guests::{self, Variant};
 use leadhost_tests::{Host, On, Options, until};
 use tempfile::TempDir;
@@ -26,7 +27,7 @@ leadhost_tests::on_every_store! {
     activating_the_active_version_keeps_the_previous_one,
     a_swap_under_traffic_loses_no_lead_and_fails_none,
     deliveries_that_a_version_failed_on_are_retried_by_the_next,
-    a_start_retries_what_a_crash_left_to_the_next_version,
+    a_start_retries_deliveries_that_a_crash_left_for_the_next_version,
     first_party_converters_serve_side_by_side,
 }
 
@@ -177,7 +178,7 @@ async fn a_version_that_does_not_pass_is_refused_with_a_reason_and_changes_nothi
     let ran = host.delivery(&answer).await.summary.ran;
     assert_eq!(ran.expect("it ran").digest, Digest::compute(&good));
 
-    let accept = Accept::parse(["weaker-checks"]).unwrap();
+    let accept = AcceptedWords::from_iter([AcceptWord::WeakerChecks]);
     let accepted = deploy::upload(
         &host.app.pipeline,
         weaker.clone(),
@@ -418,7 +419,7 @@ async fn deliveries_that_a_version_failed_on_are_retried_by_the_next(on: On) {
     assert_eq!(host.rows(&declared, "deals").await.len(), 20);
 }
 
-async fn a_start_retries_what_a_crash_left_to_the_next_version(on: On) {
+async fn a_start_retries_deliveries_that_a_crash_left_for_the_next_version(on: On) {
     let host = Host::working(on).await;
     host.converter(version("1.0.0").component()).await;
     let declared = host.declare(&harm("trap", "trap", 0)).await;
@@ -430,7 +431,14 @@ async fn a_start_retries_what_a_crash_left_to_the_next_version(on: On) {
     };
     let wasm = mended.component();
     let digest = Digest::compute(&wasm);
-    let stored = deploy::upload(&host.app.pipeline, wasm, "test", false, &Accept::default()).await;
+    let stored = deploy::upload(
+        &host.app.pipeline,
+        wasm,
+        "test",
+        false,
+        &AcceptedWords::default(),
+    )
+    .await;
     assert!(stored.is_ok(), "{:?}", stored.err());
     assert_eq!(host.stored(id).await.summary.status, DeliveryStatus::Failed);
     // As if the host had died right after the activation in the store.

@@ -11,7 +11,7 @@ use super::{form, harm, lead};
 
 leadhost_tests::on_every_store! {
     the_owner_of_a_lead_is_no_duplicate_of_itself,
-    a_changed_converter_shows_what_would_differ_and_apply_writes_it,
+    a_replay_with_a_changed_converter_shows_the_differences_and_apply_writes_them,
     a_replay_that_fails_leaves_the_lead_as_it_is,
     two_leads_of_one_phone_keep_their_own_fields_and_a_replay_renames_no_contact,
 }
@@ -48,7 +48,7 @@ async fn the_owner_of_a_lead_is_no_duplicate_of_itself(on: On) {
     assert_eq!(host.rows(&declared, "deals").await.len(), 1);
 }
 
-async fn a_changed_converter_shows_what_would_differ_and_apply_writes_it(on: On) {
+async fn a_replay_with_a_changed_converter_shows_the_differences_and_apply_writes_them(on: On) {
     let host = Host::working(on).await;
     host.converter(guests::misbehave()).await;
     let declared = host.declare(&harm("good", "", 0)).await;

@@ -7,11 +7,11 @@ use leadhost_tests::{Answer, Declared, Host, On, guests};
 leadhost_tests::on_every_store! {
     a_handshake_reveals_no_secret,
     a_handshake_signs_a_challenge_and_nothing_else,
-    a_challenge_is_not_signed_where_it_could_be_a_delivery,
+    a_challenge_that_could_be_a_delivery_is_not_signed,
     an_operator_may_allow_a_reply_to_reveal_a_secret,
     a_lead_is_converted_although_its_reply_may_not_go_out,
     a_check_without_its_secret_warns_that_anyone_may_send,
-    a_secret_counts_as_used_where_the_plugin_checks_senders_with_it,
+    a_secret_counts_as_used_if_the_plugin_checks_senders_with_it,
 }
 
 const CHALLENGE: &str = "890e4665-4dfe-4ab1-b689-ed553bceeed0";
@@ -72,8 +72,8 @@ async fn a_handshake_reveals_no_secret(on: On) {
             let answer = shake(&host, &declared, word, &format!("of={of}&text=x")).await;
             let answer = answer.expect(403);
             let text = answer.text();
-            for told in ["made-up", "bWFkZS11cC13b3Jk", "script"] {
-                assert!(!text.contains(told), "{word} of {of}: {text}");
+            for secret in ["made-up", "bWFkZS11cC13b3Jk", "script"] {
+                assert!(!text.contains(secret), "{word} of {of}: {text}");
             }
             assert!(
                 answer
@@ -115,7 +115,7 @@ async fn a_handshake_signs_a_challenge_and_nothing_else(on: On) {
     another.expect(403);
 }
 
-async fn a_challenge_is_not_signed_where_it_could_be_a_delivery(on: On) {
+async fn a_challenge_that_could_be_a_delivery_is_not_signed(on: On) {
     let (host, declared) = host(on, &["sign"], "").await;
     let query = "of=url-key&text=nameEvephone11999990000";
     shake(&host, &declared, "sign", query).await.expect(403);
@@ -194,7 +194,7 @@ async fn a_check_without_its_secret_warns_that_anyone_may_send(on: On) {
     assert_eq!(senders().await, "checked");
 }
 
-async fn a_secret_counts_as_used_where_the_plugin_checks_senders_with_it(on: On) {
+async fn a_secret_counts_as_used_if_the_plugin_checks_senders_with_it(on: On) {
     let host = Host::working(on).await;
     host.converter(guests::misbehave()).await;
     let with = |secrets: &str| {

@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use super::{form, harm};
 
 leadhost_tests::on_every_store! {
-    a_portal_that_stops_sending_phones_is_told_with_before_and_after,
+    a_portal_that_stops_sending_phones_is_reported_with_before_and_after,
     a_version_that_reads_less_of_the_same_bodies_is_named,
     a_connection_with_few_deliveries_is_silent,
-    a_restart_keeps_what_is_usual,
+    a_restart_keeps_the_baseline,
 }
 
 /// Enough deliveries for a baseline, with those that wait for the next look.
@@ -41,8 +41,8 @@ async fn send(host: &Host, address: &str, numbers: Range<usize>, body: impl Fn(u
     }
 }
 
-async fn told(host: &Host, id: &ConnectionId) -> SourceChange {
-    until("the change is told", async || {
+async fn reported_change(host: &Host, id: &ConnectionId) -> SourceChange {
+    until("the change is reported", async || {
         let mut changes = host.store().source_changes().await.unwrap();
         changes.remove(id)
     })
@@ -62,13 +62,13 @@ async fn stop(host: &Host, id: &ConnectionId, deliveries: u64) {
     .await;
 }
 
-async fn a_portal_that_stops_sending_phones_is_told_with_before_and_after(on: On) {
+async fn a_portal_that_stops_sending_phones_is_reported_with_before_and_after(on: On) {
     let log = Log::capture();
     let (host, declared) = form(on).await;
     let address = declared.address("form");
     send(&host, &address, USUAL, with_phone).await;
     send(&host, &address, CHANGED, without_phone).await;
-    let change = told(&host, &declared.id("form")).await;
+    let change = reported_change(&host, &declared.id("form")).await;
     let what = "leads with a phone, path telefone: the source changed";
     assert_eq!(change.what, what);
     assert_eq!(change.before, "100 %, 100 %");
@@ -110,7 +110,7 @@ async fn a_version_that_reads_less_of_the_same_bodies_is_named(on: On) {
     };
     let second = host.converter(second.component()).await;
     send(&host, &address, CHANGED, body).await;
-    let change = told(&host, &declared.id("portal")).await;
+    let change = reported_change(&host, &declared.id("portal")).await;
     let by = format!("new in 1.1.0 ({})", second.short());
     let what = format!("leads with a name, leads with a phone: {by}");
     assert_eq!(change.what, what);
@@ -127,13 +127,13 @@ async fn a_connection_with_few_deliveries_is_silent(on: On) {
     assert!(host.store().source_changes().await.unwrap().is_empty());
 }
 
-async fn a_restart_keeps_what_is_usual(on: On) {
+async fn a_restart_keeps_the_baseline(on: On) {
     let (host, declared) = form(on).await;
     let (id, address) = (declared.id("form"), declared.address("form"));
     send(&host, &address, USUAL, with_phone).await;
     stop(&host, &id, 225).await;
     let host = host.restart().await;
     send(&host, &address, CHANGED, without_phone).await;
-    let change = told(&host, &id).await;
+    let change = reported_change(&host, &id).await;
     assert!(change.what.contains("path telefone"), "{}", change.what);
 }

@@ -6,7 +6,7 @@ use leadhost_tests::whatsapp::WhatsApp;
 use leadhost_tests::{On, Options, until};
 use tokio::io::AsyncWriteExt as _;
 
-use super::desk::{Desk, PHONE, WA_ID, ids};
+use super::fixture::{PHONE, WA_ID, WhatsAppFixture, ids};
 
 leadhost_tests::on_every_store! {
     a_partner_that_hangs_up_loses_nothing,
@@ -14,7 +14,7 @@ leadhost_tests::on_every_store! {
 }
 
 async fn a_partner_that_hangs_up_loses_nothing(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     desk.whatsapp.next_sends(1, Misbehaviour::Hang(Taken::Yes));
     let body = desk.greeting(PHONE).to_string();
     let request = format!(
@@ -44,7 +44,7 @@ async fn a_lease_that_ends_in_the_middle_of_a_call_makes_no_second_call(on: On) 
     let options = Options::patient(on)
         .with("messages.answer_seconds", 1)
         .with("worker.fetch_seconds", 600);
-    let desk = Desk::with(options, WhatsApp::start()).await;
+    let desk = WhatsAppFixture::with(options, WhatsApp::start()).await;
     desk.whatsapp.next_sends(1, Misbehaviour::Hang(Taken::Yes));
     let answer = desk.notify(&desk.greeting(PHONE)).send().await.expect(200);
     assert_eq!(answer.header("x-message-status"), "sending");

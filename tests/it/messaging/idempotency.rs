@@ -4,7 +4,7 @@ use leadhost_tests::provider::{Misbehaviour, Taken};
 use leadhost_tests::{Ask, On};
 use serde_json::Value;
 
-use super::desk::{Desk, OTHER_PHONE, PHONE, WA_ID, ids, refusal, template};
+use super::fixture::{OTHER_PHONE, PHONE, WA_ID, WhatsAppFixture, ids, refusal, template};
 
 leadhost_tests::on_every_store! {
     the_same_key_and_body_is_one_message,
@@ -16,12 +16,12 @@ leadhost_tests::on_every_store! {
     the_answer_to_an_unknown_template_is_kept,
 }
 
-fn keyed(desk: &Desk, key: &str, body: &Value) -> Ask {
+fn keyed(desk: &WhatsAppFixture, key: &str, body: &Value) -> Ask {
     desk.notify(body).header("idempotency-key", key)
 }
 
 async fn the_same_key_and_body_is_one_message(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let request = desk.greeting(PHONE);
     let first = keyed(&desk, "a", &request).send().await.expect(200);
     assert_eq!(first.header("idempotency-replayed"), "");
@@ -35,7 +35,7 @@ async fn the_same_key_and_body_is_one_message(on: On) {
 }
 
 async fn the_same_key_with_another_body_is_refused(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     keyed(&desk, "a", &desk.greeting(PHONE))
         .send()
         .await
@@ -46,7 +46,7 @@ async fn the_same_key_with_another_body_is_refused(on: On) {
 }
 
 async fn the_same_key_while_the_first_is_running_is_refused(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     desk.whatsapp.next_sends(1, Misbehaviour::Hang(Taken::Yes));
     let request = desk.greeting(PHONE);
     let first = tokio::spawn(keyed(&desk, "a", &request).send());
@@ -61,7 +61,7 @@ async fn the_same_key_while_the_first_is_running_is_refused(on: On) {
 }
 
 async fn many_at_once_with_one_key_are_one_message(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let request = desk.greeting(PHONE);
     let asks: Vec<_> = (0..8)
         .map(|_| tokio::spawn(keyed(&desk, "a", &request).send()))
@@ -80,7 +80,7 @@ async fn many_at_once_with_one_key_are_one_message(on: On) {
 }
 
 async fn without_a_key_or_with_another_each_is_a_message(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let request = desk.greeting(PHONE);
     keyed(&desk, "a", &request).send().await.expect(200);
     keyed(&desk, "b", &request).send().await.expect(200);
@@ -90,7 +90,7 @@ async fn without_a_key_or_with_another_each_is_a_message(on: On) {
 }
 
 async fn a_refusal_of_the_request_does_not_use_up_its_key(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let mut wrong = desk.greeting(PHONE);
     wrong["phoneNumber"] = "123".into();
     refusal(keyed(&desk, "a", &wrong).send().await, 400);
@@ -99,7 +99,7 @@ async fn a_refusal_of_the_request_does_not_use_up_its_key(on: On) {
 }
 
 async fn the_answer_to_an_unknown_template_is_kept(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let request = desk.notification(PHONE, template("nenhum", &[]));
     refusal(keyed(&desk, "a", &request).send().await, 500);
     let again = keyed(&desk, "a", &request).send().await;

@@ -5,7 +5,7 @@ use leadhost_tests::On;
 use leadhost_tests::provider::{BEGINNING, Event, Flush, Inbound};
 use serde_json::{Value, json};
 
-use super::desk::{Desk, OTHER_WA_ID, PHONE, WA_ID, taken};
+use super::fixture::{OTHER_WA_ID, PHONE, WA_ID, WhatsAppFixture, taken};
 
 leadhost_tests::on_every_store! {
     a_pressed_button_answers_the_message_it_belongs_to,
@@ -22,7 +22,7 @@ leadhost_tests::on_every_store! {
 }
 
 /// The exported messages of contacts.
-async fn written(desk: &Desk) -> Vec<Value> {
+async fn written(desk: &WhatsAppFixture) -> Vec<Value> {
     let rows = desk.host.rows(&desk.declared, "messages").await;
     rows.into_iter()
         .filter(|row| row["actor"] == "contact")
@@ -30,12 +30,12 @@ async fn written(desk: &Desk) -> Vec<Value> {
 }
 
 async fn a_pressed_button_answers_the_message_it_belongs_to(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let sent = desk.greets(PHONE).await;
     let pressed = Inbound::button(WA_ID, "Quero visitar", "visita").answering(&sent.wamid);
     desk.whatsapp.inbound(pressed.at(BEGINNING + 30));
     desk.host.advance(60).await;
-    desk.told().await;
+    desk.flush().await;
     let rows = written(&desk).await;
     assert_eq!(rows.len(), 1);
     assert_eq!(rows[0]["type"], "button");
@@ -50,10 +50,10 @@ async fn a_pressed_button_answers_the_message_it_belongs_to(on: On) {
 }
 
 async fn an_answer_without_a_context_is_matched_by_its_contact(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let sent = desk.greets(PHONE).await;
     desk.whatsapp.inbound(Inbound::text(WA_ID, "Oi"));
-    desk.told().await;
+    desk.flush().await;
     assert_eq!(
         written(&desk).await[0]["conversation_id"],
         sent.conversation
@@ -63,7 +63,7 @@ async fn an_answer_without_a_context_is_matched_by_its_contact(on: On) {
 }
 
 async fn only_the_first_answer_is_the_time_of_the_answer(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let sent = desk.greets(PHONE).await;
     for (after, text) in [(50, "segunda"), (20, "primeira"), (80, "terceira")] {
         let inbound = Inbound::text(WA_ID, text).at(BEGINNING + after);
@@ -81,10 +81,10 @@ async fn only_the_first_answer_is_the_time_of_the_answer(on: On) {
 }
 
 async fn a_contact_who_writes_first_begins_a_conversation(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let inbound = Inbound::text(OTHER_WA_ID, "Vi o anúncio, ainda tem?").named("Caio Lemos");
     desk.whatsapp.inbound(inbound);
-    desk.told().await;
+    desk.flush().await;
     let rows = written(&desk).await;
     assert_eq!(rows[0]["content"], "Vi o anúncio, ainda tem?");
     let conversations = desk.host.rows(&desk.declared, "conversations").await;
@@ -105,7 +105,7 @@ async fn a_contact_who_writes_first_begins_a_conversation(on: On) {
 }
 
 async fn the_same_message_again_is_one_message(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let inbound = Inbound::text(WA_ID, "Oi").id("wamid.INBOUND-1");
     desk.whatsapp.inbound(inbound);
     taken(&desk.whatsapp.flush_as(Flush::default().times(3)).await);
@@ -117,9 +117,9 @@ async fn the_same_message_again_is_one_message(on: On) {
 }
 
 async fn a_contact_who_wrote_first_and_is_then_notified_is_in_one_conversation(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     desk.whatsapp.inbound(Inbound::text(WA_ID, "Oi"));
-    desk.told().await;
+    desk.flush().await;
     let sent = desk.greets(PHONE).await;
     assert_eq!(
         written(&desk).await[0]["conversation_id"],
@@ -129,11 +129,11 @@ async fn a_contact_who_wrote_first_and_is_then_notified_is_in_one_conversation(o
 }
 
 async fn a_contact_without_a_phone_is_one_contact(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     for text in ["Oi", "Tudo bem?"] {
         desk.whatsapp.inbound(Inbound::text("BR.4411001", text));
     }
-    desk.told().await;
+    desk.flush().await;
     let contacts = desk.host.rows(&desk.declared, "contacts").await;
     assert_eq!(contacts.len(), 1);
     assert!(contacts[0]["phone_number"].is_null());
@@ -161,7 +161,7 @@ fn message(id: &str, kind: &str, own: Value) -> Event {
 }
 
 async fn messages_of_every_kind_are_rows(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let of_kind = [
         ("image", json!({"id": "1", "caption": "A sala"}), "image"),
         ("video", json!({"id": "2"}), "video"),
@@ -195,9 +195,9 @@ async fn messages_of_every_kind_are_rows(on: On) {
         ("carrier_pigeon", json!({"rings": 2}), "unsupported"),
     ];
     for (kind, own, _) in &of_kind {
-        desk.whatsapp.tell(message(kind, kind, own.clone()));
+        desk.whatsapp.queue(message(kind, kind, own.clone()));
     }
-    desk.told().await;
+    desk.flush().await;
     let rows = written(&desk).await;
     let kinds: Vec<&Value> = rows.iter().map(|row| &row["type"]).collect();
     let expect: Vec<&str> = of_kind.iter().map(|(_, _, kind)| *kind).collect();
@@ -210,11 +210,11 @@ async fn messages_of_every_kind_are_rows(on: On) {
 }
 
 async fn an_answer_before_the_sends_answer_finds_its_conversation(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let (sending, wamid) = desk.hanging(PHONE).await;
     let reply = Inbound::text(WA_ID, "Oi").answering(&wamid);
     desk.whatsapp.inbound(reply);
-    desk.told().await;
+    desk.flush().await;
     desk.whatsapp.release();
     let sent = desk.sent(&sending.await.expect("no panic").expect(200));
     assert_eq!(
@@ -243,20 +243,20 @@ fn preference(value: &str) -> Event {
 }
 
 async fn a_contact_who_opts_out_gets_no_message_until_opting_in_again(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let sent = desk.greets(PHONE).await;
-    desk.whatsapp.tell(preference("stop"));
-    desk.told().await;
+    desk.whatsapp.queue(preference("stop"));
+    desk.flush().await;
     let contacts = desk.host.rows(&desk.declared, "contacts").await;
     assert!(contacts[0]["banned_at"].is_string());
     let answer = desk.notify(&desk.greeting(PHONE)).send().await;
-    super::desk::refusal(answer, 400);
+    super::fixture::refusal(answer, 400);
     assert_eq!(desk.whatsapp.sends().len(), 1, "nothing goes out");
     // Other contacts are not affected.
-    desk.greets(super::desk::OTHER_PHONE).await;
+    desk.greets(super::fixture::OTHER_PHONE).await;
 
-    desk.whatsapp.tell(preference("resume"));
-    desk.told().await;
+    desk.whatsapp.queue(preference("resume"));
+    desk.flush().await;
     let again = desk.greets(PHONE).await;
     assert_eq!(again.conversation, sent.conversation);
     let contacts = desk.host.rows(&desk.declared, "contacts").await;
@@ -264,13 +264,13 @@ async fn a_contact_who_opts_out_gets_no_message_until_opting_in_again(on: On) {
 }
 
 async fn a_marketing_opt_out_in_a_failed_status_stops_further_messages(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let sent = desk.greets(PHONE).await;
     desk.whatsapp.fails(&sent.wamid, &[131_050]);
-    desk.told().await;
+    desk.flush().await;
     let contacts = desk.host.rows(&desk.declared, "contacts").await;
     assert!(contacts[0]["banned_at"].is_string());
     let answer = desk.notify(&desk.greeting(PHONE)).send().await;
-    super::desk::refusal(answer, 400);
+    super::fixture::refusal(answer, 400);
     assert_eq!(desk.whatsapp.sends().len(), 1);
 }

@@ -6,7 +6,7 @@ use leadhost_tests::whatsapp::WhatsApp;
 use leadhost_tests::{Hosts, On, Service, guests, until};
 use serde_json::json;
 
-use super::desk::{WA_ID, body, instance};
+use super::fixture::{WA_ID, body, instance};
 
 leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
@@ -85,7 +85,7 @@ async fn a_send_whose_host_is_killed_is_unknown_and_not_repeated(on: On) {
     let url = hosts.webhook(&service, "front");
     whatsapp.call_back(Callback::to(&url));
     whatsapp.status(&whatsapp.accepted()[0].id, "delivered");
-    super::desk::taken(&whatsapp.flush().await);
+    super::fixture::taken(&whatsapp.flush().await);
     becomes(&hosts, &service, "delivered").await;
     assert_eq!(whatsapp.accepted_for(WA_ID), 1);
     assert!(service.stop());

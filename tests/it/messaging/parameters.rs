@@ -4,7 +4,7 @@
 use leadhost_tests::On;
 use serde_json::{Value, json};
 
-use super::desk::{Desk, PHONE, body, refusal, template};
+use super::fixture::{PHONE, WhatsAppFixture, body, refusal, template};
 
 leadhost_tests::on_every_store! {
     every_form_of_a_component_goes_out,
@@ -34,7 +34,7 @@ fn table(more: &[Value]) -> Value {
 }
 
 async fn every_form_of_a_component_goes_out(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let named =
         |name: &str, text: &str| json!({"type": "text", "text": text, "parameter_name": name});
     let good = [
@@ -94,7 +94,7 @@ async fn every_form_of_a_component_goes_out(on: On) {
 }
 
 async fn a_quick_reply_without_parameters_is_left_to_the_provider(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let reply = json!({"type": "button", "sub_type": "quick_reply", "index": 1});
     let request = desk.notification(PHONE, table(&[reply]));
     desk.notify(&request).send().await.expect(200);
@@ -128,7 +128,7 @@ fn paths(message: &str) -> Vec<String> {
 }
 
 async fn a_component_of_a_wrong_form_is_refused(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let check = async |template: Value, path: &str| {
         let request = desk.notification(PHONE, template.clone());
         let message = refusal(desk.notify(&request).send().await, 400);
@@ -215,7 +215,7 @@ async fn a_component_of_a_wrong_form_is_refused(on: On) {
 }
 
 async fn components_that_the_template_does_not_have_are_refused(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     for (template, why) in [
         (template("boas_vindas", &["Ilda"]), "one too few"),
         (
@@ -247,7 +247,7 @@ async fn components_that_the_template_does_not_have_are_refused(on: On) {
 }
 
 async fn mistakes_that_only_the_provider_can_detect_are_refused_by_it(on: On) {
-    let desk = Desk::unlisted(on).await;
+    let desk = WhatsAppFixture::unlisted(on).await;
     let check = async |template: Value, status: u16, say: &str| {
         let request = desk.notification(PHONE, template);
         let message = refusal(desk.notify(&request).send().await, status);

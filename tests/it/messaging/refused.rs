@@ -5,7 +5,7 @@ use leadhost_tests::provider::Misbehaviour;
 use leadhost_tests::{Answer, On, until};
 use serde_json::{Value, json};
 
-use super::desk::{Desk, OTHER_PHONE, PHONE, refusal, template};
+use super::fixture::{OTHER_PHONE, PHONE, WhatsAppFixture, refusal, template};
 
 leadhost_tests::on_every_store! {
     a_wrong_payload_gets_all_of_its_issues,
@@ -39,7 +39,7 @@ fn issue<'a>(issues: &'a [Value], path: &str) -> &'a Value {
 }
 
 async fn a_wrong_payload_gets_all_of_its_issues(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let request = json!({
         "phoneNumber": 5511987650101_u64,
         "email": "no e-mail",
@@ -67,7 +67,7 @@ async fn a_wrong_payload_gets_all_of_its_issues(on: On) {
 }
 
 async fn a_body_that_is_no_object_is_refused(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     for body in ["", "no JSON", "[]", "\"text\"", "{"] {
         let ask = desk.notify(&json!({})).body(body);
         refusal(ask.send().await, 400);
@@ -77,7 +77,7 @@ async fn a_body_that_is_no_object_is_refused(on: On) {
 }
 
 async fn both_formats_or_neither_are_refused(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let mut both = desk.greeting(PHONE);
     both["messageTemplate"] = json!("boas_vindas");
     issues(desk.notify(&both).send().await);
@@ -91,7 +91,7 @@ async fn both_formats_or_neither_are_refused(on: On) {
 }
 
 async fn an_impossible_phone_is_refused(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     for phone in [
         "",
         "123",
@@ -107,7 +107,7 @@ async fn an_impossible_phone_is_refused(on: On) {
 }
 
 async fn phones_in_every_spelling_are_taken(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     for (phone, expect) in [
         ("11987650101", "5511987650101"),
         ("(11) 98765-0101", "5511987650101"),
@@ -128,7 +128,7 @@ async fn phones_in_every_spelling_are_taken(on: On) {
 }
 
 async fn an_unknown_instance_is_refused_with_the_interfaces_words(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     for instance in [json!(desk.instance() + 1_000), json!(0), json!(-1)] {
         let mut request = desk.greeting(PHONE);
         request["instanceId"] = instance;
@@ -138,7 +138,7 @@ async fn an_unknown_instance_is_refused_with_the_interfaces_words(on: On) {
 }
 
 async fn an_instance_without_a_channel_sends_nothing(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let mut request = desk.greeting(PHONE);
     request["instanceId"] = json!(desk.declared.report.instances["desk"].0);
     refusal(desk.notify(&request).send().await, 400);
@@ -146,7 +146,7 @@ async fn an_instance_without_a_channel_sends_nothing(on: On) {
 }
 
 async fn an_instance_of_another_workspace_is_unknown(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let other = desk.host.workspace("other").await;
     let request = desk.greeting(PHONE);
     let ask = desk.host.post("/send-notification").json(&request);
@@ -155,7 +155,7 @@ async fn an_instance_of_another_workspace_is_unknown(on: On) {
 }
 
 async fn an_unknown_template_is_refused_with_the_interfaces_words(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let mut request = desk.notification(PHONE, template("nenhum", &["Ilda"]));
     let message = refusal(desk.notify(&request).send().await, 500);
     assert_eq!(message, "Template 'nenhum' not found");
@@ -179,7 +179,7 @@ async fn an_unknown_template_is_refused_with_the_interfaces_words(on: On) {
 }
 
 async fn an_unapproved_template_is_refused_with_that_reason(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     for (name, say) in [
         ("pausado", "paused"),
         ("recusado", "rejected"),
@@ -194,7 +194,7 @@ async fn an_unapproved_template_is_refused_with_that_reason(on: On) {
 }
 
 async fn a_template_that_was_approved_meanwhile_goes_out(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let request = desk.notification(PHONE, template("pausado", &["Ilda"]));
     let answered = async |status: u16| {
         until("the list follows the provider", async || {
@@ -206,14 +206,14 @@ async fn a_template_that_was_approved_meanwhile_goes_out(on: On) {
     refusal(answered(500).await, 500);
     for (state, status) in [("APPROVED", 200), ("PAUSED", 500)] {
         desk.whatsapp.set_template_status("pausado", "pt_BR", state);
-        desk.told().await;
+        desk.flush().await;
         answered(status).await;
     }
     assert_eq!(desk.whatsapp.accepted()[0].send.template, "pausado");
 }
 
 async fn a_template_that_the_provider_refuses_is_looked_up_again(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     // No webhook about the change arrives: it stays with the provider.
     desk.whatsapp
         .set_template_status("boas_vindas", "pt_BR", "PAUSED");
@@ -230,7 +230,7 @@ async fn a_template_that_the_provider_refuses_is_looked_up_again(on: On) {
 }
 
 async fn without_a_valid_key_nothing_is_revealed(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let ask = || {
         desk.host
             .post("/send-notification")
@@ -249,8 +249,8 @@ async fn without_a_valid_key_nothing_is_revealed(on: On) {
 }
 
 async fn a_recipient_who_cannot_be_reached_is_refused_with_the_providers_words(on: On) {
-    let desk = Desk::new(on).await;
-    desk.whatsapp.absent(super::desk::WA_ID);
+    let desk = WhatsAppFixture::new(on).await;
+    desk.whatsapp.absent(super::fixture::WA_ID);
     let answer = desk.notify(&desk.greeting(PHONE)).send().await;
     let message = refusal(answer, 400);
     assert!(
@@ -262,7 +262,7 @@ async fn a_recipient_who_cannot_be_reached_is_refused_with_the_providers_words(o
     assert_eq!(errors[0]["error_code"], "131026");
     assert_eq!(
         errors[0]["recipient_id"],
-        format!("+{}", super::desk::WA_ID)
+        format!("+{}", super::fixture::WA_ID)
     );
     assert_eq!(errors[0]["template_name"], "boas_vindas");
     assert!(errors[0]["external_id"].is_null());
@@ -270,18 +270,18 @@ async fn a_recipient_who_cannot_be_reached_is_refused_with_the_providers_words(o
     assert_eq!(desk.state(message).await, "failed");
     desk.host.pass(24 * 3_600).await;
     desk.greets(OTHER_PHONE).await;
-    assert_eq!(desk.whatsapp.accepted_for(super::desk::WA_ID), 0);
+    assert_eq!(desk.whatsapp.accepted_for(super::fixture::WA_ID), 0);
 }
 
 async fn outside_the_window_is_refused(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     desk.whatsapp.next_sends(1, Misbehaviour::Code(131_047));
     let message = refusal(desk.notify(&desk.greeting(PHONE)).send().await, 400);
     assert!(message.contains("24 hours"), "{message}");
 }
 
 async fn unknown_fields_do_no_harm(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let mut request = desk.greeting(PHONE);
     request["campaign"] = json!({"id": 7});
     request["template"]["namespace"] = json!("x");
@@ -290,8 +290,8 @@ async fn unknown_fields_do_no_harm(on: On) {
 }
 
 async fn a_conversation_without_a_sent_message_is_pending(on: On) {
-    let desk = Desk::new(on).await;
-    desk.whatsapp.absent(super::desk::WA_ID);
+    let desk = WhatsAppFixture::new(on).await;
+    desk.whatsapp.absent(super::fixture::WA_ID);
     refusal(desk.notify(&desk.greeting(PHONE)).send().await, 400);
     let conversations = desk.host.rows(&desk.declared, "conversations").await;
     assert_eq!(conversations.len(), 1);

@@ -5,7 +5,7 @@ use leadhost_tests::On;
 use leadhost_tests::provider::{BEGINNING, Flush};
 use serde_json::{Value, json};
 
-use super::desk::{Desk, OTHER_PHONE, OTHER_WA_ID, PHONE, Sent, WA_ID, taken};
+use super::fixture::{OTHER_PHONE, OTHER_WA_ID, PHONE, SentMessage, WA_ID, WhatsAppFixture, taken};
 
 leadhost_tests::on_every_store! {
     a_failed_status_is_a_row_with_every_key,
@@ -13,7 +13,7 @@ leadhost_tests::on_every_store! {
     the_window_is_checked,
     unknown_filters_are_ignored,
     pages_follow_each_other,
-    the_next_pull_begins_where_the_last_one_ended,
+    the_next_pull_begins_at_the_last_stamp_of_the_pull_before,
     a_repeated_failure_is_no_new_row,
     other_workspaces_have_their_own,
     without_a_workspace_key_nothing_is_revealed,
@@ -39,15 +39,15 @@ const COLUMNS: [&str; 16] = [
     "occurred_at",
 ];
 
-async fn failed(desk: &Desk, phone: &str, codes: &[u32]) -> Sent {
+async fn failed(desk: &WhatsAppFixture, phone: &str, codes: &[u32]) -> SentMessage {
     let sent = desk.greets(phone).await;
     desk.whatsapp.fails(&sent.wamid, codes);
-    desk.told().await;
+    desk.flush().await;
     sent
 }
 
 async fn a_failed_status_is_a_row_with_every_key(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     desk.whatsapp.set_time(BEGINNING + 45);
     let sent = failed(&desk, PHONE, &[131_049]).await;
     let rows = desk.errors("").await;
@@ -84,7 +84,7 @@ async fn a_failed_status_is_a_row_with_every_key(on: On) {
 }
 
 async fn filters_narrow_and_hold_together(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let one = failed(&desk, PHONE, &[131_049, 131_000]).await;
     let other = failed(&desk, OTHER_PHONE, &[131_049]).await;
     let check = async |query: &str, expect: usize| {
@@ -121,7 +121,7 @@ fn encoded(text: &str) -> String {
 }
 
 async fn the_window_is_checked(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let check = async |query: &str, status: u16| {
         let target = format!("/v1/reports/message_errors{query}");
         let answer = desk.data(&target).send().await.expect(status);
@@ -157,13 +157,13 @@ async fn the_window_is_checked(on: On) {
 }
 
 async fn unknown_filters_are_ignored(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     failed(&desk, PHONE, &[131_049]).await;
     assert_eq!(desk.errors("&color=blue&recipient_id=7").await.len(), 1);
 }
 
 async fn pages_follow_each_other(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     for number in 0..7 {
         failed(&desk, &format!("(11) 98765-07{number:02}"), &[131_049]).await;
     }
@@ -199,8 +199,8 @@ async fn pages_follow_each_other(on: On) {
     desk.data(&target).send().await.expect(400);
 }
 
-async fn the_next_pull_begins_where_the_last_one_ended(on: On) {
-    let desk = Desk::new(on).await;
+async fn the_next_pull_begins_at_the_last_stamp_of_the_pull_before(on: On) {
+    let desk = WhatsAppFixture::new(on).await;
     failed(&desk, PHONE, &[131_049]).await;
     let first = desk.errors("").await;
     let stamp = first[0]["cursor_at"].as_str().expect("a time");
@@ -218,7 +218,7 @@ async fn the_next_pull_begins_where_the_last_one_ended(on: On) {
 }
 
 async fn a_repeated_failure_is_no_new_row(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let sent = failed(&desk, PHONE, &[131_049]).await;
     let before = desk.errors("").await;
     desk.host.advance(60).await;
@@ -228,7 +228,7 @@ async fn a_repeated_failure_is_no_new_row(on: On) {
 }
 
 async fn other_workspaces_have_their_own(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     failed(&desk, PHONE, &[131_049]).await;
     let other = desk.host.workspace("other").await;
     let target = "/v1/reports/message_errors?updated_since=2030-01-15T00:00:00Z";
@@ -237,14 +237,14 @@ async fn other_workspaces_have_their_own(on: On) {
 }
 
 async fn without_a_workspace_key_nothing_is_revealed(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let target = "/v1/reports/message_errors?updated_since=2030-01-15T00:00:00Z";
     let answer = desk.host.get(target).send().await.expect(401);
     assert!(answer.json()["error"].is_string());
 }
 
 async fn an_unknown_report_is_not_found(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let target = "/v1/reports/nothing?updated_since=2030-01-15T00:00:00Z";
     desk.data(target).send().await.expect(404);
 }

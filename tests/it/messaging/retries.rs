@@ -5,7 +5,9 @@ use leadhost_tests::provider::Misbehaviour;
 use leadhost_tests::whatsapp::WhatsApp;
 use leadhost_tests::{On, Options};
 
-use super::desk::{Desk, FRONT, OTHER_PHONE, OTHER_WA_ID, PHONE, WA_ID, ids, instance};
+use super::fixture::{
+    FRONT, OTHER_PHONE, OTHER_WA_ID, PHONE, WA_ID, WhatsAppFixture, ids, instance,
+};
 
 leadhost_tests::on_every_store! {
     a_limit_of_the_number_is_waited_out_for_as_long_as_it_says,
@@ -17,7 +19,7 @@ leadhost_tests::on_every_store! {
     an_unpaid_account_pauses_the_instance,
     a_message_that_waited_too_long_is_given_up,
     a_redirect_is_not_followed,
-    a_private_address_is_called_only_where_that_is_allowed,
+    a_private_address_is_called_only_if_the_allow_list_permits_it,
     a_provider_that_is_not_there_is_tried_again,
 }
 
@@ -26,12 +28,12 @@ fn options(on: On) -> Options {
     Options::patient(on).with("worker.lease_seconds", 1_000_000)
 }
 
-async fn desk(on: On) -> Desk {
-    Desk::with(options(on), WhatsApp::start()).await
+async fn desk(on: On) -> WhatsAppFixture {
+    WhatsAppFixture::with(options(on), WhatsApp::start()).await
 }
 
 /// Sends a notification that is kept. Returns its message.
-async fn kept(desk: &Desk, phone: &str) -> String {
+async fn kept(desk: &WhatsAppFixture, phone: &str) -> String {
     let answer = desk.notify(&desk.greeting(phone)).send().await.expect(200);
     assert_eq!(answer.json()["success"], true);
     assert_eq!(answer.header("x-message-status"), "waiting");
@@ -181,7 +183,7 @@ async fn a_redirect_is_not_followed(on: On) {
     assert_eq!(desk.whatsapp.accepted_for(WA_ID), 0);
 }
 
-async fn a_private_address_is_called_only_where_that_is_allowed(on: On) {
+async fn a_private_address_is_called_only_if_the_allow_list_permits_it(on: On) {
     let desk = desk(on).await;
     let public = instance(FRONT, &desk.whatsapp).replace(", private = true", "");
     let refused = desk.host.try_declare(&public).await.err();

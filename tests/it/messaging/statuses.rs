@@ -5,7 +5,7 @@ use leadhost_tests::On;
 use leadhost_tests::provider::{BEGINNING, Flush, Order, Status};
 use serde_json::json;
 
-use super::desk::{Desk, PHONE, Sent, WA_ID, taken};
+use super::fixture::{PHONE, SentMessage, WA_ID, WhatsAppFixture, taken};
 
 leadhost_tests::on_every_store! {
     statuses_in_every_order_end_in_the_same_message,
@@ -32,15 +32,15 @@ const ORDERS: [[usize; 3]; 6] = [
 ];
 
 async fn statuses_in_every_order_end_in_the_same_message(on: On) {
-    let desk = Desk::new(on).await;
-    let told = [("sent", 1), ("delivered", 2), ("read", 60)];
+    let desk = WhatsAppFixture::new(on).await;
+    let events = [("sent", 1), ("delivered", 2), ("read", 60)];
     let mut sents = Vec::new();
     for (at, order) in ORDERS.iter().enumerate() {
         let sent = desk.greets(&format!("(11) 98765-04{at:02}")).await;
         for index in order {
-            let (word, after) = told[*index];
+            let (word, after) = events[*index];
             let status = desk.whatsapp.status_of(&sent.wamid, word);
-            desk.whatsapp.tell(status.at(BEGINNING + after));
+            desk.whatsapp.queue(status.at(BEGINNING + after));
         }
         // One request each, or all in one; every second time twice.
         let how = Flush::default()
@@ -50,7 +50,7 @@ async fn statuses_in_every_order_end_in_the_same_message(on: On) {
         sents.push(sent);
     }
     let rows = desk.host.rows(&desk.declared, "messages").await;
-    let said = |sent: &Sent| {
+    let said = |sent: &SentMessage| {
         let row = rows.iter().find(|row| row["id"] == sent.message);
         let row = row.expect("the message is there");
         let metadata = &row["metadata"];
@@ -73,16 +73,16 @@ async fn statuses_in_every_order_end_in_the_same_message(on: On) {
 }
 
 async fn the_same_status_again_changes_nothing(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let sent = desk.greets(PHONE).await;
     desk.whatsapp.status(&sent.wamid, "delivered");
-    desk.told().await;
+    desk.flush().await;
     let before = desk.row("messages", &sent.message).await;
     let conversation = desk.row("conversations", &sent.conversation).await;
     desk.host.advance(60).await;
     for word in ["delivered", "sent"] {
         let status = desk.whatsapp.status_of(&sent.wamid, word);
-        desk.whatsapp.tell(status.at(BEGINNING));
+        desk.whatsapp.queue(status.at(BEGINNING));
     }
     let how = Flush::default().order(Order::Shuffled(7)).times(5);
     taken(&desk.whatsapp.flush_as(how).await);
@@ -101,11 +101,11 @@ async fn the_same_status_again_changes_nothing(on: On) {
 }
 
 async fn a_read_message_was_delivered(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let sent = desk.greets(PHONE).await;
     desk.whatsapp.set_time(BEGINNING + 30);
     desk.whatsapp.status(&sent.wamid, "read");
-    desk.told().await;
+    desk.flush().await;
     let row = desk.row("messages", &sent.message).await;
     assert_eq!(row["read_at"], "2030-01-15T12:00:30.000000Z");
     assert_eq!(row["delivered_at"], row["read_at"]);
@@ -113,12 +113,12 @@ async fn a_read_message_was_delivered(on: On) {
 
 /// The provider accepts the message, sends its status, and only then answers
 /// the send.
-async fn told_before_the_answer(on: On, change: impl Fn(Status) -> Status) {
-    let desk = Desk::new(on).await;
+async fn reported_before_the_answer(on: On, change: impl Fn(Status) -> Status) {
+    let desk = WhatsAppFixture::new(on).await;
     let (sending, wamid) = desk.hanging(PHONE).await;
     let status = desk.whatsapp.status_of(&wamid, "delivered");
-    desk.whatsapp.tell(change(status.at(BEGINNING + 1)));
-    desk.told().await;
+    desk.whatsapp.queue(change(status.at(BEGINNING + 1)));
+    desk.flush().await;
     desk.whatsapp.release();
     let answer = sending.await.expect("no panic").expect(200);
     let sent = desk.sent(&answer);
@@ -130,22 +130,22 @@ async fn told_before_the_answer(on: On, change: impl Fn(Status) -> Status) {
 }
 
 async fn a_status_before_the_answer_is_not_lost(on: On) {
-    told_before_the_answer(on, |status| status).await;
+    reported_before_the_answer(on, |status| status).await;
 }
 
 async fn a_status_before_the_answer_that_does_not_name_our_id_is_not_lost(on: On) {
-    told_before_the_answer(on, Status::without_opaque).await;
+    reported_before_the_answer(on, Status::without_opaque).await;
 }
 
 async fn a_message_that_failed_and_then_arrived_is_delivered(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let sent = desk.greets(PHONE).await;
     desk.whatsapp.fails(&sent.wamid, &[131_026]);
-    desk.told().await;
+    desk.flush().await;
     assert_eq!(desk.state(&sent.message).await, "failed");
     desk.whatsapp.set_time(BEGINNING + 5);
     desk.whatsapp.status(&sent.wamid, "delivered");
-    desk.told().await;
+    desk.flush().await;
     let row = desk.row("messages", &sent.message).await;
     assert_eq!(row["metadata"]["status"], "delivered");
     assert_eq!(row["metadata"]["errors"][0]["code"], "131026");
@@ -153,7 +153,7 @@ async fn a_message_that_failed_and_then_arrived_is_delivered(on: On) {
 }
 
 async fn every_error_of_a_message_is_kept_once(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let sent = desk.greets(PHONE).await;
     desk.whatsapp.fails(&sent.wamid, &[131_053, 131_000]);
     desk.whatsapp.fails(&sent.wamid, &[131_000]);
@@ -170,13 +170,13 @@ async fn every_error_of_a_message_is_kept_once(on: On) {
 }
 
 async fn a_status_of_an_unknown_message_is_accepted_and_changes_nothing(on: On) {
-    let desk = Desk::new(on).await;
-    let nobody = Status {
+    let desk = WhatsAppFixture::new(on).await;
+    let unknown = Status {
         recipient: Some(WA_ID.to_owned()),
         ..Status::new("wamid.NOBODYS", "failed").errors(&[131_026])
     };
-    desk.whatsapp.tell(nobody);
-    desk.told().await;
+    desk.whatsapp.queue(unknown);
+    desk.flush().await;
     assert!(desk.host.rows(&desk.declared, "messages").await.is_empty());
     // A failure of an unknown message is reported too.
     let errors = desk.errors("").await;
@@ -189,32 +189,32 @@ async fn a_status_of_an_unknown_message_is_accepted_and_changes_nothing(on: On) 
 }
 
 async fn an_unknown_status_is_accepted_and_changes_nothing(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let sent = desk.greets(PHONE).await;
     let before = desk.row("messages", &sent.message).await;
     for word in ["in_orbit", "played", "deleted", ""] {
         desk.whatsapp.status(&sent.wamid, word);
     }
-    desk.told().await;
+    desk.flush().await;
     assert_eq!(desk.row("messages", &sent.message).await, before);
 }
 
 async fn a_thousand_statuses_in_a_request_are_accepted_alongside_other_work(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let mut sents = Vec::new();
     for number in 0..10 {
         let sent = desk.greets(&format!("(11) 98765-05{number:02}")).await;
         for again in 0..100 {
             let word = ["sent", "delivered", "read"][again % 3];
             let status = desk.whatsapp.status_of(&sent.wamid, word);
-            desk.whatsapp.tell(status.at(BEGINNING + again as u64));
+            desk.whatsapp.queue(status.at(BEGINNING + again as u64));
         }
         sents.push(sent);
     }
     let how = Flush::default().batches(1_000).order(Order::Shuffled(11));
-    let told = desk.whatsapp.flush_as(how).await;
-    assert_eq!(told.len(), 1, "one request");
-    taken(&told);
+    let answers = desk.whatsapp.flush_as(how).await;
+    assert_eq!(answers.len(), 1, "one request");
+    taken(&answers);
     desk.settled().await;
     let rows = desk.host.rows(&desk.declared, "messages").await;
     for sent in &sents {
@@ -228,20 +228,20 @@ async fn a_thousand_statuses_in_a_request_are_accepted_alongside_other_work(on: 
 }
 
 async fn a_webhook_that_was_refused_is_accepted_when_it_is_repeated(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let sent = desk.greets(PHONE).await;
     desk.whatsapp.status(&sent.wamid, "delivered");
     // The wrong address refuses it, and it waits at the provider.
-    let right = desk.webhook(super::desk::FRONT);
+    let right = desk.webhook(super::fixture::FRONT);
     let wrong = format!("http://{}{right}x", desk.host.addresses.gateway);
     desk.whatsapp
         .call_back(leadhost_tests::provider::Callback::to(&wrong));
-    let told = desk.whatsapp.flush().await;
-    assert_eq!(told[0].status, 404);
+    let answers = desk.whatsapp.flush().await;
+    assert_eq!(answers[0].status, 404);
     assert_eq!(desk.whatsapp.pending(), 1);
     let right = format!("http://{}{right}", desk.host.addresses.gateway);
     desk.whatsapp
         .call_back(leadhost_tests::provider::Callback::to(&right));
-    desk.told().await;
+    desk.flush().await;
     assert_eq!(desk.state(&sent.message).await, "delivered");
 }

@@ -6,10 +6,10 @@ use leadhost_tests::provider::{BEGINNING, Inbound};
 use leadhost_tests::whatsapp::WaId;
 use serde_json::json;
 
-use super::desk::{Desk, PHONE, WA_ID, template};
+use super::fixture::{PHONE, WA_ID, WhatsAppFixture, template};
 
 leadhost_tests::on_every_store! {
-    a_notification_goes_out_and_all_that_comes_back_is_exported,
+    a_notification_goes_out_and_every_event_about_it_is_exported,
     the_legacy_format_sends_the_same,
     a_legacy_template_in_two_languages_is_sent_in_the_instances,
     a_second_notification_is_of_the_same_conversation,
@@ -19,8 +19,8 @@ leadhost_tests::on_every_store! {
     no_secret_is_kept_and_none_goes_anywhere_else,
 }
 
-async fn a_notification_goes_out_and_all_that_comes_back_is_exported(on: On) {
-    let desk = Desk::new(on).await;
+async fn a_notification_goes_out_and_every_event_about_it_is_exported(on: On) {
+    let desk = WhatsAppFixture::new(on).await;
     let mut request = desk.greeting(PHONE);
     request["email"] = json!("ilda@example.com");
     request["specialInstructions"] = json!("Fale da vaga de garagem.");
@@ -47,7 +47,7 @@ async fn a_notification_goes_out_and_all_that_comes_back_is_exported(on: On) {
     let reply = Inbound::text(WA_ID, "Quero sim, pode ser às 10h?").answering(&sent.wamid);
     desk.whatsapp.inbound(reply);
     desk.host.advance(120).await;
-    desk.told().await;
+    desk.flush().await;
 
     let message = desk.row("messages", &sent.message).await;
     assert_eq!(message["type"], "template");
@@ -100,7 +100,7 @@ async fn a_notification_goes_out_and_all_that_comes_back_is_exported(on: On) {
 }
 
 async fn the_legacy_format_sends_the_same(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let mut request = desk.greeting(PHONE);
     let fields = request.as_object_mut().expect("an object");
     fields.remove("template");
@@ -127,7 +127,7 @@ async fn the_legacy_format_sends_the_same(on: On) {
 }
 
 async fn a_legacy_template_in_two_languages_is_sent_in_the_instances(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let mut request = desk.greeting(PHONE);
     let fields = request.as_object_mut().expect("an object");
     fields.remove("template");
@@ -138,7 +138,7 @@ async fn a_legacy_template_in_two_languages_is_sent_in_the_instances(on: On) {
 }
 
 async fn a_second_notification_is_of_the_same_conversation(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let first = desk.greets(PHONE).await;
     // The same phone in another spelling.
     let second = desk.greets("+55 11 98765 0101").await;
@@ -149,12 +149,12 @@ async fn a_second_notification_is_of_the_same_conversation(on: On) {
 }
 
 async fn a_contact_is_found_by_the_number_without_its_ninth_digit(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     desk.whatsapp.name_recipients(WaId::WithoutNinthDigit);
     let sent = desk.greets(PHONE).await;
     desk.whatsapp.status(&sent.wamid, "delivered");
     desk.whatsapp.inbound(Inbound::text("551187650101", "Oi"));
-    desk.told().await;
+    desk.flush().await;
     let message = desk.row("messages", &sent.message).await;
     assert_eq!(message["metadata"]["status"], "delivered");
     assert_eq!(message["metadata"]["recipientId"], "551187650101");
@@ -166,29 +166,29 @@ async fn a_contact_is_found_by_the_number_without_its_ninth_digit(on: On) {
 }
 
 async fn an_answer_without_the_recipients_id_is_enough(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     desk.whatsapp.name_recipients(WaId::Missing);
     let sent = desk.greets(PHONE).await;
     desk.whatsapp.inbound(Inbound::text(WA_ID, "Oi"));
-    desk.told().await;
+    desk.flush().await;
     let conversation = desk.row("conversations", &sent.conversation).await;
     assert_eq!(conversation["status"], "answered");
 }
 
 async fn a_message_that_is_held_is_accepted(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     desk.whatsapp.answer_status("held_for_quality_assessment");
     let sent = desk.greets(PHONE).await;
     assert_eq!(desk.state(&sent.message).await, "accepted");
     // A held message may fail hours later.
     desk.whatsapp.set_time(BEGINNING + 7_200);
     desk.whatsapp.fails(&sent.wamid, &[132_015]);
-    desk.told().await;
+    desk.flush().await;
     assert_eq!(desk.state(&sent.message).await, "failed");
 }
 
 async fn no_secret_is_kept_and_none_goes_anywhere_else(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let name = "{{secret:access-token}} ${access-token} slot{secret,access-token}";
     let request = desk.notification(PHONE, template("boas_vindas", &[name, "Casa Verde"]));
     desk.notify(&request).send().await.expect(200);

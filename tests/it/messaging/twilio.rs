@@ -6,10 +6,10 @@ use leadhost_tests::twilio::Twilio;
 use leadhost_tests::{Answer, Declared, Host, On, Options, guests, until};
 use serde_json::{Value, json};
 
-use super::desk::{PHONE, body, ids, refusal};
+use super::fixture::{PHONE, body, ids, refusal};
 
 leadhost_tests::on_every_store! {
-    a_notification_goes_out_and_what_comes_back_is_exported,
+    a_notification_goes_out_and_its_statuses_and_answers_are_exported,
     a_callback_for_another_address_is_quarantined,
     a_contact_who_writes_first_begins_a_conversation,
     an_undelivered_message_is_reported,
@@ -26,13 +26,13 @@ const CONTACT: &str = "whatsapp:+5511987650101";
 /// The public address of the service, behind a proxy that ends TLS.
 const PUBLIC: &str = "https://leads.example";
 
-struct Desk {
+struct TwilioFixture {
     host: Host,
     declared: Declared,
     twilio: Twilio,
 }
 
-impl Desk {
+impl TwilioFixture {
     async fn new(on: On) -> Self {
         let options = Options::patient(on)
             .with("server.public_url", PUBLIC)
@@ -89,9 +89,9 @@ impl Desk {
         page["data"].as_array().expect("rows").clone()
     }
 
-    async fn told(&self) {
-        for told in self.twilio.flush().await {
-            assert_eq!(told.status, 200, "{}", told.body);
+    async fn flush(&self) {
+        for answer in self.twilio.flush().await {
+            assert_eq!(answer.status, 200, "{}", answer.body);
         }
     }
 }
@@ -126,8 +126,8 @@ secrets = {{ auth-token = "{token}" }}
     )
 }
 
-async fn a_notification_goes_out_and_what_comes_back_is_exported(on: On) {
-    let desk = Desk::new(on).await;
+async fn a_notification_goes_out_and_its_statuses_and_answers_are_exported(on: On) {
+    let desk = TwilioFixture::new(on).await;
     let answer = desk.greet().await.expect(200);
     assert_eq!(answer.header("x-message-status"), "accepted");
     let (conversation, message) = ids(&answer);
@@ -151,11 +151,11 @@ async fn a_notification_goes_out_and_what_comes_back_is_exported(on: On) {
     for (after, word) in [(2, "delivered"), (1, "sent"), (60, "read")] {
         desk.host.advance(after).await;
         desk.twilio.status(&sid, word);
-        desk.told().await;
+        desk.flush().await;
     }
     desk.twilio
         .inbound(Inbound::button(CONTACT, "Quero visitar", "visita").answering(&sid));
-    desk.told().await;
+    desk.flush().await;
     let row = desk.row("messages", &message).await;
     assert_eq!(row["metadata"]["status"], "read");
     assert_eq!(row["metadata"]["externalIds"], json!([sid]));
@@ -173,7 +173,7 @@ async fn a_notification_goes_out_and_what_comes_back_is_exported(on: On) {
 }
 
 async fn a_callback_for_another_address_is_quarantined(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = TwilioFixture::new(on).await;
     let (_, message) = ids(&desk.greet().await.expect(200));
     let sid = desk.twilio.accepted()[0].id.clone();
     let (gateway, webhook) = (desk.host.addresses.gateway, desk.webhook());
@@ -182,21 +182,21 @@ async fn a_callback_for_another_address_is_quarantined(on: On) {
     desk.twilio.call_back(Callback::to(&guessed));
     let mut status = desk.twilio.status_of(&sid, "read");
     status.callback = None;
-    desk.twilio.tell(status);
+    desk.twilio.queue(status);
     assert_eq!(desk.twilio.flush().await[0].status, 401);
     let row = desk.row("messages", &message).await;
     assert_eq!(row["metadata"]["status"], "accepted");
 }
 
 async fn a_contact_who_writes_first_begins_a_conversation(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = TwilioFixture::new(on).await;
     desk.twilio
         .inbound(Inbound::text(CONTACT, "Oi, é às 10?").named("Caio Lemos"));
-    desk.told().await;
+    desk.flush().await;
     // Not every contact there has a phone.
     desk.twilio
         .inbound(Inbound::text("whatsapp:BR.4411001", "Olá"));
-    desk.told().await;
+    desk.flush().await;
     let contacts = desk.host.rows(&desk.declared, "contacts").await;
     assert_eq!(contacts.len(), 2);
     assert_eq!(contacts[0]["name"], "Caio Lemos");
@@ -207,12 +207,12 @@ async fn a_contact_who_writes_first_begins_a_conversation(on: On) {
 }
 
 async fn an_undelivered_message_is_reported(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = TwilioFixture::new(on).await;
     let (_, message) = ids(&desk.greet().await.expect(200));
     let sid = desk.twilio.accepted()[0].id.clone();
     let status = desk.twilio.status_of(&sid, "undelivered");
-    desk.twilio.tell(status.errors(&[63_024]));
-    desk.told().await;
+    desk.twilio.queue(status.errors(&[63_024]));
+    desk.flush().await;
     let row = desk.row("messages", &message).await;
     assert_eq!(row["metadata"]["status"], "failed");
     let errors = desk.errors().await;
@@ -223,7 +223,7 @@ async fn an_undelivered_message_is_reported(on: On) {
 }
 
 async fn a_template_that_is_not_mapped_is_unknown(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = TwilioFixture::new(on).await;
     let template = json!({"name": "nenhum", "language": {"code": "pt_BR"}});
     let message = refusal(desk.notify(template).await, 500);
     assert_eq!(message, "Template 'nenhum' not found");
@@ -231,14 +231,14 @@ async fn a_template_that_is_not_mapped_is_unknown(on: On) {
 }
 
 async fn a_recipient_who_opted_out_at_the_provider_is_refused(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = TwilioFixture::new(on).await;
     desk.twilio.opt_out(CONTACT);
     refusal(desk.greet().await, 400);
     assert_eq!(desk.errors().await[0]["error_code"], "21610");
     assert!(desk.twilio.accepted().is_empty());
 }
 
-async fn becomes(desk: &Desk, message: &str, state: &str) {
+async fn becomes(desk: &TwilioFixture, message: &str, state: &str) {
     use leadhost::store::OutboxFilter;
     until(&format!("{message} becomes {state}"), async || {
         let filter = OutboxFilter {
@@ -253,7 +253,7 @@ async fn becomes(desk: &Desk, message: &str, state: &str) {
 }
 
 async fn a_limit_is_waited_out(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = TwilioFixture::new(on).await;
     let limit = Misbehaviour::Throttled {
         code: 20_429,
         retry_after: 9,
@@ -277,7 +277,7 @@ async fn a_limit_is_waited_out(on: On) {
 }
 
 async fn a_wrong_token_pauses_the_instance(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = TwilioFixture::new(on).await;
     desk.twilio.next_sends(1, Misbehaviour::Code(20_003));
     let answer = desk.greet().await.expect(200);
     assert_eq!(answer.header("x-message-status"), "waiting");
@@ -296,7 +296,7 @@ async fn a_wrong_token_pauses_the_instance(on: On) {
 }
 
 async fn a_send_with_an_unknown_outcome_is_not_repeated(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = TwilioFixture::new(on).await;
     desk.twilio
         .next_sends(1, Misbehaviour::Html(502, Taken::Yes));
     let (_, message) = ids(&desk.greet().await.expect(200));

@@ -2,12 +2,12 @@
 //! status or an operator settles them.
 
 use leadhost::domain::id::MessageId;
-use leadhost::store::{Resolution, Verdict, Write, Written};
+use leadhost::store::{MessageVerdict, Resolution, Write, WriteOutcome};
 use leadhost_tests::provider::{BEGINNING, Misbehaviour, Taken};
 use leadhost_tests::whatsapp::WhatsApp;
 use leadhost_tests::{On, Options};
 
-use super::desk::{Desk, PHONE, WA_ID, ids};
+use super::fixture::{PHONE, WA_ID, WhatsAppFixture, ids};
 
 leadhost_tests::on_every_store! {
     a_send_that_hangs_is_not_repeated,
@@ -17,8 +17,8 @@ leadhost_tests::on_every_store! {
     a_send_with_an_empty_answer_is_not_repeated,
     a_success_without_an_id_is_not_repeated,
     a_send_that_was_never_read_is_not_repeated,
-    an_operator_lets_it_be_sent_again,
-    an_operator_gives_it_up,
+    an_operator_lets_an_unknown_message_be_sent_again,
+    an_operator_gives_up_an_unknown_message,
     the_key_of_an_unknown_send_does_not_send_it_again,
 }
 
@@ -33,7 +33,7 @@ async fn settled_by_a_status(on: On, what: Misbehaviour) {
             .with("messages.answer_seconds", 1)
             .with("worker.fetch_seconds", 8);
     }
-    let desk = Desk::with(options, WhatsApp::start()).await;
+    let desk = WhatsAppFixture::with(options, WhatsApp::start()).await;
     desk.whatsapp.next_sends(1, what);
     let answer = desk.notify(&desk.greeting(PHONE)).send().await.expect(200);
     let (conversation, message) = ids(&answer);
@@ -54,7 +54,7 @@ async fn settled_by_a_status(on: On, what: Misbehaviour) {
         .expect("it was taken");
     desk.whatsapp.set_time(BEGINNING + 10);
     desk.whatsapp.status(&taken.id, "delivered");
-    desk.told().await;
+    desk.flush().await;
     let row = desk.row("messages", &message).await;
     assert_eq!(row["metadata"]["status"], "delivered");
     assert_eq!(row["conversation_id"], conversation);
@@ -90,8 +90,8 @@ async fn a_success_without_an_id_is_not_repeated(on: On) {
 
 /// A message with an unknown outcome: the provider did not even read it, which
 /// cannot be seen from outside.
-async fn unknown(on: On) -> (Desk, String) {
-    let desk = Desk::new(on).await;
+async fn unknown(on: On) -> (WhatsAppFixture, String) {
+    let desk = WhatsAppFixture::new(on).await;
     desk.whatsapp.next_sends(1, Misbehaviour::ResetUnread);
     let answer = desk.notify(&desk.greeting(PHONE)).send().await.expect(200);
     let (_, message) = ids(&answer);
@@ -108,7 +108,7 @@ async fn a_send_that_was_never_read_is_not_repeated(on: On) {
     assert_eq!(desk.whatsapp.accepted_for(WA_ID), 0);
 }
 
-async fn resolved(desk: &Desk, message: &str, verdict: Verdict) {
+async fn resolved(desk: &WhatsAppFixture, message: &str, verdict: MessageVerdict) {
     let workspace = desk.declared.report.workspace_id;
     let message: MessageId = message.parse().expect("an id");
     let write = Write::Resolve(Resolution {
@@ -117,21 +117,24 @@ async fn resolved(desk: &Desk, message: &str, verdict: Verdict) {
         verdict,
     });
     let written = desk.host.store().commit(&[write]).await.expect("a store");
-    assert!(matches!(written[0], Written::Message(_)), "{written:?}");
+    assert!(
+        matches!(written[0], WriteOutcome::Message(_)),
+        "{written:?}"
+    );
     desk.host.app.pipeline.wake();
 }
 
-async fn an_operator_lets_it_be_sent_again(on: On) {
+async fn an_operator_lets_an_unknown_message_be_sent_again(on: On) {
     let (desk, message) = unknown(on).await;
     let until = leadhost::domain::time::Micros(desk.host.now().0 + 3_600_000_000);
-    resolved(&desk, &message, Verdict::SendAgain { until }).await;
+    resolved(&desk, &message, MessageVerdict::SendAgain { until }).await;
     desk.becomes(&message, "accepted").await;
     assert_eq!(desk.whatsapp.accepted_as(&message), 1);
 }
 
-async fn an_operator_gives_it_up(on: On) {
+async fn an_operator_gives_up_an_unknown_message(on: On) {
     let (desk, message) = unknown(on).await;
-    resolved(&desk, &message, Verdict::GiveUp).await;
+    resolved(&desk, &message, MessageVerdict::GiveUp).await;
     assert_eq!(desk.state(&message).await, "failed");
     desk.host.pass(100 * 3_600).await;
     desk.greets("(11) 98765-0699").await;
@@ -139,7 +142,7 @@ async fn an_operator_gives_it_up(on: On) {
 }
 
 async fn the_key_of_an_unknown_send_does_not_send_it_again(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     desk.whatsapp
         .next_sends(1, Misbehaviour::Html(502, Taken::Yes));
     let ask = || {

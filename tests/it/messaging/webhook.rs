@@ -8,7 +8,7 @@ use leadhost_tests::provider::{BEGINNING, Callback, Flush, Inbound, Key};
 use leadhost_tests::whatsapp::{WhatsApp, WhatsAppOptions};
 use serde_json::{Value, json};
 
-use super::desk::{Desk, FRONT, PHONE, WA_ID, instance, taken};
+use super::fixture::{FRONT, PHONE, WA_ID, WhatsAppFixture, instance, taken};
 
 leadhost_tests::on_every_store! {
     a_wrong_signature_is_quarantined,
@@ -49,7 +49,7 @@ fn webhook(value: Value) -> Value {
 }
 
 /// The newest delivery of the channel.
-async fn newest(desk: &Desk) -> DeliveryDetail {
+async fn newest(desk: &WhatsAppFixture) -> DeliveryDetail {
     let filter = DeliveryFilter {
         connection: Some(desk.channel(FRONT)),
         limit: 1,
@@ -65,24 +65,24 @@ async fn newest(desk: &Desk) -> DeliveryDetail {
 }
 
 async fn a_wrong_signature_is_quarantined(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let sent = desk.greets(PHONE).await;
     let body = webhook(json!({"statuses": [status(&sent.wamid, "read")]})).to_string();
     for key in [Key::Wrong, Key::None] {
         desk.host.advance(1).await;
-        let told = desk.whatsapp.send_raw(JSON, body.clone(), key).await;
-        assert_eq!(told.status, 401, "{key:?}: {}", told.body);
+        let answer = desk.whatsapp.send_raw(JSON, body.clone(), key).await;
+        assert_eq!(answer.status, 401, "{key:?}: {}", answer.body);
         let stored = newest(&desk).await;
         assert_eq!(stored.summary.status, DeliveryStatus::Quarantined);
     }
     assert_eq!(desk.state(&sent.message).await, "accepted");
-    let told = desk.whatsapp.send_raw(JSON, body, Key::Right).await;
-    assert_eq!(told.status, 200);
+    let answer = desk.whatsapp.send_raw(JSON, body, Key::Right).await;
+    assert_eq!(answer.status, 200);
     assert_eq!(desk.state(&sent.message).await, "read");
 }
 
 async fn a_wrong_address_is_not_found(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let right = desk.webhook(FRONT);
     let token = desk.channel(FRONT);
     let agent = desk.instance();
@@ -96,29 +96,29 @@ async fn a_wrong_address_is_not_found(on: On) {
     ] {
         let url = format!("http://{}{path}", desk.host.addresses.gateway);
         desk.whatsapp.call_back(Callback::to(&url));
-        let told = desk.whatsapp.send_raw(JSON, "{}", Key::Right).await;
-        assert_eq!(told.status, 404, "{path}: {}", told.body);
+        let answer = desk.whatsapp.send_raw(JSON, "{}", Key::Right).await;
+        assert_eq!(answer.status, 404, "{path}: {}", answer.body);
         assert_eq!(desk.whatsapp.handshake(None).await.1.status, 404, "{path}");
     }
 }
 
 async fn the_address_of_a_channel_takes_no_leads(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let path = format!("/ingest-lead/{}", desk.channel(FRONT));
     let url = format!("http://{}{path}", desk.host.addresses.gateway);
     desk.whatsapp.call_back(Callback::to(&url));
-    let told = desk.whatsapp.send_raw(JSON, "{}", Key::Right).await;
-    assert_eq!(told.status, 404);
+    let answer = desk.whatsapp.send_raw(JSON, "{}", Key::Right).await;
+    assert_eq!(answer.status, 404);
 }
 
 async fn the_handshake_requires_the_token(on: On) {
-    let desk = Desk::new(on).await;
-    let (shown, told) = desk.whatsapp.handshake(None).await;
-    assert!(shown, "{told:?}");
+    let desk = WhatsAppFixture::new(on).await;
+    let (shown, answer) = desk.whatsapp.handshake(None).await;
+    assert!(shown, "{answer:?}");
     for token in ["", "another-token"] {
-        let (shown, told) = desk.whatsapp.handshake(Some(token)).await;
+        let (shown, answer) = desk.whatsapp.handshake(Some(token)).await;
         assert!(!shown);
-        assert!((400..500).contains(&told.status), "{told:?}");
+        assert!((400..500).contains(&answer.status), "{answer:?}");
     }
 }
 
@@ -132,7 +132,7 @@ fn second() -> WhatsApp {
 }
 
 /// A contact writes to another number, whose webhooks go to the first one's address.
-async fn writes_to(desk: &Desk, number: &WhatsApp) {
+async fn writes_to(desk: &WhatsAppFixture, number: &WhatsApp) {
     number.call_back(desk.callback());
     number.inbound(Inbound::text(WA_ID, "Oi"));
     taken(&number.flush().await);
@@ -142,7 +142,7 @@ async fn an_event_of_another_number_goes_to_its_instance(on: On) {
     let (first, second) = (WhatsApp::start(), second());
     let file = [instance(FRONT, &first), instance("back", &second)].concat();
     let options = leadhost_tests::Options::patient(on);
-    let desk = Desk::declared(options, &file, first).await;
+    let desk = WhatsAppFixture::declared(options, &file, first).await;
     writes_to(&desk, &second).await;
     let conversations = desk.host.rows(&desk.declared, "conversations").await;
     assert_eq!(conversations.len(), 1);
@@ -151,14 +151,14 @@ async fn an_event_of_another_number_goes_to_its_instance(on: On) {
 }
 
 async fn an_event_of_an_unknown_number_is_unrouted(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     writes_to(&desk, &second()).await;
     assert_eq!(newest(&desk).await.summary.status, DeliveryStatus::Unrouted);
     assert!(desk.messages().await.is_empty());
 }
 
 async fn a_webhook_of_three_megabytes_is_taken(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let sent = desk.greets(PHONE).await;
     let mut body = webhook(json!({"statuses": [status(&sent.wamid, "delivered")]}));
     let change = body["entry"][0]["changes"][0].clone();
@@ -177,25 +177,25 @@ async fn a_webhook_of_three_megabytes_is_taken(on: On) {
         "{}",
         bytes.len()
     );
-    let told = desk.whatsapp.send_raw(JSON, bytes, Key::Right).await;
-    assert_eq!(told.status, 200, "{}", told.body);
+    let answer = desk.whatsapp.send_raw(JSON, bytes, Key::Right).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
     desk.becomes(&sent.message, "delivered").await;
     desk.settled().await;
     assert_eq!(desk.messages().await.len(), 701);
 }
 
 async fn a_webhook_that_is_too_large_is_refused(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let body = webhook(json!({"statuses": [], "padding": "x".repeat(5 << 20)}));
-    let told = desk
+    let answer = desk
         .whatsapp
         .send_raw(JSON, body.to_string(), Key::Right)
         .await;
-    assert_eq!(told.status, 413);
+    assert_eq!(answer.status, 413);
 }
 
 async fn unknown_fields_and_words_do_no_harm(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let sent = desk.greets(PHONE).await;
     let mut delivered = status(&sent.wamid, "delivered");
     delivered["trajectory"] = json!({"planets": ["Marte"]});
@@ -211,60 +211,60 @@ async fn unknown_fields_and_words_do_no_harm(on: On) {
         .expect("a list")
         .push(more);
     desk.host.advance(30).await;
-    let told = desk
+    let answer = desk
         .whatsapp
         .send_raw(JSON, body.to_string(), Key::Right)
         .await;
-    assert_eq!(told.status, 200, "{}", told.body);
+    assert_eq!(answer.status, 200, "{}", answer.body);
     let row = desk.row("messages", &sent.message).await;
     // Without a time of its own, an event happened when it was received.
     assert_eq!(row["delivered_at"], "2030-01-15T12:00:30.000000Z");
 }
 
 async fn fields_that_relays_strip_are_optional(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let sent = desk.greets(PHONE).await;
     let bare = json!({"entry": [{"changes": [{"value": {"statuses": [
         {"id": sent.wamid, "status": "read"},
     ]}}]}]});
-    let told = desk
+    let answer = desk
         .whatsapp
         .send_raw(JSON, bare.to_string(), Key::Right)
         .await;
-    assert_eq!(told.status, 200, "{}", told.body);
+    assert_eq!(answer.status, 200, "{}", answer.body);
     assert_eq!(desk.state(&sent.message).await, "read");
     // A message without `contacts` has a sender too.
     let bare = webhook(json!({"messages": [
         {"from": "5531988880001", "id": "wamid.B", "type": "text", "text": {"body": "Oi"}},
     ]}));
-    let told = desk
+    let answer = desk
         .whatsapp
         .send_raw(JSON, bare.to_string(), Key::Right)
         .await;
-    assert_eq!(told.status, 200, "{}", told.body);
+    assert_eq!(answer.status, 200, "{}", answer.body);
     assert_eq!(desk.host.rows(&desk.declared, "contacts").await.len(), 2);
 }
 
 async fn a_status_that_cannot_be_read_harms_no_other(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let sent = desk.greets(PHONE).await;
     let body = webhook(json!({"statuses": [
         7, {}, {"status": "read"}, {"id": sent.wamid}, null, status(&sent.wamid, "delivered"),
     ]}));
-    let told = desk
+    let answer = desk
         .whatsapp
         .send_raw(JSON, body.to_string(), Key::Right)
         .await;
-    assert_eq!(told.status, 200, "{}", told.body);
+    assert_eq!(answer.status, 200, "{}", answer.body);
     assert_eq!(desk.state(&sent.message).await, "delivered");
 }
 
 async fn a_body_that_is_no_webhook_is_refused_and_kept(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     for body in ["", "no JSON", "[1", "7", "{\"hello\":1}"] {
         desk.host.advance(1).await;
-        let told = desk.whatsapp.send_raw(JSON, body, Key::Right).await;
-        assert_eq!(told.status, 400, "{body}: {}", told.body);
+        let answer = desk.whatsapp.send_raw(JSON, body, Key::Right).await;
+        assert_eq!(answer.status, 400, "{body}: {}", answer.body);
         let stored = newest(&desk).await;
         assert_eq!(stored.summary.status, DeliveryStatus::Rejected, "{body}");
         assert_eq!(stored.request.body, body.as_bytes());
@@ -272,10 +272,10 @@ async fn a_body_that_is_no_webhook_is_refused_and_kept(on: On) {
 }
 
 async fn a_signature_is_over_the_bytes_as_they_came(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let inbound = Inbound::text(WA_ID, "Às 10/11 é ótimo 🏠").named("João \\ Zé");
     desk.whatsapp.inbound(inbound);
-    desk.told().await;
+    desk.flush().await;
     let contacts = desk.host.rows(&desk.declared, "contacts").await;
     assert_eq!(contacts[0]["name"], "João \\ Zé");
     let rows = desk.host.rows(&desk.declared, "messages").await;
@@ -283,19 +283,22 @@ async fn a_signature_is_over_the_bytes_as_they_came(on: On) {
 }
 
 async fn a_raw_webhook_is_kept_with_its_outcome(on: On) {
-    let desk = Desk::new(on).await;
+    let desk = WhatsAppFixture::new(on).await;
     let sent = desk.greets(PHONE).await;
     for word in ["sent", "delivered", "in_orbit"] {
         desk.whatsapp.status(&sent.wamid, word);
     }
     desk.whatsapp.inbound(Inbound::text(WA_ID, "Oi"));
-    let told = desk
+    let answers = desk
         .whatsapp
         .flush_as(Flush::default().batches(1_000))
         .await;
-    assert_eq!(told.len(), 1);
-    assert_eq!(told[0].status, 200);
-    assert_eq!(told[0].body, "", "a provider wants nothing but the status");
+    assert_eq!(answers.len(), 1);
+    assert_eq!(answers[0].status, 200);
+    assert_eq!(
+        answers[0].body, "",
+        "a provider wants nothing but the status"
+    );
     let stored = newest(&desk).await;
     assert_eq!(stored.summary.status, DeliveryStatus::Converted);
     assert_eq!(stored.items.len(), 4);

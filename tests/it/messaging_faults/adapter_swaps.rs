@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use leadhost::clock::{Clock as _, SystemClock};
 use leadhost::domain::time::{self, Micros};
-use leadhost_tests::load::{Sent, Targets};
+use leadhost_tests::load::{LoadResult, Targets};
 use leadhost_tests::phones::Phones;
 use leadhost_tests::{On, Service, guests};
 use serde_json::Value;
@@ -86,7 +86,7 @@ async fn swapping_an_adapter_loses_no_message_and_no_status(on: On) {
     let stored = StoredMessages::read(&world, &hosts[0]).await;
     stored.assert_hold(&sent);
     stored.assert_once(&world);
-    stored.assert_heard(&story);
+    stored.assert_events(&story);
     for state in ["failed", "unknown"] {
         assert!(stored.in_state(state).is_empty(), "{state}");
     }
@@ -117,7 +117,7 @@ async fn activate(world: &Messaging, host: &Service, number: usize) -> Answered 
 
 /// Checks that no notification that began after an activation was answered was
 /// sent by an older version.
-fn assert_calls_were_new(world: &Messaging, sent: &Sent, answered: &[Answered]) {
+fn assert_calls_were_new(world: &Messaging, sent: &LoadResult, answered: &[Answered]) {
     let mut began: BTreeMap<&str, Instant> = BTreeMap::new();
     for attempt in &sent.attempts {
         let first = began.entry(&attempt.id).or_insert(attempt.began);

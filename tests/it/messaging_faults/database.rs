@@ -58,7 +58,7 @@ async fn a_commit_that_is_cut_is_followed_by_one_call_at_most() {
     let stored = StoredMessages::read(&world, &well).await;
     stored.assert_hold(&sent);
     stored.assert_once(&world);
-    stored.assert_heard(&story);
+    stored.assert_events(&story);
     let asked = asked(&world);
     let twice: Vec<_> = asked.iter().filter(|(_, times)| **times > 1).collect();
     assert!(twice.is_empty(), "{twice:?}");
@@ -107,16 +107,16 @@ async fn outcomes_of_calls_are_recorded_when_the_database_is_back() {
     refused.expect(503);
     proxy.shut(false);
 
-    let mut heard = Vec::new();
+    let mut message_ids = Vec::new();
     for partner in partners {
         let answer = partner.await.expect("no panic").expect(200);
-        heard.push(answer.header("x-message-id").to_owned());
+        message_ids.push(answer.header("x-message-id").to_owned());
     }
     world.hosts.settles().await;
     let stored = StoredMessages::read(&world, &host).await;
     stored.assert_once(&world);
     assert_eq!(stored.in_state("accepted").len(), MANY);
-    for message in &heard {
+    for message in &message_ids {
         assert_eq!(stored.state(message), "accepted");
     }
     assert_eq!(whatsapp.sends().len(), MANY);

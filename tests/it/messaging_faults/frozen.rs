@@ -102,7 +102,7 @@ async fn a_host_frozen_after_its_call_undoes_no_status() {
 
 /// Freezes a host while the provider answers, and while a status is sent to the other
 /// one.
-async fn slept_after_the_call(told: Option<&str>) {
+async fn slept_after_the_call(reported: Option<&str>) {
     let Some(on) = On::postgres().await else {
         return;
     };
@@ -118,7 +118,7 @@ async fn slept_after_the_call(told: Option<&str>) {
     sleeper.freeze();
     world.unknown(1).await;
     let wamid = whatsapp.accepted()[0].id.clone();
-    if let Some(word) = told {
+    if let Some(word) = reported {
         whatsapp.status(&wamid, word);
         whatsapp.flush().await;
     }
@@ -126,7 +126,7 @@ async fn slept_after_the_call(told: Option<&str>) {
     sleeper.thaw();
     let answer = partner.await.expect("no panic").expect(200);
     let message = answer.header("x-message-id");
-    let state = told.unwrap_or("accepted");
+    let state = reported.unwrap_or("accepted");
     until(&format!("{message} is {state}"), async || {
         let stored = super::reconciliation::StoredMessages::read(&world, &other).await;
         (stored.state(message) == state).then(|| {

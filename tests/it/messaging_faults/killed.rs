@@ -43,7 +43,7 @@ async fn repeated_kills_lose_no_message_and_send_none_twice(on: On) {
     let stored = StoredMessages::read(&world, &service).await;
     stored.assert_hold(&sent);
     stored.assert_once(&world);
-    stored.assert_heard(&story);
+    stored.assert_events(&story);
     // A message whose holder died in the middle was not even requested twice.
     let asked = asked(&world);
     let twice: Vec<_> = asked.iter().filter(|(_, times)| **times > 1).collect();

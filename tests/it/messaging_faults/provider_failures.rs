@@ -88,7 +88,7 @@ async fn whatever_the_provider_does_a_message_goes_out_once_at_most(on: On) {
     let stored = StoredMessages::read(&world, &service).await;
     stored.assert_hold(&sent.with(late));
     stored.assert_once(&world);
-    stored.assert_heard(&story);
+    stored.assert_events(&story);
     let after = asked(&world);
     let mut settled = 0;
     for message in &unknown {

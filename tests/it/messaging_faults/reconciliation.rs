@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use leadhost_tests::Service;
-use leadhost_tests::load::{Notifications, Sent, exported};
+use leadhost_tests::load::{LoadResult, Notifications, exported};
 use leadhost_tests::phones::Story;
 use serde_json::Value;
 
@@ -56,7 +56,7 @@ impl StoredMessages {
 
     /// Checks that every acknowledged notification has its message, and none
     /// has two.
-    pub fn assert_hold(&self, sent: &Sent) {
+    pub fn assert_hold(&self, sent: &LoadResult) {
         sent.assert_well_formed();
         let mut of: BTreeMap<&str, &str> = BTreeMap::new();
         for (message, row) in &self.out {
@@ -91,7 +91,7 @@ impl StoredMessages {
     }
 
     /// Checks that exactly the statuses and answers of the phones are stored.
-    pub fn assert_heard(&self, story: &Story) {
+    pub fn assert_events(&self, story: &Story) {
         for accepted in &story.read {
             let message = accepted.send.opaque.as_deref().expect("it is ours");
             let row = self.row(message);
@@ -113,8 +113,8 @@ impl StoredMessages {
                 "{message}: {state}"
             );
         }
-        let told: BTreeMap<_, _> = story.answers.iter().map(|id| (id.clone(), 1)).collect();
-        assert_eq!(self.answers, told, "each answer is a message, once");
+        let expected: BTreeMap<_, _> = story.answers.iter().map(|id| (id.clone(), 1)).collect();
+        assert_eq!(self.answers, expected, "each answer is a message, once");
     }
 }
 

@@ -61,8 +61,8 @@ fn summary(row: &Value) -> Value {
 
 struct Crossed {
     world: Messaging,
-    sends: Service,
-    hears: Service,
+    sending_host: Service,
+    webhook_host: Service,
     next: usize,
     /// The second in which each message was accepted.
     began: u64,
@@ -71,14 +71,14 @@ struct Crossed {
 impl Crossed {
     async fn new() -> Option<Self> {
         let world = Messaging::new(On::postgres().await?, 2).await;
-        let sends = world.hosts.start_with(0, &FLAGS).await;
-        let hears = world.hosts.start_with(1, &FLAGS).await;
-        world.call_back(&hears);
+        let sending_host = world.hosts.start_with(0, &FLAGS).await;
+        let webhook_host = world.hosts.start_with(1, &FLAGS).await;
+        world.call_back(&webhook_host);
         Some(Self {
             began: world.whatsapp.now(),
             world,
-            sends,
-            hears,
+            sending_host,
+            webhook_host,
             next: 0,
         })
     }
@@ -92,7 +92,7 @@ impl Crossed {
                     format!("note-{}", self.next),
                     format!("+5511987{:06}", self.next),
                 );
-                let ask = self.world.notify(&self.sends, &id, &phone);
+                let ask = self.world.notify(&self.sending_host, &id, &phone);
                 tokio::spawn(ask.try_send())
             })
             .collect()
@@ -122,15 +122,15 @@ impl Crossed {
                 if !with_our_own_id {
                     status = status.without_opaque();
                 }
-                whatsapp.tell(status);
+                whatsapp.queue(status);
             }
         }
     }
 
-    async fn tell(&self, order: Order) {
+    async fn flush(&self, order: Order) {
         let how = Flush::default().order(order).batches(3).times(2);
-        for told in self.world.whatsapp.flush_as(how).await {
-            assert_eq!(told.status, 200, "{}", told.body);
+        for answer in self.world.whatsapp.flush_as(how).await {
+            assert_eq!(answer.status, 200, "{}", answer.body);
         }
     }
 
@@ -154,7 +154,7 @@ impl Crossed {
 }
 
 /// Waits for partners that must all get a success.
-async fn hear(partners: Vec<JoinHandle<Option<Answer>>>) {
+async fn assert_answered(partners: Vec<JoinHandle<Option<Answer>>>) {
     for partner in partners {
         let answer = partner.await.expect("no panic").expect("an answer");
         answer.expect(200);
@@ -167,7 +167,7 @@ async fn statuses_and_answers_that_cross_have_one_result_in_every_order() {
         return;
     };
     for round in 0..size(1, 20) {
-        for (number, order) in [Order::Told, Order::Reversed, Order::Shuffled(7)]
+        for (number, order) in [Order::Queued, Order::Reversed, Order::Shuffled(7)]
             .into_iter()
             .enumerate()
         {
@@ -175,25 +175,28 @@ async fn statuses_and_answers_that_cross_have_one_result_in_every_order() {
                 // Before the answer.
                 let (messages, partners) = crossed.hangs(4).await;
                 crossed.say(&messages, with_our_own_id);
-                crossed.tell(order).await;
+                crossed.flush(order).await;
                 crossed.world.whatsapp.release();
-                hear(partners).await;
+                assert_answered(partners).await;
                 // With the answer.
                 let (messages, partners) = crossed.hangs(4).await;
                 crossed.say(&messages, with_our_own_id);
                 let seed = u64::try_from(round * 10 + number).expect("a number");
                 crossed.world.whatsapp.release();
-                tokio::join!(crossed.tell(Order::Shuffled(seed)), hear(partners));
+                tokio::join!(
+                    crossed.flush(Order::Shuffled(seed)),
+                    assert_answered(partners)
+                );
                 // After the answer.
                 let before = crossed.world.whatsapp.accepted().len();
-                hear(crossed.notify(4)).await;
+                assert_answered(crossed.notify(4)).await;
                 let messages = crossed.world.whatsapp.accepted().split_off(before);
                 crossed.say(&messages, with_our_own_id);
-                crossed.tell(order).await;
+                crossed.flush(order).await;
             }
         }
     }
-    crossed.assert_the_same_end(&crossed.hears).await;
+    crossed.assert_the_same_end(&crossed.webhook_host).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -205,18 +208,18 @@ async fn when_the_sending_host_is_killed_the_other_records_the_outcome_of_its_me
     // Some statuses arrive before it dies, some while the outcome is unknown,
     // some after.
     crossed.say(&messages[..3], true);
-    crossed.tell(Order::Reversed).await;
-    crossed.sends.kill();
+    crossed.flush(Order::Reversed).await;
+    crossed.sending_host.kill();
     crossed.say(&messages[3..5], true);
-    crossed.tell(Order::Told).await;
+    crossed.flush(Order::Queued).await;
     crossed.world.unknown(3).await;
     crossed.say(&messages[5..], true);
-    crossed.tell(Order::Shuffled(3)).await;
+    crossed.flush(Order::Shuffled(3)).await;
     crossed.world.whatsapp.release();
     for partner in partners {
         assert!(partner.await.expect("no panic").is_none(), "it is dead");
     }
-    crossed.assert_the_same_end(&crossed.hears).await;
+    crossed.assert_the_same_end(&crossed.webhook_host).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -228,15 +231,15 @@ async fn when_the_host_that_gets_the_statuses_is_killed_the_other_gets_them_and_
     crossed.say(&messages, true);
     let whatsapp = crossed.world.whatsapp.clone();
     let some = Flush::default().batches(2).order(Order::Shuffled(9));
-    let telling = tokio::spawn(async move { whatsapp.try_flush(some).await });
-    crossed.hears.kill();
+    let flushing = tokio::spawn(async move { whatsapp.try_flush(some).await });
+    crossed.webhook_host.kill();
     crossed.world.whatsapp.release();
-    hear(partners).await;
+    assert_answered(partners).await;
     // The provider may have sent everything before it died; it sends the rest
     // again.
-    let _ = telling.await.expect("no panic");
-    crossed.world.call_back(&crossed.sends);
+    let _ = flushing.await.expect("no panic");
+    crossed.world.call_back(&crossed.sending_host);
     crossed.say(&messages[..1], true);
-    crossed.tell(Order::Told).await;
-    crossed.assert_the_same_end(&crossed.sends).await;
+    crossed.flush(Order::Queued).await;
+    crossed.assert_the_same_end(&crossed.sending_host).await;
 }

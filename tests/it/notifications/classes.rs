@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Bot, instance, refusal};
 
 leadhost_tests::on_every_store! {
-    final_refusals_fail_the_message_and_tell_the_partner,
+    final_refusals_fail_the_message_and_are_answered_to_the_partner,
     passing_refusals_keep_the_message_and_it_goes_out_later,
     a_throttled_recipient_waits_alone,
     a_throttled_number_waits_as_a_whole,
@@ -55,7 +55,7 @@ impl Bot {
     }
 }
 
-async fn final_refusals_fail_the_message_and_tell_the_partner(on: On) {
+async fn final_refusals_fail_the_message_and_are_answered_to_the_partner(on: On) {
     let mut bot = Bot::new(on, json!({})).await;
     for (category, status, message) in [
         ("request", 400, "the provider says no (code 77)"),
@@ -68,7 +68,7 @@ async fn final_refusals_fail_the_message_and_tell_the_partner(on: On) {
             "Template 'welcome': the provider says no (code 77)",
         ),
     ] {
-        bot.tell(refuses(ANA, category, 0)).await;
+        bot.configure(refuses(ANA, category, 0)).await;
         let answer = bot.send_to("bot", ANA).await;
         assert_eq!(refusal(&answer, status), message, "{category}");
         assert_eq!(answer.header("x-message-status"), "failed");
@@ -91,7 +91,7 @@ async fn passing_refusals_keep_the_message_and_it_goes_out_later(on: On) {
     bot.stays(&answer, "waiting").await;
     bot.host.pass(4).await;
     bot.stays(&answer, "waiting").await;
-    bot.tell(json!({})).await;
+    bot.configure(json!({})).await;
     bot.host.pass(1).await;
     bot.becomes(&answer, "delivered").await;
 }
@@ -99,7 +99,7 @@ async fn passing_refusals_keep_the_message_and_it_goes_out_later(on: On) {
 async fn a_throttled_recipient_waits_alone(on: On) {
     let mut bot = Bot::new(on, refuses(ANA, "throttled-recipient", 3_600)).await;
     let first = bot.send_to("bot", ANA).await.expect(200);
-    bot.tell(json!({})).await;
+    bot.configure(json!({})).await;
     let second = bot.send_to("bot", ANA).await.expect(200);
     let other = bot.send_to("bot", BIA).await.expect(200);
     assert_eq!(first.header("x-message-status"), "waiting");
@@ -118,7 +118,7 @@ async fn a_throttled_number_waits_as_a_whole(on: On) {
     bot.send_to("bot", ANA).await.expect(200);
     let other = bot.send_to("bot", BIA).await.expect(200);
     assert_eq!(other.header("x-message-status"), "waiting");
-    bot.tell(json!({})).await;
+    bot.configure(json!({})).await;
     bot.host.pass(599).await;
     bot.stays(&other, "waiting").await;
     bot.host.pass(1).await;
@@ -151,7 +151,7 @@ async fn a_throttled_account_holds_the_instances_that_share_it(on: On) {
 async fn a_fault_that_the_operator_has_to_correct_pauses_the_instance(on: On) {
     let mut bot = Bot::new(on, json!({})).await;
     for category in ["account", "connection"] {
-        bot.tell(refuses(ANA, category, 0)).await;
+        bot.configure(refuses(ANA, category, 0)).await;
         let first = bot.send_to("bot", ANA).await.expect(200);
         assert_eq!(first.header("x-message-status"), "waiting");
         let reason = bot.paused().await.expect("the instance is paused");
@@ -160,7 +160,7 @@ async fn a_fault_that_the_operator_has_to_correct_pauses_the_instance(on: On) {
         assert_eq!(other.header("x-message-status"), "waiting");
         bot.host.pass(7_200).await;
         bot.stays(&other, "waiting").await;
-        bot.tell(json!({})).await;
+        bot.configure(json!({})).await;
         bot.resume().await;
         bot.becomes(&first, "delivered").await;
         bot.becomes(&other, "delivered").await;
@@ -171,7 +171,7 @@ async fn an_unknown_outcome_is_never_repeated(on: On) {
     let mut bot = Bot::new(on, refuses(ANA, "unknown", 0)).await;
     let answer = bot.send_to("bot", ANA).await.expect(200);
     assert_eq!(answer.header("x-message-status"), "unknown");
-    bot.tell(json!({})).await;
+    bot.configure(json!({})).await;
     for _ in 0..3 {
         bot.host.pass(50_000).await;
         bot.stays(&answer, "unknown").await;
@@ -197,15 +197,15 @@ async fn a_message_that_waited_too_long_is_given_up(on: On) {
 async fn opts_out(bot: &Bot, phone: &str) {
     let address = &bot.declared.report.channels["bot"];
     let event = json!({"events": [{"optOut": {"from": phone}}]});
-    let told = bot.host.post(address).json(&event).send().await;
-    told.expect(200);
+    let response = bot.host.post(address).json(&event).send().await;
+    response.expect(200);
 }
 
 async fn a_waiting_message_is_given_up_when_its_contact_opts_out(on: On) {
     let mut bot = Bot::new(on, refuses(ANA, "transient", 0)).await;
     let answer = bot.send_to("bot", ANA).await.expect(200);
     opts_out(&bot, ANA).await;
-    bot.tell(json!({})).await;
+    bot.configure(json!({})).await;
     bot.host.pass(5).await;
     bot.becomes(&answer, "failed").await;
     assert_eq!(bot.errors().await[0]["error_code"], "opted-out");

@@ -16,11 +16,11 @@ leadhost_tests::on_every_store! {
 async fn harm(on: On, function: &str, word: &str) -> Bot {
     let host = Host::working(on).await;
     host.converter(guests::misbehave_adapter()).await;
-    let declared = host.declare(&told(function, word)).await;
+    let declared = host.declare(&instance_with(function, word)).await;
     Bot { host, declared }
 }
 
-fn told(function: &str, word: &str) -> String {
+fn instance_with(function: &str, word: &str) -> String {
     let config: Value = json!({"in": function, "do": word, "size": 2});
     instance_of("misbehave-adapter", "bot", &config)
 }
@@ -37,11 +37,11 @@ async fn a_message_is_retried_after_its_adapter_failed_before_the_call(on: On) {
     let answer = bot.send(&body(&bot)).await.expect(200);
     assert_eq!(answer.header("x-message-status"), "waiting");
     assert_eq!(bot.paused().await, None);
-    bot.declare(&told("send", "slot")).await;
+    bot.declare(&instance_with("send", "slot")).await;
     bot.host.pass(5).await;
     // Its next attempt counts from the last one, and the clock stands.
     bot.waits_again(&answer).await;
-    bot.declare(&told("send", "accept")).await;
+    bot.declare(&instance_with("send", "accept")).await;
     bot.host.pass(10).await;
     bot.becomes(&answer, "accepted").await;
 }
@@ -52,7 +52,7 @@ async fn a_call_off_the_allow_list_pauses_the_instance(on: On) {
     assert_eq!(answer.header("x-message-status"), "waiting");
     let reason = bot.paused().await.expect("the instance is paused");
     assert!(reason.contains("not on the allow-list"), "{reason}");
-    bot.declare(&told("send", "accept")).await;
+    bot.declare(&instance_with("send", "accept")).await;
     bot.resume().await;
     bot.becomes(&answer, "accepted").await;
 }
@@ -64,7 +64,7 @@ async fn a_list_that_cannot_be_read_is_no_list_and_an_old_one_stays(on: On) {
     // The provider would decide, but the allow-list does not permit asking it.
     let answer = bot.send(&unknown).await.expect(200);
     assert_eq!(answer.header("x-message-status"), "waiting");
-    bot.declare(&told("send", "accept")).await;
+    bot.declare(&instance_with("send", "accept")).await;
     bot.resume().await;
     bot.host.advance(61).await;
     let refused = async |bot: &Bot| {
@@ -76,6 +76,7 @@ async fn a_list_that_cannot_be_read_is_no_list_and_an_old_one_stays(on: On) {
         (answer.status == 500).then_some(())
     })
     .await;
-    bot.declare(&told("list-templates", "refuse")).await;
+    bot.declare(&instance_with("list-templates", "refuse"))
+        .await;
     refused(&bot).await;
 }

@@ -10,7 +10,7 @@ use leadhost::domain::message::TemplateName;
 use leadhost::domain::phone;
 use leadhost::store::{
     IdempotencyClaim, IdempotencyKey, NewMessage, Notification, NotificationDetails, Notified,
-    Write, Written,
+    Write, WriteOutcome,
 };
 use leadhost_tests::{Answer, Host, On, Options, guests};
 use serde_json::{Value, json};
@@ -60,9 +60,9 @@ async fn the_same_notification_twice_is_one_message(on: On) {
     let members: Vec<_> = members
         .map(|(name, value)| format!("\n  {}: {value}", json!(name)))
         .collect();
-    let anew = format!("{{{}\n}}", members.join(" ,"));
+    let reformatted = format!("{{{}\n}}", members.join(" ,"));
     let ask = bot.ask().header("idempotency-key", "k-1").json(&body);
-    same(&first, &ask.body(anew).send().await);
+    same(&first, &ask.body(reformatted).send().await);
     let mut other = body.clone();
     other["name"] = json!("Bia");
     let reused = bot.send_as("k-1", &other).await;
@@ -120,11 +120,11 @@ async fn a_repeat_gets_the_same_answer_even_after_the_template_has_changed(on: O
     let first = bot.send_as("k-1", &bot.body()).await.expect(200);
     let text = "Olá {{1}}, sou {{2}}";
     let welcome = json!({"name": "welcome", "language": "pt_BR", "text": text});
-    bot.tell(json!({"templates": [welcome]})).await;
+    bot.configure(json!({"templates": [welcome]})).await;
     let app = &bot.host.app;
     let (workspace, instance) = (bot.declared.report.workspace_id, bot.instance("bot"));
     let connections = &app.pipeline.connections;
-    let live = connections.of_instance(workspace, AgentId(instance)).await;
+    let live = connections.for_instance(workspace, AgentId(instance)).await;
     let live = live.expect("a store").expect("a channel");
     let list = leadhost::pipeline::templates::sync(&app.pipeline, &live).await;
     assert_eq!(list.expect("a store").error, None);
@@ -139,7 +139,9 @@ async fn begun(bot: &Bot, body: &Value) -> MessageId {
     let report = &bot.declared.report;
     let instance = AgentId(bot.instance("bot"));
     let connections = &host.app.pipeline.connections;
-    let live = connections.of_instance(report.workspace_id, instance).await;
+    let live = connections
+        .for_instance(report.workspace_id, instance)
+        .await;
     let live = live.expect("a store").expect("a channel");
     let phone = phone::normalise("+55 11 98765-4321", "BR");
     let now = host.now();
@@ -177,7 +179,7 @@ async fn begun(bot: &Bot, body: &Value) -> MessageId {
         lease_until: Some(now.plus(Duration::from_secs(60))),
     }));
     let written = host.store().commit(&[write]).await.expect("a commit");
-    let stored = matches!(written[0], Written::Notified(Notified::Stored { .. }));
+    let stored = matches!(written[0], WriteOutcome::Notified(Notified::Stored { .. }));
     assert!(stored, "{written:?}");
     message
 }

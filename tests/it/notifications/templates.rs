@@ -121,7 +121,7 @@ async fn a_template_that_is_newer_than_the_list_is_asked_for(on: On) {
         .await
     };
     refusal(&answered(&bot, 500).await, 500);
-    bot.tell(listed()).await;
+    bot.configure(listed()).await;
     // A list that was just renewed is not requested again.
     refusal(&bot.send(&bot.body()).await, 500);
     bot.host.advance(61).await;
@@ -148,7 +148,7 @@ async fn the_list_is_renewed_from_time_to_time(on: On) {
         (count(&bot).await == Some(0)).then_some(())
     })
     .await;
-    bot.tell(listed()).await;
+    bot.configure(listed()).await;
     bot.host.advance(16 * 60).await;
     until("the list is renewed", async || {
         (count(&bot).await == Some(4)).then_some(())

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{Bot, issues, refusal};
 
 leadhost_tests::on_every_store! {
-    each_mistake_is_an_issue_where_it_is,
+    each_mistake_is_an_issue_with_its_path,
     all_mistakes_are_reported_at_once,
     one_format_is_given_and_not_both,
     a_body_that_is_no_json_object_is_refused,
@@ -35,7 +35,7 @@ fn with(mut body: Value, path: &str, value: &Value) -> Value {
 
 const PARAMETER: &str = "template.components.0.parameters.0";
 
-async fn each_mistake_is_an_issue_where_it_is(on: On) {
+async fn each_mistake_is_an_issue_with_its_path(on: On) {
     let bot = Bot::new(on, json!({})).await;
     let check = async |path: &str, value: Value, code: &str, at: &str, message: &str| {
         let answer = bot.send(&with(bot.body(), path, &value)).await;

@@ -4,7 +4,7 @@
 use leadhost::domain::channel::{Category, EventBody, SendAnswer, SendStep};
 use leadhost::plugin::CallError;
 
-use super::adapters::{Adapters, told};
+use super::adapters::{Adapters, behaving};
 
 fn rule(error: CallError, named: &str) {
     assert!(matches!(error, CallError::Refused { .. }), "{error}");
@@ -15,15 +15,18 @@ fn rule(error: CallError, named: &str) {
 async fn a_request_with_a_slot_that_the_host_does_not_know_is_refused() {
     let adapters = Adapters::new(&[]).await;
     rule(
-        adapters.send(&told("send", "slot", 0)).await.unwrap_err(),
+        adapters
+            .send(&behaving("send", "slot", 0))
+            .await
+            .unwrap_err(),
         "rot13",
     );
     let listing = adapters
-        .list_templates(&told("list-templates", "slot", 0))
+        .list_templates(&behaving("list-templates", "slot", 0))
         .await;
     rule(listing.unwrap_err(), "rot13");
     let page = adapters
-        .read_templates(&told("read-templates", "slot", 0), 200)
+        .read_templates(&behaving("read-templates", "slot", 0), 200)
         .await;
     rule(page.unwrap_err(), "rot13");
 }
@@ -33,15 +36,15 @@ async fn ids_of_a_message_are_bounded_in_number_and_length() {
     let adapters = Adapters::new(&[]).await;
     for (size, named) in [(17, "17 ids"), (513, "513 bytes")] {
         let answer = adapters
-            .read_answer(&told("read-answer", "accept", size))
+            .read_answer(&behaving("read-answer", "accept", size))
             .await;
         rule(answer.unwrap_err(), named);
-        let answer = adapters.send(&told("send", "accept", size)).await;
+        let answer = adapters.send(&behaving("send", "accept", size)).await;
         rule(answer.unwrap_err(), named);
     }
     for (size, count) in [(0, 0), (16, 16), (512, 1)] {
         let answer = adapters
-            .read_answer(&told("read-answer", "accept", size))
+            .read_answer(&behaving("read-answer", "accept", size))
             .await;
         let SendAnswer::Accepted(accepted) = answer.unwrap() else {
             panic!("accepted");
@@ -52,10 +55,10 @@ async fn ids_of_a_message_are_bounded_in_number_and_length() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_cut_to_what_is_kept_and_its_unknown_words_mean_the_request() {
+async fn a_refusal_is_cut_to_its_bounds_and_an_unknown_category_counts_as_request() {
     let adapters = Adapters::new(&[]).await;
     let answer = adapters
-        .read_answer(&told("read-answer", "refuse", 10_000))
+        .read_answer(&behaving("read-answer", "refuse", 10_000))
         .await;
     let SendAnswer::Refused(refused) = answer.unwrap() else {
         panic!("refused");
@@ -66,16 +69,19 @@ async fn a_refusal_is_cut_to_what_is_kept_and_its_unknown_words_mean_the_request
     assert_eq!(refused.retry_after_seconds, Some(7));
 
     // `expired` is reserved for the host.
-    let step = adapters.send(&told("send", "refuse", 1)).await.unwrap();
+    let step = adapters.send(&behaving("send", "refuse", 1)).await.unwrap();
     let SendStep::Answer(SendAnswer::Refused(refused)) = step else {
         panic!("refused");
     };
     assert_eq!(refused.category, Category::Request);
-    let step = adapters.send(&told("send", "unknown", 0)).await.unwrap();
+    let step = adapters
+        .send(&behaving("send", "unknown", 0))
+        .await
+        .unwrap();
     let unknown = SendAnswer::Unknown("as\u{fffd} asked".to_owned());
     assert_eq!(step, SendStep::Answer(unknown));
     let refused = adapters
-        .read_templates(&told("read-templates", "refuse", 0), 200)
+        .read_templates(&behaving("read-templates", "refuse", 0), 200)
         .await;
     assert_eq!(refused.unwrap().unwrap_err().category, Category::Request);
 }
@@ -84,7 +90,7 @@ async fn a_refusal_is_cut_to_what_is_kept_and_its_unknown_words_mean_the_request
 async fn a_bad_event_is_invalid_with_its_place_and_the_others_stand() {
     let adapters = Adapters::new(&[]).await;
     let webhook = adapters
-        .read_webhook(&told("read-webhook", "bad", 513))
+        .read_webhook(&behaving("read-webhook", "bad", 513))
         .await;
     let mut events = webhook.unwrap().unwrap().events;
     let good = events.pop().unwrap();
@@ -131,11 +137,11 @@ async fn a_bad_event_is_invalid_with_its_place_and_the_others_stand() {
 async fn too_many_events_are_refused_and_the_most_that_are_taken_are_not() {
     let adapters = Adapters::new(&[]).await;
     let webhook = adapters
-        .read_webhook(&told("read-webhook", "events", 10_001))
+        .read_webhook(&behaving("read-webhook", "events", 10_001))
         .await;
     rule(webhook.unwrap_err(), "10001 events");
     let webhook = adapters
-        .read_webhook(&told("read-webhook", "events", 10_000))
+        .read_webhook(&behaving("read-webhook", "events", 10_000))
         .await;
     assert_eq!(webhook.unwrap().unwrap().events.len(), 10_000);
 }
@@ -144,7 +150,7 @@ async fn too_many_events_are_refused_and_the_most_that_are_taken_are_not() {
 async fn texts_of_events_are_cut_and_errors_counted() {
     let adapters = Adapters::new(&[]).await;
     let webhook = adapters
-        .read_webhook(&told("read-webhook", "long", 100_000))
+        .read_webhook(&behaving("read-webhook", "long", 100_000))
         .await;
     let events = webhook.unwrap().unwrap().events;
     let EventBody::Status(status) = &events[0].body else {
@@ -169,7 +175,7 @@ async fn texts_of_events_are_cut_and_errors_counted() {
     assert_eq!(message.sender_name.as_ref().map(String::len), Some(4_096));
 
     let webhook = adapters
-        .read_webhook(&told("read-webhook", "errors", 40))
+        .read_webhook(&behaving("read-webhook", "errors", 40))
         .await;
     let events = webhook.unwrap().unwrap().events;
     let EventBody::Status(status) = &events[0].body else {
@@ -183,7 +189,7 @@ async fn texts_of_events_are_cut_and_errors_counted() {
 async fn the_character_zero_is_replaced_in_every_text() {
     let adapters = Adapters::new(&[]).await;
     let webhook = adapters
-        .read_webhook(&told("read-webhook", "zero", 0))
+        .read_webhook(&behaving("read-webhook", "zero", 0))
         .await;
     let events = webhook.unwrap().unwrap().events;
     assert_eq!(events.len(), 6);
@@ -194,7 +200,7 @@ async fn the_character_zero_is_replaced_in_every_text() {
         "{shown}"
     );
     assert_eq!(shown.matches('\u{fffd}').count(), 21, "{shown}");
-    let routes = adapters.routes(&told("routes", "zero", 0)).await;
+    let routes = adapters.routes(&behaving("routes", "zero", 0)).await;
     assert_eq!(routes.unwrap().unwrap()[0].1, "1\u{fffd}");
 }
 
@@ -209,17 +215,17 @@ async fn a_page_of_templates_is_bounded_and_each_of_them_whole() {
         ("placeholders", 257, "257 placeholders"),
     ] {
         let page = adapters
-            .read_templates(&told("read-templates", word, size), 200)
+            .read_templates(&behaving("read-templates", word, size), 200)
             .await;
         rule(page.unwrap_err(), named);
         let page = adapters
-            .list_templates(&told("list-templates", word, size))
+            .list_templates(&behaving("list-templates", word, size))
             .await;
         rule(page.unwrap_err(), named);
     }
     let components = async |word: &str| {
         let page = adapters
-            .read_templates(&told("read-templates", word, 0), 200)
+            .read_templates(&behaving("read-templates", word, 0), 200)
             .await;
         page.unwrap().unwrap().templates[0].components.clone()
     };
@@ -234,9 +240,9 @@ async fn a_page_of_templates_is_bounded_and_each_of_them_whole() {
 #[tokio::test]
 async fn routes_are_bounded() {
     let adapters = Adapters::new(&[]).await;
-    let many = adapters.routes(&told("routes", "many", 33)).await;
+    let many = adapters.routes(&behaving("routes", "many", 33)).await;
     rule(many.unwrap_err(), "33 fields");
-    let long = adapters.routes(&told("routes", "long", 513)).await;
+    let long = adapters.routes(&behaving("routes", "long", 513)).await;
     rule(long.unwrap_err(), "513 bytes");
 }
 
@@ -244,7 +250,7 @@ async fn routes_are_bounded() {
 async fn a_reply_or_a_check_that_is_not_the_plugins_to_give_is_refused() {
     let adapters = Adapters::new(&[]).await;
     let webhook = adapters
-        .read_webhook(&told("read-webhook", "redirect", 0))
+        .read_webhook(&behaving("read-webhook", "redirect", 0))
         .await;
     rule(webhook.unwrap_err(), "302");
     let checks = adapters
@@ -253,8 +259,8 @@ async fn a_reply_or_a_check_that_is_not_the_plugins_to_give_is_refused() {
         .sender_checks(
             &adapters.loaded,
             "lane",
-            &told("sender-checks", "unnamed", 0),
-            leadhost::plugin::Budget::Inline,
+            &behaving("sender-checks", "unnamed", 0),
+            leadhost::plugin::CallBudget::Inline,
         )
         .await;
     rule(checks.unwrap_err(), "without the name of a secret");

@@ -7,9 +7,9 @@ use std::time::Duration;
 use leadhost::domain::channel::{
     Category, EventBody, SendAnswer, SendStep, TemplateSend, TemplateStep,
 };
-use leadhost::domain::exchange::{HttpResponse, Problem, Segment};
+use leadhost::domain::exchange::{HttpResponse, InputProblem, TextSegment};
 use leadhost::domain::plugin::{PluginDelivery, PluginKind};
-use leadhost::plugin::{Budget, CallError, Loaded};
+use leadhost::plugin::{CallBudget, CallError, Loaded};
 use leadhost_golden::{append_section, load_dir, pack};
 use leadhost_tests::guests;
 use serde_json::json;
@@ -32,7 +32,7 @@ impl Adapters {
     pub async fn send(&self, config: &str) -> Result<SendStep, CallError> {
         let plugins = &self.bench.plugins;
         plugins
-            .send(&self.loaded, "lane", message(config), Budget::Worker)
+            .send(&self.loaded, "lane", message(config), CallBudget::Worker)
             .await
     }
 
@@ -45,7 +45,7 @@ impl Adapters {
                 "lane",
                 message(config),
                 answer,
-                Budget::Worker,
+                CallBudget::Worker,
             )
             .await
     }
@@ -53,24 +53,24 @@ impl Adapters {
     pub async fn read_webhook(
         &self,
         config: &str,
-    ) -> Result<Result<leadhost::domain::channel::Webhook, Problem>, CallError> {
+    ) -> Result<Result<leadhost::domain::channel::Webhook, InputProblem>, CallError> {
         let given = PluginDelivery {
             body: b"their-id".to_vec().into(),
             ..delivery(config)
         };
         let plugins = &self.bench.plugins;
         plugins
-            .read_webhook(&self.loaded, "lane", given, Budget::Worker)
+            .read_webhook(&self.loaded, "lane", given, CallBudget::Worker)
             .await
     }
 
     pub async fn list_templates(
         &self,
         config: &str,
-    ) -> Result<Result<TemplateStep, Problem>, CallError> {
+    ) -> Result<Result<TemplateStep, InputProblem>, CallError> {
         let plugins = &self.bench.plugins;
         plugins
-            .list_templates(&self.loaded, "lane", config, Budget::Worker)
+            .list_templates(&self.loaded, "lane", config, CallBudget::Worker)
             .await
     }
 
@@ -79,23 +79,23 @@ impl Adapters {
         config: &str,
         status: u16,
     ) -> Result<
-        Result<leadhost::domain::channel::TemplatePage, leadhost::domain::channel::Refused>,
+        Result<leadhost::domain::channel::TemplatePage, leadhost::domain::channel::RefusedSend>,
         CallError,
     > {
         let answer = response(status, "[]");
         let plugins = &self.bench.plugins;
         plugins
-            .read_templates(&self.loaded, "lane", config, answer, Budget::Worker)
+            .read_templates(&self.loaded, "lane", config, answer, CallBudget::Worker)
             .await
     }
 
     pub async fn routes(
         &self,
         config: &str,
-    ) -> Result<Result<leadhost::domain::exchange::Pairs, Problem>, CallError> {
+    ) -> Result<Result<leadhost::domain::exchange::Pairs, InputProblem>, CallError> {
         let plugins = &self.bench.plugins;
         plugins
-            .routes(&self.loaded, "lane", config, Budget::Worker)
+            .routes(&self.loaded, "lane", config, CallBudget::Worker)
             .await
     }
 
@@ -104,11 +104,11 @@ impl Adapters {
         let (plugins, loaded) = (&self.bench.plugins, &self.loaded);
         let error = match function {
             "sender-checks" => plugins
-                .sender_checks(loaded, "lane", config, Budget::Worker)
+                .sender_checks(loaded, "lane", config, CallBudget::Worker)
                 .await
                 .err(),
             "handshake" => plugins
-                .handshake(loaded, "lane", delivery(config), Budget::Worker)
+                .handshake(loaded, "lane", delivery(config), CallBudget::Worker)
                 .await
                 .err(),
             "routes" => self.routes(config).await.err(),
@@ -124,7 +124,7 @@ impl Adapters {
 }
 
 /// A configuration that asks the adapter for this in one of its functions.
-pub fn told(function: &str, word: &str, size: usize) -> String {
+pub fn behaving(function: &str, word: &str, size: usize) -> String {
     json!({"in": function, "do": word, "size": size}).to_string()
 }
 
@@ -158,7 +158,7 @@ const FUNCTIONS: [&str; 8] = [
 ];
 
 #[tokio::test]
-async fn an_adapter_says_what_kind_it_is_and_what_it_keeps_to() {
+async fn an_adapter_is_loaded_with_its_kind_and_its_contract() {
     let adapters = Adapters::new(&[]).await;
     assert_eq!(adapters.loaded.kind, PluginKind::Adapter);
     assert_eq!(adapters.loaded.contract, "leadhost:adapter@1.0.0");
@@ -171,7 +171,7 @@ async fn an_adapter_says_what_kind_it_is_and_what_it_keeps_to() {
 }
 
 #[tokio::test]
-async fn a_message_becomes_a_request_and_its_answer_what_became_of_it() {
+async fn a_message_becomes_a_request_and_its_answer_an_outcome() {
     let adapters = Adapters::new(&[]).await;
     let SendStep::Call(request) = adapters.send("{}").await.unwrap() else {
         panic!("a call");
@@ -180,7 +180,7 @@ async fn a_message_becomes_a_request_and_its_answer_what_became_of_it() {
         (&*request.method, &*request.authority),
         ("POST", "api.example.com")
     );
-    let literal = |text: &str| vec![Segment::Literal(text.to_owned())];
+    let literal = |text: &str| vec![TextSegment::Literal(text.to_owned())];
     assert_eq!(
         request.query,
         [("to".to_owned(), literal("+5511900000001"))]
@@ -196,7 +196,7 @@ async fn a_message_becomes_a_request_and_its_answer_what_became_of_it() {
 }
 
 #[tokio::test]
-async fn a_webhook_becomes_events_with_what_the_adapter_noted() {
+async fn a_webhook_becomes_events_with_the_notes_of_the_adapter() {
     let adapters = Adapters::new(&[]).await;
     let webhook = adapters.read_webhook("{}").await.unwrap().unwrap();
     let EventBody::Status(status) = &webhook.events[0].body else {
@@ -210,7 +210,7 @@ async fn a_webhook_becomes_events_with_what_the_adapter_noted() {
     assert_eq!(webhook.events[1].body, received);
     assert_eq!(webhook.notes, ["read"]);
     let refused = adapters
-        .read_webhook(&told("read-webhook", "refuse", 0))
+        .read_webhook(&behaving("read-webhook", "refuse", 0))
         .await;
     assert_eq!(refused.unwrap().unwrap_err().path, "here");
 }
@@ -219,7 +219,7 @@ async fn a_webhook_becomes_events_with_what_the_adapter_noted() {
 async fn templates_are_listed_by_a_call_or_at_once_or_not_at_all() {
     let adapters = Adapters::new(&[]).await;
     let listed = async |word: &str| {
-        let config = told("list-templates", word, 0);
+        let config = behaving("list-templates", word, 0);
         adapters.list_templates(&config).await.unwrap().unwrap()
     };
     let TemplateStep::Page(page) = listed("").await else {
@@ -233,7 +233,7 @@ async fn templates_are_listed_by_a_call_or_at_once_or_not_at_all() {
     let page = adapters.read_templates("{}", 200).await.unwrap().unwrap();
     assert_eq!((page.templates.len(), page.next), (1, None));
     let next = adapters
-        .read_templates(&told("read-templates", "next", 0), 200)
+        .read_templates(&behaving("read-templates", "next", 0), 200)
         .await;
     assert!(next.unwrap().unwrap().next.is_some());
     let refused = adapters
@@ -250,14 +250,17 @@ async fn routes_handshake_and_sender_checks_work_as_in_any_plugin() {
     let routes = adapters.routes("{}").await.unwrap().unwrap();
     let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     assert_eq!(routes, [pair("number", "1"), pair("account", "2")]);
-    let refused = adapters.routes(&told("routes", "refuse", 0)).await.unwrap();
+    let refused = adapters
+        .routes(&behaving("routes", "refuse", 0))
+        .await
+        .unwrap();
     assert_eq!(refused.unwrap_err().message, "as asked");
 
     let (plugins, loaded) = (&adapters.bench.plugins, &adapters.loaded);
-    let checks = plugins.sender_checks(loaded, "lane", "{}", Budget::Inline);
+    let checks = plugins.sender_checks(loaded, "lane", "{}", CallBudget::Inline);
     assert_eq!(checks.await.unwrap().unwrap().checks[0].secret, "key");
     let answer = plugins
-        .handshake(loaded, "lane", delivery("{}"), Budget::Inline)
+        .handshake(loaded, "lane", delivery("{}"), CallBudget::Inline)
         .await;
     assert_eq!(answer.unwrap().unwrap().unwrap().reply.status, 200);
 }
@@ -280,7 +283,7 @@ async fn functions_that_a_kind_of_plugin_lacks_are_reported() {
     );
     assert!(error.is_fault());
     let error = plugins
-        .send(&converter, "lane", message("{}"), Budget::Worker)
+        .send(&converter, "lane", message("{}"), CallBudget::Worker)
         .await
         .unwrap_err();
     assert!(
@@ -290,7 +293,7 @@ async fn functions_that_a_kind_of_plugin_lacks_are_reported() {
         "{error}"
     );
     let error = plugins
-        .read_webhook(&converter, "lane", delivery("{}"), Budget::Worker)
+        .read_webhook(&converter, "lane", delivery("{}"), CallBudget::Worker)
         .await
         .unwrap_err();
     assert_eq!(
@@ -306,7 +309,9 @@ async fn functions_that_a_kind_of_plugin_lacks_are_reported() {
 async fn a_trap_in_any_function_is_a_fault_and_the_next_call_succeeds() {
     let adapters = Adapters::new(&[]).await;
     for function in FUNCTIONS {
-        let error = adapters.fault(function, &told(function, "trap", 0)).await;
+        let error = adapters
+            .fault(function, &behaving(function, "trap", 0))
+            .await;
         assert!(
             matches!(error, CallError::Trapped { .. }),
             "{function}: {error}"
@@ -320,10 +325,13 @@ async fn a_trap_in_any_function_is_a_fault_and_the_next_call_succeeds() {
 async fn an_endless_loop_in_any_function_ends_with_the_deadline() {
     let adapters = Adapters::new(&[("deadline_ms", "60")]).await;
     for function in FUNCTIONS {
-        let error = adapters.fault(function, &told(function, "loop", 0)).await;
+        let error = adapters
+            .fault(function, &behaving(function, "loop", 0))
+            .await;
         let expected = CallError::OutOfTime {
             budget: Duration::from_millis(60),
             inline: false,
+            log: Vec::new(),
         };
         assert_eq!(error, expected, "{function}");
     }
@@ -333,10 +341,15 @@ async fn an_endless_loop_in_any_function_ends_with_the_deadline() {
 async fn memory_past_the_limit_ends_a_call_of_any_function() {
     let adapters = Adapters::new(&[("memory_mib", "16")]).await;
     for function in FUNCTIONS {
-        let error = adapters.fault(function, &told(function, "grow", 0)).await;
+        let error = adapters
+            .fault(function, &behaving(function, "grow", 0))
+            .await;
         assert_eq!(
             error,
-            CallError::OutOfMemory { limit: 16 << 20 },
+            CallError::OutOfMemory {
+                limit: 16 << 20,
+                log: Vec::new()
+            },
             "{function}"
         );
     }
@@ -352,11 +365,14 @@ async fn an_answer_past_the_limit_ends_the_call() {
         ("list-templates", "large"),
     ] {
         let error = adapters
-            .fault(function, &told(function, word, 2_000_000))
+            .fault(function, &behaving(function, word, 2_000_000))
             .await;
         assert_eq!(
             error,
-            CallError::TooMuchOutput { limit: 1 << 20 },
+            CallError::TooMuchOutput {
+                limit: 1 << 20,
+                log: Vec::new()
+            },
             "{function}"
         );
     }
@@ -375,7 +391,7 @@ async fn the_sandbox_holds_its_golden_cases_in_the_host() {
     assert_eq!(prepared.loaded.kind, PluginKind::Adapter);
     let step = bench
         .plugins
-        .send(&prepared.loaded, "lane", message("{}"), Budget::Inline)
+        .send(&prepared.loaded, "lane", message("{}"), CallBudget::Inline)
         .await;
     assert!(matches!(step.unwrap(), SendStep::Answer(_)));
 }

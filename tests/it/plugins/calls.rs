@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use leadhost::domain::exchange::HttpResponse;
-use leadhost::domain::plugin::{FailureCategory, Outcome, PluginCompletion};
-use leadhost::plugin::{Budget, CallError};
+use leadhost::domain::plugin::{ConversionOutcome, FailureCategory, PluginCompletion};
+use leadhost::plugin::{CallBudget, CallError};
 use serde_json::json;
 
 use super::{Bench, delivery};
@@ -24,7 +24,7 @@ async fn a_delivery_goes_in_and_a_lead_comes_out() {
     let bench = Bench::new(&[]);
     let loaded = bench.misbehave().await;
     let conversion = bench.convert(&loaded, "{}").await.unwrap().unwrap();
-    let Outcome::Lead(lead) = &conversion.items[0].outcome else {
+    let ConversionOutcome::Lead(lead) = &conversion.items[0].outcome else {
         panic!("{conversion:?}");
     };
     let sent = delivery("{}");
@@ -73,6 +73,7 @@ async fn an_endless_loop_of_the_worker_is_a_fault() {
     let expected = CallError::OutOfTime {
         budget: Duration::from_millis(500),
         inline: false,
+        log: Vec::new(),
     };
     assert_eq!(error, expected);
     assert!(error.is_fault());
@@ -89,13 +90,14 @@ async fn past_the_inline_budget_a_call_is_cancelled_without_fault() {
             &loaded,
             "lane",
             delivery(r#"{"do":"loop"}"#),
-            Budget::Inline,
+            CallBudget::Inline,
         )
         .await
         .unwrap_err();
     let expected = CallError::OutOfTime {
         budget: Duration::from_secs(1),
         inline: true,
+        log: Vec::new(),
     };
     assert_eq!(error, expected);
     assert!(!error.is_fault());
@@ -104,14 +106,26 @@ async fn past_the_inline_budget_a_call_is_cancelled_without_fault() {
 #[tokio::test]
 async fn memory_past_the_limit_ends_the_call() {
     let error = fault(&[("memory_mib", "16")], r#"{"do":"grow"}"#).await;
-    assert_eq!(error, CallError::OutOfMemory { limit: 16 << 20 });
+    assert_eq!(
+        error,
+        CallError::OutOfMemory {
+            limit: 16 << 20,
+            log: Vec::new()
+        }
+    );
 }
 
 #[tokio::test]
 async fn an_answer_past_the_limit_ends_the_call() {
     let config = r#"{"do":"output","size":2000000}"#;
     let error = fault(&[("output_mib", "1")], config).await;
-    assert_eq!(error, CallError::TooMuchOutput { limit: 1 << 20 });
+    assert_eq!(
+        error,
+        CallError::TooMuchOutput {
+            limit: 1 << 20,
+            log: Vec::new()
+        }
+    );
 }
 
 #[tokio::test]
@@ -155,18 +169,24 @@ async fn an_item_that_breaks_a_rule_is_invalid_and_the_others_stand() {
         ),
     ] {
         let conversion = bench.convert(&loaded, config).await.unwrap().unwrap();
-        let Outcome::Invalid(problem) = &conversion.items[0].outcome else {
+        let ConversionOutcome::Invalid(problem) = &conversion.items[0].outcome else {
             panic!("{conversion:?}");
         };
         assert!(problem.message.contains(named), "{}", problem.message);
         assert_eq!(problem.path, path);
-        assert!(matches!(conversion.items[1].outcome, Outcome::Lead(_)));
+        assert!(matches!(
+            conversion.items[1].outcome,
+            ConversionOutcome::Lead(_)
+        ));
     }
     let whole = bench
         .convert(&loaded, r#"{"do":"state","size":65536}"#)
         .await;
     let whole = whole.unwrap().unwrap();
-    assert!(matches!(whole.items[0].outcome, Outcome::Fetch(_)));
+    assert!(matches!(
+        whole.items[0].outcome,
+        ConversionOutcome::Fetch(_)
+    ));
 }
 
 #[tokio::test]
@@ -176,7 +196,7 @@ async fn sender_checks_are_read_and_an_unknown_scheme_is_refused() {
     let ask = async |config: &str| {
         bench
             .plugins
-            .sender_checks(&loaded, "lane", config, Budget::Inline)
+            .sender_checks(&loaded, "lane", config, CallBudget::Inline)
             .await
     };
     let checks = ask("{}").await.unwrap().unwrap();
@@ -193,7 +213,7 @@ async fn a_handshake_is_answered_or_not_and_never_redirects() {
     let ask = async |config: &str| {
         bench
             .plugins
-            .handshake(&loaded, "lane", delivery(config), Budget::Inline)
+            .handshake(&loaded, "lane", delivery(config), CallBudget::Inline)
             .await
     };
     let answer = ask("{}").await.unwrap().unwrap().unwrap();
@@ -224,12 +244,12 @@ async fn the_answer_to_a_fetch_is_read_or_stops_the_connection() {
         };
         bench
             .plugins
-            .complete(&loaded, "lane", completion, Budget::Worker)
+            .complete(&loaded, "lane", completion, CallBudget::Worker)
             .await
             .unwrap()
     };
     let items = complete("{}").await.unwrap();
-    let Outcome::Ignored(why) = &items[0].outcome else {
+    let ConversionOutcome::Ignored(why) = &items[0].outcome else {
         panic!("{items:?}");
     };
     assert_eq!(why, "404 after hop 2 with 3 bytes of state");
@@ -245,8 +265,8 @@ async fn a_configuration_is_held_against_the_schema_with_the_place_of_each_fault
     let faults = bench.plugins.config_faults(&loaded, &configs).await;
     let faults = faults.unwrap();
     assert!(faults[0].is_empty(), "{faults:?}");
-    let told: Vec<String> = faults[1].iter().map(ToString::to_string).collect();
-    assert_eq!(told.len(), 2, "{told:?}");
-    assert!(told.iter().any(|fault| fault.starts_with("/do: ")));
-    assert!(told.iter().any(|fault| fault.starts_with("/size: ")));
+    let texts: Vec<String> = faults[1].iter().map(ToString::to_string).collect();
+    assert_eq!(texts.len(), 2, "{texts:?}");
+    assert!(texts.iter().any(|fault| fault.starts_with("/do: ")));
+    assert!(texts.iter().any(|fault| fault.starts_with("/size: ")));
 }

@@ -93,7 +93,7 @@ fn with_compiler(data: TempDir, overrides: &[(&str, &str)], program: PathBuf) ->
 }
 
 #[tokio::test]
-async fn a_child_process_compiles_what_this_process_runs() {
+async fn a_child_process_compiles_the_code_that_this_process_runs() {
     let bench = with_child(&[]);
     let loaded = bench.misbehave().await;
     bench.convert(&loaded, "{}").await.unwrap().unwrap();

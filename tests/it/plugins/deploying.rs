@@ -1,8 +1,9 @@
 //! Reasons to refuse an adapter's activation, and the list of plugins.
 
+use leadhost::domain::accept::AcceptWord;
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::domain::plugin::PluginKind;
-use leadhost::pipeline::deploy::{self, Accept, Concern, DeployError};
+use leadhost::pipeline::deploy::{self, AcceptedWords, Concern, DeployError};
 use leadhost_tests::guests::{self, AdapterVariant};
 use leadhost_tests::{Declared, Host, On};
 
@@ -10,7 +11,7 @@ leadhost_tests::on_every_store! {
     a_name_keeps_the_kind_that_it_has,
     a_rollback_changes_the_kind_of_no_name_that_is_used,
     an_adapter_that_asks_for_more_or_checks_less_needs_confirmation,
-    the_list_of_plugins_tells_their_kinds,
+    the_list_of_plugins_shows_their_kinds,
     webhooks_that_an_adapter_failed_on_are_retried_by_the_next,
     a_swap_of_an_adapter_under_webhooks_loses_none,
     an_adapter_that_refuses_an_instances_configuration_does_not_serve,
@@ -23,8 +24,8 @@ fn version(version: &str) -> AdapterVariant<'_> {
     }
 }
 
-async fn activate(host: &Host, wasm: Vec<u8>, accept: &[&str]) -> Result<(), DeployError> {
-    let accept = Accept::parse(accept).expect("known words");
+async fn activate(host: &Host, wasm: Vec<u8>, accept: &[AcceptWord]) -> Result<(), DeployError> {
+    let accept: AcceptedWords = accept.iter().copied().collect();
     deploy::upload(&host.app.pipeline, wasm, "upload", true, &accept)
         .await
         .map(drop)
@@ -53,9 +54,9 @@ async fn a_name_keeps_the_kind_that_it_has(on: On) {
         .await
         .unwrap();
     assert_eq!(report.kind, PluginKind::Adapter);
-    assert!(report.concerns.iter().any(|one| one.accept.is_empty()));
+    assert!(report.concerns.iter().any(|one| one.accept.is_none()));
 
-    let stands = concerns(activate(&host, wasm, &["all"]).await);
+    let stands = concerns(activate(&host, wasm, &[AcceptWord::All]).await);
     assert_eq!(stands.len(), 1, "{stands:?}");
     assert!(
         stands[0]
@@ -74,7 +75,7 @@ async fn a_rollback_changes_the_kind_of_no_name_that_is_used(on: On) {
         ..version("0.1.0")
     };
     activate(&host, adapter.component(), &[]).await.unwrap();
-    let all = Accept::parse(["all"]).expect("a known word");
+    let all = AcceptedWords::from_iter([AcceptWord::All]);
     deploy::upload(
         &host.app.pipeline,
         guests::misbehave(),
@@ -118,17 +119,21 @@ async fn an_adapter_that_asks_for_more_or_checks_less_needs_confirmation(on: On)
         ..version("1.1.0")
     };
     let stands = concerns(activate(&host, more.component(), &[]).await);
-    let words: Vec<&str> = stands.iter().map(|one| &*one.accept).collect();
-    assert_eq!(words, ["new-hosts", "new-secrets", "weaker-checks"]);
-    let some = concerns(activate(&host, more.component(), &["new-hosts"]).await);
+    let found: Vec<_> = stands.iter().map(|one| one.accept).collect();
+    let words = [
+        AcceptWord::NewHosts,
+        AcceptWord::NewSecrets,
+        AcceptWord::WeakerChecks,
+    ];
+    assert_eq!(found, words.map(Some));
+    let some = concerns(activate(&host, more.component(), &words[..1]).await);
     assert_eq!(some.len(), 2);
-    let words = ["new-hosts", "new-secrets", "weaker-checks"];
     activate(&host, more.component(), &words).await.unwrap();
     let older = concerns(activate(&host, version("1.0.1").component(), &[]).await);
-    assert_eq!(older[0].accept, "older");
+    assert_eq!(older[0].accept, Some(AcceptWord::Older));
 }
 
-async fn the_list_of_plugins_tells_their_kinds(on: On) {
+async fn the_list_of_plugins_shows_their_kinds(on: On) {
     let host = Host::new(on).await;
     activate(&host, guests::misbehave(), &[]).await.unwrap();
     activate(&host, version("1.0.0").component(), &[])
@@ -239,7 +244,7 @@ async fn an_adapter_that_refuses_an_instances_configuration_does_not_serve(on: O
     let at = wasm.windows(word.len()).position(|part| part == word);
     let at = at.expect("the schema is in the component");
     wasm[at..at + number.len()].copy_from_slice(number);
-    let stands = concerns(activate(&host, wasm, &["all"]).await);
+    let stands = concerns(activate(&host, wasm, &[AcceptWord::All]).await);
     assert_eq!(stands.len(), 1, "{stands:?}");
     assert!(
         stands[0]

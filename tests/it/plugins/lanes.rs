@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use leadhost::domain::exchange::Problem;
-use leadhost::domain::plugin::Conversion;
-use leadhost::plugin::{Budget, CallError, Loaded};
+use leadhost::domain::exchange::InputProblem;
+use leadhost::domain::plugin::ConverterOutput;
+use leadhost::plugin::{CallBudget, CallError, Loaded};
 use leadhost_tests::figures;
 use tokio::task::JoinHandle;
 
@@ -14,14 +14,14 @@ use super::{Bench, delivery};
 
 const LOOP: &str = r#"{"do":"loop"}"#;
 
-type Call = JoinHandle<Result<Result<Conversion, Problem>, CallError>>;
+type Call = JoinHandle<Result<Result<ConverterOutput, InputProblem>, CallError>>;
 
 /// A call of the worker in its own task.
 fn start(bench: &Bench, loaded: &Arc<Loaded>, lane: &'static str, config: &'static str) -> Call {
     let (plugins, loaded) = (bench.plugins.clone(), Arc::clone(loaded));
     tokio::spawn(async move {
         plugins
-            .convert(&loaded, lane, delivery(config), Budget::Worker)
+            .convert(&loaded, lane, delivery(config), CallBudget::Worker)
             .await
     })
 }
@@ -38,7 +38,7 @@ async fn ready_and_slow(bench: &Bench, lane: &'static str) -> Arc<Loaded> {
     let loaded = ready(bench).await;
     let error = bench
         .plugins
-        .convert(&loaded, lane, delivery(LOOP), Budget::Inline)
+        .convert(&loaded, lane, delivery(LOOP), CallBudget::Inline)
         .await
         .unwrap_err();
     assert!(
@@ -67,17 +67,17 @@ async fn one_slow_connection_does_not_hold_up_the_others() {
     for _ in 0..20 {
         bench
             .plugins
-            .convert(&loaded, "quick", delivery("{}"), Budget::Inline)
+            .convert(&loaded, "quick", delivery("{}"), CallBudget::Inline)
             .await
             .unwrap()
             .unwrap();
     }
     // The slow ones still compute.
     until(|| bench.plugins.load() == (0, 2)).await;
-    let told = slow.iter().filter(|call| call.is_finished()).count();
-    assert_eq!(told, 6);
+    let finished = slow.iter().filter(|call| call.is_finished()).count();
+    assert_eq!(finished, 6);
     let figure = "8 endless calls over one connection: 2 compute, 6 are refused because the queue is full, and 20 of 20 calls over another succeed meanwhile";
-    figures::tell("hostile", None, None, figure);
+    figures::record("hostile", None, None, figure);
     for call in slow {
         if call.is_finished() {
             let error = call.await.unwrap().unwrap_err();
@@ -100,7 +100,7 @@ async fn a_full_lane_is_busy_and_another_lane_is_not() {
 
     let error = bench
         .plugins
-        .convert(&loaded, "full", delivery("{}"), Budget::Worker)
+        .convert(&loaded, "full", delivery("{}"), CallBudget::Worker)
         .await
         .unwrap_err();
     assert_eq!(error, CallError::Busy);
@@ -134,7 +134,7 @@ async fn a_request_is_answered_while_another_call_never_ends() {
     until(|| bench.plugins.load() == (0, 1)).await;
     bench
         .plugins
-        .convert(&loaded, "quick", delivery("{}"), Budget::Inline)
+        .convert(&loaded, "quick", delivery("{}"), CallBudget::Inline)
         .await
         .unwrap()
         .unwrap();
@@ -198,7 +198,7 @@ impl Drop for Hogs {
 }
 
 #[tokio::test]
-async fn a_call_that_never_ends_is_ended_where_others_want_every_processor() {
+async fn a_call_that_never_ends_is_ended_when_others_want_every_processor() {
     let bench = Bench::new(&[("inline_ms", "20"), ("deadline_ms", "200")]);
     let loaded = ready_and_slow(&bench, "lane").await;
     let hogs = Hogs::start();

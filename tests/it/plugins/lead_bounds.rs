@@ -1,7 +1,7 @@
 //! The size of a lead: excess refuses that lead and no other, with the actual
 //! size and the limit in the message, and golden cases show the same.
 
-use leadhost::domain::plugin::Outcome;
+use leadhost::domain::plugin::ConversionOutcome;
 use leadhost_golden::{Call, Case, Delivery, append_section, pack};
 use leadhost_tests::guests;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ async fn a_lead_at_its_limits_is_accepted_and_one_more_value_is_refused_with_a_r
         let conversion = bench.convert(&loaded, &config).await.unwrap().unwrap();
         conversion.items.into_iter().next().unwrap().outcome
     };
-    for (word, most, told, field) in [
+    for (word, most, given, field) in [
         ("phones", 20, "21 phones; at most 20 are taken", "phones"),
         ("emails", 20, "21 e-mails; at most 20 are taken", "emails"),
         (
@@ -48,19 +48,19 @@ async fn a_lead_at_its_limits_is_accepted_and_one_more_value_is_refused_with_a_r
         ),
     ] {
         assert!(
-            matches!(outcome(word, most).await, Outcome::Lead(_)),
+            matches!(outcome(word, most).await, ConversionOutcome::Lead(_)),
             "{word}"
         );
-        let Outcome::Invalid(problem) = outcome(word, most + 1).await else {
+        let ConversionOutcome::Invalid(problem) = outcome(word, most + 1).await else {
             panic!("{word} is refused");
         };
         assert_eq!(
             problem.message,
-            format!("the converter gave {told}, {KEPT}")
+            format!("the converter gave {given}, {KEPT}")
         );
         assert_eq!(problem.path, format!("items.0.lead.{field}"));
     }
-    let Outcome::Invalid(problem) = outcome("phones", 10_000).await else {
+    let ConversionOutcome::Invalid(problem) = outcome("phones", 10_000).await else {
         panic!("ten thousand phones are refused");
     };
     assert!(problem.message.contains("10000 phones"), "{problem}");

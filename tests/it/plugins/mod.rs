@@ -5,19 +5,31 @@ mod adapter_bounds;
 mod adapters;
 mod calls;
 mod compiling;
+mod connected;
 mod deploying;
+mod dev;
 mod hostile;
 mod lanes;
 mod lead_bounds;
+mod local;
+mod mailer;
+mod new_project;
 mod owners;
 mod refusals;
+mod registry;
 pub(crate) mod rollout;
+mod rollout_guards;
 mod rollout_orders;
+mod rollout_sends;
 mod rollout_stages;
 mod schemas;
 mod swaps;
 mod trials;
+mod trusted_keys;
+mod two_person;
 mod verify;
+mod verify_sends;
+mod warm;
 mod wasi;
 
 use std::ffi::OsString;
@@ -26,10 +38,10 @@ use std::sync::{Arc, Mutex};
 
 use leadhost::clock::ManualClock;
 use leadhost::config::{self, Config};
-use leadhost::domain::exchange::Problem;
-use leadhost::domain::plugin::{Conversion, PluginDelivery};
+use leadhost::domain::exchange::InputProblem;
+use leadhost::domain::plugin::{ConverterOutput, PluginDelivery};
 use leadhost::domain::time::Micros;
-use leadhost::plugin::{Budget, CallError, Loaded, Plugins};
+use leadhost::plugin::{CallBudget, CallError, Loaded, Plugins};
 use leadhost_tests::guests;
 use tempfile::TempDir;
 
@@ -85,31 +97,36 @@ impl Bench {
         prepared.loaded
     }
 
-    /// Returns the result of a call. If other programs leave it too little processor
-    /// time, it is refused as busy, and is called again.
+    /// Returns the result of a conversion, which is made again while the host is busy.
     async fn convert(
         &self,
         loaded: &Arc<Loaded>,
         config: &str,
-    ) -> Result<Result<Conversion, Problem>, CallError> {
-        for _ in 1..BUSY_TRIES {
-            let call = self.call(loaded, config).await;
-            if !matches!(call, Err(CallError::Busy)) {
-                return call;
-            }
-        }
-        self.call(loaded, config).await
+    ) -> Result<Result<ConverterOutput, InputProblem>, CallError> {
+        unless_busy(|| self.call(loaded, config)).await
     }
 
     async fn call(
         &self,
         loaded: &Arc<Loaded>,
         config: &str,
-    ) -> Result<Result<Conversion, Problem>, CallError> {
+    ) -> Result<Result<ConverterOutput, InputProblem>, CallError> {
         self.plugins
-            .convert(loaded, "lane", delivery(config), Budget::Worker)
+            .convert(loaded, "lane", delivery(config), CallBudget::Worker)
             .await
     }
+}
+
+/// Returns the result of a call, which is made again while other programs leave it too
+/// little processor time.
+async fn unless_busy<T>(call: impl AsyncFn() -> Result<T, CallError>) -> Result<T, CallError> {
+    for _ in 1..BUSY_TRIES {
+        let result = call().await;
+        if !matches!(result, Err(CallError::Busy)) {
+            return result;
+        }
+    }
+    call().await
 }
 
 /// Compiled code that all tests share, because compiling takes most of the time.
@@ -118,9 +135,14 @@ fn compiled() -> &'static Mutex<Vec<(OsString, Vec<u8>)>> {
     &COMPILED
 }
 
-fn settings(overrides: &[(&str, &str)]) -> config::Plugins {
-    let overrides: Vec<(String, String)> = overrides
+/// How long a component may take to compile and to be tried, unless a test says otherwise:
+/// a loaded machine compiles slowly, and no test but those of these limits is about that.
+const PATIENCE: [(&str, &str); 2] = [("compile_seconds", "3600"), ("trial_seconds", "3600")];
+
+fn settings(overrides: &[(&str, &str)]) -> config::PluginsSection {
+    let overrides: Vec<(String, String)> = PATIENCE
         .iter()
+        .chain(overrides)
         .map(|(key, value)| (format!("plugins.{key}"), (*value).to_owned()))
         .collect();
     Config::load(None, &overrides).unwrap().plugins

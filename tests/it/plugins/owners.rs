@@ -1,11 +1,12 @@
 //! Ownership of a plugin's name, and what an operator must confirm before another
 //! version takes over.
 
+use leadhost::domain::accept::AcceptWord;
 use leadhost::domain::id::KeyId;
 use leadhost::domain::plugin::Digest;
 use leadhost::domain::publisher::Publisher;
 use leadhost::domain::time::Micros;
-use leadhost::pipeline::deploy::{self, Accept, Concern, DeployError, Origin};
+use leadhost::pipeline::deploy::{self, AcceptedWords, ComponentOrigin, Concern, DeployError};
 use leadhost::plugin::signature;
 use leadhost_golden::{append_section, load_dir, pack};
 use leadhost_tests::guests::{self, AdapterVariant, Variant};
@@ -63,17 +64,18 @@ fn replying(word: &'static str, reply: Value) -> (&'static str, Value, Value) {
 async fn activate(
     host: &Host,
     wasm: Vec<u8>,
-    origin: impl Into<Origin>,
-    accept: &[&str],
+    origin: impl Into<ComponentOrigin>,
+    accept: &[AcceptWord],
 ) -> Result<(), DeployError> {
-    let accept = Accept::parse(accept).expect("known words");
+    let accept: AcceptedWords = accept.iter().copied().collect();
     deploy::upload(&host.app.pipeline, wasm, origin, true, &accept)
         .await
         .map(drop)
 }
 
-fn words(result: Result<(), DeployError>) -> Vec<String> {
-    concerns(result).into_iter().map(|one| one.accept).collect()
+fn words(result: Result<(), DeployError>) -> Vec<AcceptWord> {
+    let concerns = concerns(result).into_iter();
+    concerns.filter_map(|one| one.accept).collect()
 }
 
 fn concerns(result: Result<(), DeployError>) -> Vec<Concern> {
@@ -103,14 +105,14 @@ async fn a_name_belongs_to_its_signer(on: On) {
     let taken = signed(&version("9.9.9"), &theirs);
     let stands = concerns(activate(&host, taken.clone(), "upload", &[]).await);
     assert_eq!(stands.len(), 1, "{stands:?}");
-    assert_eq!(stands[0].accept, "new-publisher");
+    assert_eq!(stands[0].accept, Some(AcceptWord::NewPublisher));
     let keys = [&ours, &theirs].map(|key| signature::public_key(key).unwrap().to_string());
     assert!(
         keys.iter().all(|key| stands[0].what.contains(key)),
         "{stands:?}"
     );
     let unsigned = activate(&host, version("9.9.9"), "upload", &[]).await;
-    assert_eq!(words(unsigned), ["new-publisher"]);
+    assert_eq!(words(unsigned), [AcceptWord::NewPublisher]);
     assert_eq!(serving(&host), Digest::compute(&first));
 
     // The same key, however it was uploaded.
@@ -118,12 +120,12 @@ async fn a_name_belongs_to_its_signer(on: On) {
     activate(&host, second, "misbehave.wasm", &[])
         .await
         .unwrap();
-    activate(&host, taken.clone(), "upload", &["new-publisher"])
+    activate(&host, taken.clone(), "upload", &[AcceptWord::NewPublisher])
         .await
         .unwrap();
     let third = signed(&version("10.0.0"), &ours);
     let back = activate(&host, third, "upload", &[]).await;
-    assert_eq!(words(back), ["new-publisher"]);
+    assert_eq!(words(back), [AcceptWord::NewPublisher]);
     let record = host
         .app
         .core
@@ -173,7 +175,7 @@ async fn a_name_belongs_to_the_admin_key_that_uploaded_it(on: On) {
 
 async fn a_file_of_the_inbox_does_not_take_a_name_over(on: On) {
     let host = Host::new(on).await;
-    let key = Origin::upload(KeyId::new(Micros(0)));
+    let key = ComponentOrigin::upload(KeyId::new(Micros(0)));
     let real = with_cases(&version("1.0.0"), &[silent(), silent()]);
     activate(&host, real.clone(), key, &[]).await.unwrap();
     let false_one = version("9.9.9");
@@ -199,15 +201,15 @@ async fn an_inbox_file_that_an_operator_accepts_still_belongs_to_the_inbox(on: O
         reason.ends_with("misbehave.wasm --accept older`"),
         "{reason}"
     );
-    let key = Origin::upload(KeyId::new(Micros(0)));
-    activate(&host, older, key.clone(), &["older"])
+    let key = ComponentOrigin::upload(KeyId::new(Micros(0)));
+    activate(&host, older, key.clone(), &[AcceptWord::Older])
         .await
         .unwrap();
     let next = version("1.2.0");
     deploy::take_in(&host.app.pipeline, next.clone(), "misbehave.wasm").await;
     assert_eq!(serving(&host), Digest::compute(&next));
     let grabbed = activate(&host, version("1.3.0"), key, &[]).await;
-    assert_eq!(words(grabbed), ["new-publisher"]);
+    assert_eq!(words(grabbed), [AcceptWord::NewPublisher]);
 }
 
 async fn the_command_that_a_refused_inbox_file_is_shown_with_activates_it(on: On) {
@@ -224,8 +226,12 @@ async fn the_command_that_a_refused_inbox_file_is_shown_with_activates_it(on: On
         reason.ends_with("misbehave.wasm --accept new-publisher --accept same-version`"),
         "{reason}"
     );
-    let key = Origin::upload(KeyId::new(Micros(0)));
-    let accept = ["new-publisher", "same-version"];
+    let key = ComponentOrigin::upload(KeyId::new(Micros(0)));
+    let accept = [AcceptWord::NewPublisher, AcceptWord::SameVersion];
+    let report = deploy::check(&host.app.pipeline, signed.clone(), key.clone());
+    let concerns = report.await.unwrap().concerns.into_iter();
+    let named: Vec<_> = concerns.filter_map(|one| one.accept).collect();
+    assert_eq!(named, accept);
     activate(&host, signed.clone(), key, &accept).await.unwrap();
     assert_eq!(serving(&host), Digest::compute(&signed));
 }
@@ -236,9 +242,9 @@ async fn fewer_golden_cases_need_confirmation(on: On) {
     activate(&host, two, "upload", &[]).await.unwrap();
     let one = with_cases(&version("1.1.0"), &[silent()]);
     let stands = concerns(activate(&host, one.clone(), "upload", &[]).await);
-    assert_eq!(stands[0].accept, "fewer-cases");
+    assert_eq!(stands[0].accept, Some(AcceptWord::FewerCases));
     assert!(stands[0].what.contains("1 instead of 2"), "{stands:?}");
-    activate(&host, one.clone(), "upload", &["fewer-cases"])
+    activate(&host, one.clone(), "upload", &[AcceptWord::FewerCases])
         .await
         .unwrap();
     let more = with_cases(&version("1.2.0"), &[silent(), silent(), silent()]);
@@ -253,7 +259,7 @@ async fn fewer_golden_cases_need_confirmation(on: On) {
 async fn secrets_in_replies_need_confirmation(on: On) {
     let host = Host::new(on).await;
     let slot = |function: &str, args: Value| json!({"slot": {"function": function, "args": args}});
-    let tells = replying(
+    let reply_case = replying(
         "tell",
         json!({"status": 200, "contentType": "text/plain", "body": [
             {"literal": "it is "}, slot("secret", json!([{"secret": "key"}]))
@@ -267,11 +273,11 @@ async fn secrets_in_replies_need_confirmation(on: On) {
             {"literal": "\"}"}
         ]}),
     );
-    let told = with_cases(&version("1.0.0"), std::slice::from_ref(&tells));
-    let first = activate(&host, told, "upload", &[]).await;
+    let component_with_reply = with_cases(&version("1.0.0"), std::slice::from_ref(&reply_case));
+    let first = activate(&host, component_with_reply, "upload", &[]).await;
     assert_eq!(
         words(first),
-        ["new-reply-slots"],
+        [AcceptWord::NewReplySlots],
         "the first of its name too"
     );
 
@@ -279,14 +285,14 @@ async fn secrets_in_replies_need_confirmation(on: On) {
     activate(&host, plain, "upload", &[]).await.unwrap();
     let signing = with_cases(&version("1.1.0"), std::slice::from_ref(&signs));
     let stands = concerns(activate(&host, signing.clone(), "upload", &[]).await);
-    assert_eq!(stands[0].accept, "new-reply-slots");
+    assert_eq!(stands[0].accept, Some(AcceptWord::NewReplySlots));
     assert!(
         stands[0]
             .what
             .contains("`hmac-sha256-hex` of the secret `key`"),
         "{stands:?}"
     );
-    activate(&host, signing, "upload", &["new-reply-slots"])
+    activate(&host, signing, "upload", &[AcceptWord::NewReplySlots])
         .await
         .unwrap();
     let again = with_cases(&version("1.2.0"), &[signs]);
@@ -296,7 +302,9 @@ async fn secrets_in_replies_need_confirmation(on: On) {
         {"literal": "<script>alert(1)</script>"}
     ]});
     let page = with_cases(&version("1.3.0"), &[replying("page", page)]);
-    let error = activate(&host, page, "upload", &["all"]).await.unwrap_err();
+    let error = activate(&host, page, "upload", &[AcceptWord::All])
+        .await
+        .unwrap_err();
     assert!(error.to_string().contains("text/html"), "{error}");
 }
 
@@ -311,8 +319,8 @@ async fn a_name_that_nothing_uses_may_change_its_kind(on: On) {
         ..AdapterVariant::default()
     };
     let changed = activate(&host, adapter.component(), "upload", &[]).await;
-    assert!(words(changed).contains(&"new-kind".to_owned()));
-    activate(&host, adapter.component(), "upload", &["all"])
+    assert!(words(changed).contains(&AcceptWord::NewKind));
+    activate(&host, adapter.component(), "upload", &[AcceptWord::All])
         .await
         .unwrap();
 }
@@ -323,7 +331,9 @@ async fn a_broken_signature_is_refused(on: On) {
     let mut wasm = signed(&guests::misbehave(), &key);
     let last = wasm.len() - 1;
     wasm[last] ^= 1;
-    let error = activate(&host, wasm, "upload", &["all"]).await.unwrap_err();
+    let error = activate(&host, wasm, "upload", &[AcceptWord::All])
+        .await
+        .unwrap_err();
     assert!(
         error.to_string().contains("sign the component again"),
         "{error}"

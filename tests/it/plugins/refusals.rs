@@ -1,6 +1,6 @@
 //! Components that are refused before they can serve, and the messages.
 
-use leadhost::plugin::{LoadError, Prepared, compile_component};
+use leadhost::plugin::{LoadError, PreparedVersion, compile_component};
 use leadhost_golden::{Call, Case, Delivery, append_section, pack};
 use leadhost_tests::guests;
 use serde_json::{Value, json};
@@ -26,6 +26,9 @@ async fn bytes_that_are_no_component_are_refused_each_with_its_own_reason() {
     assert!(matches!(text, LoadError::NotWasm));
     let module = refused(b"\0asm\x01\0\0\0".to_vec()).await;
     assert!(matches!(module, LoadError::CoreModule));
+    let text = module.to_string();
+    let mends = "`leadhost plugin pack FILE -o OUT` makes a component of it";
+    assert!(text.contains(mends), "{text}");
     let large = refused_with(&[("component_mib", "1")], vec![0; (1 << 20) + 1]).await;
     assert!(matches!(
         large,
@@ -37,7 +40,7 @@ async fn bytes_that_are_no_component_are_refused_each_with_its_own_reason() {
 }
 
 #[tokio::test]
-async fn machine_code_is_refused_even_where_this_program_made_it() {
+async fn machine_code_is_refused_even_if_this_program_made_it() {
     let code = compile_component(&guests::misbehave()).unwrap();
     assert!(matches!(refused(code).await, LoadError::Precompiled));
 }
@@ -240,7 +243,7 @@ async fn golden_cases_of_an_adapter_are_called_and_hold_or_refuse_it() {
     );
 }
 
-async fn prepare_with(cases: &[Case]) -> Result<Prepared, LoadError> {
+async fn prepare_with(cases: &[Case]) -> Result<PreparedVersion, LoadError> {
     let component = append_section(&guests::misbehave(), &pack(cases).unwrap()).unwrap();
     Bench::new(&[]).plugins.prepare(component).await
 }

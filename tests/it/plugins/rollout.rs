@@ -45,7 +45,12 @@ impl Rolling {
 
     /// The same with other connections.
     pub(crate) async fn on_host(host: Host, connections: &str) -> Self {
-        let stable = host.converter(phones("1.0.0").component()).await;
+        Self::with_stable(host, connections, phones("1.0.0")).await
+    }
+
+    /// The same with another stable version.
+    pub(crate) async fn with_stable(host: Host, connections: &str, stable: Variant<'_>) -> Self {
+        let stable = host.converter(stable.component()).await;
         Self {
             declared: host.declare(connections).await,
             key: host.admin_key().await,
@@ -171,7 +176,7 @@ impl Rolling {
 
     /// Sends the form's lead with this id to this host, each time in other words. Returns the
     /// version that converted it.
-    pub(crate) async fn tell(&self, host: &Host, id: usize, words: &str) -> Digest {
+    pub(crate) async fn send_lead(&self, host: &Host, id: usize, words: &str) -> Digest {
         let lead = json!({
             "id": format!("lead-{id}"),
             "nome": "Rita",
@@ -419,7 +424,7 @@ async fn a_lead_is_converted_by_the_same_version_however_often_it_comes(on: On) 
     for words in ["Posso visitar?", "Ainda posso?", "E amanhã?"] {
         let mut versions = Vec::new();
         for id in 0..20 {
-            versions.push(rolling.tell(&rolling.host, id, words).await);
+            versions.push(rolling.send_lead(&rolling.host, id, words).await);
         }
         rounds.push(versions);
     }
@@ -439,7 +444,7 @@ async fn about_half_of_the_leads_go_to_a_candidate_at_fifty_per_cent(on: On) {
     rolling.begin(&candidate, order).await;
     let mut versions = Vec::new();
     for id in 0..LEADS {
-        versions.push(rolling.tell(&rolling.host, id, "Posso visitar?").await);
+        versions.push(rolling.send_lead(&rolling.host, id, "Posso visitar?").await);
     }
     let by_candidate = count(&versions, &candidate);
     assert_eq!(by_candidate + count(&versions, &rolling.stable), LEADS);

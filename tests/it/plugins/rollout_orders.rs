@@ -1,4 +1,4 @@
-//! What operators may order about a rollout: how it starts, and what is refused while it is open.
+//! The orders of operators about a rollout: its start, its changes, and the refusals while it is open.
 
 use leadhost::domain::key::{KeyKind, PlainKey};
 use leadhost_tests::{On, guests, until};

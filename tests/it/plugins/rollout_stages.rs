@@ -15,6 +15,9 @@ leadhost_tests::on_every_store! {
     a_version_in_probation_that_traps_is_answered_with_the_result_of_the_previous_one,
     a_version_in_probation_is_aborted_back_to_the_stable_one,
     a_canary_goes_on_after_a_restart_of_its_host,
+    an_open_rollout_is_in_the_list_of_plugins_and_in_the_status,
+    the_audit_names_the_operator_who_promotes_and_aborts,
+    the_audit_names_the_service_and_the_guard_that_rolls_back,
 }
 
 async fn a_shadow_compares_every_lead_and_the_results_of_the_stable_version_are_stored(on: On) {
@@ -132,8 +135,90 @@ async fn a_canary_goes_on_after_a_restart_of_its_host(on: On) {
     assert_eq!(self::number(&rolling).await, number);
 }
 
-/// What tells the last rollout from others of the plugin.
+/// Returns the number of the last rollout, which no other rollout of the plugin has.
 async fn number(rolling: &Rolling) -> i64 {
     let rollouts = rolling.host.store().rollouts().await.expect("a store");
     rollouts[0].number
+}
+
+async fn an_open_rollout_is_in_the_list_of_plugins_and_in_the_status(on: On) {
+    let rolling = Rolling::new(on).await;
+    let shown = async || {
+        let mut rollouts = Vec::new();
+        for path in ["/plugins", "/status"] {
+            let answer = rolling.ask("GET", path).send().await.expect(200).json();
+            rollouts.push(answer["plugins"][0]["rollout"].clone());
+        }
+        rollouts
+    };
+    assert_eq!(shown().await, [Value::Null, Value::Null]);
+    let candidate = rolling.keep(phones("1.1.0")).await;
+    rolling.begin(&candidate, canary(&[10, 100], LONG)).await;
+    rolling.change("pause").await.expect(200);
+    for open in shown().await {
+        let version = json!({"version": "1.1.0", "digest": candidate.0});
+        assert_eq!(open["candidate"], version, "{open:#}");
+        assert_eq!(open["stage"], "canary", "{open:#}");
+        assert_eq!(open["percent"], 10, "{open:#}");
+        assert_eq!(open["paused"], true, "{open:#}");
+        let left = open["secondsLeft"].as_u64().expect("a number");
+        assert!((1..=LONG).contains(&left), "{open:#}");
+    }
+    rolling.change("promote").await.expect(200);
+    for open in shown().await {
+        assert_eq!(open["stage"], "probation", "{open:#}");
+        assert_eq!(open["percent"], Value::Null, "{open:#}");
+    }
+    rolling.change("abort").await.expect(200);
+    assert_eq!(shown().await, [Value::Null, Value::Null]);
+}
+
+/// Returns the newest row of the audit about this act, and its detail.
+async fn row(rolling: &Rolling, act: &str) -> (Value, Value) {
+    let ask = rolling.ask("GET", &format!("/audit?act={act}&limit=1"));
+    let audit = ask.send().await.expect(200).json();
+    let row = audit["rows"][0].clone();
+    let detail = row["detail"].as_str().expect("a text");
+    let detail = serde_json::from_str(detail).expect("JSON");
+    (row, detail)
+}
+
+async fn the_audit_names_the_operator_who_promotes_and_aborts(on: On) {
+    let rolling = Rolling::new(on).await;
+    let candidate = rolling.keep(phones("1.1.0")).await;
+    rolling.begin(&candidate, canary(&[1], LONG)).await;
+    rolling.change("promote").await.expect(200);
+    let (promoted, detail) = row(&rolling, "promote-rollout").await;
+    assert_eq!(promoted["label"], "test", "{promoted:#}");
+    assert_eq!(promoted["role"], "admin", "{promoted:#}");
+    assert_eq!(promoted["address"], "127.0.0.1", "{promoted:#}");
+    assert!(promoted["keyId"].is_string(), "{promoted:#}");
+    assert_eq!(detail["stage"], "probation");
+    assert_eq!(detail["percent"], Value::Null);
+    rolling.change("abort").await.expect(200);
+    let (ended, detail) = row(&rolling, "end-rollout").await;
+    assert_eq!(ended["label"], "test", "{ended:#}");
+    assert_eq!(detail["stage"], "aborted");
+    assert_eq!(detail["why"], "an operator ended it");
+}
+
+async fn the_audit_names_the_service_and_the_guard_that_rolls_back(on: On) {
+    let rolling = Rolling::new(on).await;
+    let candidate = rolling.keep(version("1.1.0")).await;
+    rolling.begin(&candidate, canary(&[100], LONG)).await;
+    until("it is rolled back", async || {
+        rolling.send("odd", 1).await;
+        (rolling.shown().await["stage"] == "rolled-back").then_some(())
+    })
+    .await;
+    rolling.audited("roll-back-rollout").await;
+    let (row, detail) = row(&rolling, "roll-back-rollout").await;
+    assert_eq!(row["label"], "service", "{row:#}");
+    assert_eq!(
+        (&row["keyId"], &row["role"]),
+        (&Value::Null, &Value::Null),
+        "{row:#}"
+    );
+    let guard = detail["guard"].as_str().expect("the guard");
+    assert!(guard.contains("lose a phone"), "{guard}");
 }

@@ -43,7 +43,7 @@ async fn schemas_that_take_too_many_steps_are_refused() {
 }
 
 #[tokio::test]
-async fn the_service_refuses_them_too_in_a_separate_process() {
+async fn a_separate_process_refuses_schemas_that_take_too_many_steps() {
     let data = tempfile::tempdir().unwrap();
     let compiler = Compiler::Child(program::binary());
     let plugins = Plugins::with_compiler(&settings(&[]), data.path(), clock(), compiler).unwrap();

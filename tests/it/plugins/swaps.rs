@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use leadhost::domain::plugin::Digest;
-use leadhost::plugin::{Budget, Loaded, NotInstalled};
+use leadhost::plugin::{CallBudget, Loaded, NotInstalled};
 use leadhost_golden::{append_section, pack};
 use leadhost_tests::guests;
 
@@ -58,7 +58,7 @@ async fn a_call_in_flight_finishes_on_the_version_that_it_began_with() {
                     &serving,
                     "lane",
                     delivery(r#"{"do":"burn","size":1000000}"#),
-                    Budget::Worker,
+                    CallBudget::Worker,
                 )
                 .await
         })
@@ -93,7 +93,7 @@ async fn swaps_under_load_lose_no_call() {
                 for _ in 0..50 {
                     let serving = plugins.active("misbehave").unwrap();
                     plugins
-                        .convert(&serving, &lane, delivery("{}"), Budget::Worker)
+                        .convert(&serving, &lane, delivery("{}"), CallBudget::Worker)
                         .await
                         .unwrap()
                         .unwrap();
@@ -139,7 +139,7 @@ async fn an_adapter_is_swapped_under_calls_and_loses_none() {
                 for _ in 0..50 {
                     let serving = plugins.active(name).unwrap();
                     let webhook = plugins
-                        .read_webhook(&serving, &lane, delivery("{}"), Budget::Worker)
+                        .read_webhook(&serving, &lane, delivery("{}"), CallBudget::Worker)
                         .await;
                     assert_eq!(webhook.unwrap().unwrap().events.len(), 2);
                 }
@@ -159,7 +159,7 @@ async fn an_adapter_is_swapped_under_calls_and_loses_none() {
 }
 
 #[tokio::test]
-async fn a_retired_version_is_gone_also_where_it_served() {
+async fn a_retired_version_is_removed_even_if_it_was_active() {
     let bench = Bench::new(&[]);
     let loaded = bench.misbehave().await;
     let plugins = &bench.plugins;

@@ -1,12 +1,12 @@
-//! Verification: a version and the one that serves convert the same stored deliveries. What
-//! differs is reported, and nothing else changes. Before an activation, differences that harm
+//! Verification: a candidate and the active version convert the same stored deliveries.
+//! Differences are reported, and nothing else changes. Before an activation, differences that harm
 //! leads refuse it.
 
 use leadhost::domain::plugin::Digest;
-use leadhost::pipeline::deploy::{self, Accept, DeployError, Origin};
+use leadhost::pipeline::deploy::{self, AcceptedWords, ComponentOrigin, DeployError};
 use leadhost::pipeline::fleet::FleetError;
 use leadhost_tests::guests::Variant;
-use leadhost_tests::{Ask, Host, On, Options};
+use leadhost_tests::{Ask, Host, On, Options, until};
 use serde_json::{Value, json};
 
 leadhost_tests::on_every_store! {
@@ -29,15 +29,16 @@ leadhost_tests::on_every_store! {
     a_version_that_repairs_one_that_cannot_be_loaded_is_activated,
     the_leads_that_a_version_harmed_are_found_and_repaired_and_no_others,
     an_impact_needs_a_version_to_compare_with,
+    a_verification_is_shown_while_it_runs,
 }
 
 /// A host with an operator's key.
-struct Operator {
+struct Verifier {
     host: Host,
     key: leadhost::domain::key::PlainKey,
 }
 
-impl Operator {
+impl Verifier {
     async fn new(on: On) -> Self {
         Self::start(Options::patient(on)).await
     }
@@ -78,12 +79,12 @@ fn connection(name: &str, config: &str) -> String {
 }
 
 /// Serves version 1 and sends this many deliveries to a connection with this configuration.
-async fn served(on: On, config: &str, deliveries: usize) -> Operator {
-    let operator = Operator::new(on).await;
-    operator.host.converter(version("1.0.0").component()).await;
-    let declared = operator.host.declare(&connection("odd", config)).await;
-    send(&operator.host, &declared.address("odd"), deliveries).await;
-    operator
+async fn served(on: On, config: &str, deliveries: usize) -> Verifier {
+    let verifier = Verifier::new(on).await;
+    verifier.host.converter(version("1.0.0").component()).await;
+    let declared = verifier.host.declare(&connection("odd", config)).await;
+    send(&verifier.host, &declared.address("odd"), deliveries).await;
+    verifier
 }
 
 async fn send(host: &Host, address: &str, deliveries: usize) {
@@ -101,8 +102,8 @@ fn field<'a>(verified: &'a Value, name: &str, change: &str) -> &'a Value {
 }
 
 async fn equal_versions_differ_in_nothing(on: On) {
-    let operator = served(on, "{}", 3).await;
-    let verified = operator.verify(version("1.1.0"), "").await;
+    let verifier = served(on, "{}", 3).await;
+    let verified = verifier.verify(version("1.1.0"), "").await;
     assert_eq!(verified["against"]["version"], "1.0.0");
     assert_eq!(verified["version"], "1.1.0");
     for (name, count) in [
@@ -121,18 +122,18 @@ async fn equal_versions_differ_in_nothing(on: On) {
 
 async fn a_changed_and_a_lost_field_are_counted_with_masked_examples(on: On) {
     // Version 1 reads a phone, and the candidate reads none.
-    let operator = Operator::new(on).await;
+    let verifier = Verifier::new(on).await;
     let serving = Variant {
         always: "phones",
         ..version("1.0.0")
     };
-    operator.host.converter(serving.component()).await;
-    let declared = operator
+    verifier.host.converter(serving.component()).await;
+    let declared = verifier
         .host
         .declare(&connection("odd", "{ size = 1 }"))
         .await;
-    send(&operator.host, &declared.address("odd"), 4).await;
-    let verified = operator.verify(version("1.1.0"), "").await;
+    send(&verifier.host, &declared.address("odd"), 4).await;
+    let verified = verifier.verify(version("1.1.0"), "").await;
     assert_eq!(verified["same"], 0);
     let lost = field(&verified, "phone", "lost");
     assert_eq!(lost["count"], 4);
@@ -149,57 +150,57 @@ async fn a_changed_and_a_lost_field_are_counted_with_masked_examples(on: On) {
         prefix: "new ",
         ..version("1.2.0")
     };
-    operator.host.converter(version("1.1.0").component()).await;
-    let verified = operator.verify(prefixed, "").await;
+    verifier.host.converter(version("1.1.0").component()).await;
+    let verified = verifier.verify(prefixed, "").await;
     let changed = field(&verified, "message", "changed");
     assert_eq!(changed["count"], 4);
     assert_eq!(verified["newlyFailing"]["count"], 0);
 }
 
 async fn a_version_that_traps_refuses_or_grows_is_found_out(on: On) {
-    let operator = served(on, "{}", 2).await;
+    let verifier = served(on, "{}", 2).await;
     for word in ["trap", "refuse", "grow"] {
         let candidate = Variant {
             always: word,
             ..version("2.0.0")
         };
-        let verified = operator.verify(candidate, "").await;
+        let verified = verifier.verify(candidate, "").await;
         let failing = &verified["newlyFailing"];
         assert_eq!(failing["count"], 2, "{word}: {verified:#}");
         assert_eq!(verified["compared"], 2);
         assert!(failing["examples"][0]["after"].is_string(), "{word}");
     }
     // The serving version is not harmed by it.
-    let verified = operator.verify(version("1.1.0"), "").await;
+    let verified = verifier.verify(version("1.1.0"), "").await;
     assert_eq!(verified["same"], 2);
 }
 
 async fn a_version_that_loops_is_found_out(on: On) {
     let options = Options::on(on).with("plugins.deadline_ms", "1000");
-    let operator = Operator::start(options).await;
-    operator.host.converter(version("1.0.0").component()).await;
-    let declared = operator.host.declare(&connection("odd", "{}")).await;
-    send(&operator.host, &declared.address("odd"), 2).await;
+    let verifier = Verifier::start(options).await;
+    verifier.host.converter(version("1.0.0").component()).await;
+    let declared = verifier.host.declare(&connection("odd", "{}")).await;
+    send(&verifier.host, &declared.address("odd"), 2).await;
     let candidate = Variant {
         always: "loop",
         ..version("2.0.0")
     };
-    let verified = operator.verify(candidate, "").await;
+    let verified = verifier.verify(candidate, "").await;
     assert_eq!(verified["newlyFailing"]["count"], 2, "{verified:#}");
 }
 
 async fn a_version_that_mends_a_failure_is_shown_and_failures_take_half_of_the_places(on: On) {
-    let operator = Operator::new(on).await;
-    operator.host.converter(version("1.0.0").component()).await;
+    let verifier = Verifier::new(on).await;
+    verifier.host.converter(version("1.0.0").component()).await;
     let both = connection("good", "{}") + &connection("bad", "{ do = \"trap\" }");
-    let declared = operator.host.declare(&both).await;
-    send(&operator.host, &declared.address("good"), 5).await;
-    send(&operator.host, &declared.address("bad"), 2).await;
+    let declared = verifier.host.declare(&both).await;
+    send(&verifier.host, &declared.address("good"), 5).await;
+    send(&verifier.host, &declared.address("bad"), 2).await;
     let mended = Variant {
         mended: "trap",
         ..version("1.1.0")
     };
-    let verified = operator.verify(mended, "?last=2").await;
+    let verified = verifier.verify(mended, "?last=2").await;
     assert_eq!(verified["compared"], 2);
     let mends = &verified["noLongerFailing"];
     assert_eq!(mends["count"], 1, "{verified:#}");
@@ -210,22 +211,22 @@ async fn a_version_that_mends_a_failure_is_shown_and_failures_take_half_of_the_p
         mended: "trap",
         ..version("1.1.0")
     };
-    let verified = operator.verify(mended, "?failed=true").await;
+    let verified = verifier.verify(mended, "?failed=true").await;
     assert_eq!(verified["chosen"], 2);
 }
 
 async fn a_rare_connection_is_covered_beside_a_busy_one(on: On) {
-    let operator = Operator::new(on).await;
-    operator.host.converter(version("1.0.0").component()).await;
+    let verifier = Verifier::new(on).await;
+    verifier.host.converter(version("1.0.0").component()).await;
     let both = connection("busy", "{}") + &connection("rare", "{ do = \"leads\", size = 2 }");
-    let declared = operator.host.declare(&both).await;
-    send(&operator.host, &declared.address("rare"), 1).await;
-    send(&operator.host, &declared.address("busy"), 9).await;
+    let declared = verifier.host.declare(&both).await;
+    send(&verifier.host, &declared.address("rare"), 1).await;
+    send(&verifier.host, &declared.address("busy"), 9).await;
     let candidate = Variant {
         mended: "leads",
         ..version("1.1.0")
     };
-    let verified = operator.verify(candidate, "?last=4").await;
+    let verified = verifier.verify(candidate, "?last=4").await;
     assert_eq!(verified["compared"], 4);
     assert_eq!(verified["connections"], 2);
     // The rare connection's two leads become one.
@@ -235,8 +236,8 @@ async fn a_rare_connection_is_covered_beside_a_busy_one(on: On) {
 }
 
 async fn a_verification_leaves_nothing_behind(on: On) {
-    let operator = served(on, "{}", 3).await;
-    let host = &operator.host;
+    let verifier = served(on, "{}", 3).await;
+    let host = &verifier.host;
     let state = async || {
         (
             host.count("select count(*) from deals").await,
@@ -251,7 +252,7 @@ async fn a_verification_leaves_nothing_behind(on: On) {
         always: "trap",
         ..version("2.0.0")
     };
-    operator.verify(candidate, "").await;
+    verifier.verify(candidate, "").await;
     assert_eq!(state().await, before);
     let serves = host
         .app
@@ -261,26 +262,26 @@ async fn a_verification_leaves_nothing_behind(on: On) {
         .expect("it serves");
     assert_eq!(serves.description.version, "1.0.0");
     // The connection's circuit is closed: live deliveries are converted.
-    let list = host.admin("GET", "/admin/v1/plugins").bearer(&operator.key);
+    let list = host.admin("GET", "/admin/v1/plugins").bearer(&verifier.key);
     let list = list.send().await.expect(200).json();
     assert_eq!(list["plugins"][0]["circuits"], json!([]));
 }
 
 async fn without_a_serving_version_or_deliveries_the_answer_says_so(on: On) {
-    let operator = Operator::new(on).await;
-    let verified = operator.verify(version("1.0.0"), "").await;
+    let verifier = Verifier::new(on).await;
+    let verified = verifier.verify(version("1.0.0"), "").await;
     assert!(verified["against"].is_null());
     assert_eq!(verified["chosen"], 0);
-    let digest = operator.host.converter(version("1.0.0").component()).await;
+    let digest = verifier.host.converter(version("1.0.0").component()).await;
     let stored = json!({ "digest": digest.0 });
-    let ask = operator.ask("/plugins/misbehave/verify").json(&stored);
+    let ask = verifier.ask("/plugins/misbehave/verify").json(&stored);
     let verified = ask.send().await.expect(200).json();
     assert_eq!(verified["against"]["digest"], json!(digest.0));
     assert_eq!(verified["chosen"], 0);
 }
 
 async fn bounds_and_unknown_versions_are_refused(on: On) {
-    let operator = served(on, "{}", 1).await;
+    let verifier = served(on, "{}", 1).await;
     for query in [
         "last=0",
         "last=10001",
@@ -288,7 +289,7 @@ async fn bounds_and_unknown_versions_are_refused(on: On) {
         "since=yesterday",
         "failed=maybe",
     ] {
-        let ask = operator.ask(&format!("/plugins/verify?{query}"));
+        let ask = verifier.ask(&format!("/plugins/verify?{query}"));
         let refused = ask.body(version("2.0.0").component()).send().await;
         let refused = refused.expect(400).json();
         let name = query.split('=').next().expect("a name");
@@ -297,26 +298,26 @@ async fn bounds_and_unknown_versions_are_refused(on: On) {
             "{refused}"
         );
     }
-    let ask = operator.ask("/plugins/verify").body("no component");
+    let ask = verifier.ask("/plugins/verify").body("no component");
     ask.send().await.expect(422);
     let unknown = json!({ "digest": "0123456789abcdef" });
-    let ask = operator.ask("/plugins/misbehave/verify").json(&unknown);
+    let ask = verifier.ask("/plugins/misbehave/verify").json(&unknown);
     ask.send().await.expect(404);
     let short = json!({ "digest": "01" });
-    let ask = operator.ask("/plugins/misbehave/verify").json(&short);
+    let ask = verifier.ask("/plugins/misbehave/verify").json(&short);
     ask.send().await.expect(400);
 }
 
 /// Serves a version that reads phones, and sends four deliveries.
-async fn serving_phones(options: Options) -> Operator {
-    let operator = Operator::start(options).await;
-    operator.host.converter(phones("1.0.0").component()).await;
-    let declared = operator
+async fn serving_phones(options: Options) -> Verifier {
+    let verifier = Verifier::start(options).await;
+    verifier.host.converter(phones("1.0.0").component()).await;
+    let declared = verifier
         .host
         .declare(&connection("odd", "{ size = 1 }"))
         .await;
-    send(&operator.host, &declared.address("odd"), 4).await;
-    operator
+    send(&verifier.host, &declared.address("odd"), 4).await;
+    verifier
 }
 
 fn phones(number: &str) -> Variant<'_> {
@@ -334,10 +335,10 @@ fn serves(host: &Host) -> String {
 async fn an_activation_that_loses_phones_is_refused_with_the_difference_and_drift_accepts_it(
     on: On,
 ) {
-    let operator = serving_phones(Options::patient(on)).await;
+    let verifier = serving_phones(Options::patient(on)).await;
     let wasm = version("1.1.0").component();
     let upload = async |query: &str| {
-        let ask = operator.ask(&format!("/plugins?activate=true{query}"));
+        let ask = verifier.ask(&format!("/plugins?activate=true{query}"));
         ask.body(wasm.clone()).send().await
     };
     // Consent to something else is none to this.
@@ -348,9 +349,9 @@ async fn an_activation_that_loses_phones_is_refused_with_the_difference_and_drif
         assert!(error.contains("4 of 4 leads lose a phone"), "{error}");
         let lost = field(&refused["verification"], "phone", "lost");
         assert_eq!(lost["count"], 4);
-        assert_eq!(serves(&operator.host), "1.0.0");
+        assert_eq!(serves(&verifier.host), "1.0.0");
     }
-    assert_eq!(operator.host.count("select count(*) from plugins").await, 1);
+    assert_eq!(verifier.host.count("select count(*) from plugins").await, 1);
 
     let activated = upload("&accept=drift").await.expect(201).json();
     assert_eq!(activated["active"], true);
@@ -358,17 +359,17 @@ async fn an_activation_that_loses_phones_is_refused_with_the_difference_and_drif
         field(&activated["verification"], "phone", "lost")["count"],
         4
     );
-    assert_eq!(serves(&operator.host), "1.1.0");
+    assert_eq!(serves(&verifier.host), "1.1.0");
 }
 
 async fn a_stored_version_is_verified_before_its_activation_and_a_rollback_is_not(on: On) {
-    let operator = serving_phones(Options::patient(on)).await;
+    let verifier = serving_phones(Options::patient(on)).await;
     let wasm = version("1.1.0").component();
-    let stored = operator.ask("/plugins").body(wasm).send().await;
+    let stored = verifier.ask("/plugins").body(wasm).send().await;
     let stored = stored.expect(201).json();
     assert!(stored["verification"].is_null(), "{stored:#}");
     let activate = async |accept: Value| {
-        let ask = operator.ask("/plugins/misbehave/activate");
+        let ask = verifier.ask("/plugins/misbehave/activate");
         let body = json!({ "digest": stored["digest"], "accept": accept });
         ask.json(&body).send().await
     };
@@ -377,17 +378,17 @@ async fn a_stored_version_is_verified_before_its_activation_and_a_rollback_is_no
     activate(json!(["drift"])).await.expect(200);
     // Back and forth: each version was accepted once.
     for version in ["1.0.0", "1.1.0"] {
-        let ask = operator.ask("/plugins/misbehave/rollback");
+        let ask = verifier.ask("/plugins/misbehave/rollback");
         let answer = ask.send().await.expect(200).json();
         assert!(answer["verification"].is_null());
-        assert_eq!(serves(&operator.host), version);
+        assert_eq!(serves(&verifier.host), version);
     }
 }
 
 async fn a_policy_that_allows_lost_phones_refuses_none(on: On) {
     let options = Options::patient(on).with("verify.lost_per_mille", "1000");
-    let operator = serving_phones(options).await;
-    let ask = operator.ask("/plugins?activate=true");
+    let verifier = serving_phones(options).await;
+    let ask = verifier.ask("/plugins?activate=true");
     let activated = ask.body(version("1.1.0").component()).send().await;
     let activated = activated.expect(201).json();
     let lost = field(&activated["verification"], "phone", "lost");
@@ -396,18 +397,18 @@ async fn a_policy_that_allows_lost_phones_refuses_none(on: On) {
 
 async fn without_deliveries_to_compare_the_policy_refuses_nothing(on: On) {
     let options = Options::patient(on).with("verify.deliveries", "0");
-    let operator = serving_phones(options).await;
-    let ask = operator.ask("/plugins?activate=true");
+    let verifier = serving_phones(options).await;
+    let ask = verifier.ask("/plugins?activate=true");
     let activated = ask.body(version("1.1.0").component()).send().await;
     let activated = activated.expect(201).json();
     assert_eq!(activated["verification"]["compared"], 0);
 }
 
 async fn a_file_of_the_inbox_that_harms_leads_is_refused_with_the_command_that_accepts_it(on: On) {
-    let operator = serving_phones(Options::patient(on)).await;
-    let pipeline = &operator.host.app.pipeline;
+    let verifier = serving_phones(Options::patient(on)).await;
+    let pipeline = &verifier.host.app.pipeline;
     deploy::take_in(pipeline, version("1.1.0").component(), "odd.wasm").await;
-    assert_eq!(serves(&operator.host), "1.0.0");
+    assert_eq!(serves(&verifier.host), "1.0.0");
     let refusals = pipeline.core.store.refusals().await.expect("a list");
     let reason = &refusals[0].reason;
     assert!(reason.contains("lose a phone"), "{reason}");
@@ -415,56 +416,56 @@ async fn a_file_of_the_inbox_that_harms_leads_is_refused_with_the_command_that_a
 }
 
 async fn a_version_is_not_activated_in_place_of_another_than_it_was_compared_with(on: On) {
-    let operator = serving_phones(Options::patient(on)).await;
-    let pipeline = &operator.host.app.pipeline;
+    let verifier = serving_phones(Options::patient(on)).await;
+    let pipeline = &verifier.host.app.pipeline;
     let wasm = phones("1.1.0").component();
     let tried = deploy::try_out(pipeline, wasm.clone(), true).await;
     let tried = tried.expect("it passes its trial");
-    operator.host.converter(phones("1.2.0").component()).await;
-    let origin = Origin::from("test");
-    let refused = deploy::admit(pipeline, tried, wasm, origin, &Accept::default()).await;
+    verifier.host.converter(phones("1.2.0").component()).await;
+    let origin = ComponentOrigin::from("test");
+    let refused = deploy::admit(pipeline, tried, wasm, origin, &AcceptedWords::default()).await;
     assert!(
         matches!(refused, Err(DeployError::Fleet(FleetError::Changed(_)))),
         "{refused:?}"
     );
-    assert_eq!(serves(&operator.host), "1.2.0");
+    assert_eq!(serves(&verifier.host), "1.2.0");
 }
 
 async fn a_version_that_repairs_one_that_cannot_be_loaded_is_activated(on: On) {
-    let operator = serving_phones(Options::patient(on)).await;
-    let store = &operator.host.app.core.store;
-    let active = operator.host.app.core.plugins.active("misbehave");
+    let verifier = serving_phones(Options::patient(on)).await;
+    let store = &verifier.host.app.core.store;
+    let active = verifier.host.app.core.plugins.active("misbehave");
     let active = active.expect("it serves").digest.clone();
     let record = store.plugin(&active).await.expect("it answers");
     let mut record = record.expect("it is stored");
     let bytes = b"no component";
     record.digest = Digest::compute(bytes);
     store.put_plugin(&record, bytes).await.expect("stored");
-    let now = operator.host.now();
+    let now = verifier.host.now();
     let activated = store.activate("misbehave", &record.digest, now).await;
     activated.expect("activated");
 
-    let ask = operator.ask("/plugins?activate=true");
+    let ask = verifier.ask("/plugins?activate=true");
     let activated = ask.body(version("1.1.0").component()).send().await;
     let activated = activated.expect(201).json();
     assert!(activated["verification"]["against"].is_null());
-    assert_eq!(serves(&operator.host), "1.1.0");
+    assert_eq!(serves(&verifier.host), "1.1.0");
 }
 
 async fn the_leads_that_a_version_harmed_are_found_and_repaired_and_no_others(on: On) {
-    let operator = Operator::new(on).await;
-    let host = &operator.host;
+    let verifier = Verifier::new(on).await;
+    let host = &verifier.host;
     host.converter(phones("1.0.0").component()).await;
     let declared = host.declare(&connection("odd", "{ size = 1 }")).await;
     let address = declared.address("odd");
     send(host, &address, 2).await;
     let harmful = host.converter(version("1.1.0").component()).await;
     send(host, &address, 3).await;
-    let rollback = operator.ask("/plugins/misbehave/rollback").send().await;
+    let rollback = verifier.ask("/plugins/misbehave/rollback").send().await;
     rollback.expect(200);
 
     let impact = async || {
-        let ask = operator.ask("/plugins/misbehave/impact");
+        let ask = verifier.ask("/plugins/misbehave/impact");
         let body = json!({ "digest": harmful.0 });
         ask.json(&body).send().await.expect(200).json()
     };
@@ -489,13 +490,13 @@ async fn the_leads_that_a_version_harmed_are_found_and_repaired_and_no_others(on
     };
     assert_eq!(without_phone().await, 3);
     let list = format!("/admin/v1/deliveries?version={}", harmful.0);
-    let list = host.admin("GET", &list).bearer(&operator.key).send().await;
+    let list = host.admin("GET", &list).bearer(&verifier.key).send().await;
     let list = list.expect(200).json();
     let list = list["deliveries"].as_array().expect("a list");
     assert_eq!(list.len(), 3);
     for delivery in list {
         let id = delivery["id"].as_str().expect("an id");
-        let ask = operator.ask(&format!("/deliveries/{id}/replay"));
+        let ask = verifier.ask(&format!("/deliveries/{id}/replay"));
         ask.json(&json!({ "apply": true })).send().await.expect(200);
     }
     assert_eq!(without_phone().await, 0);
@@ -503,25 +504,25 @@ async fn the_leads_that_a_version_harmed_are_found_and_repaired_and_no_others(on
 }
 
 async fn an_impact_needs_a_version_to_compare_with(on: On) {
-    let operator = Operator::new(on).await;
-    let digest = operator.host.converter(version("1.0.0").component()).await;
+    let verifier = Verifier::new(on).await;
+    let digest = verifier.host.converter(version("1.0.0").component()).await;
     let impact = async |body: Value| {
-        let ask = operator.ask("/plugins/misbehave/impact");
+        let ask = verifier.ask("/plugins/misbehave/impact");
         ask.json(&body).send().await
     };
     impact(json!({ "digest": digest.0 })).await.expect(409);
     let unknown = json!({ "digest": digest.0, "against": "0123456789abcdef" });
     impact(unknown).await.expect(404);
     // The active version is compared with the one before it.
-    let next = operator.host.converter(version("1.1.0").component()).await;
+    let next = verifier.host.converter(version("1.1.0").component()).await;
     let found = impact(json!({ "digest": next.0 })).await.expect(200).json();
     assert_eq!(found["against"]["version"], "1.0.0");
     assert_eq!(found["against"]["active"], false);
 }
 
 async fn deliveries_in_quarantine_take_no_place(on: On) {
-    let operator = Operator::new(on).await;
-    let host = &operator.host;
+    let verifier = Verifier::new(on).await;
+    let host = &verifier.host;
     host.converter(phones("1.0.0").component()).await;
     let checked = connection("odd", "{ size = 1 }")
         + "secrets = { token = \"made-up-word\" }\nchecks = [{ secret = \"token\", scheme = \"equals\", proof = { place = \"header\", name = \"x-token\" } }]\n";
@@ -534,9 +535,39 @@ async fn deliveries_in_quarantine_take_no_place(on: On) {
     for _ in 0..3 {
         host.post(&address).body("{}").send().await.expect(401);
     }
-    let verified = operator.verify(version("1.1.0"), "?last=3").await;
+    let verified = verifier.verify(version("1.1.0"), "?last=3").await;
     assert_eq!(verified["chosen"], 2, "{verified:#}");
     assert_eq!(field(&verified, "phone", "lost")["count"], 2);
     let drift = verified["drift"].as_array().expect("a list");
     assert_eq!(drift.len(), 1, "{verified:#}");
+}
+
+async fn a_verification_is_shown_while_it_runs(on: On) {
+    let operator = served(on, "{}", 2).await;
+    let running = async || {
+        let path = "/admin/v1/plugins/verify";
+        let ask = operator.host.admin("GET", path).bearer(&operator.key);
+        let answer = ask.send().await.expect(200).json();
+        answer["verifications"].as_array().expect("a list").clone()
+    };
+    assert!(running().await.is_empty());
+    let candidate = Variant {
+        always: "loop",
+        ..version("2.0.0")
+    };
+    let wasm = candidate.component();
+    let digest = Digest::compute(&wasm);
+    // Its conversions do not end before the time is up.
+    let verification = operator.ask("/plugins/verify?seconds=5").body(wasm).send();
+    let shown = until("it is shown", async || {
+        let is_it = |one: &Value| one["digest"] == digest.0.as_str() && one["chosen"] == 2;
+        running().await.into_iter().find(is_it)
+    });
+    let (answer, shown) = tokio::join!(verification, shown);
+    assert_eq!(shown["name"], "misbehave", "{shown:#}");
+    assert_eq!(shown["done"], 0, "{shown:#}");
+    let left = shown["secondsLeft"].as_u64().expect("a number");
+    assert!(left <= 5, "{shown:#}");
+    assert_eq!(answer.expect(200).json()["notReached"], 2);
+    assert!(running().await.is_empty());
 }

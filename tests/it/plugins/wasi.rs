@@ -7,8 +7,10 @@
 use std::sync::Arc;
 
 use leadhost::domain::plugin::PluginDelivery;
-use leadhost::plugin::{Budget, CallError, Loaded};
+use leadhost::plugin::{CallBudget, CallError, LoadError, Loaded};
+use leadhost_golden::{Call, Case, append_section, pack};
 use leadhost_tests::guests;
+use serde_json::json;
 
 use super::{Bench, delivery};
 
@@ -20,7 +22,7 @@ async fn guest(bench: &Bench) -> Option<Arc<Loaded>> {
 async fn notes(bench: &Bench, loaded: &Arc<Loaded>, delivery: PluginDelivery) -> Vec<String> {
     let answer = bench
         .plugins
-        .convert(loaded, "lane", delivery, Budget::Worker)
+        .convert(loaded, "lane", delivery, CallBudget::Worker)
         .await;
     answer.unwrap().unwrap().notes
 }
@@ -44,7 +46,7 @@ async fn a_guest_sees_the_time_of_receipt_and_no_machine() {
 }
 
 #[tokio::test]
-async fn chance_follows_from_the_delivery() {
+async fn random_bytes_follow_from_the_delivery() {
     let bench = Bench::new(&[]);
     let Some(loaded) = guest(&bench).await else {
         return;
@@ -103,4 +105,47 @@ async fn the_last_output_of_a_guest_that_aborts_is_kept() {
     };
     assert_eq!(log[0], "the last words");
     assert!(log.iter().any(|line| line.contains("as asked")), "{log:?}");
+}
+
+#[tokio::test]
+async fn a_call_that_runs_out_of_time_keeps_the_end_of_its_log() {
+    let bench = Bench::new(&[("deadline_ms", "500")]);
+    let Some(loaded) = guest(&bench).await else {
+        return;
+    };
+    let flood = r#"{"do":"flood","size":100}"#;
+    let error = bench.convert(&loaded, flood).await.unwrap_err();
+    assert!(matches!(error, CallError::OutOfTime { .. }), "{error}");
+    let bytes: usize = error.log().iter().map(String::len).sum();
+    assert!((1..=16 << 10).contains(&bytes), "{bytes}");
+    assert!(error.log().iter().any(|line| *line == "f".repeat(100)));
+    assert!(!error.to_string().contains("fff"), "{error}");
+}
+
+#[tokio::test]
+async fn a_golden_case_that_crashes_is_refused_with_the_end_of_its_log() {
+    let bench = Bench::new(&[]);
+    let Some(component) = guests::misbehave_with_wasi() else {
+        return;
+    };
+    let mut case = Case::new("crash", Call::Convert);
+    case.delivery.config = json!({"do": "confess", "size": 10_000});
+    let packed = pack(&[case]).unwrap();
+    let component = append_section(&component, &packed).unwrap();
+    let error = bench.plugins.prepare(component).await.unwrap_err();
+    let refusal = error.to_string();
+    assert!(matches!(error, LoadError::Golden { .. }), "{refusal}");
+    let wrote = refusal
+        .find("; it wrote: ")
+        .unwrap_or_else(|| panic!("{refusal}"));
+    assert!(
+        refusal[wrote..].contains("misbehave/src/lib.rs:"),
+        "{refusal}"
+    );
+    assert!(refusal[wrote..].contains("the last words"), "{refusal}");
+    assert!(!refusal.contains("RUST_BACKTRACE"), "{refusal}");
+    assert!(
+        !refusal.contains('\n') && refusal.len() < 2_000,
+        "{refusal}"
+    );
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use leadhost::clock::SystemClock;
 use leadhost::seal::{Environment, Sealer};
-use leadhost::store::{self, Location};
+use leadhost::store::{self, StoreLocation};
 use leadhost_tests::load::lead;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
@@ -32,7 +32,7 @@ const QUEUED: &str = "select delivery_id from queue where item = -1";
 /// acknowledged leads.
 pub async fn check(folder: &Path, acknowledged: &[&str]) -> Result<(), Fault> {
     let file = folder.join("leadhost.db");
-    let location = Location::File(file.clone());
+    let location = StoreLocation::File(file.clone());
     let store = store::open_remembered(&location, Arc::new(SystemClock), folder).await?;
     Sealer::from_folder(folder, &Environment::default())?;
     let leads = {
@@ -61,7 +61,7 @@ fn is_whole(connection: &Connection, folder: &Path) -> Result<(), Fault> {
     // A host that has seen more than the store contains takes it for a restored one,
     // and writes nothing for a while.
     let newest: i64 = connection.query_row(NEWEST, [], |row| row.get(0))?;
-    if let Ok(sight) = std::fs::read(folder.join("store.seen")) {
+    if let Ok(sight) = std::fs::read(folder.join("store.high-water-mark")) {
         let sight: Value = serde_json::from_slice(&sight)?;
         if sight["newest"].as_i64() > Some(newest) {
             let complaint = format!("{sight} was seen, and the newest stamp is {newest}");

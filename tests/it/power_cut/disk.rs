@@ -18,8 +18,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Chance;
-use super::record::{Deed, File, Record};
+use leadhost_tests::Random;
+
+use super::record::{Deed, FileId, Record};
 
 const SECTOR: u64 = 512;
 
@@ -33,11 +34,11 @@ pub struct Disk<'a> {
     done: usize,
     /// Syncs that end from this deed on are acknowledged but not done.
     ignores_syncs_from: usize,
-    files: BTreeMap<File, Contents>,
-    names: BTreeMap<String, File>,
+    files: BTreeMap<FileId, Contents>,
+    names: BTreeMap<String, FileId>,
     pending_names: Vec<usize>,
     /// When each sync began, and its target.
-    syncs: BTreeMap<u64, (usize, Option<File>)>,
+    syncs: BTreeMap<u64, (usize, Option<FileId>)>,
 }
 
 #[derive(Clone, Default)]
@@ -91,7 +92,7 @@ impl<'a> Disk<'a> {
 
     /// Makes everything before this deed durable: of a file including its own name, or of
     /// the folder all names.
-    fn sync(&mut self, began: usize, of: Option<File>) {
+    fn sync(&mut self, began: usize, of: Option<FileId>) {
         let record = self.record;
         if let Some(file) = of {
             let contents = self.files.entry(file).or_default();
@@ -132,20 +133,20 @@ impl<'a> Disk<'a> {
     }
 
     /// The folder as the disk may have it when the power comes back.
-    pub fn after_a_cut(&self, chance: &mut Chance) -> Folder {
+    pub fn after_a_cut(&self, random: &mut Random) -> Folder {
         let mut names = self.names.clone();
-        let kept = Keeps::any(chance, self.pending_names.len());
+        let kept = KeptChanges::any(random, self.pending_names.len());
         for (at, deed) in self.pending_names.iter().enumerate() {
-            if kept.keeps(at, chance) {
+            if kept.keeps(at, random) {
                 rename(&self.record.deeds[*deed], &mut names);
             }
         }
-        self.folder(names, |contents| self.torn(contents, chance))
+        self.folder(names, |contents| self.torn(contents, random))
     }
 
     fn folder(
         &self,
-        names: BTreeMap<String, File>,
+        names: BTreeMap<String, FileId>,
         mut contents_of: impl FnMut(&Contents) -> Vec<u8>,
     ) -> Folder {
         let none = Contents::default();
@@ -156,16 +157,16 @@ impl<'a> Disk<'a> {
         named.collect()
     }
 
-    fn torn(&self, contents: &Contents, chance: &mut Chance) -> Vec<u8> {
+    fn torn(&self, contents: &Contents, random: &mut Random) -> Vec<u8> {
         let pending = &contents.pending;
         let mut bytes = contents.durable.clone();
         if pending.is_empty() {
             return bytes;
         }
-        let kept = Keeps::any(chance, pending.len());
+        let kept = KeptChanges::any(random, pending.len());
         // The length after this many of the changes.
-        let known = kept.length(pending.len(), chance);
-        let filling = if chance.one_in(4) { 0x5a } else { 0 };
+        let known = kept.length(pending.len(), random);
+        let filling = if random.one_in(4) { 0x5a } else { 0 };
         // Sectors that show no later change.
         let mut stopped = BTreeSet::new();
         for (number, at) in pending.iter().enumerate() {
@@ -193,7 +194,7 @@ impl<'a> Disk<'a> {
                     }
                     let whole = kept.whole(number);
                     for sector in at / SECTOR..end.div_ceil(SECTOR) {
-                        let keeps = whole.unwrap_or_else(|| chance.one_in(2));
+                        let keeps = whole.unwrap_or_else(|| random.one_in(2));
                         if stopped.contains(&sector) || !keeps {
                             stopped.insert(sector);
                             continue;
@@ -214,7 +215,7 @@ impl<'a> Disk<'a> {
 }
 
 /// Which of several unsynced changes the disk has.
-enum Keeps {
+enum KeptChanges {
     Nothing,
     Everything,
     /// This many, and a part of the next.
@@ -227,14 +228,14 @@ enum Keeps {
     Parts,
 }
 
-impl Keeps {
-    fn any(chance: &mut Chance, count: usize) -> Self {
-        match chance.below(6) {
+impl KeptChanges {
+    fn any(random: &mut Random, count: usize) -> Self {
+        match random.below(6) {
             0 => Self::Nothing,
             1 => Self::Everything,
-            2 => Self::First(chance.count(count + 1)),
-            3 => Self::AllBut(chance.count(count + 1)),
-            4 => Self::Each((0..count).map(|_| chance.one_in(2)).collect()),
+            2 => Self::First(random.count(count + 1)),
+            3 => Self::AllBut(random.count(count + 1)),
+            4 => Self::Each((0..count).map(|_| random.one_in(2)).collect()),
             _ => Self::Parts,
         }
     }
@@ -253,16 +254,16 @@ impl Keeps {
     }
 
     /// The same for changes that have no parts.
-    fn keeps(&self, number: usize, chance: &mut Chance) -> bool {
-        self.whole(number).unwrap_or_else(|| chance.one_in(2))
+    fn keeps(&self, number: usize, random: &mut Random) -> bool {
+        self.whole(number).unwrap_or_else(|| random.one_in(2))
     }
 
-    fn length(&self, count: usize, chance: &mut Chance) -> usize {
+    fn length(&self, count: usize, random: &mut Random) -> usize {
         match self {
-            Self::Nothing if chance.one_in(2) => 0,
+            Self::Nothing if random.one_in(2) => 0,
             Self::Everything => count,
-            Self::First(first) if chance.one_in(2) => *first,
-            _ => chance.count(count + 1),
+            Self::First(first) if random.one_in(2) => *first,
+            _ => random.count(count + 1),
         }
     }
 }
@@ -286,7 +287,7 @@ fn apply(record: &Record, at: usize, contents: &mut Vec<u8>) {
     }
 }
 
-fn rename(deed: &Deed, names: &mut BTreeMap<String, File>) {
+fn rename(deed: &Deed, names: &mut BTreeMap<String, FileId>) {
     match deed {
         Deed::Named { name, file } => {
             names.insert(name.clone(), *file);
@@ -332,16 +333,16 @@ fn any_part_of_an_unsynced_write_may_be_on_the_disk() {
     );
     let mut disk = Disk::new(&record);
     disk.advance(1);
-    let mut chance = Chance::from_seed(1, 1);
+    let mut random = Random::from_seed(1, 1);
     let mut found = BTreeSet::new();
     for _ in 0..100 {
-        found.insert(disk.after_a_cut(&mut chance).get("a").cloned());
+        found.insert(disk.after_a_cut(&mut random).get("a").cloned());
     }
     assert_eq!(found, BTreeSet::from([None, Some(Vec::new())]));
     disk.advance(5);
     let mut found = BTreeSet::new();
     for _ in 0..400 {
-        let folder = disk.after_a_cut(&mut chance);
+        let folder = disk.after_a_cut(&mut random);
         let bytes = &folder["a"];
         assert_eq!(bytes.len(), 1024);
         assert_eq!(bytes[..500], [b'o'; 500]);

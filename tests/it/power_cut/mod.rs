@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use leadhost_tests::load::post;
-use leadhost_tests::{Hosts, On, Service, figures, until};
+use leadhost_tests::{Hosts, On, Random, Service, figures, until};
 use tempfile::TempDir;
 
 use self::check::{Fault, check};
@@ -49,19 +49,19 @@ async fn every_acknowledged_lead_is_there_after_a_power_cut() {
     let day = Day::new().await;
     let leads = day.acknowledged.len();
 
-    let mut chance = Chance::from_seed(seed, 0);
-    let moments = day.moments(cuts, &mut chance);
+    let mut random = Random::from_seed(seed, 0);
+    let moments = day.moments(cuts, &mut random);
     let found = day.cut(Disk::new(&day.record), &moments, seed).await;
     assert!(
         found.is_empty(),
         "{} of {cuts} cuts with seed {seed}, in {} deeds:\n{}",
         found.len(),
         day.record.deeds.len(),
-        told(&found)
+        list_faults(&found)
     );
 
     let controls = (cuts / CONTROLS_IN).max(10);
-    let moments = day.moments(controls, &mut chance);
+    let moments = day.moments(controls, &mut random);
     let forgetful = Disk::ignoring_syncs_from(&day.record, day.begins);
     let found = day.cut(forgetful, &moments, seed).await;
     // A damaged file has lost its leads too, if there were any.
@@ -75,11 +75,11 @@ async fn every_acknowledged_lead_is_there_after_a_power_cut() {
     let figure = format!(
         "{cuts} cuts, {leads} acknowledged leads, 0 lost; with syncs ignored {lose} of {controls} cuts lose leads"
     );
-    figures::tell("power cut", Some(&On::Sqlite), Some(seed), &figure);
+    figures::record("power cut", Some(&On::Sqlite), Some(seed), &figure);
 }
 
 /// The first faults, each with its moment.
-fn told(found: &[(usize, Fault)]) -> String {
+fn list_faults(found: &[(usize, Fault)]) -> String {
     let first = found.iter().take(5);
     let lines = first.map(|(moment, fault)| format!("after {moment}: {}", fault.0));
     lines.collect::<Vec<_>>().join("\n")
@@ -92,36 +92,6 @@ fn given(name: &str, otherwise: u64) -> u64 {
     };
     let number = text.to_str().and_then(|text| text.parse().ok());
     number.unwrap_or_else(|| panic!("{name} is a whole number, not {text:?}"))
-}
-
-/// A small random generator, so that a run can be repeated.
-struct Chance(u64);
-
-impl Chance {
-    /// Returns the same generator for the same seed and number.
-    fn from_seed(seed: u64, number: usize) -> Self {
-        let number = number as u64 + 1;
-        let mut chance = Self((seed ^ number.wrapping_mul(0xbf58_476d_1ce4_e5b9)).max(1));
-        for _ in 0..8 {
-            chance.below(2);
-        }
-        chance
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % bound
-    }
-
-    fn count(&mut self, bound: usize) -> usize {
-        usize::try_from(self.below(bound as u64)).unwrap()
-    }
-
-    fn one_in(&mut self, times: u64) -> bool {
-        self.below(times) == 0
-    }
 }
 
 /// The service from its first start: leads come in, it is killed in the middle of them,
@@ -147,7 +117,7 @@ impl Day {
         let mut acknowledged = Vec::new();
         for (life, is_killed) in [true, false, true].into_iter().enumerate() {
             let service = hosts.start_as(0, recorder.program(), &[]).await;
-            let senders = Senders::start(&recorder, &service, &hosts.ingest("portal"), life);
+            let senders = LeadSenders::start(&recorder, &service, &hosts.ingest("portal"), life);
             senders.reach(size(100, 600)).await;
             let recorder = Arc::clone(&recorder);
             if is_killed {
@@ -169,13 +139,13 @@ impl Day {
 
     /// The moments at which the power fails, in order: random ones, and ones just after an
     /// acknowledgement.
-    fn moments(&self, count: usize, chance: &mut Chance) -> Vec<usize> {
+    fn moments(&self, count: usize, random: &mut Random) -> Vec<usize> {
         let mut moments: Vec<_> = (0..count)
             .map(|number| {
                 if number % 2 == 0 {
-                    1 + chance.count(self.record.deeds.len())
+                    1 + random.count(self.record.deeds.len())
                 } else {
-                    let lead = chance.count(self.acknowledged.len());
+                    let lead = random.count(self.acknowledged.len());
                     self.record.deeds_at(self.acknowledged[lead].at)
                 }
             })
@@ -190,7 +160,7 @@ impl Day {
         let mut found = Vec::new();
         for (number, moment) in moments.iter().enumerate() {
             disk.advance(*moment);
-            let folder = disk.after_a_cut(&mut Chance::from_seed(!seed, number));
+            let folder = disk.after_a_cut(&mut Random::from_seed(!seed, number));
             let place = ground.path().join(number.to_string());
             write(&place, &folder);
             let before = self.acknowledged.iter();
@@ -257,13 +227,13 @@ async fn off_threads<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static
 
 /// Senders, each with one connection and one lead at a time, until the service is gone or
 /// they are stopped.
-struct Senders {
+struct LeadSenders {
     ended: Arc<AtomicBool>,
     count: Arc<AtomicUsize>,
     tasks: Vec<tokio::task::JoinHandle<Vec<Acknowledged>>>,
 }
 
-impl Senders {
+impl LeadSenders {
     fn start(recorder: &Arc<Recorder>, service: &Service, path: &str, life: usize) -> Self {
         let ended = Arc::new(AtomicBool::new(false));
         let count = Arc::new(AtomicUsize::new(0));

@@ -70,37 +70,37 @@ impl Recorder {
 
 /// Identifies a file in the whole record: an inode number that was used for
 /// another file before is a different file here.
-pub type File = usize;
+pub type FileId = usize;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deed {
     /// The file has this name: it was created or linked.
     Named {
         name: String,
-        file: File,
+        file: FileId,
     },
     Wrote {
-        file: File,
+        file: FileId,
         at: u64,
         bytes: Range<usize>,
     },
     /// The file was truncated or extended to this length.
     Cut {
-        file: File,
+        file: FileId,
         length: u64,
     },
     Renamed {
         from: String,
         to: String,
-        file: File,
+        file: FileId,
     },
     Removed {
         name: String,
-        file: File,
+        file: FileId,
     },
-    /// Of a file, or of the folder itself.
+    /// A sync of a file, or of the folder itself, began.
     SyncBegan {
-        of: Option<File>,
+        of: Option<FileId>,
         number: u64,
     },
     SyncEnded {
@@ -119,7 +119,7 @@ const HEAD: usize = 32;
 
 impl Record {
     fn parse(bytes: Vec<u8>) -> Self {
-        let mut files = Files::default();
+        let mut files = RecordedFiles::default();
         let mut deeds = Vec::new();
         let mut ends = Vec::new();
         let mut at = 0;
@@ -187,14 +187,14 @@ const FOLDER: u64 = 0;
 
 /// The files as the program sees them.
 #[derive(Default)]
-struct Files {
+struct RecordedFiles {
     count: usize,
-    names: BTreeMap<String, File>,
-    inodes: BTreeMap<u64, File>,
+    names: BTreeMap<String, FileId>,
+    inodes: BTreeMap<u64, FileId>,
 }
 
-impl Files {
-    fn file(&self, inode: u64) -> File {
+impl RecordedFiles {
+    fn file(&self, inode: u64) -> FileId {
         let file = self.inodes.get(&inode);
         *file.unwrap_or_else(|| panic!("file {inode} was there before the record"))
     }

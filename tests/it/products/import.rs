@@ -74,8 +74,8 @@ impl Catalogue {
     /// The names of the existing products, in the order of the feed.
     async fn names(&self) -> Vec<String> {
         let store = self.host.store();
-        let told = store.product_changes(self.workspace, 0, 10_000).await;
-        let changes = told.expect("it tells").changes;
+        let found = store.product_changes(self.workspace, 0, 10_000).await;
+        let changes = found.expect("it tells").changes;
         changes
             .into_iter()
             .filter_map(|change| change.name)
@@ -398,14 +398,14 @@ async fn one_import_of_a_workspace_runs_at_a_time(on: On) {
 
 async fn all_refused_lines_are_counted_and_the_first_are_reported(on: On) {
     let catalogue = Catalogue::new(on).await;
-    let body = "{}\n".repeat(limits::IMPORT_PROBLEMS_TOLD + 500) + &ndjson(&[("1", "One")]);
+    let body = "{}\n".repeat(limits::IMPORT_PROBLEMS_SHOWN + 500) + &ndjson(&[("1", "One")]);
     let report = catalogue.import(NDJSON, "", body).await;
-    assert_eq!(report["refused"], limits::IMPORT_PROBLEMS_TOLD + 500);
+    assert_eq!(report["refused"], limits::IMPORT_PROBLEMS_SHOWN + 500);
     let problems = report["problems"].as_array().unwrap();
-    assert_eq!(problems.len(), limits::IMPORT_PROBLEMS_TOLD);
+    assert_eq!(problems.len(), limits::IMPORT_PROBLEMS_SHOWN);
     assert_eq!(
         problems.last().unwrap()["line"],
-        limits::IMPORT_PROBLEMS_TOLD
+        limits::IMPORT_PROBLEMS_SHOWN
     );
     assert_eq!(report["created"], 1);
 }

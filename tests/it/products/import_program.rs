@@ -138,10 +138,9 @@ const MANY: usize = 100_000;
 /// SQLite file.
 const ROUNDS: usize = 8;
 
-/// An import takes the memory that it needs itself every time. What it leaves
-/// behind accumulates up to a bound: cached pages of a connection, and threads. So
-/// one round without growth is enough to pass, and a service that kept the file in
-/// memory would have none.
+/// Every import needs memory of its own, and leaves some behind, which accumulates up
+/// to a bound: cached pages of a connection, and threads. So one round without growth
+/// is enough to pass, and a service that kept the file in memory would have none.
 async fn a_catalogue_of_a_hundred_thousand_products_needs_little_memory(on: On) {
     let (service, folder) = service(&on);
     let path = folder.path().join("many.ndjson");

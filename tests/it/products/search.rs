@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{ask, names, page, put, url};
 
 leadhost_tests::on_every_store! {
-    the_answer_has_the_term_as_understood_the_products_and_where_the_page_lies,
+    the_answer_has_the_folded_term_the_products_and_the_position_of_the_page,
     accents_case_and_the_order_of_words_do_not_matter,
     a_typo_of_each_kind_is_forgiven_in_a_long_word_and_none_in_a_short_one,
     a_beginning_is_found_and_a_number_is_a_number,
@@ -32,7 +32,7 @@ const HOMES: [(&str, &str); 8] = [
     ("H-8", "Chácara 🏡 Recanto"),
 ];
 
-async fn the_answer_has_the_term_as_understood_the_products_and_where_the_page_lies(on: On) {
+async fn the_answer_has_the_folded_term_the_products_and_the_position_of_the_page(on: On) {
     let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     put(&host, &seeded, &HOMES).await;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
-use leadhost::domain::exchange::Problem;
+use leadhost::domain::exchange::InputProblem;
 use leadhost::domain::id::DeliveryId;
 use leadhost::domain::row::Entity;
 use leadhost::store::ItemResult;
@@ -85,7 +85,7 @@ pub async fn a_lead_goes_to_the_agent_it_names(world: &World) {
 
 pub async fn one_bad_item_does_not_harm_the_others(world: &World) {
     let items = vec![
-        ItemResult::Invalid(Problem {
+        ItemResult::Invalid(InputProblem {
             message: "no phone".to_owned(),
             path: "leads[0]".to_owned(),
         }),

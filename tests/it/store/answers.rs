@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use leadhost::domain::delivery::DeliveryStatus;
-use leadhost::domain::exchange::{HttpResponse, Segment};
+use leadhost::domain::exchange::{HttpResponse, TextSegment};
 use leadhost::domain::id::DeliveryId;
 use leadhost::store::{
-    FetchAnswer, FetchOutcome, HeldFetch, ItemResult, KeptAnswer, Mode, Retention, Write, Written,
+    FetchAnswer, FetchOutcome, HeldFetch, ItemResult, KeptAnswer, Mode, RetentionPeriods, Write,
+    WriteOutcome,
 };
 
 use super::world::*;
@@ -62,7 +63,7 @@ pub async fn answers_stay_with_their_delivery_in_the_order_of_settling(world: &W
     let mut further = world.fetch("L1");
     further.hop = 2;
     further.due_at = START;
-    further.request.path = vec![Segment::Literal("/further".to_owned())];
+    further.request.path = vec![TextSegment::Literal("/further".to_owned())];
     settled(world, &first, &[], vec![fetch(further.clone())]).await;
     let last = world.claim_fetch().await;
     settled(world, &last, &[0, 159], vec![lead(world.known_as("L1"))]).await;
@@ -91,7 +92,7 @@ pub async fn the_answered_request_is_kept_rather_than_the_pointers(world: &World
         .await;
     let held = world.claim_fetch().await;
     let mut answer = answered(&held, b"newer");
-    answer.request.path = vec![Segment::Literal("/newer".to_owned())];
+    answer.request.path = vec![TextSegment::Literal("/newer".to_owned())];
     answer.state = b"newer".to_vec();
     answer.ran = ran("2");
     world
@@ -162,7 +163,7 @@ pub async fn answers_are_removed_with_their_delivery(world: &World) {
         .delivery;
     let held = world.claim_fetch().await;
     settled(world, &held, b"L2", vec![lead(world.known_as("L2"))]).await;
-    let retention = Retention {
+    let retention = RetentionPeriods {
         deliveries: Duration::from_hours(24),
         quarantine: Duration::from_hours(24),
     };
@@ -194,6 +195,6 @@ pub async fn a_released_delivery_is_unchanged(world: &World) {
     world.claim_delivery(parked).await;
     assert!(matches!(
         world.commit(&[release()]).await[0],
-        Written::Stale
+        WriteOutcome::Stale
     ));
 }

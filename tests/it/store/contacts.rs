@@ -19,7 +19,7 @@ pub async fn two_leads_of_one_batch_with_one_phone_are_one_person(world: &World)
     assert_eq!(world.all(Entity::Contacts).await.len(), 1);
 }
 
-pub async fn a_known_person_is_only_filled_where_nothing_was_known(world: &World) {
+pub async fn only_the_empty_fields_of_a_known_person_are_filled(world: &World) {
     let mut first = with_phone(world.lead(), "+551191");
     first.name = Some("Rita".to_owned());
     first.contact_props = object(json!({"city": "Recife", "age": null}));

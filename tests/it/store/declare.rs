@@ -1,6 +1,6 @@
 //! Declarations of operators.
 
-use leadhost::domain::connection::{AllowedHost, Pause};
+use leadhost::domain::connection::{AllowedHost, ConnectionPause};
 use leadhost::domain::id::{AgentId, ConnectionId};
 use leadhost::store::{Plan, PlannedProduct, StoreError};
 
@@ -23,7 +23,7 @@ fn words(applied: &leadhost::store::Applied) -> Vec<String> {
         .collect()
 }
 
-pub async fn a_plan_makes_what_it_names_and_reports_it(world: &World) {
+pub async fn a_plan_creates_the_named_objects_and_reports_them(world: &World) {
     let applied = world.store.apply(&plan("new"), START, false).await.unwrap();
     assert_eq!(
         words(&applied),
@@ -71,7 +71,7 @@ pub async fn the_same_plan_again_changes_nothing(world: &World) {
     assert_eq!(world.store.connection(&world.site).await.unwrap(), before);
 }
 
-pub async fn only_what_changed_is_listed_and_nothing_is_removed(world: &World) {
+pub async fn only_changes_are_listed_and_nothing_is_removed(world: &World) {
     let mut changed = plan("demo");
     changed.rate_limit = 60;
     changed.agents.remove(1);
@@ -139,7 +139,7 @@ pub async fn configuration_and_secrets_follow_the_fingerprint(world: &World) {
     );
 }
 
-pub async fn a_dry_run_says_what_would_change_and_changes_nothing(world: &World) {
+pub async fn a_dry_run_lists_the_changes_and_makes_none(world: &World) {
     let mut changed = plan("demo");
     changed.name = "Other".to_owned();
     changed.partners.push("Beta".to_owned());
@@ -185,7 +185,7 @@ pub async fn agent_ids_grow_from_one_over_all_workspaces(world: &World) {
 }
 
 pub async fn a_connection_is_paused_and_resumed(world: &World) {
-    let pause = Pause {
+    let pause = ConnectionPause {
         since: START,
         reason: "asked for".to_owned(),
     };

@@ -1,9 +1,9 @@
 //! The desk: tickets and their conversations.
 
-use leadhost::domain::deal::Stage;
+use leadhost::domain::deal::DealStage;
 use leadhost::domain::id::{ConversationId, DealId, TicketId};
 use leadhost::domain::row::Entity;
-use leadhost::domain::ticket::{Status, TicketView};
+use leadhost::domain::ticket::{TicketStatus, TicketView};
 use leadhost::store::*;
 use serde_json::json;
 use uuid::Uuid;
@@ -46,12 +46,12 @@ fn wanted(world: &World, ticket: TicketId) -> TicketPatch {
 async fn change(world: &World, patch: TicketPatch) -> TicketPatched {
     let written = world.commit(&[Write::PatchTicket(Box::new(patch))]).await;
     match written[0] {
-        Written::TicketPatched(patched) => patched,
+        WriteOutcome::TicketPatched(patched) => patched,
         ref other => panic!("no patch: {other:?}"),
     }
 }
 
-async fn to_status(world: &World, ticket: TicketId, status: Status) -> TicketPatched {
+async fn to_status(world: &World, ticket: TicketId, status: TicketStatus) -> TicketPatched {
     let status = Some(status);
     let patch = TicketPatch {
         status,
@@ -70,7 +70,7 @@ async fn to_olga(world: &World, ticket: TicketId, is_hers: bool) -> TicketPatche
     change(world, patch).await
 }
 
-async fn to_stage(world: &World, id: DealId, stage: Stage) {
+async fn to_stage(world: &World, id: DealId, stage: DealStage) {
     let stage = Some(stage);
     let by = acme(world).await;
     let wish = DealPatch {
@@ -134,9 +134,9 @@ pub async fn a_ticket_is_claimed_answered_and_resolved(world: &World) {
     assert_eq!(owner.email, "olga@example.com");
     world.advance(60).await;
     let answered = world.now();
-    assert_eq!(to_status(world, id, Status::Answered).await, CHANGED);
+    assert_eq!(to_status(world, id, TicketStatus::Answered).await, CHANGED);
     world.advance(60).await;
-    assert_eq!(to_status(world, id, Status::Answered).await, KEPT);
+    assert_eq!(to_status(world, id, TicketStatus::Answered).await, KEPT);
     let found = ticket(world).await;
     assert_eq!(
         (found.opened_at, found.answered_at),
@@ -144,7 +144,7 @@ pub async fn a_ticket_is_claimed_answered_and_resolved(world: &World) {
     );
     assert_eq!((found.updated_at, found.resolved_at), (answered, None));
     let before = clock(world, Entity::Conversations).await;
-    assert_eq!(to_status(world, id, Status::Resolved).await, CHANGED);
+    assert_eq!(to_status(world, id, TicketStatus::Resolved).await, CHANGED);
     let found = ticket(world).await;
     assert_eq!(found.resolved_at, Some(world.now()));
     assert_eq!(found.answered_at, Some(answered));
@@ -163,21 +163,21 @@ pub async fn unknown_names_change_nothing(world: &World) {
     let foreign = world.store.apply(&plan("foreign"), START, false).await;
     let elsewhere = TicketPatch {
         workspace: foreign.expect("the plan holds").workspace_id,
-        status: Some(Status::Resolved),
+        status: Some(TicketStatus::Resolved),
         ..wanted(world, before.id)
     };
     assert_eq!(change(world, elsewhere).await, TicketPatched::NoTicket);
     let unknown = TicketId(Uuid::from_u128(9));
     assert_eq!(
-        to_status(world, unknown, Status::Open).await,
+        to_status(world, unknown, TicketStatus::Open).await,
         TicketPatched::NoTicket
     );
-    let nobody = TicketPatch {
-        status: Some(Status::Resolved),
+    let unknown = TicketPatch {
+        status: Some(TicketStatus::Resolved),
         owner_email: Some(Some("nobody@example.com".to_owned())),
         ..wanted(world, before.id)
     };
-    assert_eq!(change(world, nobody).await, TicketPatched::NoOwner);
+    assert_eq!(change(world, unknown).await, TicketPatched::NoOwner);
     assert_eq!(ticket(world).await, before);
 }
 
@@ -195,12 +195,12 @@ pub async fn tickets_are_found_by_each_filter_newest_first(world: &World) {
     };
     assert_eq!(of(&found), talks);
     let middle = found[1].id;
-    to_status(world, middle, Status::Answered).await;
+    to_status(world, middle, TicketStatus::Answered).await;
     let check = async |filter: TicketFilter, expect: &[ConversationId]| {
         let found = tickets(world, filter.clone()).await;
         assert_eq!(of(&found), expect, "{filter:?}");
     };
-    let open = Some(Status::Open);
+    let open = Some(TicketStatus::Open);
     let one = |ticket, status| TicketFilter {
         ticket: Some(ticket),
         status,
@@ -213,9 +213,9 @@ pub async fn tickets_are_found_by_each_filter_newest_first(world: &World) {
         status: Some(status),
         ..all()
     };
-    check(of_status(Status::Open), &[talks[0], talks[2]]).await;
-    check(of_status(Status::Answered), &talks[1..2]).await;
-    check(of_status(Status::Resolved), &[]).await;
+    check(of_status(TicketStatus::Open), &[talks[0], talks[2]]).await;
+    check(of_status(TicketStatus::Answered), &talks[1..2]).await;
+    check(of_status(TicketStatus::Resolved), &[]).await;
     let before = |before: TicketId, status| TicketFilter {
         before: Some(before),
         status,
@@ -228,7 +228,7 @@ pub async fn tickets_are_found_by_each_filter_newest_first(world: &World) {
     check(two, &talks[..2]).await;
     let foreign = world.store.apply(&plan("foreign"), START, false).await;
     let foreign = scope(&*world.store, foreign.expect("a plan").workspace_id).await;
-    for filter in [all(), one(middle, None), of_status(Status::Open)] {
+    for filter in [all(), one(middle, None), of_status(TicketStatus::Open)] {
         let found = world.store.tickets(&foreign, &filter).await;
         assert!(found.expect("it reads").is_empty(), "{filter:?}");
     }
@@ -236,29 +236,32 @@ pub async fn tickets_are_found_by_each_filter_newest_first(world: &World) {
 
 pub async fn a_deal_without_a_conversation_has_one_live_ticket_too(world: &World) {
     let id = deal(world).await;
-    to_stage(world, id, Stage::Transferred).await;
-    to_stage(world, id, Stage::InService).await;
-    to_stage(world, id, Stage::Transferred).await;
+    to_stage(world, id, DealStage::Transferred).await;
+    to_stage(world, id, DealStage::InService).await;
+    to_stage(world, id, DealStage::Transferred).await;
     let first = ticket(world).await;
     assert_eq!((first.conversation_id, first.deal_id), (None, Some(id)));
     world.advance(1).await;
-    assert_eq!(to_status(world, first.id, Status::Resolved).await, CHANGED);
-    to_stage(world, id, Stage::InService).await;
-    to_stage(world, id, Stage::Transferred).await;
+    assert_eq!(
+        to_status(world, first.id, TicketStatus::Resolved).await,
+        CHANGED
+    );
+    to_stage(world, id, DealStage::InService).await;
+    to_stage(world, id, DealStage::Transferred).await;
     let found = tickets(world, all()).await;
     assert_eq!(found.len(), 2);
     let second = found[0].id;
     assert_eq!(
-        to_status(world, first.id, Status::Open).await,
+        to_status(world, first.id, TicketStatus::Open).await,
         TicketPatched::Superseded
     );
     // In one batch one ticket makes room for the other, in either order.
     let resolve = |ticket| TicketPatch {
-        status: Some(Status::Resolved),
+        status: Some(TicketStatus::Resolved),
         ..wanted(world, ticket)
     };
     let open = |ticket| TicketPatch {
-        status: Some(Status::Open),
+        status: Some(TicketStatus::Open),
         ..wanted(world, ticket)
     };
     let claim = |ticket| TicketPatch {
@@ -269,13 +272,13 @@ pub async fn a_deal_without_a_conversation_has_one_live_ticket_too(world: &World
     let writes = patches.map(|patch| Write::PatchTicket(Box::new(patch)));
     for written in world.commit(&writes).await {
         assert!(
-            matches!(written, Written::TicketPatched(CHANGED)),
+            matches!(written, WriteOutcome::TicketPatched(CHANGED)),
             "{written:?}"
         );
     }
     let statuses = tickets(world, all()).await;
     let statuses: Vec<_> = statuses.iter().map(|ticket| ticket.status).collect();
-    assert_eq!(statuses, [Status::Resolved, Status::Open]);
+    assert_eq!(statuses, [TicketStatus::Resolved, TicketStatus::Open]);
 }
 
 pub async fn a_conversation_is_handed_over_only_once(world: &World) {
@@ -294,7 +297,7 @@ pub async fn a_conversation_is_handed_over_only_once(world: &World) {
             workspace: world.workspace,
             conversation: talk,
         })];
-        let stage = Some(Stage::Transferred);
+        let stage = Some(DealStage::Transferred);
         let given = [Write::PatchDeal(Box::new(DealPatch {
             stage,
             ..wish(by, id)

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use leadhost::domain::connection::Pause;
+use leadhost::domain::connection::ConnectionPause;
 use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost::domain::exchange::HttpResponse;
 use leadhost::domain::row::Entity;
-use leadhost::store::{FetchAnswer, FetchOutcome, ItemResult, Job, Mode, Write, Written};
+use leadhost::store::{FetchAnswer, FetchOutcome, ItemResult, Job, Mode, Write, WriteOutcome};
 
 use super::world::*;
 
@@ -145,7 +145,7 @@ pub async fn an_answer_is_kept_for_the_attempt_after_a_crash(world: &World) {
     let again = world.claim_fetch().await;
     assert_eq!(again.response, Some(response.clone()));
     let late = world.commit(&[answer(&held)]).await;
-    assert!(matches!(late[0], Written::Stale));
+    assert!(matches!(late[0], WriteOutcome::Stale));
 }
 
 pub async fn a_retry_is_due_again_later_and_asks_again(world: &World) {
@@ -212,7 +212,7 @@ pub async fn stop_pauses_the_connections_fetches_and_nothing_else(world: &World)
         ))
         .await;
     let connection = world.store.connection(&world.site).await.unwrap().unwrap();
-    let pause = Pause {
+    let pause = ConnectionPause {
         since: world.now(),
         reason,
     };
@@ -246,13 +246,13 @@ pub async fn only_the_holder_of_a_fetch_may_settle_it(world: &World) {
     let other = world.claim_fetch().await;
     let found = || items(vec![lead(world.known_as("L1"))]);
     let late = world.commit(&[settle(&held, found())]).await;
-    assert!(matches!(late[0], Written::Stale));
+    assert!(matches!(late[0], WriteOutcome::Stale));
     // Both in one batch: the second finds it settled.
     let both = world
         .commit(&[settle(&other, found()), settle(&other, found())])
         .await;
-    assert!(matches!(both[0], Written::Done(_)));
-    assert!(matches!(both[1], Written::Stale));
+    assert!(matches!(both[0], WriteOutcome::Done(_)));
+    assert!(matches!(both[1], WriteOutcome::Stale));
     assert_eq!(world.all(Entity::Deals).await.len(), 1);
 }
 
@@ -267,6 +267,9 @@ pub async fn a_replay_takes_a_waiting_fetch_from_its_holder(world: &World) {
         .await;
     assert_eq!(again.items[0].status, ItemStatus::Waiting);
     let late = settle(&held, items(vec![lead(world.known_as("L1"))]));
-    assert!(matches!(world.commit(&[late]).await[0], Written::Stale));
+    assert!(matches!(
+        world.commit(&[late]).await[0],
+        WriteOutcome::Stale
+    ));
     world.claim_fetch().await;
 }

@@ -128,39 +128,42 @@ pub async fn a_proposal_of_a_dead_host_blocks_no_other(world: &World) {
 
 pub async fn accepted_requests_count_against_the_rate_and_refused_ones_do_not(world: &World) {
     let price = Price {
-        each: 20_000_000,
-        full: 60_000_000,
+        each: Duration::from_secs(20),
+        full: Duration::from_secs(60),
     };
     let pay = async |workspace: WorkspaceId| {
         let now = world.now();
         world.store.pay(workspace, price, now).await.unwrap()
     };
-    let debt = |owed, refused| Debt { owed, refused };
-    for owed in [20_000_000, 40_000_000, 60_000_000] {
+    let debt = |seconds, refused| Debt {
+        owed: Duration::from_secs(seconds),
+        refused,
+    };
+    for owed in [20, 40, 60] {
         assert_eq!(pay(world.workspace).await, debt(owed, false));
     }
     for _ in 0..3 {
-        assert_eq!(pay(world.workspace).await, debt(60_000_000, true));
+        assert_eq!(pay(world.workspace).await, debt(60, true));
     }
     assert!(!pay(WorkspaceId::new(START)).await.refused, "another one");
     world.advance(19).await;
-    assert_eq!(pay(world.workspace).await, debt(41_000_000, true));
+    assert_eq!(pay(world.workspace).await, debt(41, true));
     world.advance(1).await;
-    assert_eq!(pay(world.workspace).await, debt(60_000_000, false));
+    assert_eq!(pay(world.workspace).await, debt(60, false));
     world.advance(3_600).await;
-    assert_eq!(pay(world.workspace).await, debt(20_000_000, false));
+    assert_eq!(pay(world.workspace).await, debt(20, false));
     // If the clock is set back, the debt is at most the whole allowance.
     world.advance(-7_200).await;
-    assert_eq!(pay(world.workspace).await, debt(60_000_000, true));
+    assert_eq!(pay(world.workspace).await, debt(60, true));
     world.advance(20).await;
     assert!(!pay(world.workspace).await.refused);
 }
 
 pub async fn announcements_arrive(world: &World) {
-    let mut heard = world.store.announcements();
+    let mut announcements = world.store.announcements();
     until("the announcement arrives", async || {
         world.store.announce(Announcement::Keys).await.unwrap();
-        while let Ok(what) = heard.try_recv() {
+        while let Ok(what) = announcements.try_recv() {
             if what == Announcement::Keys {
                 return Some(());
             }
@@ -172,11 +175,6 @@ pub async fn announcements_arrive(world: &World) {
 
 pub async fn the_first_sealing_key_counts_until_its_owner_replaces_it(world: &World) {
     let store = &world.store;
-    if !store.is_shared() {
-        // For a file, the folder records which key belongs to it.
-        assert_eq!(store.sealing_key().await.unwrap(), None);
-        return;
-    }
     assert_eq!(store.sealing_key().await.unwrap(), None);
     assert_eq!(store.seal_with("a", &[]).await.unwrap(), "a");
     assert_eq!(store.seal_with("b", &[]).await.unwrap(), "a");

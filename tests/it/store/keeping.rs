@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost::domain::row::Entity;
-use leadhost::store::{ConversionResult, DedupeKey, DeliveryFilter, Mode, Retention};
+use leadhost::store::{ConversionResult, DedupeKey, DeliveryFilter, Mode, RetentionPeriods};
 
 use super::world::*;
 
-const RETENTION: Retention = Retention {
+const RETENTION: RetentionPeriods = RetentionPeriods {
     deliveries: Duration::from_hours(90 * 24),
     quarantine: Duration::from_hours(30 * 24),
 };

@@ -41,7 +41,7 @@ pub async fn a_key_opens_one_partner_of_one_workspace(world: &World) {
         caller.workspace.map(|workspace| workspace.id),
         Some(world.workspace)
     );
-    assert_eq!(caller.partner, Some(partner));
+    assert_eq!(caller.partner.as_deref(), Some(&partner));
     assert!(world.store.authenticate(&[9; 32]).await.unwrap().is_none());
 }
 

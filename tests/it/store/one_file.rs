@@ -6,7 +6,7 @@ use std::sync::Arc;
 use leadhost::clock::ManualClock;
 use leadhost::domain::delivery::ItemStatus;
 use leadhost::domain::row::Entity;
-use leadhost::store::{Store, StoreError, backup, sqlite};
+use leadhost::store::{Store, StoreError, backup, open_sqlite};
 use leadhost_tests::{On, figures, until};
 use rusqlite::Connection;
 
@@ -17,7 +17,7 @@ fn clock() -> Arc<ManualClock> {
 }
 
 async fn open(file: &Path) -> Result<Arc<dyn Store>, StoreError> {
-    Ok(sqlite::open(file, clock()).await?)
+    Ok(open_sqlite(file, clock()).await?)
 }
 
 /// Returns the reason why it cannot be opened.
@@ -126,7 +126,7 @@ async fn a_file_from_before_the_first_release_is_refused_and_left_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_damaged_file_is_named_with_what_to_do() {
+async fn a_damaged_file_is_named_with_the_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("leadhost.db");
     std::fs::write(&file, "no database\n".repeat(1_000)).unwrap();
@@ -143,7 +143,7 @@ async fn a_damaged_file_is_named_with_what_to_do() {
 #[tokio::test]
 async fn on_a_full_disk_writes_fail_and_reads_continue_until_there_is_room() {
     let folder = tempfile::tempdir().unwrap();
-    let store = sqlite::open(&folder.path().join("leadhost.db"), clock())
+    let store = open_sqlite(&folder.path().join("leadhost.db"), clock())
         .await
         .unwrap();
     let world = World::with_store(Arc::clone(&store) as _, clock(), Box::new(folder)).await;
@@ -189,5 +189,5 @@ async fn on_a_full_disk_writes_fail_and_reads_continue_until_there_is_room() {
         "a file at its bound: {} deliveries kept and read, 2 refused whole, leads accepted once the bound is lifted",
         kept.len()
     );
-    figures::tell("full", Some(&On::Sqlite), None, &figure);
+    figures::record("full", Some(&On::Sqlite), None, &figure);
 }

@@ -7,7 +7,7 @@ use leadhost::domain::row::Entity;
 use leadhost::limits;
 use leadhost::store::{
     ConversionResult, DeliveryOutcome, FetchOutcome, HeldDelivery, ItemResult, Job, Mode,
-    Reconversion, Write, Written,
+    Reconversion, Write, WriteOutcome,
 };
 
 use super::removal;
@@ -119,7 +119,7 @@ pub async fn a_large_conversion_that_was_cut_off_is_finished_by_the_next(world: 
     assert_eq!(second.delivery.id, first.delivery.id);
     let late = parts.next().expect("a part");
     let late = world.commit(&[late]).await.remove(0);
-    assert!(matches!(late, Written::Stale), "{late:?}");
+    assert!(matches!(late, WriteOutcome::Stale), "{late:?}");
     let outcome = commit_all(world, parts_of(&second, Mode::Retry, leads(world))).await;
     assert_eq!(outcome.status, DeliveryStatus::Converted);
     let stored = world.detail(first.delivery.id).await;
@@ -199,7 +199,7 @@ pub async fn a_failure_between_two_parts_keeps_both_the_done_and_the_remaining_o
     assert_eq!(world.all(Entity::Deals).await.len(), LEADS);
 }
 
-pub async fn a_large_delivery_that_is_replayed_stays_what_it_was(world: &World) {
+pub async fn a_replay_leaves_a_large_delivery_unchanged(world: &World) {
     let first = waiting(world).await;
     commit_all(world, parts_of(&first, Mode::Retry, leads(world))).await;
     let held = world.claim_delivery(first.delivery.id).await;

@@ -3,7 +3,7 @@
 use leadhost::domain::exchange::SenderChecks;
 use leadhost::domain::plugin::{Description, Digest};
 use leadhost::domain::publisher::Publisher;
-use leadhost::store::{PluginRecord, Refusal, StoreError};
+use leadhost::store::{PluginRecord, PluginRefusal, PluginRemoval, PluginUse, StoreError};
 
 use super::world::*;
 
@@ -55,7 +55,7 @@ pub async fn a_known_component_is_left_as_it_is(world: &World) {
     assert_eq!(all[0].origin, "upload");
 }
 
-pub async fn an_activation_keeps_what_served_before(world: &World) {
+pub async fn an_activation_keeps_the_previous_version(world: &World) {
     let (one, two) = (plugin(b"1"), plugin(b"2"));
     world.store.put_plugin(&one, b"1").await.unwrap();
     world.store.put_plugin(&two, b"2").await.unwrap();
@@ -81,6 +81,41 @@ pub async fn an_activation_keeps_what_served_before(world: &World) {
     assert_eq!(world.store.activations().await.unwrap(), [back]);
 }
 
+pub async fn only_a_version_that_nothing_names_is_removed(world: &World) {
+    let versions = [plugin(b"1"), plugin(b"2"), plugin(b"3")];
+    for (version, bytes) in versions.iter().zip([b"1", b"2", b"3"]) {
+        world.store.put_plugin(version, bytes).await.unwrap();
+    }
+    let [one, two, three] = versions.map(|version| version.digest);
+    for digest in [&one, &two] {
+        world.store.activate("form", digest, START).await.unwrap();
+    }
+    let remove = async |digest: &Digest, from_inbox: bool| {
+        let store = &world.store;
+        let removal = store.remove_plugin("form", digest, from_inbox, START).await;
+        removal.unwrap()
+    };
+    let named = |by| PluginRemoval::Named(vec![by]);
+    assert_eq!(remove(&one, false).await, named(PluginUse::Previous));
+    assert_eq!(remove(&two, false).await, named(PluginUse::Active));
+    assert_eq!(world.store.plugins().await.unwrap().len(), 3);
+    assert_eq!(remove(&three, false).await, PluginRemoval::Removed);
+    assert_eq!(remove(&three, false).await, PluginRemoval::Unknown);
+    assert!(world.store.plugin(&three).await.unwrap().is_none());
+    assert!(world.store.refusals().await.unwrap().is_empty());
+
+    // A file of the inbox is not taken in again, and the list of refusals does not show it.
+    let from_file = plugin(b"4");
+    world.store.put_plugin(&from_file, b"4").await.unwrap();
+    assert_eq!(
+        remove(&from_file.digest, true).await,
+        PluginRemoval::Removed
+    );
+    let refusals = world.store.refusals().await.unwrap();
+    assert_eq!(refusals[0].digest, Some(from_file.digest));
+    assert!(refusals[0].overtaken_at.is_some());
+}
+
 pub async fn a_component_that_is_not_stored_cannot_serve(world: &World) {
     let unknown = Digest::compute(b"other");
     let refused = world.store.activate("form", &unknown, START).await;
@@ -89,8 +124,8 @@ pub async fn a_component_that_is_not_stored_cannot_serve(world: &World) {
     assert!(world.store.activations().await.unwrap().is_empty());
 }
 
-fn refusal(origin: &str, plugin: Option<&str>, wasm: &[u8]) -> Refusal {
-    Refusal {
+fn refusal(origin: &str, plugin: Option<&str>, wasm: &[u8]) -> PluginRefusal {
+    PluginRefusal {
         origin: origin.to_owned(),
         digest: Some(Digest::compute(wasm)),
         plugin: plugin.map(str::to_owned),

@@ -98,8 +98,8 @@ pub async fn an_import_creates_changes_and_keeps_products(world: &World) {
     again[2].description = Some("By the sea".to_owned());
     assert_eq!(import(world, &again).await, counts(1, 2, 1));
     // The feed has only new and changed products, in its order.
-    let told = changes(world, clock, 10).await;
-    let names: Vec<_> = told.changes.iter().map(|c| c.name.as_deref()).collect();
+    let news = changes(world, clock, 10).await;
+    let names: Vec<_> = news.changes.iter().map(|c| c.name.as_deref()).collect();
     assert_eq!(
         names,
         [
@@ -108,8 +108,8 @@ pub async fn an_import_creates_changes_and_keeps_products(world: &World) {
             Some("House 3")
         ]
     );
-    assert_eq!(told.clock, told.changes[2].stamp);
-    let ids: Vec<_> = told.changes.iter().map(|c| c.id).collect();
+    assert_eq!(news.clock, news.changes[2].stamp);
+    let ids: Vec<_> = news.changes.iter().map(|c| c.id).collect();
     assert!(
         before.contains_key(&ids[0]),
         "a changed product is the same"
@@ -180,7 +180,7 @@ pub async fn the_feed_has_declared_products_too(world: &World) {
     assert_eq!(changes(world, clock, 10).await.changes.len(), 3);
 }
 
-pub async fn a_replaced_catalogue_loses_what_was_not_named(world: &World) {
+pub async fn a_replaced_catalogue_loses_the_products_that_were_not_named(world: &World) {
     import(world, &houses(0..25)).await;
     let (before, clock) = follow(world, 0, 7).await;
     world.advance(1).await;
@@ -202,8 +202,8 @@ pub async fn a_replaced_catalogue_loses_what_was_not_named(world: &World) {
     let (there, _) = follow(world, 0, 7).await;
     assert_eq!(there.len(), 12, "{there:?}");
     // An earlier follower gets each removal once.
-    let told = changes(world, clock, 100).await.changes;
-    let gone: Vec<_> = told.iter().filter(|c| c.name.is_none()).collect();
+    let news = changes(world, clock, 100).await.changes;
+    let gone: Vec<_> = news.iter().filter(|c| c.name.is_none()).collect();
     assert_eq!(gone.len(), 20);
     for change in &gone {
         assert!(before.contains_key(&change.id));
@@ -250,7 +250,7 @@ pub async fn removals_are_in_the_feed_for_their_time_and_no_longer(world: &World
         4,
         "and the declared one"
     );
-    let retention = Retention {
+    let retention = RetentionPeriods {
         deliveries: Duration::from_hours(24),
         quarantine: Duration::from_hours(24),
     };
@@ -259,20 +259,20 @@ pub async fn removals_are_in_the_feed_for_their_time_and_no_longer(world: &World
         swept.expect("it sweeps")
     };
     assert_eq!(sweep(100).await, 0);
-    let told = changes(world, clock, 10).await;
-    assert_eq!((told.changes.len(), told.forgotten), (4, 0));
-    assert!(!told.misses_removals(clock));
+    let news = changes(world, clock, 10).await;
+    assert_eq!((news.changes.len(), news.forgotten), (4, 0));
+    assert!(!news.misses_removals(clock));
     world.advance(seconds(limits::TOMBSTONES_KEPT) + 1).await;
     assert_eq!(sweep(3).await, 3);
-    let told = changes(world, clock, 10).await;
-    assert_eq!(told.changes.len(), 1, "the oldest go first");
-    assert_eq!(told.forgotten + 1, told.changes[0].stamp);
-    assert!(told.misses_removals(clock), "an older follower starts over");
-    assert!(!told.misses_removals(told.clock));
-    assert!(!told.misses_removals(told.forgotten));
+    let news = changes(world, clock, 10).await;
+    assert_eq!(news.changes.len(), 1, "the oldest go first");
+    assert_eq!(news.forgotten + 1, news.changes[0].stamp);
+    assert!(news.misses_removals(clock), "an older follower starts over");
+    assert!(!news.misses_removals(news.clock));
+    assert!(!news.misses_removals(news.forgotten));
     assert_eq!(sweep(3).await, 1);
-    let told = changes(world, 0, 10).await;
-    assert_eq!((told.changes.len(), told.forgotten), (2, told.clock));
+    let news = changes(world, 0, 10).await;
+    assert_eq!((news.changes.len(), news.forgotten), (2, news.clock));
 }
 
 pub async fn products_of_two_workspaces_are_separate(world: &World) {
@@ -284,9 +284,9 @@ pub async fn products_of_two_workspaces_are_separate(world: &World) {
     let ids: Vec<_> = there.keys().copied().collect();
     assert_eq!(ids.len(), 4);
     assert_eq!(world.store.products(&theirs, &ids).await.unwrap(), []);
-    let told = world.store.product_changes(other, 0, 10).await.unwrap();
-    assert_eq!(told.changes.len(), 1, "their own declared one");
-    assert!(!there.contains_key(&told.changes[0].id));
+    let news = world.store.product_changes(other, 0, 10).await.unwrap();
+    assert_eq!(news.changes.len(), 1, "their own declared one");
+    assert!(!there.contains_key(&news.changes[0].id));
     // The same external ids are other products there.
     world.advance(1).await;
     let new = ImportId(world.now());

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost::domain::id::DeliveryId;
 use leadhost::limits;
-use leadhost::store::{Acceptance, ConversionResult, Mode, Write, Written};
+use leadhost::store::{Acceptance, ConversionResult, Mode, Write, WriteOutcome};
 
 use super::world::*;
 
@@ -158,7 +158,7 @@ pub async fn a_delivery_larger_than_a_quarantine_is_not_kept(world: &World) {
     large.delivery.body = vec![b'x'; most + 1].into();
     let id = large.delivery.id;
     let written = world.commit(&[Write::Accept(large)]).await;
-    assert!(matches!(written[0], Written::NotKept));
+    assert!(matches!(written[0], WriteOutcome::NotKept));
     assert!(!is_kept(world, id).await);
     assert!(is_kept(world, small).await);
 }

@@ -7,7 +7,9 @@ use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost::domain::id::ContactId;
 use leadhost::domain::lead::Action;
 use leadhost::domain::row::Entity;
-use leadhost::store::{ConversionResult, DealFilter, ItemResult, Mode, PersonBy, Written};
+use leadhost::store::{
+    ContactMerge, ConversionResult, DealFilter, ItemResult, Mode, PersonBy, WriteOutcome,
+};
 use serde_json::json;
 
 use super::world::*;
@@ -27,6 +29,51 @@ pub async fn a_failed_delivery_is_accepted_as_usual_when_it_is_retried(world: &W
     assert_eq!(detail.items.len(), 2);
     assert_eq!(detail.summary.error, None);
     assert_eq!(detail.next_attempt_at, None);
+}
+
+pub async fn what_a_plugin_wrote_stays_until_a_version_is_called_again(world: &World) {
+    let failure = |status, version: Option<&str>, notes: &[&str]| ConversionResult {
+        status: Some(status),
+        error: Some("why".to_owned()),
+        ran: version.map(ran),
+        notes: notes.iter().map(|note| (*note).to_owned()).collect(),
+        next_attempt_at: Some(world.now()),
+        ..converted(Vec::new())
+    };
+    let queued = world
+        .commit_one(world.accept_with(DeliveryStatus::Queued))
+        .await;
+    let id = queued.delivery;
+    let retry = async |result: ConversionResult| {
+        let held = world.claim_delivery(id).await;
+        let write = convert_to(&held, Mode::Retry, result);
+        world.commit_one(write).await;
+        world.detail(id).await.notes
+    };
+    let wrote = ["panicked at src/lib.rs:3:5", "no phone"];
+    assert_eq!(
+        retry(failure(DeliveryStatus::Failed, Some("2"), &wrote)).await,
+        wrote
+    );
+    // The host is busy; then the circuit is open.
+    assert_eq!(
+        retry(failure(DeliveryStatus::Queued, None, &[])).await,
+        wrote
+    );
+    assert_eq!(
+        retry(failure(DeliveryStatus::Failed, Some("2"), &[])).await,
+        wrote
+    );
+    let again = ["panicked at src/lib.rs:9:5"];
+    assert_eq!(
+        retry(failure(DeliveryStatus::Failed, Some("2"), &again)).await,
+        again
+    );
+    // Another version fails without a word.
+    assert_eq!(
+        retry(failure(DeliveryStatus::Failed, Some("3"), &[])).await,
+        [""; 0]
+    );
 }
 
 pub async fn a_failure_is_remembered_with_its_attempts_and_its_next_time(world: &World) {
@@ -88,7 +135,7 @@ pub async fn a_replay_that_finds_the_key_at_another_contact_moves_the_deal_there
         world.advance(1).await;
         let items = vec![lead(with.clone())];
         let again = world.replay(first.delivery, mode, items).await;
-        let told: Vec<_> = again.items[0]
+        let reported: Vec<_> = again.items[0]
             .diff
             .iter()
             .filter(|diff| diff.field == "deal.person")
@@ -101,14 +148,14 @@ pub async fn a_replay_that_finds_the_key_at_another_contact_moves_the_deal_there
             .find(|row| row["id"] == of)
             .expect("it is there");
         let person = row["person_id"].clone();
-        if told.is_empty() {
+        if reported.is_empty() {
             // It was moved before.
             assert_eq!(person, id(known.contact_id));
             assert_eq!(again.items[0].contact_id, known.contact_id);
             continue;
         }
         let applied = mode == APPLY;
-        assert_eq!(told, [(id(other), id(known.contact_id), applied)]);
+        assert_eq!(reported, [(id(other), id(known.contact_id), applied)]);
         let whose = if applied { known.contact_id } else { other };
         assert_eq!(person, id(whose));
     }
@@ -169,8 +216,8 @@ pub async fn a_contact_whose_deals_have_moved_leaves_its_keys_to_the_other(world
         known.contact_id.unwrap(),
     );
     let merge = async |from, into| {
-        let merged = world.store.merge_contact(world.workspace, from, into);
-        merged.await.expect("the store answers")
+        let merged = world.store.merge_contact(world.workspace, from, into, None);
+        merged.await.expect("the store answers") == ContactMerge::Merged
     };
     assert!(!merge(from, into).await, "a deal belongs to it");
     assert!(!merge(into, into).await, "it is itself");
@@ -179,8 +226,8 @@ pub async fn a_contact_whose_deals_have_moved_leaves_its_keys_to_the_other(world
         "rita@example.com",
     );
     world.replay(first.delivery, APPLY, vec![lead(with)]).await;
-    let nobody = ContactId::new(world.now());
-    assert!(!merge(from, nobody).await, "there is no other");
+    let unknown = ContactId::new(world.now());
+    assert!(!merge(from, unknown).await, "there is no other");
     world.advance(5).await;
     assert!(merge(from, into).await);
     assert!(!merge(from, into).await, "it is gone");
@@ -210,7 +257,7 @@ pub async fn a_contact_whose_deals_have_moved_leaves_its_keys_to_the_other(world
     assert_eq!(keys, ["email:rita@example.com", "phone:+551191"]);
 }
 
-pub async fn a_replay_shows_what_differs_and_writes_it_only_when_asked(world: &World) {
+pub async fn a_replay_shows_the_differences_and_writes_them_only_when_asked(world: &World) {
     let mut new = with_phone(world.known_as("L1"), "+551191");
     new.title = Some("Flat".to_owned());
     let first = world
@@ -267,10 +314,10 @@ pub async fn a_replay_that_meets_the_key_of_another_delivery_links_to_its_deal(w
     assert_eq!(outcome.items[0].deal_id, other.deal_id);
 }
 
-pub async fn a_replay_adds_what_was_not_finished(world: &World) {
+pub async fn a_replay_adds_the_items_that_were_not_finished(world: &World) {
     let items = vec![
         lead(world.known_as("L1")),
-        ItemResult::Invalid(leadhost::domain::exchange::Problem {
+        ItemResult::Invalid(leadhost::domain::exchange::InputProblem {
             message: "no phone".to_owned(),
             path: String::new(),
         }),
@@ -340,13 +387,13 @@ pub async fn only_the_holder_of_a_delivery_may_convert_it(world: &World) {
     assert!(other.lease.0 > held.lease.0);
     let items = || vec![lead(world.known_as("L1"))];
     let late = world.commit(&[convert(&held, Mode::Retry, items())]).await;
-    assert!(matches!(late[0], Written::Stale));
+    assert!(matches!(late[0], WriteOutcome::Stale));
     assert_eq!(world.status(failed.delivery).await, DeliveryStatus::Failed);
     world
         .commit_one(convert(&other, Mode::Retry, items()))
         .await;
     // A settled lease is over too.
     let twice = world.commit(&[convert(&other, Mode::Retry, items())]).await;
-    assert!(matches!(twice[0], Written::Stale));
+    assert!(matches!(twice[0], WriteOutcome::Stale));
     assert_eq!(world.all(Entity::Deals).await.len(), 1);
 }

@@ -58,7 +58,8 @@ async fn everything(world: &World) -> String {
             // Bytes are shown in hexadecimal.
             let bodies: Vec<Vec<u8>> = sqlx::query_scalar(
                 "select body from deliveries union all select response_body from answers
-                 union all select state from fetches",
+                 union all select state from fetches
+                 union all select response_body from kept_sends where response_body is not null",
             )
             .fetch_all(&mut connection)
             .await
@@ -72,7 +73,7 @@ async fn everything(world: &World) -> String {
 }
 
 /// Returns the person's words that are still stored.
-async fn marks(world: &World) -> Vec<&'static str> {
+pub async fn marks(world: &World) -> Vec<&'static str> {
     let all = everything(world).await;
     MARKS
         .into_iter()
@@ -161,7 +162,7 @@ async fn step(world: &World, person: &Person, erasure: ErasureId, extent: Extent
 /// Erases to the end. Returns the record.
 pub async fn erase(world: &World, person: &Person) -> Erasure {
     let begun = begin_erasing(world, person).await;
-    let remaining = Remaining::default();
+    let remaining = RemainingData::default();
     for _ in 0..1_000 {
         let done = step(world, person, begun.id, Extent::Whole(&remaining))
             .await
@@ -265,13 +266,17 @@ async fn live(world: &World, new: fn(&World, &str) -> NewLead, name: &str, phone
     };
     let out = super::messages::store(world, asked("one")).await;
     let id = format!("wamid.{name}");
-    settle_send(world, out.message, 0, accepted_by(world, &id, phone)).await;
-    let told = status(
+    let mut settlement = sent(line(world), out.message, 0, accepted_by(world, &id, phone));
+    if let Write::Sent(settlement) = &mut settlement {
+        settlement.kept = Some(Box::new(kept_send(world, &out, name)));
+    }
+    world.commit(&[settlement]).await;
+    let reported = status(
         world,
         &id,
         at(leadhost::domain::message::MessageState::Read, world.now()),
     );
-    bring(world, name, vec![told]).await;
+    bring(world, name, vec![reported]).await;
     let refused = super::messages::store(world, asked("two")).await;
     let why = error(&format!("131-{name}"), Category::Recipient);
     settle_send(world, refused.message, 0, SendOutcome::Refused(why)).await;
@@ -292,7 +297,7 @@ async fn live(world: &World, new: fn(&World, &str) -> NewLead, name: &str, phone
     let event = event(line(world), Event::Inbound(Box::new(reply)));
     bring(world, name, vec![event]).await;
     let change = DealPatch {
-        stage: leadhost::domain::deal::Stage::from_text("transferred"),
+        stage: leadhost::domain::deal::DealStage::from_text("transferred"),
         ..wish(by, deal)
     };
     patch(world, change).await;
@@ -414,7 +419,7 @@ pub async fn an_interrupted_erasure_continues_and_a_repeat_finds_nothing(world: 
             .await
             .done;
         if done {
-            let all = Remaining::default();
+            let all = RemainingData::default();
             step(world, &found, erasure.id, Extent::Whole(&all)).await;
             break erasure.id;
         }
@@ -438,8 +443,8 @@ pub async fn an_interrupted_erasure_continues_and_a_repeat_finds_nothing(world: 
     assert_eq!(known.keys, [""; 0]);
     let again = erase(world, &known).await;
     assert!(again.erased.is_empty(), "{:?}", again.erased);
-    let nobody = PersonBy::Id(ContactId::new(world.now()));
-    assert!(find(world, nobody).await.is_none());
+    let unknown = PersonBy::Id(ContactId::new(world.now()));
+    assert!(find(world, unknown).await.is_none());
 }
 
 pub async fn people_who_share_an_address_are_found_by_it_one_after_the_other(world: &World) {
@@ -586,7 +591,7 @@ pub async fn a_person_who_sends_and_gets_messages_during_the_erasure_leaves_noth
             match find(world, by).await {
                 Some(found) => {
                     let begun = begin_erasing(world, &found).await;
-                    let all = Remaining::default();
+                    let all = RemainingData::default();
                     // As many steps as succeed during the writes.
                     for _ in 0..12 {
                         if step(world, &found, begun.id, Extent::Whole(&all))
@@ -623,7 +628,7 @@ pub async fn deliveries_that_led_to_no_person_are_listed_whole_and_removed_by_th
     world: &World,
 ) {
     bring(world, "Bento", vec![lead(bento(world, "L1"))]).await;
-    let nobody = ContactId::new(world.now());
+    let unknown = ContactId::new(world.now());
     let mut expect = Vec::new();
     for status in [
         DeliveryStatus::Failed,
@@ -647,7 +652,7 @@ pub async fn deliveries_that_led_to_no_person_are_listed_whole_and_removed_by_th
     expect.push((ignored.delivery, DeliveryStatus::Ignored));
     let page = world
         .store
-        .unlinked_deliveries(world.workspace, nobody, None)
+        .unlinked_deliveries(world.workspace, unknown, None)
         .await
         .expect("it reads");
     assert_eq!(page.next, None);
@@ -661,7 +666,7 @@ pub async fn deliveries_that_led_to_no_person_are_listed_whole_and_removed_by_th
     assert!(page.deliveries[0].headers.contains("Zulmira"));
     let after = world
         .store
-        .unlinked_deliveries(world.workspace, nobody, Some(expect[1].0))
+        .unlinked_deliveries(world.workspace, unknown, Some(expect[1].0))
         .await
         .expect("it reads");
     assert_eq!(after.deliveries.len(), 2);
@@ -798,6 +803,7 @@ pub async fn a_repeated_request_does_not_get_the_erased_names(world: &World) {
                 holds: Vec::new(),
                 pause: None,
                 answer,
+                kept: None,
             }))])
             .await;
         names.push(claim);
@@ -809,14 +815,14 @@ pub async fn a_repeated_request_does_not_get_the_erased_names(world: &World) {
             idempotency: Some(claim),
             ..urgent(world, PHONE)
         };
-        let heard = match notify(world, new).await {
+        let outcome = match notify(world, new).await {
             Notified::Replayed(answer) => answer,
             other => panic!("{key}: {other:?}"),
         };
         let is_taken = key == "k-taken";
-        assert_eq!(heard.is_erased(), !is_taken, "{key}: {heard:?}");
+        assert_eq!(outcome.is_erased(), !is_taken, "{key}: {outcome:?}");
         let status = if is_taken { 200 } else { 400 };
-        assert_eq!(heard.status, status, "{key}");
+        assert_eq!(outcome.status, status, "{key}");
     }
     assert!(
         world.all(Entity::Contacts).await.is_empty(),
@@ -943,9 +949,9 @@ pub async fn products_are_removed_by_their_names(world: &World) {
     assert_eq!(remove(&[]).await, 0);
     assert_eq!(remove(&["nothing"]).await, 0);
     assert_eq!(remove(&["H-1", "H/3 é", "H-1", "nothing"]).await, 2);
-    let told = changes(world, before.clock).await;
-    assert_eq!(told.changes.len(), 2);
-    assert!(told.changes.iter().all(|change| change.name.is_none()));
+    let reported = changes(world, before.clock).await;
+    assert_eq!(reported.changes.len(), 2);
+    assert!(reported.changes.iter().all(|change| change.name.is_none()));
     assert_eq!(remove(&["H-1"]).await, 0, "it is gone");
     let left = changes(world, 0).await;
     let names: Vec<_> = left

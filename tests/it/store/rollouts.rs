@@ -1,8 +1,11 @@
 //! Rollouts of versions, and the reports of hosts on them.
 
+use std::time::Duration;
+
 use leadhost::domain::id::HostId;
 use leadhost::domain::rollout::{Rollout, RolloutMode, RolloutPlan, RolloutReport, RolloutStage};
 use leadhost::limits;
+use leadhost::store::RetentionPeriods;
 use serde_json::json;
 
 use super::plugins::plugin;
@@ -24,12 +27,13 @@ async fn new(world: &World) -> Rollout {
         plan: RolloutPlan {
             mode: RolloutMode::Canary,
             steps: vec![1, 50, 100],
-            every_seconds: 300,
-            probation_seconds: 3_600,
+            every: Duration::from_mins(5),
+            probation: Duration::from_hours(1),
             guards: true,
         },
         generation: 0,
-        spent_seconds: 0,
+        recorded_spent: Duration::ZERO,
+        spent_at: Some(world.now()),
         started_by: "ana".to_owned(),
         started_at: world.now(),
         stage_at: world.now(),
@@ -133,7 +137,8 @@ pub async fn a_change_comes_back_with_a_new_generation(world: &World) {
         stage: RolloutStage::Probation,
         paused: true,
         step: 2,
-        spent_seconds: 7,
+        recorded_spent: Duration::from_secs(7),
+        spent_at: Some(world.now()),
         stage_at: world.now(),
         why: Some("why".to_owned()),
         ..first.clone()
@@ -167,7 +172,8 @@ pub async fn a_change_of_an_older_generation_changes_nothing(world: &World) {
 pub async fn the_seconds_of_a_step_are_recorded_for_its_generation_only(world: &World) {
     let first = begun(world, &new(world).await).await;
     let spent = Rollout {
-        spent_seconds: 42,
+        recorded_spent: Duration::from_secs(42),
+        spent_at: Some(world.now().plus_seconds(42)),
         ..first
     };
     world.store.spend_rollout(&spent).await.unwrap();
@@ -209,4 +215,38 @@ pub async fn of_many_reports_the_newest_are_kept(world: &World) {
     }
     newest.remove(0);
     assert_eq!(reports(world, &rollout).await, newest);
+}
+
+pub async fn reports_on_ended_rollouts_are_kept_as_long_as_deliveries(world: &World) {
+    const DAY: i64 = 86_400;
+    let retention = RetentionPeriods {
+        deliveries: Duration::from_hours(90 * 24),
+        quarantine: Duration::from_hours(30 * 24),
+    };
+    let sweep = async || world.store.sweep(&retention, world.now(), 100).await;
+    let new = new(world).await;
+    let name = "open".to_owned();
+    let open = begun(
+        world,
+        &Rollout {
+            name,
+            ..new.clone()
+        },
+    )
+    .await;
+    let ended = begun(world, &new).await;
+    for rollout in [&open, &ended] {
+        let seen = report(world, rollout, HostId::new(START), "a");
+        world.store.report_rollout(&seen).await.unwrap();
+    }
+    world.advance(DAY).await;
+    let done = ended.in_stage(RolloutStage::Done, world.now(), None);
+    let done = changed(world, &done).await;
+    world.advance(90 * DAY).await;
+    assert_eq!(sweep().await.unwrap(), 0, "on its last day it stays");
+    world.advance(1).await;
+    assert_eq!(sweep().await.unwrap(), 1);
+    assert!(reports(world, &ended).await.is_empty());
+    assert_eq!(reports(world, &open).await.len(), 1);
+    assert_eq!(all(world).await, [done, open]);
 }

@@ -80,7 +80,7 @@ async fn opposing_batches(
     hosts: &[Arc<dyn Store>; 2],
     rounds: usize,
     ended: &Arc<AtomicUsize>,
-) -> Vec<Result<Vec<Written>, StoreError>> {
+) -> Vec<Result<Vec<WriteOutcome>, StoreError>> {
     let writers = hosts.len() * WRITERS_PER_HOST;
     let barrier = Arc::new(tokio::sync::Barrier::new(writers));
     let tasks: Vec<_> = (0..writers)
@@ -234,7 +234,7 @@ async fn a_piece_of_work_is_held_by_one_host_at_a_time() {
         let late = [world::convert(stalled, Mode::Retry, lead("stalled"))];
         let now = [world::convert(&held[0], Mode::Retry, lead("awake"))];
         let (late, now) = tokio::join!(hosts[0].commit(&late), hosts[1].commit(&now));
-        assert!(matches!(late.unwrap()[..], [Written::Stale]));
+        assert!(matches!(late.unwrap()[..], [WriteOutcome::Stale]));
         let outcome = world::done(now.unwrap().remove(0));
         assert_eq!(outcome.status, DeliveryStatus::Converted);
     }
@@ -326,7 +326,7 @@ async fn the_status_of_a_commit_whose_answer_is_lost_is_looked_up() {
         unreachable!("it was asked for");
     };
     let proxy = Proxy::before(database.url()).await;
-    let through = Location::Postgres {
+    let through = StoreLocation::Postgres {
         url: StoreUrl::new(proxy.url(database.url())),
         connections: 4,
     };

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use leadhost::clock::ManualClock;
-use leadhost::domain::connection::{ConnectionKind, Settings};
+use leadhost::domain::connection::{ConnectionKind, ConnectionSettings};
 use leadhost::domain::contact;
 use leadhost::domain::delivery::DeliveryStatus;
-use leadhost::domain::exchange::{HttpRequest, Segment};
+use leadhost::domain::exchange::{HttpRequest, TextSegment};
 use leadhost::domain::id::{AgentId, ConnectionId, DealId, DeliveryId, KeyId, WorkspaceId};
 use leadhost::domain::key::{KeyKind, KeyRecord, PlainKey};
 use leadhost::domain::lead::Action;
@@ -164,7 +164,7 @@ impl World {
         }))
     }
 
-    pub async fn commit(&self, writes: &[Write]) -> Vec<Written> {
+    pub async fn commit(&self, writes: &[Write]) -> Vec<WriteOutcome> {
         let written = self.store.commit(writes).await.expect("it commits");
         assert_eq!(written.len(), writes.len());
         written
@@ -240,7 +240,7 @@ impl World {
                 method: "GET".to_owned(),
                 scheme: "https".to_owned(),
                 authority: "graph.example.com".to_owned(),
-                path: vec![Segment::Literal(format!("/{external_id}"))],
+                path: vec![TextSegment::Literal(format!("/{external_id}"))],
                 query: Vec::new(),
                 headers: Vec::new(),
                 body: Vec::new(),
@@ -376,9 +376,9 @@ pub fn ran(version: &str) -> RanWith {
     }
 }
 
-pub fn done(written: Written) -> DeliveryOutcome {
+pub fn done(written: WriteOutcome) -> DeliveryOutcome {
     match written {
-        Written::Done(outcome) => outcome,
+        WriteOutcome::Done(outcome) => outcome,
         other => panic!("not done: {other:?}"),
     }
 }
@@ -479,7 +479,7 @@ pub fn plan(slug: &str) -> Plan {
         region: None,
         time_zone: None,
         dedupe_by_content: true,
-        settings: Settings::default(),
+        settings: ConnectionSettings::default(),
     };
     let without_secrets = PlannedConnection {
         secrets: Vec::new(),

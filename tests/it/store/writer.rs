@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use leadhost::domain::row::Entity;
 use leadhost::limits;
 use leadhost::store::writer::Writer;
-use leadhost::store::{StoreError, Write, Written};
+use leadhost::store::{StoreError, Write, WriteOutcome};
 use leadhost_tests::On;
 use tokio::task::JoinSet;
 
@@ -21,7 +21,7 @@ leadhost_tests::on_every_store! {
 }
 
 /// Submits all writes at once. Returns the results in their order.
-async fn submit_all(writer: &Writer, writes: Vec<Write>) -> Vec<Result<Written, StoreError>> {
+async fn submit_all(writer: &Writer, writes: Vec<Write>) -> Vec<Result<WriteOutcome, StoreError>> {
     let mut tasks = JoinSet::new();
     for (at, write) in writes.into_iter().enumerate() {
         let writer = writer.clone();

@@ -158,7 +158,7 @@ impl FilledWorkspace {
     }
 
     /// The same workspace with unknown ids and words of the same length.
-    pub fn nobodys(&self) -> Self {
+    pub fn unknown_workspace(&self) -> Self {
         let id = |last: u8| format!("019cae2b-3f61-7a52-8a10-5c3e2d1f0a{last:02x}");
         Self {
             word: "Nobodysx".to_owned(),

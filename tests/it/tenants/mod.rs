@@ -79,9 +79,9 @@ async fn requests_of_one_workspace_show_nothing_of_the_other(on: On) {
     comes_to_rest(&host).await;
 
     // Things of the other workspace look like unknown things.
-    let nobodys = mine.nobodys();
+    let unknown_workspace = mine.unknown_workspace();
     let foreign = requests.about(&theirs);
-    for (foreign, unknown) in foreign.iter().zip(requests.about(&nobodys)) {
+    for (foreign, unknown) in foreign.iter().zip(requests.about(&unknown_workspace)) {
         let (theirs_answer, unknown_answer) =
             (foreign.send(&host).await, unknown.send(&host).await);
         is_clean(&unknown.to_string(), &whole(&unknown_answer));

@@ -7,7 +7,7 @@ use leadhost_tests::{Host, On, Options, guests};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 
-use super::{Client, get, json, request};
+use super::{Http2Client, get, json, request};
 
 /// Far more than anything here takes.
 const LONG: Duration = Duration::from_secs(120);
@@ -21,7 +21,7 @@ async fn leads_come_in_side_by_side_over_one_connection() {
     host.converter(guests::rust_component("converter-mapping"))
         .await;
     let address = host.declare(SOURCE).await.address("form");
-    let mut client = Client::over(host.raw().await).await;
+    let mut client = Http2Client::over(host.raw().await).await;
     let mut asked = Vec::new();
     for number in 0..20 {
         let body = format!(r#"{{"id":"l-{number}","phone":"+55119876543{number:02}"}}"#);
@@ -38,7 +38,7 @@ async fn leads_come_in_side_by_side_over_one_connection() {
 #[tokio::test]
 async fn answers_are_those_of_http_1() {
     let host = Host::new(On::Sqlite).await;
-    let mut client = Client::over(host.raw().await).await;
+    let mut client = Http2Client::over(host.raw().await).await;
     for (target, status) in [
         ("/health/live", 200),
         ("/deal", 401),
@@ -63,7 +63,7 @@ async fn answers_are_those_of_http_1() {
 #[tokio::test]
 async fn a_host_that_is_not_the_authority_is_refused() {
     let host = Host::new(On::Sqlite).await;
-    let mut client = Client::over(host.raw().await).await;
+    let mut client = Http2Client::over(host.raw().await).await;
     let with = |name: &'static str| {
         let mut request = get("/health/live");
         request
@@ -83,7 +83,7 @@ async fn a_drain_answers_running_requests_and_ends_the_connection() {
     host.converter(guests::rust_component("converter-mapping"))
         .await;
     let address = host.declare(SOURCE).await.address("form");
-    let mut client = Client::over(host.raw().await).await;
+    let mut client = Http2Client::over(host.raw().await).await;
     let asked = client
         .ask(request("POST", &address, r#"{"phone":"+5511987654321"}"#))
         .await;

@@ -13,13 +13,13 @@ mod http2;
 mod tls;
 
 /// A client with prior knowledge of HTTP/2.
-struct Client {
+struct Http2Client {
     sender: SendRequest<Full<Bytes>>,
     /// Ends with the connection.
     connection: JoinHandle<Result<(), hyper::Error>>,
 }
 
-impl Client {
+impl Http2Client {
     async fn over<S>(stream: S) -> Self
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,

@@ -20,7 +20,7 @@ use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto};
 
-use super::{Client, get, json};
+use super::{Http2Client, get, json};
 
 /// Far more than anything here takes.
 const LONG: Duration = Duration::from_secs(120);
@@ -28,11 +28,11 @@ const LONG: Duration = Duration::from_secs(120);
 const NAME: &str = "leadhost.test";
 
 /// The files of a certificate that clients may trust.
-struct Files {
+struct CertificateFiles {
     folder: TempDir,
 }
 
-impl Files {
+impl CertificateFiles {
     fn new() -> (Self, CertificateDer<'static>) {
         let files = Self {
             folder: tempfile::tempdir().expect("a folder"),
@@ -107,13 +107,13 @@ async fn say(stream: &mut TlsStream<TcpStream>, text: &str) -> String {
 
 #[tokio::test]
 async fn a_client_gets_the_protocol_that_it_asks_for() {
-    let (files, trusted) = Files::new();
+    let (files, trusted) = CertificateFiles::new();
     let host = Host::start(files.options()).await;
 
     let stream = connect(&host, &trusted, &[b"h2", b"http/1.1"]).await;
     let stream = stream.expect("a connection");
     assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
-    let mut client = Client::over(stream).await;
+    let mut client = Http2Client::over(stream).await;
     let answer = client.ask(get("/deal")).await.await.expect("an answer");
     assert_eq!(json(&answer)["statusCode"], 401);
 
@@ -131,7 +131,7 @@ async fn a_client_gets_the_protocol_that_it_asks_for() {
 
 #[tokio::test]
 async fn a_client_without_tls_gets_the_https_address() {
-    let (files, _) = Files::new();
+    let (files, _) = CertificateFiles::new();
     let host = Host::start(files.options()).await;
     let answer = host.get("/deal").send().await.expect(400);
     let message = answer.json()["message"].to_string();
@@ -142,7 +142,7 @@ async fn a_client_without_tls_gets_the_https_address() {
 
 #[tokio::test]
 async fn a_client_that_does_not_finish_the_handshake_is_disconnected() {
-    let (files, _) = Files::new();
+    let (files, _) = CertificateFiles::new();
     let host = Host::start(files.options().with("server.header_seconds", 1)).await;
     let mut stream = host.raw().await;
     stream.write_all(&[0x16, 3, 1]).await.expect("open");
@@ -154,10 +154,10 @@ async fn a_client_that_does_not_finish_the_handshake_is_disconnected() {
 
 #[tokio::test]
 async fn a_certificate_that_changes_is_served_and_one_that_is_broken_is_not() {
-    let (files, first) = Files::new();
+    let (files, first) = CertificateFiles::new();
     let host = Host::start(files.options()).await;
     let stream = connect(&host, &first, &[b"h2"]).await;
-    let mut client = Client::over(stream.expect("a connection")).await;
+    let mut client = Http2Client::over(stream.expect("a connection")).await;
     client.ask(get("/deal")).await.await.expect("an answer");
 
     // With a key that does not belong to the certificate, the previous one stays
@@ -188,7 +188,7 @@ fn a_certificate_without_its_key_is_refused_by_name() {
 
 #[test]
 fn a_start_names_the_file_that_is_no_certificate() {
-    let (files, _) = Files::new();
+    let (files, _) = CertificateFiles::new();
     let check = |expect: &[&str]| {
         let error = refusal(&files);
         for part in expect {
@@ -209,7 +209,7 @@ fn a_start_names_the_file_that_is_no_certificate() {
 }
 
 /// Returns why the program does not start with these files.
-fn refusal(files: &Files) -> String {
+fn refusal(files: &CertificateFiles) -> String {
     let setting = |key: &str, name: &str| format!("server.{key}={}", files.path(name).display());
     let folder = tempfile::tempdir().expect("a folder");
     let output = leadhost(

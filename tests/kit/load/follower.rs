@@ -21,6 +21,7 @@ pub struct Follower {
 }
 
 impl Follower {
+    /// Starts a client with a workspace key, whose pulls go to these addresses in turn.
     pub fn start(targets: Targets, key: &str) -> Self {
         let ended = Arc::new(AtomicBool::new(false));
         let seen = Arc::new(Mutex::new(BTreeMap::new()));

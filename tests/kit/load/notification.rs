@@ -10,7 +10,7 @@ use hyper::Request;
 use hyper::body::Bytes;
 use serde_json::json;
 
-use super::{Told, person};
+use super::{LoadAnswer, person};
 
 /// The partner that notifies, and the instance.
 #[derive(Clone, Debug)]
@@ -21,6 +21,7 @@ pub struct Notifications {
 }
 
 impl Notifications {
+    /// Returns the request of a notification.
     pub(super) fn request(&self, id: &str) -> Request<Full<Bytes>> {
         let mut request = Request::post("/send-notification")
             .header("host", "leadhost.test")
@@ -57,26 +58,34 @@ impl Notifications {
     }
 }
 
+/// Returns whether the notification has an idempotency key.
 pub(super) fn is_keyed(id: &str) -> bool {
     id.ends_with(['0', '2', '4', '6', '8'])
 }
 
-pub(super) fn is_told_twice(id: &str) -> bool {
+/// Returns whether the notification is sent again although it was answered.
+pub(super) fn is_sent_twice(id: &str) -> bool {
     id.ends_with('4')
 }
 
-pub(super) fn is_taken(answer: &Told) -> bool {
+/// Returns whether the answer is a success that names its message.
+pub(super) fn is_taken(answer: &LoadAnswer) -> bool {
     answer.status == 200 && answer.body["success"] == true && message_of(answer).is_some()
 }
 
-pub(super) fn message_of(answer: &Told) -> Option<String> {
+/// Returns the id of the message in a success.
+pub(super) fn message_of(answer: &LoadAnswer) -> Option<String> {
     let message = answer.header("x-message-id");
     message.filter(|_| answer.status == 200).map(str::to_owned)
 }
 
 /// Whether the answer is a temporary refusal, or reports that the first request
 /// is still running, in the error format of this endpoint.
-pub(super) fn is_a_refusal(answer: &Told) -> Result<(), &'static str> {
+///
+/// # Errors
+///
+/// A text that says what else the answer is, or what is wrong with it.
+pub(super) fn is_a_refusal(answer: &LoadAnswer) -> Result<(), &'static str> {
     if ![503, 409].contains(&answer.status) {
         return Err("not a refusal for now");
     }

@@ -11,7 +11,7 @@ use std::thread;
 
 use leadhost::clock::SystemClock;
 use leadhost::domain::time::Micros;
-use leadhost::store::postgres;
+use leadhost::store::open_postgres;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _};
 use tokio::sync::Mutex;
@@ -71,6 +71,7 @@ pub struct Database {
 }
 
 impl Database {
+    /// Returns the name of the database.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -85,10 +86,12 @@ impl Database {
         &self.admin_url
     }
 
+    /// Connects as the owner.
     pub async fn connect(&self) -> PgConnection {
         open(&self.url).await
     }
 
+    /// Connects as the account that created it.
     pub async fn connect_as_admin(&self) -> PgConnection {
         open(&self.admin_url).await
     }
@@ -188,6 +191,10 @@ pub fn run() -> String {
 }
 
 /// The owner of a run's databases on the server at this URL.
+///
+/// # Errors
+///
+/// [`sqlx::Error`] if the server cannot be reached, or refuses to create the owner.
 pub async fn owner(admin: &Url, run: String) -> Result<Owner, sqlx::Error> {
     let mut connection = PgConnectOptions::from_str(admin.as_str())?
         .connect()
@@ -282,7 +289,7 @@ impl Owner {
     /// to connections. Returns its name.
     pub async fn template(&self) -> String {
         let database = self.database(None, None).await;
-        let store = postgres::open(database.url(), 2, Arc::new(SystemClock)).await;
+        let store = open_postgres(database.url(), 2, Arc::new(SystemClock)).await;
         drop(store.expect("the service makes its tables"));
         let mut connection = database.connect().await;
         // Each copy becomes a store of its own.
@@ -330,6 +337,10 @@ pub struct Keeper {
 
 impl Keeper {
     /// Call it before anything of this run is created.
+    ///
+    /// # Errors
+    ///
+    /// A text with the reason if the URL is wrong or the server cannot be reached.
     pub fn start(admin: &Url, run: &str) -> Result<Self, String> {
         let options = PgConnectOptions::from_str(admin.as_str())
             .map_err(|error| error.to_string())?

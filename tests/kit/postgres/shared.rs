@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const OLDEST: i32 = 150_000;
 
 /// The server that all tests of this process share.
-pub struct Shared {
+pub struct SharedServer {
     /// A description for people.
     said: String,
     owner: Owner,
@@ -32,7 +32,7 @@ pub struct Shared {
     _server: Option<Server>,
 }
 
-impl Shared {
+impl SharedServer {
     /// A copy of a template that is created once: running the migrations for
     /// hundreds of tests would take longer than the tests.
     pub async fn database(&self) -> Database {
@@ -42,14 +42,19 @@ impl Shared {
             .await
     }
 
+    /// Returns a database without tables.
     pub async fn empty_database(&self) -> Database {
         self.owner.database(None, Some(&self.keeper)).await
     }
 }
 
 /// Returns the server, or the reason why there is none.
-pub async fn shared() -> Result<&'static Shared, &'static str> {
-    static SHARED: OnceCell<Result<Shared, String>> = OnceCell::const_new();
+///
+/// # Errors
+///
+/// The reason why there is none.
+pub async fn shared() -> Result<&'static SharedServer, &'static str> {
+    static SHARED: OnceCell<Result<SharedServer, String>> = OnceCell::const_new();
     let shared = SHARED.get_or_init(find).await;
     shared.as_ref().map_err(String::as_str)
 }
@@ -83,7 +88,7 @@ pub async fn sweep() -> Vec<String> {
     removed
 }
 
-async fn find() -> Result<Shared, String> {
+async fn find() -> Result<SharedServer, String> {
     if let Some(given) = std::env::var_os(URL) {
         let given = given.to_string_lossy();
         let shared = use_server(&given).await;
@@ -130,7 +135,7 @@ fn local() -> Vec<String> {
 }
 
 /// Uses this server if it permits what the tests need.
-async fn use_server(url: &str) -> Result<Shared, String> {
+async fn use_server(url: &str) -> Result<SharedServer, String> {
     let options = PgConnectOptions::from_str(url).map_err(|error| error.to_string())?;
     let mut connection = match timeout(PATIENCE, options.connect()).await {
         Ok(Ok(connection)) => connection,
@@ -145,13 +150,13 @@ async fn use_server(url: &str) -> Result<Shared, String> {
     share(format!("PostgreSQL {release} at {host}"), &url, None).await
 }
 
-async fn share(said: String, admin: &Url, server: Option<Server>) -> Result<Shared, String> {
+async fn share(said: String, admin: &Url, server: Option<Server>) -> Result<SharedServer, String> {
     let run = database::run();
     let keeper = Keeper::start(admin, &run)?;
     let owner = database::owner(admin, run)
         .await
         .map_err(|error| error.to_string())?;
-    Ok(Shared {
+    Ok(SharedServer {
         said,
         owner,
         keeper,

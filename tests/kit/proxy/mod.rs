@@ -62,11 +62,11 @@ struct Weather {
 /// It stops when it is dropped, and cuts every connection.
 pub struct Proxy {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<ProxyState>,
     acceptor: JoinHandle<()>,
 }
 
-struct Shared {
+struct ProxyState {
     server: SocketAddr,
     weather: watch::Sender<Weather>,
     /// Incremented to cut all connections.
@@ -86,7 +86,7 @@ impl Proxy {
         let server = format!("{host}:{}", url.port().unwrap_or(5432));
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("it is bound");
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ProxyState {
             server: server.parse().expect("a server on the loopback interface"),
             weather: watch::Sender::new(Weather {
                 delay: Duration::ZERO,
@@ -186,7 +186,7 @@ impl Drop for Proxy {
     }
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+async fn accept(listener: TcpListener, shared: Arc<ProxyState>) {
     while let Ok((client, _)) = listener.accept().await {
         if shared.weather.borrow().shut {
             // Dropped at once: the client gets an error.
@@ -201,10 +201,10 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
 async fn connection(
     mut client: TcpStream,
     mut resets: watch::Receiver<usize>,
-    shared: Arc<Shared>,
+    shared: Arc<ProxyState>,
 ) {
     shared.open.fetch_add(1, Ordering::Relaxed);
-    let _open = Open(&shared.open);
+    let _open = OpenGuard(&shared.open);
     let _ = client.set_nodelay(true);
     let cut = tokio::select! {
         _ = resets.changed() => true,
@@ -215,16 +215,16 @@ async fn connection(
     }
 }
 
-struct Open<'a>(&'a AtomicUsize);
+struct OpenGuard<'a>(&'a AtomicUsize);
 
-impl Drop for Open<'_> {
+impl Drop for OpenGuard<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 /// How a connection ends.
-enum End {
+enum ConnectionEnd {
     /// One of the two ends closed it, or failed.
     ByThem,
     Cut,
@@ -233,7 +233,7 @@ enum End {
 }
 
 /// Forwards one connection until it ends.
-async fn lead(client: &mut TcpStream, shared: &Shared) {
+async fn lead(client: &mut TcpStream, shared: &ProxyState) {
     shared.passes().await;
     let Some(first) = greeting(client).await else {
         return;
@@ -243,34 +243,34 @@ async fn lead(client: &mut TcpStream, shared: &Shared) {
     };
     let _ = server.set_nodelay(true);
     let end = {
-        let (client_says, mut client_hears) = client.split();
-        let (server_says, mut server_hears) = server.split();
+        let (client_reader, mut client_writer) = client.split();
+        let (server_reader, mut server_writer) = server.split();
         let answer_is_lost = AtomicBool::new(false);
         let to_server = async {
-            if shared.forward(&first, &mut server_hears).await.is_err() {
-                return End::ByThem;
+            if shared.forward(&first, &mut server_writer).await.is_err() {
+                return ConnectionEnd::ByThem;
             }
-            to_server(client_says, &mut server_hears, &answer_is_lost, shared).await
+            to_server(client_reader, &mut server_writer, &answer_is_lost, shared).await
         };
-        let to_client = to_client(server_says, &mut client_hears, &answer_is_lost, shared);
+        let to_client = to_client(server_reader, &mut client_writer, &answer_is_lost, shared);
         let mut to_server = std::pin::pin!(to_server);
         let mut to_client = std::pin::pin!(to_client);
         tokio::select! {
             end = &mut to_client => end,
             end = &mut to_server => match end {
                 // The server's last messages still pass.
-                End::ByThem => to_client.await,
+                ConnectionEnd::ByThem => to_client.await,
                 end => end,
             },
         }
     };
     match end {
-        End::ByThem => {}
-        End::Cut => {
+        ConnectionEnd::ByThem => {}
+        ConnectionEnd::Cut => {
             let _ = client.set_zero_linger();
             let _ = server.set_zero_linger();
         }
-        End::Late(commit, late) => {
+        ConnectionEnd::Late(commit, late) => {
             // The host's side ends now: nothing more is read from it or sent to
             // it.
             let _ = client.shutdown().await;
@@ -301,8 +301,8 @@ async fn to_server(
     mut from: ReadHalf<'_>,
     to: &mut WriteHalf<'_>,
     answer_is_lost: &AtomicBool,
-    shared: &Shared,
-) -> End {
+    shared: &ProxyState,
+) -> ConnectionEnd {
     let (queue, mut queued) = mpsc::channel(UNDER_WAY);
     let read = read(&mut from, queue);
     let write = async {
@@ -311,23 +311,23 @@ async fn to_server(
         while let Some((since, message)) = queued.recv().await {
             shared.held_back(since).await;
             asked += usize::from(message.asks());
-            if said.hear(&message) {
+            if said.read_statement(&message) {
                 shared.asked.store(asked, Ordering::Relaxed);
                 asked = 0;
                 match shared.commit() {
-                    Some(Cut::Before) => return End::Cut,
-                    Some(Cut::Late(late)) => return End::Late(message, late),
+                    Some(Cut::Before) => return ConnectionEnd::Cut,
+                    Some(Cut::Late(late)) => return ConnectionEnd::Late(message, late),
                     Some(Cut::After) => answer_is_lost.store(true, Ordering::Relaxed),
                     None => {}
                 }
             }
             if to.write_all(message.bytes()).await.is_err() {
-                return End::ByThem;
+                return ConnectionEnd::ByThem;
             }
         }
         shared.passes().await;
         let _ = to.shutdown().await;
-        End::ByThem
+        ConnectionEnd::ByThem
     };
     both(read, write).await
 }
@@ -336,29 +336,32 @@ async fn to_client(
     mut from: ReadHalf<'_>,
     to: &mut WriteHalf<'_>,
     answer_is_lost: &AtomicBool,
-    shared: &Shared,
-) -> End {
+    shared: &ProxyState,
+) -> ConnectionEnd {
     let (queue, mut queued) = mpsc::channel(UNDER_WAY);
     let read = read(&mut from, queue);
     let write = async {
         while let Some((since, message)) = queued.recv().await {
             shared.held_back(since).await;
             if answer_is_lost.load(Ordering::Relaxed) && message.is_committed() {
-                return End::Cut;
+                return ConnectionEnd::Cut;
             }
             if to.write_all(message.bytes()).await.is_err() {
-                return End::ByThem;
+                return ConnectionEnd::ByThem;
             }
         }
         shared.passes().await;
         let _ = to.shutdown().await;
-        End::ByThem
+        ConnectionEnd::ByThem
     };
     both(read, write).await
 }
 
 /// The writer decides when the connection is over; the reader only feeds it.
-async fn both(read: impl Future<Output = ()>, write: impl Future<Output = End>) -> End {
+async fn both(
+    read: impl Future<Output = ()>,
+    write: impl Future<Output = ConnectionEnd>,
+) -> ConnectionEnd {
     let mut write = std::pin::pin!(write);
     tokio::select! {
         () = read => write.await,
@@ -374,7 +377,7 @@ async fn read(from: &mut ReadHalf<'_>, queue: mpsc::Sender<(Instant, Message)>) 
     }
 }
 
-impl Shared {
+impl ProxyState {
     /// Returns when something may pass.
     async fn passes(&self) {
         let mut weather = self.weather.subscribe();

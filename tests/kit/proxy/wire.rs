@@ -23,6 +23,11 @@ pub struct Message {
 
 impl Message {
     /// Reads the next message; `None` at the end of the stream.
+    ///
+    /// # Errors
+    ///
+    /// [`io::Error`] if the stream fails or ends within a message, or the length of a message
+    /// is invalid.
     pub async fn read(
         stream: &mut (impl AsyncRead + Unpin),
         has_kind: bool,
@@ -46,6 +51,7 @@ impl Message {
         Ok(Some(Self { bytes, has_kind }))
     }
 
+    /// Returns the whole message, as it went over the wire.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -96,6 +102,8 @@ pub struct Statements {
 }
 
 impl Statements {
+    /// Returns the state before the first message of a client. `table` is the name to look for,
+    /// in lower case.
     pub fn new(table: &str) -> Self {
         Self {
             table: table.to_owned(),
@@ -105,7 +113,7 @@ impl Statements {
     }
 
     /// Whether this message asks for the commit of a transaction that named the table.
-    pub fn hear(&mut self, message: &Message) -> bool {
+    pub fn read_statement(&mut self, message: &Message) -> bool {
         let body = message.body();
         let meaning = match message.kind() {
             b'Q' => self.meaning(body),
@@ -166,17 +174,23 @@ mod tests {
     #[test]
     fn a_commit_in_any_form_counts_only_after_the_table_was_named() {
         let mut said = Statements::new("marks");
-        let mut hear = |kind, body| said.hear(&message(kind, body));
-        assert!(!hear(b'Q', "set synchronous_commit = on\0"));
-        assert!(!hear(b'Q', "commit\0"));
-        assert!(!hear(b'P', "s1\0insert into marks values ($1)\0\0\0"));
-        assert!(!hear(b'Q', "COMMIT\0"));
-        assert!(!hear(b'B', "\0s1\0"));
-        assert!(hear(b'Q', "COMMIT\0"));
-        assert!(!hear(b'Q', "commit\0"));
-        assert!(hear(b'Q', "insert into marks values (1); commit\0"));
-        assert!(!hear(b'P', "s2\0commit\0\0\0"));
-        assert!(!hear(b'B', "\0s1\0"));
-        assert!(hear(b'B', "\0s2\0"));
+        let mut read_statement = |kind, body| said.read_statement(&message(kind, body));
+        assert!(!read_statement(b'Q', "set synchronous_commit = on\0"));
+        assert!(!read_statement(b'Q', "commit\0"));
+        assert!(!read_statement(
+            b'P',
+            "s1\0insert into marks values ($1)\0\0\0"
+        ));
+        assert!(!read_statement(b'Q', "COMMIT\0"));
+        assert!(!read_statement(b'B', "\0s1\0"));
+        assert!(read_statement(b'Q', "COMMIT\0"));
+        assert!(!read_statement(b'Q', "commit\0"));
+        assert!(read_statement(
+            b'Q',
+            "insert into marks values (1); commit\0"
+        ));
+        assert!(!read_statement(b'P', "s2\0commit\0\0\0"));
+        assert!(!read_statement(b'B', "\0s1\0"));
+        assert!(read_statement(b'B', "\0s2\0"));
     }
 }

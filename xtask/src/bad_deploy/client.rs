@@ -12,7 +12,7 @@ use crate::failure::{Context, Failure};
 /// Longer than the service takes for any answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-pub struct Request<'a> {
+pub struct ClientRequest<'a> {
     /// Host and port.
     pub address: &'a str,
     pub method: &'static str,
@@ -21,19 +21,29 @@ pub struct Request<'a> {
     pub body: &'a [u8],
 }
 
-pub struct Answer {
+pub struct ClientAnswer {
     pub status: u16,
     pub body: String,
 }
 
-impl Answer {
+impl ClientAnswer {
+    /// Returns the body as JSON.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if it is not JSON.
     pub fn json(&self) -> Result<Value, Failure> {
         serde_json::from_str(&self.body).context(format!("reading the answer {}", self.body))
     }
 }
 
-impl Request<'_> {
-    pub fn send(&self) -> Result<Answer, Failure> {
+impl ClientRequest<'_> {
+    /// Sends the request and returns its answer, with any status.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the host cannot be reached, or gives no answer within a minute.
+    pub fn send(&self) -> Result<ClientAnswer, Failure> {
         let Self {
             address,
             method,
@@ -44,7 +54,7 @@ impl Request<'_> {
             .context(format!("{method} http://{address}{path}"))
     }
 
-    fn exchange(&self) -> io::Result<Answer> {
+    fn exchange(&self) -> io::Result<ClientAnswer> {
         let mut stream = TcpStream::connect(self.address)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         let mut head = format!(
@@ -67,9 +77,9 @@ impl Request<'_> {
     }
 }
 
-fn read(answer: &str) -> Option<Answer> {
+fn read(answer: &str) -> Option<ClientAnswer> {
     let (head, body) = answer.split_once("\r\n\r\n")?;
-    Some(Answer {
+    Some(ClientAnswer {
         status: head.get(9..12)?.parse().ok()?,
         body: body.to_owned(),
     })

@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 
 use serde_json::{Value, json};
 
-use super::client::{Answer, Request};
+use super::client::{ClientAnswer, ClientRequest};
 use crate::run;
 
 /// The name of the lead with this number at the portal.
@@ -36,9 +36,9 @@ pub fn body(number: u64) -> Value {
 }
 
 #[derive(Clone)]
-pub struct Portal(Arc<Shared>);
+pub struct Portal(Arc<PortalState>);
 
-struct Shared {
+struct PortalState {
     gateways: Vec<String>,
     path: String,
     sent: AtomicU64,
@@ -46,8 +46,9 @@ struct Shared {
 }
 
 impl Portal {
+    /// Returns a portal that has sent nothing. `path` is that of the connection.
     pub fn new(gateways: Vec<String>, path: String) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(PortalState {
             gateways,
             path,
             sent: AtomicU64::new(0),
@@ -78,10 +79,10 @@ impl Portal {
     }
 
     /// Sends the next lead. Only one is under way at a time.
-    pub fn send(&self) -> Option<Answer> {
+    pub fn send(&self) -> Option<ClientAnswer> {
         let number = self.sent() + 1;
         let body = body(number).to_string();
-        let request = Request {
+        let request = ClientRequest {
             address: self.gateway(number),
             method: "POST",
             path: &self.0.path,

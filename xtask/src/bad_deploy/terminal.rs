@@ -12,21 +12,23 @@ use crate::failure::{Context, Failure};
 
 pub struct Terminal {
     program: PathBuf,
-    /// Where the commands are typed.
+    /// The folder in which the commands are typed.
     folder: PathBuf,
     /// The data folder of the host that they call.
     data: PathBuf,
     claims: Cell<u32>,
 }
 
-/// What a command printed.
-pub struct Said {
+/// The output of a command.
+pub struct CommandOutput {
     pub succeeded: bool,
     pub out: String,
     pub err: String,
 }
 
 impl Terminal {
+    /// Returns a terminal in `folder`, whose commands call the host with the data folder
+    /// `data`.
     pub fn new(program: &Path, folder: &Path, data: &Path) -> Self {
         Self {
             program: program.to_owned(),
@@ -55,7 +57,11 @@ impl Terminal {
     }
 
     /// Runs `leadhost` with these words, and shows all of it.
-    pub fn tries(&self, words: &str) -> Result<Said, Failure> {
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the program cannot be started.
+    pub fn tries(&self, words: &str) -> Result<CommandOutput, Failure> {
         self.typed(&format!("leadhost {words}"));
         let said = self.call(&words.split(' ').collect::<Vec<_>>())?;
         self.shows(&said.out);
@@ -64,6 +70,10 @@ impl Terminal {
     }
 
     /// Like [`Self::tries`], for a command that has to succeed. Returns its standard output.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the program cannot be started, or the command fails.
     pub fn runs(&self, words: &str) -> Result<String, Failure> {
         let said = self.tries(words)?;
         match said.succeeded {
@@ -73,7 +83,11 @@ impl Terminal {
     }
 
     /// Runs `leadhost` with these words and its standard output in a file, and shows the rest.
-    pub fn saves(&self, words: &str, file: &str) -> Result<Said, Failure> {
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the program cannot be started, or the file cannot be written.
+    pub fn saves(&self, words: &str, file: &str) -> Result<CommandOutput, Failure> {
         self.typed(&format!("leadhost {words} > {file}"));
         let said = self.call(&words.split(' ').collect::<Vec<_>>())?;
         let path = self.folder.join(file);
@@ -83,6 +97,10 @@ impl Terminal {
     }
 
     /// Returns what `leadhost` answers as JSON. Nothing is shown.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the command fails, or prints no JSON.
     pub fn reads(&self, words: &str) -> Result<Value, Failure> {
         let words: Vec<&str> = words.split(' ').chain(["--json"]).collect();
         let said = self.call(&words)?;
@@ -95,6 +113,10 @@ impl Terminal {
     }
 
     /// Shows a claim that holds. One that does not hold is the failure of the task.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] with the claim if it does not hold.
     pub fn claim(&self, holds: bool, what: &str) -> Result<(), Failure> {
         if !holds {
             return Err(Failure::new(format!("this does not hold: {what}")));
@@ -109,7 +131,7 @@ impl Terminal {
         self.claims.get()
     }
 
-    fn call(&self, words: &[&str]) -> Result<Said, Failure> {
+    fn call(&self, words: &[&str]) -> Result<CommandOutput, Failure> {
         let mut command = Command::new(&self.program);
         without_settings(&mut command);
         let output = command
@@ -120,7 +142,7 @@ impl Terminal {
             .output()
             .context(format!("starting {}", self.program.display()))?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Ok(Said {
+        Ok(CommandOutput {
             succeeded: output.status.success(),
             out: text(&output.stdout),
             err: text(&output.stderr),

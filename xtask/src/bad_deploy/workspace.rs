@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use xtask::double::http::encoded;
 
-use super::client::{Answer, Request};
+use super::client::{ClientAnswer, ClientRequest};
 use super::portal;
 use crate::failure::Failure;
 
@@ -32,6 +32,10 @@ pub struct Lead {
 
 impl Workspace {
     /// Reads what `leadhost apply` printed.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the connection or a key is missing.
     pub fn applied(gateway: &str, printed: &str) -> Result<Self, Failure> {
         let word = |start: &str| {
             let mut words = printed.split_whitespace();
@@ -54,14 +58,18 @@ impl Workspace {
     }
 
     /// Reads a deal with the partner's key, or changes it.
-    pub fn deal(&self, deal: &str, change: Option<&Value>) -> Result<Answer, Failure> {
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the gateway cannot be reached.
+    pub fn deal(&self, deal: &str, change: Option<&Value>) -> Result<ClientAnswer, Failure> {
         let body = change.map(Value::to_string).unwrap_or_default();
         let mut headers = vec![("x-service-api-key", self.partner_key.clone())];
         if change.is_some() {
             headers.push(("Content-Type", "application/json".to_owned()));
         }
         let path = format!("/deal/{deal}");
-        let request = Request {
+        let request = ClientRequest {
             address: &self.gateway,
             method: if change.is_some() { "PATCH" } else { "GET" },
             path: &path,
@@ -72,6 +80,10 @@ impl Workspace {
     }
 
     /// Returns all leads of the portal.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the data API does not answer with rows, or a deal's contact is missing.
     pub fn leads(&self) -> Result<Vec<Lead>, Failure> {
         // In this order: the contact of a deal is there when the deal is.
         let deals = self.rows("deals")?;
@@ -104,7 +116,7 @@ impl Workspace {
         let mut cursor = String::new();
         loop {
             let path = format!("/v1/export/{entity}?limit=1000{cursor}");
-            let request = Request {
+            let request = ClientRequest {
                 address: &self.gateway,
                 method: "GET",
                 path: &path,

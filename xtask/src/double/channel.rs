@@ -19,13 +19,13 @@ mod gate;
 mod misbehaviour;
 mod state;
 
-pub use callback::{Callback, Letter, Told};
+pub use callback::{Callback, CallbackAnswer, Letter};
 pub use event::{Event, Flush, Inbound, Order, Status};
 pub use misbehaviour::{Misbehaviour, Taken};
 
 use self::state::{Control, State};
 use super::http::{Answer, Request};
-use super::server::{Server, locked};
+use super::server::{DoubleServer, locked};
 
 /// One provider's protocol.
 pub trait Provider: Send + Sync + 'static {
@@ -70,7 +70,7 @@ pub trait Provider: Send + Sync + 'static {
     }
 
     /// Runs a command line that only this provider knows.
-    fn command(&self, _words: &[&str]) -> Option<Result<Said, String>> {
+    fn command(&self, _words: &[&str]) -> Option<Result<CommandResult, String>> {
         None
     }
 
@@ -81,13 +81,13 @@ pub trait Provider: Send + Sync + 'static {
 }
 
 /// The result of a command line.
-pub struct Said {
+pub struct CommandResult {
     pub text: String,
     /// An event for the provider to send.
     pub event: Option<Event>,
 }
 
-impl From<String> for Said {
+impl From<String> for CommandResult {
     fn from(text: String) -> Self {
         Self { text, event: None }
     }
@@ -128,7 +128,7 @@ pub struct Accepted {
 
 /// A running double of a provider. It stops when it is dropped.
 pub struct Channel<P: Provider> {
-    server: Server<State<P>>,
+    server: DoubleServer<State<P>>,
 }
 
 impl<P: Provider> Channel<P> {
@@ -139,21 +139,22 @@ impl<P: Provider> Channel<P> {
     ///
     /// The address cannot be bound.
     pub fn start_with(listen: SocketAddr, provider: P, now: Option<u64>) -> io::Result<Self> {
-        Self::start_telling(listen, provider, now, None)
+        Self::start_with_listener(listen, provider, now, None)
     }
 
-    fn start_telling(
+    fn start_with_listener(
         listen: SocketAddr,
         provider: P,
         now: Option<u64>,
         listener: Option<Sender<Accepted>>,
     ) -> io::Result<Self> {
         let state = State::new(provider, now, listener);
-        let server = Server::start(listen, state)?;
+        let server = DoubleServer::start(listen, state)?;
         *locked(&server.endpoint().address) = format!("http://{}", server.address());
         Ok(Self { server })
     }
 
+    /// Returns the address at which it listens.
     pub fn address(&self) -> SocketAddr {
         self.server.address()
     }
@@ -163,6 +164,7 @@ impl<P: Provider> Channel<P> {
         format!("http://{}", self.address())
     }
 
+    /// Returns the provider's protocol with its settings.
     pub fn provider(&self) -> &P {
         &self.state().provider
     }
@@ -206,6 +208,7 @@ impl<P: Provider> Channel<P> {
         *locked(&self.state().now) = Some(seconds);
     }
 
+    /// Returns its time, in seconds since 1970.
     pub fn now(&self) -> u64 {
         self.state().now()
     }
@@ -259,12 +262,12 @@ impl<P: Provider> Channel<P> {
 
     /// Queues a status of a message. The id may be unknown to the double.
     pub fn status(&self, id: &str, word: &str) {
-        self.tell(self.status_of(id, word));
+        self.queue(self.status_of(id, word));
     }
 
     /// Queues a failure of a message with these codes.
     pub fn fails(&self, id: &str, codes: &[u32]) {
-        self.tell(self.status_of(id, "failed").errors(codes));
+        self.queue(self.status_of(id, "failed").errors(codes));
     }
 
     /// Returns a status as [`Channel::status`] queues it, to be changed and queued.
@@ -289,10 +292,11 @@ impl<P: Provider> Channel<P> {
 
     /// Queues a message of a contact.
     pub fn inbound(&self, message: Inbound) {
-        self.tell(message);
+        self.queue(message);
     }
 
-    pub fn tell(&self, event: impl Into<Event>) {
+    /// Queues an event. Without a time it gets the double's.
+    pub fn queue(&self, event: impl Into<Event>) {
         let mut event = event.into();
         event.date(self.now());
         locked(&self.state().outbox).push_back(event);
@@ -309,36 +313,39 @@ impl<P: Provider> Channel<P> {
     /// # Errors
     /// If there is no callback, or if it cannot be reached; then all events wait
     /// again.
-    pub fn flush(&self, how: Flush) -> io::Result<Vec<Told>> {
+    pub fn flush(&self, how: Flush) -> io::Result<Vec<CallbackAnswer>> {
         let waiting: Vec<Event> = locked(&self.state().outbox).drain(..).collect();
-        let (told, left) = self.tell_all(how.arrange(waiting, P::BATCH));
+        let (answers, left) = self.post_batches(how.arrange(waiting, P::BATCH));
         let mut outbox = locked(&self.state().outbox);
         for event in left.into_iter().rev() {
             outbox.push_front(event);
         }
-        told
+        answers
     }
 
     /// Returns the answers, and the events that were not accepted.
-    fn tell_all(&self, batches: Vec<Vec<Event>>) -> (io::Result<Vec<Told>>, Vec<Event>) {
-        let (mut told, mut left, mut failed) = (Vec::new(), Vec::new(), None);
+    fn post_batches(
+        &self,
+        batches: Vec<Vec<Event>>,
+    ) -> (io::Result<Vec<CallbackAnswer>>, Vec<Event>) {
+        let (mut answers, mut left, mut failed) = (Vec::new(), Vec::new(), None);
         for events in batches {
             if failed.is_none() {
-                match self.tell_one(&events) {
+                match self.post_batch(&events) {
                     Ok(answer) if answer.is_taken() => {
-                        told.push(answer);
+                        answers.push(answer);
                         continue;
                     }
-                    Ok(answer) => told.push(answer),
+                    Ok(answer) => answers.push(answer),
                     Err(error) => failed = Some(error),
                 }
             }
             left.extend(events);
         }
-        (failed.map_or(Ok(told), Err), left)
+        (failed.map_or(Ok(answers), Err), left)
     }
 
-    fn tell_one(&self, events: &[Event]) -> io::Result<Told> {
+    fn post_batch(&self, events: &[Event]) -> io::Result<CallbackAnswer> {
         let own = events.iter().find_map(Event::callback);
         let letter = self.provider().letter(events);
         self.send_letter(own, &letter, Key::Right)
@@ -349,7 +356,12 @@ impl<P: Provider> Channel<P> {
     /// # Errors
     ///
     /// The callback cannot be reached.
-    pub fn send_raw(&self, content_type: &'static str, body: &[u8], key: Key) -> io::Result<Told> {
+    pub fn send_raw(
+        &self,
+        content_type: &'static str,
+        body: &[u8],
+        key: Key,
+    ) -> io::Result<CallbackAnswer> {
         let letter = Letter {
             content_type,
             body: body.to_vec(),
@@ -357,7 +369,12 @@ impl<P: Provider> Channel<P> {
         self.send_letter(None, &letter, key)
     }
 
-    fn send_letter(&self, own: Option<&str>, letter: &Letter, key: Key) -> io::Result<Told> {
+    fn send_letter(
+        &self,
+        own: Option<&str>,
+        letter: &Letter,
+        key: Key,
+    ) -> io::Result<CallbackAnswer> {
         let mut callback = self.callback()?;
         if let Some(url) = own {
             callback = callback.with_url(url);
@@ -372,13 +389,13 @@ impl<P: Provider> Channel<P> {
     /// # Errors
     /// If there is no callback, if it cannot be reached, or if the provider has no
     /// handshake.
-    pub fn handshake(&self, verify_token: Option<&str>) -> io::Result<(bool, Told)> {
+    pub fn handshake(&self, verify_token: Option<&str>) -> io::Result<(bool, CallbackAnswer)> {
         let (query, right) = self
             .provider()
             .handshake(verify_token)
             .ok_or_else(|| io::Error::other("this provider has no webhook handshake"))?;
-        let told = self.callback()?.get(&query)?;
-        Ok((told.is_taken() && told.body == right, told))
+        let answer = self.callback()?.get(&query)?;
+        Ok((answer.is_taken() && answer.body == right, answer))
     }
 
     fn callback(&self) -> io::Result<Callback> {

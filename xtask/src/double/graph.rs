@@ -17,7 +17,7 @@ mod lead;
 
 use super::http::{Answer, Request};
 use super::proof::hmac_sha256_hex;
-use super::server::{Endpoint, Reaction, Server, locked};
+use super::server::{DoubleServer, Endpoint, Reaction, locked};
 
 /// The behaviour of ids, for the help text.
 pub const BEHAVIOUR: &str = "\
@@ -55,7 +55,7 @@ impl Default for GraphOptions {
 
 /// A running double. It stops when it is dropped.
 pub struct GraphDouble {
-    server: Server<Node>,
+    server: DoubleServer<Node>,
 }
 
 impl GraphDouble {
@@ -70,14 +70,16 @@ impl GraphDouble {
             attempts: Mutex::new(HashMap::new()),
             options,
         };
-        let server = Server::start(node.options.listen, node)?;
+        let server = DoubleServer::start(node.options.listen, node)?;
         Ok(Self { server })
     }
 
+    /// Returns the address at which it listens.
     pub fn address(&self) -> SocketAddr {
         self.server.address()
     }
 
+    /// Returns the options with which it was started.
     pub fn options(&self) -> &GraphOptions {
         &self.server.endpoint().options
     }

@@ -28,6 +28,7 @@ pub struct Request {
 }
 
 impl Request {
+    /// Returns the first value of this name in the query, decoded.
     pub fn query(&self, name: &str) -> Option<&str> {
         value(&self.fields, name)
     }
@@ -42,6 +43,7 @@ impl Request {
         self.header("authorization")?.strip_prefix("Bearer ")
     }
 
+    /// Returns the body as JSON; `None` if it is not JSON.
     pub fn json(&self) -> Option<Value> {
         serde_json::from_slice(&self.body).ok()
     }
@@ -51,6 +53,7 @@ impl Request {
         pairs(&String::from_utf8_lossy(&self.body))
     }
 
+    /// Returns the parts of the path between its slashes.
     pub fn segments(&self) -> Vec<&str> {
         self.path.trim_start_matches('/').split('/').collect()
     }
@@ -160,6 +163,7 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// Returns an answer without a body.
     pub fn empty(status: u16) -> Self {
         Self {
             status,
@@ -168,14 +172,17 @@ impl Answer {
         }
     }
 
+    /// Returns an answer with a JSON body.
     pub fn json(status: u16, body: &Value) -> Self {
         Self::with_body(status, "application/json; charset=UTF-8", &body.to_string())
     }
 
+    /// Returns an answer with an HTML page.
     pub fn html(status: u16, body: &str) -> Self {
         Self::with_body(status, "text/html; charset=utf-8", body)
     }
 
+    /// Returns an answer with a text.
     pub fn text(status: u16, body: &str) -> Self {
         Self::with_body(status, "text/plain; charset=utf-8", body)
     }
@@ -186,11 +193,13 @@ impl Answer {
         answer
     }
 
+    /// Adds a header.
     pub fn header(mut self, name: &'static str, value: &str) -> Self {
         self.headers.push((name, value.to_owned()));
         self
     }
 
+    /// Returns the bytes of the whole answer, with `Content-Length`.
     pub fn bytes(&self) -> Vec<u8> {
         // The reason phrase is ignored, but required.
         let mut text = format!("HTTP/1.1 {} Double\r\n", self.status);

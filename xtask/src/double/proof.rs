@@ -6,18 +6,22 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha1::Sha1;
 use sha2::Sha256;
 
+/// Returns HMAC-SHA256 as lower-case hexadecimal digits.
 pub fn hmac_sha256_hex(key: &str, message: &[u8]) -> String {
     hex(&hmac_sha256(key, message))
 }
 
+/// Returns HMAC-SHA1 as lower-case hexadecimal digits.
 pub fn hmac_sha1_hex(key: &str, message: &[u8]) -> String {
     hex(&hmac_sha1(key, message))
 }
 
+/// Returns HMAC-SHA1 as base64 with padding.
 pub fn hmac_sha1_base64(key: &str, message: &[u8]) -> String {
     base64(&hmac_sha1(key, message))
 }
 
+/// Returns bytes as base64 with padding.
 pub fn base64(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }

@@ -40,21 +40,21 @@ pub enum Reaction {
 }
 
 /// A running server.
-pub struct Server<E: Endpoint> {
+pub struct DoubleServer<E: Endpoint> {
     address: SocketAddr,
     endpoint: Arc<E>,
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     acceptor: Option<JoinHandle<()>>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct ServerState {
     stopping: AtomicBool,
     /// The connections to cut at the end, by number.
     connections: Mutex<HashMap<u64, TcpStream>>,
 }
 
-impl<E: Endpoint> Server<E> {
+impl<E: Endpoint> DoubleServer<E> {
     /// Port 0 selects a free port.
     ///
     /// # Errors
@@ -63,7 +63,7 @@ impl<E: Endpoint> Server<E> {
     pub fn start(listen: SocketAddr, endpoint: E) -> io::Result<Self> {
         let listener = TcpListener::bind(listen)?;
         let address = listener.local_addr()?;
-        let (endpoint, shared) = (Arc::new(endpoint), Arc::<Shared>::default());
+        let (endpoint, shared) = (Arc::new(endpoint), Arc::<ServerState>::default());
         let (with, also) = (Arc::clone(&endpoint), Arc::clone(&shared));
         let acceptor = std::thread::Builder::new()
             .name(format!("{}-double", E::NAME))
@@ -76,10 +76,12 @@ impl<E: Endpoint> Server<E> {
         })
     }
 
+    /// Returns the address at which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
+    /// Returns the handler of its requests.
     pub fn endpoint(&self) -> &Arc<E> {
         &self.endpoint
     }
@@ -93,7 +95,7 @@ impl<E: Endpoint> Server<E> {
     }
 }
 
-impl<E: Endpoint> Drop for Server<E> {
+impl<E: Endpoint> Drop for DoubleServer<E> {
     fn drop(&mut self) {
         self.shared.stopping.store(true, Ordering::Release);
         self.endpoint.stop();
@@ -108,7 +110,7 @@ impl<E: Endpoint> Drop for Server<E> {
     }
 }
 
-fn accept<E: Endpoint>(listener: &TcpListener, endpoint: &Arc<E>, shared: &Arc<Shared>) {
+fn accept<E: Endpoint>(listener: &TcpListener, endpoint: &Arc<E>, shared: &Arc<ServerState>) {
     for (number, connection) in (0..).zip(listener.incoming()) {
         if shared.stopping.load(Ordering::Acquire) {
             return;
@@ -131,7 +133,11 @@ fn accept<E: Endpoint>(listener: &TcpListener, endpoint: &Arc<E>, shared: &Arc<S
 }
 
 /// Answers the requests of one connection until either side closes it.
-fn serve<E: Endpoint>(mut connection: TcpStream, endpoint: &E, shared: &Shared) -> io::Result<()> {
+fn serve<E: Endpoint>(
+    mut connection: TcpStream,
+    endpoint: &E,
+    shared: &ServerState,
+) -> io::Result<()> {
     // An idle connection times out, so that no thread stays for ever.
     connection.set_read_timeout(Some(Duration::from_secs(30)))?;
     connection.set_nodelay(true)?;

@@ -14,7 +14,7 @@ mod check;
 mod errors;
 
 use super::channel::{
-    Accepted, Channel, Event, Inbound, Key, Letter, Outgoing, Provider, Said, Status,
+    Accepted, Channel, CommandResult, Event, Inbound, Key, Letter, Outgoing, Provider, Status,
 };
 use super::http::{Answer, Request, form, pairs};
 use super::proof::{basic, hmac_sha1_base64};
@@ -49,6 +49,7 @@ pub struct Content {
 }
 
 impl Content {
+    /// Returns a template with this id and text.
     pub fn new(sid: &str, text: &str) -> Self {
         Self {
             sid: sid.to_owned(),
@@ -92,6 +93,7 @@ impl Twilio {
         Self::start_with(listen, Messages::new(options), now)
     }
 
+    /// Returns the options with which it was started.
     pub fn options(&self) -> &TwilioOptions {
         &self.provider().options
     }
@@ -108,6 +110,7 @@ impl Twilio {
 }
 
 impl Messages {
+    /// Returns the protocol with these options.
     pub fn new(options: TwilioOptions) -> Self {
         Self {
             options,
@@ -271,7 +274,7 @@ impl Provider for Messages {
         vec![("X-Twilio-Signature", hmac_sha1_base64(key, text.as_bytes()))]
     }
 
-    fn command(&self, words: &[&str]) -> Option<Result<Said, String>> {
+    fn command(&self, words: &[&str]) -> Option<Result<CommandResult, String>> {
         match words {
             ["opt-out", recipient] => {
                 locked(&self.opted_out).insert(bare(recipient).to_owned());

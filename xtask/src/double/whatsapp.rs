@@ -17,7 +17,7 @@ mod webhook;
 
 pub use templates::template;
 
-use super::channel::{Accepted, Channel, Event, Key, Letter, Outgoing, Provider, Said};
+use super::channel::{Accepted, Channel, CommandResult, Event, Key, Letter, Outgoing, Provider};
 use super::http::{Answer, Request};
 use super::proof::{base64, hmac_sha1_hex, hmac_sha256_hex};
 use super::server::locked;
@@ -101,6 +101,7 @@ impl WhatsApp {
         Self::start_with(listen, Cloud::new(options), now)
     }
 
+    /// Returns the options with which it was started.
     pub fn options(&self) -> &WhatsAppOptions {
         &self.provider().options
     }
@@ -110,6 +111,7 @@ impl WhatsApp {
         format!("/v23.0/{}/messages", self.options().phone_number_id)
     }
 
+    /// Sets how answers spell the recipient.
     pub fn name_recipients(&self, how: WaId) {
         locked(&self.provider().manner).wa_id = how;
     }
@@ -131,6 +133,7 @@ impl WhatsApp {
         locked(&self.provider().manner).tokens = vec![token.to_owned()];
     }
 
+    /// Removes a template in all its languages. No webhook is queued.
     pub fn remove_template(&self, name: &str) {
         locked(&self.provider().templates).retain(|template| template["name"] != name);
     }
@@ -145,11 +148,12 @@ impl WhatsApp {
             .provider()
             .set_status(name, language, status)
             .expect("the template is there");
-        self.tell(event);
+        self.queue(event);
     }
 }
 
 impl Cloud {
+    /// Returns the protocol with these options.
     pub fn new(options: WhatsAppOptions) -> Self {
         Self {
             templates: Mutex::new(options.templates.clone()),
@@ -308,11 +312,11 @@ impl Provider for Cloud {
         Some((query, challenge.to_owned()))
     }
 
-    fn command(&self, words: &[&str]) -> Option<Result<Said, String>> {
+    fn command(&self, words: &[&str]) -> Option<Result<CommandResult, String>> {
         match words {
             ["template", name, language, status] => Some(
                 self.set_status(name, language, status)
-                    .map(|event| Said {
+                    .map(|event| CommandResult {
                         text: format!("{name} in {language} is {status}"),
                         event: Some(event),
                     })

@@ -30,6 +30,10 @@ pub struct Before {
 
 impl Before {
     /// An earlier build of the tester: `COMMIT=PROGRAM`.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the text has no `=`, or there is no such program.
     pub fn named(text: &str) -> Result<Self, Failure> {
         let (commit, program) = text
             .split_once('=')
@@ -43,6 +47,13 @@ impl Before {
 }
 
 impl Built {
+    /// Builds the tests and the program, and copies them. An earlier build is `given`, or, if
+    /// `with_before` asks for one, made from the history. With `with_fuzz` the fuzz tests are
+    /// built, too.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if a build fails, or git or the folder cannot be used.
     pub fn new(given: Option<Before>, with_before: bool, with_fuzz: bool) -> Result<Self, Failure> {
         let folder = folder();
         fs::create_dir_all(&folder).context(format!("creating {}", folder.display()))?;
@@ -104,7 +115,7 @@ fn before(folder: &Path) -> Result<Option<Before>, Failure> {
                 .current_dir(repository::root()),
         )
     };
-    let changed = git(&["log", "-1", "--format=%H", "--", SCHEMA])?;
+    let changed = git(&["log", "-1", "--diff-filter=A", "--format=%H", "--", SCHEMA])?;
     let parent = format!("{}^", changed.trim());
     let Ok(commit) = git(&["rev-parse", "--short=10", &parent]) else {
         return Ok(None);
@@ -131,6 +142,10 @@ fn before(folder: &Path) -> Result<Option<Before>, Failure> {
 }
 
 /// The program of the tests.
+///
+/// # Errors
+///
+/// [`Failure`] if they do not build, or Cargo does not name their program.
 pub fn tests() -> Result<PathBuf, Failure> {
     let said = process::output(repository::cargo().args([
         "test",
@@ -145,8 +160,8 @@ pub fn tests() -> Result<PathBuf, Failure> {
     let program = said
         .lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-        .filter(|told| told["target"]["name"] == "it")
-        .find_map(|told| told["executable"].as_str().map(PathBuf::from));
+        .filter(|message| message["target"]["name"] == "it")
+        .find_map(|message| message["executable"].as_str().map(PathBuf::from));
     program.ok_or_else(|| Failure::new("cargo did not report the path of the test program"))
 }
 

@@ -39,26 +39,31 @@ pub struct Figure {
 }
 
 impl Figure {
+    /// Parses a line that a test has written.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if it is not JSON.
     pub fn read(line: &str) -> Result<Self, Failure> {
-        let told: Value = serde_json::from_str(line).context(format!("reading `{line}`"))?;
-        let text = |name: &str| told[name].as_str().map(str::to_owned);
+        let value: Value = serde_json::from_str(line).context(format!("reading `{line}`"))?;
+        let text = |name: &str| value[name].as_str().map(str::to_owned);
         Ok(Self {
             fault: text("fault").unwrap_or_default(),
             store: text("store"),
-            seed: told["seed"].as_u64(),
+            seed: value["seed"].as_u64(),
             figure: text("figure").unwrap_or_default(),
         })
     }
 
     /// Adds up the lines of the tests of `cargo xtask fuzz`, each of which is `NAME: N inputs in
     /// S s, seed X`, possibly after a word of the test harness.
-    pub fn of_fuzz(said: &str) -> Option<Self> {
+    pub fn from_fuzz_output(said: &str) -> Option<Self> {
         let (mut targets, mut inputs, mut seconds, mut last) = (0, 0_u64, 0.0, None);
         for line in said.lines() {
             let read = || {
-                let (told, seed) = line.rsplit_once(", seed ")?;
-                let (name, told) = told.rsplit_once(": ")?;
-                let (count, took) = told.strip_suffix(" s")?.split_once(" inputs in ")?;
+                let (rest, seed) = line.rsplit_once(", seed ")?;
+                let (name, rest) = rest.rsplit_once(": ")?;
+                let (count, took) = rest.strip_suffix(" s")?.split_once(" inputs in ")?;
                 name.contains("fuzz_").then_some(())?;
                 let count: u64 = count.parse().ok()?;
                 let took: f64 = took.parse().ok()?;
@@ -84,18 +89,18 @@ impl Figure {
 pub fn line(row: &Row, outcome: &Outcome, commit: &str, day: &str) -> String {
     let mut figures = outcome.figures.clone();
     figures.sort();
-    let mut told = Vec::new();
-    told.extend(
+    let mut results = Vec::new();
+    results.extend(
         outcome
             .failures
             .iter()
             .map(|why| format!("{FAILED}: {why}")),
     );
-    told.extend(figures.iter().map(|figure| match &figure.store {
+    results.extend(figures.iter().map(|figure| match &figure.store {
         Some(store) => format!("{store}: {}", figure.figure),
         None => figure.figure.clone(),
     }));
-    told.extend(
+    results.extend(
         outcome
             .left_out
             .iter()
@@ -111,7 +116,7 @@ pub fn line(row: &Row, outcome: &Outcome, commit: &str, day: &str) -> String {
     let cells = [
         row.fault.to_owned(),
         row.promise.to_owned(),
-        told.join("<br>"),
+        results.join("<br>"),
         stores,
         commit.to_owned(),
         day.to_owned(),
@@ -139,6 +144,11 @@ pub struct Page {
 }
 
 impl Page {
+    /// Reads the page.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if it cannot be read, or has no place for the table.
     pub fn read() -> Result<Self, Failure> {
         let path = path();
         let text = fs::read_to_string(&path).context(format!("reading {}", path.display()))?;
@@ -196,6 +206,10 @@ impl Page {
     }
 
     /// Replaces old lines by new ones, in the order of the rows.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the page cannot be written.
     pub fn write(&self, rows: &[Row], new: &[(&'static str, String)]) -> Result<(), Failure> {
         let mut table = String::from(HEAD);
         for row in rows {
@@ -241,12 +255,12 @@ mod tests {
         }
     }
 
-    const TOLD: &str = r#"{"fault":"kills","store":"SQLite","seed":7,"figure":"500 kills"}"#;
+    const FIGURE: &str = r#"{"fault":"kills","store":"SQLite","seed":7,"figure":"500 kills"}"#;
 
     #[test]
     fn a_line_with_its_figure_is_in_order() {
         let row = &ROWS[0];
-        let line = line(row, &outcome(&[TOLD], &[], &[]), "abc", "2030-01-15");
+        let line = line(row, &outcome(&[FIGURE], &[], &[]), "abc", "2030-01-15");
         assert!(
             line.ends_with("| SQLite: 500 kills | SQLite | abc | 2030-01-15 | 7 |"),
             "{line}"
@@ -258,8 +272,8 @@ mod tests {
     fn a_line_that_failed_was_not_run_or_has_no_figure_is_not() {
         let row = &ROWS[0];
         let cases = [
-            (outcome(&[TOLD], &["a test"], &[]), "failed"),
-            (outcome(&[TOLD], &[], &["no strace"]), "not run"),
+            (outcome(&[FIGURE], &["a test"], &[]), "failed"),
+            (outcome(&[FIGURE], &[], &["no strace"]), "not run"),
             (outcome(&[], &[], &[]), "no figure"),
         ];
         for (outcome, expected) in cases {
@@ -275,11 +289,11 @@ mod tests {
         let said = "seed 9; `cargo xtask fuzz --seed 9` tries the same inputs\n\
             test a::fuzz_cursors ... fuzz_cursors: 12 inputs in 1.0 s, seed 9\nok\n\
             fuzz_heads: 30 inputs in 2.5 s, seed 9\n";
-        let figure = Figure::of_fuzz(said).expect("two lines");
+        let figure = Figure::from_fuzz_output(said).expect("two lines");
         assert_eq!(
             (figure.figure.as_str(), figure.seed),
             ("2 readers, 42 inputs in 4 s", Some(9))
         );
-        assert!(Figure::of_fuzz("seed 9; `cargo xtask fuzz --seed 9`").is_none());
+        assert!(Figure::from_fuzz_output("seed 9; `cargo xtask fuzz --seed 9`").is_none());
     }
 }

@@ -244,7 +244,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "upgrade",
-        fault: "a rolling upgrade between two builds",
+        fault: "a rolling upgrade",
         promise: "two hosts are replaced one by one without clients noticing",
         tries: Tries::Tests(&["faults::upgrade::hosts_that_are_replaced_one_by_one_lose_no_lead"]),
         sizes: &[],

@@ -18,6 +18,10 @@ const LOGIN: &str = "leadhost";
 const DATABASE: &str = "leads";
 
 /// Finds PostgreSQL's programs, or installs them if that is allowed.
+///
+/// # Errors
+///
+/// [`Failure`] if they are missing and cannot be installed.
 pub fn programs(install: Install) -> Result<Binaries, Failure> {
     Binaries::find().or_else(|_| {
         install.debian(&["postgresql"], "for the database of the hosts")?;
@@ -26,7 +30,7 @@ pub fn programs(install: Install) -> Result<Binaries, Failure> {
 }
 
 /// A running server.
-pub struct Server {
+pub struct DatabaseServer {
     programs: Binaries,
     folder: PathBuf,
     password: String,
@@ -34,8 +38,13 @@ pub struct Server {
     pub was_running: bool,
 }
 
-impl Server {
+impl DatabaseServer {
     /// Makes the cluster if there is none, and starts it.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the folder or a secret cannot be made, or one of PostgreSQL's programs
+    /// fails.
     pub fn start(programs: Binaries, data: &Path) -> Result<Self, Failure> {
         fs::create_dir_all(data).context(format!("creating {}", data.display()))?;
         let folder = place(&programs, data)?;
@@ -89,6 +98,10 @@ impl Server {
 
     /// Makes the login and the database of the service, as an administrator would.
     /// Returns the URL.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the server does not accept a statement.
     pub fn database(&self) -> Result<String, Failure> {
         let login = format!(
             "do $$ begin
@@ -112,6 +125,11 @@ impl Server {
         ))
     }
 
+    /// Stops the server; open connections are ended.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if it does not stop.
     pub fn stop(&self) -> Result<(), Failure> {
         process::output(self.control("stop").args(["-m", "fast"])).map(|_| ())
     }

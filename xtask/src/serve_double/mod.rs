@@ -50,6 +50,11 @@ The Graph API's lead node:
     any other      200 with a lead made up from the id, always the same
 ";
 
+/// Starts the double that the first word names.
+///
+/// # Errors
+///
+/// [`Failure`] if it names none, an argument is wrong, or the address cannot be bound.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     match args.first_word().as_deref() {
         Some("graph") => graph::run(args),

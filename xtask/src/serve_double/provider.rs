@@ -8,6 +8,10 @@ use crate::args::Args;
 use crate::failure::{Context, Failure};
 
 /// Returns the address for webhooks, if it was given.
+///
+/// # Errors
+///
+/// [`Failure`] if a flag has no value.
 pub fn callback(args: &mut Args) -> Result<Option<Callback>, Failure> {
     let Some(url) = args.value("--callback")? else {
         return Ok(None);
@@ -19,15 +23,19 @@ pub fn callback(args: &mut Args) -> Result<Option<Callback>, Failure> {
     }))
 }
 
-/// Serves until it is interrupted. `tell` prints the settings first.
+/// Serves until it is interrupted. `announce` prints the settings first.
+///
+/// # Errors
+///
+/// [`Failure`] if the address cannot be bound.
 pub fn serve<P: Provider>(
     listen: SocketAddr,
     provider: P,
     callback: Option<Callback>,
-    tell: impl FnOnce(&Channel<P>),
+    announce: impl FnOnce(&Channel<P>),
 ) -> Result<(), Failure> {
     let double = by_hand::start(listen, provider).context(format!("listening on {listen}"))?;
-    tell(&double);
+    announce(&double);
     match callback {
         Some(callback) => {
             println!("webhooks go to   {}", callback.url());

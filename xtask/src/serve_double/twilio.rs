@@ -6,6 +6,11 @@ use super::provider::{callback, serve};
 use crate::args::Args;
 use crate::failure::Failure;
 
+/// Serves until it is interrupted.
+///
+/// # Errors
+///
+/// [`Failure`] if an argument is wrong, or the address cannot be bound.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let defaults = TwilioOptions::default();
     let options = TwilioOptions {

@@ -4,10 +4,10 @@
 use clap::{ArgGroup, Args};
 
 use crate::admin_api::contacts::{EraseReceipt, EraseRequest, ErasedCounts};
-use crate::cli::client::{Client, ServiceAddress};
+use crate::cli::client::{AdminClient, ServiceAddress};
 use crate::cli::command::ServiceFlags;
 use crate::cli::confirm::confirm;
-use crate::cli::failure::Failure;
+use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, say};
 use crate::cli::table::{optional, safe, seconds, table};
 use crate::domain::id::ContactId;
@@ -48,9 +48,9 @@ impl Erase {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if the user does not confirm, or if no admin key is found, or the service
+    /// [`CommandFailure`] if the user does not confirm, or if no admin key is found, or the service
     /// cannot be reached or refuses the request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         if self.dry_run || !self.yes {
             let would = client.post(PATH, &self.request(true)).await?;
@@ -65,7 +65,7 @@ impl Erase {
         self.erase(&client).await
     }
 
-    async fn erase(&self, client: &Client) -> Result<(), Failure> {
+    async fn erase(&self, client: &AdminClient) -> Result<(), CommandFailure> {
         let receipt = client.post(PATH, &self.request(false)).await?;
         client.print(&receipt, |receipt| show(receipt, client.flags()));
         Ok(())
@@ -126,7 +126,7 @@ fn in_words(receipt: &EraseReceipt, flags: &ServiceFlags) -> String {
 }
 
 /// Returns the counts with their names for people.
-fn counts(erased: &ErasedCounts) -> [(&'static str, u64); 16] {
+fn counts(erased: &ErasedCounts) -> [(&'static str, u64); 17] {
     [
         ("contacts", erased.contacts),
         ("match keys", erased.contact_keys),
@@ -149,6 +149,10 @@ fn counts(erased: &ErasedCounts) -> [(&'static str, u64); 16] {
         (
             "answers stored under idempotency keys",
             erased.idempotency_answers,
+        ),
+        (
+            "changes in receipts of repairs, emptied",
+            erased.repair_changes,
         ),
     ]
 }
@@ -221,6 +225,6 @@ mod tests {
         let erased: ErasedCounts = serde_json::from_value(numbered.into()).expect("all counts");
         let mut numbers = counts(&erased).map(|one| one.1);
         numbers.sort_unstable();
-        assert!(numbers.into_iter().eq(1..=16));
+        assert!(numbers.into_iter().eq(1..=17));
     }
 }

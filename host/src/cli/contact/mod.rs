@@ -6,9 +6,9 @@ use clap::{Args, Subcommand};
 
 use crate::admin_api::contacts::{Erasures as Listed, Remaining};
 use crate::cli::client::{ServiceAddress, query};
-use crate::cli::failure::Failure;
+use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
-use crate::cli::page::{Page, tell_of_more};
+use crate::cli::page::{PageFlags, show_next_page};
 use crate::cli::table::{seconds, table};
 
 #[derive(Subcommand)]
@@ -24,8 +24,8 @@ impl Contact {
     ///
     /// # Errors
     ///
-    /// [`Failure`] of the subcommand.
-    pub async fn run(self) -> Result<(), Failure> {
+    /// [`CommandFailure`] of the subcommand.
+    pub async fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::Erase(command) => command.run().await,
             Self::Erasures(command) => command.run().await,
@@ -39,7 +39,7 @@ pub struct Erasures {
     #[arg(long, value_name = "SLUG")]
     workspace: Option<String>,
     #[command(flatten)]
-    page: Page,
+    page: PageFlags,
     #[command(flatten)]
     service: ServiceAddress,
 }
@@ -49,9 +49,9 @@ impl Erasures {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let [before, limit] = self.page.fields();
         let fields = [("workspace", self.workspace), before, limit];
@@ -97,7 +97,7 @@ fn show(answer: &Listed) {
         ],
         &rows,
     ));
-    tell_of_more(answer.next);
+    show_next_page(answer.next);
 }
 
 /// Returns the number of deliveries that were left and still exist.

@@ -1,14 +1,17 @@
-//! `leadhost delivery`. `replay.rs` has the replay.
+//! `leadhost delivery`. `replay.rs` has the replay, `export.rs` makes golden cases, with the persons of
+//! `made_up`.
 
+mod export;
+mod made_up;
 mod replay;
 
 use clap::{Args, Subcommand};
 
 use crate::admin_api::deliveries::{Deliveries, DeliveryDetailView, DeliveryFacts, ItemView};
 use crate::cli::client::{ServiceAddress, encoded, query};
-use crate::cli::failure::Failure;
+use crate::cli::failure::CommandFailure;
 use crate::cli::output::{count, say};
-use crate::cli::page::{Page, tell_of_more};
+use crate::cli::page::{PageFlags, show_next_page};
 use crate::cli::table::{optional, safe, seconds, table};
 
 #[derive(Subcommand)]
@@ -17,6 +20,8 @@ pub enum Delivery {
     List(List),
     /// Show one delivery: its request and its results
     Show(Show),
+    /// Write a delivery as a golden case, with made-up persons
+    Export(export::Export),
     /// Convert deliveries again, one or many
     Replay(replay::Replay),
 }
@@ -26,11 +31,12 @@ impl Delivery {
     ///
     /// # Errors
     ///
-    /// [`Failure`] of the subcommand.
-    pub async fn run(self) -> Result<(), Failure> {
+    /// [`CommandFailure`] of the subcommand.
+    pub async fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::List(command) => command.run().await,
             Self::Show(command) => command.run().await,
+            Self::Export(command) => command.run().await,
             Self::Replay(command) => command.run().await,
         }
     }
@@ -57,7 +63,7 @@ pub struct List {
     #[arg(long, value_name = "VERSION")]
     version: Option<String>,
     #[command(flatten)]
-    page: Page,
+    page: PageFlags,
     #[command(flatten)]
     service: ServiceAddress,
 }
@@ -67,9 +73,9 @@ impl List {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let mut fields = vec![
             ("status", self.status),
@@ -122,7 +128,7 @@ fn show_all(answer: &Deliveries) {
         ],
         &rows,
     ));
-    tell_of_more(answer.next);
+    show_next_page(answer.next);
 }
 
 /// Returns the sender: a connection, or an instance's provider.
@@ -146,9 +152,9 @@ impl Show {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let path = format!("/admin/v1/deliveries/{}", encoded(&self.id));
         let answer = client.get(&path).await?;

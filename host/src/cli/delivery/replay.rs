@@ -1,7 +1,8 @@
 //! `leadhost delivery replay`: converts stored deliveries again with the active version. Items that
 //! never finished are accepted as usual; finished ones show what would change, and `--apply`
 //! writes it, except fields that a person edited. Many deliveries are replayed one by one, oldest
-//! first, so that a replay can be interrupted.
+//! first, so that a replay can be interrupted. With `--converted-by` the service itself replays all
+//! that a version converted, as a repair.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,16 +11,20 @@ use serde_json::json;
 
 use super::items;
 use crate::admin_api::deliveries::{Deliveries, ItemView, ReplayRequest, Replayed};
-use crate::cli::client::{Client, ServiceAddress, encoded, query};
-use crate::cli::failure::Failure;
+use crate::admin_api::repairs::RepairRequest;
+use crate::cli::client::{AdminClient, ServiceAddress, encoded, query};
+use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, count, say};
-use crate::cli::progress::Progress;
+use crate::cli::progress::ProgressLine;
+use crate::cli::repair;
 use crate::cli::table::{optional, safe, table};
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::DeliveryId;
+use crate::domain::repair::RepairField;
 
 #[derive(Args)]
-#[command(group(ArgGroup::new("which").required(true).multiple(true).args(["id", "failed", "since"])))]
+#[command(group(ArgGroup::new("which").required(true).multiple(true).args(["id", "failed", "since", "converted_by"])))]
+#[command(group(ArgGroup::new("window").multiple(true).args(["since", "converted_by"])))]
 pub struct Replay {
     /// The delivery's id
     #[arg(conflicts_with_all = ["failed", "connection", "since"])]
@@ -33,12 +38,24 @@ pub struct Replay {
     /// All deliveries in any state received since a date, or a time such as 2026-01-31T12:00:00Z
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// With --since: only deliveries received before this time
-    #[arg(long, value_name = "TIME", requires = "since")]
+    /// With --since or --converted-by: only deliveries received before this time
+    #[arg(long, value_name = "TIME", requires = "window")]
     until: Option<String>,
     /// Only deliveries last converted by this version of their plugin: 1.2.0, or the start of its digest, at least 8 characters
     #[arg(long, value_name = "VERSION", conflicts_with = "id")]
     version: Option<String>,
+    /// All deliveries last converted by this version: 1.2.0, or the start of its digest, at least 8 characters. The service replays them in the background, keeps a receipt, and can undo it
+    #[arg(long, value_name = "VERSION", conflicts_with_all = ["id", "failed", "version"])]
+    converted_by: Option<String>,
+    /// With --converted-by: the version's plugin, if several have such a version
+    #[arg(long, value_name = "NAME", requires = "converted_by", conflicts_with_all = ["id", "failed"])]
+    plugin: Option<String>,
+    /// With --converted-by: change only this field of existing leads: name, phone, email, listing, title, message
+    #[arg(long, value_name = "FIELD", requires = "converted_by", conflicts_with_all = ["id", "failed"])]
+    field: Option<RepairField>,
+    /// With --converted-by: do not wait for the end
+    #[arg(long, requires = "converted_by", conflicts_with_all = ["id", "failed"])]
+    detach: bool,
     /// Write what the new conversion would change
     #[arg(long)]
     apply: bool,
@@ -50,21 +67,33 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Replays one delivery, or all that match the filters.
+    /// Replays one delivery, all that match the filters, or all that a version converted.
     ///
     /// # Errors
     ///
-    /// [`Failure`] if a replay fails, or if no admin key is found, or the service cannot be
+    /// [`CommandFailure`] if a replay fails, or if no admin key is found, or the service cannot be
     /// reached or refuses the request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
-        match &self.id {
-            Some(id) => self.one(&client, id).await,
-            None => self.many(&client).await,
+        match (&self.id, &self.converted_by) {
+            (Some(id), _) => self.one(&client, id).await,
+            (None, Some(version)) => {
+                let request = RepairRequest {
+                    converted_by: version.clone(),
+                    plugin: self.plugin.clone(),
+                    connection: self.connection.clone(),
+                    since: self.since.clone(),
+                    until: self.until.clone(),
+                    field: self.field,
+                    apply: self.apply,
+                };
+                repair::start(&client, &request, self.detach).await
+            }
+            (None, None) => self.many(&client).await,
         }
     }
 
-    async fn one(&self, client: &Client, id: &str) -> Result<(), Failure> {
+    async fn one(&self, client: &AdminClient, id: &str) -> Result<(), CommandFailure> {
         let path = format!("/admin/v1/deliveries/{}/replay", encoded(id));
         let options = ReplayRequest {
             apply: self.apply,
@@ -79,15 +108,15 @@ impl Replay {
         Ok(())
     }
 
-    async fn many(&self, client: &Client) -> Result<(), Failure> {
-        let progress = Progress::start("finding deliveries");
+    async fn many(&self, client: &AdminClient) -> Result<(), CommandFailure> {
+        let progress = ProgressLine::start("finding deliveries");
         let ids = self.find(client).await?;
         let options = ReplayRequest {
             apply: self.apply,
             release: false,
         };
         let mut counted = BTreeMap::<&str, u64>::new();
-        let mut changes = Changes::default();
+        let mut changes = ReplayChanges::default();
         for (index, id) in ids.iter().enumerate() {
             progress.update(&format!("replaying {} of {}", index + 1, ids.len()));
             let path = format!("/admin/v1/deliveries/{id}/replay");
@@ -128,7 +157,7 @@ impl Replay {
     }
 
     /// Returns the ids of the deliveries to replay, oldest first.
-    async fn find(&self, client: &Client) -> Result<Vec<DeliveryId>, Failure> {
+    async fn find(&self, client: &AdminClient) -> Result<Vec<DeliveryId>, CommandFailure> {
         let states: &[Option<DeliveryStatus>] = if self.failed {
             &[Some(DeliveryStatus::Failed), Some(DeliveryStatus::Parked)]
         } else {
@@ -166,20 +195,20 @@ impl Replay {
 
 /// The changes that a replay of many deliveries made, or would make.
 #[derive(Default)]
-struct Changes {
-    deals: Rows,
-    contacts: Rows,
+struct ReplayChanges {
+    deals: ChangedRows,
+    contacts: ChangedRows,
     /// Fields that a person edited, which stay as they are.
     kept: u64,
 }
 
 #[derive(Default)]
-struct Rows {
+struct ChangedRows {
     ids: BTreeSet<String>,
     fields: BTreeMap<String, u64>,
 }
 
-impl Changes {
+impl ReplayChanges {
     fn add(&mut self, items: &[ItemView]) {
         for item in items {
             for diff in &item.diff {
@@ -223,7 +252,7 @@ impl Changes {
     }
 }
 
-impl Rows {
+impl ChangedRows {
     /// Returns a text such as `2 deals (person 2, title 1)`.
     fn summary(&self, one: &str, many: &str) -> String {
         let rows = count(self.ids.len() as u64, one, many);
@@ -282,7 +311,7 @@ mod tests {
 
     #[test]
     fn changes_are_counted_by_field() {
-        let mut changes = Changes::default();
+        let mut changes = ReplayChanges::default();
         assert_eq!(changes.summary(true), "No deal or contact differs.");
         let contact = ContactId::new(Micros(0));
         let item = |diff: &[(&str, bool)]| {
@@ -306,12 +335,12 @@ mod tests {
         let first = item(&[("deal.person", false), ("contact.phone_number", false)]);
         let second = item(&[("deal.person", false), ("deal.title", true)]);
         changes.add(&[first, second]);
-        let told = "2 deals (person 2) and 1 contact (phone_number 1)";
+        let deals = "2 deals (person 2) and 1 contact (phone_number 1)";
         let kept = "1 field that a person edited is kept.";
-        assert_eq!(changes.summary(true), format!("Changed {told}. {kept}"));
+        assert_eq!(changes.summary(true), format!("Changed {deals}. {kept}"));
         assert_eq!(
             changes.summary(false),
-            format!("{told} differ; --apply writes the changes. {kept}")
+            format!("{deals} differ; --apply writes the changes. {kept}")
         );
     }
 }

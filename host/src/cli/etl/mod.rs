@@ -10,9 +10,9 @@ use serde_json::json;
 use crate::admin_api::etl::{EtlRuns, EtlStatus, MetricSetView};
 use crate::cli::client::ServiceAddress;
 use crate::cli::command::ServiceFlags;
-use crate::cli::failure::Failure;
+use crate::cli::failure::CommandFailure;
 use crate::cli::output::{count, say};
-use crate::cli::progress::Progress;
+use crate::cli::progress::ProgressLine;
 use crate::cli::table::{list, optional, safe, seconds, table};
 
 #[derive(Subcommand)]
@@ -30,8 +30,8 @@ impl Etl {
     ///
     /// # Errors
     ///
-    /// [`Failure`] of the subcommand.
-    pub async fn run(self) -> Result<(), Failure> {
+    /// [`CommandFailure`] of the subcommand.
+    pub async fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::Status(command) => command.run().await,
             Self::Run(command) => command.run().await,
@@ -51,9 +51,9 @@ impl Status {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let status = client.get("/admin/v1/etl").await?;
         client.print(&status, show_status);
@@ -147,11 +147,11 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if the run does not end in time or could not count a workspace, or if no
+    /// [`CommandFailure`] if the run does not end in time or could not count a workspace, or if no
     /// admin key is found, or the service cannot be reached or refuses the request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
-        let progress = Progress::start("counting");
+        let progress = ProgressLine::start("counting");
         let body = json!({});
         let asking = client.post("/admin/v1/etl/runs", &body);
         let patience = Duration::from_secs(self.wait_seconds);
@@ -159,7 +159,7 @@ impl Run {
         drop(progress);
         let answer = answer.map_err(|_| {
             let seconds = self.wait_seconds;
-            Failure::new(format!(
+            CommandFailure::new(format!(
                 "the run has not ended after {seconds} s; it continues"
             ))
             .hint(format!(
@@ -191,7 +191,7 @@ fn show_runs(answer: &EtlRuns) {
 }
 
 /// Returns a failure if a workspace could not be counted.
-fn judge(answer: &EtlRuns, flags: &ServiceFlags) -> Result<(), Failure> {
+fn judge(answer: &EtlRuns, flags: &ServiceFlags) -> Result<(), CommandFailure> {
     let mut failed = Vec::new();
     for run in &answer.runs {
         for one in &run.failed {
@@ -207,7 +207,7 @@ fn judge(answer: &EtlRuns, flags: &ServiceFlags) -> Result<(), Failure> {
         return Ok(());
     }
     let message = format!("could not be counted: {}", safe(&failed.join("; ")));
-    Err(Failure::new(message).hint(format!(
+    Err(CommandFailure::new(message).hint(format!(
         "these workspaces keep their previous counts, the others are counted; if the cause is gone or cannot be found, run `{}`",
         flags.command("etl rebuild --workspace SLUG")
     )))

@@ -8,10 +8,10 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::admin_api::etl::{EtlStatus, RebuildRequest, Rebuilds};
-use crate::cli::client::{Answer, Client, ServiceAddress};
-use crate::cli::failure::Failure;
+use crate::cli::client::{AdminAnswer, AdminClient, ServiceAddress};
+use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
-use crate::cli::progress::Progress;
+use crate::cli::progress::ProgressLine;
 use crate::cli::table::{optional, safe, seconds};
 
 /// Time between two progress queries.
@@ -48,15 +48,16 @@ impl Rebuild {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if the new counts do not become active while it waits, or if no admin key is
+    /// [`CommandFailure`] if the new counts do not become active while it waits, or if no admin key is
     /// found, or the service cannot be reached or refuses the request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let wanted = RebuildRequest {
             workspace: self.workspace.clone(),
             metric_set: self.set.clone(),
         };
-        let mut answer: Answer<Rebuilds> = client.post("/admin/v1/etl/rebuilds", &wanted).await?;
+        let mut answer: AdminAnswer<Rebuilds> =
+            client.post("/admin/v1/etl/rebuilds", &wanted).await?;
         if self.wait {
             self.wait(&client, &answer).await?;
             // `wait` fails unless the new counts are active.
@@ -67,7 +68,7 @@ impl Rebuild {
     }
 
     /// Waits until the builds that are in progress now are active.
-    async fn wait(&self, client: &Client, answer: &Rebuilds) -> Result<(), Failure> {
+    async fn wait(&self, client: &AdminClient, answer: &Rebuilds) -> Result<(), CommandFailure> {
         let began = Instant::now();
         let mut progress = None;
         let mut awaited: Option<Making> = None;
@@ -83,10 +84,10 @@ impl Rebuild {
             let how_far: Vec<&str> = making.values().take(3).map(String::as_str).collect();
             let text = format!("{} remaining; {}", making.len(), safe(&how_far.join(", ")));
             progress
-                .get_or_insert_with(|| Progress::start("counting"))
+                .get_or_insert_with(|| ProgressLine::start("counting"))
                 .update(&text);
             if began.elapsed() >= Duration::from_secs(self.wait_seconds) {
-                return Err(Failure::new(format!(
+                return Err(CommandFailure::new(format!(
                     "not all new counts are active after {} s: {text}",
                     self.wait_seconds
                 ))

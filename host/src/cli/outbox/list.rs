@@ -5,9 +5,9 @@ use clap::Args;
 use crate::admin_api::instances::Instances;
 use crate::admin_api::outbox::{MessageView, Messages};
 use crate::cli::client::{ServiceAddress, query};
-use crate::cli::failure::Failure;
+use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
-use crate::cli::page::{Page, tell_of_more};
+use crate::cli::page::{PageFlags, show_next_page};
 use crate::cli::table::{optional, seconds, table};
 use crate::domain::message::{Actor, MessageState};
 
@@ -20,7 +20,7 @@ pub struct List {
     #[arg(long)]
     state: Option<String>,
     #[command(flatten)]
-    page: Page,
+    page: PageFlags,
     #[command(flatten)]
     service: ServiceAddress,
 }
@@ -30,9 +30,9 @@ impl List {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let mut fields = vec![("instance", self.instance), ("state", self.state)];
         fields.extend(self.page.fields());
@@ -81,7 +81,7 @@ fn show(answer: &Messages, instances: Option<&Instances>) {
         ],
         &rows,
     ));
-    tell_of_more(answer.next);
+    show_next_page(answer.next);
 }
 
 /// Returns the recipient or the sender.

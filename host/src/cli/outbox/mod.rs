@@ -8,7 +8,7 @@ use crate::admin_api::outbox::{
     Played, ReplyRequest, ResolveRequest, Resolved, StatusRequest, Verdict,
 };
 use crate::cli::client::{ServiceAddress, encoded};
-use crate::cli::failure::Failure;
+use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
 
 use list::List;
@@ -17,13 +17,13 @@ use list::List;
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Outbox {
     #[command(subcommand)]
-    verb: Option<Verb>,
+    verb: Option<OutboxVerb>,
     #[command(flatten)]
     list: List,
 }
 
 #[derive(Subcommand)]
-enum Verb {
+enum OutboxVerb {
     /// List messages, newest first
     List(List),
     /// Write as a contact, to an instance with the sandbox adapter
@@ -39,14 +39,14 @@ impl Outbox {
     ///
     /// # Errors
     ///
-    /// [`Failure`] of the subcommand.
-    pub async fn run(self) -> Result<(), Failure> {
+    /// [`CommandFailure`] of the subcommand.
+    pub async fn run(self) -> Result<(), CommandFailure> {
         match self.verb {
             None => self.list.run().await,
-            Some(Verb::List(command)) => command.run().await,
-            Some(Verb::Reply(command)) => command.run().await,
-            Some(Verb::Status(command)) => command.run().await,
-            Some(Verb::Resolve(command)) => command.run().await,
+            Some(OutboxVerb::List(command)) => command.run().await,
+            Some(OutboxVerb::Reply(command)) => command.run().await,
+            Some(OutboxVerb::Status(command)) => command.run().await,
+            Some(OutboxVerb::Resolve(command)) => command.run().await,
         }
     }
 }
@@ -56,7 +56,7 @@ pub struct Reply {
     /// A message of the conversation, or the contact's phone
     #[arg(value_name = "MESSAGE|PHONE", allow_hyphen_values = true)]
     to: String,
-    /// What the contact writes
+    /// The text that the contact writes
     text: String,
     /// The instance that a phone writes to: its number, name or workspace/name
     #[arg(long, value_name = "NAME")]
@@ -70,9 +70,9 @@ impl Reply {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let body = ReplyRequest {
             to: self.to,
@@ -100,9 +100,9 @@ impl Status {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let path = format!("/admin/v1/outbox/{}/status", encoded(&self.message));
         let request = StatusRequest {
@@ -143,9 +143,9 @@ impl Resolve {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let path = format!("/admin/v1/outbox/{}/resolve", encoded(&self.message));
         let verdict = if self.send_again {

@@ -1,15 +1,15 @@
-//! `leadhost plugin impact`: what a version did to the leads that it converted.
+//! `leadhost plugin impact`: the effect of a version on the leads that it converted.
 
 use clap::Args;
 
-use super::{stored_only, verify};
+use super::{stored_only, verify, verifying};
 use crate::admin_api::plugins::{ImpactRequest, VerifiedPlugin};
 use crate::cli::client::{ServiceAddress, encoded, query};
 use crate::cli::command::ServiceFlags;
-use crate::cli::failure::Failure;
+use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
-use crate::cli::progress::Progress;
-use crate::domain::difference::Change;
+use crate::cli::progress::ProgressLine;
+use crate::domain::difference::DifferenceKind;
 
 #[derive(Args)]
 pub struct Impact {
@@ -37,9 +37,9 @@ impl Impact {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if the argument is not `NAME@DIGEST`, or if no admin key is found, or the
+    /// [`CommandFailure`] if the argument is not `NAME@DIGEST`, or if no admin key is found, or the
     /// service cannot be reached or refuses the request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let (name, digest) = stored_only(&self.what, &self.service.flags())?;
         let client = self.service.client()?;
         let query = query(&[
@@ -47,13 +47,14 @@ impl Impact {
             ("since", self.since.clone()),
             ("seconds", self.seconds.map(|seconds| seconds.to_string())),
         ]);
-        let progress = Progress::start("converting stored deliveries with both versions");
+        let progress = ProgressLine::start("converting stored deliveries with both versions");
         let path = format!("/admin/v1/plugins/{}/impact{query}", encoded(name));
         let request = ImpactRequest {
             digest: digest.to_owned(),
             against: self.against.clone(),
         };
-        let answer = client.post(&path, &request).await?;
+        let request = client.post(&path, &request);
+        let answer = verifying::shown(&client, &progress, digest, request).await?;
         drop(progress);
         let since = self.since.as_deref();
         let is_previous = self.against.is_none();
@@ -79,18 +80,19 @@ fn show(impact: &VerifiedPlugin, since: Option<&str>, is_previous: bool, flags: 
             false => format!("plugin activate {name}@{}", other.digest.short()),
         };
         say(&format!(
-            "\nA replay converts with the active version. To activate the other one first:\n  {}",
+            "\nA repair converts with the active version. To activate the other one first:\n  {}",
             flags.command(&command)
         ));
     }
-    let replay = format!(
-        "delivery replay --since {} --version {} --apply",
-        since.unwrap_or("1970-01-01"),
+    let since = since.map(|since| format!(" --since {since}"));
+    let repair = format!(
+        "delivery replay --converted-by {}{} --apply",
         impact.digest.short(),
+        since.unwrap_or_default(),
     );
     say(&format!(
-        "\nTo convert these deliveries again, without changing what people have edited:\n  {}\nWithout --apply, changes of existing leads are only shown; leads of deliveries that were refused or failed are accepted all the same.",
-        flags.command(&replay),
+        "\nTo convert these deliveries again, without changing what people have edited:\n  {}\nWithout --apply, the changes are only counted. Its receipt can be undone.",
+        flags.command(&repair),
     ));
 }
 
@@ -100,6 +102,6 @@ fn is_harmed(impact: &VerifiedPlugin) -> bool {
     impact.newly_failing.count > 0
         || impact.vanished.count > 0
         || losses
-            .filter(|field| field.change != Change::Gained)
+            .filter(|field| field.change != DifferenceKind::Gained)
             .any(|field| field.differences.count > 0)
 }

@@ -3,10 +3,11 @@
 use clap::Args;
 
 use crate::admin_api::keys::{KeyView, Keys};
-use crate::admin_api::plugins::{PluginView, Plugins};
+use crate::admin_api::plugins::{PluginList, PluginView};
 use crate::cli::client::ServiceAddress;
 use crate::cli::command::ServiceFlags;
-use crate::cli::failure::Failure;
+use crate::cli::failure::CommandFailure;
+use crate::cli::open_rollouts;
 use crate::cli::output::say;
 use crate::cli::table::{optional, safe, seconds, table};
 use crate::domain::publisher::Publisher;
@@ -22,11 +23,11 @@ impl List {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
-        let answer = client.get::<Plugins>("/admin/v1/plugins").await?;
+        let answer = client.get::<PluginList>("/admin/v1/plugins").await?;
         let mut versions = answer.plugins.iter().flat_map(|plugin| &plugin.versions);
         let has_keys = versions.any(|one| matches!(one.publisher, Publisher::AdminKey(_)));
         let keys = match has_keys && !client.json() {
@@ -39,7 +40,7 @@ impl List {
 }
 
 /// Prints the versions. `keys` are those that may have uploaded them.
-fn show(answer: &Plugins, keys: &[KeyView], flags: &ServiceFlags) {
+fn show(answer: &PluginList, keys: &[KeyView], flags: &ServiceFlags) {
     let plugins = &answer.plugins;
     let rows = plugins.iter().flat_map(|plugin| versions(plugin, keys));
     let rows: Vec<Vec<String>> = rows.collect();
@@ -57,6 +58,11 @@ fn show(answer: &Plugins, keys: &[KeyView], flags: &ServiceFlags) {
         ],
         &rows,
     ));
+    let open = plugins.iter().filter_map(|plugin| {
+        let rollout = plugin.rollout.as_ref()?;
+        Some((plugin.name.as_str(), rollout))
+    });
+    open_rollouts::show(open);
     let hosts: Vec<Vec<String>> = plugins.iter().flat_map(on_hosts).collect();
     if !hosts.is_empty() {
         say("");

@@ -1,54 +1,102 @@
-//! `leadhost plugin`. `offline.rs` has the subcommands that need no service, `signing_key.rs` their
-//! key file.
+//! `leadhost plugin`. The subcommands for operators call the service. Those for integrators need none:
+//! `new.rs` writes a project, `test.rs` and `run.rs` call a plugin in the service's own engine
+//! (`local.rs`), `check.rs` does it with `--offline`, `dev/` builds a project after each change and
+//! serves it in a private service, `doctor.rs` shows the toolchains, `offline.rs` works on files,
+//! `push.rs` and `pull.rs` with a registry. `replay.rs` and `publish.rs` connect a project with a
+//! running service.
 
+mod body;
+mod check;
+mod component_file;
+mod componentizing;
+mod dev;
+mod doctor;
 mod impact;
+mod language;
 mod list;
+pub mod local;
+mod new;
 mod offline;
+mod project;
+mod publish;
+mod pull;
+mod push;
+mod registry;
+mod remove;
+mod replay;
 mod rollout;
+pub mod run;
 mod signing_key;
+mod template;
+mod test;
+mod toolchain;
+mod unstored;
 mod verify;
+mod verifying;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::{Args, Subcommand};
 use hyper::StatusCode;
 use serde::Deserialize as _;
 use serde_json::json;
 
-use crate::admin_api::plugins::{
-    ActivateRequest, CheckedPlugin, DeployedPlugin, RefusedActivation,
-};
-use crate::cli::client::{Client, Refusal, ServiceAddress, block_on, encoded};
+use self::registry::RegistryAddress;
+use self::unstored::UnstoredComponent;
+use crate::admin_api::plugins::{ActivateRequest, DeployedPlugin, RefusedActivation};
+use crate::cli::client::{ServiceAddress, ServiceRefusal, block_on, encoded, query};
 use crate::cli::command::ServiceFlags;
-use crate::cli::failure::Failure;
-use crate::cli::output::{count, say};
-use crate::cli::progress::Progress;
+use crate::cli::failure::CommandFailure;
+use crate::cli::output::say;
+use crate::cli::progress::ProgressLine;
 use crate::cli::table::{optional, safe};
+use crate::domain::accept::AcceptWord;
+use crate::domain::plugin::Digest;
 
 #[derive(Subcommand)]
 pub enum Plugin {
+    /// Write the project of a new plugin, in one of seven languages
+    New(new::New),
+    /// Build a project after each change, test it, and serve it in a private service on this machine
+    Dev(Box<dev::Dev>),
+    /// Run the golden cases of a plugin on this machine, without a service
+    Test(test::Test),
+    /// Convert one body with a plugin on this machine, without a service
+    Run(run::Run),
+    /// Show which toolchains are on this machine, and how to install the others
+    Doctor(doctor::Doctor),
     /// List plugins, their active versions, and recent refusals
     List(list::List),
-    /// Try a component as an activation would, and change nothing
-    Check(Check),
+    /// Try a component as an activation would, in the service or on this machine, and change nothing
+    Check(check::Check),
     /// Compare a component with the active version, on stored deliveries, and change nothing
     Verify(verify::Verify),
+    /// Convert stored deliveries of a service with a plugin on this machine, and compare the result
+    Replay(Box<replay::Replay>),
+    /// Try, compare and activate a built plugin in a service, step by step
+    Publish(Box<publish::Publish>),
     /// Show what a version did to the leads that it converted, compared with another version
     Impact(impact::Impact),
-    /// Activate a component: a file, or NAME@DIGEST of a stored one
+    /// Activate a component: a file, one in a registry, or NAME@DIGEST of a stored one
     Activate(Activate),
     /// Activate the previous version again
     Rollback(Rollback),
+    /// Remove a stored version that nothing names any more
+    Remove(remove::Remove),
     /// Compare a stored version with the active one on live deliveries, without effect
     Shadow(rollout::Shadow),
     /// Show the last rollout of a plugin, start one, or change the open one
     Rollout(rollout::Rollout),
-    /// Put golden cases into a component, which run wherever it is loaded
+    /// Put golden cases into a component, which run wherever it is loaded; make a component of a core module
     Pack(offline::Pack),
     /// Create a key that signs components
     Keygen(offline::Keygen),
     /// Sign a component, so that its name is tied to your key
     Sign(offline::Sign),
+    /// Put a component into a registry of container images
+    Push(push::Push),
+    /// Write a component of a registry to a file
+    Pull(pull::Pull),
 }
 
 impl Plugin {
@@ -56,122 +104,105 @@ impl Plugin {
     ///
     /// # Errors
     ///
-    /// [`Failure`] of the subcommand.
-    pub fn run(self) -> Result<(), Failure> {
+    /// [`CommandFailure`] of the subcommand.
+    pub fn run(self) -> Result<(), CommandFailure> {
         match self {
+            Self::New(command) => command.run(),
+            Self::Dev(command) => command.run(),
+            Self::Test(command) => block_on(command.run()),
+            Self::Run(command) => block_on(command.run()),
+            Self::Doctor(command) => block_on(async {
+                command.run().await;
+                Ok(())
+            }),
             Self::List(command) => block_on(command.run()),
             Self::Check(command) => block_on(command.run()),
             Self::Verify(command) => block_on(command.run()),
+            Self::Replay(command) => block_on(command.run()),
+            Self::Publish(command) => block_on(command.run()),
             Self::Impact(command) => block_on(command.run()),
             Self::Activate(command) => block_on(command.run()),
             Self::Rollback(command) => block_on(command.run()),
+            Self::Remove(command) => block_on(command.run()),
             Self::Shadow(command) => block_on(command.run()),
             Self::Rollout(command) => block_on(command.run()),
             Self::Pack(command) => command.run(),
             Self::Keygen(command) => command.run(),
             Self::Sign(command) => command.run(),
+            Self::Push(command) => command.run(),
+            Self::Pull(command) => command.run(),
         }
     }
 }
 
 #[derive(Args)]
-pub struct Check {
-    /// The component
-    file: PathBuf,
-    #[command(flatten)]
-    service: ServiceAddress,
-}
-
-impl Check {
-    /// Prints what the trial of the component file shows. It activates nothing.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the file cannot be read or fails the trial, or if no admin key is found,
-    /// or the service cannot be reached or refuses the request.
-    pub async fn run(self) -> Result<(), Failure> {
-        let wasm = read_component(&self.file)?;
-        let client = self.service.client()?;
-        let progress = Progress::start("compiling and running the trial");
-        let answer = client.post_wasm("/admin/v1/plugins/check", wasm).await?;
-        drop(progress);
-        let report = answer.map_err(Failure::from)?;
-        client.print(&report, show_checked);
-        Ok(())
-    }
-}
-
-fn show_checked(report: &CheckedPlugin) {
-    say(&safe(&format!(
-        "{} {} ({}), {}: usable, {} passed.",
-        report.name,
-        report.version,
-        report.digest.short(),
-        report.kind.as_str(),
-        count(report.golden, "golden case", "golden cases"),
-    )));
-    for concern in &report.concerns {
-        let what = &concern.what;
-        say(&safe(&match concern.accept.as_str() {
-            "" => format!("it cannot be activated: {what}"),
-            word => format!("activating it needs --accept {word}: {what}"),
-        }));
-    }
-}
-
-#[derive(Args)]
 pub struct Activate {
-    /// A component file, or NAME@DIGEST of a stored one; its first 8 or more characters are enough
+    /// A component, a core module or the folder of a built project; oci://REGISTRY/NAME:TAG or oci://REGISTRY/NAME@sha256:DIGEST of a registry; or NAME@DIGEST of a stored version: its first 8 or more characters are enough
     what: String,
-    /// What to accept with this activation: drift, new-publisher, fewer-cases, new-reply-slots, new-kind, weaker-checks, new-hosts, new-secrets, older, same-version, all; may be repeated
-    #[arg(long, value_name = "WHAT")]
-    accept: Vec<String>,
+    /// A concern to accept with this activation: drift, new-publisher, fewer-cases, new-reply-slots, new-kind, weaker-checks, new-hosts, new-secrets, older, same-version, all; may be repeated
+    #[arg(long, value_name = "WHAT", value_parser = AcceptWord::parse)]
+    accept: Vec<AcceptWord>,
     #[command(flatten)]
     service: ServiceAddress,
 }
 
 impl Activate {
-    /// Activates a component file, or a stored version that is named as `NAME@DIGEST`. Calls in
-    /// flight end on the old version; calls that begin after the answer run on the new one.
+    /// Activates a component of a file or a registry, or a stored version that is named as
+    /// `NAME@DIGEST`. Calls in flight end on the old version; calls that begin after the answer run
+    /// on the new one.
     ///
     /// # Errors
     ///
-    /// [`Failure`] if the file cannot be read or an objection is not accepted, or if no admin
+    /// [`CommandFailure`] if the component cannot be read or pulled or an objection is not accepted, or if no admin
     /// key is found, or the service cannot be reached or refuses the request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
-        let progress =
-            Progress::start("compiling, running the trial, and comparing with the active version");
+        let progress = || {
+            ProgressLine::start(
+                "compiling, running the trial, and comparing with the active version",
+            )
+        };
         let answer = match stored(&self.what) {
             Some((name, digest)) => {
+                let progress = progress();
                 let path = format!("/admin/v1/plugins/{}/activate", encoded(name));
                 let body = ActivateRequest {
                     digest: digest.to_owned(),
-                    accept: self.accept,
+                    accept: texts(&self.accept),
                 };
-                client.try_post(&path, &body).await?
+                let request = client.try_post(&path, &body);
+                verifying::shown(&client, &progress, digest, request).await?
             }
             None => {
-                let wasm = read_unstored(&self.what, &client)?;
+                let UnstoredComponent { wasm, source } =
+                    unstored::read(&self.what, &client).await?;
+                let progress = progress();
+                let digest = Digest::compute(&wasm);
                 let accept: String = self
                     .accept
                     .iter()
-                    .map(|what| format!("&accept={}", encoded(what)))
+                    .map(|word| format!("&accept={word}"))
                     .collect();
-                let path = format!("/admin/v1/plugins?activate=true{accept}");
-                client.post_wasm(&path, wasm).await?
+                let query = query(&[("activate", Some("true".to_owned())), ("source", source)]);
+                let path = format!("/admin/v1/plugins{query}{accept}");
+                let request = client.post_wasm(&path, wasm);
+                verifying::shown(&client, &progress, &digest.0, request).await?
             }
         };
-        drop(progress);
         let deployed = answer.map_err(|refusal| explain(refusal, client.json()))?;
         client.print(&deployed, |deployed| say_deployed(deployed, client.flags()));
         Ok(())
     }
 }
 
+/// Returns the words as a request has them.
+fn texts(words: &[AcceptWord]) -> Vec<String> {
+    words.iter().map(ToString::to_string).collect()
+}
+
 /// Prints the differences for which an activation is refused, and names the `--accept` that
 /// overrides the refusal.
-fn explain(refusal: Refusal, json: bool) -> Failure {
+fn explain(refusal: ServiceRefusal, json: bool) -> CommandFailure {
     let refused = RefusedActivation::deserialize(&refusal.body).ok();
     let refused = refused.filter(|_| refusal.status == StatusCode::CONFLICT);
     let verification = refused.iter().find_map(|one| one.verification.as_ref());
@@ -181,9 +212,9 @@ fn explain(refusal: Refusal, json: bool) -> Failure {
     let needed: Vec<String> = refused
         .iter()
         .flat_map(|refused| &refused.accept)
-        .map(|what| format!("--accept {what}"))
+        .map(|word| format!("--accept {word}"))
         .collect();
-    let failure = Failure::from(refusal);
+    let failure = CommandFailure::from(refusal);
     if needed.is_empty() {
         failure
     } else {
@@ -204,9 +235,9 @@ impl Rollback {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
     /// request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let path = format!("/admin/v1/plugins/{}/rollback", encoded(&self.name));
         let deployed = client.post(&path, &json!({})).await?;
@@ -215,30 +246,20 @@ impl Rollback {
     }
 }
 
-fn read_component(path: &Path) -> Result<Vec<u8>, Failure> {
-    std::fs::read(path)
-        .map_err(|error| Failure::new(format!("cannot read {}: {error}", path.display())))
-}
-
-/// Reads a component where a stored version could be named too.
-fn read_unstored(what: &str, client: &Client) -> Result<Vec<u8>, Failure> {
-    read_component(Path::new(what)).map_err(|failure| {
-        failure.hint(format!(
-            "name a component file, or a stored version as NAME@DIGEST; `{}` shows them",
-            client.flags().command("plugin list")
-        ))
-    })
-}
-
-/// Splits `NAME@DIGEST`, which names a stored version. A file of this name comes first.
+/// Splits `NAME@DIGEST`, which names a stored version. A file of this name, and one in a registry, come
+/// first.
 fn stored(what: &str) -> Option<(&str, &str)> {
-    what.rsplit_once('@').filter(|_| !Path::new(what).exists())
+    let is_unstored = RegistryAddress::is_meant(what) || Path::new(what).exists();
+    what.rsplit_once('@').filter(|_| !is_unstored)
 }
 
 /// Splits `NAME@DIGEST` where only a stored version can be named.
-fn stored_only<'a>(what: &'a str, flags: &ServiceFlags) -> Result<(&'a str, &'a str), Failure> {
+fn stored_only<'a>(
+    what: &'a str,
+    flags: &ServiceFlags,
+) -> Result<(&'a str, &'a str), CommandFailure> {
     stored(what).ok_or_else(|| {
-        Failure::usage(format!(
+        CommandFailure::usage(format!(
             "`{what}` names no stored version: expected NAME@DIGEST, as `{}` shows them",
             flags.command("plugin list")
         ))
@@ -250,6 +271,11 @@ fn say_deployed(deployed: &DeployedPlugin, flags: &ServiceFlags) {
     if let Some(verification) = &deployed.verification {
         verify::show(verification);
     }
+    say_active(deployed, flags);
+}
+
+/// Prints which version is active now, and where not yet.
+fn say_active(deployed: &DeployedPlugin, flags: &ServiceFlags) {
     say(&safe(&format!(
         "{} {} is active ({}, generation {}).",
         deployed.name,

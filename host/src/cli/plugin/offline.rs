@@ -1,58 +1,63 @@
-//! The subcommands of `leadhost plugin` that need no service: `pack` puts golden cases into a
-//! component file, `keygen` creates a signing key, `sign` signs a component file.
+//! The subcommands of `leadhost plugin` that work on files alone: `pack` makes a component of a core
+//! module and puts golden cases into it, `keygen` creates a signing key, `sign` signs a component
+//! file.
 
 use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
 use clap::Args;
-use leadhost_golden::{append_section, load_dir, pack};
 
-use super::{read_component, signing_key};
-use crate::cli::failure::Failure;
+use super::{component_file, signing_key};
+use crate::cli::failure::CommandFailure;
 use crate::cli::output::{count, say};
 use crate::plugin::signature;
 
 #[derive(Args)]
 pub struct Pack {
-    /// The component
+    /// The component or the core module, or the folder of a project that is built
     file: PathBuf,
-    /// The folder of golden cases, one folder per case
+    /// The folder of golden cases, one folder per case [default: that of the project]
     #[arg(long, value_name = "DIR")]
-    golden: PathBuf,
+    golden: Option<PathBuf>,
     /// The output file for the component with its cases
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 }
 
 impl Pack {
-    /// Writes the component with the golden cases of the folder to the output file.
+    /// Writes the component with the golden cases of the folder to the output file. A core module
+    /// becomes a component, also without cases.
     ///
     /// # Errors
     ///
-    /// [`Failure`] if a file cannot be read or written, the folder contains no cases, or a case
-    /// is wrong.
-    pub fn run(self) -> Result<(), Failure> {
-        let wasm = read_component(&self.file)?;
-        let failed = |error: &dyn std::fmt::Display| Failure::new(error.to_string());
-        let cases = load_dir(&self.golden).map_err(|error| failed(&error))?;
-        if cases.is_empty() {
-            return Err(Failure::new(format!(
-                "{} contains no golden cases",
-                self.golden.display()
-            ))
-            .hint("a case is a folder with a case.json in it"));
-        }
-        let packed = pack(&cases).map_err(|error| failed(&error))?;
-        let whole = append_section(&wasm, &packed).map_err(|error| failed(&error))?;
+    /// [`CommandFailure`] if a file cannot be read or written, the folder contains no cases, a case
+    /// is wrong, the core module cannot become a component, or there is nothing to do.
+    pub fn run(self) -> Result<(), CommandFailure> {
+        let read = component_file::read(&self.file)?;
+        let golden = self.golden.as_ref().or(read.golden.as_ref());
+        let (whole, said) = match golden {
+            Some(folder) => {
+                let (whole, cases) = read.with_cases(folder)?;
+                let cases = count(cases as u64, "golden case", "golden cases");
+                (whole, format!("carries {cases}"))
+            }
+            None if read.is_encoded => {
+                let said = "is a component without golden cases; --golden DIR adds some";
+                (read.component().to_vec(), said.to_owned())
+            }
+            None => {
+                return Err(CommandFailure::usage(format!(
+                    "{} is a component already, and no golden cases are named to put into it",
+                    self.file.display()
+                ))
+                .hint("name their folder with --golden DIR"));
+            }
+        };
         std::fs::write(&self.output, whole).map_err(|error| {
-            Failure::new(format!("cannot write {}: {error}", self.output.display()))
+            CommandFailure::new(format!("cannot write {}: {error}", self.output.display()))
         })?;
-        say(&format!(
-            "{} carries {}.",
-            self.output.display(),
-            count(cases.len() as u64, "golden case", "golden cases")
-        ));
+        say(&format!("{} {said}.", self.output.display()));
         Ok(())
     }
 }
@@ -69,11 +74,11 @@ impl Keygen {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if the file exists or cannot be written, or the system provides no
+    /// [`CommandFailure`] if the file exists or cannot be written, or the system provides no
     /// randomness.
-    pub fn run(self) -> Result<(), Failure> {
+    pub fn run(self) -> Result<(), CommandFailure> {
         let failed = |what: &str| {
-            Failure::new(format!(
+            CommandFailure::new(format!(
                 "cannot write a key to {}: {what}",
                 self.file.display()
             ))
@@ -104,7 +109,7 @@ impl Keygen {
 
 #[derive(Args)]
 pub struct Sign {
-    /// The component, with its golden cases already packed
+    /// The component, with its golden cases already packed, or the folder of a built project
     file: PathBuf,
     /// The key file from `leadhost plugin keygen`
     #[arg(long, value_name = "FILE")]
@@ -119,19 +124,31 @@ impl Sign {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if a file cannot be read or written, the key is not an Ed25519 key, or the
-    /// file is not a component.
-    pub fn run(self) -> Result<(), Failure> {
-        let component = read_component(&self.file)?;
+    /// [`CommandFailure`] if a file cannot be read or written, the key is not an Ed25519 key, the
+    /// file is not a component, or a folder is given without `--output`.
+    pub fn run(self) -> Result<(), CommandFailure> {
+        let is_project = self.file.is_dir();
+        if is_project && self.output.is_none() {
+            return Err(CommandFailure::usage(format!(
+                "{} is a folder: the signed component needs a file",
+                self.file.display()
+            ))
+            .hint("name it with --output"));
+        }
+        let component = match is_project {
+            true => component_file::read(&self.file)?.with_its_cases()?,
+            false => component_file::read_bytes(&self.file)?,
+        };
         let key = signing_key::read(&self.key)?;
         let not_a_key = || signing_key::not_a_key(&self.key);
         let public = signature::public_key(&key).ok_or_else(not_a_key)?;
         let signed = signature::sign(&component, &key)
-            .map_err(|error| Failure::new(format!("{}: {error}", self.file.display())))?
+            .map_err(|error| CommandFailure::new(format!("{}: {error}", self.file.display())))?
             .ok_or_else(not_a_key)?;
         let output = self.output.as_ref().unwrap_or(&self.file);
-        std::fs::write(output, signed)
-            .map_err(|error| Failure::new(format!("cannot write {}: {error}", output.display())))?;
+        std::fs::write(output, signed).map_err(|error| {
+            CommandFailure::new(format!("cannot write {}: {error}", output.display()))
+        })?;
         say(&format!("{} is signed by {public}.", output.display()));
         Ok(())
     }

@@ -5,23 +5,25 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
-use super::{explain, read_unstored, stored, verify};
+use super::unstored::{self, UnstoredComponent};
+use super::{explain, stored, texts, verify, verifying};
 use crate::admin_api::plugins::DeployedPlugin;
 use crate::admin_api::rollouts::{
-    RolloutChange, RolloutChangeRequest, RolloutConnection, RolloutRequest, RolloutView,
+    RolloutChangeRequest, RolloutConnection, RolloutRequest, RolloutView,
 };
-use crate::cli::client::{Client, ServiceAddress, encoded};
+use crate::cli::client::{AdminClient, ServiceAddress, encoded, query};
 use crate::cli::command::ServiceFlags;
-use crate::cli::failure::Failure;
+use crate::cli::failure::CommandFailure;
 use crate::cli::output::{count, say};
-use crate::cli::progress::Progress;
-use crate::cli::table::{list, optional, safe, seconds, table};
-use crate::domain::rollout::{RolloutMode, RolloutStage};
+use crate::cli::progress::ProgressLine;
+use crate::cli::table::{list, optional, rounded, safe, seconds, table};
+use crate::domain::accept::AcceptWord;
+use crate::domain::rollout::{RolloutChange, RolloutMode, RolloutStage};
 use crate::domain::time;
 
 #[derive(Args)]
 pub struct Shadow {
-    /// A component file, which is stored, or NAME@DIGEST of a stored one; its first 8 or more characters are enough
+    /// A component file or oci://REGISTRY/NAME:TAG of a registry, which is stored; or NAME@DIGEST of a stored one; its first 8 or more characters are enough
     what: String,
     /// How long to compare, such as 30m, 1h or 2d [default: 1h]
     #[arg(long = "for", value_name = "TIME", value_parser = span)]
@@ -38,12 +40,12 @@ impl Shadow {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if the file cannot be read, or if no admin key is found, or the
+    /// [`CommandFailure`] if the file cannot be read, or if no admin key is found, or the
     /// service cannot be reached or refuses the request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
-        let progress = Progress::start("loading the version on every host");
-        let version = version(&client, &self.what).await?;
+        let (version, progress) =
+            version(&client, &self.what, "loading the version on every host").await?;
         let request = RolloutRequest {
             digest: version.digest.clone(),
             mode: RolloutMode::Shadow,
@@ -61,7 +63,7 @@ impl Shadow {
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Rollout {
     #[command(subcommand)]
-    verb: Option<Verb>,
+    verb: Option<RolloutVerb>,
     /// The plugin whose last rollout is shown
     #[arg(required = true)]
     name: Option<String>,
@@ -70,17 +72,17 @@ pub struct Rollout {
 }
 
 #[derive(Subcommand)]
-enum Verb {
+enum RolloutVerb {
     /// Give a version a growing part of the live deliveries, and activate it at the end
     Start(Start),
     /// Stay in the current step; the guards stay on
-    Pause(Change),
+    Pause(ChangeRollout),
     /// Go on after a pause
-    Resume(Change),
+    Resume(ChangeRollout),
     /// Activate the version now
-    Promote(Change),
+    Promote(ChangeRollout),
     /// End it; the stable version stays or becomes active again
-    Abort(Change),
+    Abort(ChangeRollout),
 }
 
 impl Rollout {
@@ -88,9 +90,9 @@ impl Rollout {
     ///
     /// # Errors
     ///
-    /// [`Failure`] of the subcommand, or if the plugin never had a rollout, no admin key is found,
+    /// [`CommandFailure`] of the subcommand, or if the plugin never had a rollout, no admin key is found,
     /// or the service cannot be reached or refuses the request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         match self.verb {
             None => {
                 let client = self.service.client()?;
@@ -99,18 +101,18 @@ impl Rollout {
                 client.print(&rollout, |rollout| show(rollout, client.flags()));
                 Ok(())
             }
-            Some(Verb::Start(command)) => command.run().await,
-            Some(Verb::Pause(command)) => command.run(RolloutChange::Pause).await,
-            Some(Verb::Resume(command)) => command.run(RolloutChange::Resume).await,
-            Some(Verb::Promote(command)) => command.run(RolloutChange::Promote).await,
-            Some(Verb::Abort(command)) => command.run(RolloutChange::Abort).await,
+            Some(RolloutVerb::Start(command)) => command.run().await,
+            Some(RolloutVerb::Pause(command)) => command.run(RolloutChange::Pause).await,
+            Some(RolloutVerb::Resume(command)) => command.run(RolloutChange::Resume).await,
+            Some(RolloutVerb::Promote(command)) => command.run(RolloutChange::Promote).await,
+            Some(RolloutVerb::Abort(command)) => command.run(RolloutChange::Abort).await,
         }
     }
 }
 
 #[derive(Args)]
 struct Start {
-    /// A component file, which is stored, or NAME@DIGEST of a stored one; its first 8 or more characters are enough
+    /// A component file or oci://REGISTRY/NAME:TAG of a registry, which is stored; or NAME@DIGEST of a stored one; its first 8 or more characters are enough
     what: String,
     /// The part of the deliveries that it gets in each step, in percent [default: 1,10,50,100]
     #[arg(
@@ -126,23 +128,22 @@ struct Start {
     /// How long the guards stay on after the activation; 0s: not at all [default: 1h]
     #[arg(long, value_name = "TIME", value_parser = span)]
     probation: Option<Duration>,
-    /// Never roll back automatically; the stable version still stands by if this one fails
+    /// Never roll back automatically; the stable version remains the fallback if this one fails
     #[arg(long)]
     no_guards: bool,
-    /// What to accept, as `plugin activate` does; may be repeated
-    #[arg(long, value_name = "WHAT")]
-    accept: Vec<String>,
+    /// A concern to accept, as `plugin activate` does; may be repeated
+    #[arg(long, value_name = "WHAT", value_parser = AcceptWord::parse)]
+    accept: Vec<AcceptWord>,
     #[command(flatten)]
     service: ServiceAddress,
 }
 
 impl Start {
     /// Starts a canary with a version that is tried and compared as for an activation.
-    async fn run(self) -> Result<(), Failure> {
+    async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
-        let progress =
-            Progress::start("comparing with the active version, and loading it on every host");
-        let version = version(&client, &self.what).await?;
+        let doing = "comparing with the active version, and loading it on every host";
+        let (version, progress) = version(&client, &self.what, doing).await?;
         let request = RolloutRequest {
             digest: version.digest.clone(),
             mode: RolloutMode::Canary,
@@ -150,7 +151,7 @@ impl Start {
             every_seconds: self.every.map(|every| every.as_secs()),
             probation_seconds: self.probation.map(|probation| probation.as_secs()),
             guards: self.no_guards.then_some(false),
-            accept: self.accept,
+            accept: texts(&self.accept),
         };
         begin(&client, &version, &request, progress).await
     }
@@ -164,33 +165,43 @@ struct Version {
     is_new: bool,
 }
 
-/// Returns a version: a stored one as it is given, or that of a file after it was stored without
-/// being activated.
-async fn version(client: &Client, what: &str) -> Result<Version, Failure> {
+/// Returns a version: a stored one as it is given, or that of a file or a registry after it was stored
+/// without being activated. `doing` is shown from when the component is read.
+async fn version(
+    client: &AdminClient,
+    what: &str,
+    doing: &str,
+) -> Result<(Version, ProgressLine), CommandFailure> {
     if let Some((name, digest)) = stored(what) {
-        return Ok(Version {
+        let version = Version {
             name: name.to_owned(),
             digest: digest.to_owned(),
             is_new: false,
-        });
+        };
+        return Ok((version, ProgressLine::start(doing)));
     }
-    let wasm = read_unstored(what, client)?;
-    let kept = client.post_wasm("/admin/v1/plugins", wasm).await?;
-    let kept: DeployedPlugin = kept.map_err(Failure::from)?.content;
-    Ok(Version {
+    let UnstoredComponent { wasm, source } = unstored::read(what, client).await?;
+    let progress = ProgressLine::start(doing);
+    let path = format!("/admin/v1/plugins{}", query(&[("source", source)]));
+    let kept = client.post_wasm(&path, wasm).await?;
+    let kept: DeployedPlugin = kept.map_err(CommandFailure::from)?.content;
+    let version = Version {
         name: kept.name,
         digest: kept.digest.0,
         is_new: true,
-    })
+    };
+    Ok((version, progress))
 }
 
 async fn begin(
-    client: &Client,
+    client: &AdminClient,
     version: &Version,
     request: &RolloutRequest,
-    progress: Progress,
-) -> Result<(), Failure> {
-    let answer = client.try_post(&path(&version.name), request).await?;
+    progress: ProgressLine,
+) -> Result<(), CommandFailure> {
+    let path = path(&version.name);
+    let asked = client.try_post(&path, request);
+    let answer = verifying::shown(client, &progress, &version.digest, asked).await?;
     drop(progress);
     let rollout = answer.map_err(|refusal| {
         let failure = explain(refusal, client.json());
@@ -214,17 +225,17 @@ async fn begin(
 }
 
 #[derive(Args)]
-struct Change {
+struct ChangeRollout {
     /// The plugin's name
     name: String,
     #[command(flatten)]
     service: ServiceAddress,
 }
 
-impl Change {
-    async fn run(self, change: RolloutChange) -> Result<(), Failure> {
+impl ChangeRollout {
+    async fn run(self, change: RolloutChange) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
-        let progress = Progress::start("waiting for every host");
+        let progress = ProgressLine::start("waiting for every host");
         let changed = client
             .patch(&path(&self.name), &RolloutChangeRequest { change })
             .await;
@@ -278,7 +289,15 @@ fn show(rollout: &RolloutView, flags: &ServiceFlags) {
             "Mean time of a conversion: {before} µs with {stable}, {after} µs with {candidate}."
         )));
     }
-    let differences = verify::Differences {
+    if let (Some(before), Some(after)) = (rollout.stable_bytes, rollout.candidate_bytes) {
+        let mebibytes = |bytes: u64| bytes.div_ceil(1 << 20);
+        say(&safe(&format!(
+            "Mean memory of a conversion: {} MiB with {stable}, {} MiB with {candidate}.",
+            mebibytes(before),
+            mebibytes(after)
+        )));
+    }
+    let differences = verify::VersionDifferences {
         newly_failing: &rollout.newly_failing,
         no_longer_failing: &rollout.no_longer_failing,
         vanished: &rollout.vanished,
@@ -288,6 +307,21 @@ fn show(rollout: &RolloutView, flags: &ServiceFlags) {
     };
     differences.show(stable, candidate);
     show_harmed(&rollout.connections);
+    if let Some(sends) = &rollout.sends {
+        say("");
+        say(&safe(&verify::agreement(sends)));
+        verify::show_send_differences(sends, stable, candidate);
+    }
+    if let Some(checks) = &rollout.checks {
+        say("");
+        say(&safe(&format!(
+            "Other sender checks, compared on {}: {candidate} would refuse {}.",
+            count(checks.compared, "delivery", "deliveries"),
+            checks.refused.count,
+        )));
+        let groups = [("sender check: passed → refused", &checks.refused)];
+        verify::print(&groups, &[], (stable, candidate), "DELIVERY");
+    }
     if !rollout.drift.is_empty() {
         say("");
         let drift = rollout.drift.join("; ");
@@ -312,7 +346,7 @@ fn show(rollout: &RolloutView, flags: &ServiceFlags) {
 }
 
 /// Returns the names of candidate and stable version: the versions that they give themselves, or
-/// their digests if these do not tell them apart.
+/// their digests if these are equal or unknown.
 fn names(rollout: &RolloutView) -> (&str, &str) {
     let (candidate, stable) = (&rollout.candidate, &rollout.stable);
     match (&candidate.version, &stable.version) {
@@ -352,9 +386,10 @@ fn stage(rollout: &RolloutView) -> String {
 /// Returns what a stage or step waits for after its time.
 fn ends_with(rollout: &RolloutView) -> &'static str {
     let is_last = rollout.plan.steps.last() == Some(&rollout.percent);
+    let compared = rollout.compared + rollout.sends.as_ref().map_or(0, |sends| sends.compared);
     match rollout.stage {
         RolloutStage::Canary if is_last && rollout.percent < 100 => "waits for promote or abort",
-        RolloutStage::Canary if is_last && rollout.compared == 0 => "waits for a first comparison",
+        RolloutStage::Canary if is_last && compared == 0 => "waits for a first comparison",
         _ => "its time is over",
     }
 }
@@ -367,16 +402,6 @@ fn left(rollout: &RolloutView) -> Option<u64> {
         RolloutStage::Done | RolloutStage::RolledBack | RolloutStage::Aborted => return None,
     };
     Some(lasts.saturating_sub(rollout.spent_seconds))
-}
-
-/// Returns a time in its largest useful unit, rounded up.
-fn rounded(seconds: u64) -> String {
-    match seconds {
-        0..120 => format!("{seconds} s"),
-        120..7_200 => format!("{} min", seconds.div_ceil(60)),
-        7_200..172_800 => format!("{} h", seconds.div_ceil(3_600)),
-        _ => format!("{} d", seconds.div_ceil(86_400)),
-    }
 }
 
 /// Prints the connections on which the candidate does harm.
@@ -488,12 +513,16 @@ mod tests {
             "candidateLeads": 0,
             "stableUs": null,
             "candidateUs": null,
+            "stableBytes": null,
+            "candidateBytes": null,
             "newlyFailing": none,
             "noLongerFailing": none,
             "appeared": none,
             "vanished": none,
             "items": none,
             "fields": [],
+            "sends": null,
+            "checks": null,
             "connections": [],
             "drift": [],
             "hosts": ["one"],
@@ -507,7 +536,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stage_is_told_with_its_step_and_the_time_that_is_left() {
+    fn a_stage_is_printed_with_its_step_and_the_time_that_is_left() {
         let check = |changes: Value, expect: &str| assert_eq!(stage(&rollout(changes)), expect);
         check(json!({}), "canary, 10 %, step 2 of 4, 4 min left");
         check(
@@ -533,7 +562,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_with_the_same_number_are_told_by_their_digests() {
+    fn versions_with_the_same_number_are_distinguished_by_their_digests() {
         assert_eq!(names(&rollout(json!({}))), ("1.4.0", "1.3.0"));
         let digests = ("9b0f7a3c5d2e", "1c2d3e4f5a6b");
         for version in [json!("1.3.0"), json!(null)] {
@@ -573,7 +602,7 @@ mod tests {
     }
 
     #[derive(Parser)]
-    struct Line {
+    struct TestLine {
         #[command(flatten)]
         rollout: Rollout,
     }
@@ -582,13 +611,13 @@ mod tests {
     fn a_name_alone_shows_and_a_verb_has_arguments_of_its_own() {
         let parse = |words: &[&str]| {
             let line = [&["rollout"][..], words].concat();
-            Line::try_parse_from(line).map(|line| line.rollout)
+            TestLine::try_parse_from(line).map(|line| line.rollout)
         };
         let shown = parse(&["portal", "--json"]).expect("a name");
         assert!(shown.verb.is_none() && shown.name.as_deref() == Some("portal"));
         let words = "start portal@9b0f7a3c --steps 5,100 --every 90s --probation 0s --no-guards";
         let words: Vec<&str> = words.split(' ').collect();
-        let Some(Verb::Start(start)) = parse(&words).expect("a start").verb else {
+        let Some(RolloutVerb::Start(start)) = parse(&words).expect("a start").verb else {
             panic!("another verb");
         };
         assert_eq!(start.steps, [5, 100]);
@@ -597,7 +626,7 @@ mod tests {
         assert!(start.no_guards);
         assert!(matches!(
             parse(&["abort", "portal"]).expect("a verb").verb,
-            Some(Verb::Abort(_))
+            Some(RolloutVerb::Abort(_))
         ));
         for wrong in [
             &[] as &[&str],

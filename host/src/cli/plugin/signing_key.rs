@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use zeroize::Zeroizing;
 
-use crate::cli::failure::Failure;
+use crate::cli::failure::CommandFailure;
 
 const BEGIN: &str = "-----BEGIN PRIVATE KEY-----";
 const END: &str = "-----END PRIVATE KEY-----";
@@ -31,20 +31,20 @@ pub fn to_pem(key: &[u8]) -> Zeroizing<String> {
 ///
 /// # Errors
 ///
-/// [`Failure`] if the file cannot be read or is not PEM.
-pub fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
+/// [`CommandFailure`] if the file cannot be read or is not PEM.
+pub fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, CommandFailure> {
     let text = std::fs::read_to_string(path)
         .map(Zeroizing::new)
         .map_err(|error| {
-            Failure::new(format!("cannot read {}: {error}", path.display()))
+            CommandFailure::new(format!("cannot read {}: {error}", path.display()))
                 .hint("name the key file; `leadhost plugin keygen FILE` creates one")
         })?;
     from_pem(&text).ok_or_else(|| not_a_key(path))
 }
 
 /// Returns the failure for a file without a usable key.
-pub fn not_a_key(path: &Path) -> Failure {
-    Failure::new(format!("{} is not an Ed25519 key in PEM", path.display()))
+pub fn not_a_key(path: &Path) -> CommandFailure {
+    CommandFailure::new(format!("{} is not an Ed25519 key in PEM", path.display()))
         .hint("create one with `leadhost plugin keygen FILE`")
 }
 

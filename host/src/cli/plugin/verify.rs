@@ -2,25 +2,28 @@
 
 use clap::Args;
 
-use super::{read_unstored, stored};
-use crate::admin_api::plugins::{DifferenceView, FieldDifference, VerifiedPlugin, VerifyRequest};
+use super::{stored, unstored, verifying};
+use crate::admin_api::plugins::{
+    DifferenceView, FieldDifference, SendDifferences, VerifiedPlugin, VerifiedSends, VerifyRequest,
+};
 use crate::cli::client::{ServiceAddress, encoded, query};
-use crate::cli::failure::Failure;
+use crate::cli::failure::CommandFailure;
 use crate::cli::output::{count, say};
-use crate::cli::progress::Progress;
+use crate::cli::progress::ProgressLine;
 use crate::cli::table::{optional, safe, table};
+use crate::domain::plugin::Digest;
 
 #[derive(Args)]
 pub struct Verify {
-    /// A component file, or NAME@DIGEST of a stored one; its first 8 or more characters are enough
+    /// A component, a core module or the folder of a built project; oci://REGISTRY/NAME:TAG of a registry; or NAME@DIGEST of a stored version: its first 8 or more characters are enough
     what: String,
-    /// Compare at most this many deliveries: the newest of each connection and outcome; failed and parked ones take at most half, unless there are too few others
+    /// Compare at most this many deliveries, and of an adapter as many sends: the newest of each connection and outcome; failed and parked ones take at most half, unless there are too few others
     #[arg(long, value_name = "COUNT")]
     last: Option<u32>,
-    /// Only deliveries received since a date, or a time such as 2026-01-31T12:00:00Z
+    /// Only deliveries received, and messages sent, since a date, or a time such as 2026-01-31T12:00:00Z
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// Only failed and parked deliveries
+    /// Only failed and parked deliveries, and sends that the provider did not accept
     #[arg(long)]
     failed: bool,
     /// Stop after this many seconds, with what was compared by then
@@ -31,14 +34,14 @@ pub struct Verify {
 }
 
 impl Verify {
-    /// Compares a component file, or a stored version named as `NAME@DIGEST`, with the version
+    /// Compares a component of a file or a registry, or a stored version named as `NAME@DIGEST`, with the version
     /// that serves, and prints the differences.
     ///
     /// # Errors
     ///
-    /// [`Failure`] if an activation would be refused for them, the file cannot be read, or if no admin key is found, or the service
+    /// [`CommandFailure`] if an activation would be refused for them, the file cannot be read, or if no admin key is found, or the service
     /// cannot be reached or refuses the request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let query = query(&[
             ("last", self.last.map(|last| last.to_string())),
@@ -46,27 +49,33 @@ impl Verify {
             ("failed", self.failed.then(|| "true".to_owned())),
             ("seconds", self.seconds.map(|seconds| seconds.to_string())),
         ]);
-        let progress = Progress::start("converting stored deliveries with both versions");
+        let progress = || ProgressLine::start("converting stored deliveries with both versions");
         let answer = match stored(&self.what) {
             Some((name, digest)) => {
+                let progress = progress();
                 let path = format!("/admin/v1/plugins/{}/verify{query}", encoded(name));
-                let digest = digest.to_owned();
-                client.try_post(&path, &VerifyRequest { digest }).await?
+                let body = VerifyRequest {
+                    digest: digest.to_owned(),
+                };
+                let request = client.try_post(&path, &body);
+                verifying::shown(&client, &progress, digest, request).await?
             }
             None => {
-                let wasm = read_unstored(&self.what, &client)?;
+                let wasm = unstored::read(&self.what, &client).await?.wasm;
+                let progress = progress();
                 let path = format!("/admin/v1/plugins/verify{query}");
-                client.post_wasm(&path, wasm).await?
+                let digest = Digest::compute(&wasm);
+                let request = client.post_wasm(&path, wasm);
+                verifying::shown(&client, &progress, &digest.0, request).await?
             }
         };
-        drop(progress);
-        let verified = answer.map_err(Failure::from)?;
+        let verified = answer.map_err(CommandFailure::from)?;
         client.print(&verified, show);
         if verified.drift.is_empty() {
             return Ok(());
         }
         let drift = verified.drift.join("; ");
-        Err(Failure::new(safe(&format!(
+        Err(CommandFailure::new(safe(&format!(
             "an activation would be refused: {drift}"
         ))))
     }
@@ -104,9 +113,10 @@ pub fn show(verified: &VerifiedPlugin) {
         other.digest.short(),
         if other.active { ", active" } else { "" }
     );
-    if verified.chosen == 0 {
+    let sends = verified.sends.as_ref().filter(|sends| sends.chosen > 0);
+    if verified.chosen == 0 && sends.is_none() {
         return say(&safe(&format!(
-            "{candidate} was not compared with {other_name}: there is no such stored delivery, or none is to be compared; {} passed.",
+            "{candidate} was not compared with {other_name}: there is no such stored delivery or send, or none is to be compared; {} passed.",
             golden(verified)
         )));
     }
@@ -135,7 +145,7 @@ pub fn show(verified: &VerifiedPlugin) {
             say(&format!("{what}: {many}"));
         }
     }
-    let differences = Differences {
+    let differences = VersionDifferences {
         newly_failing: &verified.newly_failing,
         no_longer_failing: &verified.no_longer_failing,
         vanished: &verified.vanished,
@@ -144,10 +154,53 @@ pub fn show(verified: &VerifiedPlugin) {
         fields: &verified.fields,
     };
     differences.show(&other.version, &verified.version);
+    if let Some(sends) = sends {
+        show_sends(sends, &other.version, &verified.version);
+    }
 }
 
-/// What differs between two versions.
-pub struct Differences<'a> {
+/// Prints how far both versions agree on sends, and a table of the differences.
+fn show_sends(sends: &VerifiedSends, other: &str, candidate: &str) {
+    say("");
+    let differences = &sends.differences;
+    say(&safe(&agreement(differences)));
+    for (what, many) in [
+        ("Sends not reached in time", sends.not_reached),
+        ("Sends removed meanwhile", sends.emptied),
+        (
+            "Sends on which the versions could not be called just now",
+            sends.not_tried,
+        ),
+    ] {
+        if many > 0 {
+            say(&format!("{what}: {many}"));
+        }
+    }
+    show_send_differences(differences, other, candidate);
+}
+
+/// Returns how far both versions agree on sends.
+pub fn agreement(sends: &SendDifferences) -> String {
+    format!(
+        "Compared on {}: {} the same, {} with another request.",
+        count(sends.compared, "send", "sends"),
+        sends.same,
+        sends.changed,
+    )
+}
+
+/// Prints a table of the differences of sends, if there are any.
+pub fn show_send_differences(sends: &SendDifferences, other: &str, candidate: &str) {
+    let groups = [
+        ("send fails", &sends.newly_failing),
+        ("send no longer fails", &sends.no_longer_failing),
+        ("request appears or vanishes", &sends.items),
+    ];
+    print(&groups, &sends.fields, (other, candidate), "MESSAGE");
+}
+
+/// The differences between two versions.
+pub struct VersionDifferences<'a> {
     pub newly_failing: &'a DifferenceView,
     pub no_longer_failing: &'a DifferenceView,
     pub vanished: &'a DifferenceView,
@@ -156,7 +209,7 @@ pub struct Differences<'a> {
     pub fields: &'a [FieldDifference],
 }
 
-impl Differences<'_> {
+impl VersionDifferences<'_> {
     /// Prints a table of the differences, if there are any. `other` and `candidate` are the names
     /// of the versions.
     pub fn show(&self, other: &str, candidate: &str) {
@@ -167,25 +220,34 @@ impl Differences<'_> {
             ("lead appears", self.appeared),
             ("other item changes its kind", self.items),
         ];
-        let groups = groups
-            .into_iter()
-            .filter(|(_, group)| group.count > 0)
-            .map(|(name, group)| row(name.to_owned(), group));
-        let fields = self.fields.iter().map(field_row);
-        let rows: Vec<Vec<String>> = groups.chain(fields).collect();
-        if !rows.is_empty() {
-            say("");
-            say(&table(
-                &[
-                    "DIFFERENCE",
-                    "COUNT",
-                    &format!("WITH {other}"),
-                    &format!("WITH {candidate}"),
-                    "DELIVERY",
-                ],
-                &rows,
-            ));
-        }
+        print(&groups, self.fields, (other, candidate), "DELIVERY");
+    }
+}
+
+/// Prints a table of differences, if there are any. `subject`: the heading of the last column.
+pub fn print(
+    groups: &[(&str, &DifferenceView)],
+    fields: &[FieldDifference],
+    (other, candidate): (&str, &str),
+    subject: &str,
+) {
+    let groups = groups
+        .iter()
+        .filter(|(_, group)| group.count > 0)
+        .map(|(name, group)| row((*name).to_owned(), group));
+    let rows: Vec<Vec<String>> = groups.chain(fields.iter().map(field_row)).collect();
+    if !rows.is_empty() {
+        say("");
+        say(&table(
+            &[
+                "DIFFERENCE",
+                "COUNT",
+                &format!("WITH {other}"),
+                &format!("WITH {candidate}"),
+                subject,
+            ],
+            &rows,
+        ));
     }
 }
 
@@ -206,6 +268,9 @@ fn row(name: String, differences: &DifferenceView) -> Vec<String> {
         differences.count.to_string(),
         optional(example.and_then(|one| one.before.as_ref())),
         optional(example.and_then(|one| one.after.as_ref())),
-        optional(example.map(|one| one.delivery_id)),
+        optional(example.and_then(|one| {
+            let delivery = one.delivery_id.map(|id| id.to_string());
+            delivery.or_else(|| one.message_id.map(|id| id.to_string()))
+        })),
     ]
 }

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 
-use super::send::Source;
+use super::send::SentFile;
 use crate::admin_api::workspaces::ImportReport;
 use crate::cli::client::{ServiceAddress, encoded};
-use crate::cli::failure::Failure;
+use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, count, say};
-use crate::cli::progress::Progress;
+use crate::cli::progress::ProgressLine;
 use crate::cli::table::{list, safe};
 use crate::pipeline::import;
 
@@ -34,7 +34,7 @@ pub struct Import {
     force: bool,
     /// The format of the file [default: by its name, else by its content]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<FileFormat>,
     /// Write every refused line to this file, as NDJSON
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
@@ -43,7 +43,7 @@ pub struct Import {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Format {
+enum FileFormat {
     Csv,
     Ndjson,
 }
@@ -53,19 +53,19 @@ impl Import {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if the file cannot be read, a line was refused, or `--replace` removed
+    /// [`CommandFailure`] if the file cannot be read, a line was refused, or `--replace` removed
     /// nothing because the file names no product, or if no admin key is found, or the service
     /// cannot be reached or refuses the request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let format = self.format.map(|format| match format {
-            Format::Csv => import::Format::Csv,
-            Format::Ndjson => import::Format::Ndjson,
+            FileFormat::Csv => import::ImportFormat::Csv,
+            FileFormat::Ndjson => import::ImportFormat::Ndjson,
         });
-        let source = Source::open(&self.file, format)?;
+        let source = SentFile::open(&self.file, format)?;
         let kind = match source.format {
-            import::Format::Csv => "text/csv",
-            import::Format::Ndjson => "application/x-ndjson",
+            import::ImportFormat::Csv => "text/csv",
+            import::ImportFormat::Ndjson => "application/x-ndjson",
         };
         let replace = match (self.replace, self.force) {
             (false, _) => "false",
@@ -76,7 +76,7 @@ impl Import {
             "/admin/v1/workspaces/{}/products?replace={replace}",
             encoded(&self.workspace)
         );
-        let progress = Progress::start("sending");
+        let progress = ProgressLine::start("sending");
         let began = Instant::now();
         let (body, lines, reading) = source.send(self.report.clone());
         let answer = {
@@ -96,14 +96,16 @@ impl Import {
         drop(progress);
         let answer = match answer {
             // A mistake in a file is a failure, not wrong usage.
-            Ok(Err(refusal)) => return Err(Failure::from(refusal).with_code(1)),
+            Ok(Err(refusal)) => return Err(CommandFailure::from(refusal).with_code(1)),
             answer => answer,
         };
         // If the file could not be read to its end, that error is the cause of the service's.
-        let written = reading
-            .await
-            .unwrap_or_else(|_| Err(Failure::new("the thread that read the file panicked")))?;
-        let report = answer?.map_err(Failure::from)?;
+        let written = reading.await.unwrap_or_else(|_| {
+            Err(CommandFailure::new(
+                "the thread that read the file panicked",
+            ))
+        })?;
+        let report = answer?.map_err(CommandFailure::from)?;
         client.print(&report, |report| {
             show(report, rate(lines.load(Ordering::Relaxed), began));
         });
@@ -111,7 +113,7 @@ impl Import {
     }
 
     /// Returns a failure unless the whole import succeeded.
-    fn judge(&self, report: &ImportReport, written: Option<u64>) -> Result<(), Failure> {
+    fn judge(&self, report: &ImportReport, written: Option<u64>) -> Result<(), CommandFailure> {
         let refused = report.refused;
         let kept = self.replace && !report.replaced;
         let file = self.report.as_ref().map(|path| path.display().to_string());
@@ -126,13 +128,13 @@ impl Import {
                 message += ", and nothing was removed";
                 hint += "; correct them and import again, or use --replace --force to remove products that are not among the others";
             }
-            return Err(Failure::new(message).hint(hint));
+            return Err(CommandFailure::new(message).hint(hint));
         }
         if kept {
-            return Err(
-                Failure::new("the catalogue names no product, so nothing was removed")
-                    .hint("--replace --force empties the workspace's catalogue"),
-            );
+            return Err(CommandFailure::new(
+                "the catalogue names no product, so nothing was removed",
+            )
+            .hint("--replace --force empties the workspace's catalogue"));
         }
         Ok(())
     }

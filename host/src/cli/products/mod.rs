@@ -10,9 +10,9 @@ use hyper::StatusCode;
 use serde_json::json;
 
 use crate::admin_api::workspaces::{Owners, ProductRemoved};
-use crate::cli::client::{Answer, ServiceAddress, encoded};
+use crate::cli::client::{AdminAnswer, ServiceAddress, encoded};
 use crate::cli::confirm::confirm;
-use crate::cli::failure::Failure;
+use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
 use crate::cli::table::safe;
 
@@ -29,8 +29,8 @@ impl Products {
     ///
     /// # Errors
     ///
-    /// [`Failure`] of the subcommand.
-    pub async fn run(self) -> Result<(), Failure> {
+    /// [`CommandFailure`] of the subcommand.
+    pub async fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::Import(command) => command.run().await,
             Self::Remove(command) => command.run().await,
@@ -59,9 +59,9 @@ impl Remove {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if the user does not confirm or a product is unknown, or if no admin key is
+    /// [`CommandFailure`] if the user does not confirm or a product is unknown, or if no admin key is
     /// found, or the service cannot be reached or refuses the request.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let mut seen = BTreeSet::new();
         let once = self.external_ids.iter().filter(|id| seen.insert(*id));
@@ -96,12 +96,12 @@ impl Remove {
             "removed": removed,
             "unknown": unknown,
         });
-        client.print(&Answer::composed(done), |_| {});
+        client.print(&AdminAnswer::composed(done), |_| {});
         if unknown.is_empty() {
             return Ok(());
         }
         let named: Vec<String> = unknown.iter().map(|id| format!("`{}`", safe(id))).collect();
-        Err(Failure::new(format!(
+        Err(CommandFailure::new(format!(
             "the workspace `{}` has no product {}; {}",
             safe(&self.workspace),
             named.join(", "),

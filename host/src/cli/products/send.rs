@@ -15,35 +15,35 @@ use std::task::{Context, Poll};
 use hyper::body::{Body, Bytes, Frame};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::cli::failure::Failure;
-use crate::pipeline::import::{Format, Reader};
+use crate::cli::failure::CommandFailure;
+use crate::pipeline::import::{ImportFormat, ImportReader};
 
 /// Bytes of one piece, and pieces in flight.
 const PIECE: usize = 64 << 10;
 const PIECES: usize = 4;
 
 /// An open file, and its format by its name or its first bytes.
-pub struct Source {
+pub struct SentFile {
     name: String,
     file: Box<dyn Read + Send>,
     first: Vec<u8>,
-    pub format: Format,
+    pub format: ImportFormat,
 }
 
-impl Source {
+impl SentFile {
     /// Opens a file, or standard input for `-`.
     ///
     /// # Errors
     ///
-    /// [`Failure`] if the file cannot be opened or its first bytes cannot be read.
-    pub fn open(path: &Path, format: Option<Format>) -> Result<Self, Failure> {
+    /// [`CommandFailure`] if the file cannot be opened or its first bytes cannot be read.
+    pub fn open(path: &Path, format: Option<ImportFormat>) -> Result<Self, CommandFailure> {
         let is_input = path == Path::new("-");
         let name = if is_input {
             "standard input".to_owned()
         } else {
             path.display().to_string()
         };
-        let failed = |error: io::Error| Failure::new(format!("cannot read {name}: {error}"));
+        let failed = |error: io::Error| CommandFailure::new(format!("cannot read {name}: {error}"));
         let mut file: Box<dyn Read + Send> = if is_input {
             Box::new(io::stdin())
         } else {
@@ -70,7 +70,7 @@ impl Source {
     pub fn send(
         self,
         report: Option<PathBuf>,
-    ) -> (ImportBody, Arc<AtomicU64>, oneshot::Receiver<Outcome>) {
+    ) -> (ImportBody, Arc<AtomicU64>, oneshot::Receiver<ReadOutcome>) {
         let (sender, pieces) = mpsc::channel(PIECES);
         let (ended, ending) = oneshot::channel();
         let lines = Arc::new(AtomicU64::new(0));
@@ -88,7 +88,7 @@ impl Source {
         report: Option<PathBuf>,
         pieces: &mpsc::Sender<io::Result<Bytes>>,
         lines: &AtomicU64,
-    ) -> Outcome {
+    ) -> ReadOutcome {
         let mut report = report
             .map(|path| AllRefused::into(path, self.format))
             .transpose()?;
@@ -109,7 +109,7 @@ impl Source {
                 let message = format!("cannot read {}: {error}", self.name);
                 // The body has no end, so the service treats the import as interrupted.
                 let _ = pieces.blocking_send(Err(error));
-                return Err(Failure::new(message));
+                return Err(CommandFailure::new(message));
             }
         }
         report.map(AllRefused::end).transpose()
@@ -117,22 +117,22 @@ impl Source {
 }
 
 /// The outcome of reading; with a report, the number of its lines.
-pub type Outcome = Result<Option<u64>, Failure>;
+pub type ReadOutcome = Result<Option<u64>, CommandFailure>;
 
-fn by_name(path: &Path) -> Option<Format> {
+fn by_name(path: &Path) -> Option<ImportFormat> {
     let ending = path.extension()?.to_str()?.to_ascii_lowercase();
     match ending.as_str() {
-        "csv" => Some(Format::Csv),
-        "ndjson" | "jsonl" | "json" => Some(Format::Ndjson),
+        "csv" => Some(ImportFormat::Csv),
+        "ndjson" | "jsonl" | "json" => Some(ImportFormat::Ndjson),
         _ => None,
     }
 }
 
-fn by_content(first: &[u8]) -> Format {
+fn by_content(first: &[u8]) -> ImportFormat {
     let first = first.strip_prefix(b"\xef\xbb\xbf").unwrap_or(first);
     match first.trim_ascii_start().first() {
-        Some(b'{' | b'[') => Format::Ndjson,
-        _ => Format::Csv,
+        Some(b'{' | b'[') => ImportFormat::Ndjson,
+        _ => ImportFormat::Csv,
     }
 }
 
@@ -156,8 +156,8 @@ impl Body for ImportBody {
 struct AllRefused {
     path: PathBuf,
     file: BufWriter<File>,
-    reader: Reader,
-    rows: Vec<crate::pipeline::import::Row>,
+    reader: ImportReader,
+    rows: Vec<crate::pipeline::import::ImportRow>,
     hasher: std::hash::RandomState,
     /// The lines of external ids, by their hashes: eight bytes distinguish some millions.
     lines: HashMap<u64, u64>,
@@ -165,12 +165,12 @@ struct AllRefused {
 }
 
 impl AllRefused {
-    fn into(path: PathBuf, format: Format) -> Result<Self, Failure> {
+    fn into(path: PathBuf, format: ImportFormat) -> Result<Self, CommandFailure> {
         let file = File::create(&path).map_err(|error| cannot_write(&path, &error))?;
         Ok(Self {
             path,
             file: BufWriter::new(file),
-            reader: Reader::new(format),
+            reader: ImportReader::new(format),
             rows: Vec::new(),
             hasher: std::hash::RandomState::new(),
             lines: HashMap::new(),
@@ -178,13 +178,13 @@ impl AllRefused {
         })
     }
 
-    fn push(&mut self, piece: &[u8]) -> Result<(), Failure> {
+    fn push(&mut self, piece: &[u8]) -> Result<(), CommandFailure> {
         // The service reports errors of the whole file.
         let _ = self.reader.push(piece, &mut self.rows);
         self.write()
     }
 
-    fn end(mut self) -> Result<u64, Failure> {
+    fn end(mut self) -> Result<u64, CommandFailure> {
         let _ = self.reader.end(&mut self.rows);
         self.write()?;
         self.file
@@ -193,7 +193,7 @@ impl AllRefused {
         Ok(self.refused)
     }
 
-    fn write(&mut self) -> Result<(), Failure> {
+    fn write(&mut self) -> Result<(), CommandFailure> {
         for row in self.rows.drain(..) {
             let message = match row.read {
                 Err(message) => message,
@@ -217,6 +217,6 @@ impl AllRefused {
     }
 }
 
-fn cannot_write(path: &Path, error: &io::Error) -> Failure {
-    Failure::new(format!("cannot write {}: {error}", path.display()))
+fn cannot_write(path: &Path, error: &io::Error) -> CommandFailure {
+    CommandFailure::new(format!("cannot write {}: {error}", path.display()))
 }

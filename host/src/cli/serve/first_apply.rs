@@ -14,15 +14,15 @@ use serde_json::json;
 use super::local_files::write_private;
 use crate::cli::client::KEY_FILE;
 use crate::cli::command::ServiceFlags;
-use crate::cli::failure::Failure;
+use crate::cli::failure::CommandFailure;
 use crate::cli::workspace_file;
 use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::exchange::{Place, Scheme, SenderCheck};
 use crate::domain::key::KeyKind;
 use crate::pipeline::Pipeline;
-use crate::pipeline::apply::{ApplyError, KeyRequest, Report, apply, mint};
+use crate::pipeline::apply::{ApplyError, ApplyOutcome, KeyRequest, apply, mint};
 use crate::pipeline::deploy;
-use crate::plugin::Budget;
+use crate::plugin::CallBudget;
 use crate::seal::Secrets;
 
 /// Applies the workspace file, unless the keys file exists or, if hosts share a database, the
@@ -37,7 +37,7 @@ pub async fn run(
     file: &Path,
     keys: &Path,
     flags: &ServiceFlags,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     if keys.exists() {
         return Ok(());
     }
@@ -75,10 +75,13 @@ pub async fn run(
 }
 
 /// Returns whether another host or an earlier start created this workspace.
-async fn is_there(pipeline: &Arc<Pipeline>, declared: &serde_json::Value) -> Result<bool, Failure> {
+async fn is_there(
+    pipeline: &Arc<Pipeline>,
+    declared: &serde_json::Value,
+) -> Result<bool, CommandFailure> {
     let slug = declared["workspace"]["slug"].as_str();
     let workspaces = pipeline.core.store.workspaces().await;
-    let workspaces = workspaces.map_err(|error| Failure::new(error.to_string()))?;
+    let workspaces = workspaces.map_err(|error| CommandFailure::new(error.to_string()))?;
     Ok(workspaces
         .iter()
         .any(|workspace| Some(workspace.slug.as_str()) == slug))
@@ -112,20 +115,20 @@ async fn take_in_inbox(pipeline: &Arc<Pipeline>) {
     }
 }
 
-fn refused(file: &Path, error: ApplyError) -> Failure {
+fn refused(file: &Path, error: ApplyError) -> CommandFailure {
     let failure = match error {
         ApplyError::Problems(problems) => {
             let lines: Vec<String> = problems
                 .iter()
                 .map(|problem| format!("{}: {}", problem.path, problem.message))
                 .collect();
-            Failure::new(format!(
+            CommandFailure::new(format!(
                 "{} was not applied:\n  {}",
                 file.display(),
                 lines.join("\n  ")
             ))
         }
-        other => Failure::new(format!("{} was not applied: {other}", file.display())),
+        other => CommandFailure::new(format!("{} was not applied: {other}", file.display())),
     };
     failure.hint(
         "correct the file, or start without --first-apply; plugins come from the inbox (--inbox)",
@@ -134,7 +137,11 @@ fn refused(file: &Path, error: ApplyError) -> Failure {
 
 /// Returns the key of this kind that the apply created, or creates another one: the text of an
 /// earlier key is not stored.
-async fn key(pipeline: &Arc<Pipeline>, report: &Report, kind: KeyKind) -> Result<String, Failure> {
+async fn key(
+    pipeline: &Arc<Pipeline>,
+    report: &ApplyOutcome,
+    kind: KeyKind,
+) -> Result<String, CommandFailure> {
     let made = report
         .keys
         .iter()
@@ -158,13 +165,13 @@ async fn key(pipeline: &Arc<Pipeline>, report: &Report, kind: KeyKind) -> Result
         expires_at: None,
     };
     if needs_partner && request.partner.is_none() {
-        return Err(Failure::new(
+        return Err(CommandFailure::new(
             "the workspace file names no partner, and keys for the gateway belong to a partner; add [[partners]]",
         ));
     }
     let (_, plain) = mint(&*pipeline.core.store, request, pipeline.core.clock.now())
         .await
-        .map_err(|error| Failure::new(error.to_string()))?;
+        .map_err(|error| CommandFailure::new(error.to_string()))?;
     Ok(plain.reveal().to_owned())
 }
 
@@ -174,29 +181,29 @@ fn admin_key(folder: &Path) -> Option<String> {
     Some(text.trim().to_owned())
 }
 
-type Named<T> = BTreeMap<String, BTreeMap<String, T>>;
+type NamedValues<T> = BTreeMap<String, BTreeMap<String, T>>;
 
 /// Sender proofs and secrets, by the names of connections or of instances.
 struct Proofs {
     /// Headers that satisfy a sender check for every request.
-    headers: Named<String>,
-    secrets: Named<String>,
+    headers: NamedValues<String>,
+    secrets: NamedValues<String>,
 }
 
 async fn proofs(
     pipeline: &Arc<Pipeline>,
-    report: &Report,
+    report: &ApplyOutcome,
     kind: ConnectionKind,
-) -> Result<Proofs, Failure> {
-    let failed = |error: &dyn std::fmt::Display| Failure::new(error.to_string());
+) -> Result<Proofs, CommandFailure> {
+    let failed = |error: &dyn std::fmt::Display| CommandFailure::new(error.to_string());
     let connections = pipeline
         .core
         .store
         .connections(Some(report.workspace_id))
         .await
         .map_err(|error| failed(&error))?;
-    let mut headers = Named::new();
-    let mut all_secrets = Named::new();
+    let mut headers = NamedValues::new();
+    let mut all_secrets = NamedValues::new();
     for connection in connections.into_iter().filter(|one| one.kind == kind) {
         let secrets = pipeline
             .core
@@ -225,14 +232,16 @@ async fn proofs(
     })
 }
 
-async fn checks(pipeline: &Arc<Pipeline>, connection: &Connection) -> Vec<SenderCheck> {
+/// Returns the checks that a sender of the connection has to pass: those of the connection, and
+/// those of its plugin.
+pub async fn checks(pipeline: &Arc<Pipeline>, connection: &Connection) -> Vec<SenderCheck> {
     let mut checks = connection.checks.clone();
     if let Some(loaded) = pipeline.core.plugins.active(&connection.plugin) {
         let lane = connection.id.as_str();
         let declared = pipeline
             .core
             .plugins
-            .sender_checks(&loaded, lane, &connection.config, Budget::Trial)
+            .sender_checks(&loaded, lane, &connection.config, CallBudget::Trial)
             .await;
         if let Ok(Ok(declared)) = declared {
             checks.extend(declared.checks);
@@ -242,7 +251,7 @@ async fn checks(pipeline: &Arc<Pipeline>, connection: &Connection) -> Vec<Sender
 }
 
 /// Returns the header that satisfies a check, unless it depends on the request.
-fn fixed_header(check: &SenderCheck, secrets: &Secrets) -> Option<(String, String)> {
+pub fn fixed_header(check: &SenderCheck, secrets: &Secrets) -> Option<(String, String)> {
     let secret = secrets.get(&check.secret)?;
     if check.proof.place != Place::Header {
         return None;
@@ -259,7 +268,7 @@ fn fixed_header(check: &SenderCheck, secrets: &Secrets) -> Option<(String, Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::exchange::{Encoding, Location};
+    use crate::domain::exchange::{Encoding, ValueLocation};
 
     #[test]
     fn a_fixed_proof_is_a_header_and_a_signature_is_not() {
@@ -267,7 +276,7 @@ mod tests {
             let check = SenderCheck {
                 secret: "s".to_owned(),
                 scheme,
-                proof: Location {
+                proof: ValueLocation {
                     place: Place::Header,
                     name: "X-Proof".to_owned(),
                 },

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::cli::client::KEY_FILE;
 use crate::cli::command::ServiceFlags;
-use crate::cli::failure::Failure;
+use crate::cli::failure::CommandFailure;
 use crate::domain::key::{KeyKind, Role};
 use crate::pipeline::Pipeline;
 use crate::pipeline::apply::{KeyRequest, mint};
@@ -23,9 +23,9 @@ pub async fn ensure(
     folder: &Path,
     another: bool,
     flags: &ServiceFlags,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let failed = |error: &dyn std::fmt::Display| {
-        Failure::new(format!("cannot create an admin key: {error}"))
+        CommandFailure::new(format!("cannot create an admin key: {error}"))
     };
     let now = pipeline.core.clock.now();
     let keys = pipeline

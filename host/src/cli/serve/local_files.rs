@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use crate::cli::client::ADDRESSES_FILE;
-use crate::cli::failure::Failure;
+use crate::cli::failure::CommandFailure;
 use crate::http::listen::Addresses;
 
 /// The file of addresses, which exists while the service runs.
@@ -22,8 +22,8 @@ impl AddressesFile {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if the file cannot be written.
-    pub fn write(folder: &Path, addresses: &Addresses) -> Result<Self, Failure> {
+    /// [`CommandFailure`] if the file cannot be written.
+    pub fn write(folder: &Path, addresses: &Addresses) -> Result<Self, CommandFailure> {
         let path = folder.join(ADDRESSES_FILE);
         let content = json!({
             "gateway": addresses.gateway,
@@ -52,7 +52,7 @@ impl Drop for AddressesFile {
 /// # Errors
 ///
 /// The file cannot be created, written or renamed.
-pub fn write_private(path: &Path, text: &str) -> Result<(), Failure> {
+pub fn write_private(path: &Path, text: &str) -> Result<(), CommandFailure> {
     let mut new = path.as_os_str().to_owned();
     new.push(".new");
     let new = PathBuf::from(new);
@@ -71,7 +71,8 @@ pub fn write_private(path: &Path, text: &str) -> Result<(), Failure> {
         file.sync_all()?;
         std::fs::rename(&new, path)
     };
-    write().map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))
+    write()
+        .map_err(|error| CommandFailure::new(format!("cannot write {}: {error}", path.display())))
 }
 
 /// Returns the lines of `try-it.sh` beside the workspace file, with the paths of this service

@@ -2,10 +2,10 @@
 //! in reverse: the service first accepts nothing new, then finishes the work in flight, then
 //! writes its pending decisions.
 
-mod first_apply;
-mod first_key;
-mod local_files;
-mod sealing;
+pub(super) mod first_apply;
+pub(super) mod first_key;
+pub(super) mod local_files;
+pub(super) mod sealing;
 mod start_turn;
 
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
@@ -17,7 +17,7 @@ use clap::Args;
 
 use self::start_turn::StartTurn;
 use super::command::ServiceFlags;
-use super::failure::Failure;
+use super::failure::CommandFailure;
 use super::output::say;
 use crate::app::App;
 use crate::clock::SystemClock;
@@ -30,7 +30,7 @@ use crate::limits;
 use crate::memory;
 use crate::pipeline::{self, Pipeline, deploy, fleet};
 use crate::shutdown::{self, Shutdown};
-use crate::store::{self, Location};
+use crate::store::{self, StoreLocation};
 use crate::telemetry;
 
 #[derive(Args)]
@@ -83,24 +83,24 @@ impl Serve {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if the configuration or a file is wrong, the store cannot be opened, an
+    /// [`CommandFailure`] if the configuration or a file is wrong, the store cannot be opened, an
     /// address cannot be bound, or a part of the service fails.
-    pub fn run(self) -> Result<(), Failure> {
+    pub fn run(self) -> Result<(), CommandFailure> {
         memory::give_back_what_is_large();
         let overrides = self.overrides()?;
         let file = self.config.as_deref();
         let config = Config::load(file, &overrides)?;
-        let location = Location::from_config(&config.store)
-            .map_err(|error| Failure::of_key("store.url", &overrides, file, &error))?;
+        let location = StoreLocation::from_config(&config.store)
+            .map_err(|error| CommandFailure::for_key("store.url", &overrides, file, &error))?;
         // Every file of this process may contain leads, so only its owner may read it.
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
         telemetry::init_logging(&config.log)
-            .map_err(|error| Failure::of_key("log.filter", &overrides, file, &error))?;
+            .map_err(|error| CommandFailure::for_key("log.filter", &overrides, file, &error))?;
         let config = within_files(config);
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()
-            .map_err(|error| Failure::new(format!("cannot start: {error}")))?;
+            .map_err(|error| CommandFailure::new(format!("cannot start: {error}")))?;
         let served = runtime.block_on(self.serve(config, &location));
         // All decisions are written. Work that remains on a thread can be dropped.
         runtime.shutdown_timeout(THREAD_PATIENCE);
@@ -108,11 +108,11 @@ impl Serve {
     }
 
     /// Returns the keys of the configuration that the command line sets.
-    fn overrides(&self) -> Result<Vec<(String, String)>, Failure> {
+    fn overrides(&self) -> Result<Vec<(String, String)>, CommandFailure> {
         let mut overrides = Vec::new();
         for text in &self.set {
             let (key, value) = text.split_once('=').ok_or_else(|| {
-                Failure::usage(format!(
+                CommandFailure::usage(format!(
                     "`--set {text}`: expected section.key=value, such as worker.concurrency=8"
                 ))
             })?;
@@ -133,7 +133,7 @@ impl Serve {
         Ok(overrides)
     }
 
-    async fn serve(self, config: Config, location: &Location) -> Result<(), Failure> {
+    async fn serve(self, config: Config, location: &StoreLocation) -> Result<(), CommandFailure> {
         let folder = config.store.data_dir.clone();
         let data_dir = self.data_dir.as_deref().map(Path::new);
         let flags = ServiceFlags::new(data_dir, self.config.as_deref(), None);
@@ -142,12 +142,12 @@ impl Serve {
         make_folder(&folder)?;
         // Held until the end, so that no second service uses the folder.
         let _lock = store::lock_folder(&folder, location)
-            .map_err(|error| Failure::new(error.to_string()))?;
+            .map_err(|error| CommandFailure::new(error.to_string()))?;
         let app = self.open(config, location, &flags).await?;
         // From here on a signal stops the service gracefully.
         let patience = app.core.config.server.drain_seconds + limits::STOP_DEADLINE.as_secs();
         shutdown::on_signals(app.core.shutdown.clone(), Duration::from_secs(patience))
-            .map_err(|error| Failure::new(format!("cannot listen for signals: {error}")))?;
+            .map_err(|error| CommandFailure::new(format!("cannot listen for signals: {error}")))?;
         // Plugins may take minutes to compile: a signal does not wait for them.
         tokio::select! {
             loaded = load(&app.pipeline) => loaded?,
@@ -166,7 +166,7 @@ impl Serve {
         }
         turn.end(&app.pipeline).await;
         let addresses = listen::start(&app.http).await.map_err(|error| {
-            let failure = Failure::new(error.to_string());
+            let failure = CommandFailure::new(error.to_string());
             match error {
                 StartError::Bind { .. } => failure.hint("another program uses that address: choose others with --listen and --admin-listen, or in the configuration"),
                 StartError::Tls(_) => failure.hint("both must be PEM files: the certificate first in its chain, the key without a password"),
@@ -187,18 +187,18 @@ impl Serve {
     async fn open(
         &self,
         config: Config,
-        location: &Location,
+        location: &StoreLocation,
         flags: &ServiceFlags,
-    ) -> Result<App, Failure> {
+    ) -> Result<App, CommandFailure> {
         let folder = config.store.data_dir.clone();
         let clock = Arc::new(SystemClock);
         let store = store::open_remembered(location, clock.clone(), &folder)
             .await
-            .map_err(|error| Failure::new(error.to_string()))?;
+            .map_err(|error| CommandFailure::new(error.to_string()))?;
         let sealer = sealing::sealer(&*store, &folder, self.new_sealing_key, flags).await?;
         Core::new(config, clock, store, Arc::new(sealer), Shutdown::new())
             .map(App::new)
-            .map_err(|error| Failure::new(error.to_string()))
+            .map_err(|error| CommandFailure::new(error.to_string()))
     }
 
     fn keys_file(&self, folder: &Path) -> PathBuf {
@@ -225,13 +225,13 @@ impl Serve {
 }
 
 /// Loads the active versions, and joins the other hosts.
-async fn load(pipeline: &Arc<Pipeline>) -> Result<(), Failure> {
+async fn load(pipeline: &Arc<Pipeline>) -> Result<(), CommandFailure> {
     deploy::load_active(pipeline)
         .await
-        .map_err(|error| Failure::new(error.to_string()))?;
+        .map_err(|error| CommandFailure::new(error.to_string()))?;
     fleet::join(pipeline)
         .await
-        .map_err(|error| Failure::new(error.to_string()))
+        .map_err(|error| CommandFailure::new(error.to_string()))
 }
 
 /// Raises the limit of open files to its maximum, and lowers `server.connections` to what that
@@ -267,9 +267,9 @@ fn within_files(mut config: Config) -> Config {
 
 /// Creates the data folder, accessible to its owner only: it holds the store, the sealing key and
 /// the admin key.
-fn make_folder(folder: &Path) -> Result<(), Failure> {
+fn make_folder(folder: &Path) -> Result<(), CommandFailure> {
     let failed = |error: std::io::Error| {
-        Failure::new(format!(
+        CommandFailure::new(format!(
             "cannot create the data folder {}: {error}",
             folder.display()
         ))
@@ -284,7 +284,7 @@ fn make_folder(folder: &Path) -> Result<(), Failure> {
     let (mode, owner) = (found.permissions().mode(), found.uid());
     let own = rustix::process::geteuid().as_raw();
     if owner != own {
-        return Err(Failure::new(format!(
+        return Err(CommandFailure::new(format!(
             "the data folder {} belongs to another user of this machine (id {owner}; the service runs as {own}), who may read and change it",
             folder.display()
         ))
@@ -296,7 +296,7 @@ fn make_folder(folder: &Path) -> Result<(), Failure> {
     if mode & 0o077 == 0 {
         return Ok(());
     }
-    Err(Failure::new(format!(
+    Err(CommandFailure::new(format!(
         "other users of this machine may use the data folder {} (mode {:o}), and it holds keys and people's data",
         folder.display(),
         mode & 0o777
@@ -309,7 +309,7 @@ fn make_folder(folder: &Path) -> Result<(), Failure> {
 
 /// Drains the service after its listeners have closed: waits for requests and work in flight, at
 /// most `server.drain_seconds`, then for their decisions to be written.
-async fn stop(app: &App, tasks: Vec<tokio::task::JoinHandle<()>>) {
+pub(super) async fn stop(app: &App, tasks: Vec<tokio::task::JoinHandle<()>>) {
     let limit = Duration::from_secs(app.core.config.server.drain_seconds);
     let dropped = app.core.shutdown.drain(limit).await;
     if dropped > 0 {

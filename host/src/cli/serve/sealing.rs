@@ -1,12 +1,13 @@
 //! The sealing key, which decrypts the secrets of connections. A host without a key of the store
 //! does not start. Hosts that share a database must have the same key, whose id is in the store;
-//! for a file, each sealed secret names its key.
+//! for a file, each sealed secret names its key. A key that replaces a lost one counts at once, before
+//! a secret is sealed with it: its id is in the store of both kinds.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::cli::command::ServiceFlags;
-use crate::cli::failure::Failure;
+use crate::cli::failure::CommandFailure;
 use crate::seal::{self, Environment, KeyError, Sealer};
 use crate::store::{Store, StoreError};
 
@@ -18,34 +19,38 @@ const HINT: &str = "give this host the sealing key of the other hosts: as LEADHO
 ///
 /// # Errors
 ///
-/// [`Failure`] if this host has no key or another one than the store, the key cannot be read or
+/// [`CommandFailure`] if this host has no key or another one than the store, the key cannot be read or
 /// created, or the store fails.
 pub async fn sealer(
     store: &dyn Store,
     folder: &Path,
     another: bool,
     flags: &ServiceFlags,
-) -> Result<Sealer, Failure> {
-    let failed = |error: &dyn std::fmt::Display| Failure::new(error.to_string());
+) -> Result<Sealer, CommandFailure> {
+    let failed = |error: &dyn std::fmt::Display| CommandFailure::new(error.to_string());
     let environment = Environment::read();
     let known = store.sealing_key().await.map_err(|error| failed(&error))?;
     if another {
         Sealer::forget_key(folder).map_err(|error| failed(&error))?;
-    } else if let Some(known) = &known
+    } else if let Some(known) = known.as_ref().filter(|_| store.is_shared())
         && !Sealer::has_key(folder, &environment)
     {
         // A key generated here would be a different one.
-        return Err(Failure::new(format!(
+        return Err(CommandFailure::new(format!(
             "the secrets in the database are sealed with key {known}, and this host has no key"
         ))
         .hint(HINT));
     }
-    let sealed_with = match &known {
-        None if !another => keys_of_secrets(store)
+    let is_settled = another || (store.is_shared() && known.is_some());
+    let mut sealed_with = match is_settled {
+        true => BTreeSet::new(),
+        false => keys_of_secrets(store)
             .await
             .map_err(|error| failed(&error))?,
-        _ => BTreeSet::new(),
     };
+    if !sealed_with.is_empty() {
+        sealed_with.extend(known.clone());
+    }
     let sealer = Sealer::for_secrets(folder, &environment, &sealed_with).map_err(|error| {
         let failure = failed(&error);
         match error {
@@ -59,6 +64,11 @@ pub async fn sealer(
         }
     })?;
     let own = sealer.key_id();
+    // The folder of a file has the id of its key. Only that of a key that replaces a lost one is in
+    // the store too.
+    if !store.is_shared() && !another {
+        return Ok(sealer);
+    }
     let mut older = sealer.old_key_ids();
     older.extend(known.filter(|_| another));
     let counts = store
@@ -66,7 +76,7 @@ pub async fn sealer(
         .await
         .map_err(|error| failed(&error))?;
     if counts != own {
-        return Err(Failure::new(format!(
+        return Err(CommandFailure::new(format!(
             "the secrets in the database are sealed with key {counts}, and this host has key {own}"
         ))
         .hint(HINT));

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::task::JoinHandle;
 
-use crate::cli::failure::Failure;
+use crate::cli::failure::CommandFailure;
 use crate::pipeline::Pipeline;
 use crate::pipeline::fleet::FleetJob;
 
@@ -25,14 +25,14 @@ impl StartTurn {
     /// # Errors
     ///
     /// The store fails.
-    pub async fn wait(pipeline: &Arc<Pipeline>) -> Result<Self, Failure> {
+    pub async fn wait(pipeline: &Arc<Pipeline>) -> Result<Self, CommandFailure> {
         if !pipeline.core.store.is_shared() {
             return Ok(Self(None));
         }
         let mut job = FleetJob::new(JOB);
         loop {
             let held = job.hold(pipeline).await;
-            let held = held.map_err(|error| Failure::new(error.to_string()))?;
+            let held = held.map_err(|error| CommandFailure::new(error.to_string()))?;
             if held.is_some() {
                 break;
             }

@@ -9,7 +9,7 @@ pub const MAX_CHARACTERS: usize = 64;
 
 /// The digits of one number.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenNumber {
     pub digits: String,
     /// It was written with `+`, with 00, or in a form that always includes the country
     /// code.
@@ -30,7 +30,7 @@ pub fn bounded(raw: &str) -> String {
 }
 
 /// Reads the first number of a text.
-pub fn read(raw: &str) -> Option<Written> {
+pub fn read(raw: &str) -> Option<WrittenNumber> {
     let text: String = raw
         .chars()
         .take(MAX_CHARACTERS)
@@ -48,11 +48,13 @@ pub fn read(raw: &str) -> Option<Written> {
         Some(rest) if !plus => (rest.to_owned(), true),
         _ => (digits, false),
     };
-    (3..=MAX_DIGITS).contains(&digits.len()).then_some(Written {
-        digits,
-        international: plus || zeros || always_international,
-        first_group,
-    })
+    (3..=MAX_DIGITS)
+        .contains(&digits.len())
+        .then_some(WrittenNumber {
+            digits,
+            international: plus || zeros || always_international,
+            first_group,
+        })
 }
 
 /// Maps digits, spaces and dashes of any script to ASCII; invisible marks are left out.

@@ -46,15 +46,15 @@ function kind(schema) {
 }
 
 function bounds(schema) {
-  const told = [];
-  if (schema.format) told.push(schema.format);
-  if (schema.minLength) told.push("at least " + schema.minLength + " characters");
-  if (schema.maxLength) told.push("at most " + schema.maxLength + " characters");
-  if (schema.minimum !== undefined) told.push("from " + schema.minimum);
-  if (schema.maximum !== undefined) told.push("to " + schema.maximum);
-  if (schema.maxItems) told.push("at most " + schema.maxItems);
-  if (schema.default !== undefined) told.push("default " + JSON.stringify(schema.default));
-  return told.join(", ");
+  const parts = [];
+  if (schema.format) parts.push(schema.format);
+  if (schema.minLength) parts.push("at least " + schema.minLength + " characters");
+  if (schema.maxLength) parts.push("at most " + schema.maxLength + " characters");
+  if (schema.minimum !== undefined) parts.push("from " + schema.minimum);
+  if (schema.maximum !== undefined) parts.push("to " + schema.maximum);
+  if (schema.maxItems) parts.push("at most " + schema.maxItems);
+  if (schema.default !== undefined) parts.push("default " + JSON.stringify(schema.default));
+  return parts.join(", ");
 }
 
 /** The fields of a schema, and theirs. */
@@ -185,9 +185,9 @@ async function call(path, method, operation, list, inputs, body, shown) {
   try {
     const answer = await fetch("." + target + (search ? "?" + search : ""), options);
     const text = await answer.text();
-    let told = text;
-    try { told = written(JSON.parse(text)); } catch { /* It is no JSON, and shown as it is. */ }
-    shown.textContent = answer.status + " " + answer.statusText + "\n\n" + told;
+    let printed = text;
+    try { printed = written(JSON.parse(text)); } catch { /* It is no JSON, and shown as it is. */ }
+    shown.textContent = answer.status + " " + answer.statusText + "\n\n" + printed;
   } catch (error) {
     shown.textContent = "No answer: " + error.message;
   }

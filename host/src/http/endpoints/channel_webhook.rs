@@ -6,10 +6,10 @@ use hyper::StatusCode;
 
 use super::ingest;
 use crate::domain::id::AgentId;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
-use crate::http::reply::{self, Reply};
+use crate::http::reply::{self, ApiResponse};
 use crate::pipeline::intake::Address;
 
 /// Takes a webhook in. Providers look only at the status: the answer is empty unless the
@@ -22,8 +22,8 @@ pub async fn receive(
     call: &Call<'_>,
     instance: &str,
     token: &str,
-    body: Unread,
-) -> Result<Reply, ApiError> {
+    body: UnreadBody,
+) -> Result<ApiResponse, ApiError> {
     let (_, reply) = ingest::take(call, address(instance, token)?, body).await?;
     Ok(match reply {
         Some(reply) => ingest::filled(reply),
@@ -36,7 +36,11 @@ pub async fn receive(
 /// # Errors
 ///
 /// [`ApiError::NotFound`] for an unknown address, and the errors of a handshake.
-pub async fn handshake(call: &Call<'_>, instance: &str, token: &str) -> Result<Reply, ApiError> {
+pub async fn handshake(
+    call: &Call<'_>,
+    instance: &str,
+    token: &str,
+) -> Result<ApiResponse, ApiError> {
     ingest::answer_handshake(call, address(instance, token)?).await
 }
 

@@ -10,11 +10,13 @@ use crate::domain::row::Entity;
 use crate::http::auth::WorkspaceCaller;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
-use crate::http::feed::{self, Feed, Pull};
+use crate::http::feed::{self, FeedKind, Pull};
 use crate::http::query::Query;
-use crate::http::reply::Reply;
+use crate::http::reply::ApiResponse;
 use crate::limits;
 
+/// Returns a page of the changed rows of an entity.
+///
 /// # Errors
 ///
 /// [`ApiError::NotFound`] for an unknown entity, [`ApiError::BadRequest`] for an invalid
@@ -23,11 +25,13 @@ pub async fn page(
     call: &Call<'_>,
     caller: &WorkspaceCaller,
     entity: &str,
-) -> Result<Reply, ApiError> {
-    let feed = Feed::Rows(entity_of(entity)?);
+) -> Result<ApiResponse, ApiError> {
+    let feed = FeedKind::Rows(parse_entity(entity)?);
     answer(call, caller, feed).await
 }
 
+/// Returns a page of the ids of the existing rows of an entity.
+///
 /// # Errors
 ///
 /// As for [`page`].
@@ -35,12 +39,12 @@ pub async fn ids(
     call: &Call<'_>,
     caller: &WorkspaceCaller,
     entity: &str,
-) -> Result<Reply, ApiError> {
-    let feed = Feed::Ids(entity_of(entity)?);
+) -> Result<ApiResponse, ApiError> {
+    let feed = FeedKind::Ids(parse_entity(entity)?);
     answer(call, caller, feed).await
 }
 
-fn entity_of(text: &str) -> Result<Entity, ApiError> {
+fn parse_entity(text: &str) -> Result<Entity, ApiError> {
     Entity::from_text(text).ok_or_else(|| {
         let known = Entity::EXPORTED.map(Entity::as_str).join(", ");
         ApiError::NotFound(format!(
@@ -49,7 +53,11 @@ fn entity_of(text: &str) -> Result<Entity, ApiError> {
     })
 }
 
-async fn answer(call: &Call<'_>, caller: &WorkspaceCaller, feed: Feed) -> Result<Reply, ApiError> {
+async fn answer(
+    call: &Call<'_>,
+    caller: &WorkspaceCaller,
+    feed: FeedKind,
+) -> Result<ApiResponse, ApiError> {
     let query = call.query();
     let limit = query.limit(limits::EXPORT_PAGE_DEFAULT, limits::EXPORT_PAGE_MAX)?;
     let store = &*call.http.core.store;
@@ -60,8 +68,8 @@ async fn answer(call: &Call<'_>, caller: &WorkspaceCaller, feed: Feed) -> Result
     let scope = caller.scope();
     let (after, upper) = (pull.after, pull.upper);
     let page = match feed {
-        Feed::Rows(entity) => store.export(scope, entity, after, upper, limit).await?,
-        Feed::Ids(entity) => store.export_ids(scope, entity, after, upper, limit).await?,
+        FeedKind::Rows(entity) => store.export(scope, entity, after, upper, limit).await?,
+        FeedKind::Ids(entity) => store.export_ids(scope, entity, after, upper, limit).await?,
     };
     pull.answer(call, caller, page)
 }

@@ -10,21 +10,23 @@ use tokio::time::timeout;
 
 use crate::http::call::Call;
 use crate::http::error::ApiError;
-use crate::http::reply::{self, Reply};
+use crate::http::reply::{self, ApiResponse};
 use crate::http::state::Http;
 use crate::limits;
 use crate::pipeline::fleet;
 use crate::store::StoreError;
 
 /// Answers `GET /health/live`: 200 whenever the process answers.
-pub fn live() -> Reply {
+pub fn live() -> ApiResponse {
     reply::bytes_of(StatusCode::OK, reply::JSON, r#"{"status":"live"}"#)
 }
 
+/// Returns whether this host can serve now, and the reasons if not.
+///
 /// # Errors
 ///
 /// [`ApiError::Internal`] if the answer cannot be serialised, which only a defect causes.
-pub async fn ready(call: &Call<'_>) -> Result<Reply, ApiError> {
+pub async fn ready(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let http = call.http;
     let mut reasons: Vec<Cow<'_, str>> = Vec::new();
     if http.core.shutdown.has_begun() {
@@ -97,8 +99,8 @@ fn has_room(folder: &std::path::Path) -> bool {
 ///
 /// # Errors
 ///
-/// None at present.
-pub async fn metrics(call: &Call<'_>) -> Result<Reply, ApiError> {
+/// Never fails; the type is that of every endpoint.
+pub async fn metrics(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let http = call.http;
     http.core
         .metrics
@@ -116,9 +118,10 @@ pub async fn metrics(call: &Call<'_>) -> Result<Reply, ApiError> {
         .metrics
         .plugins
         .circuits(http.core.plugins.open_breakers().len());
+    http.core.metrics.plugins.warm(http.core.plugins.warm());
     // Without the store, the other metrics still help to find the cause.
     let patience = limits::READY_PATIENCE;
-    match timeout(patience, of_the_store(http)).await {
+    match timeout(patience, record_store_metrics(http)).await {
         Ok(Err(error)) if !error.is_logged() => {
             tracing::warn!(%error, "metrics of the store not read");
         }
@@ -132,7 +135,7 @@ pub async fn metrics(call: &Call<'_>) -> Result<Reply, ApiError> {
     ))
 }
 
-async fn of_the_store(http: &Http) -> Result<(), StoreError> {
+async fn record_store_metrics(http: &Http) -> Result<(), StoreError> {
     let backlog = http.core.store.backlog().await?;
     http.core
         .metrics

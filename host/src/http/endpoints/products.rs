@@ -16,7 +16,7 @@ use crate::http::auth::PartnerCaller;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::query::Query;
-use crate::http::reply::{self, Reply};
+use crate::http::reply::{self, ApiResponse};
 use crate::limits;
 use crate::pipeline::catalogue::{self, SearchError};
 use crate::search::{SearchResults, Term, TermError};
@@ -50,11 +50,13 @@ struct Pagination {
     has_previous_page: bool,
 }
 
+/// Returns a page of the products with similar names.
+///
 /// # Errors
 ///
 /// [`ApiError::BadRequest`] for an invalid parameter, [`ApiError::Overloaded`] if the products
 /// cannot be searched now, and [`ApiError::Store`] if the store cannot be read.
-pub async fn search(call: &Call<'_>, caller: &PartnerCaller) -> Result<Reply, ApiError> {
+pub async fn search(call: &Call<'_>, caller: &PartnerCaller) -> Result<ApiResponse, ApiError> {
     let query = call.query();
     let term = term(&query)?;
     let page = page(&query)?;

@@ -18,9 +18,9 @@ use crate::domain::time::Micros;
 use crate::http::auth::WorkspaceCaller;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
-use crate::http::feed::{self, Feed, Pull};
+use crate::http::feed::{self, FeedKind, Pull};
 use crate::http::query::Query;
-use crate::http::reply::Reply;
+use crate::http::reply::ApiResponse;
 use crate::limits;
 use crate::store::{ExportPage, MessageErrorFilter};
 
@@ -48,7 +48,7 @@ pub async fn page(
     call: &Call<'_>,
     caller: &WorkspaceCaller,
     report: &str,
-) -> Result<Reply, ApiError> {
+) -> Result<ApiResponse, ApiError> {
     if report != Entity::MessageErrors.as_str() {
         return Err(ApiError::NotFound(
             "There is no such report; use message_errors.".to_owned(),
@@ -57,7 +57,7 @@ pub async fn page(
     let query = call.query();
     let limit = query.limit(limits::EXPORT_PAGE_DEFAULT, limits::EXPORT_PAGE_MAX)?;
     let store = &*call.http.core.store;
-    let feed = Feed::Rows(Entity::MessageErrors);
+    let feed = FeedKind::Rows(Entity::MessageErrors);
     let given = Filters::from_query(&query, &FILTERS);
     let (pull, filters) = match Pull::from_cursor(&query, caller, store, feed)? {
         Some(pull) => {
@@ -109,12 +109,12 @@ fn window(query: &Query<'_>, now: Micros) -> Result<(i64, Option<i64>), ApiError
     Ok((feed::from(since), to.map(feed::from)))
 }
 
-/// What each filter has to be, by the filter's name.
+/// The expected value of each filter, by the filter's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Filters(BTreeMap<String, String>);
 
 impl Filters {
-    /// Those of `names` that the query has.
+    /// Reads the filters among `names` that the query has.
     fn from_query(query: &Query<'_>, names: &[&str]) -> Self {
         let given = names.iter().filter_map(|name| {
             let value = query.get(name)?;
@@ -123,8 +123,8 @@ impl Filters {
         Self(given.collect())
     }
 
-    /// Those that a cursor holds. A filter that came after the cursor is not in it, and does not
-    /// narrow its rows.
+    /// Reads the filters that a cursor holds. A filter that came after the cursor is not in it, and
+    /// does not narrow its rows.
     ///
     /// # Errors
     ///
@@ -156,7 +156,7 @@ impl Filters {
         ))
     }
 
-    /// What the store looks for. `None`: no row can match.
+    /// Returns the filter for the store, or `None` if no row can match.
     fn meaning(&self) -> Option<MessageErrorFilter> {
         // A filter that no cursor can hold must not have a second page.
         if self.to_cursor().len() > LONGEST_FILTER {

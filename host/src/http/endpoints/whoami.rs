@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use crate::domain::id::WorkspaceId;
 use crate::http::auth::WorkspaceCaller;
 use crate::http::error::ApiError;
-use crate::http::reply::{self, Reply};
+use crate::http::reply::{self, ApiResponse};
 
 #[derive(Serialize, ToSchema)]
 pub struct Whoami<'a> {
@@ -16,10 +16,12 @@ pub struct Whoami<'a> {
     workspace_name: &'a str,
 }
 
+/// Returns the workspace of the caller's key.
+///
 /// # Errors
 ///
 /// [`ApiError::Internal`] if the answer cannot be serialised, which only a defect causes.
-pub fn show(caller: &WorkspaceCaller) -> Result<Reply, ApiError> {
+pub fn show(caller: &WorkspaceCaller) -> Result<ApiResponse, ApiError> {
     let workspace = caller.workspace();
     let body = Whoami {
         workspace: workspace.id,

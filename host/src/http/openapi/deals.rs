@@ -32,8 +32,8 @@ fn find(deal: &Value) -> Operation {
         "maxItems": limits::DEALS_PER_LOOKUP,
     });
     let alias = |name: &str, of: &str| {
-        let told = format!("An alias of `{of}`, which takes precedence if both are given.");
-        Parameter::query(name, word(), &told)
+        let description = format!("An alias of `{of}`, which takes precedence if both are given.");
+        Parameter::query(name, word(), &description)
     };
     Operation::new("get", "/deal", Family::Gateway, Access::PartnerKey)
         .named("findDeals", "deals", "Finds deals")

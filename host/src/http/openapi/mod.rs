@@ -34,7 +34,7 @@ use self::operation::Operation;
 pub use self::rows::rows;
 pub use self::schema_validator::SchemaValidator;
 use self::schemas::Schemas;
-use super::error::{DataError, Family, GatewayError, NotificationError, Problem};
+use super::error::{DataError, Family, GatewayError, NotificationError, ProblemDetails};
 use super::route::Surface;
 use crate::admin_api::error::AdminError;
 use crate::domain::message::MessageState;
@@ -55,11 +55,11 @@ pub fn document(surface: Surface) -> Value {
     schemas.answer::<NotificationError<'_>>();
     schemas.answer::<DataError<'_>>();
     schemas.answer::<AdminError>();
-    schemas.answer::<Problem<'_>>();
+    schemas.answer::<ProblemDetails<'_>>();
     let (title, summary, about) = match surface {
         Surface::Admin => (
             "Leadhost admin API",
-            "What operators do with the service.",
+            "The administration of the service, for operators.",
             format!("{ABOUT_ADMIN}\n\n{ABOUT}"),
         ),
         Surface::Gateway | Surface::Data | Surface::Both => (
@@ -184,13 +184,14 @@ fn tags(surface: Surface) -> Value {
         {"name": "products", "description": "The products that deals are about."},
         {"name": "desk", "description": "The conversations that were handed to agents."},
         {"name": "data", "description": "A workspace's data, for exports and analytics."},
-        {"name": "status", "description": "What the service does, what waits and what is wrong."},
-        {"name": "plugins", "description": "Converters and adapters, their versions and which of them serves."},
+        {"name": "status", "description": "The state of the service: its hosts, its waiting work and its problems."},
+        {"name": "plugins", "description": "Converters and adapters, their versions, and which version is active."},
         {"name": "workspaces", "description": "Workspaces, their files, owners, agents and products."},
         {"name": "keys", "description": "Keys of partners, data clients and operators."},
-        {"name": "connections", "description": "Where sources post to."},
+        {"name": "connections", "description": "The sources of leads, each with its own address."},
         {"name": "instances", "description": "Messaging bots and their channels."},
-        {"name": "deliveries", "description": "What sources and providers sent, and what became of it."},
+        {"name": "deliveries", "description": "The requests of sources and providers, and their outcomes."},
+        {"name": "repairs", "description": "Replays of all that a version converted, their receipts and their undo."},
         {"name": "outbox", "description": "Messages to and from contacts."},
         {"name": "contacts", "description": "The erasure of personal data."},
         {"name": "etl", "description": "The jobs that count analytics."},

@@ -48,9 +48,9 @@ fn mutations(body: &Value) -> Vec<(String, Value)> {
         ];
         for other in others {
             let mut mutation = body.clone();
-            let told: String = other.to_string().chars().take(20).collect();
+            let text: String = other.to_string().chars().take(20).collect();
             *mutation.pointer_mut(place).expect("it is there") = other;
-            all.push((format!("{place} is {told}"), mutation));
+            all.push((format!("{place} is {text}"), mutation));
         }
         if let Some((parent, name)) = place.rsplit_once('/') {
             let mut mutation = body.clone();

@@ -35,7 +35,7 @@ impl Schemas {
                 continue;
             }
             let mut schema = schema.clone();
-            tell_in_place(&mut schema, &found);
+            inline_scalars(&mut schema, &found);
             if whole {
                 require_all(&mut schema, &found);
             }
@@ -73,16 +73,16 @@ fn is_scalar(schema: &Value) -> bool {
 }
 
 /// Replaces references to scalars, nullable ones included, by the scalars.
-fn tell_in_place(schema: &mut Value, found: &BTreeMap<String, Value>) {
+fn inline_scalars(schema: &mut Value, found: &BTreeMap<String, Value>) {
     match schema {
         Value::Array(values) => {
             for value in values {
-                tell_in_place(value, found);
+                inline_scalars(value, found);
             }
         }
         Value::Object(members) => {
             for value in members.values_mut() {
-                tell_in_place(value, found);
+                inline_scalars(value, found);
             }
             let of_name = |value: &Value| {
                 let name = value["$ref"].as_str()?.strip_prefix(PREFIX)?;

@@ -99,11 +99,14 @@ fn every_route_is_in_the_document_and_nothing_else_is() {
             })
             .map(|(method, path, _)| (method, path))
             .collect();
-        let told: BTreeSet<_> = described(surface)
+        let documented: BTreeSet<_> = described(surface)
             .into_keys()
             .map(|(method, path)| (method, without_names(&path)))
             .collect();
-        assert_eq!(told, served, "left: the document, right: route.rs, {word}");
+        assert_eq!(
+            documented, served,
+            "left: the document, right: route.rs, {word}"
+        );
     }
 }
 
@@ -116,8 +119,8 @@ fn each_operation_is_found_on_its_surface_with_the_key_that_it_names() {
             let path: String = operation.path.replace(['{', '}'], "");
             let route = Route::find(surface, &method, &path).expect("it is served");
             assert_eq!(route.access(), operation.access, "{path}");
-            let told = surface.family(&path);
-            assert_eq!(told, operation.family, "the shape of errors at {path}");
+            let family = surface.family(&path);
+            assert_eq!(family, operation.family, "the shape of errors at {path}");
             let is_metrics = matches!(route, Route::Open(OpenRoute::Metrics));
             assert!(
                 !is_metrics || surface == Surface::Admin,
@@ -186,8 +189,8 @@ fn check_examples(value: &Value, document: &Value, seen: &mut usize) {
                 let values = named.filter_map(|example| example.get("value"));
                 for example in values.chain(members.get("example")) {
                     *seen += 1;
-                    let told = SchemaValidator::new(document, schema).complaint(example);
-                    assert_eq!(told, None, "{example}");
+                    let complaint = SchemaValidator::new(document, schema).complaint(example);
+                    assert_eq!(complaint, None, "{example}");
                 }
             }
             for value in members.values() {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::operation::{Operation, Parameter};
 use super::schemas::Schemas;
-use crate::domain::ticket::{Status, TicketView};
+use crate::domain::ticket::{TicketStatus, TicketView};
 use crate::http::endpoints::tickets::{TicketsPage, schema};
 use crate::http::error::Family;
 use crate::http::route::Access;
@@ -38,7 +38,7 @@ fn list(schemas: &mut Schemas) -> Operation {
         .describe("Follow `nextCursor` until it is null. Tickets that open meanwhile belong before the first page.")
         .parameter(Parameter::query(
             "status",
-            one_of(&Status::ALL.map(Status::as_str), ""),
+            one_of(&TicketStatus::ALL.map(TicketStatus::as_str), ""),
             "Only tickets with this status.",
         ))
         .parameter(Parameter::query(

@@ -19,6 +19,7 @@ pub enum AdminRoute<'a> {
     ListPlugins,
     UploadPlugin,
     CheckPlugin,
+    ListVerifications,
     VerifyUpload,
     VerifyPlugin {
         name: &'a str,
@@ -31,6 +32,10 @@ pub enum AdminRoute<'a> {
     },
     RollBackPlugin {
         name: &'a str,
+    },
+    RemovePlugin {
+        name: &'a str,
+        digest: &'a str,
     },
     ShowRollout {
         name: &'a str,
@@ -46,6 +51,21 @@ pub enum AdminRoute<'a> {
         id: &'a str,
     },
     ReplayDelivery {
+        id: &'a str,
+    },
+    CaptureDeliveries,
+    ListRepairs,
+    StartRepair,
+    ShowRepair {
+        id: &'a str,
+    },
+    ListRepairChanges {
+        id: &'a str,
+    },
+    CancelRepair {
+        id: &'a str,
+    },
+    UndoRepair {
         id: &'a str,
     },
     ListConnections,
@@ -118,17 +138,28 @@ impl<'a> AdminRoute<'a> {
             ("GET", ["plugins"]) => Self::ListPlugins,
             ("POST", ["plugins"]) => Self::UploadPlugin,
             ("POST", ["plugins", "check"]) => Self::CheckPlugin,
+            ("GET", ["plugins", "verify"]) => Self::ListVerifications,
             ("POST", ["plugins", "verify"]) => Self::VerifyUpload,
             ("POST", ["plugins", name, "verify"]) => Self::VerifyPlugin { name },
             ("POST", ["plugins", name, "impact"]) => Self::PluginImpact { name },
             ("POST", ["plugins", name, "activate"]) => Self::ActivatePlugin { name },
             ("POST", ["plugins", name, "rollback"]) => Self::RollBackPlugin { name },
+            ("DELETE", ["plugins", name, "versions", digest]) => {
+                Self::RemovePlugin { name, digest }
+            }
             ("GET", ["plugins", name, "rollout"]) => Self::ShowRollout { name },
             ("POST", ["plugins", name, "rollout"]) => Self::StartRollout { name },
             ("PATCH", ["plugins", name, "rollout"]) => Self::ChangeRollout { name },
             ("GET", ["deliveries"]) => Self::ListDeliveries,
+            ("POST", ["deliveries", "captures"]) => Self::CaptureDeliveries,
             ("GET", ["deliveries", id]) => Self::ShowDelivery { id },
             ("POST", ["deliveries", id, "replay"]) => Self::ReplayDelivery { id },
+            ("GET", ["repairs"]) => Self::ListRepairs,
+            ("POST", ["repairs"]) => Self::StartRepair,
+            ("GET", ["repairs", id]) => Self::ShowRepair { id },
+            ("GET", ["repairs", id, "changes"]) => Self::ListRepairChanges { id },
+            ("POST", ["repairs", id, "cancel"]) => Self::CancelRepair { id },
+            ("POST", ["repairs", id, "undo"]) => Self::UndoRepair { id },
             ("GET", ["connections"]) => Self::ListConnections,
             ("POST", ["connections", which, "pause"]) => Self::PauseConnection { which },
             ("POST", ["connections", which, "resume"]) => Self::ResumeConnection { which },
@@ -174,7 +205,8 @@ impl<'a> AdminRoute<'a> {
         })
     }
 
-    /// Returns whether the operation may change something, so that the audit has it.
+    /// Returns whether the audit has the operation: it may change something, or it hands out what
+    /// senders sent, for use outside the service.
     pub fn changes(&self) -> bool {
         match self {
             Self::Status
@@ -182,12 +214,16 @@ impl<'a> AdminRoute<'a> {
             | Self::ListKeys
             | Self::ListPlugins
             | Self::CheckPlugin
+            | Self::ListVerifications
             | Self::VerifyUpload
             | Self::VerifyPlugin { .. }
             | Self::PluginImpact { .. }
             | Self::ShowRollout { .. }
             | Self::ListDeliveries
             | Self::ShowDelivery { .. }
+            | Self::ListRepairs
+            | Self::ShowRepair { .. }
+            | Self::ListRepairChanges { .. }
             | Self::ListConnections
             | Self::ListInstances
             | Self::ShowInstance { .. }
@@ -203,9 +239,14 @@ impl<'a> AdminRoute<'a> {
             | Self::UploadPlugin
             | Self::ActivatePlugin { .. }
             | Self::RollBackPlugin { .. }
+            | Self::RemovePlugin { .. }
             | Self::StartRollout { .. }
             | Self::ChangeRollout { .. }
             | Self::ReplayDelivery { .. }
+            | Self::CaptureDeliveries
+            | Self::StartRepair
+            | Self::CancelRepair { .. }
+            | Self::UndoRepair { .. }
             | Self::PauseConnection { .. }
             | Self::ResumeConnection { .. }
             | Self::PauseInstance { .. }
@@ -248,6 +289,10 @@ impl<'a> AdminRoute<'a> {
             Self::RevokeKey { id }
             | Self::ShowDelivery { id }
             | Self::ReplayDelivery { id }
+            | Self::ShowRepair { id }
+            | Self::ListRepairChanges { id }
+            | Self::CancelRepair { id }
+            | Self::UndoRepair { id }
             | Self::PlayStatus { id }
             | Self::ResolveMessage { id }
             | Self::ShowDeal { id }
@@ -256,6 +301,7 @@ impl<'a> AdminRoute<'a> {
             | Self::PluginImpact { name }
             | Self::ActivatePlugin { name }
             | Self::RollBackPlugin { name }
+            | Self::RemovePlugin { name, .. }
             | Self::ShowRollout { name }
             | Self::StartRollout { name }
             | Self::ChangeRollout { name } => name.into(),
@@ -280,8 +326,12 @@ impl<'a> AdminRoute<'a> {
             | Self::ListPlugins
             | Self::UploadPlugin
             | Self::CheckPlugin
+            | Self::ListVerifications
             | Self::VerifyUpload
             | Self::ListDeliveries
+            | Self::CaptureDeliveries
+            | Self::ListRepairs
+            | Self::StartRepair
             | Self::ListConnections
             | Self::ListInstances
             | Self::ListOutbox
@@ -307,17 +357,26 @@ impl<'a> AdminRoute<'a> {
             Self::ListPlugins => "admin-list-plugins",
             Self::UploadPlugin => "admin-upload-plugin",
             Self::CheckPlugin => "admin-check-plugin",
+            Self::ListVerifications => "admin-list-verifications",
             Self::VerifyUpload => "admin-verify-upload",
             Self::VerifyPlugin { .. } => "admin-verify-plugin",
             Self::PluginImpact { .. } => "admin-plugin-impact",
             Self::ActivatePlugin { .. } => "admin-activate-plugin",
             Self::RollBackPlugin { .. } => "admin-roll-back-plugin",
+            Self::RemovePlugin { .. } => "admin-remove-plugin",
             Self::ShowRollout { .. } => "admin-show-rollout",
             Self::StartRollout { .. } => "admin-start-rollout",
             Self::ChangeRollout { .. } => "admin-change-rollout",
             Self::ListDeliveries => "admin-list-deliveries",
             Self::ShowDelivery { .. } => "admin-show-delivery",
             Self::ReplayDelivery { .. } => "admin-replay-delivery",
+            Self::CaptureDeliveries => "admin-capture-deliveries",
+            Self::ListRepairs => "admin-list-repairs",
+            Self::StartRepair => "admin-start-repair",
+            Self::ShowRepair { .. } => "admin-show-repair",
+            Self::ListRepairChanges { .. } => "admin-list-repair-changes",
+            Self::CancelRepair { .. } => "admin-cancel-repair",
+            Self::UndoRepair { .. } => "admin-undo-repair",
             Self::ListConnections => "admin-list-connections",
             Self::PauseConnection { .. } => "admin-pause-connection",
             Self::ResumeConnection { .. } => "admin-resume-connection",

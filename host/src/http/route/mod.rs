@@ -13,7 +13,7 @@ pub use admin::AdminRoute;
 use super::error::Family;
 use crate::domain::analytics::MetricSet;
 
-/// What an address serves.
+/// The operation of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Surface {
     Gateway,

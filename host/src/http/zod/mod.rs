@@ -5,7 +5,7 @@
 mod read;
 
 use read::Issues;
-pub use read::{Length, Node};
+pub use read::{Node, TextLength};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -16,14 +16,14 @@ use super::error::ApiError;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Issue {
     #[serde(flatten)]
-    pub what: What,
-    pub path: Vec<Step>,
+    pub what: IssueKind,
+    pub path: Vec<PathStep>,
     pub message: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-pub enum Step {
+pub enum PathStep {
     Field(String),
     Index(usize),
 }
@@ -31,7 +31,7 @@ pub enum Step {
 /// Zod's codes, as far as bodies of this service need them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "code", rename_all = "snake_case")]
-pub enum What {
+pub enum IssueKind {
     InvalidType {
         expected: String,
         received: &'static str,
@@ -76,7 +76,7 @@ pub struct ZodError {
 
 impl Issue {
     /// Returns an issue. The path leads from the root of the body to the wrong value.
-    pub fn new(what: What, path: Vec<Step>, message: impl Into<String>) -> Self {
+    pub fn new(what: IssueKind, path: Vec<PathStep>, message: impl Into<String>) -> Self {
         Self {
             what,
             path,
@@ -85,8 +85,8 @@ impl Issue {
     }
 
     /// A missing field.
-    pub fn required(expected: &str, path: Vec<Step>) -> Self {
-        let what = What::InvalidType {
+    pub fn required(expected: &str, path: Vec<PathStep>) -> Self {
+        let what = IssueKind::InvalidType {
             expected: expected.to_owned(),
             received: "undefined",
         };
@@ -94,25 +94,25 @@ impl Issue {
     }
 
     /// A text with the wrong content.
-    pub fn unreadable(path: Vec<Step>, message: impl Into<String>) -> Self {
-        let what = What::InvalidString {
+    pub fn unreadable(path: Vec<PathStep>, message: impl Into<String>) -> Self {
+        let what = IssueKind::InvalidString {
             validation: "regex",
         };
         Self::new(what, path, message)
     }
 
     /// A list of the wrong length.
-    pub fn wrong_count(wanted: usize, given: usize, path: Vec<Step>, message: String) -> Self {
+    pub fn wrong_count(wanted: usize, given: usize, path: Vec<PathStep>, message: String) -> Self {
         let (kind, inclusive, exact) = ("array", true, true);
         let what = if given < wanted {
-            What::TooSmall {
+            IssueKind::TooSmall {
                 minimum: wanted,
                 kind,
                 inclusive,
                 exact,
             }
         } else {
-            What::TooBig {
+            IssueKind::TooBig {
                 maximum: wanted,
                 kind,
                 inclusive,
@@ -123,17 +123,21 @@ impl Issue {
     }
 
     /// Returns the issue of a text that is not one of the options, with Zod's message.
-    pub fn not_one_of(received: &str, options: Vec<String>, path: Vec<Step>) -> Self {
+    pub fn not_one_of(received: &str, options: Vec<String>, path: Vec<PathStep>) -> Self {
         let message = format!(
             "Invalid enum value. Expected {}, received '{received}'",
             joined(&options)
         );
         let received = received.to_owned();
-        Self::new(What::InvalidEnumValue { received, options }, path, message)
+        Self::new(
+            IssueKind::InvalidEnumValue { received, options },
+            path,
+            message,
+        )
     }
 
     /// A value that fits none of several forms.
-    pub fn no_form(forms: Vec<Vec<Self>>, path: Vec<Step>) -> Self {
+    pub fn no_form(forms: Vec<Vec<Self>>, path: Vec<PathStep>) -> Self {
         let errors = forms
             .into_iter()
             .map(|issues| ZodError {
@@ -141,14 +145,14 @@ impl Issue {
                 name: "ZodError",
             })
             .collect();
-        Self::new(What::InvalidUnion { errors }, path, "Invalid input")
+        Self::new(IssueKind::InvalidUnion { errors }, path, "Invalid input")
     }
 
     /// Returns the issue of an object with unknown keys, with Zod's message.
-    pub fn unrecognized(keys: Vec<String>, path: Vec<Step>) -> Self {
+    pub fn unrecognized(keys: Vec<String>, path: Vec<PathStep>) -> Self {
         let names: Vec<_> = keys.iter().map(|key| format!("'{key}'")).collect();
         let message = format!("Unrecognized key(s) in object: {}", names.join(", "));
-        Self::new(What::UnrecognizedKeys { keys }, path, message)
+        Self::new(IssueKind::UnrecognizedKeys { keys }, path, message)
     }
 }
 
@@ -198,10 +202,10 @@ pub fn assert_issues<T>(
     expect: &[(&str, &str)],
 ) {
     let (_, issues) = read(body, reader);
-    let told = serde_json::to_value(&issues).expect("issues are JSON");
-    let told = told.as_array().expect("a list").iter().map(|issue| {
+    let found = serde_json::to_value(&issues).expect("issues are JSON");
+    let found = found.as_array().expect("a list").iter().map(|issue| {
         let path = issue["path"][0].as_str().unwrap_or_default();
         (issue["code"].as_str().expect("a code"), path)
     });
-    assert_eq!(told.collect::<Vec<_>>(), expect, "{body}");
+    assert_eq!(found.collect::<Vec<_>>(), expect, "{body}");
 }

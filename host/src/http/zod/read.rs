@@ -6,7 +6,7 @@ use std::cell::RefCell;
 
 use serde_json::{Map, Value};
 
-use super::{Issue, Step, What, joined};
+use super::{Issue, IssueKind, PathStep, joined};
 use crate::limits;
 
 /// The issues found so far.
@@ -32,7 +32,7 @@ impl Issues {
 #[derive(Clone)]
 pub struct Node<'a> {
     value: Option<&'a Value>,
-    path: Vec<Step>,
+    path: Vec<PathStep>,
     issues: &'a Issues,
 }
 
@@ -40,12 +40,12 @@ const NO_NUL: &str = "The character U+0000 is not allowed";
 
 /// The bounds of a text's length, in characters.
 #[derive(Clone, Copy)]
-pub struct Length {
+pub struct TextLength {
     pub least: usize,
     pub most: usize,
 }
 
-impl Length {
+impl TextLength {
     /// 1 to `most` characters.
     pub const fn filled(most: usize) -> Self {
         Self { least: 1, most }
@@ -68,12 +68,12 @@ impl<'a> Node<'a> {
     }
 
     /// Returns the path from the root of the body to the node; empty for the root itself.
-    pub fn path(&self) -> Vec<Step> {
+    pub fn path(&self) -> Vec<PathStep> {
         self.path.clone()
     }
 
     /// Adds an issue at this path.
-    pub fn wrong(&self, issue: impl FnOnce(Vec<Step>) -> Issue) {
+    pub fn wrong(&self, issue: impl FnOnce(Vec<PathStep>) -> Issue) {
         self.issues.add(issue(self.path()));
     }
 
@@ -95,7 +95,7 @@ impl<'a> Node<'a> {
     /// Returns the member of an object. It is absent if this is not an object.
     pub fn field(&self, name: &str) -> Self {
         let mut path = self.path();
-        path.push(Step::Field(name.to_owned()));
+        path.push(PathStep::Field(name.to_owned()));
         Self {
             value: self.value.and_then(|value| value.get(name)),
             path,
@@ -157,7 +157,7 @@ impl<'a> Node<'a> {
     pub fn members(&self) -> Option<&'a Map<String, Value>> {
         match self.value {
             Some(Value::Object(members)) => Some(members),
-            other => self.of_another_type("object", other),
+            other => self.wrong_type("object", other),
         }
     }
 
@@ -170,7 +170,7 @@ impl<'a> Node<'a> {
             }
             !has
         };
-        let inner = |step: Step, value: &'a Value| {
+        let inner = |step: PathStep, value: &'a Value| {
             let mut path = self.path();
             path.push(step);
             Self {
@@ -184,11 +184,11 @@ impl<'a> Node<'a> {
             Some(Value::Array(values)) => {
                 let values = values.iter().enumerate();
                 values.fold(true, |so_far, (index, value)| {
-                    inner(Step::Index(index), value).without_nul() && so_far
+                    inner(PathStep::Index(index), value).without_nul() && so_far
                 })
             }
             Some(Value::Object(members)) => members.iter().fold(true, |so_far, (name, value)| {
-                let member = inner(Step::Field(name.clone()), value);
+                let member = inner(PathStep::Field(name.clone()), value);
                 let is_named = no_nul(&member, name);
                 member.without_nul() && is_named && so_far
             }),
@@ -200,11 +200,11 @@ impl<'a> Node<'a> {
     pub fn list(&self, most: usize) -> Option<Vec<Self>> {
         let values = match self.value {
             Some(Value::Array(values)) => values,
-            other => return self.of_another_type("array", other),
+            other => return self.wrong_type("array", other),
         };
         if values.len() > most {
             self.wrong(|path| {
-                let what = What::TooBig {
+                let what = IssueKind::TooBig {
                     maximum: most,
                     kind: "array",
                     inclusive: true,
@@ -217,7 +217,7 @@ impl<'a> Node<'a> {
         }
         let nodes = values.iter().enumerate().map(|(index, value)| {
             let mut path = self.path();
-            path.push(Step::Index(index));
+            path.push(PathStep::Index(index));
             Self {
                 value: Some(value),
                 path,
@@ -229,27 +229,27 @@ impl<'a> Node<'a> {
 
     /// Returns a text as it is. `None`, with an issue, if it is no text or its length is out of
     /// bounds.
-    pub fn text(&self, length: Length) -> Option<&'a str> {
+    pub fn text(&self, length: TextLength) -> Option<&'a str> {
         self.text_within(length, |text| text)
     }
 
     /// Returns a text without the blanks around it, of which something has to be left. The
     /// upper bound applies to what is sent, as in schemas.
-    pub fn trimmed(&self, length: Length) -> Option<&'a str> {
+    pub fn trimmed(&self, length: TextLength) -> Option<&'a str> {
         self.text_within(length, str::trim)
     }
 
-    fn text_within(&self, length: Length, part: impl Fn(&str) -> &str) -> Option<&'a str> {
+    fn text_within(&self, length: TextLength, part: impl Fn(&str) -> &str) -> Option<&'a str> {
         let sent = match self.value {
             Some(Value::String(text)) => text.as_str(),
-            other => return self.of_another_type("string", other),
+            other => return self.wrong_type("string", other),
         };
         let text = part(sent);
         let characters = text.chars().count();
         let (kind, inclusive, exact) = ("string", true, false);
         if characters < length.least {
             let minimum = length.least;
-            let what = What::TooSmall {
+            let what = IssueKind::TooSmall {
                 minimum,
                 kind,
                 inclusive,
@@ -261,7 +261,7 @@ impl<'a> Node<'a> {
         }
         if sent.chars().count() > length.most {
             let maximum = length.most;
-            let what = What::TooBig {
+            let what = IssueKind::TooBig {
                 maximum,
                 kind,
                 inclusive,
@@ -283,13 +283,13 @@ impl<'a> Node<'a> {
     pub fn text_as<T>(
         &self,
         validation: &'static str,
-        length: Length,
+        length: TextLength,
         valid: impl FnOnce(&str) -> Option<T>,
     ) -> Option<T> {
         let text = self.text(length)?;
         let found = valid(text);
         if found.is_none() {
-            let what = What::InvalidString { validation };
+            let what = IssueKind::InvalidString { validation };
             self.wrong(|path| Issue::new(what, path, format!("Invalid {validation}")));
         }
         found
@@ -301,7 +301,7 @@ impl<'a> Node<'a> {
         let given: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
         let text = match self.value {
             Some(Value::String(text)) => text,
-            other => return self.of_another_type(&joined(&given), other),
+            other => return self.wrong_type(&joined(&given), other),
         };
         let found = options.iter().find(|option| *option == text).copied();
         if found.is_none() {
@@ -315,7 +315,7 @@ impl<'a> Node<'a> {
     pub fn boolean(&self) -> Option<bool> {
         match self.value {
             Some(Value::Bool(value)) => Some(*value),
-            other => self.of_another_type("boolean", other),
+            other => self.wrong_type("boolean", other),
         }
     }
 
@@ -324,7 +324,7 @@ impl<'a> Node<'a> {
     pub fn integer(&self) -> Option<i64> {
         let number = match self.value {
             Some(Value::Number(number)) => number,
-            other => return self.of_another_type("number", other),
+            other => return self.wrong_type("number", other),
         };
         let whole = number.as_i64().or_else(|| {
             let float = number.as_f64()?;
@@ -336,7 +336,7 @@ impl<'a> Node<'a> {
         });
         if whole.is_none() {
             self.wrong(|path| {
-                let what = What::InvalidType {
+                let what = IssueKind::InvalidType {
                     expected: "integer".to_owned(),
                     received: "float",
                 };
@@ -351,13 +351,13 @@ impl<'a> Node<'a> {
         let number = match self.value {
             Some(Value::String(text)) => match text.parse::<u32>() {
                 Ok(number) => i64::from(number),
-                Err(_) => return self.of_another_type("number", self.value),
+                Err(_) => return self.wrong_type("number", self.value),
             },
             _ => self.integer()?,
         };
         let (kind, inclusive, exact) = ("number", true, false);
         if number < 0 {
-            let what = What::TooSmall {
+            let what = IssueKind::TooSmall {
                 minimum: 0,
                 kind,
                 inclusive,
@@ -369,7 +369,7 @@ impl<'a> Node<'a> {
         }
         let index = u32::try_from(number).ok().filter(|index| *index <= most);
         if index.is_none() {
-            let what = What::TooBig {
+            let what = IssueKind::TooBig {
                 maximum: most as usize,
                 kind,
                 inclusive,
@@ -381,7 +381,7 @@ impl<'a> Node<'a> {
         index
     }
 
-    fn of_another_type<T>(&self, expected: &str, found: Option<&Value>) -> Option<T> {
+    fn wrong_type<T>(&self, expected: &str, found: Option<&Value>) -> Option<T> {
         let received = match found {
             None => "undefined",
             Some(Value::Null) => "null",
@@ -395,7 +395,7 @@ impl<'a> Node<'a> {
             if found.is_none() {
                 return Issue::required(expected, path);
             }
-            let what = What::InvalidType {
+            let what = IssueKind::InvalidType {
                 expected: expected.to_owned(),
                 received,
             };
@@ -424,8 +424,8 @@ mod tests {
         assert!(!found, "{body}");
         let mut expect = expect;
         expect["path"] = json!(["a"]);
-        let told: Value = serde_json::from_str(&message(&issues.into_vec())).expect("JSON");
-        assert_eq!(told, json!([expect]), "{body}");
+        let reported: Value = serde_json::from_str(&message(&issues.into_vec())).expect("JSON");
+        assert_eq!(reported, json!([expect]), "{body}");
     }
 
     #[test]
@@ -463,7 +463,7 @@ mod tests {
         );
         check(
             json!(7),
-            |a| a.text(Length::up_to(9)).is_some(),
+            |a| a.text(TextLength::up_to(9)).is_some(),
             types("string", "number"),
         );
         check(
@@ -494,7 +494,7 @@ mod tests {
             json!({"code": code, bound: 3, "type": kind, "inclusive": true, "exact": false,
                 "message": message})
         };
-        let length = Length { least: 3, most: 3 };
+        let length = TextLength { least: 3, most: 3 };
         check(
             json!("éé"),
             |a| a.text(length).is_some(),
@@ -534,14 +534,14 @@ mod tests {
         check(
             json!("x"),
             |a| {
-                a.text_as("email", Length::up_to(9), |_| None::<()>)
+                a.text_as("email", TextLength::up_to(9), |_| None::<()>)
                     .is_some()
             },
             json!({"code": "invalid_string", "validation": "email", "message": "Invalid email"}),
         );
         check(
             json!("a\0"),
-            |a| a.text(Length::up_to(9)).is_some(),
+            |a| a.text(TextLength::up_to(9)).is_some(),
             json!({"code": "invalid_string", "validation": "regex",
                 "message": "The character U+0000 is not allowed"}),
         );
@@ -555,13 +555,13 @@ mod tests {
 
     #[test]
     fn exclusive_missing_and_unknown_fields_are_reported() {
-        let told = |body: Value, read: fn(&Node<'_>)| {
+        let reported = |body: Value, read: fn(&Node<'_>)| {
             let issues = Issues::default();
             read(&Node::root(&body, &issues));
-            let told = message(&issues.into_vec());
-            serde_json::from_str::<Value>(&told).expect("JSON")
+            let reported = message(&issues.into_vec());
+            serde_json::from_str::<Value>(&reported).expect("JSON")
         };
-        let both = told(json!({"a": 1, "b": null}), |body| {
+        let both = reported(json!({"a": 1, "b": null}), |body| {
             assert!(!body.not_both("a", "b"));
             assert!(body.not_both("a", "c"));
         });
@@ -570,7 +570,7 @@ mod tests {
         assert_eq!(both[0]["unionErrors"][0]["issues"][0]["keys"], json!(["b"]));
         assert_eq!(both[0]["unionErrors"][1]["issues"][0]["keys"], json!(["a"]));
         assert_eq!(both[1], Value::Null);
-        let none = told(json!({"c": 1}), |body| {
+        let none = reported(json!({"c": 1}), |body| {
             assert!(!body.one_of_fields(&[("a", "string"), ("b", "object")]));
             assert!(body.one_of_fields(&[("a", "string"), ("c", "object")]));
         });
@@ -578,7 +578,7 @@ mod tests {
         assert_eq!(lacks["expected"], "object");
         assert_eq!(lacks["path"], json!(["b"]));
         assert_eq!(none[1], Value::Null);
-        let other = told(json!({"a": 1, "b": 2, "c": 3}), |body| {
+        let other = reported(json!({"a": 1, "b": 2, "c": 3}), |body| {
             body.no_other_than(&["b"]);
         });
         assert_eq!(
@@ -593,15 +593,15 @@ mod tests {
         let issues = Issues::default();
         let body = json!({"a": {"b": ["x", "y\0"], "c\0": {"d": "\0"}, "e": 1}});
         assert!(!Node::root(&body, &issues).field("a").without_nul());
-        let told: Vec<_> = issues.into_vec().iter().map(|issue| json!(issue)).collect();
-        let paths: Vec<_> = told.iter().map(|issue| &issue["path"]).collect();
+        let reported: Vec<_> = issues.into_vec().iter().map(|issue| json!(issue)).collect();
+        let paths: Vec<_> = reported.iter().map(|issue| &issue["path"]).collect();
         let expect = [
             json!(["a", "b", 1]),
             json!(["a", "c\0"]),
             json!(["a", "c\0", "d"]),
         ];
         assert_eq!(paths, expect.iter().collect::<Vec<_>>());
-        assert_eq!(told[0]["code"], "invalid_string");
+        assert_eq!(reported[0]["code"], "invalid_string");
         let issues = Issues::default();
         let body = json!({"a": {"b": ["x", {"c": null}]}});
         assert!(Node::root(&body, &issues).without_nul());
@@ -612,9 +612,9 @@ mod tests {
         let issues = Issues::default();
         let body = json!({"a": "  x ", "b": " \n", "c": "x    "});
         let body = Node::root(&body, &issues);
-        assert_eq!(body.field("a").trimmed(Length::filled(4)), Some("x"));
-        assert_eq!(body.field("b").trimmed(Length::filled(4)), None);
-        assert_eq!(body.field("c").trimmed(Length::filled(4)), None);
+        assert_eq!(body.field("a").trimmed(TextLength::filled(4)), Some("x"));
+        assert_eq!(body.field("b").trimmed(TextLength::filled(4)), None);
+        assert_eq!(body.field("c").trimmed(TextLength::filled(4)), None);
         assert_eq!(issues.into_vec().len(), 2);
     }
 

@@ -19,7 +19,8 @@ const EXPECTED: &str =
 ///
 /// # Errors
 ///
-/// The problem of the entry, as a text.
+/// A text if the entry is neither an address of `http` or `https` nor an object with one, or if the
+/// address has credentials, a path, or a host that calls may not reach.
 pub fn allowed_host(entry: &Value) -> Result<AllowedHost, String> {
     match entry {
         Value::String(text) => match text.strip_suffix("!private") {

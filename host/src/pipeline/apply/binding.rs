@@ -9,14 +9,22 @@ use std::str::FromStr;
 use serde_json::Value;
 
 use super::address::allowed_host;
-use super::declaration::{
-    ActivePlugin, ActivePlugins, REGION, TIME_ZONE, is_region, is_time_zone, read_config,
-};
-use super::reader::Table;
+use super::formats::{REGION, TIME_ZONE, is_region, is_time_zone};
+use super::reader::{FileTable, kind};
 use crate::domain::connection::AllowedHost;
-use crate::domain::exchange::{Location, SenderCheck, SignedPart};
+use crate::domain::exchange::{SenderCheck, SignedPart, ValueLocation};
 use crate::domain::plugin::{Description, PluginKind};
 use crate::domain::word::UnknownWord;
+
+/// An active plugin, as far as a binding needs it.
+#[derive(Clone, Debug)]
+pub struct AvailablePlugin {
+    pub description: Description,
+    pub kind: PluginKind,
+}
+
+/// The active plugins, by name.
+pub type AvailablePlugins = BTreeMap<String, AvailablePlugin>;
 
 #[derive(Debug)]
 pub struct Binding {
@@ -35,7 +43,7 @@ pub struct Binding {
     pub time_zone: Option<String>,
 }
 
-/// Where a secret's value comes from.
+/// The source of a secret's value.
 #[derive(Clone, PartialEq, Eq)]
 pub enum DeclaredSecret {
     Value(String),
@@ -69,11 +77,11 @@ impl Binding {
     /// Reads the binding from a table. `plugin` is the value of the table's `field`. Problems are
     /// added to the table's list.
     pub(super) fn read(
-        table: &Table<'_>,
+        table: &FileTable<'_>,
         field: &str,
         plugin: String,
         kind: PluginKind,
-        plugins: &ActivePlugins,
+        plugins: &AvailablePlugins,
     ) -> Self {
         let active = plugins.get(&plugin).filter(|found| found.kind == kind);
         if active.is_none() && !plugin.is_empty() {
@@ -99,7 +107,19 @@ impl Binding {
     }
 }
 
-fn check_config(table: &Table<'_>, config: &str, description: &Description) {
+/// Returns a free-form table as JSON text; an absent table is an empty one.
+fn read_config(table: &FileTable<'_>) -> String {
+    match table.value("config") {
+        None => "{}".to_owned(),
+        Some(config @ Value::Object(_)) => config.to_string(),
+        Some(other) => {
+            table.problem("config", format!("expected a table, found {}", kind(other)));
+            "{}".to_owned()
+        }
+    }
+}
+
+fn check_config(table: &FileTable<'_>, config: &str, description: &Description) {
     let config: Value = serde_json::from_str(config).expect("it was just written as JSON");
     if description.config_schema.trim().is_empty() {
         if config.as_object().is_some_and(|config| !config.is_empty()) {
@@ -118,8 +138,8 @@ fn check_config(table: &Table<'_>, config: &str, description: &Description) {
 /// `{ generate = "prefix" }`, or `{ unresolved = "why" }` for a reference that the command line
 /// could not resolve, so that it is reported together with the other problems.
 fn read_secrets(
-    table: &Table<'_>,
-    active: Option<&ActivePlugin>,
+    table: &FileTable<'_>,
+    active: Option<&AvailablePlugin>,
 ) -> BTreeMap<String, DeclaredSecret> {
     let mut secrets = BTreeMap::new();
     let mut named = BTreeSet::new();
@@ -162,9 +182,9 @@ fn read_secrets(
 }
 
 fn undeclared(
-    table: &Table<'_>,
+    table: &FileTable<'_>,
     secrets: &BTreeMap<String, DeclaredSecret>,
-    active: Option<&ActivePlugin>,
+    active: Option<&AvailablePlugin>,
 ) -> Vec<String> {
     let Some(active) = active else {
         return Vec::new();
@@ -191,7 +211,7 @@ fn in_family(family: &str, name: &str) -> bool {
             .is_some_and(|rest| rest.len() > 1 && rest.starts_with('/'))
 }
 
-fn adds_check(table: &Table<'_>, secret: &str) -> bool {
+fn adds_check(table: &FileTable<'_>, secret: &str) -> bool {
     table
         .value("checks")
         .and_then(Value::as_array)
@@ -203,7 +223,7 @@ fn adds_check(table: &Table<'_>, secret: &str) -> bool {
 }
 
 /// Reads the allow-list. Without one, the hosts that the plugin declares are allowed, over https.
-fn read_allow(table: &Table<'_>, active: Option<&ActivePlugin>) -> Vec<AllowedHost> {
+fn read_allow(table: &FileTable<'_>, active: Option<&AvailablePlugin>) -> Vec<AllowedHost> {
     if table.value("allow").is_none() {
         return active.map_or_else(Vec::new, |plugin| {
             plugin
@@ -229,7 +249,7 @@ fn read_allow(table: &Table<'_>, active: Option<&ActivePlugin>) -> Vec<AllowedHo
 }
 
 fn read_reply_secrets(
-    table: &Table<'_>,
+    table: &FileTable<'_>,
     secrets: &BTreeMap<String, DeclaredSecret>,
 ) -> Vec<String> {
     let mut named = Vec::new();
@@ -247,7 +267,10 @@ fn read_reply_secrets(
     named
 }
 
-fn read_checks(table: &Table<'_>, secrets: &BTreeMap<String, DeclaredSecret>) -> Vec<SenderCheck> {
+fn read_checks(
+    table: &FileTable<'_>,
+    secrets: &BTreeMap<String, DeclaredSecret>,
+) -> Vec<SenderCheck> {
     let checks = table.tables("checks");
     // A check with a problem is left out, since a file with problems is not applied.
     checks
@@ -261,7 +284,7 @@ fn read_checks(table: &Table<'_>, secrets: &BTreeMap<String, DeclaredSecret>) ->
 }
 
 fn read_check(
-    check: &Table<'_>,
+    check: &FileTable<'_>,
     secrets: &BTreeMap<String, DeclaredSecret>,
 ) -> Option<SenderCheck> {
     let secret = check.required_text("secret");
@@ -280,7 +303,7 @@ fn read_check(
     let proof = check.table("proof").and_then(|proof| {
         let (place, name) = (required_word(&proof, "place"), proof.required_text("name"));
         proof.finish();
-        Some(Location {
+        Some(ValueLocation {
             place: place?,
             name,
         })
@@ -312,13 +335,13 @@ fn read_check(
 }
 
 /// Reads a word of the contract. Returns `None` if it is absent or was reported as a problem.
-fn word<T: FromStr<Err = UnknownWord>>(table: &Table<'_>, field: &'static str) -> Option<T> {
+fn word<T: FromStr<Err = UnknownWord>>(table: &FileTable<'_>, field: &'static str) -> Option<T> {
     parsed(table, field, &table.text(field)?)
 }
 
 /// Reads a word like [`word`], and reports a missing field.
 fn required_word<T: FromStr<Err = UnknownWord>>(
-    table: &Table<'_>,
+    table: &FileTable<'_>,
     field: &'static str,
 ) -> Option<T> {
     let text = table.required_text(field);
@@ -327,7 +350,7 @@ fn required_word<T: FromStr<Err = UnknownWord>>(
 }
 
 fn parsed<T: FromStr<Err = UnknownWord>>(
-    table: &Table<'_>,
+    table: &FileTable<'_>,
     field: &'static str,
     text: &str,
 ) -> Option<T> {
@@ -337,7 +360,7 @@ fn parsed<T: FromStr<Err = UnknownWord>>(
 }
 
 /// Reads routes such as `page-id = "123"` or `page-id = ["123", "456"]`.
-fn read_routes(table: &Table<'_>) -> BTreeMap<String, Vec<String>> {
+fn read_routes(table: &FileTable<'_>) -> BTreeMap<String, Vec<String>> {
     let mut routes = BTreeMap::new();
     let Some(entries) = table.table("routes") else {
         return routes;
@@ -362,7 +385,7 @@ fn read_routes(table: &Table<'_>) -> BTreeMap<String, Vec<String>> {
 }
 
 /// Returns the problem of a name that is not an active plugin of this kind.
-fn not_active(name: &str, kind: PluginKind, plugins: &ActivePlugins) -> String {
+fn not_active(name: &str, kind: PluginKind, plugins: &AvailablePlugins) -> String {
     if let Some(other) = plugins.get(name) {
         return format!(
             "`{name}` is {}: expected the name of {}",

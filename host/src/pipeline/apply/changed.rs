@@ -96,10 +96,10 @@ fn differing(
         ("language", now.language != then.language),
         (
             "unanswered_after",
-            now.unanswered_seconds != then.unanswered_seconds,
+            now.unanswered_after != then.unanswered_after,
         ),
-        ("idle_after", now.idle_seconds != then.idle_seconds),
-        ("keep_for", now.kept_seconds != then.kept_seconds),
+        ("idle_after", now.idle_after != then.idle_after),
+        ("keep_for", now.kept_for != then.kept_for),
     ];
     let differing = fields.into_iter().filter(|(_, differs)| *differs);
     differing.map(|(field, _)| field).collect()

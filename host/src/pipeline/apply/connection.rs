@@ -1,11 +1,11 @@
 //! The connections of a workspace file, sources and channels, and how sources are read. A
 //! channel is read with its instance.
 
-use super::binding::Binding;
-use super::declaration::{ActivePlugins, Unique, known};
+use super::binding::{AvailablePlugins, Binding};
 use super::greeting;
-use super::reader::Table;
-use crate::domain::connection::{ANY_ORIGIN, ConnectionKind, Settings};
+use super::names::{Unique, known};
+use super::reader::FileTable;
+use crate::domain::connection::{ANY_ORIGIN, ConnectionKind, ConnectionSettings};
 use crate::domain::plugin::PluginKind;
 use crate::store::PlannedAgent;
 
@@ -20,14 +20,14 @@ pub struct DeclaredConnection {
     pub agent: Option<String>,
     pub binding: Binding,
     pub dedupe_by_content: bool,
-    pub settings: Settings,
+    pub settings: ConnectionSettings,
 }
 
 /// Reads the sources of the file. Problems are added to those of `file`; a wrong field is read
 /// as a placeholder.
 pub(super) fn read_sources(
-    file: &Table<'_>,
-    plugins: &ActivePlugins,
+    file: &FileTable<'_>,
+    plugins: &AvailablePlugins,
     partners: &[String],
     agents: &[PlannedAgent],
 ) -> Vec<DeclaredConnection> {
@@ -55,10 +55,10 @@ pub(super) fn read_sources(
                 agent,
                 binding: Binding::read(&table, "plugin", plugin, PluginKind::Converter, plugins),
                 dedupe_by_content: table.flag("dedupe_by_content").unwrap_or(true),
-                settings: Settings {
+                settings: ConnectionSettings {
                     greeting: greeting::read(&table, agents),
                     origins: read_origins(&table),
-                    ..Settings::default()
+                    ..ConnectionSettings::default()
                 },
             };
             table.finish();
@@ -69,7 +69,7 @@ pub(super) fn read_sources(
 
 /// Reads origins in the form that browsers use: no path, and the port only if it is not the
 /// default.
-fn read_origins(table: &Table<'_>) -> Vec<String> {
+fn read_origins(table: &FileTable<'_>) -> Vec<String> {
     let mut origins = Vec::new();
     for (path, entry) in table.list("origins") {
         match entry.as_str() {

@@ -3,19 +3,21 @@
 //! that may read its user's files and environment, has resolved the `env:` and `file:`
 //! references.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use super::binding::AvailablePlugins;
 use super::connection::{DeclaredConnection, read_sources};
+use super::formats::{LANGUAGE, REGION, TIME_ZONE, is_language, is_region, is_slug, is_time_zone};
 use super::instance::read_instances;
-use super::reader::{Problems, Table, Unchecked, kind};
-use crate::domain::connection::Settings;
-use crate::domain::exchange::Problem;
+use super::names::{Unique, known};
+use super::reader::{FileTable, Problems, Unchecked, kind};
+use crate::domain::connection::ConnectionSettings;
+use crate::domain::exchange::InputProblem;
 use crate::domain::key::KeyKind;
-use crate::domain::plugin::{Description, PluginKind};
-use crate::domain::{contact, phone, text, time, zone};
-use crate::plugin::schema::Fault;
+use crate::domain::{contact, text, zone};
+use crate::plugin::schema::ConfigFault;
 use crate::store::{PlannedAgent, PlannedOwner, PlannedProduct};
 
 /// The region of a workspace whose file names none: ISO 3166 alpha-2.
@@ -26,16 +28,6 @@ pub const DEFAULT_RATE_LIMIT: u32 = 120;
 
 /// The greatest number of requests per minute that a file may name.
 pub const RATE_LIMIT_MOST: u32 = 10_000_000;
-
-/// An active plugin, as far as a declaration needs it.
-#[derive(Clone, Debug)]
-pub struct ActivePlugin {
-    pub description: Description,
-    pub kind: PluginKind,
-}
-
-/// By name.
-pub type ActivePlugins = BTreeMap<String, ActivePlugin>;
 
 #[derive(Debug)]
 pub struct Declaration {
@@ -66,7 +58,7 @@ pub struct DeclaredKey {
 #[derive(Debug)]
 pub struct Reading {
     declaration: Option<Declaration>,
-    problems: Vec<Problem>,
+    problems: Vec<InputProblem>,
     pub unchecked: Vec<Unchecked>,
 }
 
@@ -76,20 +68,21 @@ impl Reading {
     ///
     /// # Errors
     ///
-    /// All problems of the file.
-    pub fn checked(mut self, found: Vec<Checked>) -> Result<Declaration, Vec<Problem>> {
+    /// An [`InputProblem`] for each value that the file has wrong, and for each fault of a configuration
+    /// under its plugin's schema.
+    pub fn checked(mut self, found: Vec<Checked>) -> Result<Declaration, Vec<InputProblem>> {
         // From the last on, so that the places of earlier insertions stay valid.
         for (unchecked, found) in self.unchecked.iter().zip(found).rev() {
             let at = |place: &str| format!("{}{}", unchecked.path, place.replace('/', "."));
             let problems: Vec<_> = match found {
                 Ok(faults) => faults
                     .into_iter()
-                    .map(|fault| Problem {
+                    .map(|fault| InputProblem {
                         path: at(&fault.place),
                         message: fault.what,
                     })
                     .collect(),
-                Err(why) => vec![Problem {
+                Err(why) => vec![InputProblem {
                     path: at(""),
                     message: format!(
                         "cannot be checked against the schema of {}: {why}",
@@ -108,10 +101,10 @@ impl Reading {
 }
 
 /// The faults of a configuration, or why it could not be checked.
-pub type Checked = Result<Vec<Fault>, String>;
+pub type Checked = Result<Vec<ConfigFault>, String>;
 
 /// Reads everything that needs no plugin and no store.
-pub fn read(file: &Value, plugins: &ActivePlugins) -> Reading {
+pub fn read(file: &Value, plugins: &AvailablePlugins) -> Reading {
     let problems = Problems::default();
     let declaration = read_file(file, plugins, &problems);
     let (problems, unchecked) = problems.into_parts();
@@ -122,11 +115,11 @@ pub fn read(file: &Value, plugins: &ActivePlugins) -> Reading {
     }
 }
 
-fn read_file(file: &Value, plugins: &ActivePlugins, problems: &Problems) -> Option<Declaration> {
+fn read_file(file: &Value, plugins: &AvailablePlugins, problems: &Problems) -> Option<Declaration> {
     if let Some(path) = text::first_zero(file) {
         problems.add(path, "contains the character U+0000, which is not allowed");
     }
-    let file = Table::new(file, "", problems)?;
+    let file = FileTable::new(file, "", problems)?;
     if file.value("workspace").is_none() {
         file.problem(
             "workspace",
@@ -136,7 +129,7 @@ fn read_file(file: &Value, plugins: &ActivePlugins, problems: &Problems) -> Opti
     let empty = Value::Object(Map::new());
     let workspace = match file.table("workspace") {
         Some(table) => read_workspace(table),
-        None => read_workspace(Table::new(&empty, "workspace", &Problems::default())?),
+        None => read_workspace(FileTable::new(&empty, "workspace", &Problems::default())?),
     };
     let partners = read_partners(&file);
     let (agents, channels) = read_instances(&file, plugins, &workspace.language);
@@ -168,7 +161,7 @@ struct DeclaredWorkspace {
     language: String,
 }
 
-fn read_workspace(table: Table<'_>) -> DeclaredWorkspace {
+fn read_workspace(table: FileTable<'_>) -> DeclaredWorkspace {
     let slug = table.required_text("slug");
     if !slug.is_empty() && !is_slug(&slug) {
         table.problem(
@@ -188,11 +181,11 @@ fn read_workspace(table: Table<'_>) -> DeclaredWorkspace {
         region: region.unwrap_or_else(|| DEFAULT_REGION.to_owned()),
         time_zone: time_zone.unwrap_or_else(|| zone::DEFAULT.to_owned()),
         rate_limit: rate_limit.unwrap_or(DEFAULT_RATE_LIMIT),
-        language: language.unwrap_or_else(|| Settings::default().language),
+        language: language.unwrap_or_else(|| ConnectionSettings::default().language),
     }
 }
 
-fn read_partners(file: &Table<'_>) -> Vec<String> {
+fn read_partners(file: &FileTable<'_>) -> Vec<String> {
     let mut names = Unique::default();
     file.tables("partners")
         .into_iter()
@@ -207,7 +200,7 @@ fn read_partners(file: &Table<'_>) -> Vec<String> {
 
 /// Reads the owners, each with a unique e-mail address in its normal form. Problems are added
 /// to those of `file`.
-pub(super) fn read_owners(file: &Table<'_>) -> Vec<PlannedOwner> {
+pub(super) fn read_owners(file: &FileTable<'_>) -> Vec<PlannedOwner> {
     let mut emails = Unique::default();
     file.tables("owners")
         .into_iter()
@@ -231,7 +224,7 @@ pub(super) fn read_owners(file: &Table<'_>) -> Vec<PlannedOwner> {
         .collect()
 }
 
-fn read_products(file: &Table<'_>) -> Vec<PlannedProduct> {
+fn read_products(file: &FileTable<'_>) -> Vec<PlannedProduct> {
     let mut ids = Unique::default();
     file.tables("products")
         .into_iter()
@@ -260,7 +253,7 @@ fn read_products(file: &Table<'_>) -> Vec<PlannedProduct> {
         .collect()
 }
 
-fn read_keys(file: &Table<'_>, partners: &[String]) -> Vec<DeclaredKey> {
+fn read_keys(file: &FileTable<'_>, partners: &[String]) -> Vec<DeclaredKey> {
     // A key is recognised by kind and label.
     let mut labels = BTreeMap::<String, Unique>::new();
     file.tables("keys")
@@ -299,91 +292,4 @@ fn read_keys(file: &Table<'_>, partners: &[String]) -> Vec<DeclaredKey> {
             })
         })
         .collect()
-}
-
-/// Returns a free-form table as JSON text; an absent table is an empty one.
-pub(super) fn read_config(table: &Table<'_>) -> String {
-    match table.value("config") {
-        None => "{}".to_owned(),
-        Some(config @ Value::Object(_)) => config.to_string(),
-        Some(other) => {
-            table.problem("config", format!("expected a table, found {}", kind(other)));
-            "{}".to_owned()
-        }
-    }
-}
-
-/// Checks that names differ within their list.
-#[derive(Default)]
-pub(super) struct Unique(BTreeSet<String>);
-
-impl Unique {
-    /// Adds a value, with a problem if it was added before. An empty value is ignored.
-    pub(super) fn take(&mut self, table: &Table<'_>, field: &str, value: &str) {
-        if !value.is_empty() && !self.0.insert(value.to_owned()) {
-            table.problem(field, format!("`{value}` is declared twice"));
-        }
-    }
-}
-
-/// Adds a problem if `among` does not contain the name. `what` says in the message what is
-/// named.
-pub(super) fn known(table: &Table<'_>, field: &str, name: &str, what: &str, among: &[String]) {
-    if !among.iter().any(|one| one == name) {
-        let names: Vec<_> = among.iter().map(String::as_str).collect();
-        let names = if names.is_empty() {
-            "none".to_owned()
-        } else {
-            names.join(", ")
-        };
-        table.problem(
-            field,
-            format!("this file has no {what} `{name}`; it declares {names}"),
-        );
-    }
-}
-
-pub(super) const REGION: &str =
-    "two capital letters of ISO 3166 for a region with phone numbers, such as BR";
-pub(super) const TIME_ZONE: &str =
-    "a time zone name of the IANA database, such as America/Sao_Paulo or UTC";
-pub(super) const NUMBER: &str = "a phone number with country code, such as +5511912345678";
-
-pub(super) const LANGUAGE: &str = "a language code of the channel, such as pt_BR or en";
-
-/// Returns whether the text is 1 to 64 lower-case letters, digits and hyphens.
-pub(super) fn is_slug(text: &str) -> bool {
-    !text.is_empty()
-        && text.len() <= 64
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
-}
-
-/// Phones of a region without known numbers could not be read, so its leads would have no
-/// phones.
-pub(super) fn is_region(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_uppercase()) && phone::is_region(text)
-}
-
-/// Returns whether the text names a time zone.
-pub(super) fn is_time_zone(text: &str) -> bool {
-    time::is_zone(text)
-}
-
-/// Numbers are looked up and returned as E.164, independent of the workspace's region.
-pub(super) fn is_number(text: &str) -> bool {
-    phone::normalise(text, "").e164.is_some()
-}
-
-/// As providers write languages: letters, and optionally a region after an underscore.
-pub(super) fn is_language(text: &str) -> bool {
-    let mut parts = text.split('_');
-    let language = parts.next().unwrap_or_default();
-    (2..=3).contains(&language.len())
-        && language.bytes().all(|byte| byte.is_ascii_lowercase())
-        && parts.clone().count() <= 2
-        && parts.all(|part| {
-            (2..=4).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric())
-        })
 }

@@ -4,15 +4,16 @@
 
 use serde_json::Value;
 
-use super::declaration::{LANGUAGE, is_language, known};
-use super::reader::{Table, kind};
+use super::formats::{LANGUAGE, is_language};
+use super::names::known;
+use super::reader::{FileTable, kind};
 use crate::domain::connection::Greeting;
 use crate::pipeline::greeting::unknown_word;
 use crate::store::PlannedAgent;
 
 /// Reads the greeting of a connection. Returns `None` if it is absent, or, with a problem, if
 /// it is not a table.
-pub(super) fn read(table: &Table<'_>, agents: &[PlannedAgent]) -> Option<Greeting> {
+pub(super) fn read(table: &FileTable<'_>, agents: &[PlannedAgent]) -> Option<Greeting> {
     let table = table.table("greeting")?;
     let instance = table.required_text("instance");
     if !instance.is_empty() {
@@ -39,7 +40,7 @@ pub(super) fn read(table: &Table<'_>, agents: &[PlannedAgent]) -> Option<Greetin
     Some(greeting)
 }
 
-fn read_parameters(table: &Table<'_>) -> Vec<String> {
+fn read_parameters(table: &FileTable<'_>) -> Vec<String> {
     table
         .list("parameters")
         .into_iter()

@@ -2,13 +2,14 @@
 //! connection of the instance's name, through which its messages are sent and received.
 //! Without an adapter, it is only a name, a number and a kind.
 
-use super::binding::{self, Binding};
+use std::time::Duration;
+
+use super::binding::{self, AvailablePlugins, Binding};
 use super::connection::DeclaredConnection;
-use super::declaration::{
-    ActivePlugins, LANGUAGE, NUMBER, Unique, is_language, is_number, is_slug,
-};
-use super::reader::Table;
-use crate::domain::connection::{ConnectionKind, Settings};
+use super::formats::{LANGUAGE, NUMBER, is_language, is_number, is_slug};
+use super::names::Unique;
+use super::reader::FileTable;
+use crate::domain::connection::{ConnectionKind, ConnectionSettings};
 use crate::domain::plugin::PluginKind;
 use crate::domain::workspace::AgentKind;
 use crate::store::PlannedAgent;
@@ -18,12 +19,12 @@ use crate::store::PlannedAgent;
 const SETTINGS: [&str; 4] = ["unanswered_after", "idle_after", "keep_for", "language"];
 
 /// The upper bound of each of an instance's times: a year, in seconds.
-const LONGEST: i64 = 366 * 24 * 3_600;
+const LONGEST: Duration = Duration::from_hours(366 * 24);
 
 /// Reads instances, and the channels of those that have one.
 pub(super) fn read_instances(
-    file: &Table<'_>,
-    plugins: &ActivePlugins,
+    file: &FileTable<'_>,
+    plugins: &AvailablePlugins,
     language: &str,
 ) -> (Vec<PlannedAgent>, Vec<DeclaredConnection>) {
     let mut names = Unique::default();
@@ -63,7 +64,7 @@ pub(super) fn read_instances(
 }
 
 /// Reads a list of instances outside a workspace file: names, numbers and kinds.
-pub(super) fn read_agents(file: &Table<'_>) -> Vec<PlannedAgent> {
+pub(super) fn read_agents(file: &FileTable<'_>) -> Vec<PlannedAgent> {
     let mut names = Unique::default();
     file.tables("agents")
         .into_iter()
@@ -79,7 +80,7 @@ pub(super) fn read_agents(file: &Table<'_>) -> Vec<PlannedAgent> {
 }
 
 /// Reads the fields of every instance; the adapter is read later.
-fn read_agent(table: &Table<'_>, names: &mut Unique) -> PlannedAgent {
+fn read_agent(table: &FileTable<'_>, names: &mut Unique) -> PlannedAgent {
     let name = table.required_text("name");
     names.take(table, "name", &name);
     let kind = match table.text("kind").as_deref() {
@@ -109,16 +110,21 @@ fn is_channel(text: &str) -> bool {
     is_slug(text) && !matches!(text, "phone" | "email")
 }
 
-fn read_settings(table: &Table<'_>, channel: &str, kind: AgentKind, language: &str) -> Settings {
-    let defaults = Settings::default();
-    let seconds = |field, default| table.duration(field, LONGEST).unwrap_or(default);
-    Settings {
+fn read_settings(
+    table: &FileTable<'_>,
+    channel: &str,
+    kind: AgentKind,
+    language: &str,
+) -> ConnectionSettings {
+    let defaults = ConnectionSettings::default();
+    let time = |field, default| table.duration(field, LONGEST).unwrap_or(default);
+    ConnectionSettings {
         greeting: None,
         reply_secrets: Vec::new(),
         origins: Vec::new(),
-        unanswered_seconds: seconds("unanswered_after", defaults.unanswered_seconds),
-        idle_seconds: seconds("idle_after", defaults.idle_seconds),
-        kept_seconds: seconds("keep_for", defaults.kept_seconds),
+        unanswered_after: time("unanswered_after", defaults.unanswered_after),
+        idle_after: time("idle_after", defaults.idle_after),
+        kept_for: time("keep_for", defaults.kept_for),
         language: table
             .matching("language", LANGUAGE, is_language)
             .unwrap_or_else(|| language.to_owned()),
@@ -128,7 +134,7 @@ fn read_settings(table: &Table<'_>, channel: &str, kind: AgentKind, language: &s
 }
 
 /// Refuses fields that would have no effect, so that no operator relies on them.
-fn refuse_settings(table: &Table<'_>) {
+fn refuse_settings(table: &FileTable<'_>) {
     for field in binding::FIELDS.into_iter().chain(SETTINGS) {
         if table.value(field).is_some() {
             table.problem(

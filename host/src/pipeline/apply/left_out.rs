@@ -3,11 +3,11 @@
 
 use super::declaration::Declaration;
 use crate::domain::connection::{Connection, ConnectionKind};
-use crate::domain::exchange::Problem;
+use crate::domain::exchange::InputProblem;
 
 /// Returns a warning for each connection in `before` that the declaration leaves out. A paused
 /// channel gives none, because a pause is what the warning advises.
-pub(super) fn left_out(declaration: &Declaration, before: &[Connection]) -> Vec<Problem> {
+pub(super) fn left_out(declaration: &Declaration, before: &[Connection]) -> Vec<InputProblem> {
     let declared = &declaration.connections;
     let is_declared = |known: &Connection| {
         let mut same = declared.iter().filter(|one| one.kind == known.kind);
@@ -23,8 +23,8 @@ pub(super) fn left_out(declaration: &Declaration, before: &[Connection]) -> Vec<
         .collect()
 }
 
-fn source(known: &Connection) -> Problem {
-    Problem {
+fn source(known: &Connection) -> InputProblem {
+    InputProblem {
         path: "connections".to_owned(),
         message: format!(
             "connection `{}` is not in this file and stays as it is, with its configuration and secrets: it still accepts leads. Nothing removes a connection: declare it here, or stop its source",
@@ -33,7 +33,7 @@ fn source(known: &Connection) -> Problem {
     }
 }
 
-fn channel(declaration: &Declaration, known: &Connection) -> Problem {
+fn channel(declaration: &Declaration, known: &Connection) -> InputProblem {
     let name = &known.name;
     let at = declaration.agents.iter().position(|one| one.name == *name);
     let (path, why) = match at {
@@ -43,7 +43,7 @@ fn channel(declaration: &Declaration, known: &Connection) -> Problem {
         ),
         None => ("instances".to_owned(), "is not in this file"),
     };
-    Problem {
+    InputProblem {
         path,
         message: format!(
             "instance `{name}` {why}, and its channel `{}` stays as it is, with the configuration and secrets of the adapter `{}`: it still sends and receives messages. Nothing removes a channel: declare its adapter here, or run `leadhost instance pause {}/{name}` and revoke its credentials at the provider",

@@ -11,10 +11,12 @@ mod binding;
 mod changed;
 mod connection;
 mod declaration;
+mod formats;
 mod greeting;
 mod instance;
 mod key;
 mod left_out;
+mod names;
 mod part;
 mod plan;
 mod reader;
@@ -30,21 +32,21 @@ pub use declaration::{DEFAULT_RATE_LIMIT, DEFAULT_REGION, RATE_LIMIT_MOST};
 pub use key::{KeyRequest, mint};
 pub use part::{DeclarationPart, apply_part};
 
-use binding::Binding;
+use binding::{AvailablePlugin, AvailablePlugins, Binding};
 use connection::DeclaredConnection;
-use declaration::{ActivePlugin, ActivePlugins, Checked, Declaration};
+use declaration::{Checked, Declaration};
 use reader::Unchecked;
 
 use plan::Generated;
 
 use crate::domain::connection::{Connection, ConnectionKind};
-use crate::domain::exchange::{Pairs, Problem, SenderCheck, SenderChecks};
+use crate::domain::exchange::{InputProblem, Pairs, SenderCheck, SenderChecks};
 use crate::domain::id::{AgentId, ConnectionId, PartnerId, WorkspaceId};
 use crate::domain::key::KeyKind;
 use crate::pipeline::connections::webhook_path;
 use crate::pipeline::fleet;
 use crate::pipeline::state::Pipeline;
-use crate::plugin::Budget;
+use crate::plugin::CallBudget;
 use crate::seal::OpenError;
 use crate::store::{Announcement, Applied, AppliedChange, Plan, Store, StoreError};
 
@@ -52,7 +54,7 @@ use crate::store::{Announcement, Applied, AppliedChange, Plan, Store, StoreError
 pub enum ApplyError {
     /// The author of the file must change it.
     #[error("nothing was applied, because of {}: {}", count(.0), .0.iter().map(line).collect::<Vec<_>>().join("; "))]
-    Problems(Vec<Problem>),
+    Problems(Vec<InputProblem>),
     /// A generated secret must be kept and cannot be decrypted.
     #[error("the secrets of connection `{connection}` cannot be opened: {source}")]
     Sealed {
@@ -70,8 +72,8 @@ impl ApplyError {
         let Self::Problems(problems) = self else {
             return self;
         };
-        let named = |problem: Problem| match entry(file, &problem.path) {
-            Some((kind, name)) if !problem.message.contains(&format!("`{name}`")) => Problem {
+        let named = |problem: InputProblem| match entry(file, &problem.path) {
+            Some((kind, name)) if !problem.message.contains(&format!("`{name}`")) => InputProblem {
                 message: format!("{} ({kind} `{name}`)", problem.message),
                 path: problem.path,
             },
@@ -97,7 +99,7 @@ fn entry<'a>(file: &'a Value, path: &str) -> Option<(&'static str, &'a str)> {
 
 /// The result of an apply or a dry run.
 #[derive(Debug)]
-pub struct Report {
+pub struct ApplyOutcome {
     pub dry_run: bool,
     pub workspace: String,
     pub workspace_id: WorkspaceId,
@@ -116,7 +118,7 @@ pub struct Report {
     /// The same for instances.
     pub generated_of_instances: BTreeMap<String, BTreeMap<String, String>>,
     /// Declarations that are valid but may not be intended.
-    pub warnings: Vec<Problem>,
+    pub warnings: Vec<InputProblem>,
 }
 
 #[derive(Debug)]
@@ -135,7 +137,11 @@ pub struct MadeKey {
 ///
 /// [`ApplyError`] if the file has problems, a generated secret cannot be decrypted, or the store
 /// fails.
-pub async fn apply(pipeline: &Pipeline, file: &Value, dry_run: bool) -> Result<Report, ApplyError> {
+pub async fn apply(
+    pipeline: &Pipeline,
+    file: &Value,
+    dry_run: bool,
+) -> Result<ApplyOutcome, ApplyError> {
     let reading = declaration::read(file, &active_plugins(pipeline));
     let checked = check_configurations(pipeline, &reading.unchecked).await;
     let named = |error: ApplyError| error.with_names(file);
@@ -161,7 +167,7 @@ pub async fn apply(pipeline: &Pipeline, file: &Value, dry_run: bool) -> Result<R
         planned.generated
     };
     for warning in warnings.iter().filter(|_| !dry_run) {
-        let Problem { path, message } = warning;
+        let InputProblem { path, message } = warning;
         tracing::warn!(
             workspace = planned.plan.slug,
             path,
@@ -173,7 +179,7 @@ pub async fn apply(pipeline: &Pipeline, file: &Value, dry_run: bool) -> Result<R
         let instance = applied.instances.get(name)?;
         Some((name.clone(), webhook_path(*instance, token)))
     });
-    Ok(Report {
+    Ok(ApplyOutcome {
         dry_run,
         channels: channels.collect(),
         workspace: planned.plan.slug,
@@ -210,7 +216,7 @@ async fn carry_out(pipeline: &Pipeline, plan: &Plan, dry_run: bool) -> Result<Ap
     Ok(applied)
 }
 
-fn active_plugins(pipeline: &Pipeline) -> ActivePlugins {
+fn active_plugins(pipeline: &Pipeline) -> AvailablePlugins {
     pipeline
         .core
         .plugins
@@ -220,7 +226,10 @@ fn active_plugins(pipeline: &Pipeline) -> ActivePlugins {
         .map(|listed| {
             let description = listed.loaded.description.clone();
             let kind = listed.loaded.kind;
-            (description.name.clone(), ActivePlugin { description, kind })
+            (
+                description.name.clone(),
+                AvailablePlugin { description, kind },
+            )
         })
         .collect()
 }
@@ -264,7 +273,7 @@ async fn try_configurations(
     pipeline: &Pipeline,
     declaration: &mut Declaration,
     before: &[Connection],
-) -> Result<Vec<Problem>, ApplyError> {
+) -> Result<Vec<InputProblem>, ApplyError> {
     let (mut problems, mut warnings) = (Vec::new(), Vec::new());
     for connection in &mut declaration.connections {
         let binding = &connection.binding;
@@ -277,13 +286,13 @@ async fn try_configurations(
         let checks = pipeline
             .core
             .plugins
-            .sender_checks(&loaded, lane, &binding.config, Budget::Trial)
+            .sender_checks(&loaded, lane, &binding.config, CallBudget::Trial)
             .await;
         let is_open = matches!(&checks, Ok(Ok(checks)) if is_open(binding, checks));
         let was_checked = is_open && was_checked(pipeline, connection, before).await;
         if let Ok(Ok(checks)) = &checks {
             if is_open {
-                warnings.extend(open_to_anybody(connection, checks, was_checked));
+                warnings.extend(warn_of_open(connection, checks, was_checked));
             }
             problems.extend(unused_secrets(&connection.path, binding, checks));
         }
@@ -295,18 +304,18 @@ async fn try_configurations(
                 pipeline
                     .core
                     .plugins
-                    .routes(&loaded, lane, &binding.config, Budget::Trial)
+                    .routes(&loaded, lane, &binding.config, CallBudget::Trial)
                     .await
             }
         };
         let path = format!("{}.config", connection.path);
         match routes {
             Ok(Ok(routes)) => add_routes(&mut connection.binding.routes, routes),
-            Ok(Err(problem)) => problems.push(Problem {
+            Ok(Err(problem)) => problems.push(InputProblem {
                 path,
                 message: problem.message,
             }),
-            Err(error) => problems.push(Problem {
+            Err(error) => problems.push(InputProblem {
                 path,
                 message: format!(
                     "plugin {} could not check the configuration: {error}",
@@ -328,14 +337,14 @@ fn unused_secrets(
     path: &str,
     binding: &Binding,
     declared: &SenderChecks,
-) -> impl Iterator<Item = Problem> {
+) -> impl Iterator<Item = InputProblem> {
     let checks = &declared.checks;
     let is_checked = |name: &String| checks.iter().any(|check| check.secret == *name);
     let unused = binding
         .undeclared
         .iter()
         .filter(move |name| !is_checked(name));
-    unused.map(move |name| Problem {
+    unused.map(move |name| InputProblem {
         path: format!("{path}.secrets.{name}"),
         message: "neither the plugin nor one of `checks` uses this secret".to_owned(),
     })
@@ -368,7 +377,7 @@ async fn was_checked(
         return false;
     };
     let declared = plugins
-        .sender_checks(&loaded, &known.name, &known.config, Budget::Trial)
+        .sender_checks(&loaded, &known.name, &known.config, CallBudget::Trial)
         .await;
     matches!(&declared, Ok(Ok(declared)) if has_secret_of_any(known, &declared.checks))
 }
@@ -381,11 +390,11 @@ fn has_secret_of_any(known: &Connection, checks: &[SenderCheck]) -> bool {
 
 /// Warns about an open connection that `was_checked` so far, or whose plugin could check senders,
 /// but has no secret for it.
-fn open_to_anybody(
+fn warn_of_open(
     connection: &DeclaredConnection,
     declared: &SenderChecks,
     was_checked: bool,
-) -> Option<Problem> {
+) -> Option<InputProblem> {
     let plugin = &connection.binding.plugin;
     let (field, why) = match declared.checks.first() {
         Some(SenderCheck { secret, .. }) => (
@@ -413,7 +422,7 @@ fn open_to_anybody(
     } else {
         "it".to_owned()
     };
-    Some(Problem {
+    Some(InputProblem {
         path: format!("{}.{field}", connection.path),
         message: format!(
             "{subject} accepts {what} from every sender that knows its address, because {why}"
@@ -440,13 +449,13 @@ async fn connections_of(store: &dyn Store, slug: &str) -> Result<Vec<Connection>
     }
 }
 
-fn count(problems: &[Problem]) -> String {
+fn count(problems: &[InputProblem]) -> String {
     match problems.len() {
         1 => "a problem".to_owned(),
         many => format!("{many} problems"),
     }
 }
 
-fn line(problem: &Problem) -> String {
+fn line(problem: &InputProblem) -> String {
     format!("{}: {}", problem.path, problem.message)
 }

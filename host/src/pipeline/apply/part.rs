@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::declaration::read_owners;
 use super::instance::read_agents;
-use super::reader::{Problems, Table};
+use super::reader::{FileTable, Problems};
 use super::{ApplyError, carry_out};
 use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::text;
@@ -77,7 +77,7 @@ pub async fn apply_part(
 fn read<T>(
     part: DeclarationPart,
     list: &Value,
-    of: impl FnOnce(&Table<'_>) -> Vec<T>,
+    of: impl FnOnce(&FileTable<'_>) -> Vec<T>,
 ) -> Result<Vec<T>, ApplyError> {
     let file = json!({ part.name(): list });
     let problems = Problems::default();
@@ -87,7 +87,7 @@ fn read<T>(
     if list.is_null() {
         problems.add(part.name(), "expected a list, found nothing");
     }
-    let found = Table::new(&file, "", &problems).map_or_else(Vec::new, |file| of(&file));
+    let found = FileTable::new(&file, "", &problems).map_or_else(Vec::new, |file| of(&file));
     let problems = problems.into_vec();
     if problems.is_empty() {
         Ok(found)
@@ -98,7 +98,7 @@ fn read<T>(
 
 /// An agent with a channel keeps the kind and the channel name that the channel has.
 fn keep_channel(
-    file: &Table<'_>,
+    file: &FileTable<'_>,
     at: usize,
     planned: &mut PlannedAgent,
     agents: &[Agent],

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::connection::{Connection, ConnectionKind, Settings};
+use crate::domain::connection::{Connection, ConnectionKind, ConnectionSettings};
 use crate::domain::id::base62;
 use crate::seal::{Sealer, Secrets};
 use crate::store::{Plan, PlannedConnection};
@@ -136,7 +136,7 @@ fn seal(connection: DeclaredConnection, secrets: &Secrets, sealer: &Sealer) -> P
         region: binding.region,
         time_zone: binding.time_zone,
         dedupe_by_content: connection.dedupe_by_content,
-        settings: Settings {
+        settings: ConnectionSettings {
             reply_secrets: binding.reply_secrets,
             ..connection.settings
         },

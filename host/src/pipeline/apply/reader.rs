@@ -4,16 +4,17 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::domain::exchange::Problem;
+use crate::domain::exchange::InputProblem;
 use crate::domain::time;
 
 /// The problems found so far.
 #[derive(Default)]
 pub struct Problems {
-    found: RefCell<Vec<Problem>>,
+    found: RefCell<Vec<InputProblem>>,
     unchecked: RefCell<Vec<Unchecked>>,
 }
 
@@ -31,7 +32,7 @@ pub struct Unchecked {
 impl Problems {
     /// Adds a problem at a path, such as `connections[0].name`.
     pub fn add(&self, path: impl Into<String>, message: impl Into<String>) {
-        self.found.borrow_mut().push(Problem {
+        self.found.borrow_mut().push(InputProblem {
             path: path.into(),
             message: message.into(),
         });
@@ -48,26 +49,26 @@ impl Problems {
     }
 
     /// Returns the problems in the order in which they were found.
-    pub fn into_vec(self) -> Vec<Problem> {
+    pub fn into_vec(self) -> Vec<InputProblem> {
         self.found.into_inner()
     }
 
     /// Returns the problems, and the configurations that are still to be checked.
-    pub fn into_parts(self) -> (Vec<Problem>, Vec<Unchecked>) {
+    pub fn into_parts(self) -> (Vec<InputProblem>, Vec<Unchecked>) {
         (self.found.into_inner(), self.unchecked.into_inner())
     }
 }
 
-/// A table of the declaration, at its path. [`Table::finish`] reports the fields that were
+/// A table of the declaration, at its path. [`FileTable::finish`] reports the fields that were
 /// not read.
-pub struct Table<'a> {
+pub struct FileTable<'a> {
     fields: &'a Map<String, Value>,
     path: String,
     problems: &'a Problems,
     asked: RefCell<BTreeSet<&'static str>>,
 }
 
-impl<'a> Table<'a> {
+impl<'a> FileTable<'a> {
     /// Returns the table; `None`, with a problem, if the value is something else.
     pub fn new(value: &'a Value, path: &str, problems: &'a Problems) -> Option<Self> {
         match value {
@@ -191,23 +192,24 @@ impl<'a> Table<'a> {
         number
     }
 
-    /// Reads seconds: a whole number, or `90s`, `30m`, `24h`, `30d`.
-    pub fn duration(&self, field: &'static str, most: i64) -> Option<i64> {
-        let seconds = match self.value(field)? {
-            Value::Number(number) => number.as_i64(),
-            Value::String(text) => {
-                time::parse_span(text.trim()).and_then(|span| i64::try_from(span.as_secs()).ok())
-            }
+    /// Reads a time of at least a second: a whole number of seconds, or `90s`, `30m`, `24h`, `30d`.
+    pub fn duration(&self, field: &'static str, most: Duration) -> Option<Duration> {
+        let span = match self.value(field)? {
+            Value::Number(number) => number.as_u64().map(Duration::from_secs),
+            Value::String(text) => time::parse_span(text.trim()),
             _ => None,
         };
-        let seconds = seconds.filter(|seconds| (1..=most).contains(seconds));
-        if seconds.is_none() {
+        let span = span.filter(|span| !span.is_zero() && *span <= most);
+        if span.is_none() {
             self.problem(
                 field,
-                format!("expected seconds, or a text such as 90s, 30m, 24h or 30d, up to {most} s"),
+                format!(
+                    "expected seconds, or a text such as 90s, 30m, 24h or 30d, up to {} s",
+                    most.as_secs()
+                ),
             );
         }
-        seconds
+        span
     }
 
     /// Returns the entries of a list, each with its path; an absent list is empty.
@@ -227,17 +229,17 @@ impl<'a> Table<'a> {
     }
 
     /// Returns the entries of a list of tables.
-    pub fn tables(&self, field: &'static str) -> Vec<Table<'a>> {
+    pub fn tables(&self, field: &'static str) -> Vec<FileTable<'a>> {
         self.list(field)
             .into_iter()
-            .filter_map(|(path, entry)| Table::new(entry, &path, self.problems))
+            .filter_map(|(path, entry)| FileTable::new(entry, &path, self.problems))
             .collect()
     }
 
     /// Returns a table within the table. `None` if it is absent, or, with a problem, if it is
     /// no table.
-    pub fn table(&self, field: &'static str) -> Option<Table<'a>> {
-        Table::new(self.value(field)?, &self.path(field), self.problems)
+    pub fn table(&self, field: &'static str) -> Option<FileTable<'a>> {
+        FileTable::new(self.value(field)?, &self.path(field), self.problems)
     }
 
     /// Returns names and values of a table with free names.

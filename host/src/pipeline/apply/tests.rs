@@ -1,25 +1,26 @@
 //! From a file to its problems or its plan.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::ApplyError;
-use super::binding::DeclaredSecret;
+use super::binding::{AvailablePlugin, AvailablePlugins, DeclaredSecret};
 use super::changed::{ChangedConnection, changed_connections};
-use super::declaration::{self, ActivePlugin, ActivePlugins, Declaration};
+use super::declaration::{self, Declaration};
 use super::plan::plan;
-use crate::domain::connection::{Connection, ConnectionKind, Settings};
-use crate::domain::exchange::Problem;
+use crate::domain::connection::{Connection, ConnectionKind, ConnectionSettings};
+use crate::domain::exchange::InputProblem;
 use crate::domain::id::{AgentId, ConnectionId, PartnerId, WorkspaceId};
 use crate::domain::plugin::{Description, PluginKind, SecretDeclaration};
 use crate::domain::time::Micros;
 use crate::domain::workspace::PartKind;
-use crate::plugin::schema::{self, Answer, Question};
+use crate::plugin::schema::{self, SchemaCheckRequest, SchemaCheckResponse};
 use crate::seal::Sealer;
 use crate::store::{Applied, Plan, PlannedConnection};
 
-fn plugins() -> ActivePlugins {
+fn plugins() -> AvailablePlugins {
     let secret = |name: &str, required| SecretDeclaration {
         name: name.to_owned(),
         kind: "static".to_owned(),
@@ -59,7 +60,7 @@ fn plugins() -> ActivePlugins {
     };
     let active = |description: Description, kind| {
         let name = description.name.clone();
-        (name, ActivePlugin { description, kind })
+        (name, AvailablePlugin { description, kind })
     };
     BTreeMap::from([
         active(forms, PluginKind::Converter),
@@ -68,16 +69,16 @@ fn plugins() -> ActivePlugins {
 }
 
 /// Returns the declaration of a file, with its configurations checked.
-fn read(file: &Value, plugins: &ActivePlugins) -> Result<Declaration, Vec<Problem>> {
+fn read(file: &Value, plugins: &AvailablePlugins) -> Result<Declaration, Vec<InputProblem>> {
     let reading = declaration::read(file, plugins);
     let checked = reading.unchecked.iter().map(|one| {
-        let question = Question {
+        let request = SchemaCheckRequest {
             schema: plugins[&one.plugin].description.config_schema.clone(),
             configs: vec![one.config.clone()],
         };
-        match schema::answer(&question) {
-            Answer::Faults(mut faults) => Ok(faults.remove(0)),
-            Answer::Refused(why) => Err(why),
+        match schema::check(&request) {
+            SchemaCheckResponse::Faults(mut faults) => Ok(faults.remove(0)),
+            SchemaCheckResponse::Refused(why) => Err(why),
         }
     });
     let checked = checked.collect();
@@ -133,7 +134,7 @@ fn check(file: &Value, expect: &[(&str, &str)]) {
 fn a_problem_of_a_connection_or_an_instance_has_its_name() {
     let check = |path: &str, message: &str, expect: &str| {
         let (path, message) = (path.to_owned(), message.to_owned());
-        let error = ApplyError::Problems(vec![Problem { path, message }]);
+        let error = ApplyError::Problems(vec![InputProblem { path, message }]);
         match error.with_names(&file()) {
             ApplyError::Problems(problems) => assert_eq!(problems[0].message, expect),
             other => panic!("{other}"),
@@ -406,7 +407,7 @@ fn stored(planned: &PlannedConnection) -> Connection {
         region: "BR".to_owned(),
         time_zone: "UTC".to_owned(),
         dedupe_by_content: true,
-        settings: Settings::default(),
+        settings: ConnectionSettings::default(),
         paused: None,
     }
 }
@@ -555,9 +556,9 @@ fn an_instance_with_an_adapter_is_a_channel_too() {
     assert_eq!(voice.agent.as_deref(), Some("voice"));
     assert_eq!(voice.binding.allow[0].authority, "bird.example");
     let settings = &voice.settings;
-    assert_eq!(settings.unanswered_seconds, 2 * 3_600);
-    assert_eq!(settings.idle_seconds, 3_600);
-    assert_eq!(settings.kept_seconds, 24 * 3_600);
+    assert_eq!(settings.unanswered_after, Duration::from_hours(2));
+    assert_eq!(settings.idle_after, Duration::from_hours(1));
+    assert_eq!(settings.kept_for, Duration::from_hours(24));
     assert_eq!(settings.language, "en");
     assert_eq!(settings.channel, "bird");
     assert_eq!(declaration.agents[1].channel.as_deref(), Some("bird"));

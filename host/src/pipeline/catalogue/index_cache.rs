@@ -58,7 +58,7 @@ const LOADS: usize = 2;
 pub(super) struct Shelf {
     pub(super) kept: Mutex<Option<CachedIndex>>,
     /// Held by the task that reads the feed.
-    pub(super) reader: Arc<tokio::sync::Mutex<Reader>>,
+    pub(super) reader: Arc<tokio::sync::Mutex<IndexReader>>,
 }
 
 pub(super) struct CachedIndex {
@@ -69,7 +69,7 @@ pub(super) struct CachedIndex {
 }
 
 #[derive(Default)]
-pub(super) struct Reader {
+pub(super) struct IndexReader {
     /// The index contains everything up to this stamp.
     pub(super) seen: i64,
     /// The number of times that the feed was read from its beginning.

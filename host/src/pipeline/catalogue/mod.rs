@@ -18,7 +18,7 @@ use tokio::sync::OwnedMutexGuard;
 
 pub use index_cache::SearchError;
 
-use self::index_cache::{CachedIndex, Reader, Shelf, hold};
+use self::index_cache::{CachedIndex, IndexReader, Shelf, hold};
 use crate::domain::id::WorkspaceId;
 use crate::domain::time::Micros;
 use crate::limits;
@@ -53,7 +53,7 @@ pub async fn search(
         .core
         .metrics
         .search
-        .searched(outcome, started.elapsed().as_secs_f64());
+        .searched(outcome, started.elapsed());
     result
 }
 
@@ -107,7 +107,7 @@ async fn index(
     reading.await.map_err(SearchError::Ended)?
 }
 
-impl Reader {
+impl IndexReader {
     /// Returns a failure that is too recent for another attempt.
     fn failure(&self, now: Micros) -> Option<SearchError> {
         let (since, error) = self.failed.as_ref()?;
@@ -125,7 +125,7 @@ async fn follow(
     pipeline: &Arc<Pipeline>,
     workspace: WorkspaceId,
     shelf: &Shelf,
-    reader: &mut Reader,
+    reader: &mut IndexReader,
 ) -> Result<Arc<Index>, SearchError> {
     let catalogue = &pipeline.catalogue;
     let since = pipeline.core.clock.now();
@@ -174,7 +174,7 @@ async fn catch_up(
     pipeline: &Pipeline,
     workspace: WorkspaceId,
     index: Arc<Index>,
-    reader: &mut Reader,
+    reader: &mut IndexReader,
 ) -> Result<Option<Arc<Index>>, SearchError> {
     let built = reader.built.take();
     let (index, mut seen) = match built {
@@ -230,7 +230,7 @@ fn end_of(changes: &[ProductChange], clock: i64, is_last: bool) -> i64 {
 async fn load(
     pipeline: &Pipeline,
     workspace: WorkspaceId,
-    reader: &mut Reader,
+    reader: &mut IndexReader,
 ) -> Result<Arc<Index>, SearchError> {
     let building = pipeline.catalogue.building.acquire();
     let permit = building.await.expect("the semaphore is never closed");
@@ -244,9 +244,9 @@ async fn load(
     drop(permit);
     reader.seen = seen;
     reader.loads += 1;
-    let seconds = started.elapsed().as_secs_f64();
-    pipeline.core.metrics.search.loaded(seconds);
-    tracing::info!(%workspace, products = index.count(), bytes = index.bytes(), seconds, "product index loaded");
+    let took = started.elapsed();
+    pipeline.core.metrics.search.loaded(took);
+    tracing::info!(%workspace, products = index.count(), bytes = index.bytes(), seconds = took.as_secs_f64(), "product index loaded");
     Ok(Arc::new(index))
 }
 
@@ -294,7 +294,7 @@ fn rebuild_if_worn(
     pipeline: &Arc<Pipeline>,
     workspace: WorkspaceId,
     shelf: &Arc<Shelf>,
-    mut reader: OwnedMutexGuard<Reader>,
+    mut reader: OwnedMutexGuard<IndexReader>,
 ) {
     let worn = shelf.index().filter(|index| index.is_worn());
     let Some(worn) = worn.filter(|_| !reader.is_building) else {

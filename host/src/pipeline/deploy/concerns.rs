@@ -1,134 +1,146 @@
-//! The objections to an activation that no operator has accepted yet, and the words that
-//! accept them.
+//! The concerns about an activation that no operator has accepted yet, and the words that accept
+//! them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::{DeployError, loaded, verify};
+use super::DeployError;
+use crate::domain::accept::AcceptWord;
+use crate::domain::audit::AuditActor;
 use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::exchange::SenderChecks;
 use crate::domain::plugin::{Digest, PluginKind, ReplySlot};
 use crate::domain::publisher::Publisher;
 use crate::pipeline::state::Pipeline;
-use crate::plugin::{Budget, CallError, LoadError, Loaded, Prepared, TRIAL_LANE};
+use crate::pipeline::versions::{activation, loaded, serving};
+use crate::plugin::{CallBudget, CallError, LoadError, Loaded, PreparedVersion, TRIAL_LANE};
 use crate::store::StoreError;
 
-/// The words of concerns about a version that could do more than the one before it.
-const MORE: [&str; 4] = [
-    "new-reply-slots",
-    "weaker-checks",
-    "new-hosts",
-    "new-secrets",
-];
-
-/// The word that accepts other content under the active version number.
-pub(super) const SAME_VERSION: &str = "same-version";
-
 /// The origin of a component that `leadhost plugin activate FILE` sends.
-const UPLOAD: &str = "upload";
+pub(super) const UPLOAD: &str = "upload";
 
-/// The objections that an operator accepts.
+/// The words by which an operator accepts concerns.
 #[derive(Clone, Debug, Default)]
-pub struct Accept(BTreeSet<String>);
+pub struct AcceptedWords {
+    words: BTreeSet<AcceptWord>,
+    /// The operator who accepts them. `None` for the service itself.
+    by: Option<AuditActor>,
+}
 
-impl Accept {
-    /// The words that may be accepted; `all` accepts each of them.
-    pub const WORDS: [&str; 11] = [
-        verify::DRIFT,
-        "new-publisher",
-        "fewer-cases",
-        "new-reply-slots",
-        "new-kind",
-        "weaker-checks",
-        "new-hosts",
-        "new-secrets",
-        "older",
-        SAME_VERSION,
-        "all",
-    ];
-
-    /// Reads the words.
-    ///
-    /// # Errors
-    ///
-    /// The first unknown word.
-    pub fn parse<I: IntoIterator<Item = S>, S: AsRef<str>>(words: I) -> Result<Self, String> {
-        words
-            .into_iter()
-            .map(|word| {
-                let word = word.as_ref().trim().to_owned();
-                if Self::WORDS.contains(&word.as_str()) {
-                    Ok(word)
-                } else {
-                    Err(word)
-                }
-            })
-            .collect::<Result<_, _>>()
-            .map(Self)
+impl AcceptedWords {
+    /// Names the operator.
+    #[must_use]
+    pub fn by(self, operator: AuditActor) -> Self {
+        Self {
+            by: Some(operator),
+            ..self
+        }
     }
 
-    /// Returns an accepted word that lets a version do more than the one before it, if there is one.
-    pub fn widening(&self) -> Option<&str> {
-        let mut words = self.0.iter().map(String::as_str);
-        words.find(|word| MORE.contains(word) || ["new-publisher", "all"].contains(word))
+    /// Returns the operator who accepts, unless it is the service itself.
+    pub(super) fn operator(&self) -> Option<&AuditActor> {
+        self.by.as_ref()
+    }
+
+    /// Returns an accepted word that only an administrator may accept, if there is one; of several
+    /// the first in the alphabet.
+    pub fn for_admins(&self) -> Option<AcceptWord> {
+        let words = self
+            .words
+            .iter()
+            .copied()
+            .filter(|word| word.is_for_admins());
+        words.min_by_key(|word| word.as_str())
     }
 
     /// Returns whether the operator accepts this concern. Some cannot be accepted.
     pub(super) fn has(&self, concern: &Concern) -> bool {
-        !concern.accept.is_empty() && (self.0.contains(&concern.accept) || self.0.contains("all"))
+        let is_among = |word: AcceptWord| self.words.contains(&word);
+        concern
+            .accept
+            .is_some_and(|word| is_among(word) || is_among(AcceptWord::All))
+    }
+}
+
+impl FromIterator<AcceptWord> for AcceptedWords {
+    fn from_iter<I: IntoIterator<Item = AcceptWord>>(words: I) -> Self {
+        Self {
+            words: words.into_iter().collect(),
+            by: None,
+        }
     }
 }
 
 /// A change that an activation would bring and that no operator has accepted yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Concern {
-    /// The word that accepts it; empty if it cannot be accepted.
-    pub accept: String,
+    /// The word that accepts it. `None` if it cannot be accepted.
+    pub accept: Option<AcceptWord>,
     pub what: String,
 }
 
 impl Concern {
+    /// Returns a concern that this word accepts.
+    pub(super) fn new(accept: AcceptWord, what: String) -> Self {
+        Self {
+            accept: Some(accept),
+            what,
+        }
+    }
+
     /// Returns whether the version could do more than the one before it.
     pub(super) fn lets_do_more(&self) -> bool {
-        MORE.contains(&self.accept.as_str())
+        self.accept.is_some_and(AcceptWord::is_widening)
+    }
+
+    /// Returns whether only an admin may accept it: the version could do more than the one before
+    /// it, or comes from another publisher.
+    pub(super) fn is_for_admins(&self) -> bool {
+        self.accept.is_some_and(AcceptWord::is_for_admins)
     }
 }
 
-/// Returns the objections in one line, each with the option that accepts it.
+/// Returns the concerns in one line.
+pub(super) fn list(concerns: &[Concern]) -> String {
+    let whats = concerns.iter().map(|concern| concern.what.as_str());
+    whats.collect::<Vec<_>>().join("; ")
+}
+
+/// Returns the options that accept the concerns, each after a space.
+pub(super) fn options(concerns: &[Concern]) -> String {
+    let words = AcceptWord::in_order(concerns.iter().filter_map(|one| one.accept));
+    let options = words.into_iter().map(|word| format!(" --accept {word}"));
+    options.collect()
+}
+
+/// Returns the concerns in one line, each with the option that accepts it.
 pub(super) fn describe(concerns: &[Concern]) -> String {
-    let line = |concern: &Concern| match concern.accept.as_str() {
-        "" => concern.what.clone(),
-        word => format!("{} (accept with --accept {word})", concern.what),
+    let line = |concern: &Concern| match concern.accept {
+        None => concern.what.clone(),
+        Some(word) => format!("{} (accept with --accept {word})", concern.what),
     };
     concerns.iter().map(line).collect::<Vec<_>>().join("; ")
 }
 
-/// Returns the objections to activating this version. `origin` is the file or upload that
-/// it has just come from.
+/// Returns the concerns about activating this version. `origin` is the file or upload that it has
+/// just come from.
 ///
 /// # Errors
 ///
 /// [`DeployError`] if the store cannot be read or the configurations cannot be checked.
 pub(super) async fn find(
     pipeline: &Pipeline,
-    prepared: &Prepared,
+    prepared: &PreparedVersion,
     publisher: &Publisher,
     origin: Option<&str>,
 ) -> Result<Vec<Concern>, DeployError> {
     let new = &prepared.loaded;
     let mut concerns = configurations(pipeline, new).await?;
     let name = &new.description.name;
-    let Some(active) = pipeline
-        .core
-        .store
-        .activations()
-        .await?
-        .into_iter()
-        .find(|activation| &activation.name == name)
-    else {
+    let Some(active) = activation(pipeline, name).await? else {
         // Even the first version of a name needs consent to reveal a secret.
-        let tells = new.reply_slots.iter().filter(|slot| slot.tells());
-        concerns.extend(in_replies(tells));
+        let revealing = new.reply_slots.iter().filter(|slot| slot.reveals());
+        concerns.extend(in_replies(revealing));
         return Ok(concerns);
     };
     let Some(old) = pipeline.core.store.plugin(&active.digest).await? else {
@@ -150,51 +162,44 @@ pub(super) async fn find(
             "`{name}` belongs to {owner}, but this version comes from {other}"
         ));
     }
-    let mut ask = |accept: &str, what: String| {
-        concerns.push(Concern {
-            accept: accept.to_owned(),
-            what,
-        })
-    };
 
     if let Some(what) = taken_over {
-        ask("new-publisher", what);
+        concerns.push(Concern::new(AcceptWord::NewPublisher, what));
     }
     if prepared.golden < old.golden {
-        ask(
-            "fewer-cases",
+        concerns.push(Concern::new(
+            AcceptWord::FewerCases,
             format!(
                 "it has fewer golden cases than the active version: {} instead of {}",
                 prepared.golden, old.golden
             ),
-        );
+        ));
     }
     if let Some(kind) = old.kind()
         && kind != new.kind
     {
-        let concern = another_kind(name, kind, new.kind, is_used);
-        ask(&concern.accept, concern.what);
+        concerns.push(another_kind(name, kind, new.kind, is_used));
     }
     match compare_versions(&new.description.version, &old.description.version) {
         std::cmp::Ordering::Less => {
-            ask(
-                "older",
+            concerns.push(Concern::new(
+                AcceptWord::Older,
                 format!(
                     "version {} is older than {}, the active one",
                     new.description.version, old.description.version
                 ),
-            );
+            ));
         }
         // Editing the same file again is the author's work in progress; any other source is
         // a mix-up.
         std::cmp::Ordering::Equal if origin.is_some_and(|origin| origin != old.origin) => {
-            ask(
-                SAME_VERSION,
+            concerns.push(Concern::new(
+                AcceptWord::SameVersion,
                 format!(
                     "version {} differs from the active version of that number, which came from {}",
                     new.description.version, old.origin
                 ),
-            );
+            ));
         }
         _ => {}
     }
@@ -210,7 +215,8 @@ pub(super) async fn find(
         old.description.hosts.iter().map(String::as_str).collect(),
     );
     if !hosts.is_empty() {
-        ask("new-hosts", format!("it asks to call {hosts}"));
+        let what = format!("it asks to call {hosts}");
+        concerns.push(Concern::new(AcceptWord::NewHosts, what));
     }
     let secrets = added(
         new.description
@@ -225,19 +231,20 @@ pub(super) async fn find(
             .collect(),
     );
     if !secrets.is_empty() {
-        ask("new-secrets", format!("it asks for the secrets {secrets}"));
+        let what = format!("it asks for the secrets {secrets}");
+        concerns.push(Concern::new(AcceptWord::NewSecrets, what));
     }
     for weaker in weaker_checks(&prepared.checks, &old.checks) {
-        ask("weaker-checks", weaker);
+        concerns.push(Concern::new(AcceptWord::WeakerChecks, weaker));
     }
     for weaker in weaker_for_connections(pipeline, new, &active.digest).await? {
-        ask("weaker-checks", weaker);
+        concerns.push(Concern::new(AcceptWord::WeakerChecks, weaker));
     }
     Ok(concerns)
 }
 
 /// Returns whether an upload of this version, with other bytes than the active one, would raise the
-/// concern [`SAME_VERSION`].
+/// concern [`AcceptWord::SameVersion`].
 ///
 /// # Errors
 ///
@@ -247,7 +254,7 @@ pub(super) async fn is_same_version_as_upload(
     name: &str,
     version: &str,
 ) -> Result<bool, StoreError> {
-    let Some(active) = super::serving(pipeline, name).await? else {
+    let Some(active) = serving(pipeline, name).await? else {
         return Ok(false);
     };
     let old = pipeline.core.store.plugin(&active).await?;
@@ -273,12 +280,10 @@ async fn with_label(pipeline: &Pipeline, publisher: &Publisher) -> Result<String
 /// Returns the concern about secrets in replies that no operator has accepted yet.
 fn in_replies<'a>(slots: impl Iterator<Item = &'a ReplySlot>) -> Option<Concern> {
     let slots: Vec<String> = slots.map(ToString::to_string).collect();
-    (!slots.is_empty()).then(|| Concern {
-        accept: "new-reply-slots".to_owned(),
-        what: format!(
-            "its replies, which every caller can read, contain {}",
-            slots.join(", ")
-        ),
+    (!slots.is_empty()).then(|| {
+        let slots = slots.join(", ");
+        let what = format!("its replies, which every caller can read, contain {slots}");
+        Concern::new(AcceptWord::NewReplySlots, what)
     })
 }
 
@@ -286,18 +291,18 @@ fn in_replies<'a>(slots: impl Iterator<Item = &'a ReplySlot>) -> Option<Concern>
 /// plugin that they call.
 fn another_kind(name: &str, was: PluginKind, is: PluginKind, is_used: bool) -> Concern {
     let (accept, advice) = if is_used {
-        ("", ": give it another name")
+        (None, ": give it another name")
     } else {
-        ("new-kind", "")
+        (Some(AcceptWord::NewKind), "")
     };
     let (was, is) = (was.with_article(), is.with_article());
     Concern {
-        accept: accept.to_owned(),
+        accept,
         what: format!("`{name}` is {was}, and this version is {is}{advice}"),
     }
 }
 
-/// Returns the objection to a rollback to another kind: the name is in use.
+/// Returns the concern about a rollback to another kind: the name is in use.
 ///
 /// # Errors
 ///
@@ -340,7 +345,7 @@ async fn configurations(pipeline: &Pipeline, new: &Loaded) -> Result<Vec<Concern
         .zip(faults)
         .filter(|(_, faults)| !faults.is_empty());
     let concerns = unfit.map(|(connection, faults)| Concern {
-        accept: String::new(),
+        accept: None,
         what: format!(
             "it does not accept the configuration of {}: {}",
             named(connection),
@@ -370,12 +375,12 @@ async fn weaker_for_connections(
             pipeline
                 .core
                 .plugins
-                .sender_checks(&old, lane, &connection.config, Budget::Trial)
+                .sender_checks(&old, lane, &connection.config, CallBudget::Trial)
                 .await,
             pipeline
                 .core
                 .plugins
-                .sender_checks(new, lane, &connection.config, Budget::Trial)
+                .sender_checks(new, lane, &connection.config, CallBudget::Trial)
                 .await,
         );
         match (before, after) {
@@ -455,13 +460,13 @@ fn compare_versions(left: &str, right: &str) -> std::cmp::Ordering {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::exchange::{Encoding, Location, Place, Scheme, SenderCheck};
+    use crate::domain::exchange::{Encoding, Place, Scheme, SenderCheck, ValueLocation};
 
     fn check(secret: &str, tolerance_seconds: u32) -> SenderCheck {
         SenderCheck {
             secret: secret.into(),
             scheme: Scheme::HmacSha256,
-            proof: Location {
+            proof: ValueLocation {
                 place: Place::Header,
                 name: "x".into(),
             },

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::{Accept, DeployError, concerns, upload};
+use super::{AcceptedWords, DeployError, concerns, upload};
+use crate::domain::accept::AcceptWord;
 use crate::domain::audit::{Act, ActOutcome, AuditRow};
 use crate::domain::plugin::Digest;
 use crate::domain::text::quoted;
@@ -15,18 +16,18 @@ use crate::pipeline::state::Pipeline;
 use crate::plugin::LoadError;
 use crate::plugin::inbox::{self, Inbox, InboxEvent};
 use crate::shutdown::Shutdown;
-use crate::store::{Refusal, StoreError};
+use crate::store::{PluginRefusal, StoreError};
 
 /// Processes the files that appear in the inbox.
 pub async fn watch_inbox(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     let folder = std::path::PathBuf::from(&pipeline.core.config.plugins.inbox);
-    let mut told = false;
+    let mut logged = false;
     let mut inbox = loop {
         match Inbox::watch(&folder) {
             Ok(inbox) => break inbox,
-            Err(error) if !told => {
+            Err(error) if !logged => {
                 tracing::error!(folder = %folder.display(), %error, "inbox cannot be watched, retrying");
-                told = true;
+                logged = true;
             }
             Err(_) => {}
         }
@@ -35,7 +36,7 @@ pub async fn watch_inbox(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
             () = shutdown.begun() => return,
         }
     };
-    if told {
+    if logged {
         tracing::info!(folder = %folder.display(), "inbox watch started");
     }
     overtake_removed(&pipeline, &folder).await;
@@ -113,7 +114,7 @@ pub async fn take_in(pipeline: &Arc<Pipeline>, wasm: Vec<u8>, origin: &str) {
             return tracing::error!(origin, %error, "inbox file not stored in the audit, nothing changed");
         }
     };
-    let uploaded = upload(pipeline, wasm, origin, true, &Accept::default()).await;
+    let uploaded = upload(pipeline, wasm, origin, true, &AcceptedWords::default()).await;
     let outcome = match &uploaded {
         Ok(_) => ActOutcome::Done,
         Err(error) if for_good(error) => ActOutcome::Refused,
@@ -129,7 +130,7 @@ pub async fn take_in(pipeline: &Arc<Pipeline>, wasm: Vec<u8>, origin: &str) {
         Err(error) => {
             tracing::error!(origin, digest = digest.short(), %error, "inbox file refused, nothing changed");
             pipeline.core.metrics.plugins.refused();
-            let refusal = Refusal {
+            let refusal = PluginRefusal {
                 origin: origin.to_owned(),
                 digest: for_good(&error).then_some(digest),
                 plugin: match &error {
@@ -173,6 +174,8 @@ async fn record(
 
 /// Returns why the file is refused, and the command that accepts it, if there is one.
 async fn reason(pipeline: &Pipeline, error: &DeployError, origin: &str) -> String {
+    let file = Path::new(&pipeline.core.config.plugins.inbox).join(origin);
+    let file = quoted(&file.to_string_lossy());
     let DeployError::Refused {
         name,
         version,
@@ -180,36 +183,28 @@ async fn reason(pipeline: &Pipeline, error: &DeployError, origin: &str) -> Strin
         ..
     } = error
     else {
-        let file = std::path::Path::new(&pipeline.core.config.plugins.inbox).join(origin);
         return match error {
-            DeployError::CanaryOpen { .. } => format!(
-                "{error}. After that: `leadhost plugin activate {}`",
-                quoted(&file.to_string_lossy())
-            ),
+            DeployError::CanaryOpen { .. } | DeployError::Untrusted { .. } => {
+                format!("{error}. After that: `leadhost plugin activate {file}`")
+            }
             _ => error.to_string(),
         };
     };
-    let mut words: Vec<&str> = refused.iter().map(|one| one.accept.as_str()).collect();
-    if words.contains(&"") {
+    let words: Option<Vec<AcceptWord>> = refused.iter().map(|one| one.accept).collect();
+    let Some(mut words) = words else {
         return error.to_string();
-    }
+    };
     // The command uploads the file, and an upload is another origin than the file.
     match concerns::is_same_version_as_upload(pipeline, name, version).await {
-        Ok(true) => words.push(concerns::SAME_VERSION),
+        Ok(true) => words.push(AcceptWord::SameVersion),
         Ok(false) => {}
         Err(error) => tracing::warn!(origin, %error, "active version not looked up"),
     }
-    words.sort_unstable();
-    words.dedup();
-    let file = std::path::Path::new(&pipeline.core.config.plugins.inbox).join(origin);
-    let accept: String = words
+    let accept: String = AcceptWord::in_order(words)
         .iter()
         .map(|word| format!(" --accept {word}"))
         .collect();
-    format!(
-        "{error}. To activate it anyway: `leadhost plugin activate {}{accept}`",
-        quoted(&file.to_string_lossy())
-    )
+    format!("{error}. To activate it anyway: `leadhost plugin activate {file}{accept}`")
 }
 
 /// Returns whether the bytes are stored or permanently refused: a restart must not activate

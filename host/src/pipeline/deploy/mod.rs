@@ -8,38 +8,93 @@
 
 mod concerns;
 mod inbox;
+mod remove;
 pub mod rollout;
+mod trust;
+mod two_person;
 pub mod verify;
 
 use std::sync::Arc;
 
-pub use concerns::{Accept, Concern};
+use tokio::sync::MutexGuard;
+
+pub use concerns::{AcceptedWords, Concern};
 pub use inbox::{take_in, watch_inbox};
+pub use remove::remove;
 pub use rollout::RolloutError;
+pub use trust::is_trusted;
 pub use verify::Verified;
 
 use super::fleet::{self, Behind, FleetError};
 use super::redrive;
-use super::versions::{VersionError, loaded};
+use super::versions::{VersionError, activation, loaded, serving};
+use crate::domain::accept::AcceptWord;
+use crate::domain::acceptance::FirstAcceptance;
 use crate::domain::id::KeyId;
 use crate::domain::plugin::{Description, Digest, PluginKind};
-use crate::domain::publisher::Publisher;
+use crate::domain::publisher::{PublicKey, Publisher};
 use crate::domain::rollout::{Rollout, RolloutStage};
+use crate::limits;
 use crate::pipeline::state::Pipeline;
-use crate::plugin::{LoadError, Loaded, Prepared};
+use crate::plugin::{LoadError, Loaded, PreparedVersion};
 use crate::store::{Activation, PluginRecord, StoreError};
 
 #[derive(Debug, thiserror::Error)]
 pub enum DeployError {
     #[error(transparent)]
     Load(#[from] LoadError),
-    #[error("{name} {version} is not activated: {}", concerns::describe(.concerns))]
+    /// No trusted key has signed it. `signer`: the key that has.
+    #[error("{}", trust::describe(digest, *signer))]
+    Untrusted {
+        digest: Digest,
+        signer: Option<PublicKey>,
+    },
+    #[error(
+        "{}: {}",
+        refused(name, version, command),
+        concerns::describe(.concerns)
+    )]
     Refused {
         name: String,
         version: String,
+        /// The command that was refused.
+        command: &'static str,
         concerns: Vec<Concern>,
         /// The comparison with the active version, if there was one.
         verified: Option<Box<Verified>>,
+    },
+    /// The first of two keys has accepted it, and its acceptance waits for the second.
+    #[error(
+        "{name} {version} is not active yet: a second admin key has to accept this: {}. Run `leadhost {command} {name}@{}{}` with another key, which has another label, within {} h",
+        concerns::list(.concerns),
+        digest.short(),
+        concerns::options(.concerns),
+        limits::ACCEPTANCE_KEPT.as_secs() / 3_600
+    )]
+    SecondKey {
+        name: String,
+        version: String,
+        digest: Digest,
+        /// The command that the second key runs.
+        command: &'static str,
+        /// All that was accepted, with those concerns that one key may accept.
+        concerns: Vec<Concern>,
+    },
+    /// Two keys have to accept it, and the request came without one.
+    #[error(
+        "{name} {version} is not active: two admin keys have to accept this: {}. Run `leadhost {command} {name}@{}{}` with one key, and then with another one, which has another label",
+        concerns::list(.concerns),
+        digest.short(),
+        concerns::options(.concerns)
+    )]
+    NoKey {
+        name: String,
+        version: String,
+        digest: Digest,
+        /// The command that both keys run.
+        command: &'static str,
+        /// All that was accepted.
+        concerns: Vec<Concern>,
     },
     #[error(
         "there is no plugin with digest {0}; run `leadhost plugin list` to see the stored ones"
@@ -50,6 +105,13 @@ pub enum DeployError {
         name: String,
         digest: Digest,
         found: String,
+    },
+    /// A version that is to be removed is still needed.
+    #[error("{name}@{} is not removed: {}", digest.short(), by.join("; "))]
+    Named {
+        name: String,
+        digest: Digest,
+        by: Vec<String>,
     },
     #[error("no version of `{0}` was active before the current one")]
     NothingBefore(String),
@@ -94,14 +156,14 @@ impl From<VersionError> for DeployError {
 
 /// The origin of a component that has just arrived.
 #[derive(Clone, Debug)]
-pub struct Origin {
-    /// `upload`, or the file name.
+pub struct ComponentOrigin {
+    /// `upload`, the address in a registry with its digest, or the file name.
     pub name: String,
     /// The publisher, unless the component is signed.
     pub publisher: Publisher,
 }
 
-impl Origin {
+impl ComponentOrigin {
     /// The origin of an upload with this admin key.
     pub fn upload(key: KeyId) -> Self {
         Self {
@@ -109,9 +171,19 @@ impl Origin {
             publisher: Publisher::AdminKey(key),
         }
     }
+
+    /// Returns the same publisher with the address in a registry from which the component was
+    /// pulled, if it was.
+    #[must_use]
+    pub fn from_registry(self, address: Option<&str>) -> Self {
+        Self {
+            name: address.map_or(self.name, str::to_owned),
+            ..self
+        }
+    }
 }
 
-impl From<&str> for Origin {
+impl From<&str> for ComponentOrigin {
     fn from(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -128,6 +200,8 @@ pub struct Activated {
     pub behind: Vec<Behind>,
     /// The comparison with the version that was active before. A rollback makes none.
     pub verified: Option<Box<Verified>>,
+    /// The acceptance by the first of two keys, if two were needed.
+    pub first_acceptance: Option<FirstAcceptance>,
 }
 
 /// A component that was checked and not stored.
@@ -154,16 +228,20 @@ pub struct Deployed {
 ///
 /// # Errors
 ///
-/// [`DeployError`] if the component cannot be loaded, its trial fails, or the store fails.
+/// [`DeployError`] if no trusted key has signed the component, it cannot be loaded, its trial fails, or
+/// the store fails.
 pub async fn check(
     pipeline: &Arc<Pipeline>,
     wasm: Vec<u8>,
-    origin: impl Into<Origin>,
+    origin: impl Into<ComponentOrigin>,
 ) -> Result<CheckReport, DeployError> {
+    let wasm = trust::arrived(pipeline, wasm).await?;
     let mut trial = pipeline.core.plugins.trial().await?;
     let prepared = trial.prepare(wasm).await?;
-    let publisher = publisher_of(pipeline, &prepared.loaded, origin.into()).await?;
-    let concerns = trial.within(concerns::find(pipeline, &prepared, &publisher, None));
+    let origin = origin.into();
+    let name = origin.name.clone();
+    let publisher = publisher_of(pipeline, &prepared.loaded, origin).await?;
+    let concerns = trial.within(concerns::find(pipeline, &prepared, &publisher, Some(&name)));
     let mut concerns = concerns.await??;
     drop(trial);
     let verified = verify::before_activation(pipeline, &prepared).await?;
@@ -183,7 +261,7 @@ pub async fn check(
 /// A version that has passed its trial, and its comparison with the active version if it is to be
 /// activated.
 pub struct Tried {
-    prepared: Prepared,
+    prepared: PreparedVersion,
     verified: Option<Verified>,
 }
 
@@ -199,12 +277,14 @@ impl Tried {
 ///
 /// # Errors
 ///
-/// [`DeployError`] if the component cannot be loaded, its trial fails, or the store fails.
+/// [`DeployError`] if no trusted key has signed the component, it cannot be loaded, its trial fails, or
+/// the store fails.
 pub async fn try_out(
     pipeline: &Arc<Pipeline>,
     wasm: Vec<u8>,
     activate: bool,
 ) -> Result<Tried, DeployError> {
+    let wasm = trust::arrived(pipeline, wasm).await?;
     let prepared = pipeline.core.plugins.prepare(wasm).await?;
     let verified = if activate {
         Some(verify::before_activation(pipeline, &prepared).await?)
@@ -219,14 +299,14 @@ pub async fn try_out(
 ///
 /// # Errors
 ///
-/// [`DeployError`] if the component cannot be loaded, its trial fails, a concern is not
-/// accepted, or the store or the fleet fails.
+/// [`DeployError`] if no trusted key has signed the component, it cannot be loaded, its trial fails, a
+/// concern is not accepted, or the store or the fleet fails.
 pub async fn upload(
     pipeline: &Arc<Pipeline>,
     wasm: Vec<u8>,
-    origin: impl Into<Origin>,
+    origin: impl Into<ComponentOrigin>,
     activate: bool,
-    accept: &Accept,
+    accept: &AcceptedWords,
 ) -> Result<Deployed, DeployError> {
     let tried = try_out(pipeline, wasm.clone(), activate).await?;
     admit(pipeline, tried, wasm, origin.into(), accept).await
@@ -242,8 +322,8 @@ pub async fn admit(
     pipeline: &Arc<Pipeline>,
     tried: Tried,
     wasm: Vec<u8>,
-    origin: Origin,
-    accept: &Accept,
+    origin: ComponentOrigin,
+    accept: &AcceptedWords,
 ) -> Result<Deployed, DeployError> {
     let Tried { prepared, verified } = tried;
     // Waits for its turn first: a deployment that waits for it does not block others.
@@ -254,17 +334,29 @@ pub async fn admit(
     let _alone = pipeline.deploying.lock().await;
     let name = origin.name.clone();
     let publisher = publisher_of(pipeline, &prepared.loaded, origin).await?;
-    let verified = match verified.zip(trial) {
+    let agreed = match verified.zip(trial) {
         Some((verified, mut trial)) => {
             let objections = concerns::find(pipeline, &prepared, &publisher, Some(&name));
             let objections = trial.within(objections).await??;
-            Some(agreed(pipeline, verified, objections, accept).await?)
+            match agree(pipeline, verified, objections, accept, ACTIVATE).await {
+                Ok(agreed) => Some(agreed),
+                Err(error) => {
+                    // The other key, or both of them, name the stored version.
+                    if matches!(
+                        error,
+                        DeployError::SecondKey { .. } | DeployError::NoKey { .. }
+                    ) {
+                        keep(pipeline, &prepared, wasm, name, publisher).await?;
+                    }
+                    return Err(error);
+                }
+            }
         }
         None => None,
     };
     let record = keep(pipeline, &prepared, wasm, name, publisher).await?;
-    let activation = match verified {
-        Some(verified) => Some(switch(pipeline, verified).await?),
+    let activation = match agreed {
+        Some(agreed) => Some(switch(pipeline, agreed).await?),
         None => None,
     };
     Ok(Deployed { record, activation })
@@ -272,7 +364,7 @@ pub async fn admit(
 
 /// A stored version that may be activated, and its comparison with the active one.
 pub struct TriedStored {
-    prepared: Prepared,
+    prepared: PreparedVersion,
     publisher: Publisher,
     verified: Verified,
 }
@@ -281,8 +373,8 @@ pub struct TriedStored {
 ///
 /// # Errors
 ///
-/// [`DeployError`] if the version is not stored, has another name or cannot be loaded, or the
-/// store fails.
+/// [`DeployError`] if the version is not stored, has another name or cannot be loaded, no trusted key
+/// has signed it, or the store fails.
 pub async fn try_stored(
     pipeline: &Arc<Pipeline>,
     name: &str,
@@ -297,7 +389,8 @@ pub async fn try_stored(
             found,
         });
     }
-    let prepared = Prepared {
+    trust::stored(pipeline, &loaded)?;
+    let prepared = PreparedVersion {
         loaded,
         golden: record.golden,
         checks: record.checks,
@@ -319,19 +412,51 @@ pub async fn try_stored(
 pub async fn activate(
     pipeline: &Arc<Pipeline>,
     tried: TriedStored,
-    accept: &Accept,
+    accept: &AcceptedWords,
 ) -> Result<Activated, DeployError> {
+    let (agreed, _alone) = reviewed(pipeline, tried, accept, ACTIVATE).await?;
+    switch(pipeline, agreed).await
+}
+
+/// The command that activates a version, and the one that starts a canary with it.
+const ACTIVATE: &str = "plugin activate";
+const ROLL_OUT: &str = "plugin rollout start";
+
+/// Returns the words for a version with which a command does nothing.
+fn refused(name: &str, version: &str, command: &str) -> String {
+    if command == ROLL_OUT {
+        format!("the rollout of {name} {version} is not started")
+    } else {
+        format!("{name} {version} is not activated")
+    }
+}
+
+/// A version about which every concern is accepted.
+struct Agreed {
+    verified: Verified,
+    /// The acceptance by the first of two keys, if two were needed.
+    first_acceptance: Option<FirstAcceptance>,
+}
+
+/// Returns a version if every concern about it is accepted, and the lock under which this holds.
+/// `command`: the command that runs with it.
+async fn reviewed<'a>(
+    pipeline: &'a Arc<Pipeline>,
+    tried: TriedStored,
+    accept: &AcceptedWords,
+    command: &'static str,
+) -> Result<(Agreed, MutexGuard<'a, ()>), DeployError> {
     let TriedStored {
         prepared,
         publisher,
         verified,
     } = tried;
     let mut trial = pipeline.core.plugins.trial().await?;
-    let _alone = pipeline.deploying.lock().await;
+    let alone = pipeline.deploying.lock().await;
     let objections = trial.within(concerns::find(pipeline, &prepared, &publisher, None));
     let objections = objections.await??;
-    let verified = agreed(pipeline, verified, objections, accept).await?;
-    switch(pipeline, verified).await
+    let agreed = agree(pipeline, verified, objections, accept, command).await?;
+    Ok((agreed, alone))
 }
 
 /// Activates the version that was active before. It was accepted once, so no concerns are
@@ -339,8 +464,8 @@ pub async fn activate(
 ///
 /// # Errors
 ///
-/// [`DeployError`] if there is no such plugin or no version before, that version cannot be
-/// loaded or has another kind while the name is in use, or the store or the fleet fails.
+/// [`DeployError`] if there is no such plugin or no version before, no trusted key has signed that
+/// version, it cannot be loaded or has another kind while the name is in use, or the store or the fleet fails.
 pub async fn rollback(
     pipeline: &Arc<Pipeline>,
     name: &str,
@@ -354,6 +479,7 @@ pub async fn rollback(
     // Before the lock: a version that is not in memory needs the turn of a trial, and those that
     // have one wait for the lock.
     let (loaded, record) = stored_version(pipeline, &previous).await?;
+    trust::stored(pipeline, &loaded)?;
     let _alone = pipeline.deploying.lock().await;
     let now = activation(pipeline, name).await?;
     if now.is_none_or(|now| now.generation != serves.generation) {
@@ -367,12 +493,13 @@ pub async fn rollback(
         return Err(DeployError::Refused {
             name: name.to_owned(),
             version: loaded.description.version.clone(),
+            command: ACTIVATE,
             concerns: vec![concern],
             verified: None,
         });
     }
     if !may_widen {
-        let prepared = Prepared {
+        let prepared = PreparedVersion {
             loaded: Arc::clone(&loaded),
             golden: record.golden,
             checks: record.checks,
@@ -391,40 +518,39 @@ pub async fn rollback(
 }
 
 /// Activates a version of a rollout in place of the other one. Both were accepted when it began.
-/// `unchanged`: only while the rollout is as it was read.
+/// `unchanged`: only while the rollout is as it was read. Returns the lock too: the caller records
+/// the change of the rollout before the judge of this host finds it.
 ///
 /// # Errors
 ///
 /// [`DeployError`] if another version is active by now, the rollout was changed, the version
 /// cannot be loaded, or the store or the fleet fails.
-async fn replace(
-    pipeline: &Arc<Pipeline>,
+async fn replace<'a>(
+    pipeline: &'a Arc<Pipeline>,
     digest: &Digest,
     instead_of: &Digest,
     unchanged: Option<&Rollout>,
-) -> Result<Activated, DeployError> {
+) -> Result<(Activated, MutexGuard<'a, ()>), DeployError> {
     let (loaded, _) = stored_version(pipeline, digest).await?;
-    let _alone = pipeline.deploying.lock().await;
+    let alone = pipeline.deploying.lock().await;
     let name = &loaded.description.name;
     if serving(pipeline, name).await?.as_ref() != Some(instead_of) {
         return Err(FleetError::Changed(name.clone()).into());
     }
     if let Some(rollout) = unchanged {
-        let now = pipeline.core.store.rollouts().await?;
-        if !now.iter().any(|one| one.generation == rollout.generation) {
+        let now = rollout_of(pipeline, name).await?;
+        if now.is_none_or(|now| now.generation != rollout.generation) {
             return Err(RolloutError::Changed(name.clone()).into());
         }
     }
-    swap(pipeline, &loaded, Some(instead_of)).await
+    let activated = swap(pipeline, &loaded, Some(instead_of)).await?;
+    Ok((activated, alone))
 }
 
 /// Refuses to activate another version beside an open canary.
 async fn no_canary(pipeline: &Pipeline, name: &str) -> Result<(), DeployError> {
-    let rollouts = pipeline.core.store.rollouts().await?;
-    let open = rollouts
-        .into_iter()
-        .find(|one| one.name == name && one.stage == RolloutStage::Canary);
-    match open {
+    let last = rollout_of(pipeline, name).await?;
+    match last.filter(|one| one.stage == RolloutStage::Canary) {
         Some(rollout) => Err(DeployError::CanaryOpen {
             name: rollout.name,
             candidate: rollout.candidate,
@@ -439,7 +565,7 @@ async fn no_canary(pipeline: &Pipeline, name: &str) -> Result<(), DeployError> {
 async fn publisher_of(
     pipeline: &Pipeline,
     loaded: &Loaded,
-    origin: Origin,
+    origin: ComponentOrigin,
 ) -> Result<Publisher, StoreError> {
     if let Some(key) = loaded.signer {
         return Ok(Publisher::Signer(key));
@@ -470,16 +596,10 @@ async fn stored_version(
     Ok((loaded, record.ok_or_else(unknown)?))
 }
 
-/// Returns the activation of a name, as the store has it.
-async fn activation(pipeline: &Pipeline, name: &str) -> Result<Option<Activation>, StoreError> {
-    let activations = pipeline.core.store.activations().await?;
-    Ok(activations.into_iter().find(|one| one.name == name))
-}
-
-/// Returns the active version of a name, as the store has it.
-async fn serving(pipeline: &Pipeline, name: &str) -> Result<Option<Digest>, StoreError> {
-    let active = activation(pipeline, name).await?;
-    Ok(active.map(|active| active.digest))
+/// Returns the last rollout of a name, as the store has it.
+async fn rollout_of(pipeline: &Pipeline, name: &str) -> Result<Option<Rollout>, StoreError> {
+    let rollouts = pipeline.core.store.rollouts().await?;
+    Ok(rollouts.into_iter().find(|one| one.name == name))
 }
 
 /// Loads the active versions that the store records, before the host reports ready. The
@@ -494,6 +614,9 @@ pub async fn load_active(pipeline: &Arc<Pipeline>) -> Result<(), DeployError> {
             Ok(Some(loaded)) => {
                 serve(pipeline, &activation)?;
                 tracing::info!(plugin = %activation.name, version = %loaded.description.version, digest = loaded.digest.short(), "plugin version activated");
+                if !is_trusted(pipeline, &loaded) {
+                    tracing::warn!(plugin = %activation.name, version = %loaded.description.version, digest = loaded.digest.short(), signer = loaded.signer.map(tracing::field::display), "active plugin version is not signed by a key of plugins.trusted_keys, and goes on serving: activate a signed one");
+                }
             }
             Ok(None) => {
                 tracing::error!(plugin = %activation.name, digest = %activation.digest, "active plugin version is missing from the store")
@@ -509,7 +632,7 @@ pub async fn load_active(pipeline: &Arc<Pipeline>) -> Result<(), DeployError> {
 
 async fn keep(
     pipeline: &Pipeline,
-    prepared: &Prepared,
+    prepared: &PreparedVersion,
     wasm: Vec<u8>,
     origin: String,
     publisher: Publisher,
@@ -541,14 +664,20 @@ fn serve(pipeline: &Pipeline, activation: &Activation) -> Result<(), DeployError
 }
 
 /// Activates a version in place of the one that it was compared with.
-async fn switch(pipeline: &Arc<Pipeline>, verified: Verified) -> Result<Activated, DeployError> {
+async fn switch(pipeline: &Arc<Pipeline>, agreed: Agreed) -> Result<Activated, DeployError> {
+    let Agreed {
+        verified,
+        first_acceptance,
+    } = agreed;
     let (candidate, instead_of) = (&verified.candidate, verified.active.as_ref());
     let activated = swap(pipeline, candidate, instead_of).await?;
+    two_person::used(pipeline, first_acceptance.as_ref()).await;
     if instead_of != Some(&candidate.digest) {
         overtake_refusals(pipeline, candidate).await;
     }
     Ok(Activated {
         verified: Some(Box::new(verified)),
+        first_acceptance,
         ..activated
     })
 }
@@ -602,16 +731,19 @@ async fn swap(
         activation,
         behind,
         verified: None,
+        first_acceptance: None,
     })
 }
 
-/// Returns the comparison if every concern is accepted, and those of the comparison too.
-async fn agreed(
+/// Returns the version if every concern is accepted, and those of the comparison too, by two keys
+/// where that is the rule.
+async fn agree(
     pipeline: &Pipeline,
     verified: Verified,
     mut concerns: Vec<Concern>,
-    accept: &Accept,
-) -> Result<Verified, DeployError> {
+    accept: &AcceptedWords,
+    command: &'static str,
+) -> Result<Agreed, DeployError> {
     let Description { name, version, .. } = &verified.candidate.description;
     no_canary(pipeline, name).await?;
     // On a shared store the swap checks this again, in the same transaction.
@@ -626,12 +758,19 @@ async fn agreed(
         return Err(DeployError::Refused {
             name: name.clone(),
             version: version.clone(),
+            command,
             concerns: refused,
             verified: Some(Box::new(verified)),
         });
     }
+    let (candidate, by) = (&verified.candidate, accept.operator());
+    let first = two_person::first_acceptance(pipeline, candidate, &accepted, by, command).await?;
     for Concern { accept, what } in accepted {
-        tracing::warn!(plugin = %name, %version, digest = verified.candidate.digest.short(), accept, what, "concern about a plugin version accepted");
+        let accept = accept.map_or("", AcceptWord::as_str);
+        tracing::warn!(plugin = %name, %version, digest = candidate.digest.short(), accept, what, "concern about a plugin version accepted");
     }
-    Ok(verified)
+    Ok(Agreed {
+        verified,
+        first_acceptance: first,
+    })
 }

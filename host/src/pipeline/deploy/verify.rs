@@ -4,11 +4,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Concern, DeployError, VersionError, activation, loaded, serving, stored_version};
+use super::{Concern, DeployError, stored_version};
+use crate::domain::accept::AcceptWord;
 use crate::domain::plugin::Digest;
 use crate::pipeline::state::Pipeline;
-use crate::pipeline::verify::{self, Choice, Report};
-use crate::plugin::{LoadError, Loaded, Prepared};
+use crate::pipeline::verify::{self, Choice, VerifyReport};
+use crate::pipeline::versions::{VersionError, activation, loaded, serving};
+use crate::plugin::{LoadError, Loaded, PreparedVersion};
 use crate::store::PluginRecord;
 
 /// A version that was compared with another one.
@@ -21,7 +23,7 @@ pub struct Verified {
     pub active: Option<Digest>,
     /// The version that it was compared with. `None` if there is none.
     pub against: Option<Arc<Loaded>>,
-    pub report: Report,
+    pub report: VerifyReport,
     /// The differences that exceed the policy of the configuration, each in a sentence.
     pub drift: Vec<String>,
 }
@@ -64,7 +66,7 @@ pub async fn stored(
 /// [`DeployError`] if the store fails.
 pub(super) async fn before_activation(
     pipeline: &Arc<Pipeline>,
-    prepared: &Prepared,
+    prepared: &PreparedVersion,
 ) -> Result<Verified, DeployError> {
     let policy = &pipeline.core.config.verify;
     let choice = Choice {
@@ -80,15 +82,10 @@ pub(super) async fn before_activation(
 impl Verified {
     /// Returns the concern about each difference that exceeds the policy.
     pub(super) fn concerns(&self) -> impl Iterator<Item = Concern> {
-        self.drift.iter().map(|what| Concern {
-            accept: DRIFT.to_owned(),
-            what: what.clone(),
-        })
+        let drift = self.drift.iter().cloned();
+        drift.map(|what| Concern::new(AcceptWord::Drift, what))
     }
 }
-
-/// The word that accepts differences.
-pub(super) const DRIFT: &str = "drift";
 
 /// Compares a version with another one on the deliveries that the first one converted last: how
 /// leads would be with the other one. `against`: the active version if `None`, or the previous one
@@ -150,7 +147,7 @@ async fn compare(
             Ok(serving) => serving,
             Err(VersionError::Store(error)) => return Err(error.into()),
             Err(VersionError::Load(error @ LoadError::Busy { .. })) => return Err(error.into()),
-            // It serves nobody: a version that repairs this must not depend on it.
+            // It serves no request: a version that repairs this must not depend on it.
             Err(VersionError::Load(error)) => {
                 tracing::warn!(plugin = %candidate.description.name, digest = digest.short(), %error, "active plugin version failed to load, nothing to compare with");
                 None
@@ -163,14 +160,16 @@ async fn compare(
         Some(serving) if serving.digest != candidate.digest && serving.kind == candidate.kind => {
             verify::run(pipeline, serving, &candidate, choice, budget).await?
         }
-        _ => Report::default(),
+        _ => VerifyReport::default(),
     };
-    let mut drift = verify::drift(&report.tally, &pipeline.core.config.verify);
-    if report.tally.compared == 0 && report.chosen > report.emptied {
-        drift.push(format!(
-            "none of {} stored deliveries could be compared",
-            report.chosen
-        ));
+    let policy = &pipeline.core.config.verify;
+    let mut drift = verify::drift(&report.deliveries.tally, policy);
+    drift.extend(verify::drift_of_sends(&report.sends.tally, policy));
+    for (what, covered) in [("deliveries", &report.deliveries), ("sends", &report.sends)] {
+        if covered.is_in_vain() {
+            let chosen = covered.chosen;
+            drift.push(format!("none of {chosen} stored {what} could be compared"));
+        }
     }
     Ok(Verified {
         drift,

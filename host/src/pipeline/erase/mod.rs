@@ -11,7 +11,7 @@
 
 mod search;
 
-use self::search::Search;
+use self::search::PersonSearch;
 use crate::domain::contact::FoundBy;
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::{DeliveryId, ErasureId, KeyId};
@@ -19,13 +19,13 @@ use crate::domain::time::Micros;
 use crate::limits;
 use crate::pipeline::state::Pipeline;
 use crate::store::{
-    EraseStep, Erased, Erasure, Extent, LeftDelivery, NewErasure, Person, Remaining,
+    EraseStep, Erased, Erasure, Extent, LeftDelivery, NewErasure, Person, RemainingData,
     StandingDelivery, StoreError,
 };
 
 /// The operator's request.
 #[derive(Clone, Copy, Debug)]
-pub struct Order {
+pub struct ErasureRequest {
     pub found_by: FoundBy,
     /// The operator's key.
     pub key: KeyId,
@@ -45,7 +45,7 @@ pub enum EraseError {
 #[derive(Debug)]
 pub struct Preview {
     pub erased: Erased,
-    pub remaining: Remaining,
+    pub remaining: RemainingData,
 }
 
 /// Returns what an erasure would remove, without changing anything.
@@ -56,7 +56,7 @@ pub struct Preview {
 pub async fn preview(
     pipeline: &Pipeline,
     person: &Person,
-    order: &Order,
+    order: &ErasureRequest,
 ) -> Result<Preview, EraseError> {
     let mut erased = pipeline.core.store.count_person(person).await?;
     let mut found = UnlinkedDeliveries::default();
@@ -86,7 +86,7 @@ pub async fn preview(
 pub async fn erase(
     pipeline: &Pipeline,
     person: &Person,
-    order: &Order,
+    order: &ErasureRequest,
 ) -> Result<Erasure, EraseError> {
     let now = pipeline.core.clock.now();
     let new = NewErasure {
@@ -180,13 +180,13 @@ async fn steps(
 struct UnlinkedDeliveries {
     /// Deliveries to erase.
     gone: Vec<DeliveryId>,
-    /// How many of these are only emptied, because other items in them led to other people.
+    /// The number of these that are only emptied, because other items in them led to other people.
     shared: u64,
-    remaining: Remaining,
+    remaining: RemainingData,
 }
 
 impl UnlinkedDeliveries {
-    fn add(&mut self, delivery: &StandingDelivery, order: &Order) {
+    fn add(&mut self, delivery: &StandingDelivery, order: &ErasureRequest) {
         let (id, status) = (delivery.id, delivery.status);
         if (is_finished(status) && !delivery.is_pending) || order.unconverted {
             self.gone.push(id);
@@ -202,14 +202,14 @@ impl UnlinkedDeliveries {
 async fn look(
     pipeline: &Pipeline,
     person: &Person,
-    order: &Order,
+    order: &ErasureRequest,
     after: Option<DeliveryId>,
     found: &mut UnlinkedDeliveries,
 ) -> Result<Option<DeliveryId>, EraseError> {
     if pipeline.core.shutdown.has_begun() {
         return Err(EraseError::Stopping);
     }
-    let search = Search::new(person);
+    let search = PersonSearch::new(person);
     if search.is_empty() {
         let left = pipeline
             .core

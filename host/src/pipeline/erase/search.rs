@@ -26,14 +26,14 @@ const AREA: usize = 4;
 const FIELDS: usize = 100;
 
 #[derive(Clone, Debug, Default)]
-pub struct Search {
+pub struct PersonSearch {
     /// In lower case.
     texts: Vec<String>,
     /// Whole numbers, digits only.
     numbers: Vec<String>,
 }
 
-impl Search {
+impl PersonSearch {
     /// Returns a search for the person's e-mail addresses, numbers and ids of channels. Numbers
     /// and ids of fewer than 8 characters are left out.
     pub fn new(person: &Person) -> Self {
@@ -210,7 +210,7 @@ fn is_area(name: &str) -> bool {
         .any(|word| name.contains(word))
 }
 
-/// Returns the digits of a value that is a number, in whatever form it is written.
+/// Returns the digits of a value that is a number, in any written form.
 fn digits(value: &Value) -> Option<String> {
     let text: String = match value {
         Value::String(text) => text.chars().filter_map(written::plain).collect(),
@@ -231,8 +231,8 @@ mod tests {
     use crate::domain::id::{ContactId, WorkspaceId};
     use crate::domain::time::Micros;
 
-    fn search() -> Search {
-        Search::new(&Person {
+    fn search() -> PersonSearch {
+        PersonSearch::new(&Person {
             workspace: WorkspaceId::new(Micros(1)),
             id: ContactId::new(Micros(1)),
             keys: vec![
@@ -303,6 +303,6 @@ mod tests {
         ] {
             assert!(!search().is_in(text), "{text}");
         }
-        assert!(Search::default().is_empty());
+        assert!(PersonSearch::default().is_empty());
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::state::Load;
+use super::state::VersionLoad;
 use crate::clock;
 use crate::domain::plugin::Digest;
 use crate::limits;
@@ -20,13 +20,13 @@ const TRY_AGAIN: Duration = Duration::from_secs(30);
 
 /// Sends heartbeats and follows the fleet until shutdown.
 pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
-    let mut told = false;
+    let mut logged = false;
     loop {
         match step(&pipeline).await {
-            Ok(_) => told = false,
-            Err(error) if error.is_logged() || told => {}
+            Ok(_) => logged = false,
+            Err(error) if error.is_logged() || logged => {}
             Err(error) => {
-                told = true;
+                logged = true;
                 tracing::warn!(%error, "heartbeat failed");
             }
         }
@@ -154,8 +154,8 @@ fn prepare(pipeline: &Arc<Pipeline>, proposal: &Proposal) {
 fn load(pipeline: &Arc<Pipeline>, digest: &Digest, number: Option<i64>) -> Option<String> {
     let mut state = pipeline.fleet.state();
     match state.loads.get(digest) {
-        Some(Load::UnderWay) => return None,
-        Some(Load::Failed {
+        Some(VersionLoad::UnderWay) => return None,
+        Some(VersionLoad::Failed {
             number: tried_for,
             reason,
             at,
@@ -170,7 +170,7 @@ fn load(pipeline: &Arc<Pipeline>, digest: &Digest, number: Option<i64>) -> Optio
         }
         None => {}
     }
-    state.loads.insert(digest.clone(), Load::UnderWay);
+    state.loads.insert(digest.clone(), VersionLoad::UnderWay);
     if number.is_some() {
         state.aside.insert(digest.clone());
     }
@@ -187,7 +187,7 @@ fn load(pipeline: &Arc<Pipeline>, digest: &Digest, number: Option<i64>) -> Optio
             match reason {
                 None => state.loads.remove(&digest),
                 Some(reason) => {
-                    let failed = Load::Failed {
+                    let failed = VersionLoad::Failed {
                         number,
                         reason,
                         at: Instant::now(),
@@ -214,7 +214,7 @@ fn forget(pipeline: &Pipeline, proposals: &[Proposal], activations: &[Activation
     let wanted: HashSet<&Digest> = proposed.chain(active).chain(previous).collect();
     state
         .loads
-        .retain(|digest, load| matches!(load, Load::UnderWay) || wanted.contains(digest));
+        .retain(|digest, load| matches!(load, VersionLoad::UnderWay) || wanted.contains(digest));
     let aside = std::mem::take(&mut state.aside);
     let (kept, unwanted): (HashSet<Digest>, HashSet<Digest>) = aside
         .into_iter()

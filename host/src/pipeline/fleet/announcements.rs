@@ -15,11 +15,11 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     // The first connection may have been made before this task listened.
     apply(&pipeline, Announcement::Everything);
     loop {
-        let heard = tokio::select! {
-            heard = announced.recv() => heard,
+        let announcement = tokio::select! {
+            announcement = announced.recv() => announcement,
             () = shutdown.ended() => return,
         };
-        match heard {
+        match announcement {
             Ok(what) => apply(&pipeline, what),
             Err(RecvError::Lagged(_)) => apply(&pipeline, Announcement::Everything),
             Err(RecvError::Closed) => return,

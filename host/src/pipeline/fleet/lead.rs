@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use crate::domain::plugin::Digest;
 use crate::limits;
 use crate::pipeline::state::Pipeline;
+use crate::pipeline::versions::serving;
 use crate::plugin::Loaded;
 use crate::store::{Activation, Announcement, Proposal, SeenHost, StoreError};
 
@@ -68,7 +69,7 @@ pub async fn flip(
         .await?
         .ok_or_else(|| FleetError::UnderWay(name.clone()))?;
     // From here on no other host switches it: the concerns were accepted for this version.
-    let serves = match active(pipeline, name).await {
+    let serves = match serving(pipeline, name).await {
         Ok(serves) => serves,
         Err(error) => {
             withdraw(pipeline, &proposal).await;
@@ -93,12 +94,6 @@ pub async fn flip(
         .flip(&proposal, pipeline.core.clock.now())
         .await?
         .ok_or_else(|| FleetError::Lapsed(name.clone()))
-}
-
-async fn active(pipeline: &Pipeline, name: &str) -> Result<Option<Digest>, StoreError> {
-    let activations = pipeline.core.store.activations().await?;
-    let active = activations.into_iter().find(|one| one.name == name);
-    Ok(active.map(|one| one.digest))
 }
 
 async fn withdraw(pipeline: &Pipeline, proposal: &Proposal) {

@@ -17,7 +17,7 @@ use crate::plugin::{NotInstalled, Plugins};
 use crate::store::{Activation, Beat, HostReport, Preparation, Serves};
 
 /// One per host.
-pub struct Fleet {
+pub struct FleetMembership {
     pub(super) host: HostId,
     pub(super) name: String,
     pub(super) state: Mutex<FleetState>,
@@ -35,7 +35,7 @@ pub struct Fleet {
 pub(super) struct FleetState {
     pub(super) serves: BTreeMap<String, Served>,
     pub(super) prepared: BTreeMap<i64, Preparation>,
-    pub(super) loads: HashMap<Digest, Load>,
+    pub(super) loads: HashMap<Digest, VersionLoad>,
     /// Versions loaded for a proposal.
     pub(super) aside: HashSet<Digest>,
 }
@@ -47,7 +47,7 @@ pub(super) struct Served {
 }
 
 /// A version that is not loaded.
-pub(super) enum Load {
+pub(super) enum VersionLoad {
     UnderWay,
     Failed {
         /// The proposal that it was loaded for.
@@ -57,10 +57,10 @@ pub(super) enum Load {
     },
 }
 
-impl Fleet {
+impl FleetMembership {
     /// Returns the state of a host that starts now, with a new id. Without a configured name
     /// the host has that of the machine.
-    pub fn new(config: &config::Server, now: Micros) -> Self {
+    pub fn new(config: &config::ServerSection, now: Micros) -> Self {
         let name = if config.name.is_empty() {
             rustix::system::uname()
                 .nodename()

@@ -7,7 +7,8 @@ use crate::store::PlannedProduct;
 ///
 /// # Errors
 ///
-/// The expectation and the finding, in words.
+/// A text with the expectation and the finding, if a field is missing, too long or has characters that
+/// are not allowed.
 pub fn product(
     external_id: Option<&str>,
     name: Option<&str>,
@@ -72,7 +73,7 @@ fn bounded(
 ///
 /// # Errors
 ///
-/// The position of the first byte that is not UTF-8, in words.
+/// A text with the position of the first byte that is not UTF-8.
 pub fn text(bytes: &[u8]) -> Result<&str, String> {
     std::str::from_utf8(bytes).map_err(|error| {
         let place = error.valid_up_to();

@@ -8,14 +8,14 @@
 use csv_core::ReadRecordResult;
 
 use super::check;
-use super::reader::{Ignored, Row, Wrong};
+use super::row::{IgnoredColumns, ImportFileError, ImportRow};
 use crate::limits;
 use crate::store::PlannedProduct;
 
 /// Bound on the fields of a record: catalogues have some dozens.
 const FIELDS: usize = 1_024;
 
-pub struct Records {
+pub struct CsvReader {
     reader: csv_core::Reader,
     /// The fields of the current record, one after the other, and the end of each.
     fields: Box<[u8]>,
@@ -31,18 +31,18 @@ pub struct Records {
     /// Line breaks that were read, in total and within the current record.
     breaks: u64,
     inner: u64,
-    columns: Option<Columns>,
+    columns: Option<CsvColumns>,
 }
 
 /// The columns of a product in the header.
-struct Columns {
+struct CsvColumns {
     external_id: usize,
     name: usize,
     description: Option<usize>,
     count: usize,
 }
 
-impl Records {
+impl CsvReader {
     /// Returns a reader at the beginning of a file. It allocates its buffers once.
     pub fn new() -> Self {
         Self {
@@ -64,13 +64,13 @@ impl Records {
     ///
     /// # Errors
     ///
-    /// [`Wrong`] if the whole file is at fault.
+    /// [`ImportFileError`] if the whole file is at fault.
     pub fn push(
         &mut self,
         mut bytes: &[u8],
-        ignored: &mut Ignored,
-        rows: &mut Vec<Row>,
-    ) -> Result<(), Wrong> {
+        ignored: &mut IgnoredColumns,
+        rows: &mut Vec<ImportRow>,
+    ) -> Result<(), ImportFileError> {
         // An empty slice would mean the end.
         while !bytes.is_empty() {
             bytes = self.step(bytes, ignored, rows)?.0;
@@ -82,8 +82,12 @@ impl Records {
     ///
     /// # Errors
     ///
-    /// [`Wrong`] if the whole file is at fault.
-    pub fn end(&mut self, ignored: &mut Ignored, rows: &mut Vec<Row>) -> Result<(), Wrong> {
+    /// [`ImportFileError`] if the whole file is at fault.
+    pub fn end(
+        &mut self,
+        ignored: &mut IgnoredColumns,
+        rows: &mut Vec<ImportRow>,
+    ) -> Result<(), ImportFileError> {
         // A line break ends the current record, except within quotes: there it is one more
         // character, and the quote may have swallowed the rest of the catalogue.
         let inner = self.inner;
@@ -99,9 +103,9 @@ impl Records {
     fn step<'a>(
         &mut self,
         bytes: &'a [u8],
-        ignored: &mut Ignored,
-        rows: &mut Vec<Row>,
-    ) -> Result<(&'a [u8], bool), Wrong> {
+        ignored: &mut IgnoredColumns,
+        rows: &mut Vec<ImportRow>,
+    ) -> Result<(&'a [u8], bool), ImportFileError> {
         let (result, read, written, ended) = self.reader.read_record(
             bytes,
             &mut self.fields[self.written..],
@@ -167,19 +171,19 @@ impl Records {
     fn record(
         &mut self,
         line: u64,
-        ignored: &mut Ignored,
-        rows: &mut Vec<Row>,
-    ) -> Result<(), Wrong> {
+        ignored: &mut IgnoredColumns,
+        rows: &mut Vec<ImportRow>,
+    ) -> Result<(), ImportFileError> {
         let Some(columns) = &self.columns else {
             if self.skipped {
-                return Err(Wrong("The header row is too long.".to_owned()));
+                return Err(ImportFileError("The header row is too long.".to_owned()));
             }
             let columns = self.header(ignored)?;
             self.columns = Some(columns);
             return Ok(());
         };
         if self.skipped {
-            rows.push(Row::too_long(line));
+            rows.push(ImportRow::too_long(line));
             return Ok(());
         }
         let read = self.product(columns).map_err(|message| {
@@ -196,7 +200,7 @@ impl Records {
                 message
             }
         });
-        rows.push(Row { line, read });
+        rows.push(ImportRow { line, read });
         Ok(())
     }
 
@@ -206,7 +210,7 @@ impl Records {
         Some(&self.fields[begin..end])
     }
 
-    fn product(&self, columns: &Columns) -> Result<PlannedProduct, String> {
+    fn product(&self, columns: &CsvColumns) -> Result<PlannedProduct, String> {
         if self.ended != columns.count {
             let hint = if self.ended > columns.count {
                 ": is a field with a comma not in quotes?"
@@ -223,31 +227,35 @@ impl Records {
         check::product(text(columns.external_id)?, text(columns.name)?, description)
     }
 
-    fn header(&self, ignored: &mut Ignored) -> Result<Columns, Wrong> {
+    fn header(&self, ignored: &mut IgnoredColumns) -> Result<CsvColumns, ImportFileError> {
         let names: Vec<&str> = (0..self.ended)
             .filter_map(|place| self.field(place))
             .map(|field| check::text(field).map(str::trim))
             .collect::<Result<_, _>>()
-            .map_err(|message| Wrong(format!("The header row cannot be read: {message}.")))?;
-        let place = |wanted: &str| -> Result<Option<usize>, Wrong> {
+            .map_err(|message| {
+                ImportFileError(format!("The header row cannot be read: {message}."))
+            })?;
+        let place = |wanted: &str| -> Result<Option<usize>, ImportFileError> {
             let mut places = (0..).zip(&names).filter(|(_, name)| is(name, wanted));
             let first = places.next().map(|(place, _)| place);
             match places.next() {
                 None => Ok(first),
-                Some(_) => Err(Wrong(format!("The header row names {wanted} twice."))),
+                Some(_) => Err(ImportFileError(format!(
+                    "The header row names {wanted} twice."
+                ))),
             }
         };
         let (external_id, name) = (place("externalId")?, place("name")?);
         let description = place("description")?;
         let (Some(external_id), Some(name)) = (external_id, name) else {
-            return Err(Wrong(without_columns(&names)));
+            return Err(ImportFileError(without_columns(&names)));
         };
         for (at, other) in names.iter().enumerate() {
             if ![Some(external_id), Some(name), description].contains(&Some(at)) {
                 ignored.note(other);
             }
         }
-        Ok(Columns {
+        Ok(CsvColumns {
             external_id,
             name,
             description,
@@ -257,8 +265,8 @@ impl Records {
 }
 
 /// Nothing is known of the text after the quote.
-fn open(line: u64, unclosed: &str) -> Wrong {
-    Wrong(format!(
+fn open(line: u64, unclosed: &str) -> ImportFileError {
+    ImportFileError(format!(
         "The quote that opens on line {line} is not closed {unclosed}: nothing was read from that line on, and nothing was removed. Close it and import the whole file again."
     ))
 }

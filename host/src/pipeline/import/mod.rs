@@ -9,8 +9,10 @@ mod check;
 mod csv;
 mod ndjson;
 mod reader;
+mod row;
 
-pub use reader::{Format, Reader, Row, Wrong};
+pub use reader::{ImportFormat, ImportReader};
+pub use row::{ImportFileError, ImportRow};
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -31,8 +33,9 @@ pub enum Replace {
     Force,
 }
 
+/// The outcome of an import so far.
 #[derive(Debug, Default)]
-pub struct Report {
+pub struct ImportOutcome {
     pub created: u64,
     pub changed: u64,
     /// Products that had these values already.
@@ -41,7 +44,7 @@ pub struct Report {
     /// All lines that were refused.
     pub refused: u64,
     /// The first of them, by line.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ImportProblem>,
     /// Some of the columns that no product has.
     pub ignored: Vec<String>,
     /// Products that were not named were removed.
@@ -50,17 +53,24 @@ pub struct Report {
     pub note: Option<&'static str>,
 }
 
+impl ImportOutcome {
+    /// Returns whether a product was created, changed or removed.
+    pub fn has_changed(&self) -> bool {
+        self.created + self.changed + self.removed > 0
+    }
+}
+
 #[derive(Debug)]
-pub struct Problem {
+pub struct ImportProblem {
     pub line: u64,
     pub message: String,
 }
 
 /// Why an import ended early.
 #[derive(Debug, thiserror::Error)]
-pub enum Stopped {
+pub enum ImportError {
     #[error(transparent)]
-    Wrong(#[from] Wrong),
+    File(#[from] ImportFileError),
     #[error("another import of this workspace's products is under way")]
     Taken,
     #[error("the service is stopping")]
@@ -74,7 +84,7 @@ pub enum Stopped {
 const ATTEMPTS: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(200);
 
-pub struct Import<'a> {
+pub struct ProductImport<'a> {
     pipeline: &'a Pipeline,
     workspace: WorkspaceId,
     id: ImportId,
@@ -88,16 +98,19 @@ pub struct Import<'a> {
     /// The lines of the current part, by external id.
     lines: HashMap<String, u64>,
     named: u64,
-    report: Report,
+    report: ImportOutcome,
 }
 
-impl<'a> Import<'a> {
+impl<'a> ProductImport<'a> {
     /// Begins an import.
     ///
     /// # Errors
     ///
-    /// [`Stopped::Taken`] while another import runs; [`Stopped`] if the store fails.
-    pub async fn begin(pipeline: &'a Pipeline, workspace: WorkspaceId) -> Result<Self, Stopped> {
+    /// [`ImportError::Taken`] while another import runs; [`ImportError`] if the store fails.
+    pub async fn begin(
+        pipeline: &'a Pipeline,
+        workspace: WorkspaceId,
+    ) -> Result<Self, ImportError> {
         let now = pipeline.core.clock.now();
         let mut import = Self {
             pipeline,
@@ -114,7 +127,7 @@ impl<'a> Import<'a> {
             bytes: 0,
             lines: HashMap::new(),
             named: 0,
-            report: Report::default(),
+            report: ImportOutcome::default(),
         };
         import.hold().await?;
         Ok(import)
@@ -124,12 +137,12 @@ impl<'a> Import<'a> {
     ///
     /// # Errors
     ///
-    /// [`Stopped`] if the service is stopping, another import took over, or the store
+    /// [`ImportError`] if the service is stopping, another import took over, or the store
     /// fails.
-    pub async fn take(&mut self, rows: &mut Vec<Row>) -> Result<(), Stopped> {
-        for Row { line, read } in rows.drain(..) {
+    pub async fn take(&mut self, rows: &mut Vec<ImportRow>) -> Result<(), ImportError> {
+        for ImportRow { line, read } in rows.drain(..) {
             if line > limits::IMPORT_LINES {
-                return Err(Stopped::Wrong(Wrong(format!(
+                return Err(ImportError::File(ImportFileError(format!(
                     "The import has more than {} lines; those before this one were imported. Import the rest separately.",
                     limits::IMPORT_LINES
                 ))));
@@ -164,15 +177,15 @@ impl<'a> Import<'a> {
     ///
     /// # Errors
     ///
-    /// [`Stopped`] if the service is stopping, another import took over, or the store
+    /// [`ImportError`] if the service is stopping, another import took over, or the store
     /// fails.
     pub async fn finish(
         &mut self,
         replace: Replace,
         ignored: &[String],
-    ) -> Result<Report, Stopped> {
+    ) -> Result<(), ImportError> {
         self.write().await?;
-        let mut report = std::mem::take(&mut self.report);
+        let report = &mut self.report;
         report.problems.sort_by_key(|problem| problem.line);
         report.ignored = ignored.to_vec();
         report.note = match replace {
@@ -187,8 +200,9 @@ impl<'a> Import<'a> {
         };
         report.replaced = replace != Replace::No && report.note.is_none();
         if report.replaced {
-            report.removed = self.remove_unseen().await?;
+            self.remove_unseen().await?;
         }
+        let report = &self.report;
         tracing::info!(
             workspace = %self.workspace,
             created = report.created,
@@ -198,11 +212,12 @@ impl<'a> Import<'a> {
             refused = report.refused,
             "products imported"
         );
-        Ok(report)
+        Ok(())
     }
 
-    /// Releases the lease, so that another import can begin at once.
-    pub async fn leave(self) {
+    /// Releases the lease, so that another import can begin at once. Returns the outcome, also of
+    /// an import that failed.
+    pub async fn leave(self) -> ImportOutcome {
         let left = self
             .pipeline
             .core
@@ -212,9 +227,10 @@ impl<'a> Import<'a> {
         if let Err(error) = left {
             tracing::debug!(workspace = %self.workspace, %error, "import lease not released, it will expire");
         }
+        self.report
     }
 
-    async fn write(&mut self) -> Result<(), Stopped> {
+    async fn write(&mut self) -> Result<(), ImportError> {
         if self.part.is_empty() {
             return Ok(());
         }
@@ -251,9 +267,9 @@ impl<'a> Import<'a> {
         Ok(())
     }
 
-    async fn remove_unseen(&mut self) -> Result<u64, Stopped> {
+    async fn remove_unseen(&mut self) -> Result<(), ImportError> {
         let limit = u32::try_from(self.rows).unwrap_or(u32::MAX);
-        let (mut after, mut removed) = (0, 0);
+        let mut after = 0;
         loop {
             self.go_on().await?;
             let mut attempt = 1;
@@ -268,25 +284,25 @@ impl<'a> Import<'a> {
                     Err(error) => attempt = next_attempt(error, attempt).await?,
                 }
             };
-            removed += step.removed;
+            self.report.removed += step.removed;
             match step.next {
                 Some(next) => after = next,
-                None => return Ok(removed),
+                None => return Ok(()),
             }
         }
     }
 
     fn refuse(&mut self, line: u64, message: String) {
         self.report.refused += 1;
-        if self.report.problems.len() < limits::IMPORT_PROBLEMS_TOLD {
-            self.report.problems.push(Problem { line, message });
+        if self.report.problems.len() < limits::IMPORT_PROBLEMS_SHOWN {
+            self.report.problems.push(ImportProblem { line, message });
         }
     }
 
     /// Called before each part: fails if there may not be another one.
-    async fn go_on(&mut self) -> Result<(), Stopped> {
+    async fn go_on(&mut self) -> Result<(), ImportError> {
         if self.pipeline.core.shutdown.has_begun() {
-            return Err(Stopped::Stopping);
+            return Err(ImportError::Stopping);
         }
         if self.held.elapsed() >= FleetJob::period() {
             self.hold().await?;
@@ -296,13 +312,13 @@ impl<'a> Import<'a> {
         Ok(())
     }
 
-    async fn hold(&mut self) -> Result<(), Stopped> {
+    async fn hold(&mut self) -> Result<(), ImportError> {
         let job = self.job();
         let store = &self.pipeline.core.store;
         self.held = Instant::now();
         match store.hold_job(&job, self.by, limits::JOB_LEASE).await? {
             Some(_) => Ok(()),
-            None => Err(Stopped::Taken),
+            None => Err(ImportError::Taken),
         }
     }
 

@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use serde_json::value::RawValue;
 
 use super::check;
-use super::reader::{Ignored, Row, Wrong};
+use super::row::{IgnoredColumns, ImportFileError, ImportRow};
 use crate::limits;
 use crate::store::PlannedProduct;
 
 #[derive(Default)]
-pub struct Lines {
+pub struct NdjsonReader {
     /// The current line, as far as it was received.
     begun: Vec<u8>,
     /// The current line is too long, and the rest of it is skipped.
@@ -21,18 +21,18 @@ pub struct Lines {
     any: bool,
 }
 
-impl Lines {
+impl NdjsonReader {
     /// Reads the next piece, and adds the rows that it completes.
     ///
     /// # Errors
     ///
-    /// [`Wrong`] if the whole file is at fault.
+    /// [`ImportFileError`] if the whole file is at fault.
     pub fn push(
         &mut self,
         mut bytes: &[u8],
-        ignored: &mut Ignored,
-        rows: &mut Vec<Row>,
-    ) -> Result<(), Wrong> {
+        ignored: &mut IgnoredColumns,
+        rows: &mut Vec<ImportRow>,
+    ) -> Result<(), ImportFileError> {
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
             let (line, rest) = bytes.split_at(end);
             bytes = &rest[1..];
@@ -51,8 +51,12 @@ impl Lines {
     ///
     /// # Errors
     ///
-    /// [`Wrong`] if the whole file is at fault.
-    pub fn end(&mut self, ignored: &mut Ignored, rows: &mut Vec<Row>) -> Result<(), Wrong> {
+    /// [`ImportFileError`] if the whole file is at fault.
+    pub fn end(
+        &mut self,
+        ignored: &mut IgnoredColumns,
+        rows: &mut Vec<ImportRow>,
+    ) -> Result<(), ImportFileError> {
         if self.begun.is_empty() && !self.skipped {
             return Ok(());
         }
@@ -68,10 +72,14 @@ impl Lines {
         }
     }
 
-    fn end_of_line(&mut self, ignored: &mut Ignored, rows: &mut Vec<Row>) -> Result<(), Wrong> {
+    fn end_of_line(
+        &mut self,
+        ignored: &mut IgnoredColumns,
+        rows: &mut Vec<ImportRow>,
+    ) -> Result<(), ImportFileError> {
         if std::mem::take(&mut self.skipped) {
             self.ended += 1;
-            rows.push(Row::too_long(self.ended));
+            rows.push(ImportRow::too_long(self.ended));
             return Ok(());
         }
         let line = std::mem::take(&mut self.begun);
@@ -85,27 +93,27 @@ impl Lines {
     fn line(
         &mut self,
         line: &[u8],
-        ignored: &mut Ignored,
-        rows: &mut Vec<Row>,
-    ) -> Result<(), Wrong> {
+        ignored: &mut IgnoredColumns,
+        rows: &mut Vec<ImportRow>,
+    ) -> Result<(), ImportFileError> {
         self.ended += 1;
         let line = line.trim_ascii();
         if line.is_empty() {
             return Ok(());
         }
         if !std::mem::replace(&mut self.any, true) && line[0] == b'[' {
-            return Err(Wrong(
+            return Err(ImportFileError(
                 "The body is a JSON array: send each product as an object on a line of its own, without the surrounding brackets and commas (NDJSON)."
                     .to_owned(),
             ));
         }
         let read = if line.len() > limits::IMPORT_LINE_BYTES {
-            rows.push(Row::too_long(self.ended));
+            rows.push(ImportRow::too_long(self.ended));
             return Ok(());
         } else {
             read(line, ignored)
         };
-        rows.push(Row {
+        rows.push(ImportRow {
             line: self.ended,
             read,
         });
@@ -113,7 +121,7 @@ impl Lines {
     }
 }
 
-fn read(line: &[u8], ignored: &mut Ignored) -> Result<PlannedProduct, String> {
+fn read(line: &[u8], ignored: &mut IgnoredColumns) -> Result<PlannedProduct, String> {
     let text = check::text(line)?;
     // Sorted, so that the same line always gives the same message.
     let fields: BTreeMap<&str, &RawValue> = match serde_json::from_str(text) {
@@ -124,7 +132,7 @@ fn read(line: &[u8], ignored: &mut Ignored) -> Result<PlannedProduct, String> {
     product(fields.iter().map(|(name, value)| (*name, *value)), ignored)
 }
 
-fn read_escaped(text: &str, ignored: &mut Ignored) -> Result<PlannedProduct, String> {
+fn read_escaped(text: &str, ignored: &mut IgnoredColumns) -> Result<PlannedProduct, String> {
     let fields: BTreeMap<String, &RawValue> = serde_json::from_str(text).map_err(|error| {
         if text.starts_with('{') {
             format!("the line is not a JSON object: {}", without_line(&error))
@@ -140,7 +148,7 @@ fn read_escaped(text: &str, ignored: &mut Ignored) -> Result<PlannedProduct, Str
 
 fn product<'a>(
     fields: impl Iterator<Item = (&'a str, &'a RawValue)>,
-    ignored: &mut Ignored,
+    ignored: &mut IgnoredColumns,
 ) -> Result<PlannedProduct, String> {
     let (mut external_id, mut name, mut description) = (None, None, None);
     for (field, value) in fields {

@@ -2,43 +2,26 @@
 //! continues; a fault of the whole file ends it. At most one line is held, however long the
 //! file is.
 
-use super::csv::Records;
-use super::ndjson::Lines;
-use crate::limits;
-use crate::store::PlannedProduct;
+use super::csv::CsvReader;
+use super::ndjson::NdjsonReader;
+use super::row::{IgnoredColumns, ImportFileError, ImportRow};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum ImportFormat {
     Ndjson,
     Csv,
 }
 
-/// A line, counted from the first, with its product or why it is refused.
-#[derive(Debug)]
-pub struct Row {
-    pub line: u64,
-    pub read: Result<PlannedProduct, String>,
-}
-
-/// A fault of the whole file, in a sentence for the operator.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Wrong(pub String);
-
-/// The names of the first columns that are ignored.
-#[derive(Debug, Default)]
-pub struct Ignored(Vec<String>);
-
-pub struct Reader {
-    of: Of,
-    ignored: Ignored,
+pub struct ImportReader {
+    reader: FormatReader,
+    ignored: IgnoredColumns,
     /// The first bytes, until they suffice to recognise a byte order mark.
     first: Option<Vec<u8>>,
 }
 
-enum Of {
-    Ndjson(Lines),
-    Csv(Box<Records>),
+enum FormatReader {
+    Ndjson(NdjsonReader),
+    Csv(Box<CsvReader>),
 }
 
 const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -46,15 +29,15 @@ const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 /// The first bytes of a zip archive, and so of a spreadsheet.
 const ZIP_MARK: &[u8] = b"PK\x03\x04";
 
-impl Reader {
+impl ImportReader {
     /// Returns a reader at the beginning of a file.
-    pub fn new(format: Format) -> Self {
+    pub fn new(format: ImportFormat) -> Self {
         Self {
-            of: match format {
-                Format::Ndjson => Of::Ndjson(Lines::default()),
-                Format::Csv => Of::Csv(Box::new(Records::new())),
+            reader: match format {
+                ImportFormat::Ndjson => FormatReader::Ndjson(NdjsonReader::default()),
+                ImportFormat::Csv => FormatReader::Csv(Box::new(CsvReader::new())),
             },
-            ignored: Ignored::default(),
+            ignored: IgnoredColumns::default(),
             first: Some(Vec::new()),
         }
     }
@@ -63,8 +46,8 @@ impl Reader {
     ///
     /// # Errors
     ///
-    /// [`Wrong`] if the whole file is at fault.
-    pub fn push(&mut self, bytes: &[u8], rows: &mut Vec<Row>) -> Result<(), Wrong> {
+    /// [`ImportFileError`] if the whole file is at fault.
+    pub fn push(&mut self, bytes: &[u8], rows: &mut Vec<ImportRow>) -> Result<(), ImportFileError> {
         let Some(first) = &mut self.first else {
             return self.read(bytes, rows);
         };
@@ -80,76 +63,48 @@ impl Reader {
     ///
     /// # Errors
     ///
-    /// [`Wrong`] if the whole file is at fault.
-    pub fn end(&mut self, rows: &mut Vec<Row>) -> Result<(), Wrong> {
+    /// [`ImportFileError`] if the whole file is at fault.
+    pub fn end(&mut self, rows: &mut Vec<ImportRow>) -> Result<(), ImportFileError> {
         self.begin(rows)?;
-        match &mut self.of {
-            Of::Ndjson(lines) => lines.end(&mut self.ignored, rows),
-            Of::Csv(records) => records.end(&mut self.ignored, rows),
+        match &mut self.reader {
+            FormatReader::Ndjson(lines) => lines.end(&mut self.ignored, rows),
+            FormatReader::Csv(records) => records.end(&mut self.ignored, rows),
         }
     }
 
     /// Returns the names of some fields that no product has.
     pub fn ignored(&self) -> &[String] {
-        &self.ignored.0
+        self.ignored.names()
     }
 
-    fn begin(&mut self, rows: &mut Vec<Row>) -> Result<(), Wrong> {
+    fn begin(&mut self, rows: &mut Vec<ImportRow>) -> Result<(), ImportFileError> {
         let Some(first) = self.first.take() else {
             return Ok(());
         };
         if first.starts_with(b"\xff\xfe") || first.starts_with(b"\xfe\xff") {
-            return Err(Wrong("The file is UTF-16: save it as UTF-8.".to_owned()));
+            return Err(ImportFileError(
+                "The file is UTF-16: save it as UTF-8.".to_owned(),
+            ));
         }
         if first.starts_with(b"\x1f\x8b") || first.starts_with(ZIP_MARK) {
-            return Err(Wrong(
+            return Err(ImportFileError(
                 "The file is compressed or a spreadsheet: unpack it, or export it as CSV or NDJSON."
                     .to_owned(),
             ));
         }
-        let text = match self.of {
-            Of::Ndjson(_) => first.strip_prefix(UTF8_MARK).unwrap_or(&first),
+        let text = match self.reader {
+            FormatReader::Ndjson(_) => first.strip_prefix(UTF8_MARK).unwrap_or(&first),
             // The CSV reader skips one mark itself, and a second one only if that arrives
             // in one piece.
-            Of::Csv(_) => &first,
+            FormatReader::Csv(_) => &first,
         };
         self.read(text, rows)
     }
 
-    fn read(&mut self, bytes: &[u8], rows: &mut Vec<Row>) -> Result<(), Wrong> {
-        match &mut self.of {
-            Of::Ndjson(lines) => lines.push(bytes, &mut self.ignored, rows),
-            Of::Csv(records) => records.push(bytes, &mut self.ignored, rows),
-        }
-    }
-}
-
-impl Row {
-    /// Returns the refusal of a line that is longer than `IMPORT_LINE_BYTES`. Lines count from
-    /// 1.
-    pub fn too_long(line: u64) -> Self {
-        Self {
-            line,
-            read: Err(format!(
-                "the line is longer than {} bytes",
-                limits::IMPORT_LINE_BYTES
-            )),
-        }
-    }
-}
-
-impl Ignored {
-    /// Notes the name of an ignored field, up to 100 characters of it. At most
-    /// `IMPORT_NAMES_TOLD` different names are kept.
-    pub fn note(&mut self, name: &str) {
-        // Cut to the length that is shown: a long name recurs with every row.
-        let end = name
-            .char_indices()
-            .nth(100)
-            .map_or(name.len(), |(at, _)| at);
-        let name = &name[..end];
-        if self.0.len() < limits::IMPORT_NAMES_TOLD && !self.0.iter().any(|one| one == name) {
-            self.0.push(name.to_owned());
+    fn read(&mut self, bytes: &[u8], rows: &mut Vec<ImportRow>) -> Result<(), ImportFileError> {
+        match &mut self.reader {
+            FormatReader::Ndjson(lines) => lines.push(bytes, &mut self.ignored, rows),
+            FormatReader::Csv(records) => records.push(bytes, &mut self.ignored, rows),
         }
     }
 }
@@ -157,11 +112,12 @@ impl Ignored {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits;
 
     #[test]
     fn a_second_byte_order_mark_belongs_to_the_text() {
         let text = "\u{feff}\u{feff}externalId,name\n1,a\n";
-        let wrong = read(Format::Csv, text.as_bytes()).expect_err("no such column");
+        let wrong = read(ImportFormat::Csv, text.as_bytes()).expect_err("no such column");
         assert!(wrong.0.contains("\u{feff}externalId"), "{wrong}");
     }
 
@@ -169,7 +125,7 @@ mod tests {
     fn unknown_fields_are_reported_once_and_in_order() {
         let long = "x".repeat(200);
         let line = format!(r#"{{"externalId":"1","name":"a","{long}":1,"z":2,"b":3}}"#);
-        let mut reader = Reader::new(Format::Ndjson);
+        let mut reader = ImportReader::new(ImportFormat::Ndjson);
         let text = format!("{line}\n{line}\n");
         reader.push(text.as_bytes(), &mut Vec::new()).expect("rows");
         assert_eq!(reader.ignored(), ["b", &long[..100], "z"]);
@@ -177,9 +133,9 @@ mod tests {
 
     /// Reads a text in pieces of any size. Returns `line id/name/description`, or `line !`
     /// and why the line is refused.
-    fn read(format: Format, text: &[u8]) -> Result<Vec<String>, Wrong> {
-        let in_pieces = |size: usize| -> Result<Vec<String>, Wrong> {
-            let mut reader = Reader::new(format);
+    fn read(format: ImportFormat, text: &[u8]) -> Result<Vec<String>, ImportFileError> {
+        let in_pieces = |size: usize| -> Result<Vec<String>, ImportFileError> {
+            let mut reader = ImportReader::new(format);
             let mut rows = Vec::new();
             for piece in text.chunks(size) {
                 reader.push(piece, &mut rows)?;
@@ -204,15 +160,15 @@ mod tests {
     }
 
     fn csv(text: &[u8]) -> Vec<String> {
-        read(Format::Csv, text).expect("it can be read")
+        read(ImportFormat::Csv, text).expect("it can be read")
     }
 
     fn ndjson(text: &[u8]) -> Vec<String> {
-        read(Format::Ndjson, text).expect("it can be read")
+        read(ImportFormat::Ndjson, text).expect("it can be read")
     }
 
-    fn wrong(format: Format, text: &[u8], part: &str) {
-        let Wrong(message) = read(format, text).expect_err(part);
+    fn wrong(format: ImportFormat, text: &[u8], part: &str) {
+        let ImportFileError(message) = read(format, text).expect_err(part);
         assert!(message.contains(part), "{message}");
     }
 
@@ -269,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_file_of_csv_ends_where_a_quote_is_not_closed() {
-        let refused = |text: &[u8], part| wrong(Format::Csv, text, part);
+        let refused = |text: &[u8], part| wrong(ImportFormat::Csv, text, part);
         // The swallowed text looks like a description, and is none.
         refused(
             b"externalId,name,description\n1,a,b\n2,c,\"d\n3,e,f\n4,g,h\n",
@@ -299,7 +255,7 @@ mod tests {
         assert!(read[0].starts_with("2 !the line is longer"), "{read:?}");
         assert_eq!(read[1], "4 2/b/");
         // The lines before it were read.
-        let (mut reader, mut rows) = (Reader::new(Format::Csv), Vec::new());
+        let (mut reader, mut rows) = (ImportReader::new(ImportFormat::Csv), Vec::new());
         let text = b"externalId,name\n1,a\n2,\"b\n3,c\n";
         reader.push(text, &mut rows).expect("it may go on");
         reader.end(&mut rows).expect_err("it is open");
@@ -308,7 +264,7 @@ mod tests {
 
     #[test]
     fn a_file_that_is_not_comma_separated_is_refused_as_a_whole() {
-        let refused = |text: &[u8], part| wrong(Format::Csv, text, part);
+        let refused = |text: &[u8], part| wrong(ImportFormat::Csv, text, part);
         refused(b"externalId;name\n1;a\n", "semicolons");
         refused(b"externalId\tname\n1\ta\n", "tabs");
         refused(b"1,House\n", "it reads: 1, House");
@@ -322,7 +278,7 @@ mod tests {
         let text = "\u{feff}{\"externalId\":\"1\",\"name\":\"Ca\\u00e7a\"}\r\n\n\
             {\"name\": \"B\", \"external\\u0049d\": \"2\", \"description\": null, \"price\": 7}";
         assert_eq!(ndjson(text.as_bytes()), ["1 1/Caça/", "3 2/B/"]);
-        let mut reader = Reader::new(Format::Ndjson);
+        let mut reader = ImportReader::new(ImportFormat::Ndjson);
         reader
             .push(text.as_bytes(), &mut Vec::new())
             .expect("it reads");
@@ -346,7 +302,7 @@ mod tests {
         assert!(read[3].contains("4 !name is not text"), "{read:?}");
         assert!(read[4].contains("5 !the line is longer than"), "{read:?}");
         assert_eq!(read[5], "6 6/f/");
-        wrong(Format::Ndjson, b"[\n{}]", "JSON array");
+        wrong(ImportFormat::Ndjson, b"[\n{}]", "JSON array");
     }
 }
 
@@ -357,10 +313,10 @@ mod fuzz {
     use super::*;
 
     /// Returns the rows that were read, and how it ended.
-    fn read(format: Format, parts: &[&[u8]]) -> (Vec<String>, String) {
-        let mut reader = Reader::new(format);
+    fn read(format: ImportFormat, parts: &[&[u8]]) -> (Vec<String>, String) {
+        let mut reader = ImportReader::new(format);
         let mut rows = Vec::new();
-        let mut push = || -> Result<(), Wrong> {
+        let mut push = || -> Result<(), ImportFileError> {
             for part in parts {
                 reader.push(part, &mut rows)?;
             }
@@ -398,7 +354,7 @@ mod fuzz {
             "\u{feff}",
         ];
         holds(1_500, (damaged(seeds, &words), cuts()), |(file, cuts)| {
-            for format in [Format::Csv, Format::Ndjson] {
+            for format in [ImportFormat::Csv, ImportFormat::Ndjson] {
                 let whole = read(format, &[&file.0]);
                 let parts = pieces(file, cuts);
                 assert_eq!(read(format, &parts), whole);

@@ -1,13 +1,13 @@
 //! The outcome of a partner's notification.
 
-use crate::domain::channel::{Category, Refused, SendAnswer};
+use crate::domain::channel::{Category, RefusedSend, SendAnswer};
 use crate::domain::id::{ConversationId, MessageId};
 use crate::domain::message::MessageState;
 use crate::pipeline::send::{self, Outgoing};
-use crate::telemetry::Notified;
+use crate::telemetry::NotificationOutcome;
 
 /// The outcome of a notification for its partner. `http` words it.
-pub enum Answer {
+pub enum NotificationResult {
     /// The message was sent, is being sent, waits, or has an unknown outcome.
     Taken {
         conversation: ConversationId,
@@ -17,24 +17,24 @@ pub enum Answer {
     /// The message failed, with the reason for the partner.
     Failed {
         message: MessageId,
-        cause: Cause,
+        cause: FailureCause,
         text: String,
-        outcome: Notified,
+        outcome: NotificationOutcome,
     },
     /// The template cannot be used; no message was stored.
     Template(String),
 }
 
-/// What a failed message is owed to.
+/// The part of a message that its failure is due to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
+pub enum FailureCause {
     /// The message or its recipient.
     Message,
     /// The template, which the instance's operator has to correct.
     Template,
 }
 
-impl Answer {
+impl NotificationResult {
     /// Returns the answer that follows from a message's state, for a repeated request whose first
     /// answer was not stored.
     pub fn from_state(
@@ -51,50 +51,55 @@ impl Answer {
         }
         Self::Failed {
             message,
-            cause: Cause::Message,
+            cause: FailureCause::Message,
             text: "The message has failed; the report message_errors says why.".to_owned(),
-            outcome: Notified::Failed,
+            outcome: NotificationOutcome::Failed,
         }
     }
 
     /// Returns the outcome for metrics.
-    pub fn outcome(&self) -> Notified {
+    pub fn outcome(&self) -> NotificationOutcome {
         match self {
             Self::Taken { state, .. } => match state {
-                MessageState::Waiting => Notified::Waiting,
-                MessageState::Unknown => Notified::Unknown,
-                MessageState::Sending => Notified::Late,
-                _ => Notified::Accepted,
+                MessageState::Waiting => NotificationOutcome::Waiting,
+                MessageState::Unknown => NotificationOutcome::Unknown,
+                MessageState::Sending => NotificationOutcome::Late,
+                _ => NotificationOutcome::Accepted,
             },
             Self::Failed { outcome, .. } => *outcome,
-            Self::Template(_) => Notified::Template,
+            Self::Template(_) => NotificationOutcome::Template,
         }
     }
 }
 
 /// Returns the partner's answer for a provider's answer.
-pub(super) fn answer_of(outgoing: &Outgoing, template: &str, said: &SendAnswer) -> Answer {
+pub(super) fn answer_of(
+    outgoing: &Outgoing,
+    template: &str,
+    said: &SendAnswer,
+) -> NotificationResult {
     let message = outgoing.message;
     match said {
         SendAnswer::Refused(refused) if !refused.category.is_kept() => {
             let (cause, text) = match refused.category {
-                Category::UnknownTemplate => {
-                    (Cause::Template, format!("Template '{template}' not found"))
-                }
+                Category::UnknownTemplate => (
+                    FailureCause::Template,
+                    format!("Template '{template}' not found"),
+                ),
                 Category::Template => (
-                    Cause::Template,
+                    FailureCause::Template,
                     format!("Template '{template}': {}", in_words(refused)),
                 ),
-                _ => (Cause::Message, in_words(refused)),
+                _ => (FailureCause::Message, in_words(refused)),
             };
-            Answer::Failed {
+            NotificationResult::Failed {
                 message,
                 cause,
                 text,
-                outcome: Notified::Refused(refused.category),
+                outcome: NotificationOutcome::Refused(refused.category),
             }
         }
-        said => Answer::Taken {
+        said => NotificationResult::Taken {
             conversation: outgoing.conversation,
             message,
             state: send::state_after(said),
@@ -102,7 +107,7 @@ pub(super) fn answer_of(outgoing: &Outgoing, template: &str, said: &SendAnswer) 
     }
 }
 
-fn in_words(refused: &Refused) -> String {
+fn in_words(refused: &RefusedSend) -> String {
     let text = [&refused.text, &refused.title, &refused.details]
         .into_iter()
         .find(|text| !text.is_empty());

@@ -9,7 +9,7 @@
 
 mod answer;
 
-pub use answer::{Answer, Cause};
+pub use answer::{FailureCause, NotificationResult};
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,13 +28,13 @@ use crate::domain::message::MessageState;
 use crate::domain::phone::Phone;
 use crate::pipeline::state::Pipeline;
 use crate::store::{
-    Channel, IdempotencyClaim, Lease, Notification, NotificationDetails, Notified, Remembered,
-    StoreError, StoredAnswer, Write, Written,
+    Channel, IdempotencyClaim, Lease, NewStoredAnswer, Notification, NotificationDetails, Notified,
+    StoreError, StoredAnswer, Write, WriteOutcome,
 };
 use crate::telemetry;
 
 /// Words an outcome as the answer that the partner gets and repeats get.
-pub type Wording = fn(&Answer) -> StoredAnswer;
+pub type Wording = fn(&NotificationResult) -> StoredAnswer;
 
 /// A checked request with its instance.
 pub struct Request {
@@ -81,14 +81,14 @@ pub async fn notify(
         Ok(composed) => composed,
         Err(TemplateError::Misfit(misfits)) => {
             // The template may have changed since the first request with this key.
-            if let Some(told) = find_or_store_answer(pipeline, &request, None).await? {
-                return Ok(told);
+            if let Some(outcome) = find_or_store_answer(pipeline, &request, None).await? {
+                return Ok(outcome);
             }
             pipeline
                 .core
                 .metrics
                 .messaging
-                .notification(telemetry::Notified::Misfit);
+                .notification(telemetry::NotificationOutcome::Misfit);
             return Ok(NotifyOutcome::Misfit(misfits));
         }
         Err(error) => {
@@ -96,8 +96,8 @@ pub async fn notify(
                 .core
                 .metrics
                 .messaging
-                .notification(telemetry::Notified::Template);
-            let answer = Answer::Template(error.to_string());
+                .notification(telemetry::NotificationOutcome::Template);
+            let answer = NotificationResult::Template(error.to_string());
             return without_a_message(pipeline, &request, &answer).await;
         }
     };
@@ -109,7 +109,7 @@ pub async fn notify(
 async fn without_a_message(
     pipeline: &Pipeline,
     request: &Request,
-    answer: &Answer,
+    answer: &NotificationResult,
 ) -> Result<NotifyOutcome, StoreError> {
     let stored = (request.word)(answer);
     let before = find_or_store_answer(pipeline, request, Some(stored.clone())).await?;
@@ -129,9 +129,9 @@ async fn find_or_store_answer(
     let Some(claim) = request.claim.clone() else {
         return Ok(None);
     };
-    let write = Write::Remember(Box::new(Remembered { claim, answer }));
+    let write = Write::Remember(Box::new(NewStoredAnswer { claim, answer }));
     Ok(match pipeline.core.writer.submit(write).await? {
-        Written::Remembered(Some(found)) => again(pipeline, found, request.word),
+        WriteOutcome::Remembered(Some(found)) => again(pipeline, found, request.word),
         _ => None,
     })
 }
@@ -169,7 +169,7 @@ async fn store(
     };
     let write = Write::Notify(Box::new(notification));
     let found = match pipeline.core.writer.submit(write).await? {
-        Written::Notified(found) => found,
+        WriteOutcome::Notified(found) => found,
         other => {
             return Err(StoreError::Inconsistent {
                 what: format!("a notification was answered with {other:?}"),
@@ -196,7 +196,7 @@ async fn store(
             .core
             .metrics
             .messaging
-            .notification(telemetry::Notified::Waiting);
+            .notification(telemetry::NotificationOutcome::Waiting);
         pipeline.wake();
         return Ok(stored.in_state(state));
     }
@@ -213,7 +213,7 @@ async fn store(
         held,
         live,
     };
-    let call = Call {
+    let call = InlineSend {
         outgoing,
         template,
         key,
@@ -232,7 +232,7 @@ struct Stored {
 
 impl Stored {
     fn in_state(self, state: MessageState) -> NotifyOutcome {
-        let answer = Answer::Taken {
+        let answer = NotificationResult::Taken {
             conversation: self.conversation,
             message: self.message,
             state,
@@ -245,7 +245,7 @@ impl Stored {
 }
 
 /// A message to send while the partner waits.
-struct Call {
+struct InlineSend {
     outgoing: Outgoing,
     template: String,
     key: Option<crate::store::IdempotencyKey>,
@@ -254,26 +254,26 @@ struct Call {
 
 /// Sends a message and returns the answer for the partner: after the provider's answer, or when
 /// the partner has waited `messages.answer_seconds`. In the second case the send continues.
-async fn send_at_once(pipeline: &Arc<Pipeline>, stored: Stored, call: Call) -> NotifyOutcome {
+async fn send_at_once(pipeline: &Arc<Pipeline>, stored: Stored, call: InlineSend) -> NotifyOutcome {
     let patience = pipeline.core.config.messages.answer_time();
     let deadline = call.received + patience;
     // The side that sets it first decides the partner's answer.
-    let is_told = Arc::new(AtomicBool::new(false));
-    let (tell, told) = oneshot::channel();
+    let is_answered = Arc::new(AtomicBool::new(false));
+    let (sender, receiver) = oneshot::channel();
     let task = {
-        let (pipeline, is_told) = (Arc::clone(pipeline), Arc::clone(&is_told));
+        let (pipeline, is_answered) = (Arc::clone(pipeline), Arc::clone(&is_answered));
         async move {
-            let answer = send_and_settle(&pipeline, &call, stored.word, &is_told).await;
+            let answer = send_and_settle(&pipeline, &call, stored.word, &is_answered).await;
             // This fails if the partner was answered already.
-            let _ = tell.send(answer);
+            let _ = sender.send(answer);
         }
     };
     drop(pipeline.core.spawn(task));
-    let mut told = std::pin::pin!(told);
-    let late = tokio::time::timeout_at(deadline.into(), told.as_mut()).await;
+    let mut receiver = std::pin::pin!(receiver);
+    let late = tokio::time::timeout_at(deadline.into(), receiver.as_mut()).await;
     let answer = match late {
         Ok(answer) => answer.ok(),
-        Err(_) if is_told.swap(true, Ordering::SeqCst) => told.await.ok(),
+        Err(_) if is_answered.swap(true, Ordering::SeqCst) => receiver.await.ok(),
         Err(_) => None,
     };
     match answer {
@@ -286,7 +286,7 @@ async fn send_at_once(pipeline: &Arc<Pipeline>, stored: Stored, call: Call) -> N
                 .core
                 .metrics
                 .messaging
-                .notification(telemetry::Notified::Late);
+                .notification(telemetry::NotificationOutcome::Late);
             stored.in_state(MessageState::Sending)
         }
     }
@@ -294,32 +294,33 @@ async fn send_at_once(pipeline: &Arc<Pipeline>, stored: Stored, call: Call) -> N
 
 async fn send_and_settle(
     pipeline: &Arc<Pipeline>,
-    call: &Call,
+    call: &InlineSend,
     word: Wording,
-    is_told: &AtomicBool,
+    is_answered: &AtomicBool,
 ) -> StoredAnswer {
     let outgoing = &call.outgoing;
-    let (said, provider) = send::at_once(pipeline, outgoing).await;
-    let waits = !is_told.swap(true, Ordering::SeqCst);
+    let attempt = send::at_once(pipeline, outgoing).await;
+    let provider = attempt.took;
+    let waits = !is_answered.swap(true, Ordering::SeqCst);
     let answer = if waits {
-        answer_of(outgoing, &call.template, &said)
+        answer_of(outgoing, &call.template, &attempt.answer)
     } else {
         // The partner was answered with this state.
-        Answer::Taken {
+        NotificationResult::Taken {
             conversation: outgoing.conversation,
             message: outgoing.message,
             state: MessageState::Sending,
         }
     };
     let kept = call.key.clone().map(|key| (key, word(&answer)));
-    let settled = send::settle(pipeline, outgoing, &said, kept).await;
+    let settled = send::settle(pipeline, outgoing, attempt, kept).await;
     let answer = match answer {
         // The lease was lost, and its next holder cannot know that nothing was sent.
-        Answer::Taken {
+        NotificationResult::Taken {
             conversation,
             message,
             state: MessageState::Waiting,
-        } if settled.is_none() => Answer::Taken {
+        } if settled.is_none() => NotificationResult::Taken {
             conversation,
             message,
             state: MessageState::Unknown,
@@ -333,22 +334,28 @@ async fn send_and_settle(
             .messaging
             .notification(answer.outcome());
         let host = call.received.elapsed().saturating_sub(provider);
-        pipeline.core.metrics.messaging.notified(host.as_secs_f64());
+        pipeline.core.metrics.messaging.notified(host);
     }
     word(&answer)
 }
 
 /// Returns the answer to a repeated request, or `None` for a first one.
 fn again(pipeline: &Pipeline, found: Notified, word: Wording) -> Option<NotifyOutcome> {
-    let (told, outcome) = match found {
+    let (answer, outcome) = match found {
         Notified::Stored { .. } => return None,
-        Notified::Banned => (NotifyOutcome::Banned, telemetry::Notified::Banned),
-        Notified::KeyReused => (NotifyOutcome::KeyReused, telemetry::Notified::KeyReused),
+        Notified::Banned => (
+            NotifyOutcome::Banned,
+            telemetry::NotificationOutcome::Banned,
+        ),
+        Notified::KeyReused => (
+            NotifyOutcome::KeyReused,
+            telemetry::NotificationOutcome::KeyReused,
+        ),
         Notified::Replayed(answer) => {
             let replayed = true;
             (
                 NotifyOutcome::Answer { answer, replayed },
-                telemetry::Notified::Replayed,
+                telemetry::NotificationOutcome::Replayed,
             )
         }
         Notified::Running {
@@ -358,15 +365,22 @@ fn again(pipeline: &Pipeline, found: Notified, word: Wording) -> Option<NotifyOu
             alive: false,
         } => {
             // The host of the first request is gone: the answer follows from the message's state.
-            let answer = word(&Answer::from_state(conversation, message, state));
+            let answer = word(&NotificationResult::from_state(
+                conversation,
+                message,
+                state,
+            ));
             let replayed = true;
             (
                 NotifyOutcome::Answer { answer, replayed },
-                telemetry::Notified::Replayed,
+                telemetry::NotificationOutcome::Replayed,
             )
         }
-        Notified::Running { .. } => (NotifyOutcome::Running, telemetry::Notified::Running),
+        Notified::Running { .. } => (
+            NotifyOutcome::Running,
+            telemetry::NotificationOutcome::Running,
+        ),
     };
     pipeline.core.metrics.messaging.notification(outcome);
-    Some(told)
+    Some(answer)
 }

@@ -10,7 +10,7 @@
 //! Counts from later beginnings need more evidence, because each beginning is a chance of its own.
 
 use crate::config;
-use crate::pipeline::verify::compare::Counts;
+use crate::pipeline::verify::compare::ComparisonCounts;
 
 /// The greatest chance that a good candidate trips a guard, counted from the start.
 const FALSE_ALARMS: f64 = 0.002;
@@ -21,32 +21,66 @@ const FALSE_ALARMS_RECENTLY: f64 = 0.000_01;
 /// The least share that is allowed: without it a single harmful delivery would prove anything.
 const LEAST_SHARE: f64 = 0.001;
 
-/// How many times the allowed share a candidate is tested for.
+/// The multiple of the allowed share that a candidate is tested for.
 const TIMES: f64 = 10.0;
 
 /// The greatest share that a candidate is tested for.
 const GREATEST_SHARE: f64 = 0.9;
 
+/// The parts of a comparison in a rollout. Each one has shares of its own in the policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The results of conversions.
+    Deliveries,
+    /// The sends of an adapter: requests, and the reading of answers.
+    Sends,
+    /// Whether the sender of a delivery passes the sender checks.
+    Checks,
+}
+
+impl Part {
+    pub const ALL: [Self; 3] = [Self::Deliveries, Self::Sends, Self::Checks];
+}
+
 /// Returns whether a guard trips by what was counted since the start.
-pub fn trips(counts: &Counts, policy: &config::Verify) -> bool {
-    exceeds(counts, policy, FALSE_ALARMS)
+pub fn trips(part: Part, counts: &ComparisonCounts, policy: &config::VerifySection) -> bool {
+    exceeds(part, counts, policy, FALSE_ALARMS)
 }
 
 /// Returns whether a guard trips by what was counted since one of the last looks, so that what a
 /// version did well before does not excuse what it does now.
-pub fn trips_recently(counts: &Counts, policy: &config::Verify) -> bool {
-    exceeds(counts, policy, FALSE_ALARMS_RECENTLY)
+pub fn trips_recently(
+    part: Part,
+    counts: &ComparisonCounts,
+    policy: &config::VerifySection,
+) -> bool {
+    exceeds(part, counts, policy, FALSE_ALARMS_RECENTLY)
 }
 
-fn exceeds(counts: &Counts, policy: &config::Verify, false_alarms: f64) -> bool {
-    [
-        (counts.failing, policy.failing_per_mille),
-        (counts.lost, policy.lost_per_mille),
-        (counts.vanished, policy.leads_per_mille),
-        (counts.appeared, policy.leads_per_mille),
-    ]
-    .into_iter()
-    .any(|(harmful, allowed)| evidence(harmful, counts.compared, allowed) >= -false_alarms.ln())
+fn exceeds(
+    part: Part,
+    counts: &ComparisonCounts,
+    policy: &config::VerifySection,
+    false_alarms: f64,
+) -> bool {
+    let failing = policy.failing_per_mille;
+    let kinds = match part {
+        Part::Deliveries | Part::Checks => [
+            (counts.failing, failing),
+            (counts.lost, policy.lost_per_mille),
+            (counts.vanished, policy.leads_per_mille),
+            (counts.appeared, policy.leads_per_mille),
+        ],
+        Part::Sends => [
+            (counts.failing, failing),
+            (counts.vanished, failing),
+            (counts.lost, policy.changed_answers_per_mille),
+            (counts.changed, policy.changed_sends_per_mille),
+        ],
+    };
+    kinds
+        .into_iter()
+        .any(|(harmful, allowed)| evidence(harmful, counts.compared, allowed) >= -false_alarms.ln())
 }
 
 /// Returns the logarithm of the likelihood ratio of H1 to H0.
@@ -65,19 +99,21 @@ fn evidence(harmful: u64, of: u64, allowed_per_mille: u64) -> f64 {
 mod tests {
     use super::*;
 
-    const STRICT: config::Verify = config::Verify {
-        deliveries: 1_000,
-        seconds: 30,
-        failing_per_mille: 0,
-        lost_per_mille: 0,
-        leads_per_mille: 0,
-    };
+    const STRICT: config::VerifySection = config::VerifySection::STRICT;
 
-    fn lost(lost: u64, compared: u64) -> Counts {
-        Counts {
+    fn trips(counts: &ComparisonCounts, policy: &config::VerifySection) -> bool {
+        super::trips(Part::Deliveries, counts, policy)
+    }
+
+    fn trips_recently(counts: &ComparisonCounts, policy: &config::VerifySection) -> bool {
+        super::trips_recently(Part::Deliveries, counts, policy)
+    }
+
+    fn lost(lost: u64, compared: u64) -> ComparisonCounts {
+        ComparisonCounts {
             compared,
             lost,
-            ..Counts::default()
+            ..ComparisonCounts::default()
         }
     }
 
@@ -90,7 +126,7 @@ mod tests {
         assert!(!trips(&lost(1, 1), &STRICT));
         assert!(!trips(&lost(2, 10), &STRICT));
         assert!(!trips(&lost(3, 200), &STRICT));
-        assert!(!trips(&Counts::default(), &STRICT));
+        assert!(!trips(&ComparisonCounts::default(), &STRICT));
     }
 
     #[test]
@@ -102,29 +138,29 @@ mod tests {
 
     #[test]
     fn each_kind_of_harm_trips_and_an_allowed_share_does_not() {
-        let of = |counts: Counts| Counts {
+        let of = |counts: ComparisonCounts| ComparisonCounts {
             compared: 100,
             ..counts
         };
-        let none = Counts::default();
+        let none = ComparisonCounts::default();
         for harmful in [
-            Counts {
+            ComparisonCounts {
                 failing: 20,
                 ..none
             },
-            Counts { lost: 20, ..none },
-            Counts {
+            ComparisonCounts { lost: 20, ..none },
+            ComparisonCounts {
                 vanished: 20,
                 ..none
             },
-            Counts {
+            ComparisonCounts {
                 appeared: 20,
                 ..none
             },
         ] {
             assert!(trips(&of(harmful), &STRICT), "{harmful:?}");
         }
-        let lenient = config::Verify {
+        let lenient = config::VerifySection {
             lost_per_mille: 50,
             ..STRICT
         };
@@ -133,8 +169,41 @@ mod tests {
     }
 
     #[test]
+    fn of_sends_failures_and_other_readings_trip_and_other_requests_only_if_the_policy_says_so() {
+        let of = |counts: ComparisonCounts| ComparisonCounts {
+            compared: 100,
+            ..counts
+        };
+        let none = ComparisonCounts::default();
+        let trips = |counts, policy: &_| super::trips(Part::Sends, &of(counts), policy);
+        let changed = ComparisonCounts {
+            changed: 100,
+            ..none
+        };
+        for harmful in [
+            ComparisonCounts {
+                failing: 20,
+                ..none
+            },
+            ComparisonCounts {
+                vanished: 20,
+                ..none
+            },
+            ComparisonCounts { lost: 20, ..none },
+        ] {
+            assert!(trips(harmful, &STRICT), "{harmful:?}");
+        }
+        assert!(!trips(changed, &STRICT));
+        let strictest = config::VerifySection {
+            changed_sends_per_mille: 0,
+            ..STRICT
+        };
+        assert!(trips(changed, &strictest));
+    }
+
+    #[test]
     fn a_policy_that_allows_everything_never_trips() {
-        let all = config::Verify {
+        let all = config::VerifySection {
             lost_per_mille: 1_000,
             ..STRICT
         };

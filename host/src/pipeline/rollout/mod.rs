@@ -1,11 +1,14 @@
-//! Which version converts a delivery while a rollout is open, and what is seen of it.
+//! Decides which version converts a delivery while a rollout is open, and records the comparison.
+//! The sends of an adapter are in [`sends`], the sender checks in [`checks`].
 //!
 //! In the canary stage the stable version converts every delivery first. Its result names the
-//! lead, so one lead keeps one version over retries and hosts; it stands by if the candidate
-//! fails; and the candidate is compared with it on the same delivery. A source that changes its
+//! lead, so one lead keeps one version over retries and hosts; it is the fallback if the
+//! candidate fails; and the candidate is compared with it on the same delivery. A source that changes its
 //! payloads changes both results, and trips no guard.
 
+pub(super) mod checks;
 pub(super) mod guard;
+pub(super) mod sends;
 pub(super) mod state;
 
 use std::sync::Arc;
@@ -13,20 +16,24 @@ use std::time::{Duration, Instant};
 
 use sha2::{Digest as _, Sha256};
 
-pub use self::state::{LiveRollout, Observations};
+pub use self::state::{Cost, LiveRollout, Observations};
 
-use self::state::Took;
+use self::guard::Part;
+use self::state::CallTimes;
 use super::connections::Live;
 use super::convert::{self, Converted};
 use super::failure::ConvertError;
+use super::offload;
+use crate::domain::difference::ItemKind;
 use crate::domain::hex;
 use crate::domain::id::{ConnectionId, DeliveryId};
-use crate::domain::plugin::Failure;
+use crate::domain::plugin::FetchFailure;
 use crate::domain::rollout::RolloutStage;
+use crate::limits;
 use crate::pipeline::state::Pipeline;
-use crate::pipeline::verify::compare::{Tally, Whose};
-use crate::pipeline::verify::seen::{Fields, ItemKind, Seen};
-use crate::plugin::{Budget, CallError, Loaded};
+use crate::pipeline::verify::compare::{ComparedSubject, Memory, Subject, Tally};
+use crate::pipeline::verify::outcome::{ItemFields, VersionOutcome};
+use crate::plugin::{CallBudget, CallError, Loaded};
 use crate::store::{ItemResult, NewDelivery};
 
 /// The result of a conversion, and the version that it is of.
@@ -53,11 +60,11 @@ pub async fn convert(
     live: &Arc<Live>,
     active: &Arc<Loaded>,
     delivery: &NewDelivery,
-    budget: Budget,
+    budget: CallBudget,
 ) -> Chosen {
     let rollout = match budget {
         // An operator's replay is for the active version.
-        Budget::Inline | Budget::Worker => pipeline.rollouts.of(&live.connection.plugin),
+        CallBudget::Inline | CallBudget::Worker => pipeline.rollouts.get(&live.connection.plugin),
         _ => None,
     };
     let Some(rollout) = rollout else {
@@ -67,7 +74,7 @@ pub async fn convert(
             compared: false,
         };
     };
-    let conversion = Conversion {
+    let conversion = RolloutConversion {
         pipeline,
         live,
         delivery,
@@ -95,7 +102,7 @@ pub async fn convert(
 
 /// Has a delivery compared whose sender was answered, if the rollout of the plugin samples it.
 pub fn answered(pipeline: &Pipeline, plugin: &str, delivery: DeliveryId) {
-    if let Some(rollout) = pipeline.rollouts.of(plugin)
+    if let Some(rollout) = pipeline.rollouts.get(plugin)
         && rollout.samples(delivery)
     {
         rollout.observed.offer(delivery);
@@ -103,14 +110,14 @@ pub fn answered(pipeline: &Pipeline, plugin: &str, delivery: DeliveryId) {
 }
 
 /// The conversion of one delivery.
-struct Conversion<'a> {
+struct RolloutConversion<'a> {
     pipeline: &'a Arc<Pipeline>,
     live: &'a Arc<Live>,
     delivery: &'a NewDelivery,
-    budget: Budget,
+    budget: CallBudget,
 }
 
-impl Conversion<'_> {
+impl RolloutConversion<'_> {
     async fn with(&self, plugin: &Arc<Loaded>) -> Chosen {
         let converted =
             convert::uncounted(self.pipeline, self.live, plugin, self.delivery, self.budget);
@@ -136,48 +143,80 @@ impl Conversion<'_> {
             return stable;
         }
         // A second call must not outlast the lease of the work.
-        if stable_took > PATIENCE || !rollout.takes(&affinity(&stable.converted, self.delivery)) {
+        if stable_took > PATIENCE
+            || !Converted::was_made(&stable.converted)
+            || !rollout.takes(&affinity(&stable.converted, self.delivery))
+        {
             return stable;
         }
-        let Some(before) = Converted::seen(&stable.converted) else {
-            return stable;
-        };
         let began = Instant::now();
         let candidate = self.with(&rollout.candidate).await;
-        let took = Took {
+        let took = CallTimes {
             stable: stable_took,
             candidate: began.elapsed(),
         };
-        let after = match &candidate.converted {
+        let is_compared = match &candidate.converted {
             // Its cause was counted; or the host was slow for both.
-            Err(ConvertError::Call(CallError::CircuitOpen { .. })) => None,
+            Err(ConvertError::Call(CallError::CircuitOpen { .. })) => false,
             Err(ConvertError::Call(CallError::OutOfTime {
                 inline: true,
                 budget,
-            })) if stable_took * CONTROL > *budget => None,
-            converted => Converted::seen(converted),
+                ..
+            })) if stable_took * CONTROL > *budget => false,
+            converted => Converted::was_made(converted),
         };
-        let Some(after) = after else {
+        if !is_compared {
             rollout.observed.drop_one();
             return stable;
+        }
+        let cost = Cost {
+            took: Some(took),
+            memory: memory(&stable, &candidate),
         };
-        let delivery = (self.delivery.id, &self.delivery.connection);
-        let harmful = observe(
-            self.pipeline,
-            rollout,
-            delivery,
-            &before,
-            &after,
-            Some(took),
-        );
+        let both = self.compared(stable, candidate).await;
+        let harmful = record(self.pipeline, rollout, Part::Deliveries, both.tally, cost);
         let guards = rollout.rollout.plan.guards;
-        let is_worse = !matches!(after, Seen::Converted(_))
-            || guards && (harmful || fetches(&before) != fetches(&after));
+        let is_worse = both.failed || guards && (harmful || both.fetches_differ);
         rollout.observed.chosen(!is_worse);
-        if is_worse { stable } else { candidate }
+        if is_worse {
+            both.stable
+        } else {
+            both.candidate
+        }
     }
 
-    /// The candidate is active; the version before it stands by.
+    /// Compares both results: if they are large, on a thread that serves no requests.
+    async fn compared(&self, stable: Chosen, candidate: Chosen) -> BothChosen {
+        let is_large = [&stable, &candidate]
+            .into_iter()
+            .any(|one| Converted::is_large(&one.converted, self.delivery));
+        let (id, connection) = (self.delivery.id, self.delivery.connection.clone());
+        offload::run(is_large, move || {
+            let compared = ComparedSubject {
+                subject: Subject::Delivery(id),
+                connection: &connection,
+            };
+            let before = Converted::outcome(&stable.converted);
+            let after = Converted::outcome(&candidate.converted);
+            let (tally, fetches_differ) = match (&before, &after) {
+                (Some(before), Some(after)) => (
+                    Tally::of_one(&compared, before, after),
+                    fetches(before) != fetches(after),
+                ),
+                _ => (Tally::default(), false),
+            };
+            BothChosen {
+                failed: !matches!(after, Some(VersionOutcome::Converted(_))),
+                fetches_differ,
+                tally,
+                stable,
+                candidate,
+            }
+        })
+        .await
+    }
+
+    /// The candidate is active; the version before it is the fallback.
     async fn probation(&self, rollout: &LiveRollout) -> Chosen {
         // A guard has tripped here, and the rollback is under way.
         if rollout.observed.is_stopped() {
@@ -200,25 +239,50 @@ impl Conversion<'_> {
         }
         let mut stable = self.with(&rollout.stable).await;
         stable.compared = true;
-        let before = Converted::seen(&stable.converted);
-        let after = Converted::seen(&candidate.converted);
-        if let (Some(before), Some(after)) = (&before, &after) {
-            let delivery = (self.delivery.id, &self.delivery.connection);
-            observe(self.pipeline, rollout, delivery, before, after, None);
+        if !Converted::was_made(&stable.converted) || !Converted::was_made(&candidate.converted) {
+            return candidate;
         }
-        match before {
-            Some(Seen::Converted(_)) => {
-                rollout.observed.chosen(false);
-                stable
-            }
-            _ => candidate,
+        let cost = Cost {
+            took: None,
+            memory: memory(&stable, &candidate),
+        };
+        let both = self.compared(stable, candidate).await;
+        record(self.pipeline, rollout, Part::Deliveries, both.tally, cost);
+        let is_converted = matches!(&both.stable.converted, Ok(one) if one.problem.is_none());
+        if is_converted {
+            rollout.observed.chosen(false);
+            return both.stable;
         }
+        both.candidate
     }
 }
 
-/// Returns the version that stands by for this one, while it is in its probation.
-pub fn stand_by(pipeline: &Pipeline, plugin: &Loaded) -> Option<Arc<Loaded>> {
-    let rollout = pipeline.rollouts.of(&plugin.description.name)?;
+/// The results of both versions, and how they compare.
+struct BothChosen {
+    stable: Chosen,
+    candidate: Chosen,
+    tally: Tally,
+    /// Whether the candidate refuses the delivery or fails on it.
+    failed: bool,
+    /// Whether they have different pointers.
+    fetches_differ: bool,
+}
+
+/// Returns the memory that both versions needed, if both converted the delivery.
+fn memory(stable: &Chosen, candidate: &Chosen) -> Option<Memory> {
+    let needed = |one: &Chosen| {
+        let memory = one.converted.as_ref().ok()?.memory;
+        (memory > 0).then_some(memory)
+    };
+    Some(Memory {
+        serving: needed(stable)?,
+        candidate: needed(candidate)?,
+    })
+}
+
+/// Returns the fallback of this version, while it is in its probation.
+pub fn fallback(pipeline: &Pipeline, plugin: &Loaded) -> Option<Arc<Loaded>> {
+    let rollout = pipeline.rollouts.get(&plugin.description.name)?;
     (rollout.candidate.digest == plugin.digest).then(|| Arc::clone(&rollout.stable))
 }
 
@@ -231,8 +295,8 @@ const CONTROL: u32 = 4;
 
 /// Returns the pointers of a conversion: a call that differs may fail where the other one does
 /// not, and then there is no answer to compare.
-fn fetches(seen: &Seen) -> Vec<&Fields> {
-    let Seen::Converted(items) = seen else {
+fn fetches(outcome: &VersionOutcome) -> Vec<&ItemFields> {
+    let VersionOutcome::Converted(items) = outcome else {
         return Vec::new();
     };
     let pointers = items.iter().filter(|item| item.kind == ItemKind::Fetch);
@@ -240,57 +304,85 @@ fn fetches(seen: &Seen) -> Vec<&Fields> {
 }
 
 /// The answer of a version to a completion: items for the store.
-pub type Completed = Result<Result<Vec<ItemResult>, Failure>, CallError>;
+pub type Completed = Result<Result<Vec<ItemResult>, FetchFailure>, CallError>;
 
-/// Compares what both versions make of the answer to a fetch. Returns whether the result is to be
-/// that of the stable version.
-pub fn prefers_stable(
-    pipeline: &Pipeline,
-    rollout: &LiveRollout,
-    delivery: (DeliveryId, &ConnectionId),
-    stable: &Completed,
-    candidate: &Completed,
-) -> bool {
-    let seen = |completed: &Completed| match completed {
-        Ok(Ok(items)) => Some(Seen::from_items(items)),
-        Ok(Err(failure)) => Some(Seen::Refused(failure.message.clone())),
-        Err(CallError::Busy | CallError::ShuttingDown) => None,
-        Err(error) => Some(Seen::Failed(error.to_string())),
-    };
-    let (Some(before), Some(after)) = (seen(stable), seen(candidate)) else {
-        return false;
-    };
-    let harmful = observe(pipeline, rollout, delivery, &before, &after, None);
-    let is_worse = match (&before, &after) {
-        (Seen::Converted(_), Seen::Converted(_)) => harmful && rollout.rollout.plan.guards,
-        (Seen::Converted(_), _) => true,
-        _ => false,
-    };
-    rollout.observed.chosen(!is_worse);
-    is_worse
-}
-
-/// Adds a comparison to what this host has seen. Returns whether the candidate does harm.
-pub fn observe(
+/// Compares what both versions make of the answer to a fetch. Returns the result of the stable
+/// version if it is to be used, or else that of the candidate, and which one it is.
+pub async fn better(
     pipeline: &Pipeline,
     rollout: &LiveRollout,
     (delivery, connection): (DeliveryId, &ConnectionId),
-    before: &Seen,
-    after: &Seen,
-    took: Option<Took>,
-) -> bool {
-    let mut one = Tally::default();
-    let whose = Whose {
-        delivery,
-        connection,
+    stable: Completed,
+    candidate: Completed,
+) -> (Completed, Winner) {
+    if !was_made(&stable) || !was_made(&candidate) {
+        return (candidate, Winner::Candidate);
+    }
+    let items = |completed: &Completed| match completed {
+        Ok(Ok(items)) => items.len(),
+        _ => 0,
     };
-    one.add(&whose, before, after);
+    let is_large = items(&stable).max(items(&candidate)) > limits::COMPARED_ITEMS;
+    let connection = connection.clone();
+    let compared = offload::run(is_large, move || {
+        let compared = ComparedSubject {
+            subject: Subject::Delivery(delivery),
+            connection: &connection,
+        };
+        let (before, after) = (outcome(&stable), outcome(&candidate));
+        let is_converted = |one: &VersionOutcome| matches!(one, VersionOutcome::Converted(_));
+        let fails = is_converted(&before) && !is_converted(&after);
+        let both_convert = is_converted(&before) && is_converted(&after);
+        let tally = Tally::of_one(&compared, &before, &after);
+        (stable, candidate, tally, fails, both_convert)
+    });
+    let (stable, candidate, tally, fails, both_convert) = compared.await;
+    let harmful = record(pipeline, rollout, Part::Deliveries, tally, Cost::default());
+    let is_worse = fails || both_convert && harmful && rollout.rollout.plan.guards;
+    rollout.observed.chosen(!is_worse);
+    match is_worse {
+        true => (stable, Winner::Stable),
+        false => (candidate, Winner::Candidate),
+    }
+}
+
+/// The version whose result is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Winner {
+    Stable,
+    Candidate,
+}
+
+fn was_made(completed: &Completed) -> bool {
+    !matches!(completed, Err(CallError::Busy | CallError::ShuttingDown))
+}
+
+fn outcome(completed: &Completed) -> VersionOutcome {
+    match completed {
+        Ok(Ok(items)) => VersionOutcome::from_items(items),
+        Ok(Err(failure)) => VersionOutcome::Refused(failure.message.clone()),
+        Err(error) => VersionOutcome::Failed(error.to_string()),
+    }
+}
+
+/// Adds the comparison of a delivery or a send to what this host has seen. Returns whether the
+/// candidate does harm.
+pub fn record(
+    pipeline: &Pipeline,
+    rollout: &LiveRollout,
+    part: Part,
+    mut one: Tally,
+    cost: Cost,
+) -> bool {
     let harmful = one.harm.is_harmful();
-    let metrics = &pipeline.core.metrics.plugins;
-    metrics.compared(&rollout.rollout.name, one.same == 1, harmful);
+    // A delivery whose sender passes both checks is counted by its conversion.
+    if part != Part::Checks || harmful {
+        let metrics = &pipeline.core.metrics.plugins;
+        metrics.compared(&rollout.rollout.name, one.same == one.compared, harmful);
+    }
     one.forget_texts();
     let policy = &pipeline.core.config.verify;
-    let tripped = rollout.observed.add(one, took, policy);
+    let tripped = rollout.observed.add(part, one, cost, policy);
     let is_guarded = rollout.rollout.plan.guards && rollout.rollout.stage != RolloutStage::Shadow;
     if tripped && is_guarded && rollout.observed.stop() {
         pipeline.rollouts.hurry();

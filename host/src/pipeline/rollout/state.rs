@@ -1,7 +1,7 @@
-//! The rollouts that this host acts on, and what it has seen of each.
+//! The rollouts that this host acts on, and its observations of each.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -10,12 +10,15 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{Notify, mpsc};
 
-use super::guard;
+use super::guard::{self, Part};
 use crate::config;
-use crate::domain::id::DeliveryId;
+use crate::domain::channel::TemplateSend;
+use crate::domain::exchange::HttpResponse;
+use crate::domain::id::{ConnectionId, DeliveryId, MessageId};
 use crate::domain::rollout::{Rollout, RolloutStage};
+use crate::domain::time;
 use crate::limits;
-use crate::pipeline::verify::compare::Tally;
+use crate::pipeline::verify::compare::{Memory, Tally};
 use crate::plugin::Loaded;
 
 /// The open rollouts by the plugin's name. Readers see one consistent table.
@@ -36,8 +39,13 @@ impl Rollouts {
     }
 
     /// Returns the rollout of a plugin, if both versions are loaded here.
-    pub fn of(&self, plugin: &str) -> Option<Arc<LiveRollout>> {
+    pub fn get(&self, plugin: &str) -> Option<Arc<LiveRollout>> {
         self.live.load().get(plugin).cloned()
+    }
+
+    /// Returns whether this host acts on none.
+    pub fn is_empty(&self) -> bool {
+        self.live.load().is_empty()
     }
 
     /// Returns all rollouts that this host acts on.
@@ -80,7 +88,7 @@ impl LiveRollout {
     }
 
     /// Returns whether the candidate converts the delivery with this key: the same on every host,
-    /// and whenever it is asked while the percentage does not shrink.
+    /// and at any time, as long as the percentage does not shrink.
     pub fn takes(&self, key: &str) -> bool {
         self.is_canary() && self.is_in_share(key.as_bytes())
     }
@@ -90,6 +98,16 @@ impl LiveRollout {
         match self.rollout.stage {
             RolloutStage::Shadow => self.is_in_share(delivery.0.as_bytes()),
             RolloutStage::Probation => true,
+            _ => false,
+        }
+    }
+
+    /// Returns whether a send is compared after its outcome was stored. In a canary every one is: it
+    /// costs no time of the sender, and shows sends that the candidate does not make yet.
+    pub fn samples_send(&self, message: MessageId) -> bool {
+        match self.rollout.stage {
+            RolloutStage::Shadow => self.is_in_share(message.0.as_bytes()),
+            RolloutStage::Canary | RolloutStage::Probation => true,
             _ => false,
         }
     }
@@ -104,11 +122,17 @@ impl LiveRollout {
     }
 }
 
-/// What a host has seen of a rollout.
+/// The observations of a rollout by one host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Observations {
+    /// The comparisons of deliveries.
     pub tally: Tally,
+    /// The comparisons of the sends of an adapter.
+    pub sends: Tally,
+    /// The comparisons of the sender checks, if those of the candidate differ: a sender that passes
+    /// only those of the stable version is a failure.
+    pub checks: Tally,
     /// Deliveries that the candidate converted, and whose result was stored.
     pub served: u64,
     /// Deliveries that the candidate was chosen for, and whose result was that of the stable
@@ -120,35 +144,108 @@ pub struct Observations {
     pub tripped: bool,
     /// Conversions of both versions one after the other, and how long they took in total.
     pub timed: u64,
-    pub stable_us: u64,
-    pub candidate_us: u64,
-    /// Those for which the candidate took far longer.
+    #[serde(rename = "stableUs", with = "time::microseconds")]
+    pub stable_time: Duration,
+    #[serde(rename = "candidateUs", with = "time::microseconds")]
+    pub candidate_time: Duration,
+    /// The number of them for which the candidate took far longer.
     pub slower: u64,
+    /// Conversions whose memory is known for both versions, and the bytes in total.
+    pub measured: u64,
+    pub stable_bytes: u64,
+    pub candidate_bytes: u64,
+    /// Those for which the candidate needed far more.
+    pub larger: u64,
 }
 
 impl Observations {
     /// Adds those of another host.
     pub fn merge(&mut self, other: Self) {
         self.tally.merge(other.tally);
+        self.sends.merge(other.sends);
+        self.checks.merge(other.checks);
         self.served += other.served;
         self.saved += other.saved;
         self.dropped += other.dropped;
         self.tripped |= other.tripped;
         self.timed += other.timed;
-        self.stable_us += other.stable_us;
-        self.candidate_us += other.candidate_us;
+        self.stable_time += other.stable_time;
+        self.candidate_time += other.candidate_time;
         self.slower += other.slower;
+        self.measured += other.measured;
+        self.stable_bytes += other.stable_bytes;
+        self.candidate_bytes += other.candidate_bytes;
+        self.larger += other.larger;
+    }
+
+    /// Returns the mean time of a conversion by each version, in whole microseconds. `None` if none
+    /// was timed.
+    pub fn mean_times(&self) -> Option<CallTimes> {
+        let mean = |total: Duration| {
+            let micros = u64::try_from(total.as_micros()).unwrap_or(u64::MAX);
+            micros.checked_div(self.timed).map(Duration::from_micros)
+        };
+        Some(CallTimes {
+            stable: mean(self.stable_time)?,
+            candidate: mean(self.candidate_time)?,
+        })
+    }
+
+    /// Returns the comparisons of a part.
+    pub fn part(&self, part: Part) -> &Tally {
+        match part {
+            Part::Deliveries => &self.tally,
+            Part::Sends => &self.sends,
+            Part::Checks => &self.checks,
+        }
+    }
+
+    fn part_mut(&mut self, part: Part) -> &mut Tally {
+        match part {
+            Part::Deliveries => &mut self.tally,
+            Part::Sends => &mut self.sends,
+            Part::Checks => &mut self.checks,
+        }
+    }
+
+    fn add_cost(&mut self, cost: Cost, policy: &config::VerifySection) {
+        if let Some(took) = cost.took {
+            self.timed += 1;
+            self.stable_time += took.stable;
+            self.candidate_time += took.candidate;
+            self.slower += u64::from(took.is_slower());
+        }
+        if let Some(memory) = cost.memory {
+            self.measured += 1;
+            self.stable_bytes += memory.serving;
+            self.candidate_bytes += memory.candidate;
+            self.larger += u64::from(is_larger(memory, policy));
+        }
     }
 }
 
-/// How long both versions took for one delivery.
-#[derive(Clone, Copy)]
-pub struct Took {
+/// The time and memory that both versions used for one delivery, as far as they are known.
+#[derive(Clone, Copy, Default)]
+pub struct Cost {
+    pub took: Option<CallTimes>,
+    pub memory: Option<Memory>,
+}
+
+/// Returns whether the candidate needed far more memory.
+fn is_larger(memory: Memory, policy: &config::VerifySection) -> bool {
+    let Memory { serving, candidate } = memory;
+    candidate > serving.saturating_mul(policy.memory_times)
+        && candidate >= serving.saturating_add(policy.memory_mib << 20)
+}
+
+/// The times that both versions took for one delivery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallTimes {
     pub stable: Duration,
     pub candidate: Duration,
 }
 
-impl Took {
+impl CallTimes {
     /// Returns whether the candidate took far longer.
     fn is_slower(self) -> bool {
         self.candidate > self.stable * TIMES_SLOWER + SLOWER
@@ -161,41 +258,74 @@ const TIMES_SLOWER: u32 = 3;
 /// …and so much.
 const SLOWER: Duration = Duration::from_millis(5);
 
-/// What this host has seen of a rollout since it follows it.
+/// A send with its answer, to be compared.
+pub struct SentSend {
+    pub message: MessageId,
+    pub connection: ConnectionId,
+    pub send: TemplateSend,
+    /// Without the secrets of the instance. `None` if there was none, or it was too long.
+    pub response: Option<HttpResponse>,
+}
+
+/// The delivery or send that is to be compared next.
+pub enum Next {
+    Delivery(DeliveryId),
+    Send(Box<SentSend>),
+}
+
+/// The other end of the queues of a rollout.
+pub struct Waiting {
+    deliveries: mpsc::Receiver<DeliveryId>,
+    sends: mpsc::Receiver<Box<SentSend>>,
+}
+
+impl Waiting {
+    /// Waits for the delivery or send that is to be compared next. Returns `None` when the rollout has ended here.
+    pub async fn next(&mut self) -> Option<Next> {
+        tokio::select! {
+            delivery = self.deliveries.recv() => delivery.map(Next::Delivery),
+            send = self.sends.recv() => send.map(Next::Send),
+        }
+    }
+}
+
+/// This host's observations of a rollout since it follows it.
 pub struct Observed {
     seen: Mutex<Observations>,
-    dropped: AtomicU64,
     /// A guard tripped here: the candidate gets no more deliveries until the judge decides.
     stopped: AtomicBool,
-    queue: mpsc::Sender<DeliveryId>,
+    /// A version is being asked for its sender checks.
+    asking: AtomicBool,
+    deliveries: mpsc::Sender<DeliveryId>,
+    sends: mpsc::Sender<Box<SentSend>>,
 }
 
 impl Observed {
-    /// Returns it with nothing seen, and the queue of deliveries to compare.
-    pub fn new() -> (Self, mpsc::Receiver<DeliveryId>) {
-        let (queue, waiting) = mpsc::channel(limits::ROLLOUT_WAITING);
+    /// Returns it without observations, and the other end of its queues.
+    pub fn new() -> (Self, Waiting) {
+        let (deliveries, waiting_deliveries) = mpsc::channel(limits::ROLLOUT_WAITING);
+        let (sends, waiting_sends) = mpsc::channel(limits::ROLLOUT_SENDS_WAITING);
         let observed = Self {
             seen: Mutex::default(),
-            dropped: AtomicU64::new(0),
             stopped: AtomicBool::new(false),
-            queue,
+            asking: AtomicBool::new(false),
+            deliveries,
+            sends,
+        };
+        let waiting = Waiting {
+            deliveries: waiting_deliveries,
+            sends: waiting_sends,
         };
         (observed, waiting)
     }
 
     /// Adds a comparison. Returns whether the guards trip by what this host has seen.
-    pub fn add(&self, one: Tally, took: Option<Took>, policy: &config::Verify) -> bool {
-        let harmful = one.harm.is_harmful();
+    pub fn add(&self, part: Part, one: Tally, cost: Cost, policy: &config::VerifySection) -> bool {
+        let may_trip = one.harm.is_harmful() || one.harm.changed > 0;
         let mut seen = self.lock();
-        seen.tally.merge(one);
-        if let Some(took) = took {
-            let micros = |took: Duration| u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-            seen.timed += 1;
-            seen.stable_us += micros(took.stable);
-            seen.candidate_us += micros(took.candidate);
-            seen.slower += u64::from(took.is_slower());
-        }
-        harmful && guard::trips(&seen.tally.harm, policy)
+        seen.add_cost(cost, policy);
+        seen.part_mut(part).merge(one);
+        may_trip && guard::trips(part, &seen.part(part).harm, policy)
     }
 
     /// Counts a delivery that the candidate was chosen for: whether its result was stored.
@@ -209,14 +339,21 @@ impl Observed {
 
     /// Puts a delivery into the queue of those to compare, if there is room.
     pub fn offer(&self, delivery: DeliveryId) {
-        if self.queue.try_send(delivery).is_err() {
+        if self.deliveries.try_send(delivery).is_err() {
             self.drop_one();
         }
     }
 
-    /// Counts a delivery that is not compared.
+    /// Puts a send into the queue of those to compare, if there is room.
+    pub fn offer_send(&self, sent: SentSend) {
+        if self.sends.try_send(Box::new(sent)).is_err() {
+            self.drop_one();
+        }
+    }
+
+    /// Counts a delivery or a send that is not compared.
     pub fn drop_one(&self) {
-        self.dropped.fetch_add(1, Ordering::Relaxed);
+        self.lock().dropped += 1;
     }
 
     /// Gives the candidate no more deliveries. Returns whether it got some until now.
@@ -224,20 +361,82 @@ impl Observed {
         !self.stopped.swap(true, Ordering::Relaxed)
     }
 
+    /// Returns whether a version may be asked for its sender checks now: one question at a time.
+    pub fn begin_asking(&self) -> bool {
+        !self.asking.swap(true, Ordering::Relaxed)
+    }
+
+    /// Ends the question that [`Self::begin_asking`] allowed.
+    pub fn end_asking(&self) {
+        self.asking.store(false, Ordering::Relaxed);
+    }
+
     /// Returns whether a guard has tripped here.
     pub fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// Returns what was seen so far.
+    /// Returns the observations so far.
     pub fn so_far(&self) -> Observations {
         let mut seen = self.lock().clone();
-        seen.dropped += self.dropped.load(Ordering::Relaxed);
         seen.tripped = self.is_stopped();
         seen
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Observations> {
         self.seen.lock().expect("the lock is not poisoned")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_stored_in_microseconds_and_their_mean_is_that_of_one_conversion() {
+        let millis = Duration::from_millis;
+        let mut seen = Observations::default();
+        assert_eq!(seen.mean_times(), None);
+        for (stable, candidate) in [(2, 3), (4, 9)] {
+            let took = CallTimes {
+                stable: millis(stable),
+                candidate: millis(candidate),
+            };
+            let cost = Cost {
+                took: Some(took),
+                memory: None,
+            };
+            seen.add_cost(cost, &config::VerifySection::STRICT);
+        }
+        let stored = serde_json::to_value(&seen).expect("it is JSON");
+        assert_eq!(stored["timed"], 2);
+        assert_eq!(stored["stableUs"], 6_000);
+        assert_eq!(stored["candidateUs"], 12_000);
+        let read: Observations = serde_json::from_value(stored).expect("it was written");
+        assert_eq!(read, seen);
+        let mean = CallTimes {
+            stable: millis(3),
+            candidate: millis(6),
+        };
+        assert_eq!(read.mean_times(), Some(mean));
+        let without: Observations = serde_json::from_str("{}").expect("every field has a default");
+        assert_eq!(without, Observations::default());
+    }
+
+    #[test]
+    fn far_more_memory_is_so_many_times_as_much_and_so_much_more() {
+        let policy = config::VerifySection::STRICT;
+        let check = |serving: u64, candidate: u64, expect: bool| {
+            let memory = Memory {
+                serving: serving << 20,
+                candidate: candidate << 20,
+            };
+            assert_eq!(is_larger(memory, &policy), expect, "{serving} {candidate}");
+        };
+        check(1, 1, false);
+        check(1, 16, false);
+        check(1, 17, true);
+        check(10, 40, false);
+        check(10, 41, true);
     }
 }

@@ -7,19 +7,19 @@ use crate::domain::id::WorkspaceId;
 use crate::store::{Build, Store, StoreError};
 
 /// A build, or one of its cubes.
-pub type Piece = (Build, Option<String>);
+pub type BuildPart = (Build, Option<String>);
 
 /// The failures of the round before, and their causes.
 #[derive(Default)]
-pub struct Failures(Mutex<HashMap<Piece, String>>);
+pub struct RoundFailures(Mutex<HashMap<BuildPart, String>>);
 
-impl Failures {
+impl RoundFailures {
     /// Records this round's failures among the pieces that `is_among` holds for.
     pub async fn settle(
         &self,
         store: &dyn Store,
-        is_among: impl Fn(&Piece) -> bool,
-        failed: Vec<(Piece, StoreError)>,
+        is_among: impl Fn(&BuildPart) -> bool,
+        failed: Vec<(BuildPart, StoreError)>,
     ) {
         let mut news = Vec::new();
         let mut well = Vec::new();
@@ -67,7 +67,7 @@ impl Failures {
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, HashMap<Piece, String>> {
+    fn known(&self) -> MutexGuard<'_, HashMap<BuildPart, String>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::leave::{Cut, Leave};
+use super::permit::{RoundPermit, RoundStop};
 use super::round;
 use crate::limits;
 use crate::pipeline::fleet::FleetJob;
@@ -13,13 +13,13 @@ use crate::shutdown::Shutdown;
 
 /// Runs the rounds until the drain begins, then gives the job back to the other hosts.
 pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
-    let mut rounds = Rounds::new(&pipeline);
+    let mut rounds = RollupSchedule::new(&pipeline);
     let mut hurried = false;
     while !shutdown.has_begun() {
         let rest = match rounds.tend(&pipeline, hurried).await {
             Ok(rest) => rest,
             Err(why) => {
-                tell(&why);
+                log_cut(&why);
                 rounds.period.min(FleetJob::period())
             }
         };
@@ -32,19 +32,19 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     rounds.job.leave(&pipeline).await;
 }
 
-fn tell(why: &Cut) {
+fn log_cut(why: &RoundStop) {
     match why {
-        Cut::Store(error) if error.is_logged() => {}
-        Cut::Store(error) => {
+        RoundStop::Store(error) if error.is_logged() => {}
+        RoundStop::Store(error) => {
             tracing::warn!(%error, "analytics round failed, the shown counts stay as they were");
         }
-        Cut::Stopping | Cut::CutOff | Cut::AnotherHost => {
+        RoundStop::Stopping | RoundStop::CutOff | RoundStop::AnotherHost => {
             tracing::debug!(%why, "analytics round ended early");
         }
     }
 }
 
-struct Rounds {
+struct RollupSchedule {
     job: FleetJob,
     period: Duration,
     /// The next round.
@@ -53,7 +53,7 @@ struct Rounds {
     note_due: Instant,
 }
 
-impl Rounds {
+impl RollupSchedule {
     fn new(pipeline: &Pipeline) -> Self {
         let shortest = limits::ROLLUP_REST;
         let period = Duration::from_secs(pipeline.core.config.analytics.refresh_seconds);
@@ -67,7 +67,11 @@ impl Rounds {
     }
 
     /// Does what is due. Returns how long to wait.
-    async fn tend(&mut self, pipeline: &Arc<Pipeline>, hurried: bool) -> Result<Duration, Cut> {
+    async fn tend(
+        &mut self,
+        pipeline: &Arc<Pipeline>,
+        hurried: bool,
+    ) -> Result<Duration, RoundStop> {
         if pipeline.core.store.outage().is_some() || !pipeline.fleet.is_current() {
             return Ok(FleetJob::period());
         }
@@ -85,8 +89,8 @@ impl Rounds {
         if hurried || Instant::now() >= self.due {
             self.due = Instant::now() + self.period;
             let _turn = pipeline.rollup.turn.lock().await;
-            let mut leave = Leave::of_holder(pipeline, &mut self.job);
-            if round::round(pipeline, &mut leave).await?.more {
+            let mut permit = RoundPermit::for_holder(pipeline, &mut self.job);
+            if round::round(pipeline, &mut permit).await?.more {
                 self.due = Instant::now();
             }
         }

@@ -13,7 +13,7 @@
 
 mod failures;
 mod job;
-mod leave;
+mod permit;
 mod round;
 mod round_robin;
 pub(super) mod state;
@@ -22,26 +22,26 @@ mod zones;
 use std::sync::Arc;
 
 pub use job::run;
-pub use leave::Cut;
-pub use round::{Ran, Round};
+pub use permit::RoundStop;
+pub use round::{RollupRun, Round};
 
-use self::leave::Leave;
+use self::permit::RoundPermit;
 use crate::pipeline::state::Pipeline;
 
 /// Runs a round on this host that begins after this call, whichever host holds the job.
 ///
 /// # Errors
 ///
-/// [`Cut`] if the round ended early.
-pub async fn now(pipeline: &Arc<Pipeline>) -> Result<Round, Cut> {
+/// [`RoundStop`] if the round ended early.
+pub async fn now(pipeline: &Arc<Pipeline>) -> Result<Round, RoundStop> {
     let rollup = &pipeline.rollup;
     let _turn = rollup.turn.lock().await;
     rollup.zones.note(&*pipeline.core.store).await?;
-    let mut leave = Leave::new(pipeline);
-    let round = round::round(pipeline, &mut leave).await?;
+    let mut permit = RoundPermit::new(pipeline);
+    let round = round::round(pipeline, &mut permit).await?;
     if !round.is_ripe {
         return Ok(round);
     }
-    let next = round::round(pipeline, &mut leave).await?;
+    let next = round::round(pipeline, &mut permit).await?;
     Ok(round.and(next))
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::leave::{Cut, Leave};
-use super::round_robin::{self, Rest, StepOutcome};
+use super::permit::{RoundPermit, RoundStop};
+use super::round_robin::{self, StepOutcome, UnfinishedPieces};
 use crate::domain::analytics::MetricSet;
 use crate::domain::id::WorkspaceId;
 use crate::domain::time::Micros;
@@ -17,7 +17,7 @@ use crate::store::{Build, Cube, Stepped, StoreError};
 /// The result of a round.
 #[derive(Debug)]
 pub struct Round {
-    pub runs: Vec<Ran>,
+    pub runs: Vec<RollupRun>,
     /// Some work is left for the next one.
     pub more: bool,
     /// A cube became complete: a build that waited for it takes over in the next one.
@@ -43,7 +43,7 @@ impl Round {
 
 /// The result of a run.
 #[derive(Debug)]
-pub struct Ran {
+pub struct RollupRun {
     pub set: MetricSet,
     /// Everything before is counted, except for workspaces that failed or have more to
     /// read.
@@ -60,14 +60,17 @@ pub struct Ran {
 ///
 /// # Errors
 ///
-/// [`Cut`] if the round ended early.
-pub async fn round(pipeline: &Arc<Pipeline>, leave: &mut Leave<'_>) -> Result<Round, Cut> {
+/// [`RoundStop`] if the round ended early.
+pub async fn round(
+    pipeline: &Arc<Pipeline>,
+    permit: &mut RoundPermit<'_>,
+) -> Result<Round, RoundStop> {
     let mut runs = Vec::new();
     for set in MetricSet::ALL {
-        runs.push(run(pipeline, leave, set).await?);
+        runs.push(run(pipeline, permit, set).await?);
     }
     // Queries can be answered without them, so they delay nothing.
-    let cubes = cubes(pipeline, leave).await?;
+    let cubes = cubes(pipeline, permit).await?;
     let left = cubes.left || runs.iter().any(|run| !run.unfinished.is_empty());
     Ok(Round {
         runs,
@@ -76,23 +79,27 @@ pub async fn round(pipeline: &Arc<Pipeline>, leave: &mut Leave<'_>) -> Result<Ro
     })
 }
 
-async fn run(pipeline: &Arc<Pipeline>, leave: &mut Leave<'_>, set: MetricSet) -> Result<Ran, Cut> {
+async fn run(
+    pipeline: &Arc<Pipeline>,
+    permit: &mut RoundPermit<'_>,
+    set: MetricSet,
+) -> Result<RollupRun, RoundStop> {
     let began = Instant::now();
-    let counted = count(pipeline, leave, set).await;
+    let counted = count(pipeline, permit, set).await;
     let took = began.elapsed();
     let changes = counted.as_ref().map_or(0, |counted| counted.changes);
     pipeline
         .core
         .metrics
         .analytics
-        .run(set, counted.is_ok(), changes, took.as_secs_f64());
-    let Counted {
+        .run(set, counted.is_ok(), changes, took);
+    let CountedChanges {
         as_of,
         changes,
         rest,
     } = counted?;
     let failed = rest.failed.iter();
-    let ran = Ran {
+    let ran = RollupRun {
         set,
         as_of,
         changes,
@@ -115,24 +122,24 @@ async fn run(pipeline: &Arc<Pipeline>, leave: &mut Leave<'_>, set: MetricSet) ->
     Ok(ran)
 }
 
-struct Counted {
+struct CountedChanges {
     as_of: Micros,
     changes: u64,
-    rest: Rest<Build>,
+    rest: UnfinishedPieces<Build>,
 }
 
 async fn count(
     pipeline: &Arc<Pipeline>,
-    leave: &mut Leave<'_>,
+    permit: &mut RoundPermit<'_>,
     set: MetricSet,
-) -> Result<Counted, Cut> {
-    leave.is_given().await?;
+) -> Result<CountedChanges, RoundStop> {
+    permit.check().await?;
     let run = pipeline.core.store.rollup_begin(set).await?;
     let changes = Arc::new(AtomicU64::new(0));
     let counter = Arc::clone(&changes);
     let rest = round_robin::all(
         pipeline,
-        leave,
+        permit,
         run.builds.clone(),
         end(),
         move |pipeline, build| step(pipeline, build, Arc::clone(&counter)),
@@ -146,7 +153,7 @@ async fn count(
         .store
         .rollup_end(set, &run, &unread, changes)
         .await?;
-    Ok(Counted {
+    Ok(CountedChanges {
         as_of: run.as_of,
         changes,
         rest,
@@ -180,14 +187,14 @@ struct Cubes {
     whole: bool,
 }
 
-async fn cubes(pipeline: &Arc<Pipeline>, leave: &mut Leave<'_>) -> Result<Cubes, Cut> {
-    leave.is_given().await?;
+async fn cubes(pipeline: &Arc<Pipeline>, permit: &mut RoundPermit<'_>) -> Result<Cubes, RoundStop> {
+    permit.check().await?;
     let now = pipeline.core.clock.now();
     let due = pipeline.core.store.cubes_due(zone::tzdata(), now).await?;
     let count = due.len();
     let rest = round_robin::all(
         pipeline,
-        leave,
+        permit,
         due,
         end(),
         |pipeline, cube: Cube| async move {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
-use super::leave::{Cut, Leave};
+use super::permit::{RoundPermit, RoundStop};
 use crate::limits;
 use crate::pipeline::state::Pipeline;
 use crate::store::StoreError;
@@ -21,7 +21,7 @@ pub enum StepOutcome {
 }
 
 /// The pieces that were not completed.
-pub struct Rest<T> {
+pub struct UnfinishedPieces<T> {
     /// The time was up.
     pub left: Vec<T>,
     pub failed: Vec<(T, StoreError)>,
@@ -34,14 +34,14 @@ const ASIDE: Duration = Duration::from_millis(5);
 ///
 /// # Errors
 ///
-/// [`Cut`] if the round must end.
+/// [`RoundStop`] if the round must end.
 pub async fn all<T, F, Step>(
     pipeline: &Arc<Pipeline>,
-    leave: &mut Leave<'_>,
+    permit: &mut RoundPermit<'_>,
     pieces: Vec<T>,
     until: Instant,
     step: F,
-) -> Result<Rest<T>, Cut>
+) -> Result<UnfinishedPieces<T>, RoundStop>
 where
     T: Clone + Send + 'static,
     F: Fn(Arc<Pipeline>, T) -> Step,
@@ -59,7 +59,7 @@ where
             let Some(piece) = waiting.pop_front() else {
                 break;
             };
-            if let Err(why) = leave.is_given().await {
+            if let Err(why) = permit.check().await {
                 cut = Some(why);
                 break;
             }
@@ -92,7 +92,7 @@ where
     }
     match cut {
         Some(why) => Err(why),
-        None => Ok(Rest {
+        None => Ok(UnfinishedPieces {
             left: waiting.into(),
             failed,
         }),

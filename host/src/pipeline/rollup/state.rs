@@ -2,7 +2,7 @@
 
 use tokio::sync::Notify;
 
-use super::failures::Failures;
+use super::failures::RoundFailures;
 use super::zones::Zones;
 use crate::domain::id::WorkspaceId;
 use crate::domain::time::Micros;
@@ -13,9 +13,9 @@ pub struct Rollup {
     pub(super) zones: Zones,
     /// One round at a time.
     pub(super) turn: tokio::sync::Mutex<()>,
-    /// A round is due, whatever the time.
+    /// A round is due at once, although its time has not come.
     pub(super) due: Notify,
-    pub(super) failures: Failures,
+    pub(super) failures: RoundFailures,
 }
 
 impl Rollup {

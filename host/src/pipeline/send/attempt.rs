@@ -4,121 +4,218 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::addressed::{Addressed, template_send};
 use super::{Outgoing, not_sent};
-use crate::domain::channel::{Accepted, Category, Refused, SendAnswer, SendStep, TemplateSend};
-use crate::domain::exchange::{HttpRequest, Pairs};
+use crate::domain::channel::{
+    AcceptedSend, Category, RefusedSend, SendAnswer, SendStep, TemplateSend,
+};
+use crate::domain::exchange::{HttpRequest, HttpResponse};
 use crate::egress::EgressError;
-use crate::pipeline::connections::{self, Live};
-use crate::pipeline::mask;
+use crate::limits;
+use crate::pipeline::connections::Live;
+use crate::pipeline::rollout::sends;
 use crate::pipeline::state::Pipeline;
-use crate::plugin::{Budget, Loaded};
+use crate::pipeline::{mask, plugin_log};
+use crate::plugin::Loaded;
 
 /// The adapter's result for a message.
-pub enum Prepared {
-    Call(Box<Call>),
+pub enum PreparedSend {
+    Call(Box<ProviderCall>),
     /// No call is needed, or none can be made.
-    Answer(SendAnswer),
+    Answer(Box<Attempt>),
 }
 
-pub struct Call {
+pub struct ProviderCall {
     plugin: Arc<Loaded>,
     send: TemplateSend,
     request: Box<HttpRequest>,
 }
 
+/// The result of an attempt.
+pub struct Attempt {
+    pub answer: SendAnswer,
+    /// The time that the provider took.
+    pub took: Duration,
+    /// `None` if the adapter gave no request and no answer.
+    pub made: Option<Made>,
+}
+
+/// The input of an adapter for a send, and the answer of the provider.
+pub struct Made {
+    pub plugin: Arc<Loaded>,
+    pub send: TemplateSend,
+    /// Without the secrets of the instance. `None` if there was none, or it is too long to be kept.
+    pub response: Option<HttpResponse>,
+}
+
+impl Attempt {
+    fn without_a_call(answer: SendAnswer, made: Option<Made>) -> PreparedSend {
+        PreparedSend::Answer(Box::new(Self {
+            answer,
+            took: Duration::ZERO,
+            made,
+        }))
+    }
+}
+
 /// Asks the adapter for the call that sends a message.
-pub async fn prepare(pipeline: &Pipeline, outgoing: &Outgoing) -> Prepared {
+pub async fn prepare(pipeline: &Pipeline, outgoing: &Outgoing) -> PreparedSend {
     let live = &outgoing.live;
     let name = &live.connection.plugin;
-    let Some(plugin) = pipeline.core.plugins.active(name) else {
+    let Some(active) = pipeline.core.plugins.active(name) else {
         let reason = format!("no version of the adapter `{name}` is active");
-        return Prepared::Answer(not_sent(Category::Transient, "no-adapter", reason));
+        let answer = not_sent(Category::Transient, "no-adapter", reason);
+        return Attempt::without_a_call(answer, None);
     };
-    let send = TemplateSend {
-        message_id: outgoing.message.to_string(),
+    let addressed = Addressed {
+        message: outgoing.message,
+        conversation: outgoing.conversation,
         recipient: outgoing.recipient.clone(),
-        template: outgoing.payload.clone(),
-        config: live.connection.config.clone(),
-        context: context(pipeline, outgoing),
+        payload: outgoing.payload.clone(),
     };
-    let lane = live.connection.id.as_str();
-    let call = pipeline
-        .core
-        .plugins
-        .send(&plugin, lane, send.clone(), Budget::Worker);
-    match pipeline.core.metrics.plugins.calling(&plugin, call).await {
-        Ok(SendStep::Call(request)) => Prepared::Call(Box::new(Call {
+    let send = template_send(pipeline, live, addressed);
+    let chosen = sends::compose(pipeline, live, &active, &send, outgoing.contact).await;
+    let plugin = chosen.plugin;
+    match chosen.step {
+        Ok(SendStep::Call(request)) => PreparedSend::Call(Box::new(ProviderCall {
             plugin,
             send,
             request,
         })),
-        Ok(SendStep::Answer(answer)) => Prepared::Answer(masked(answer, live)),
+        Ok(SendStep::Answer(answer)) => {
+            let made = Made {
+                plugin,
+                send,
+                response: None,
+            };
+            Attempt::without_a_call(masked(answer, live), Some(made))
+        }
         Err(error) => {
             if error.is_fault() {
                 tracing::warn!(message = %outgoing.message, plugin = %plugin.description.name, digest = plugin.digest.short(), %error, "adapter failed, retrying the message later");
             }
-            let reason = format!("the adapter returned no request: {error}");
-            Prepared::Answer(not_sent(Category::Transient, "adapter", reason))
+            let why = plugin_log::message(&error, &live.secrets);
+            let reason = format!("the adapter returned no request: {why}");
+            let answer = not_sent(Category::Transient, "adapter", reason);
+            Attempt::without_a_call(answer, None)
         }
     }
 }
 
-/// Makes the call, unless the lease has ended right before its first byte. Returns the answer
-/// and the time that the provider took.
-pub async fn call(pipeline: &Pipeline, outgoing: &Outgoing, call: Call) -> (SendAnswer, Duration) {
+/// Makes the call, unless the lease has ended right before its first byte.
+pub async fn call(pipeline: &Pipeline, outgoing: &Outgoing, mut call: ProviderCall) -> Attempt {
     let live = &outgoing.live;
     let started = Instant::now();
-    let sending = pipeline.core.egress.call_once(
-        &call.request,
-        &live.secrets,
-        &live.connection.allow,
-        || !outgoing.held.has_ended(),
-    );
-    let response = pipeline.core.metrics.egress.sending(sending).await;
+    let mut response = make(pipeline, outgoing, &call.request).await;
+    let first = Arc::clone(&call.plugin);
+    let mut refused = None;
+    let instead = match &response {
+        // Nothing was sent: the request of the stable version may be one that is accepted.
+        Ok(response) if is_refusal(response.status) => {
+            let asked = (&call.plugin, &call.send, &*call.request);
+            let after = Box::pin(sends::after_refusal(pipeline, live, asked, response)).await;
+            after.map(|(stable, request, why)| {
+                refused = Some(why);
+                (stable, request)
+            })
+        }
+        // Nothing went out: the request of the stable version may be one that can be made.
+        Err(error) if is_the_requests(error) => {
+            let why = error.to_string();
+            Box::pin(sends::instead(
+                pipeline,
+                live,
+                &call.plugin,
+                &call.send,
+                why,
+            ))
+            .await
+        }
+        _ => None,
+    };
+    if let Some((stable, request)) = instead {
+        (call.plugin, call.request) = (stable, request);
+        response = make(pipeline, outgoing, &call.request).await;
+    }
     let took = started.elapsed();
-    pipeline.core.metrics.messaging.provider(took.as_secs_f64());
+    pipeline.core.metrics.messaging.provider(took);
+    let mut made = Made {
+        plugin: call.plugin,
+        send: call.send,
+        response: None,
+    };
     let response = match response {
         Ok(response) => response,
-        Err(error) => return (after_egress(&error, live), took),
+        Err(error) => {
+            return Attempt {
+                answer: after_egress(&error, live),
+                took,
+                made: Some(made),
+            };
+        }
     };
     let status = response.status;
-    let lane = live.connection.id.as_str();
-    let read =
-        pipeline
-            .core
-            .plugins
-            .read_answer(&call.plugin, lane, call.send, response, Budget::Worker);
-    let answer = match pipeline
-        .core
-        .metrics
-        .plugins
-        .calling(&call.plugin, read)
-        .await
-    {
+    made.response = kept(&response, live);
+    let read = sends::read(pipeline, live, &made.plugin, &made.send, response).await;
+    let answer = match read {
         Ok(answer) => masked(answer, live),
         Err(error) => {
-            tracing::warn!(message = %outgoing.message, plugin = %call.plugin.description.name, digest = call.plugin.digest.short(), %error, "adapter could not read the provider's answer");
+            tracing::warn!(message = %outgoing.message, plugin = %made.plugin.description.name, digest = made.plugin.digest.short(), %error, "adapter could not read the provider's answer");
+            let why = plugin_log::message(&error, &live.secrets);
             SendAnswer::Unknown(format!(
-                "the provider answered with status {status}, and the adapter could not read it: {error}"
+                "the provider answered with status {status}, and the adapter could not read it: {why}"
             ))
         }
     };
-    (answer, took)
+    if let Some(why) = refused
+        && !matches!(answer, SendAnswer::Refused(_))
+    {
+        sends::failed(pipeline, live, &first, &made.send, why);
+    }
+    Attempt {
+        answer,
+        took,
+        made: Some(made),
+    }
 }
 
-fn context(pipeline: &Pipeline, outgoing: &Outgoing) -> Pairs {
-    let connection = &outgoing.live.connection;
-    let mut context = outgoing.live.context();
-    let conversation = outgoing.conversation.to_string();
-    context.push(("conversation-id".to_owned(), conversation));
-    let agent = outgoing.channel.agent;
-    context.push(("instance-id".to_owned(), agent.to_string()));
-    let webhook = connections::webhook_path(agent, &connection.id);
-    // Without a public address there is no callback URL.
-    if let Some(url) = pipeline.core.config.server.public(&webhook) {
-        context.push(("callback-url".to_owned(), url));
-    }
-    context
+async fn make(
+    pipeline: &Pipeline,
+    outgoing: &Outgoing,
+    request: &HttpRequest,
+) -> Result<HttpResponse, EgressError> {
+    let live = &outgoing.live;
+    let sending =
+        pipeline
+            .core
+            .egress
+            .call_once(request, &live.secrets, &live.connection.allow, || {
+                !outgoing.held.has_ended()
+            });
+    pipeline.core.metrics.egress.sending(sending).await
+}
+
+/// Returns whether a provider that answers with this status has sent nothing. A timeout, a conflict
+/// with an earlier request, and requests that come too early or too often do not say that.
+fn is_refusal(status: u16) -> bool {
+    (400..500).contains(&status) && ![408, 409, 425, 429].contains(&status)
+}
+
+/// Returns whether the request itself could not be made, so that another one might.
+fn is_the_requests(error: &EgressError) -> bool {
+    matches!(
+        error,
+        EgressError::Malformed(_)
+            | EgressError::NotAllowed { .. }
+            | EgressError::NotPublic { .. }
+            | EgressError::Slot(_)
+    )
+}
+
+/// Returns an answer without the instance's secrets, if it is short enough to be kept.
+fn kept(response: &HttpResponse, live: &Live) -> Option<HttpResponse> {
+    let is_short = response.body.len() <= limits::KEPT_ANSWER_BYTES;
+    is_short.then(|| mask::response(response.clone(), &live.secrets))
 }
 
 /// Returns the answer for a failed call: unknown if it may have reached the provider, else a
@@ -143,7 +240,7 @@ fn after_egress(error: &EgressError, live: &Live) -> SendAnswer {
 fn masked(answer: SendAnswer, live: &Live) -> SendAnswer {
     let mask = |text: String| mask::text(&text, &live.secrets).into_owned();
     match answer {
-        SendAnswer::Refused(refused) => SendAnswer::Refused(Refused {
+        SendAnswer::Refused(refused) => SendAnswer::Refused(RefusedSend {
             category: refused.category,
             code: mask(refused.code),
             title: mask(refused.title),
@@ -152,9 +249,25 @@ fn masked(answer: SendAnswer, live: &Live) -> SendAnswer {
             retry_after_seconds: refused.retry_after_seconds,
         }),
         SendAnswer::Unknown(reason) => SendAnswer::Unknown(mask(reason)),
-        SendAnswer::Accepted(accepted) => SendAnswer::Accepted(Accepted {
+        SendAnswer::Accepted(accepted) => SendAnswer::Accepted(AcceptedSend {
             status: mask(accepted.status),
             ..accepted
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_definite_status_is_a_refusal() {
+        let check = |status: u16, expect: bool| assert_eq!(is_refusal(status), expect, "{status}");
+        for status in [400, 401, 403, 404, 422] {
+            check(status, true);
+        }
+        for status in [200, 202, 302, 408, 409, 425, 429, 500, 502, 504] {
+            check(status, false);
+        }
     }
 }

@@ -7,24 +7,27 @@
 //! again by itself. If the adapter itself fails before the call, the message is kept and retried,
 //! since only an operator can correct that fault.
 
+mod addressed;
 mod attempt;
 mod settle;
 
+pub(super) use addressed::{Addressed, template_send};
+pub(super) use attempt::Attempt;
 pub(super) use settle::{settle, state_after};
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use self::attempt::Prepared;
+use self::attempt::PreparedSend;
 use super::connections::Live;
 use super::lease::LeaseDeadline;
-use crate::domain::channel::{Category, Refused, SendAnswer};
+use crate::domain::channel::{Category, RefusedSend, SendAnswer};
 use crate::domain::id::{ContactId, ConversationId, MessageId};
 use crate::domain::time::Micros;
 use crate::limits;
 use crate::pipeline::state::Pipeline;
 use crate::store::{
-    Channel, HeldSend, Lease, MessageOutcome, SendOutcome, SendStart, Write, Written,
+    Channel, HeldSend, Lease, MessageOutcome, SendOutcome, SendStart, Write, WriteOutcome,
 };
 
 /// A message that is being sent, by the request that brought it or by the worker.
@@ -43,12 +46,11 @@ pub(super) struct Outgoing {
     pub held: LeaseDeadline,
 }
 
-/// Sends a message whose state in the store is already `sending`. Returns the provider's answer
-/// and the time that the provider took.
-pub(super) async fn at_once(pipeline: &Pipeline, outgoing: &Outgoing) -> (SendAnswer, Duration) {
+/// Sends a message whose state in the store is already `sending`.
+pub(super) async fn at_once(pipeline: &Pipeline, outgoing: &Outgoing) -> Attempt {
     match attempt::prepare(pipeline, outgoing).await {
-        Prepared::Answer(answer) => (answer, Duration::ZERO),
-        Prepared::Call(call) => attempt::call(pipeline, outgoing, *call).await,
+        PreparedSend::Answer(attempt) => *attempt,
+        PreparedSend::Call(call) => attempt::call(pipeline, outgoing, *call).await,
     }
 }
 
@@ -85,16 +87,16 @@ pub async fn run(pipeline: &Arc<Pipeline>, held: HeldSend, lease: LeaseDeadline)
         settle::as_it_is(pipeline, &outgoing, outcome).await;
         return;
     }
-    let answer = match attempt::prepare(pipeline, &outgoing).await {
-        Prepared::Answer(answer) => answer,
-        Prepared::Call(call) => {
+    let attempt = match attempt::prepare(pipeline, &outgoing).await {
+        PreparedSend::Answer(attempt) => *attempt,
+        PreparedSend::Call(call) => {
             if !begin(pipeline, &outgoing).await {
                 return;
             }
-            attempt::call(pipeline, &outgoing, *call).await.0
+            attempt::call(pipeline, &outgoing, *call).await
         }
     };
-    settle(pipeline, &outgoing, &answer, None).await;
+    settle(pipeline, &outgoing, attempt, None).await;
 }
 
 /// Returns the outcome of a claimed message for which no call is to be made.
@@ -128,7 +130,7 @@ async fn begin(pipeline: &Pipeline, outgoing: &Outgoing) -> bool {
         .submit_background(Write::Begin(start))
         .await
     {
-        Ok(Written::Message(MessageOutcome { state, .. })) => {
+        Ok(WriteOutcome::Message(MessageOutcome { state, .. })) => {
             state == crate::domain::message::MessageState::Sending
         }
         Ok(_) => {
@@ -146,7 +148,7 @@ async fn begin(pipeline: &Pipeline, outgoing: &Outgoing) -> bool {
 
 /// Returns a refusal by the host itself, before anything was sent.
 fn not_sent(category: Category, code: &str, reason: String) -> SendAnswer {
-    SendAnswer::Refused(Refused {
+    SendAnswer::Refused(RefusedSend {
         category,
         code: code.to_owned(),
         title: "Not sent".to_owned(),

@@ -5,18 +5,20 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::{Outgoing, next};
-use crate::domain::channel::{Accepted, Category, ChannelError, Refused, SendAnswer};
-use crate::domain::connection::{ACCOUNT_ROUTE, Connection, ConnectionKind, Pause};
+use super::{Attempt, Outgoing, next};
+use crate::domain::channel::{AcceptedSend, Category, ChannelError, RefusedSend, SendAnswer};
+use crate::domain::connection::{ACCOUNT_ROUTE, Connection, ConnectionKind, ConnectionPause};
 use crate::domain::id::ConnectionId;
-use crate::domain::message::{MessageState, Progress};
+use crate::domain::message::{MessageProgress, MessageState};
 use crate::domain::time::Micros;
 use crate::limits;
+use crate::pipeline::rollout::sends;
+use crate::pipeline::rollout::state::SentSend;
 use crate::pipeline::state::Pipeline;
 use crate::pipeline::templates;
 use crate::store::{
-    HeldSend, Hold, IdempotencyKey, MessageOutcome, SendOutcome, SendSettlement, StoredAnswer,
-    Write, Written,
+    HeldSend, IdempotencyKey, KeptSend, MessageOutcome, SendHold, SendOutcome, SendSettlement,
+    StoredAnswer, Write, WriteOutcome,
 };
 use crate::telemetry::Sent;
 
@@ -64,10 +66,11 @@ pub fn opted_out() -> ChannelError {
 pub async fn settle(
     pipeline: &Arc<Pipeline>,
     outgoing: &Outgoing,
-    said: &SendAnswer,
+    attempt: Attempt,
     answer: Option<(IdempotencyKey, StoredAnswer)>,
 ) -> Option<MessageOutcome> {
     let now = pipeline.core.clock.now();
+    let said = &attempt.answer;
     let mut settlement = settlement(outgoing, outcome(pipeline, outgoing, said, now));
     if let SendAnswer::Refused(refused) = said {
         settlement.holds = holds(pipeline, outgoing, refused, &settlement.outcome).await;
@@ -80,6 +83,7 @@ pub async fn settle(
         }
     }
     settlement.answer = answer;
+    settlement.kept = kept(pipeline, outgoing, &attempt, now);
     pipeline.core.metrics.messaging.send(counted(said));
     log_outcome(outgoing, said);
     let pauses = settlement.pause.is_some();
@@ -95,7 +99,46 @@ pub async fn settle(
             tracing::error!(instance = %connection.name, adapter = %connection.plugin, category = counted(said).as_str(), code = code(said), "instance paused: its messages wait until it is resumed or they expire; `leadhost instance show` shows the provider's reason");
         }
     }
+    if let Some(made) = attempt.made
+        && settled.is_some()
+    {
+        let sent = SentSend {
+            message: outgoing.message,
+            connection: outgoing.channel.connection.clone(),
+            send: made.send,
+            response: made.response,
+        };
+        sends::answered(pipeline, &made.plugin.description.name, sent);
+    }
     settled
+}
+
+/// Returns the record of this send, if it is one of those on which versions of the adapter are
+/// compared.
+fn kept(
+    pipeline: &Pipeline,
+    outgoing: &Outgoing,
+    attempt: &Attempt,
+    now: Micros,
+) -> Option<Box<KeptSend>> {
+    let made = attempt.made.as_ref()?;
+    let outcome = counted(&attempt.answer).as_str();
+    let connection = outgoing.channel.connection.clone();
+    let which = (connection.clone(), outcome);
+    pipeline.kept_sends.ask(&which, now).ok()?;
+    Some(Box::new(KeptSend {
+        workspace: outgoing.channel.workspace,
+        message: outgoing.message,
+        conversation: outgoing.conversation,
+        connection,
+        sent_at: now,
+        until: now.plus(pipeline.core.config.retention.deliveries()),
+        digest: made.plugin.digest.clone(),
+        outcome: outcome.to_owned(),
+        recipient: outgoing.recipient.clone(),
+        payload: outgoing.payload.clone(),
+        response: made.response.clone(),
+    }))
 }
 
 /// Settles a message without a call to its provider.
@@ -127,6 +170,7 @@ fn settlement(outgoing: &Outgoing, outcome: SendOutcome) -> SendSettlement {
         holds: Vec::new(),
         pause: None,
         answer: None,
+        kept: None,
     }
 }
 
@@ -163,25 +207,25 @@ fn outcome(
     }
 }
 
-fn progress(accepted: &Accepted, now: Micros) -> Progress {
+fn progress(accepted: &AcceptedSend, now: Micros) -> MessageProgress {
     let delivered = accepted.status == "delivered";
     let sent = delivered || accepted.status == "sent";
-    Progress {
+    MessageProgress {
         accepted_at: Some(now),
         sent_at: sent.then_some(now),
         delivered_at: delivered.then_some(now),
-        ..Progress::default()
+        ..MessageProgress::default()
     }
 }
 
 /// Returns a status that is not one of the states: `held`, or the provider's own word.
-fn own_word(accepted: &Accepted) -> Option<String> {
+fn own_word(accepted: &AcceptedSend) -> Option<String> {
     let word = accepted.status.as_str();
     let is_own = !matches!(word, "" | "accepted" | "sent" | "delivered");
     is_own.then(|| word.to_owned())
 }
 
-fn error_of(refused: &Refused) -> ChannelError {
+fn error_of(refused: &RefusedSend) -> ChannelError {
     ChannelError {
         code: refused.category.code(refused.code.clone()),
         title: refused.title.clone(),
@@ -191,7 +235,7 @@ fn error_of(refused: &Refused) -> ChannelError {
     }
 }
 
-fn pause(refused: &Refused, now: Micros) -> Option<Pause> {
+fn pause(refused: &RefusedSend, now: Micros) -> Option<ConnectionPause> {
     let stops = matches!(refused.category, Category::Account | Category::Connection);
     let category = refused.category.as_str();
     // An operator looks up the code.
@@ -199,7 +243,7 @@ fn pause(refused: &Refused, now: Micros) -> Option<Pause> {
         "" => category.to_owned(),
         code => format!("code {code}, {category}"),
     };
-    stops.then(|| Pause {
+    stops.then(|| ConnectionPause {
         since: now,
         reason: format!("{} ({whose})", refused.text),
     })
@@ -210,13 +254,13 @@ fn pause(refused: &Refused, now: Micros) -> Option<Pause> {
 async fn holds(
     pipeline: &Pipeline,
     outgoing: &Outgoing,
-    refused: &Refused,
+    refused: &RefusedSend,
     outcome: &SendOutcome,
-) -> Vec<Hold> {
+) -> Vec<SendHold> {
     let SendOutcome::Later { at, .. } = outcome else {
         return Vec::new();
     };
-    let hold = |connection: ConnectionId, contact| Hold {
+    let hold = |connection: ConnectionId, contact| SendHold {
         connection,
         contact,
         until: *at,
@@ -227,7 +271,7 @@ async fn holds(
         Category::ThrottledNumber => vec![hold(own, None)],
         Category::ThrottledAccount => {
             let workspace = outgoing.channel.workspace;
-            let mut all = match pipeline.connections.of_workspace(workspace).await {
+            let mut all = match pipeline.connections.in_workspace(workspace).await {
                 Ok(all) => all
                     .iter()
                     .map(|live| &live.connection)
@@ -308,7 +352,7 @@ async fn write(
     let write = Write::Sent(Box::new(settlement));
     loop {
         let error = match pipeline.core.writer.submit(write.clone()).await {
-            Ok(Written::Message(outcome)) => return Some(outcome),
+            Ok(WriteOutcome::Message(outcome)) => return Some(outcome),
             Ok(_) => {
                 tracing::debug!(message = %outgoing.message, "lease lost, outcome of the message discarded");
                 return None;
@@ -329,15 +373,15 @@ mod tests {
     use super::*;
 
     fn accepted(status: &str) -> SendAnswer {
-        SendAnswer::Accepted(Accepted {
+        SendAnswer::Accepted(AcceptedSend {
             external_ids: vec!["x".to_owned()],
             recipient_id: None,
             status: status.to_owned(),
         })
     }
 
-    fn refused(category: Category) -> Refused {
-        Refused {
+    fn refused(category: Category) -> RefusedSend {
+        RefusedSend {
             category,
             code: "7".to_owned(),
             title: "No".to_owned(),
@@ -395,7 +439,7 @@ mod tests {
 
     #[test]
     fn a_refusal_without_a_code_gets_its_category_as_code() {
-        let bare = Refused {
+        let bare = RefusedSend {
             code: String::new(),
             ..refused(Category::Recipient)
         };
@@ -405,13 +449,13 @@ mod tests {
 
     #[test]
     fn a_delivered_message_counts_as_sent() {
-        let Progress {
+        let MessageProgress {
             accepted_at,
             sent_at,
             delivered_at,
             ..
         } = progress(
-            &Accepted {
+            &AcceptedSend {
                 external_ids: Vec::new(),
                 recipient_id: None,
                 status: "delivered".to_owned(),

@@ -1,7 +1,7 @@
-//! Sources change their payloads unannounced. Each connection has a sketch of what its deliveries
-//! look like ([`sketch`]). Intake hands over some of the deliveries ([`state`]), and a task reads
-//! them, tells what has changed, and stores the sketches ([`task`]). On a fleet the sketch is that
-//! of all hosts.
+//! Sources change their payloads unannounced. Each connection has a sketch of the shape of its
+//! deliveries ([`sketch`]). Intake hands over some of the deliveries ([`state`]), and a task reads
+//! them, reports changes, and stores the sketches ([`task`]). On a fleet the sketch is that of all
+//! hosts.
 
 pub(super) mod sketch;
 pub(super) mod state;
@@ -31,7 +31,9 @@ pub fn converted(
     converted: &Result<Converted, ConvertError>,
 ) {
     let (connection, changes) = (&live.connection, &pipeline.source_changes);
-    if connection.kind != ConnectionKind::Source || !changes.wants(&connection.id) {
+    if connection.kind != ConnectionKind::Source
+        || !changes.wants(&connection.id, pipeline.core.clock.now())
+    {
         return;
     }
     let content_type = first(&delivery.headers, "content-type").unwrap_or_default();

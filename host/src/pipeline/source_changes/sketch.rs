@@ -1,6 +1,6 @@
-//! What the deliveries of a connection look like, and whether that has changed: the paths of their
-//! bodies with the types, and the fields of the leads that were made of them. No IO, no clock.
-//! Values are never kept.
+//! The shape of a connection's deliveries, and whether it has changed: the paths of their bodies
+//! with the types, and the fields of the leads that were made of them. No IO, no clock. Values are
+//! never kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -14,7 +14,7 @@ use crate::domain::text;
 use crate::domain::time::Micros;
 use crate::limits;
 
-/// Deliveries of the baseline before anything is told.
+/// The deliveries of the baseline that precede the first report of a difference.
 const BASELINE: u32 = 200;
 
 /// Deliveries past which the counts of the baseline are halved, so that it follows slow changes.
@@ -33,9 +33,9 @@ const FALL: u64 = 30;
 const ADOPTED: u32 = 1_000;
 
 /// Differences that a change names.
-const TOLD: usize = 3;
+const REPORTED: usize = 3;
 
-/// Differences that are remembered, so that each is told once.
+/// Differences that are remembered, so that each is reported once.
 const REMEMBERED: usize = 50;
 
 const KINDS: [&str; ANY] = ["string", "number", "bool", "null", "object", "array"];
@@ -45,10 +45,10 @@ const BOOL: usize = 2;
 const NULL: usize = 3;
 const OBJECT: usize = 4;
 const ARRAY: usize = 5;
-/// Of any type.
+/// The index of the count of any type.
 const ANY: usize = 6;
 
-/// In how many deliveries a path had each type, and any.
+/// The number of deliveries in which a path had each type, and any type.
 type Kinds = [u32; ANY + 1];
 
 pub type Paths = BTreeMap<String, Kinds>;
@@ -86,14 +86,14 @@ impl Leads {
     }
 }
 
-/// What some deliveries looked like.
+/// The shapes of some deliveries, as counts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Counts {
+pub struct SketchCounts {
     deliveries: u32,
-    /// Those whose body was read.
+    /// Deliveries whose body was read.
     read: u32,
-    /// Those that a version converted.
+    /// Deliveries that a version converted.
     converted: u32,
     leads: u32,
     /// One count for each of `FIELDS`.
@@ -105,9 +105,9 @@ pub struct Counts {
     paths: Paths,
 }
 
-impl Counts {
+impl SketchCounts {
     /// Returns those of one delivery: of its body if it was read, of its leads if it was converted.
-    pub fn of_one(version: &str, paths: Option<Paths>, leads: Option<Leads>) -> Self {
+    pub fn from_delivery(version: &str, paths: Option<Paths>, leads: Option<Leads>) -> Self {
         let Leads { leads: count, with } = leads.unwrap_or_default();
         Self {
             deliveries: 1,
@@ -207,15 +207,15 @@ fn written(percent: Option<u64>) -> String {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Sketch {
-    /// What is usual.
-    baseline: Counts,
-    /// The last deliveries, the oldest first. The last two are the window. What has just left it
-    /// waits until the next look: if there is a change by then, it may be of both forms.
-    halves: [Counts; 3],
+    /// The usual shape.
+    baseline: SketchCounts,
+    /// The last deliveries, the oldest first. The last two are the window. A half that has just
+    /// left it waits until the next look: if there is a change by then, it may be of both forms.
+    halves: [SketchCounts; 3],
     /// The deliveries since the change.
-    since: Counts,
+    since: SketchCounts,
     change: Option<SourceChange>,
-    /// The differences that the change has told.
+    /// The differences of the change that were reported.
     known: BTreeSet<String>,
 }
 
@@ -234,8 +234,8 @@ impl Sketch {
         self.change.as_ref()
     }
 
-    /// Adds deliveries. Returns whether they show a difference that was not told before.
-    pub fn add(&mut self, new: &Counts, at: Micros) -> bool {
+    /// Adds deliveries. Returns whether they show a difference that was not reported before.
+    pub fn add(&mut self, new: &SketchCounts, at: Micros) -> bool {
         self.halves[2].add(new);
         self.halves[2].deliveries >= HALF && self.look(at)
     }
@@ -254,7 +254,7 @@ impl Sketch {
         if differences.is_empty() {
             self.end_change();
         } else if is_new {
-            self.change = Some(self.told(&differences, at));
+            self.change = Some(self.report(&differences, at));
         }
         let [held, older, newer] = mem::take(&mut self.halves);
         match (was_changed, self.change.is_some()) {
@@ -275,14 +275,14 @@ impl Sketch {
             // The window is of both forms: another one begins.
             (true, false) => return is_new,
         }
-        self.halves = [older, newer, Counts::default()];
+        self.halves = [older, newer, SketchCounts::default()];
         is_new
     }
 
     fn end_change(&mut self) {
         self.change = None;
         self.known.clear();
-        self.since = Counts::default();
+        self.since = SketchCounts::default();
     }
 
     /// Returns the differences of leads, then those of bodies.
@@ -300,8 +300,8 @@ impl Sketch {
                 continue;
             };
             let is_enough = base.whole(field) >= BASELINE / 2 && window.whole(field) >= HALF;
-            // In both halves, so that the change is complete when it is told.
-            let has_fallen = |counts: &Counts| {
+            // In both halves, so that the change is complete when it is reported.
+            let has_fallen = |counts: &SketchCounts| {
                 let share = counts.share(field);
                 share.is_none_or(|share| share + FALL <= before)
             };
@@ -320,7 +320,7 @@ impl Sketch {
         differences
     }
 
-    fn told(&self, differences: &[Difference], at: Micros) -> SourceChange {
+    fn report(&self, differences: &[Difference], at: Micros) -> SourceChange {
         let version = &self.halves[2].version;
         let is_same = version.is_empty() || *version == self.baseline.version;
         // During a rollout, or after a version that did not stay.
@@ -333,7 +333,7 @@ impl Sketch {
         } else {
             format!("new in {version}")
         };
-        let first = &differences[..differences.len().min(TOLD)];
+        let first = &differences[..differences.len().min(REPORTED)];
         let list =
             |of: fn(&Difference) -> &str| first.iter().map(of).collect::<Vec<_>>().join(", ");
         let more = match differences.len() - first.len() {
@@ -349,9 +349,13 @@ impl Sketch {
     }
 }
 
-/// Adds the paths that came, went, or have another type. Of an object that did, its members are
-/// left out.
-fn differences_of_paths(base: &Counts, window: &Counts, differences: &mut Vec<Difference>) {
+/// Adds the paths that came, went, or have another type. The members of such an object are left
+/// out.
+fn differences_of_paths(
+    base: &SketchCounts,
+    window: &SketchCounts,
+    differences: &mut Vec<Difference>,
+) {
     let paths: BTreeSet<&String> = base.paths.keys().chain(window.paths.keys()).collect();
     for path in paths {
         let (was, is) = (base.kinds(path), window.kinds(path));
@@ -365,7 +369,8 @@ fn differences_of_paths(base: &Counts, window: &Counts, differences: &mut Vec<Di
             if without.is_full() {
                 continue;
             }
-            let share = |counts: &Counts, kinds: &Kinds| written(percent(kinds[ANY], counts.read));
+            let share =
+                |counts: &SketchCounts, kinds: &Kinds| written(percent(kinds[ANY], counts.read));
             (share(base, &was), share(window, &is))
         } else if (0..ANY).any(differs) {
             (most(&was), most(&is))
@@ -411,7 +416,7 @@ pub fn paths(body: &[u8], is_form: bool) -> Paths {
         return walk.paths;
     }
     let mut json = serde_json::Deserializer::from_slice(body);
-    match Node(&mut walk).deserialize(&mut json) {
+    match WalkSeed(&mut walk).deserialize(&mut json) {
         Ok(()) => walk.paths,
         Err(_) => Paths::new(),
     }
@@ -456,9 +461,9 @@ impl Walk {
     }
 }
 
-struct Node<'w>(&'w mut Walk);
+struct WalkSeed<'w>(&'w mut Walk);
 
-impl<'de> DeserializeSeed<'de> for Node<'_> {
+impl<'de> DeserializeSeed<'de> for WalkSeed<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -469,7 +474,7 @@ impl<'de> DeserializeSeed<'de> for Node<'_> {
 /// The key of a number that serde_json passes on as it is written.
 const WRITTEN_NUMBER: &str = "$serde_json::private::Number";
 
-impl<'de> Visitor<'de> for Node<'_> {
+impl<'de> Visitor<'de> for WalkSeed<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -513,7 +518,7 @@ impl<'de> Visitor<'de> for Node<'_> {
         walk.path.push_str("[]");
         walk.depth += 1;
         while enters && walk.left > 0 {
-            if list.next_element_seed(Node(&mut *walk))?.is_none() {
+            if list.next_element_seed(WalkSeed(&mut *walk))?.is_none() {
                 break;
             }
         }
@@ -544,7 +549,7 @@ impl<'de> Visitor<'de> for Node<'_> {
                 walk.path.push('.');
             }
             walk.path.push_str(step(&name));
-            map.next_value_seed(Node(&mut *walk))?;
+            map.next_value_seed(WalkSeed(&mut *walk))?;
             walk.path.truncate(from);
             key = map.next_key()?;
         }
@@ -557,7 +562,7 @@ impl<'de> Visitor<'de> for Node<'_> {
 mod tests {
     use super::*;
 
-    fn of_json(body: &str) -> Vec<String> {
+    fn json_paths(body: &str) -> Vec<String> {
         let paths = paths(body.as_bytes(), false);
         let name = |(path, kinds): (&String, &Kinds)| format!("{path} {}", most(kinds));
         paths.iter().map(name).collect()
@@ -575,38 +580,38 @@ mod tests {
             "d[].e null",
             "d[].f bool",
         ];
-        assert_eq!(of_json(body), expect);
-        assert_eq!(of_json("[1]"), ["[] number"]);
+        assert_eq!(json_paths(body), expect);
+        assert_eq!(json_paths("[1]"), ["[] number"]);
         let form = paths(b"nome=Lia&telefone=1%202&nome=x", true);
         assert_eq!(form.into_keys().collect::<Vec<_>>(), ["nome", "telefone"]);
         for other in ["", "<lead/>", "{\"a\": 1", "name=Lia", "17", "\"text\""] {
-            assert!(of_json(other).is_empty(), "{other}");
+            assert!(json_paths(other).is_empty(), "{other}");
         }
     }
 
     #[test]
     fn a_key_that_is_a_value_is_not_kept() {
         let body = r#"{"answers": {"lia@example.com": 1, "5511988880001": 2, "a\u001bb": 3}}"#;
-        assert_eq!(of_json(body), ["answers object", "answers.* number"]);
+        assert_eq!(json_paths(body), ["answers object", "answers.* number"]);
     }
 
     #[test]
     fn hostile_bodies_are_bounded() {
         let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-        assert_eq!(of_json(&deep).len(), limits::SKETCH_DEPTH);
+        assert_eq!(json_paths(&deep).len(), limits::SKETCH_DEPTH);
         let deep = format!("{}1{}", "{\"a\":".repeat(50), "}".repeat(50));
-        assert_eq!(of_json(&deep).len(), limits::SKETCH_DEPTH);
+        assert_eq!(json_paths(&deep).len(), limits::SKETCH_DEPTH);
         let keys: Vec<_> = (0..20_000).map(|key| format!("\"k{key}\":1")).collect();
-        let wide = of_json(&format!("{{{}}}", keys.join(",")));
+        let wide = json_paths(&format!("{{{}}}", keys.join(",")));
         assert_eq!(wide.len(), limits::SKETCH_PATHS);
         let huge = format!("{{\"{}\":{{\"a\":1}},\"b\":1}}", "k".repeat(200_000));
-        assert_eq!(of_json(&huge), ["b number"]);
+        assert_eq!(json_paths(&huge), ["b number"]);
         let long = format!("[{}{{\"a\":1}}]", "1,".repeat(100_000));
-        assert_eq!(of_json(&long), ["[] number"]);
-        let mut counts = Counts::default();
+        assert_eq!(json_paths(&long), ["[] number"]);
+        let mut counts = SketchCounts::default();
         for number in 0..500 {
             let body = format!("{{\"x{number}\":1}}");
-            counts.add(&Counts::of_one(
+            counts.add(&SketchCounts::from_delivery(
                 "1",
                 Some(paths(body.as_bytes(), false)),
                 None,
@@ -617,13 +622,14 @@ mod tests {
 
     const USUAL_BODY: &str = r#"{"id": "1", "lead": {"phone": "x", "name": "y"}}"#;
 
-    /// Adds deliveries with one lead each. Returns how often there was something to tell.
+    /// Adds deliveries with one lead each. Returns how often there was a difference to report.
     fn add(sketch: &mut Sketch, deliveries: u32, version: &str, body: &str, phone: bool) -> usize {
         let mut leads = Leads::default();
         leads.add([true, phone, false, true, false]);
-        let one = Counts::of_one(version, Some(paths(body.as_bytes(), false)), Some(leads));
-        let told = (0..deliveries).filter(|_| sketch.add(&one, Micros(7)));
-        told.count()
+        let one =
+            SketchCounts::from_delivery(version, Some(paths(body.as_bytes(), false)), Some(leads));
+        let reported = (0..deliveries).filter(|_| sketch.add(&one, Micros(7)));
+        reported.count()
     }
 
     fn usual() -> Sketch {
@@ -644,7 +650,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_is_gone_is_told_once_until_it_is_back() {
+    fn a_path_that_disappears_is_reported_once_until_it_is_back() {
         let mut sketch = usual();
         let without = r#"{"id": "1", "lead": {"name": "y"}}"#;
         assert_eq!(add(&mut sketch, 49, "1", without, false), 0);

@@ -1,15 +1,15 @@
 //! The deliveries that wait for their place in a sketch.
 
-use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
 
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
 use super::sketch::Leads;
 use crate::domain::id::{ConnectionId, WorkspaceId};
+use crate::domain::time::Micros;
 use crate::limits;
+use crate::pipeline::local_rate::LocalRateLimiter;
 
 /// A delivery of a source after its conversion.
 pub struct Delivered {
@@ -31,8 +31,8 @@ pub struct SourceChanges {
     queue: mpsc::Sender<Delivered>,
     /// Until the task takes it.
     waiting: Mutex<Option<mpsc::Receiver<Delivered>>>,
-    /// The time at which each connection has its full allowance again.
-    paid: Mutex<HashMap<ConnectionId, Instant>>,
+    /// The number of deliveries of a connection that are sketched.
+    rate: LocalRateLimiter<ConnectionId>,
 }
 
 impl Default for SourceChanges {
@@ -41,28 +41,18 @@ impl Default for SourceChanges {
         Self {
             queue,
             waiting: Mutex::new(Some(waiting)),
-            paid: Mutex::default(),
+            rate: LocalRateLimiter::new(
+                limits::SKETCHED_AT_ONCE,
+                limits::SKETCH_EVERY * limits::SKETCHED_AT_ONCE,
+            ),
         }
     }
 }
 
 impl SourceChanges {
     /// Returns whether a delivery of the connection is to be offered now, and counts it.
-    pub fn wants(&self, connection: &ConnectionId) -> bool {
-        if self.queue.capacity() == 0 {
-            return false;
-        }
-        let now = Instant::now();
-        let mut paid = self.paid.lock().unwrap_or_else(PoisonError::into_inner);
-        let until = paid.get(connection).copied().unwrap_or(now).max(now);
-        if until > now + limits::SKETCH_EVERY * limits::SKETCHED_AT_ONCE {
-            return false;
-        }
-        if paid.len() >= limits::PACED && !paid.contains_key(connection) {
-            paid.clear();
-        }
-        paid.insert(connection.clone(), until + limits::SKETCH_EVERY);
-        true
+    pub fn wants(&self, connection: &ConnectionId, now: Micros) -> bool {
+        self.queue.capacity() > 0 && self.rate.ask(connection, now).is_ok()
     }
 
     /// Puts a delivery into the queue if there is room.

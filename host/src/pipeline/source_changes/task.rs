@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tokio::time::MissedTickBehavior;
 
-use super::sketch::{self, Counts, Sketch};
+use super::sketch::{self, Sketch, SketchCounts};
 use super::state::Delivered;
 use crate::domain::connection::ConnectionSketch;
 use crate::domain::id::{ConnectionId, WorkspaceId};
@@ -18,7 +18,7 @@ use crate::store::StoreError;
 /// Between two looks for sketches that are due to be written.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// How long the sketch of a silent connection stays in memory.
+/// The time for which the sketch of a silent connection stays in memory.
 const REST: Duration = Duration::from_mins(10);
 
 /// Attempts of one write, if other hosts write the same sketch.
@@ -29,7 +29,7 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     let Some(mut waiting) = pipeline.source_changes.waiting() else {
         return;
     };
-    let mut watch = Watch::default();
+    let mut watch = SourceWatch::default();
     let mut look = tokio::time::interval(LOOK);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     while !shutdown.has_begun() {
@@ -46,28 +46,28 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
 }
 
 #[derive(Default)]
-struct Watch {
-    sketches: HashMap<ConnectionId, Watched>,
+struct SourceWatch {
+    sketches: HashMap<ConnectionId, WatchedSource>,
     /// Whether the log says already that the store fails.
-    told: bool,
+    logged: bool,
 }
 
 /// The sketch of one connection: that of the store, with what this host has seen since.
-struct Watched {
+struct WatchedSource {
     workspace: WorkspaceId,
     name: String,
     sketch: Sketch,
     /// That of the row; 0 if there is none.
     generation: i64,
-    /// What is not in the row yet.
-    unwritten: Counts,
-    /// Whether that has brought a difference to tell.
+    /// The counts that are not in the row yet.
+    unwritten: SketchCounts,
+    /// Whether they have brought a difference to report.
     has_news: bool,
     written: Instant,
     used: Instant,
 }
 
-impl Watch {
+impl SourceWatch {
     async fn see(&mut self, pipeline: &Pipeline, delivered: Delivered) {
         let id = &delivered.connection;
         if !self.sketches.contains_key(id) {
@@ -79,12 +79,12 @@ impl Watch {
                 Err(error) => return self.failed(&error),
             };
             let (generation, sketch) = loaded;
-            let watched = Watched {
+            let watched = WatchedSource {
                 workspace: delivered.workspace,
                 name: delivered.name.clone(),
                 sketch,
                 generation,
-                unwritten: Counts::default(),
+                unwritten: SketchCounts::default(),
                 has_news: false,
                 written: Instant::now(),
                 used: Instant::now(),
@@ -96,11 +96,11 @@ impl Watch {
         };
         let body = delivered.body.as_ref();
         let paths = body.map(|body| sketch::paths(body, delivered.is_form));
-        let one = Counts::of_one(&delivered.version, paths, delivered.leads);
+        let one = SketchCounts::from_delivery(&delivered.version, paths, delivered.leads);
         watched.used = Instant::now();
         watched.unwritten.add(&one);
         watched.has_news |= watched.sketch.add(&one, pipeline.core.clock.now());
-        // It is told after it was stored, so that one host tells it.
+        // It is reported after it was stored, so that only one host reports it.
         if watched.has_news {
             let written = watched.write(pipeline, id).await;
             self.ended(written);
@@ -129,20 +129,20 @@ impl Watch {
 
     fn ended(&mut self, written: Result<(), StoreError>) {
         match written {
-            Ok(()) => self.told = false,
+            Ok(()) => self.logged = false,
             Err(error) => self.failed(&error),
         }
     }
 
     fn failed(&mut self, error: &StoreError) {
-        if !error.is_logged() && !self.told {
-            self.told = true;
+        if !error.is_logged() && !self.logged {
+            self.logged = true;
             tracing::warn!(%error, "sketches of connections not read or stored");
         }
     }
 }
 
-impl Watched {
+impl WatchedSource {
     /// Stores the sketch. If another host has stored it meanwhile, this host's deliveries are added
     /// to that one.
     async fn write(&mut self, pipeline: &Pipeline, id: &ConnectionId) -> Result<(), StoreError> {
@@ -161,10 +161,10 @@ impl Watched {
             };
             if pipeline.core.store.write_connection_sketch(&row).await? {
                 self.generation += 1;
-                self.unwritten = Counts::default();
+                self.unwritten = SketchCounts::default();
                 self.written = Instant::now();
                 if std::mem::take(&mut self.has_news) {
-                    self.tell(pipeline);
+                    self.report(pipeline);
                 }
                 return Ok(());
             }
@@ -174,7 +174,7 @@ impl Watched {
         Ok(())
     }
 
-    fn tell(&self, pipeline: &Pipeline) {
+    fn report(&self, pipeline: &Pipeline) {
         if let Some(change) = self.sketch.change() {
             tracing::warn!(
                 connection = self.name.as_str(),
@@ -189,8 +189,8 @@ impl Watched {
     }
 }
 
-/// Returns the sketch of the store and its generation. One that a host of another release has
-/// written in a form that is not known begins anew.
+/// Returns the sketch of the store and its generation. A sketch in an unknown form, which a host of
+/// another release has written, is replaced by an empty one.
 async fn load(pipeline: &Pipeline, id: &ConnectionId) -> Result<(i64, Sketch), StoreError> {
     let stored = pipeline.core.store.connection_sketch(id).await?;
     Ok(stored.map_or_else(Default::default, |row| {

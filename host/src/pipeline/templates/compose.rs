@@ -9,9 +9,11 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::mismatch::{Misfit, misfits, placeholders};
-use super::requested::{Component, ComponentKind, Parameter, Parts, TemplateUse, Value};
+use super::requested::{
+    Component, ComponentKind, ParameterValue, PlaceholderValues, TemplateParameter, TemplateUse,
+};
 use crate::domain::channel::Template;
-use crate::domain::connection::Settings;
+use crate::domain::connection::ConnectionSettings;
 use crate::domain::id::MessageId;
 use crate::domain::message::TemplateName;
 use crate::domain::time::Micros;
@@ -29,13 +31,13 @@ pub struct Composed {
 
 impl Composed {
     /// Returns the message in the form for the store, for an instance with these settings.
-    pub fn into_message(self, settings: &Settings, now: Micros) -> NewMessage {
+    pub fn into_message(self, settings: &ConnectionSettings, now: Micros) -> NewMessage {
         NewMessage {
             id: MessageId::new(now),
             template: self.template,
             payload: self.payload,
             content: self.content,
-            until: now.plus(settings.kept_for()),
+            until: now.plus(settings.kept_for),
         }
     }
 }
@@ -66,8 +68,11 @@ fn because(reason: &str) -> String {
 }
 
 fn described(misfits: &[Misfit]) -> String {
-    let told: Vec<_> = misfits.iter().map(|misfit| misfit.told.as_str()).collect();
-    told.join("; ")
+    let messages: Vec<_> = misfits
+        .iter()
+        .map(|misfit| misfit.message.as_str())
+        .collect();
+    messages.join("; ")
 }
 
 /// Returns the templates if the list is known, so that a missing template does not exist.
@@ -95,8 +100,8 @@ pub fn compose(
     };
     let template = find(templates, language, wanted)?;
     let misfits = match &wanted.parts {
-        Parts::Components(components) => misfits(template, components),
-        Parts::Body(texts) => misfits_of_body(template, texts),
+        PlaceholderValues::Components(components) => misfits(template, components),
+        PlaceholderValues::Body(texts) => misfits_of_body(template, texts),
     };
     if misfits.is_empty() {
         Ok(filled(wanted, &template.language, Some(template)))
@@ -159,7 +164,7 @@ fn is_same_language(one: &str, other: &str) -> bool {
 
 /// The interface's template object.
 #[derive(Serialize)]
-struct Payload<'a> {
+struct TemplatePayload<'a> {
     name: &'a str,
     language: Language<'a>,
     components: &'a [Component],
@@ -173,13 +178,13 @@ struct Language<'a> {
 fn filled(wanted: &TemplateUse, language: &str, template: Option<&Template>) -> Composed {
     let own;
     let components = match &wanted.parts {
-        Parts::Components(components) => components,
-        Parts::Body(texts) => {
+        PlaceholderValues::Components(components) => components,
+        PlaceholderValues::Body(texts) => {
             own = body_of(texts, template);
             &own
         }
     };
-    let payload = Payload {
+    let payload = TemplatePayload {
         name: &wanted.name,
         language: Language { code: language },
         components,
@@ -212,10 +217,13 @@ fn body_of(texts: &[String], template: Option<&Template>) -> Vec<Component> {
         let placeholders = placeholders(template, ComponentKind::Body, 0);
         placeholders.map(|one| one.name.clone()).collect()
     });
-    let parameters = texts.iter().enumerate().map(|(index, text)| Parameter {
-        parameter_name: names.get(index).filter(|name| !name.is_empty()).cloned(),
-        ..Parameter::text(text.as_str())
-    });
+    let parameters = texts
+        .iter()
+        .enumerate()
+        .map(|(index, text)| TemplateParameter {
+            parameter_name: names.get(index).filter(|name| !name.is_empty()).cloned(),
+            ..TemplateParameter::text(text.as_str())
+        });
     vec![Component {
         kind: ComponentKind::Body,
         sub_type: None,
@@ -224,7 +232,7 @@ fn body_of(texts: &[String], template: Option<&Template>) -> Vec<Component> {
     }]
 }
 
-fn body(components: &[Component]) -> impl Iterator<Item = &Parameter> {
+fn body(components: &[Component]) -> impl Iterator<Item = &TemplateParameter> {
     components
         .iter()
         .filter(|component| component.kind == ComponentKind::Body)
@@ -232,7 +240,7 @@ fn body(components: &[Component]) -> impl Iterator<Item = &Parameter> {
 }
 
 /// Fills the placeholders of the text; a placeholder without a value stays.
-fn render(text: &str, parameters: &[&Parameter]) -> String {
+fn render(text: &str, parameters: &[&TemplateParameter]) -> String {
     let value = |placeholder: &str| {
         let by_name = parameters
             .iter()
@@ -242,8 +250,10 @@ fn render(text: &str, parameters: &[&Parameter]) -> String {
             parameters.get(place.checked_sub(1)?)
         };
         match &by_name.or_else(by_place)?.value {
-            Value::Text { text } => Some(text.as_str()),
-            Value::Document { .. } | Value::Image { .. } | Value::Video { .. } => None,
+            ParameterValue::Text { text } => Some(text.as_str()),
+            ParameterValue::Document { .. }
+            | ParameterValue::Image { .. }
+            | ParameterValue::Video { .. } => None,
         }
     };
     let mut out = String::with_capacity(text.len());
@@ -354,7 +364,7 @@ mod tests {
         TemplateUse {
             name: name.to_owned(),
             language: None,
-            parts: Parts::Body(texts.iter().map(|&text| text.to_owned()).collect()),
+            parts: PlaceholderValues::Body(texts.iter().map(|&text| text.to_owned()).collect()),
         }
     }
 
@@ -362,7 +372,7 @@ mod tests {
         TemplateUse {
             name: name.to_owned(),
             language: Some(language.to_owned()),
-            parts: Parts::Components(components),
+            parts: PlaceholderValues::Components(components),
         }
     }
 
@@ -382,7 +392,7 @@ mod tests {
         assert!(matches!(other, Err(TemplateError::NotFound { .. })));
     }
 
-    fn component(kind: ComponentKind, parameters: Vec<Parameter>) -> Component {
+    fn component(kind: ComponentKind, parameters: Vec<TemplateParameter>) -> Component {
         Component {
             kind,
             sub_type: None,
@@ -420,8 +430,8 @@ mod tests {
 
     #[test]
     fn values_that_the_text_does_not_show_are_kept_with_the_template() {
-        let image = Parameter {
-            value: Value::Image {
+        let image = TemplateParameter {
+            value: ParameterValue::Image {
                 image: Media::Link("https://example.com/a.png".to_owned()),
             },
             parameter_name: None,
@@ -430,21 +440,21 @@ mod tests {
         let button = Component {
             sub_type: Some("url"),
             index: Some(1),
-            ..component(ComponentKind::Button, vec![Parameter::text("x")])
+            ..component(ComponentKind::Button, vec![TemplateParameter::text("x")])
         };
-        let body = component(ComponentKind::Body, vec![Parameter::text("Ana")]);
+        let body = component(ComponentKind::Body, vec![TemplateParameter::text("Ana")]);
         let all = vec![header.clone(), body.clone(), button.clone()];
-        let told = |list: &TemplateList, wanted: &TemplateUse| {
+        let components = |list: &TemplateList, wanted: &TemplateUse| {
             let composed = compose(list, "pt_BR", wanted).expect("it fits");
             composed.template.components
         };
         let visit = modern("visit", "es", all.clone());
-        assert_eq!(told(&list(), &visit), [json!(header), json!(button)]);
+        assert_eq!(components(&list(), &visit), [json!(header), json!(button)]);
         let unknown = TemplateList::default();
         let all: Vec<_> = all.iter().map(|one| json!(one)).collect();
-        assert_eq!(told(&unknown, &visit), all);
+        assert_eq!(components(&unknown, &visit), all);
         let hello = legacy("hello", &["Ana", "a casa"]);
-        assert!(told(&list(), &hello).is_empty());
+        assert!(components(&list(), &hello).is_empty());
     }
 
     #[test]
@@ -454,7 +464,7 @@ mod tests {
         let language =
             |wanted: &TemplateUse| compose(&list, "pt_BR", wanted).map(|c| c.template.language);
         assert_eq!(language(&legacy("hello", &["a", "b"])), Ok("en".to_owned()));
-        let body = component(ComponentKind::Body, vec![Parameter::text("a")]);
+        let body = component(ComponentKind::Body, vec![TemplateParameter::text("a")]);
         let asked = modern("hello", "pt_BR", vec![body]);
         assert!(matches!(
             language(&asked),
@@ -470,9 +480,9 @@ mod tests {
             json!({"type": "text", "text": "a casa", "parameter_name": "listing"})
         );
         assert_eq!(content.as_deref(), Some("Ana quer ver a casa"));
-        let named = |name: &str, text: &str| Parameter {
+        let named = |name: &str, text: &str| TemplateParameter {
             parameter_name: Some(name.to_owned()),
-            ..Parameter::text(text)
+            ..TemplateParameter::text(text)
         };
         let both = vec![named("listing", "a casa"), named("name", "Ana")];
         let wanted = modern("named", "pt_BR", vec![component(ComponentKind::Body, both)]);
@@ -515,23 +525,24 @@ mod tests {
             "The header of template 'visit' (es) takes 1 parameter of type image, but 0 were given; \
              Button 1 of template 'visit' (es) takes 1 parameter, but 0 were given"
         );
-        let image = Parameter {
-            value: Value::Image {
+        let image = TemplateParameter {
+            value: ParameterValue::Image {
                 image: super::super::requested::Media::Id("7".to_owned()),
             },
             parameter_name: None,
         };
-        let button = |index: u32, sub_type: &'static str, parameters: Vec<Parameter>| Component {
-            index: Some(index),
-            sub_type: Some(sub_type),
-            ..component(ComponentKind::Button, parameters)
-        };
-        let parts = |header: Parameter| {
+        let button =
+            |index: u32, sub_type: &'static str, parameters: Vec<TemplateParameter>| Component {
+                index: Some(index),
+                sub_type: Some(sub_type),
+                ..component(ComponentKind::Button, parameters)
+            };
+        let parts = |header: TemplateParameter| {
             vec![
                 component(ComponentKind::Header, vec![header]),
-                component(ComponentKind::Body, vec![Parameter::text("Ana")]),
+                component(ComponentKind::Body, vec![TemplateParameter::text("Ana")]),
                 button(0, "quick_reply", vec![]),
-                button(1, "url", vec![Parameter::text("x")]),
+                button(1, "url", vec![TemplateParameter::text("x")]),
             ]
         };
         assert_eq!(
@@ -539,10 +550,10 @@ mod tests {
             Some("Hola Ana")
         );
         assert_eq!(
-            refused(&modern("visit", "es", parts(Parameter::text("x")))),
+            refused(&modern("visit", "es", parts(TemplateParameter::text("x")))),
             "The header of template 'visit' (es) takes a parameter of type image here"
         );
-        let again = component(ComponentKind::Body, vec![Parameter::text("b"); 2]);
+        let again = component(ComponentKind::Body, vec![TemplateParameter::text("b"); 2]);
         let twice = modern("hello", "en", vec![again.clone(), again]);
         assert_eq!(
             refused(&twice),
@@ -581,7 +592,7 @@ mod tests {
     #[test]
     fn a_text_with_odd_braces_is_rendered_as_it_is() {
         let check = |text: &str, expect: &str| {
-            let parameter = Parameter::text("X");
+            let parameter = TemplateParameter::text("X");
             assert_eq!(render(text, &[&parameter]), expect, "{text}");
         };
         check("{{1}}{{ 1 }}{{2}}", "XX{{2}}");
@@ -659,7 +670,7 @@ mod fuzz {
             let wanted = TemplateUse {
                 name: "t".to_owned(),
                 language: None,
-                parts: Parts::Body(texts.clone()),
+                parts: PlaceholderValues::Body(texts.clone()),
             };
             let composed = compose(&list, "en", &wanted);
             assert_eq!(composed.is_ok(), names.len() == texts.len(), "{composed:?}");

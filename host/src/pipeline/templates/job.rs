@@ -38,12 +38,12 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
 }
 
 /// When each list must be renewed, as far as this host knows.
-type Due = HashMap<ConnectionId, Micros>;
+type DueTimes = HashMap<ConnectionId, Micros>;
 
 async fn look(
     pipeline: &Arc<Pipeline>,
     job: &mut FleetJob,
-    due: &mut Due,
+    due: &mut DueTimes,
     shutdown: &Shutdown,
 ) -> Result<(), StoreError> {
     if pipeline.core.store.outage().is_some() || !pipeline.fleet.is_current() {

@@ -8,7 +8,7 @@ use crate::domain::id::ConnectionId;
 use crate::store::TemplateList;
 use crate::store::singleflight::SingleFlight;
 
-/// How long the store's answer on a list is used.
+/// The age up to which the store's answer on a list is used.
 const FRESH: Duration = Duration::from_secs(1);
 
 /// Bound of the cache. Above it the cache is cleared.
@@ -16,14 +16,14 @@ const ENTRIES: usize = 1_000;
 
 /// The lists as last read. One per host.
 #[derive(Default)]
-pub struct Templates {
+pub struct TemplateCache {
     pub(super) lists: Mutex<HashMap<ConnectionId, (Instant, Arc<TemplateList>)>>,
     pub(super) asked: SingleFlight<ConnectionId, Arc<TemplateList>>,
     /// Limits requests to a provider to one at a time for each instance.
     pub(super) syncing: Mutex<HashMap<ConnectionId, Arc<tokio::sync::Mutex<()>>>>,
 }
 
-impl Templates {
+impl TemplateCache {
     /// Clears the cache after a change to instances or their lists.
     pub fn forget(&self) {
         self.asked.forget();

@@ -1,7 +1,7 @@
 //! Compares the parameters of a request with a template's placeholders: count, names and
 //! types, component by component.
 
-use super::requested::{Component, ComponentKind, Parameter};
+use super::requested::{Component, ComponentKind, TemplateParameter};
 use crate::domain::channel::{Placeholder, Template};
 
 /// The type of parameters that nearly all placeholders take.
@@ -14,7 +14,7 @@ pub struct Misfit {
     pub component: Option<usize>,
     pub kind: ComponentKind,
     pub what: Mismatch,
-    pub told: String,
+    pub message: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,7 +125,7 @@ impl ComponentRef<'_> {
             component: Some(place),
             kind: self.kind,
             what: Mismatch::Count { wanted: 0, given },
-            told: format!(
+            message: format!(
                 "{} is repeated: put all its parameters into one component",
                 self.name()
             ),
@@ -136,15 +136,15 @@ impl ComponentRef<'_> {
         &self,
         component: Option<usize>,
         wanted: &[&Placeholder],
-        given: &[Parameter],
+        given: &[TemplateParameter],
         misfits: &mut Vec<Misfit>,
     ) {
-        let mut misfit = |what: Mismatch, told: String| {
+        let mut misfit = |what: Mismatch, message: String| {
             misfits.push(Misfit {
                 component,
                 kind: self.kind,
                 what,
-                told,
+                message,
             });
         };
         if wanted.len() != given.len() {
@@ -155,8 +155,8 @@ impl ComponentRef<'_> {
             };
             let (wanted, given) = (wanted.len(), given.len());
             let were = if given == 1 { "was" } else { "were" };
-            let told = format!("{} takes {taken}, but {given} {were} given", self.name());
-            return misfit(Mismatch::Count { wanted, given }, told);
+            let message = format!("{} takes {taken}, but {given} {were} given", self.name());
+            return misfit(Mismatch::Count { wanted, given }, message);
         }
         let names: Vec<&str> = wanted
             .iter()
@@ -175,7 +175,7 @@ impl ComponentRef<'_> {
                     .copied()
             };
             let Some(placeholder) = placeholder else {
-                let told = format!(
+                let message = format!(
                     "{} takes parameters with these names, each once: {}",
                     self.name(),
                     names.join(", ")
@@ -185,20 +185,20 @@ impl ComponentRef<'_> {
                     wanted: names.iter().map(|&name| name.to_owned()).collect(),
                     given: named.map(str::to_owned),
                 };
-                misfit(what, told);
+                misfit(what, message);
                 continue;
             };
             used.push(&placeholder.name);
             let kind = parameter.value.kind();
             if placeholder.kind != kind {
                 let wanted = placeholder.kind.clone();
-                let told = format!("{} takes a parameter of type {wanted} here", self.name());
+                let message = format!("{} takes a parameter of type {wanted} here", self.name());
                 let what = Mismatch::Kind {
                     parameter: place,
                     wanted,
                     given: kind,
                 };
-                misfit(what, told);
+                misfit(what, message);
             }
         }
     }

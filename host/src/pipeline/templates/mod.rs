@@ -1,9 +1,9 @@
 //! The templates that an instance's provider has approved: requested when they are first
 //! needed, periodically, and on demand. A list is cached in memory for a second.
 //!
-//! A list that could not be renewed stays, with the time and the reason of the failure.
-//! Before a template that is not in the list is reported as unknown, the list is requested
-//! once more, because the template may be newer.
+//! A list that could not be renewed stays, with the time and the reason of the failure. Before a
+//! template that is not in the list is reported as unknown, the list is requested again, because
+//! the template may be newer.
 
 mod compose;
 mod job;
@@ -20,7 +20,7 @@ pub use sync::sync;
 use std::sync::Arc;
 use std::time::Duration;
 
-use self::requested::{Parts, TemplateUse};
+use self::requested::{PlaceholderValues, TemplateUse};
 use super::connections::Live;
 use crate::limits;
 use crate::pipeline::state::Pipeline;
@@ -119,7 +119,7 @@ pub fn doubt(pipeline: &Arc<Pipeline>, live: &Arc<Live>) {
 /// # Errors
 ///
 /// [`StoreError`] if the store fails.
-pub async fn of_texts(
+pub async fn compose_texts(
     pipeline: &Pipeline,
     live: &Live,
     name: &str,
@@ -129,7 +129,7 @@ pub async fn of_texts(
     let wanted = TemplateUse {
         name: name.to_owned(),
         language: language.map(str::to_owned),
-        parts: Parts::Body(texts),
+        parts: PlaceholderValues::Body(texts),
     };
     let known = list(pipeline, live).await?;
     let language = &live.connection.settings.language;

@@ -8,12 +8,12 @@ pub struct TemplateUse {
     pub name: String,
     /// `None`: the only approved language, or the channel's.
     pub language: Option<String>,
-    pub parts: Parts,
+    pub parts: PlaceholderValues,
 }
 
 /// The values for the placeholders.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Parts {
+pub enum PlaceholderValues {
     Components(Vec<Component>),
     /// Texts for the body's placeholders, in their order.
     Body(Vec<String>),
@@ -30,7 +30,7 @@ pub struct Component {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub parameters: Option<Vec<Parameter>>,
+    pub parameters: Option<Vec<TemplateParameter>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -54,9 +54,9 @@ impl ComponentKind {
 
 /// The value of one placeholder.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Parameter {
+pub struct TemplateParameter {
     #[serde(flatten)]
-    pub value: Value,
+    pub value: ParameterValue,
     /// Set if the provider's placeholders have names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parameter_name: Option<String>,
@@ -64,14 +64,14 @@ pub struct Parameter {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
-pub enum Value {
+pub enum ParameterValue {
     Text { text: String },
     Document { document: Document },
     Image { image: Media },
     Video { video: Media },
 }
 
-impl Value {
+impl ParameterValue {
     /// Returns the name of the kind: text, document, image or video.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -97,11 +97,11 @@ pub enum Media {
     Id(String),
 }
 
-impl Parameter {
+impl TemplateParameter {
     /// Returns a text parameter without a name.
     pub fn text(text: impl Into<String>) -> Self {
         Self {
-            value: Value::Text { text: text.into() },
+            value: ParameterValue::Text { text: text.into() },
             parameter_name: None,
         }
     }
@@ -109,7 +109,7 @@ impl Parameter {
 
 impl Component {
     /// Returns the parameters in order; none if the component has no list of them.
-    pub fn parameters(&self) -> &[Parameter] {
+    pub fn parameters(&self) -> &[TemplateParameter] {
         self.parameters.as_deref().unwrap_or_default()
     }
 }
@@ -122,8 +122,8 @@ mod tests {
     #[test]
     fn as_json_it_has_the_shape_of_the_interface() {
         let check = |value: serde_json::Value, expect: serde_json::Value| assert_eq!(value, expect);
-        let image = Parameter {
-            value: Value::Image {
+        let image = TemplateParameter {
+            value: ParameterValue::Image {
                 image: Media::Id("77".to_owned()),
             },
             parameter_name: Some("photo".to_owned()),
@@ -136,7 +136,7 @@ mod tests {
             kind: ComponentKind::Button,
             sub_type: Some("url"),
             index: Some(0),
-            parameters: Some(vec![Parameter::text("x")]),
+            parameters: Some(vec![TemplateParameter::text("x")]),
         };
         check(
             json!(button),

@@ -4,17 +4,17 @@
 
 use std::sync::Arc;
 
-use crate::domain::channel::{Refused, Template, TemplateStep};
-use crate::domain::exchange::{HttpRequest, Problem};
+use crate::domain::channel::{RefusedSend, Template, TemplateStep};
+use crate::domain::exchange::{HttpRequest, InputProblem};
 use crate::domain::time::Micros;
 use crate::egress::EgressError;
 use crate::limits;
 use crate::pipeline::connections::Live;
 use crate::pipeline::mask;
 use crate::pipeline::state::Pipeline;
-use crate::plugin::{Budget, CallError, Loaded};
+use crate::plugin::{CallBudget, CallError, Loaded};
 use crate::store::{StoreError, TemplateList};
-use crate::telemetry::Listed;
+use crate::telemetry::TemplateListOutcome;
 
 /// Renews the list of an instance and returns it, with an error in it if the provider could
 /// not be asked. Calls during a request get its result (single-flight).
@@ -87,11 +87,11 @@ async fn renew(
         .metrics
         .messaging
         .templates(if list.error.is_some() {
-            Listed::Failed
+            TemplateListOutcome::Failed
         } else if list.is_unlisted {
-            Listed::Unlisted
+            TemplateListOutcome::Unlisted
         } else {
-            Listed::Done
+            TemplateListOutcome::Done
         });
     pipeline
         .core
@@ -129,11 +129,11 @@ enum SyncError {
     #[error(transparent)]
     Adapter(#[from] CallError),
     #[error("the adapter cannot request the list: {0}")]
-    Problem(Problem),
+    Problem(InputProblem),
     #[error(transparent)]
     Egress(#[from] EgressError),
     #[error("the provider refuses to list them ({category}, code `{code}`): {text}", category = .0.category.as_str(), code = .0.code, text = .0.text)]
-    Refused(Refused),
+    Refused(RefusedSend),
     #[error(
         "the provider lists more than {} templates, {} pages or {} bytes",
         limits::TEMPLATES_PER_INSTANCE,
@@ -151,7 +151,7 @@ impl SyncError {
             Self::NoAdapter(_) | Self::Egress(_) | Self::TooMany => self.to_string(),
             Self::Adapter(error) => format!("the adapter failed ({})", error.kind()),
             Self::Problem(_) => "the adapter cannot request the list".to_owned(),
-            Self::Refused(Refused { category, code, .. }) => {
+            Self::Refused(RefusedSend { category, code, .. }) => {
                 let category = category.as_str();
                 format!("the provider refuses to list them ({category}, code `{code}`)")
             }
@@ -172,7 +172,7 @@ async fn ask(pipeline: &Pipeline, live: &Live) -> Result<Option<Vec<Template>>, 
     let call = pipeline
         .core
         .plugins
-        .list_templates(&plugin, lane, config, Budget::Worker);
+        .list_templates(&plugin, lane, config, CallBudget::Worker);
     let step = pipeline.core.metrics.plugins.calling(&plugin, call).await?;
     let mut templates = Vec::new();
     let mut next = match step.map_err(SyncError::Problem)? {
@@ -221,10 +221,11 @@ async fn page(
     let response = pipeline.core.metrics.egress.sending(call).await?;
     let config = live.connection.config.as_str();
     let lane = live.connection.id.as_str();
-    let read = pipeline
-        .core
-        .plugins
-        .read_templates(plugin, lane, config, response, Budget::Worker);
+    let read =
+        pipeline
+            .core
+            .plugins
+            .read_templates(plugin, lane, config, response, CallBudget::Worker);
     let page = pipeline.core.metrics.plugins.calling(plugin, read).await?;
     page.map_err(SyncError::Refused)
 }
@@ -235,7 +236,7 @@ mod tests {
 
     #[test]
     fn the_log_has_no_words_of_a_provider() {
-        let refused = SyncError::Refused(Refused {
+        let refused = SyncError::Refused(RefusedSend {
             category: crate::domain::channel::Category::Connection,
             code: "190".to_owned(),
             title: "Ilda's token".to_owned(),

@@ -3,18 +3,40 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::seen::{FieldValue, ItemKind, Seen, SeenItem};
-use crate::domain::difference::Change;
-use crate::domain::id::{ConnectionId, DeliveryId};
+use super::composed::RESULT;
+use super::outcome::{FieldValue, OutcomeItem, VersionOutcome};
+use crate::domain::difference::{DifferenceKind, ItemKind};
+use crate::domain::id::{ConnectionId, DeliveryId, MessageId};
 use crate::limits;
+
+/// The delivery or send that is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Subject {
+    Delivery(DeliveryId),
+    /// A send.
+    Message(MessageId),
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Delivery(id) => write!(f, "delivery {id}"),
+            Self::Message(id) => write!(f, "message {id}"),
+        }
+    }
+}
 
 /// One difference, masked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Example {
-    pub delivery: DeliveryId,
+    /// Stored as `delivery` or `message`.
+    #[serde(flatten)]
+    pub subject: Subject,
     pub connection: ConnectionId,
     pub before: Option<String>,
     pub after: Option<String>,
@@ -23,24 +45,29 @@ pub struct Example {
 /// The fields whose loss harms a lead.
 pub const GUARDED: [&str; 6] = ["name", "phone", "email", "externalId", "listing", "action"];
 
-/// Those of them that must not change either.
+/// The guarded fields that must not change either.
 const IDENTITY: [&str; 2] = ["externalId", "action"];
 
 /// Differences of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Group {
+pub struct DifferenceGroup {
     pub count: u64,
     pub examples: Vec<Example>,
 }
 
-impl Group {
+impl DifferenceGroup {
     /// Counts a difference, with an example as long as there are few. The values are masked.
-    fn add(&mut self, whose: &Whose<'_>, before: Option<String>, after: Option<String>) {
+    fn add(
+        &mut self,
+        compared: &ComparedSubject<'_>,
+        before: Option<String>,
+        after: Option<String>,
+    ) {
         self.count += 1;
         if self.examples.len() < limits::VERIFY_EXAMPLES {
             self.examples.push(Example {
-                delivery: whose.delivery,
-                connection: whose.connection.clone(),
+                subject: compared.subject,
+                connection: compared.connection.clone(),
                 before,
                 after,
             });
@@ -55,26 +82,29 @@ impl Group {
     }
 }
 
-/// The numbers by which a candidate is judged. Each delivery counts once for a kind of harm,
-/// however many leads and fields it has.
+/// The numbers by which a candidate is judged. Each delivery or send counts once for a kind of
+/// harm, however many leads and fields it has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Counts {
+pub struct ComparisonCounts {
     /// Deliveries that both versions converted, refused or failed on.
     pub compared: u64,
-    /// Those of them that only the candidate refuses or fails on.
+    /// Deliveries that only the candidate refuses or fails on.
     pub failing: u64,
-    /// Those in which a lead loses a guarded field, or changes what identifies it.
+    /// Deliveries in which a lead loses a guarded field, or a field that identifies it changes; sends
+    /// for which the versions read different results in the answer.
     pub lost: u64,
-    /// Those in which a lead, a pointer or an event vanishes.
+    /// Deliveries in which a lead, a pointer or an event vanishes; sends whose request vanishes.
     pub vanished: u64,
-    /// Those in which one appears.
+    /// Deliveries in which one appears.
     pub appeared: u64,
+    /// Sends whose request differs.
+    pub changed: u64,
 }
 
-impl Counts {
-    /// Returns whether the candidate does harm: it fails, or a lead loses a guarded field,
-    /// vanishes or appears.
+impl ComparisonCounts {
+    /// Returns whether the candidate does harm: it fails, a lead loses a guarded field, vanishes or
+    /// appears, or the result of a send differs. A different request is no harm in itself.
     pub fn is_harmful(self) -> bool {
         self.failing + self.lost + self.vanished + self.appeared > 0
     }
@@ -88,6 +118,7 @@ impl Counts {
             lost: self.lost.saturating_sub(earlier.lost),
             vanished: self.vanished.saturating_sub(earlier.vanished),
             appeared: self.appeared.saturating_sub(earlier.appeared),
+            changed: self.changed.saturating_sub(earlier.changed),
         }
     }
 
@@ -97,16 +128,24 @@ impl Counts {
         self.lost += other.lost;
         self.vanished += other.vanished;
         self.appeared += other.appeared;
+        self.changed += other.changed;
     }
 }
 
-/// A delivery that both versions converted.
-pub struct Whose<'a> {
-    pub delivery: DeliveryId,
+/// The memory that both versions needed for one delivery, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    pub serving: u64,
+    pub candidate: u64,
+}
+
+/// A delivery or a send whose outcomes under both versions are compared.
+pub struct ComparedSubject<'a> {
+    pub subject: Subject,
     pub connection: &'a ConnectionId,
 }
 
-/// The sum of all comparisons.
+/// The sum of all comparisons, of deliveries or of sends.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Tally {
@@ -119,41 +158,45 @@ pub struct Tally {
     /// Leads that the candidate makes of them.
     pub candidate_leads: u64,
     /// Deliveries that the serving version converts, and the candidate refuses or fails on.
-    pub newly_failing: Group,
+    pub newly_failing: DifferenceGroup,
     /// Deliveries that the serving version refuses or fails on, and the candidate converts.
-    pub no_longer_failing: Group,
+    pub no_longer_failing: DifferenceGroup,
     /// Items other than leads that appear, vanish or become another kind.
-    pub items: Group,
-    pub appeared: Group,
-    pub vanished: Group,
+    pub items: DifferenceGroup,
+    pub appeared: DifferenceGroup,
+    pub vanished: DifferenceGroup,
     /// Leads that lost a guarded field, which no number of other fields can hide.
-    pub lost: BTreeMap<Cow<'static, str>, Group>,
+    pub lost: BTreeMap<Cow<'static, str>, DifferenceGroup>,
     /// Leads and events by field and change.
     #[serde(serialize_with = "write_fields", deserialize_with = "read_fields")]
-    pub fields: Fields,
+    pub fields: FieldDifferences,
     /// The numbers by which the candidate is judged.
-    pub harm: Counts,
+    pub harm: ComparisonCounts,
     /// The same by connection, at most [`limits::VERIFY_CONNECTIONS`].
-    pub connections: BTreeMap<ConnectionId, Counts>,
+    pub connections: BTreeMap<ConnectionId, ComparisonCounts>,
 }
 
-type Fields = BTreeMap<(String, Change), Group>;
+type FieldDifferences = BTreeMap<(String, DifferenceKind), DifferenceGroup>;
 
 /// JSON has no keys of two parts: the fields are a list.
-fn write_fields<S: Serializer>(fields: &Fields, to: S) -> Result<S::Ok, S::Error> {
+fn write_fields<S: Serializer>(fields: &FieldDifferences, to: S) -> Result<S::Ok, S::Error> {
     to.collect_seq(fields)
 }
 
-fn read_fields<'de, D: Deserializer<'de>>(from: D) -> Result<Fields, D::Error> {
-    let pairs = Vec::<((String, Change), Group)>::deserialize(from)?;
+fn read_fields<'de, D: Deserializer<'de>>(from: D) -> Result<FieldDifferences, D::Error> {
+    let pairs = Vec::<((String, DifferenceKind), DifferenceGroup)>::deserialize(from)?;
     Ok(pairs.into_iter().collect())
 }
 
 impl Tally {
-    /// Adds one delivery: what the serving version makes of it, and what the candidate does.
-    pub fn add(&mut self, whose: &Whose<'_>, stable: &Seen, candidate: &Seen) {
+    /// Compares the outcomes of one delivery or send.
+    pub fn of_one(
+        compared: &ComparedSubject<'_>,
+        stable: &VersionOutcome,
+        candidate: &VersionOutcome,
+    ) -> Self {
         let mut one = Self::default();
-        one.compare(whose, stable, candidate);
+        one.compare(compared, stable, candidate);
         let once = |found: bool| u64::from(found);
         let mut harm = one.harm;
         harm.compared = 1;
@@ -161,12 +204,13 @@ impl Tally {
         harm.lost = once(!one.lost.is_empty());
         harm.vanished = once(harm.vanished + one.vanished.count > 0);
         harm.appeared = once(harm.appeared + one.appeared.count > 0);
+        harm.changed = once(harm.changed > 0);
         one.harm = harm;
-        one.connections.insert(whose.connection.clone(), harm);
-        self.merge(one);
+        one.connections.insert(compared.connection.clone(), harm);
+        one
     }
 
-    fn count(&mut self, connection: &ConnectionId, counts: Counts) {
+    fn count(&mut self, connection: &ConnectionId, counts: ComparisonCounts) {
         let is_full = self.connections.len() >= limits::VERIFY_CONNECTIONS;
         match self.connections.get_mut(connection) {
             Some(known) => known.add(counts),
@@ -203,7 +247,7 @@ impl Tally {
     /// Removes what may name persons, because it is kept: the reasons of plugins, and numbers in
     /// the names of attributes. The deliveries that the examples name have both.
     pub fn forget_texts(&mut self) {
-        let forget = |group: &mut Group| {
+        let forget = |group: &mut DifferenceGroup| {
             for example in &mut group.examples {
                 example.before = None;
                 example.after = None;
@@ -221,56 +265,73 @@ impl Tally {
         }
     }
 
-    fn compare(&mut self, whose: &Whose<'_>, stable: &Seen, candidate: &Seen) {
+    fn compare(
+        &mut self,
+        compared: &ComparedSubject<'_>,
+        stable: &VersionOutcome,
+        candidate: &VersionOutcome,
+    ) {
         self.compared += 1;
         self.leads += leads(stable);
         self.candidate_leads += leads(candidate);
         let is_same = match (stable, candidate) {
-            (Seen::Converted(before), Seen::Converted(after)) => self.items(whose, before, after),
-            (Seen::Converted(_), other) => {
+            (VersionOutcome::Converted(before), VersionOutcome::Converted(after)) => {
+                self.items(compared, before, after)
+            }
+            (VersionOutcome::Converted(_), other) => {
                 self.newly_failing
-                    .add(whose, None, why(other).map(shortened));
+                    .add(compared, None, why(other).map(shortened));
                 false
             }
-            (other, Seen::Converted(_)) => {
+            (other, VersionOutcome::Converted(_)) => {
                 self.no_longer_failing
-                    .add(whose, why(other).map(shortened), None);
+                    .add(compared, why(other).map(shortened), None);
                 false
             }
             // Both fail, for different reasons.
             (before, after) => {
-                let value = |seen| why(seen).map(|why| FieldValue::One(why.to_owned()));
+                let value = |outcome| why(outcome).map(|why| FieldValue::One(why.to_owned()));
                 let (before, after) = (value(before), value(after));
-                self.field(whose, "error", before.as_ref(), after.as_ref())
+                self.field(compared, "error", before.as_ref(), after.as_ref())
             }
         };
         self.same += u64::from(is_same);
     }
 
     /// Returns whether the items are the same.
-    fn items(&mut self, whose: &Whose<'_>, before: &[SeenItem], after: &[SeenItem]) -> bool {
+    fn items(
+        &mut self,
+        compared: &ComparedSubject<'_>,
+        before: &[OutcomeItem],
+        after: &[OutcomeItem],
+    ) -> bool {
         let mut is_same = true;
         for (old, new) in pairs(before, after) {
             match (old, new) {
                 (Some(old), Some(new)) if old.kind == new.kind => {
-                    is_same &= self.item(whose, old, new);
+                    is_same &= self.item(compared, old, new);
+                }
+                // The request that it belongs to is counted.
+                (Some(one), None) | (None, Some(one)) if one.kind == ItemKind::Answer => {
+                    is_same = false;
                 }
                 (old, new) => {
                     let is_lead =
-                        |item: Option<&SeenItem>| item.is_some_and(|item| item.kind.is_lead());
-                    let is_event = |item: Option<&SeenItem>| {
-                        item.is_some_and(|item| item.kind == ItemKind::Event)
+                        |item: Option<&OutcomeItem>| item.is_some_and(|item| item.kind.is_lead());
+                    let is_event = |item: Option<&OutcomeItem>| {
+                        let kinds = [ItemKind::Event, ItemKind::Send];
+                        item.is_some_and(|item| kinds.contains(&item.kind))
                     };
                     self.harm.vanished += u64::from(is_event(old));
                     self.harm.appeared += u64::from(is_event(new));
                     let kind =
-                        |item: Option<&SeenItem>| item.map(|item| item.kind.as_str().to_owned());
+                        |item: Option<&OutcomeItem>| item.map(|item| item.kind.as_str().to_owned());
                     let group = match (is_lead(old), is_lead(new)) {
                         (true, _) => &mut self.vanished,
                         (_, true) => &mut self.appeared,
                         _ => &mut self.items,
                     };
-                    group.add(whose, kind(old), kind(new));
+                    group.add(compared, kind(old), kind(new));
                     is_same = false;
                 }
             }
@@ -279,26 +340,42 @@ impl Tally {
     }
 
     /// Returns whether the fields are the same.
-    fn item(&mut self, whose: &Whose<'_>, old: &SeenItem, new: &SeenItem) -> bool {
+    fn item(
+        &mut self,
+        compared: &ComparedSubject<'_>,
+        old: &OutcomeItem,
+        new: &OutcomeItem,
+    ) -> bool {
         for field in GUARDED.iter().filter(|_| old.kind == ItemKind::Lead) {
             let found = difference(old.fields.get(*field), new.fields.get(*field), masked);
             match found {
-                Some((Change::Lost, gone, _)) => {
+                Some((DifferenceKind::Lost, gone, _)) => {
                     let lost = self.lost.entry(Cow::Borrowed(*field)).or_default();
-                    lost.add(whose, gone, None);
+                    lost.add(compared, gone, None);
                 }
                 // Another lead by this is a lead less: its deal is not found, or is another's.
-                Some((Change::Changed, before, after)) if IDENTITY.contains(field) => {
+                Some((DifferenceKind::Changed, before, after)) if IDENTITY.contains(field) => {
                     let lost = self.lost.entry(Cow::Borrowed(*field)).or_default();
-                    lost.add(whose, before, after);
+                    lost.add(compared, before, after);
                 }
                 _ => {}
+            }
+        }
+        if old.kind == ItemKind::Answer {
+            let (before, after) = (old.fields.get(RESULT), new.fields.get(RESULT));
+            // The result of the send differs.
+            if let Some((_, before, after)) = difference(before, after, shortened) {
+                let lost = self.lost.entry(Cow::Borrowed(RESULT)).or_default();
+                lost.add(compared, before, after);
             }
         }
         let mut is_same = true;
         let names: BTreeSet<&String> = old.fields.keys().chain(new.fields.keys()).collect();
         for name in names {
-            is_same &= self.field(whose, name, old.fields.get(name), new.fields.get(name));
+            is_same &= self.field(compared, name, old.fields.get(name), new.fields.get(name));
+        }
+        if old.kind == ItemKind::Send && !is_same {
+            self.harm.changed += 1;
         }
         is_same
     }
@@ -306,25 +383,28 @@ impl Tally {
     /// Returns whether the values are the same.
     fn field(
         &mut self,
-        whose: &Whose<'_>,
+        compared: &ComparedSubject<'_>,
         name: &str,
         before: Option<&FieldValue>,
         after: Option<&FieldValue>,
     ) -> bool {
-        // Reasons are for operators, who see them beside each delivery too.
+        // Reasons are for operators, who see them beside each delivery too. The others are words of
+        // the adapter, the host and the provider.
         let show: fn(&str) -> String = match name {
             "error" | "reason" => shortened,
+            "request.method" | "request.host" => shortened,
+            RESULT | "answer.category" | "answer.code" | "answer.retryAfter" => shortened,
             _ => masked,
         };
         let Some((change, before, after)) = difference(before, after, show) else {
             return true;
         };
         self.group_of(name.to_owned(), change)
-            .add(whose, before, after);
+            .add(compared, before, after);
         false
     }
 
-    fn group_of(&mut self, field: String, change: Change) -> &mut Group {
+    fn group_of(&mut self, field: String, change: DifferenceKind) -> &mut DifferenceGroup {
         // A source chooses the names of attributes: they are bounded.
         let names = self.fields.keys();
         let full = self.fields.len() >= limits::VERIFY_FIELDS
@@ -336,19 +416,20 @@ impl Tally {
         self.fields.entry(key).or_default()
     }
 
-    /// Returns the leads that lost this field, if there are any.
-    pub fn lost(&self, field: &str) -> Option<&Group> {
+    /// Returns the leads that lost this field, or the answers in which another result is read, if
+    /// there are any.
+    pub fn lost(&self, field: &str) -> Option<&DifferenceGroup> {
         self.lost.get(field)
     }
 }
 
-/// Returns the change of a field, and what is gone and what is new. Of several values, one that is
-/// gone without a new one is lost, even if others are left.
+/// Returns the change of a field, and the values that are gone and new. If a field has several
+/// values, one that is gone without a new one is lost, even if others are left.
 fn difference(
     before: Option<&FieldValue>,
     after: Option<&FieldValue>,
     show: fn(&str) -> String,
-) -> Option<(Change, Option<String>, Option<String>)> {
+) -> Option<(DifferenceKind, Option<String>, Option<String>)> {
     let (before, after) = (values(before), values(after));
     let without = |some: &BTreeSet<&str>, others: &BTreeSet<&str>| {
         let left: Vec<String> = some.difference(others).map(|one| show(one)).collect();
@@ -357,9 +438,9 @@ fn difference(
     let (gone, new) = (without(&before, &after), without(&after, &before));
     let change = match (&gone, &new) {
         (None, None) => return None,
-        (Some(_), None) => Change::Lost,
-        (None, Some(_)) => Change::Gained,
-        (Some(_), Some(_)) => Change::Changed,
+        (Some(_), None) => DifferenceKind::Lost,
+        (None, Some(_)) => DifferenceKind::Gained,
+        (Some(_), Some(_)) => DifferenceKind::Changed,
     };
     Some((change, gone, new))
 }
@@ -375,9 +456,9 @@ fn values(field: Option<&FieldValue>) -> BTreeSet<&str> {
 /// The name under which fields are counted that exceed [`limits::VERIFY_FIELDS`].
 const OTHER: &str = "(other fields)";
 
-fn leads(seen: &Seen) -> u64 {
-    match seen {
-        Seen::Converted(items) => {
+fn leads(outcome: &VersionOutcome) -> u64 {
+    match outcome {
+        VersionOutcome::Converted(items) => {
             let leads = items.iter().filter(|item| item.kind.is_lead());
             leads.count() as u64
         }
@@ -385,25 +466,25 @@ fn leads(seen: &Seen) -> u64 {
     }
 }
 
-fn why(seen: &Seen) -> Option<&str> {
-    match seen {
-        Seen::Converted(_) => None,
-        Seen::Refused(why) | Seen::Failed(why) => Some(why),
+fn why(outcome: &VersionOutcome) -> Option<&str> {
+    match outcome {
+        VersionOutcome::Converted(_) => None,
+        VersionOutcome::Refused(why) | VersionOutcome::Failed(why) => Some(why),
     }
 }
 
 /// Pairs the items of two conversions: by what identifies them, the others by their order.
 fn pairs<'a>(
-    before: &'a [SeenItem],
-    after: &'a [SeenItem],
-) -> Vec<(Option<&'a SeenItem>, Option<&'a SeenItem>)> {
+    before: &'a [OutcomeItem],
+    after: &'a [OutcomeItem],
+) -> Vec<(Option<&'a OutcomeItem>, Option<&'a OutcomeItem>)> {
     let mut by_key: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (place, item) in after.iter().enumerate().rev() {
         if let Some(key) = &item.key {
             by_key.entry(key).or_default().push(place);
         }
     }
-    let mut left: Vec<Option<&SeenItem>> = after.iter().map(Some).collect();
+    let mut left: Vec<Option<&OutcomeItem>> = after.iter().map(Some).collect();
     let mut pairs = Vec::with_capacity(before.len().max(after.len()));
     let mut unpaired = Vec::new();
     for item in before {
@@ -465,9 +546,9 @@ mod tests {
     use super::*;
     use crate::domain::time::Micros;
 
-    fn lead(key: Option<&str>, fields: &[(&str, &str)]) -> SeenItem {
+    fn lead(key: Option<&str>, fields: &[(&str, &str)]) -> OutcomeItem {
         let fields = fields.iter();
-        SeenItem {
+        OutcomeItem {
             kind: ItemKind::Lead,
             key: key.map(str::to_owned),
             fields: fields
@@ -476,24 +557,75 @@ mod tests {
         }
     }
 
-    fn tally(before: &Seen, after: &Seen) -> Tally {
+    fn tally(before: &VersionOutcome, after: &VersionOutcome) -> Tally {
         let connection = ConnectionId::generate();
-        let whose = Whose {
-            delivery: DeliveryId::new(Micros(0)),
+        let compared = ComparedSubject {
+            subject: Subject::Delivery(DeliveryId::new(Micros(0))),
             connection: &connection,
         };
-        let mut tally = Tally::default();
-        tally.add(&whose, before, after);
-        tally
+        Tally::of_one(&compared, before, after)
+    }
+
+    fn item(kind: ItemKind, fields: &[(&str, &str)]) -> OutcomeItem {
+        OutcomeItem {
+            kind,
+            ..lead(None, fields)
+        }
+    }
+
+    #[test]
+    fn a_different_request_is_counted_without_harm_and_a_different_result_is_harm() {
+        let request = |body: &str| item(ItemKind::Send, &[("body.name", body)]);
+        let answer = |result: &str| item(ItemKind::Answer, &[(RESULT, result)]);
+        let sent = |body: &str, result: &str| {
+            VersionOutcome::Converted(vec![request(body), answer(result)])
+        };
+        let found = tally(&sent("a", "accepted"), &sent("b", "accepted"));
+        assert_eq!((found.harm.changed, found.harm.is_harmful()), (1, false));
+        assert_eq!(
+            found.fields[&("body.name".to_owned(), DifferenceKind::Changed)].count,
+            1
+        );
+        let found = tally(&sent("a", "accepted"), &sent("a", "retried"));
+        assert_eq!((found.harm.changed, found.harm.lost), (0, 1));
+        let read = found.lost(RESULT).expect("the results differ");
+        assert_eq!(read.examples[0].after.as_deref(), Some("retried"));
+        // Without a request the host sends nothing.
+        let found = tally(
+            &sent("a", "accepted"),
+            &VersionOutcome::Converted(vec![answer("accepted")]),
+        );
+        assert_eq!(found.harm.vanished, 1);
+        assert_eq!((found.items.count, found.vanished.count), (1, 0));
+    }
+
+    #[test]
+    fn an_example_is_stored_with_the_kind_of_its_subject() {
+        let example = |subject| Example {
+            subject,
+            connection: ConnectionId::generate(),
+            before: None,
+            after: Some("x".to_owned()),
+        };
+        for (subject, key) in [
+            (Subject::Delivery(DeliveryId::new(Micros(0))), "delivery"),
+            (Subject::Message(MessageId::new(Micros(0))), "message"),
+        ] {
+            let example = example(subject);
+            let stored = serde_json::to_value(&example).expect("it is JSON");
+            assert!(stored[key].is_string(), "{stored}");
+            let read: Example = serde_json::from_value(stored).expect("it is read");
+            assert_eq!(read, example);
+        }
     }
 
     #[test]
     fn a_lost_a_gained_and_a_changed_field_are_counted_apart_with_masked_examples() {
-        let before = Seen::Converted(vec![lead(
+        let before = VersionOutcome::Converted(vec![lead(
             Some("1"),
             &[("name", "Ana Lima"), ("phone", "+5511987654321")],
         )]);
-        let after = Seen::Converted(vec![lead(
+        let after = VersionOutcome::Converted(vec![lead(
             Some("1"),
             &[("name", "Ana"), ("email", "ana@example.com")],
         )]);
@@ -504,19 +636,19 @@ mod tests {
             .map(|((name, change), group)| (name.as_str(), *change, group.count))
             .collect();
         let expected = [
-            ("email", Change::Gained, 1),
-            ("name", Change::Changed, 1),
-            ("phone", Change::Lost, 1),
+            ("email", DifferenceKind::Gained, 1),
+            ("name", DifferenceKind::Changed, 1),
+            ("phone", DifferenceKind::Lost, 1),
         ];
         assert_eq!(counts, expected);
         assert_eq!(found.lost("phone").map(|lost| lost.count), Some(1));
         assert_eq!((found.compared, found.same, found.leads), (1, 0, 1));
-        let phone = &found.fields[&("phone".to_owned(), Change::Lost)].examples[0];
+        let phone = &found.fields[&("phone".to_owned(), DifferenceKind::Lost)].examples[0];
         assert_eq!(phone.before.as_deref(), Some("+***********21"));
         assert_eq!(phone.after, None);
-        let name = &found.fields[&("name".to_owned(), Change::Changed)].examples[0];
+        let name = &found.fields[&("name".to_owned(), DifferenceKind::Changed)].examples[0];
         assert_eq!(name.before.as_deref(), Some("A** L***"));
-        let email = &found.fields[&("email".to_owned(), Change::Gained)].examples[0];
+        let email = &found.fields[&("email".to_owned(), DifferenceKind::Gained)].examples[0];
         assert_eq!(email.after.as_deref(), Some("a**@*******.***"));
     }
 
@@ -527,19 +659,19 @@ mod tests {
             let phones = phones.iter().map(|&phone| phone.to_owned()).collect();
             lead.fields
                 .insert("phone".to_owned(), FieldValue::Many(phones));
-            Seen::Converted(vec![lead])
+            VersionOutcome::Converted(vec![lead])
         };
         let two = phones(&["+5511987654321", "+5511912345678"]);
         let found = tally(&two, &phones(&["+5511912345678"]));
         assert_eq!(found.lost("phone").map(|lost| lost.count), Some(1));
-        let phone = &found.fields[&("phone".to_owned(), Change::Lost)].examples[0];
+        let phone = &found.fields[&("phone".to_owned(), DifferenceKind::Lost)].examples[0];
         assert_eq!(phone.before.as_deref(), Some("+***********21"));
         assert_eq!(phone.after, None);
         let found = tally(&two, &phones(&["+5511912345678", "+5511987654321"]));
         assert_eq!(found.same, 1);
         let found = tally(&two, &phones(&["+5511912345678", "+5511900000000"]));
         assert_eq!(
-            found.fields[&("phone".to_owned(), Change::Changed)].count,
+            found.fields[&("phone".to_owned(), DifferenceKind::Changed)].count,
             1
         );
     }
@@ -547,33 +679,33 @@ mod tests {
     #[test]
     fn leads_are_paired_by_their_external_id_and_the_others_by_their_order() {
         let one = |key, name| lead(key, &[("name", name)]);
-        let before = Seen::Converted(vec![
+        let before = VersionOutcome::Converted(vec![
             one(Some("1"), "Ana"),
             one(Some("2"), "Bia"),
             one(None, "Caio"),
         ]);
-        let turned = Seen::Converted(vec![
+        let turned = VersionOutcome::Converted(vec![
             one(Some("2"), "Bia"),
             one(None, "Caio"),
             one(Some("1"), "Ana"),
         ]);
         assert!(tally(&before, &turned).fields.is_empty());
         let without_keys =
-            Seen::Converted(vec![one(None, "Ana"), one(None, "Bia"), one(None, "Caio")]);
+            VersionOutcome::Converted(vec![one(None, "Ana"), one(None, "Bia"), one(None, "Caio")]);
         let found = tally(&before, &without_keys);
         assert!(found.fields.is_empty() && found.vanished.count == 0);
     }
 
     #[test]
     fn leads_that_vanish_or_appear_and_deliveries_that_fail_or_recover_are_counted() {
-        let two = Seen::Converted(vec![lead(Some("1"), &[]), lead(Some("2"), &[])]);
-        let one = Seen::Converted(vec![lead(Some("1"), &[])]);
+        let two = VersionOutcome::Converted(vec![lead(Some("1"), &[]), lead(Some("2"), &[])]);
+        let one = VersionOutcome::Converted(vec![lead(Some("1"), &[])]);
         assert_eq!(tally(&two, &one).vanished.count, 1);
         assert_eq!(tally(&one, &two).appeared.count, 1);
-        let failed = Seen::Failed("it trapped".to_owned());
+        let failed = VersionOutcome::Failed("it trapped".to_owned());
         assert_eq!(tally(&one, &failed).newly_failing.count, 1);
         assert_eq!(tally(&failed, &one).no_longer_failing.count, 1);
-        let refused = Seen::Refused("not JSON".to_owned());
+        let refused = VersionOutcome::Refused("not JSON".to_owned());
         let both = tally(&failed, &refused);
         assert_eq!((both.newly_failing.count, both.compared), (0, 1));
         assert_eq!(tally(&one, &one).same, 1);
@@ -586,8 +718,8 @@ mod tests {
             .collect();
         let mut fields: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "x")).collect();
         fields.push(("phone", "+5511987654321"));
-        let before = Seen::Converted(vec![lead(None, &fields)]);
-        let after = Seen::Converted(vec![lead(None, &[])]);
+        let before = VersionOutcome::Converted(vec![lead(None, &fields)]);
+        let after = VersionOutcome::Converted(vec![lead(None, &[])]);
         let found = tally(&before, &after);
         assert_eq!(found.lost("phone").map(|lost| lost.count), Some(1));
         assert!(found.lost("name").is_none());
@@ -601,11 +733,11 @@ mod tests {
                 .collect();
             let fields: Vec<(&str, &str)> =
                 names.iter().map(|name| (name.as_str(), value)).collect();
-            Seen::Converted(vec![lead(None, &fields)])
+            VersionOutcome::Converted(vec![lead(None, &fields)])
         };
         let found = tally(&many("x"), &many("y"));
         assert!(found.fields.len() <= limits::VERIFY_FIELDS + 3);
-        let other = &found.fields[&(OTHER.to_owned(), Change::Changed)];
+        let other = &found.fields[&(OTHER.to_owned(), DifferenceKind::Changed)];
         assert_eq!(other.count, 50);
     }
 }

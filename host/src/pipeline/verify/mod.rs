@@ -1,12 +1,18 @@
 //! Compares a version with the one that serves: both convert the same stored deliveries now,
 //! and nothing that they return has an effect. Fetched leads are completed from the stored
-//! answers. The conversions run in the lane of trials, so that live deliveries keep their
-//! share of the threads.
+//! answers. Of an adapter, kept sends are compared too ([`sends`]). The calls run in the lane of
+//! trials, so that live deliveries keep their share of the threads.
 
+mod capture;
 pub mod compare;
+pub mod composed;
+mod local;
+pub mod outcome;
+mod pace;
 mod policy;
+pub mod progress;
 mod sample;
-pub mod seen;
+pub mod sends;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,42 +20,79 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use tokio::time::Instant;
 
-pub use self::compare::{Example, Group, Tally};
-pub use self::policy::drift;
+pub use self::capture::{Capture, CapturedAnswer, capture};
+pub use self::compare::{DifferenceGroup, Example, Subject, Tally};
+pub use self::local::{CapturedDelivery, outcome_of};
+pub use self::policy::{drift, drift_of_checks, drift_of_sends};
 pub use self::sample::Choice;
 
-use self::compare::Whose;
-use self::seen::Seen;
-use crate::domain::id::{ConnectionId, DeliveryId};
+use self::compare::{ComparedSubject, Memory};
+use self::outcome::VersionOutcome;
+use self::pace::Pace;
+use self::sample::Sampled;
+use crate::domain::id::DeliveryId;
 use crate::limits;
 use crate::pipeline::connections::Live;
 use crate::pipeline::convert::{Converted, convert};
-use crate::pipeline::replay_answers::{self, CompletionError, ReplayAnswerError};
+use crate::pipeline::offload;
+use crate::pipeline::replay_answers::{self, CompletionError, ReplayAnswerError, UsedAnswer};
 use crate::pipeline::state::Pipeline;
-use crate::plugin::{Budget, CallError, Loaded};
+use crate::plugin::{CallBudget, CallError, Loaded};
 use crate::store::{NewDelivery, StoreError};
 
 /// The result of a verification.
 #[derive(Debug, Default)]
-pub struct Report {
-    /// Deliveries that were chosen.
-    pub chosen: u64,
+pub struct VerifyReport {
     /// Connections that use the plugin.
     pub connections: usize,
-    /// Connections of which no delivery was chosen, because there are too many connections or the
-    /// time was up.
+    /// Connections of which nothing was chosen, because there are too many connections or the time
+    /// was up.
     pub connections_not_covered: usize,
-    /// Chosen deliveries without a body any more, after an erasure or by their age.
-    pub emptied: u64,
-    /// Chosen deliveries that the host could not convert just now.
-    pub not_tried: u64,
-    /// Chosen deliveries that were not reached in time.
-    pub not_reached: u64,
-    pub tally: Tally,
+    pub deliveries: Covered,
+    /// None for a converter.
+    pub sends: Covered,
     pub took: Duration,
 }
 
-/// Converts the chosen deliveries with both versions, for at most `budget`.
+/// The coverage of the comparison of deliveries, or of sends.
+#[derive(Debug, Default)]
+pub struct Covered {
+    /// Those that were chosen.
+    pub chosen: u64,
+    /// Chosen ones without a body any more, after an erasure or by their age.
+    pub emptied: u64,
+    /// Chosen ones on which the host could not call the versions just now.
+    pub not_tried: u64,
+    /// Chosen ones that were not reached in time.
+    pub not_reached: u64,
+    pub tally: Tally,
+}
+
+impl Covered {
+    fn new(chosen: usize) -> Self {
+        Self {
+            chosen: chosen as u64,
+            not_reached: chosen as u64,
+            ..Self::default()
+        }
+    }
+
+    fn add(&mut self, compared: Compared) {
+        self.not_reached = self.not_reached.saturating_sub(1);
+        match compared {
+            Compared::Emptied => self.emptied += 1,
+            Compared::NotTried => self.not_tried += 1,
+            Compared::Both(both) => self.tally.merge(both.tally),
+        }
+    }
+
+    /// Returns whether nothing could be compared, although there is something to compare.
+    pub fn is_in_vain(&self) -> bool {
+        self.tally.compared == 0 && self.chosen > self.emptied
+    }
+}
+
+/// Compares both versions on the chosen deliveries and sends, for at most `budget`.
 ///
 /// # Errors
 ///
@@ -60,60 +103,64 @@ pub async fn run(
     candidate: &Arc<Loaded>,
     choice: Choice,
     budget: Duration,
-) -> Result<Report, StoreError> {
+) -> Result<VerifyReport, StoreError> {
     let began = Instant::now();
     let name = &candidate.description.name;
     let deadline = began + budget;
+    let now = pipeline.core.clock.now();
+    let progress = pipeline
+        .verifying
+        .begin(name, &candidate.digest, now, deadline);
     // A part of the time at most: the rest is for the conversions.
     let sample = sample::choose(pipeline, name, &choice, began + budget / 3).await?;
-    let mut report = Report {
-        chosen: sample.deliveries.len() as u64,
+    let mut report = VerifyReport {
         connections: sample.connections,
         connections_not_covered: sample.not_covered,
-        ..Report::default()
+        deliveries: Covered::new(sample.deliveries),
+        sends: Covered::new(sample.sends),
+        took: Duration::ZERO,
     };
-    let mut reached = 0;
-    let conversions = sample
-        .deliveries
-        .into_iter()
-        .map(|id| one(pipeline, serving, candidate, id));
-    // Each holds one body: the memory is bounded whatever the number of deliveries.
-    let mut done = futures_util::stream::iter(conversions).buffer_unordered(limits::VERIFY_AT_ONCE);
-    while let Ok(Some(compared)) = tokio::time::timeout_at(deadline, done.next()).await {
-        reached += 1;
-        match compared? {
-            Compared::Emptied => report.emptied += 1,
-            Compared::NotTried => report.not_tried += 1,
-            Compared::Both(both) => {
-                let whose = Whose {
-                    delivery: both.delivery,
-                    connection: &both.connection,
-                };
-                report.tally.add(&whose, &both.serving, &both.candidate);
+    progress.chose(sample.chosen.len());
+    let pace = &Pace::new(&pipeline.core.plugins, sample.chosen.len(), deadline);
+    let comparisons = sample.chosen.into_iter().map(|chosen| async move {
+        let began = Instant::now();
+        let compared = match chosen {
+            Sampled::Delivery(id) => one(pipeline, serving, candidate, id).await,
+            Sampled::Send(workspace, message) => {
+                sends::one(pipeline, serving, candidate, (workspace, message)).await
             }
+        };
+        pace.give_way(began).await;
+        (chosen, compared)
+    });
+    // Each holds one body: the memory is bounded for any number of deliveries.
+    let mut done = futures_util::stream::iter(comparisons).buffer_unordered(limits::VERIFY_AT_ONCE);
+    while let Ok(Some((chosen, compared))) = tokio::time::timeout_at(deadline, done.next()).await {
+        match chosen {
+            Sampled::Delivery(_) => report.deliveries.add(compared?),
+            Sampled::Send(..) => report.sends.add(compared?),
         }
+        progress.one_done();
     }
     drop(done);
-    report.not_reached = report.chosen - reached;
     report.took = began.elapsed();
     Ok(report)
 }
 
-/// One delivery, converted by both versions.
+/// One delivery or send, on which both versions were called.
 pub enum Compared {
     /// Its body is gone, after an erasure or by its age.
     Emptied,
-    /// The host could not convert it just now.
+    /// The host could not make a call just now.
     NotTried,
     Both(Box<Both>),
 }
 
-/// What both versions make of a delivery.
+/// The comparison of the outcomes of a delivery or send under both versions.
 pub struct Both {
-    pub delivery: DeliveryId,
-    pub connection: ConnectionId,
-    pub serving: Seen,
-    pub candidate: Seen,
+    pub tally: Tally,
+    /// The memory that they needed, if both converted it.
+    pub memory: Option<Memory>,
 }
 
 /// Converts one stored delivery with both versions.
@@ -138,34 +185,57 @@ pub async fn one(
     let Ok(Some(live)) = pipeline.connections.get(&request.connection).await else {
         return Ok(Compared::NotTried);
     };
-    let serving = seen(pipeline, serving, &live, &request).await?;
-    let candidate = seen(pipeline, candidate, &live, &request).await?;
+    let serving = convert_and_complete(pipeline, serving, &live, &request).await?;
+    let candidate = convert_and_complete(pipeline, candidate, &live, &request).await?;
     let (Some(serving), Some(candidate)) = (serving, candidate) else {
         return Ok(Compared::NotTried);
     };
+    let connection = request.connection;
+    let memory = (serving.memory > 0 && candidate.memory > 0).then_some(Memory {
+        serving: serving.memory,
+        candidate: candidate.memory,
+    });
+    let is_large = serving.is_large || candidate.is_large;
+    let tally = offload::run(is_large, move || {
+        let compared = ComparedSubject {
+            subject: Subject::Delivery(id),
+            connection: &connection,
+        };
+        Tally::of_one(&compared, &serving.outcome, &candidate.outcome)
+    });
     Ok(Compared::Both(Box::new(Both {
-        delivery: id,
-        connection: request.connection,
-        serving,
-        candidate,
+        tally: tally.await,
+        memory,
     })))
+}
+
+/// The outcome of a delivery under one version, with its cost.
+struct MeasuredOutcome {
+    outcome: VersionOutcome,
+    /// The stored answers that completed pointers.
+    answers: Vec<UsedAnswer>,
+    memory: u64,
+    /// It takes long to compare.
+    is_large: bool,
 }
 
 /// Returns the result of a version for a delivery, with fetches completed as far as there are
 /// answers. `None`: the host could not make a call.
-async fn seen(
+async fn convert_and_complete(
     pipeline: &Arc<Pipeline>,
     plugin: &Arc<Loaded>,
     live: &Arc<Live>,
     request: &NewDelivery,
-) -> Result<Option<Seen>, StoreError> {
-    let mut converted = convert(pipeline, live, plugin, request, Budget::Trial).await;
+) -> Result<Option<MeasuredOutcome>, StoreError> {
+    let mut converted = convert(pipeline, live, plugin, request, CallBudget::Trial).await;
+    let mut answers = Vec::new();
     if let Ok(converted) = &mut converted {
         let result = &mut converted.result;
         let completed =
-            replay_answers::complete_with(pipeline, plugin, request, result, Budget::Trial).await;
+            replay_answers::complete_with(pipeline, plugin, request, result, CallBudget::Trial)
+                .await;
         match completed {
-            Ok(()) => {}
+            Ok(used) => answers = used,
             Err(ReplayAnswerError::Store(error)) => return Err(error),
             Err(ReplayAnswerError::Completion {
                 source:
@@ -174,8 +244,23 @@ async fn seen(
                     | CompletionError::Connection(_),
                 ..
             }) => return Ok(None),
-            Err(error) => return Ok(Some(Seen::Failed(error.to_string()))),
+            Err(error) => {
+                return Ok(Some(MeasuredOutcome {
+                    outcome: VersionOutcome::Failed(error.to_string()),
+                    answers,
+                    memory: 0,
+                    is_large: false,
+                }));
+            }
         }
     }
-    Ok(Converted::seen(&converted))
+    let memory = converted.as_ref().map_or(0, |one| one.memory);
+    let is_large = Converted::is_large(&converted, request);
+    let outcome = offload::run(is_large, move || Converted::outcome(&converted)).await;
+    Ok(outcome.map(|outcome| MeasuredOutcome {
+        outcome,
+        answers,
+        memory,
+        is_large,
+    }))
 }

@@ -1,19 +1,15 @@
 //! The policy of an activation: which differences refuse it.
 
-use super::compare::{GUARDED, Group, Tally};
+use super::compare::{DifferenceGroup, GUARDED, Tally};
+use super::composed::RESULT;
 use crate::config;
 
 /// Returns the differences that exceed the policy, each in a sentence; none if the candidate may
 /// serve.
-pub fn drift(tally: &Tally, policy: &config::Verify) -> Vec<String> {
+pub fn drift(tally: &Tally, policy: &config::VerifySection) -> Vec<String> {
     let mut found = Vec::new();
-    let mut check = |group: &Group, of: u64, allowed: u64, what: &str| {
-        if group.count * 1_000 > allowed * of {
-            let example = group.examples.first();
-            let example = example.map(|one| format!(", for example in delivery {}", one.delivery));
-            let example = example.unwrap_or_default();
-            found.push(format!("{} of {of} {what}{example}", group.count));
-        }
+    let mut check = |group: &DifferenceGroup, of: u64, allowed: u64, what: &str| {
+        found.extend(exceeding(group, of, allowed, what));
     };
     check(
         &tally.newly_failing,
@@ -38,6 +34,61 @@ pub fn drift(tally: &Tally, policy: &config::Verify) -> Vec<String> {
     found
 }
 
+/// Returns the differences of sends that exceed the policy, each in a sentence; none if the
+/// candidate may send.
+pub fn drift_of_sends(tally: &Tally, policy: &config::VerifySection) -> Vec<String> {
+    let of = tally.compared;
+    let mut found = Vec::new();
+    let failing = policy.failing_per_mille;
+    found.extend(exceeding(
+        &tally.newly_failing,
+        of,
+        failing,
+        "sends fail only with it",
+    ));
+    found.extend(exceeding(
+        &tally.items,
+        of,
+        failing,
+        "sends gain or lose their request",
+    ));
+    if let Some(read) = tally.lost(RESULT) {
+        let what = "answers to sends are read otherwise";
+        found.extend(exceeding(read, of, policy.changed_answers_per_mille, what));
+    }
+    let changed = DifferenceGroup {
+        count: tally.harm.changed,
+        ..DifferenceGroup::default()
+    };
+    found.extend(exceeding(
+        &changed,
+        of,
+        policy.changed_sends_per_mille,
+        "sends have another request",
+    ));
+    found
+}
+
+/// Returns the sender checks that the candidate adds, if they refuse more senders than the policy
+/// allows to fail, in a sentence.
+pub fn drift_of_checks(tally: &Tally, policy: &config::VerifySection) -> Vec<String> {
+    let what = "deliveries fail only its sender checks";
+    let failing = policy.failing_per_mille;
+    let found = exceeding(&tally.newly_failing, tally.compared, failing, what);
+    found.into_iter().collect()
+}
+
+/// Returns a sentence about differences that are more than the allowed share.
+fn exceeding(group: &DifferenceGroup, of: u64, allowed: u64, what: &str) -> Option<String> {
+    if group.count * 1_000 <= allowed * of {
+        return None;
+    }
+    let example = group.examples.first();
+    let example = example.map(|one| format!(", for example in {}", one.subject));
+    let example = example.unwrap_or_default();
+    Some(format!("{} of {of} {what}{example}", group.count))
+}
+
 /// Returns the harm to a field for a sentence: a lead may have several values of some.
 fn spelled(field: &str) -> &str {
     match field {
@@ -55,18 +106,12 @@ fn spelled(field: &str) -> &str {
 mod tests {
     use super::*;
 
-    const STRICT: config::Verify = config::Verify {
-        deliveries: 1_000,
-        seconds: 30,
-        failing_per_mille: 0,
-        lost_per_mille: 0,
-        leads_per_mille: 0,
-    };
+    const STRICT: config::VerifySection = config::VerifySection::STRICT;
 
-    fn group(count: u64) -> Group {
-        Group {
+    fn group(count: u64) -> DifferenceGroup {
+        DifferenceGroup {
             count,
-            ..Group::default()
+            ..DifferenceGroup::default()
         }
     }
 
@@ -118,8 +163,36 @@ mod tests {
     }
 
     #[test]
+    fn of_sends_failures_and_other_readings_exceed_a_strict_policy_and_other_requests_do_not() {
+        let read = |count| {
+            tally(|tally| {
+                tally.lost.insert(RESULT.into(), group(count));
+            })
+        };
+        for (harmful, words) in [
+            (
+                tally(|one| one.newly_failing = group(1)),
+                "1 of 1000 sends fail only with it",
+            ),
+            (tally(|one| one.items = group(2)), "lose their request"),
+            (read(3), "3 of 1000 answers to sends are read otherwise"),
+        ] {
+            let found = drift_of_sends(&harmful, &STRICT);
+            assert!(found.len() == 1 && found[0].contains(words), "{found:?}");
+        }
+        let changed = tally(|one| one.harm.changed = 12);
+        assert_eq!(drift_of_sends(&changed, &STRICT), [""; 0]);
+        let none = config::VerifySection {
+            changed_sends_per_mille: 0,
+            ..STRICT
+        };
+        let found = drift_of_sends(&changed, &none);
+        assert_eq!(found, ["12 of 1000 sends have another request"]);
+    }
+
+    #[test]
     fn a_policy_allows_as_many_per_mille_as_it_says() {
-        let policy = config::Verify {
+        let policy = config::VerifySection {
             lost_per_mille: 5,
             ..STRICT
         };

@@ -1,19 +1,22 @@
-//! Which stored deliveries a verification converts: of each connection and outcome the newest, so
-//! that a rare connection is not lost among busy ones. Failed and parked ones take at most half of
-//! the places, unless there are too few others: an outage must not hide what worked before. A rare
-//! outcome is looked for among the newest deliveries of its connection, as many as are chosen.
-//! Deliveries in quarantine are left out: whoever sent them proved nothing.
+//! Chooses the stored deliveries and kept sends that a verification takes: the newest of each
+//! connection and outcome, so that a rare connection is not lost among busy ones. Failed and parked
+//! deliveries take at most half of the places, unless there are too few others: an outage must not
+//! hide what worked before. A rare outcome is looked for among the newest deliveries of its
+//! connection, as many as are chosen. Deliveries in quarantine are left out: their senders proved
+//! nothing. Sends have places of their own, as many as deliveries.
+
+use std::collections::BTreeMap;
 
 use tokio::time::Instant;
 
-use crate::domain::connection::Connection;
+use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::delivery::DeliveryStatus;
-use crate::domain::id::DeliveryId;
+use crate::domain::id::{DeliveryId, MessageId, WorkspaceId};
 use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
 use crate::limits;
 use crate::pipeline::state::Pipeline;
-use crate::store::{DeliveryFilter, StoreError};
+use crate::store::{DeliveryFilter, KeptSendFilter, StoreError};
 
 /// Outcomes that a better version may change for the better.
 const FAILED: [DeliveryStatus; 2] = [DeliveryStatus::Failed, DeliveryStatus::Parked];
@@ -27,31 +30,42 @@ const DONE: [DeliveryStatus; 5] = [
     DeliveryStatus::Ignored,
 ];
 
-/// What to choose.
+/// The criteria by which deliveries are chosen.
 #[derive(Clone, Debug)]
 pub struct Choice {
-    /// The greatest number of deliveries.
+    /// The greatest number of deliveries, and of sends.
     pub last: u32,
-    /// Only deliveries received since then.
+    /// Only deliveries received, and messages sent, since then.
     pub since: Option<Micros>,
-    /// Only failed and parked deliveries.
+    /// Only failed and parked deliveries, and sends that the provider did not accept.
     pub failed: bool,
-    /// Only deliveries that this version converted last.
+    /// Only deliveries that this version converted last, and sends whose request it made.
     pub converted_by: Option<Digest>,
 }
 
-/// The chosen deliveries, failed and other ones in turn.
+/// A delivery or a kept send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sampled {
+    Delivery(DeliveryId),
+    Send(WorkspaceId, MessageId),
+}
+
+/// The chosen deliveries and sends: deliveries, failed and other ones in turn, and sends between them.
 #[derive(Debug, Default)]
 pub struct Sample {
-    pub deliveries: Vec<DeliveryId>,
+    pub chosen: Vec<Sampled>,
+    /// The number of deliveries among them.
+    pub deliveries: usize,
+    /// The number of sends among them.
+    pub sends: usize,
     /// Connections of the plugin, with those that are not covered.
     pub connections: usize,
     /// Connections beyond [`limits::VERIFY_CONNECTIONS`], and those that were not reached in time.
     pub not_covered: usize,
 }
 
-/// Chooses deliveries of the connections that use the plugin. Connections that are not reached
-/// before the deadline are not covered.
+/// Chooses deliveries and sends of the connections that use the plugin. Connections that are not
+/// reached before the deadline are not covered.
 ///
 /// # Errors
 ///
@@ -63,7 +77,7 @@ pub async fn choose(
     deadline: Instant,
 ) -> Result<Sample, StoreError> {
     let connections = pipeline.connections_using(plugin).await?;
-    let (mut failed, mut done) = (Vec::new(), Vec::new());
+    let (mut failed, mut done, mut sends) = (Vec::new(), Vec::new(), Vec::new());
     let mut covered = 0;
     for connection in connections.iter().take(limits::VERIFY_CONNECTIONS) {
         if Instant::now() > deadline {
@@ -77,6 +91,9 @@ pub async fn choose(
         if !choice.failed {
             done.push(newest(pipeline, connection, None, choice).await?);
         }
+        if connection.kind == ConnectionKind::Channel {
+            sends.extend(newest_sends(pipeline, connection, choice).await?);
+        }
         covered += 1;
     }
     let most = usize::try_from(choice.last).unwrap_or(usize::MAX);
@@ -89,8 +106,11 @@ pub async fn choose(
         most.saturating_sub(done.len()).max(most.div_ceil(2)),
     );
     let deliveries = in_turn(vec![failed, done], most);
+    let sends = in_turn(sends, most);
     Ok(Sample {
-        deliveries,
+        deliveries: deliveries.len(),
+        sends: sends.len(),
+        chosen: in_turn(vec![deliveries, sends], usize::MAX),
         connections: connections.len(),
         not_covered: connections.len() - covered,
     })
@@ -117,12 +137,36 @@ async fn newest(
     Ok(found.into_iter().map(|one| (one.id, one.status)).collect())
 }
 
-fn ids(found: impl IntoIterator<Item = (DeliveryId, DeliveryStatus)>) -> Vec<DeliveryId> {
-    found.into_iter().map(|(id, _)| id).collect()
+/// Returns the newest kept sends of an instance by their outcomes, at most as many as are chosen in
+/// total.
+async fn newest_sends(
+    pipeline: &Pipeline,
+    connection: &Connection,
+    choice: &Choice,
+) -> Result<Vec<Vec<Sampled>>, StoreError> {
+    let filter = KeptSendFilter {
+        workspace: connection.workspace,
+        connection: connection.id.clone(),
+        since: choice.since,
+        digest: choice.converted_by.clone(),
+        failed: choice.failed,
+        limit: choice.last,
+    };
+    let mut outcomes: BTreeMap<String, Vec<Sampled>> = BTreeMap::new();
+    for (message, outcome) in pipeline.core.store.kept_sends(&filter).await? {
+        let send = Sampled::Send(connection.workspace, message);
+        outcomes.entry(outcome).or_default().push(send);
+    }
+    Ok(outcomes.into_values().collect())
 }
 
-/// Takes at most `most` deliveries, one of each stratum in turn, the newest first.
-fn in_turn(strata: Vec<Vec<DeliveryId>>, most: usize) -> Vec<DeliveryId> {
+fn ids(found: impl IntoIterator<Item = (DeliveryId, DeliveryStatus)>) -> Vec<Sampled> {
+    let found = found.into_iter();
+    found.map(|(id, _)| Sampled::Delivery(id)).collect()
+}
+
+/// Takes at most `most`, one of each stratum in turn, the newest first.
+fn in_turn(strata: Vec<Vec<Sampled>>, most: usize) -> Vec<Sampled> {
     let mut strata: Vec<_> = strata.into_iter().map(Vec::into_iter).collect();
     let mut chosen = Vec::new();
     while chosen.len() < most && !strata.is_empty() {

@@ -15,13 +15,14 @@ use serde_json::Value;
 use wasmtime::Store;
 use wasmtime::component::InstancePre;
 
-use super::instance::InstanceState;
+use super::instance_state::InstanceState;
 use crate::domain::channel::{
-    Refused, SendAnswer, SendStep, TemplatePage, TemplateSend, TemplateStep, Webhook,
+    RefusedSend, SendAnswer, SendStep, TemplatePage, TemplateSend, TemplateStep, Webhook,
 };
-use crate::domain::exchange::{HandshakeAnswer, HttpResponse, Pairs, Problem, SenderChecks};
+use crate::domain::exchange::{HandshakeAnswer, HttpResponse, InputProblem, Pairs, SenderChecks};
 use crate::domain::plugin::{
-    Conversion, Description, Failure, Item, PluginCompletion, PluginDelivery, PluginKind,
+    ConvertedItem, ConverterOutput, Description, FetchFailure, PluginCompletion, PluginDelivery,
+    PluginKind,
 };
 
 /// A contract that this host supports.
@@ -67,10 +68,10 @@ impl From<wasmtime::Error> for Fault {
     }
 }
 
-/// The functions that every plugin has. Every call of every function starts a fresh instance in
-/// the given store.
+/// The functions that every plugin has. Every call of every function takes the instance that
+/// [`PluginExports::warm_up`] left in the given store, or starts a fresh one in it.
 #[async_trait]
-pub trait Plugin: Send + Sync {
+pub trait PluginExports: Send + Sync {
     /// Returns the plugin's name, version, configuration schema, secrets and hosts.
     ///
     /// # Errors
@@ -90,7 +91,7 @@ pub trait Plugin: Send + Sync {
         &self,
         store: &mut Store<InstanceState>,
         config: &str,
-    ) -> Result<Result<SenderChecks, Problem>, Fault>;
+    ) -> Result<Result<SenderChecks, InputProblem>, Fault>;
 
     /// Returns the answer to a handshake, or `None` if the request is not one. The inner error
     /// is the plugin's own.
@@ -103,7 +104,7 @@ pub trait Plugin: Send + Sync {
         &self,
         store: &mut Store<InstanceState>,
         delivery: PluginDelivery,
-    ) -> Result<Result<Option<HandshakeAnswer>, Problem>, Fault>;
+    ) -> Result<Result<Option<HandshakeAnswer>, InputProblem>, Fault>;
 
     /// Returns the raw answer to a golden case, as the contract's types serialise.
     ///
@@ -112,11 +113,18 @@ pub trait Plugin: Send + Sync {
     /// [`Fault`] if the guest fails, the engine ends the call, or the answer breaks a rule of
     /// the host. [`Fault::Lacks`] if this kind of plugin has no such function.
     async fn golden(&self, store: &mut Store<InstanceState>, case: &Case) -> Result<Value, Fault>;
+
+    /// Has a fresh instance answer a golden case, and leaves it in the store for one call.
+    ///
+    /// # Errors
+    ///
+    /// As for [`PluginExports::golden`].
+    async fn warm_up(&self, store: &mut Store<InstanceState>, case: &Case) -> Result<(), Fault>;
 }
 
 /// The functions of a converter.
 #[async_trait]
-pub trait Converter: Plugin {
+pub trait Converter: PluginExports {
     /// Converts a delivery to items. The inner error is the plugin's own: the delivery is not
     /// one that it can read.
     ///
@@ -128,7 +136,7 @@ pub trait Converter: Plugin {
         &self,
         store: &mut Store<InstanceState>,
         delivery: PluginDelivery,
-    ) -> Result<Result<Conversion, Problem>, Fault>;
+    ) -> Result<Result<ConverterOutput, InputProblem>, Fault>;
 
     /// Converts the answer to a fetch to items. The inner error is the plugin's own, and says
     /// whether to retry.
@@ -141,7 +149,7 @@ pub trait Converter: Plugin {
         &self,
         store: &mut Store<InstanceState>,
         completion: PluginCompletion,
-    ) -> Result<Result<Vec<Item>, Failure>, Fault>;
+    ) -> Result<Result<Vec<ConvertedItem>, FetchFailure>, Fault>;
 
     /// Starts an instance that outlives its first call.
     ///
@@ -169,12 +177,12 @@ pub trait KeptInstance: Send + Sync {
         &self,
         store: &mut Store<InstanceState>,
         delivery: PluginDelivery,
-    ) -> Result<Result<Conversion, Problem>, Fault>;
+    ) -> Result<Result<ConverterOutput, InputProblem>, Fault>;
 }
 
 /// The functions of an adapter.
 #[async_trait]
-pub trait Adapter: Plugin {
+pub trait Adapter: PluginExports {
     /// Returns names and values by which deliveries of the provider are routed to an instance
     /// with this configuration. The inner error is the plugin's own.
     ///
@@ -186,7 +194,7 @@ pub trait Adapter: Plugin {
         &self,
         store: &mut Store<InstanceState>,
         config: &str,
-    ) -> Result<Result<Pairs, Problem>, Fault>;
+    ) -> Result<Result<Pairs, InputProblem>, Fault>;
 
     /// Returns the first step of a send: the call to make, or the answer if none is needed.
     ///
@@ -224,7 +232,7 @@ pub trait Adapter: Plugin {
         &self,
         store: &mut Store<InstanceState>,
         delivery: PluginDelivery,
-    ) -> Result<Result<Webhook, Problem>, Fault>;
+    ) -> Result<Result<Webhook, InputProblem>, Fault>;
 
     /// Returns the first step of listing templates: the call to make, or the templates. The
     /// inner error is the plugin's own.
@@ -237,7 +245,7 @@ pub trait Adapter: Plugin {
         &self,
         store: &mut Store<InstanceState>,
         config: &str,
-    ) -> Result<Result<TemplateStep, Problem>, Fault>;
+    ) -> Result<Result<TemplateStep, InputProblem>, Fault>;
 
     /// Returns a page of templates from the provider's response. The inner error is the
     /// provider's refusal.
@@ -251,7 +259,7 @@ pub trait Adapter: Plugin {
         store: &mut Store<InstanceState>,
         config: &str,
         response: HttpResponse,
-    ) -> Result<Result<TemplatePage, Refused>, Fault>;
+    ) -> Result<Result<TemplatePage, RefusedSend>, Fault>;
 }
 
 /// A linked plugin.
@@ -270,7 +278,7 @@ impl Guest {
     }
 
     /// Returns the functions that every plugin has.
-    pub fn plugin(&self) -> &dyn Plugin {
+    pub fn plugin(&self) -> &dyn PluginExports {
         match self {
             Self::Converter(guest) => &**guest,
             Self::Adapter(guest) => &**guest,
@@ -307,8 +315,9 @@ impl Guest {
     }
 }
 
-/// The fault of a golden case that calls a function which plugins of that kind do not have.
-fn not_there(case: &Case, kind: PluginKind) -> Fault {
+/// Returns the fault of a golden case that calls a function which plugins of that kind do
+/// not have.
+fn missing_function(case: &Case, kind: PluginKind) -> Fault {
     Fault::Rule(format!(
         "the case calls `{}`, which {} does not have",
         case.call.name(),

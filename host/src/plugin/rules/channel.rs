@@ -3,14 +3,14 @@
 //! the allowed size.
 
 use super::size::{self, at_most};
-use crate::domain::channel::{Accepted, EventBody, Template};
+use crate::domain::channel::{AcceptedSend, EventBody, Template};
 use crate::limits;
 
 /// Checks the answer for an accepted message.
 ///
 /// # Errors
 /// Returns what is wrong, in words for the plugin's author.
-pub fn accepted(accepted: &Accepted) -> Result<(), String> {
+pub fn accepted(accepted: &AcceptedSend) -> Result<(), String> {
     let count = accepted.external_ids.len();
     if count > limits::EXTERNAL_IDS_PER_MESSAGE {
         return Err(format!(

@@ -1,7 +1,9 @@
 //! Limits on a plugin's answer: segments, fields and bytes of a request or a reply. A
 //! message about something too large names the actual size and the allowed one.
 
-use crate::domain::exchange::{HandshakeAnswer, HttpRequest, Reply, Segment, SlotArgument};
+use crate::domain::exchange::{
+    HandshakeAnswer, HttpRequest, PluginReply, SlotArgument, TextSegment,
+};
 use crate::limits;
 
 /// Checks the size of the names and values by which an item or an event is routed.
@@ -27,7 +29,7 @@ pub fn route(route: &[(String, String)]) -> Result<(), String> {
 /// # Errors
 /// Returns what is too large, and the limit.
 pub fn request(request: &HttpRequest) -> Result<(), String> {
-    let mut size = Size::default();
+    let mut size = MessageSize::default();
     for (what, fields) in [("query", &request.query), ("header", &request.headers)] {
         let count = fields.len();
         count_at_most(
@@ -50,8 +52,8 @@ pub fn request(request: &HttpRequest) -> Result<(), String> {
 ///
 /// # Errors
 /// Returns what is too large, and the limit.
-pub fn reply(reply: &Reply) -> Result<(), String> {
-    let mut size = Size::default();
+pub fn reply(reply: &PluginReply) -> Result<(), String> {
+    let mut size = MessageSize::default();
     size.bytes += reply.content_type.len();
     size.add(&reply.body);
     size.at_most("a reply", limits::REPLY_BYTES)
@@ -101,19 +103,19 @@ pub fn count_at_most(what: &str, count: usize, most: usize) -> Result<(), String
 }
 
 #[derive(Default)]
-struct Size {
+struct MessageSize {
     segments: usize,
     bytes: usize,
 }
 
-impl Size {
-    fn add(&mut self, segments: &[Segment]) {
+impl MessageSize {
+    fn add(&mut self, segments: &[TextSegment]) {
         self.segments += segments.len();
         for segment in segments {
             match segment {
-                Segment::Literal(text) => self.bytes += text.len(),
-                Segment::Bytes(bytes) => self.bytes += bytes.len(),
-                Segment::Slot(slot) => {
+                TextSegment::Literal(text) => self.bytes += text.len(),
+                TextSegment::Bytes(bytes) => self.bytes += bytes.len(),
+                TextSegment::Slot(slot) => {
                     self.segments += slot.args.len();
                     self.bytes += slot.function.as_str().len();
                     for argument in &slot.args {
@@ -152,8 +154,8 @@ mod tests {
         }
     }
 
-    fn literals(count: usize) -> Vec<Segment> {
-        vec![Segment::Literal("x".to_owned()); count]
+    fn literals(count: usize) -> Vec<TextSegment> {
+        vec![TextSegment::Literal("x".to_owned()); count]
     }
 
     #[test]
@@ -183,7 +185,7 @@ mod tests {
             &|asked| asked.body = literals(limits::SEGMENTS + 1),
             "4097 pieces of a request; at most 4096 are taken",
         );
-        let slot = Segment::Slot(Slot {
+        let slot = TextSegment::Slot(Slot {
             function: SlotFunction::Basic,
             args: vec![SlotArgument::Literal("x".to_owned()); limits::SEGMENTS],
         });
@@ -192,17 +194,17 @@ mod tests {
             "4097 pieces of a request",
         );
         check(
-            &|asked| asked.body = vec![Segment::Bytes(vec![0; limits::REQUEST_BYTES])],
+            &|asked| asked.body = vec![TextSegment::Bytes(vec![0; limits::REQUEST_BYTES])],
             "at most 2097152 are kept",
         );
     }
 
     #[test]
     fn the_bytes_of_a_reply_are_bounded() {
-        let mut answer = Reply {
+        let mut answer = PluginReply {
             status: 200,
             content_type: "text/plain".to_owned(),
-            body: vec![Segment::Literal("x".repeat(limits::REPLY_BYTES - 10))],
+            body: vec![TextSegment::Literal("x".repeat(limits::REPLY_BYTES - 10))],
         };
         assert_eq!(reply(&answer), Ok(()));
         answer.body.extend(literals(1));

@@ -18,5 +18,5 @@ mod queue;
 mod threads;
 
 pub use self::background::{drop_in_background, in_background, lower_priority};
-pub use self::queue::{Bounds, Refused};
-pub use self::threads::{Evicted, PluginTask, Threads, give_way, processor_time_of_slice};
+pub use self::queue::{QueueBounds, SubmitError};
+pub use self::threads::{Evicted, PluginTask, PluginThreads, give_way, processor_time_of_slice};

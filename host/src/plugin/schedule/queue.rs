@@ -11,9 +11,9 @@ use std::time::Duration;
 use crate::domain::plugin::Digest;
 use crate::limits;
 
-/// The most that there may be at once. A lane may use a share of each.
+/// The bounds of the queue: how much there may be at once. A lane may use a share of each.
 #[derive(Clone, Copy, Debug)]
-pub struct Bounds {
+pub struct QueueBounds {
     /// Calls that wait to begin.
     pub waiting: usize,
     /// Calls in progress: each holds an instance.
@@ -23,7 +23,7 @@ pub struct Bounds {
     pub share_percent: usize,
 }
 
-impl Bounds {
+impl QueueBounds {
     fn share(self, of: usize) -> usize {
         (of * self.share_percent / 100).max(1)
     }
@@ -31,7 +31,7 @@ impl Bounds {
 
 /// Why work is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refused {
+pub enum SubmitError {
     /// Too much work waits already, in this lane or in all lanes.
     Full,
     Closed,
@@ -48,7 +48,7 @@ pub enum Class {
 
 /// The properties of a piece of work.
 #[derive(Clone, Debug)]
-pub struct About {
+pub struct TaskProperties {
     pub lane: Arc<str>,
     /// The version of the plugin, which is charged for time beyond the ordinary.
     pub digest: Digest,
@@ -58,9 +58,9 @@ pub struct About {
 
 /// A piece of work that is ready or running.
 #[derive(Debug)]
-pub struct Entry<J> {
+pub struct ScheduledTask<J> {
     pub job: J,
-    about: About,
+    properties: TaskProperties,
     /// Processor time so far, in nanoseconds.
     ran: u64,
     begun: bool,
@@ -74,10 +74,10 @@ struct Lane<J> {
     time: u64,
     /// Nanoseconds that a call of this lane takes, averaged over the last few.
     average: u64,
-    fresh: VecDeque<Entry<J>>,
+    fresh: VecDeque<ScheduledTask<J>>,
     /// Calls that have begun and were quick so far.
-    quick: VecDeque<Entry<J>>,
-    slow: VecDeque<Entry<J>>,
+    quick: VecDeque<ScheduledTask<J>>,
+    slow: VecDeque<ScheduledTask<J>>,
     begun: usize,
     begun_slow: usize,
     running: usize,
@@ -106,8 +106,9 @@ impl<J> Lane<J> {
     }
 }
 
-pub struct Queue<J> {
-    bounds: Bounds,
+/// Work that waits and work in progress, by lane.
+pub struct TaskQueue<J> {
+    bounds: QueueBounds,
     lanes: HashMap<Arc<str>, Lane<J>>,
     /// Lanes with ready work, by virtual time.
     turn: BTreeSet<(u64, Arc<str>)>,
@@ -127,9 +128,9 @@ fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-impl<J> Queue<J> {
+impl<J> TaskQueue<J> {
     /// Returns an empty queue with these bounds.
-    pub fn new(bounds: Bounds) -> Self {
+    pub fn new(bounds: QueueBounds) -> Self {
         Self {
             bounds,
             lanes: HashMap::new(),
@@ -173,24 +174,24 @@ impl<J> Queue<J> {
     /// Adds work. Returns the class of threads that will run it first.
     ///
     /// # Errors
-    /// Returns [`Refused::Full`] if too much work waits, and [`Refused::Closed`] after
-    /// [`Queue::close`].
-    pub fn push(&mut self, about: About, job: J) -> Result<Class, Refused> {
+    /// Returns [`SubmitError::Full`] if too much work waits, and [`SubmitError::Closed`] after
+    /// [`TaskQueue::close`].
+    pub fn push(&mut self, properties: TaskProperties, job: J) -> Result<Class, SubmitError> {
         if self.closed {
-            return Err(Refused::Closed);
+            return Err(SubmitError::Closed);
         }
         if self.waiting >= self.bounds.waiting {
-            return Err(Refused::Full);
+            return Err(SubmitError::Full);
         }
         let most = self.bounds.share(self.bounds.waiting);
-        let name = Arc::clone(&about.lane);
+        let name = Arc::clone(&properties.lane);
         let now = self.now;
         let lane = self
             .lanes
             .entry(Arc::clone(&name))
             .or_insert_with(|| Lane::new(now));
         if lane.fresh.len() >= most {
-            return Err(Refused::Full);
+            return Err(SubmitError::Full);
         }
         if !lane.has_ready() {
             lane.time = lane.time.max(now);
@@ -201,9 +202,9 @@ impl<J> Queue<J> {
         } else {
             Class::Quick
         };
-        lane.fresh.push_back(Entry {
+        lane.fresh.push_back(ScheduledTask {
             job,
-            about,
+            properties,
             ran: 0,
             begun: false,
             slow: false,
@@ -213,7 +214,7 @@ impl<J> Queue<J> {
     }
 
     /// Takes the work that a thread of this class runs next.
-    pub fn pop(&mut self, class: Class) -> Option<Entry<J>> {
+    pub fn pop(&mut self, class: Class) -> Option<ScheduledTask<J>> {
         let mut passed: Option<(u64, Arc<str>)> = None;
         loop {
             let from = match &passed {
@@ -251,7 +252,11 @@ impl<J> Queue<J> {
             .or_else(|| lane.fresh.front())
             .or_else(|| lane.slow.front())
             .expect("a lane whose turn it is has something ready");
-        let owed = self.digests.get(&next.about.digest).copied().unwrap_or(0);
+        let owed = self
+            .digests
+            .get(&next.properties.digest)
+            .copied()
+            .unwrap_or(0);
         if owed <= lane.time {
             return false;
         }
@@ -261,49 +266,49 @@ impl<J> Queue<J> {
         true
     }
 
-    fn ready_in(&self, name: &Arc<str>, class: Class) -> Option<From> {
+    fn ready_in(&self, name: &Arc<str>, class: Class) -> Option<LaneQueue> {
         let lane = &self.lanes[name];
-        let may_begin = |entry: &Entry<J>| {
-            !entry.about.instance
+        let may_begin = |task: &ScheduledTask<J>| {
+            !task.properties.instance
                 || (self.begun < self.bounds.begun
                     && lane.begun < self.bounds.share(self.bounds.begun))
         };
-        let may_be_slow = |entry: &Entry<J>| {
-            !entry.about.instance
+        let may_be_slow = |task: &ScheduledTask<J>| {
+            !task.properties.instance
                 || (self.begun_slow < self.bounds.slow
                     && lane.begun_slow < self.bounds.share(self.bounds.slow))
         };
-        let fresh = lane.fresh.front().filter(|entry| may_begin(entry));
+        let fresh = lane.fresh.front().filter(|task| may_begin(task));
         let begun = match class {
-            Class::Quick => (!lane.quick.is_empty()).then_some(From::Quick),
-            Class::Slow => (!lane.slow.is_empty()).then_some(From::Slow),
+            Class::Quick => (!lane.quick.is_empty()).then_some(LaneQueue::Quick),
+            Class::Slow => (!lane.slow.is_empty()).then_some(LaneQueue::Slow),
         };
         begun.or_else(|| {
             match class {
                 Class::Quick => fresh.filter(|_| !lane.is_slow()),
-                Class::Slow => fresh.filter(|entry| lane.is_slow() && may_be_slow(entry)),
+                Class::Slow => fresh.filter(|task| lane.is_slow() && may_be_slow(task)),
             }
-            .map(|_| From::Fresh)
+            .map(|_| LaneQueue::Fresh)
         })
     }
 
-    fn take(&mut self, key: &(u64, Arc<str>), from: From) -> Entry<J> {
+    fn take(&mut self, key: &(u64, Arc<str>), from: LaneQueue) -> ScheduledTask<J> {
         let lane = self.lanes.get_mut(&key.1).expect("a lane whose turn it is");
         let slow_lane = lane.is_slow();
         let list = match from {
-            From::Fresh => &mut lane.fresh,
-            From::Quick => &mut lane.quick,
-            From::Slow => &mut lane.slow,
+            LaneQueue::Fresh => &mut lane.fresh,
+            LaneQueue::Quick => &mut lane.quick,
+            LaneQueue::Slow => &mut lane.slow,
         };
-        let mut entry = list.pop_front().expect("looked at above");
-        if !entry.begun {
-            entry.begun = true;
+        let mut task = list.pop_front().expect("looked at above");
+        if !task.begun {
+            task.begun = true;
             self.waiting -= 1;
-            entry.slow = slow_lane;
-            if entry.about.instance {
+            task.slow = slow_lane;
+            if task.properties.instance {
                 lane.begun += 1;
                 self.begun += 1;
-                if entry.slow {
+                if task.slow {
                     lane.begun_slow += 1;
                     self.begun_slow += 1;
                 }
@@ -314,35 +319,35 @@ impl<J> Queue<J> {
         if !lane.has_ready() {
             self.turn.remove(key);
         }
-        entry
+        task
     }
 
     /// Returns work to the queue after a slice of `ran` nanoseconds. If too many calls are
     /// slow already, one is given up and returned.
-    pub fn put_back(&mut self, mut entry: Entry<J>, ran: u64) -> Option<Entry<J>> {
-        self.charge(&mut entry, ran);
-        let becomes_slow = !entry.slow && entry.ran >= nanos(limits::QUICK_CALL);
+    pub fn put_back(&mut self, mut task: ScheduledTask<J>, ran: u64) -> Option<ScheduledTask<J>> {
+        self.charge(&mut task, ran);
+        let becomes_slow = !task.slow && task.ran >= nanos(limits::QUICK_CALL);
         let mut given_up = None;
         if becomes_slow {
-            if entry.about.instance {
+            if task.properties.instance {
                 let most = self.bounds.share(self.bounds.slow);
-                let lane = &self.lanes[&entry.about.lane];
+                let lane = &self.lanes[&task.properties.lane];
                 if lane.begun_slow >= most {
-                    return Some(self.forget(entry));
+                    return Some(self.forget(task));
                 }
                 if self.begun_slow >= self.bounds.slow {
                     match self.dearest(lane.time) {
                         Some(lane) => given_up = Some(self.give_up_one(&lane)),
-                        None => return Some(self.forget(entry)),
+                        None => return Some(self.forget(task)),
                     }
                 }
-                let lane = self.lane(&entry.about.lane);
+                let lane = self.lane(&task.properties.lane);
                 lane.begun_slow += 1;
                 self.begun_slow += 1;
             }
-            entry.slow = true;
+            task.slow = true;
         }
-        let name = Arc::clone(&entry.about.lane);
+        let name = Arc::clone(&task.properties.lane);
         let lane = self.lane(&name);
         lane.running -= 1;
         if !lane.has_ready() {
@@ -350,21 +355,21 @@ impl<J> Queue<J> {
             self.turn.insert(key);
         }
         let lane = self.lane(&name);
-        if entry.slow {
-            lane.slow.push_back(entry);
+        if task.slow {
+            lane.slow.push_back(task);
         } else {
             // Calls in progress finish before the lane begins more, so that fewer instances
             // exist.
-            lane.quick.push_front(entry);
+            lane.quick.push_front(task);
         }
         self.running -= 1;
         given_up
     }
 
     /// Removes work that has ended; its last slice took `ran` nanoseconds.
-    pub fn finish(&mut self, mut entry: Entry<J>, ran: u64) -> Entry<J> {
-        self.charge(&mut entry, ran);
-        self.forget(entry)
+    pub fn finish(&mut self, mut task: ScheduledTask<J>, ran: u64) -> ScheduledTask<J> {
+        self.charge(&mut task, ran);
+        self.forget(task)
     }
 
     /// Returns the lane with waiting slow work that used the most, if that is more than
@@ -373,19 +378,19 @@ impl<J> Queue<J> {
         let (name, lane) = self
             .lanes
             .iter()
-            .filter(|(_, lane)| lane.slow.iter().any(|entry| entry.about.instance))
+            .filter(|(_, lane)| lane.slow.iter().any(|task| task.properties.instance))
             .max_by_key(|(_, lane)| lane.time)?;
         (lane.time > time).then(|| Arc::clone(name))
     }
 
-    fn give_up_one(&mut self, name: &Arc<str>) -> Entry<J> {
+    fn give_up_one(&mut self, name: &Arc<str>) -> ScheduledTask<J> {
         let lane = self.lane(name);
         let position = lane
             .slow
             .iter()
-            .position(|entry| entry.about.instance)
+            .position(|task| task.properties.instance)
             .expect("looked for above");
-        let entry = lane.slow.remove(position).expect("found above");
+        let task = lane.slow.remove(position).expect("found above");
         // Counted as running, so that there is one path for removal.
         lane.running += 1;
         let key = (lane.time, Arc::clone(name));
@@ -393,35 +398,35 @@ impl<J> Queue<J> {
             self.turn.remove(&key);
         }
         self.running += 1;
-        self.forget(entry)
+        self.forget(task)
     }
 
     /// Removes the work from all counts.
-    fn forget(&mut self, entry: Entry<J>) -> Entry<J> {
-        let lane = self.lane(&entry.about.lane);
+    fn forget(&mut self, task: ScheduledTask<J>) -> ScheduledTask<J> {
+        let lane = self.lane(&task.properties.lane);
         lane.running -= 1;
         // A moving average over about the last four calls.
-        lane.average = (lane.average * 3 + entry.ran) / 4;
-        if entry.about.instance {
+        lane.average = (lane.average * 3 + task.ran) / 4;
+        if task.properties.instance {
             lane.begun -= 1;
-            if entry.slow {
+            if task.slow {
                 lane.begun_slow -= 1;
             }
             self.begun -= 1;
-            if entry.slow {
+            if task.slow {
                 self.begun_slow -= 1;
             }
         }
         self.running -= 1;
-        self.tidy(&entry.about.lane);
-        entry
+        self.tidy(&task.properties.lane);
+        task
     }
 
-    fn charge(&mut self, entry: &mut Entry<J>, ran: u64) {
+    fn charge(&mut self, task: &mut ScheduledTask<J>, ran: u64) {
         let ordinary = nanos(limits::QUICK_CALL);
-        let before = entry.ran;
-        entry.ran = before.saturating_add(ran);
-        let name = Arc::clone(&entry.about.lane);
+        let before = task.ran;
+        task.ran = before.saturating_add(ran);
+        let name = Arc::clone(&task.properties.lane);
         let lane = self.lane(&name);
         let key = (lane.time, Arc::clone(&name));
         // A slice that is too short to measure costs its handling.
@@ -433,12 +438,12 @@ impl<J> Queue<J> {
             self.turn.remove(&key);
             self.turn.insert(after);
         }
-        let beyond = entry.ran.saturating_sub(before.max(ordinary));
+        let beyond = task.ran.saturating_sub(before.max(ordinary));
         if beyond > 0 {
             let now = self.now;
             let owed = self
                 .digests
-                .entry(entry.about.digest.clone())
+                .entry(task.properties.digest.clone())
                 .or_insert(now);
             *owed = (*owed).max(now).saturating_add(beyond);
         }
@@ -467,7 +472,7 @@ impl<J> Queue<J> {
     }
 
     /// Stops taking work. Returns the work that has not begun; work in progress finishes.
-    pub fn close(&mut self) -> Vec<Entry<J>> {
+    pub fn close(&mut self) -> Vec<ScheduledTask<J>> {
         self.closed = true;
         self.waiting = 0;
         let mut dropped = Vec::new();
@@ -482,7 +487,8 @@ impl<J> Queue<J> {
     }
 }
 
-enum From {
+/// The list of a lane from which work is taken.
+enum LaneQueue {
     Fresh,
     Quick,
     Slow,

@@ -12,7 +12,7 @@ use std::time::Duration;
 use rustix::time::{ClockId, clock_gettime};
 
 use super::background::lower_priority;
-use super::queue::{About, Bounds, Class, Entry, Queue, Refused};
+use super::queue::{Class, QueueBounds, ScheduledTask, SubmitError, TaskProperties, TaskQueue};
 use crate::domain::plugin::Digest;
 use crate::limits;
 use crate::plugin::error::EngineError;
@@ -41,28 +41,29 @@ impl Evicted {
 }
 
 /// The amount of work that waits to begin, and of work in progress.
-pub type Load = (usize, usize);
+pub type QueueLoad = (usize, usize);
 
-pub struct Threads {
-    shared: Arc<Shared>,
+/// The threads that run plugin work, and their queue.
+pub struct PluginThreads {
+    shared: Arc<SchedulerState>,
 }
 
-struct Shared {
-    queue: Mutex<Queue<PluginTask>>,
+struct SchedulerState {
+    queue: Mutex<TaskQueue<PluginTask>>,
     quick: Condvar,
     slow: Condvar,
     /// Threads of each class that wait for work.
     resting: [AtomicUsize; 2],
 }
 
-impl Threads {
+impl PluginThreads {
     /// Starts this many threads of each class.
     ///
     /// # Errors
     /// Returns [`EngineError::Thread`] if a thread cannot be started.
-    pub fn start(threads: usize, bounds: Bounds) -> Result<Self, EngineError> {
-        let shared = Arc::new(Shared {
-            queue: Mutex::new(Queue::new(bounds)),
+    pub fn start(threads: usize, bounds: QueueBounds) -> Result<Self, EngineError> {
+        let shared = Arc::new(SchedulerState {
+            queue: Mutex::new(TaskQueue::new(bounds)),
             quick: Condvar::new(),
             slow: Condvar::new(),
             resting: Default::default(),
@@ -90,20 +91,20 @@ impl Threads {
     /// Adds work to its lane's queue.
     ///
     /// # Errors
-    /// Returns [`Refused`] at once if the queue is full or closed.
+    /// Returns [`SubmitError`] at once if the queue is full or closed.
     pub fn submit(
         &self,
         lane: &str,
         digest: &Digest,
         instance: bool,
         work: PluginTask,
-    ) -> Result<(), Refused> {
-        let about = About {
+    ) -> Result<(), SubmitError> {
+        let properties = TaskProperties {
             lane: Arc::from(lane),
             digest: digest.clone(),
             instance,
         };
-        let class = self.shared.lock().push(about, work)?;
+        let class = self.shared.lock().push(properties, work)?;
         self.shared.wake(class);
         Ok(())
     }
@@ -117,19 +118,19 @@ impl Threads {
     }
 
     /// Returns how much work waits and runs now.
-    pub fn load(&self) -> Load {
+    pub fn load(&self) -> QueueLoad {
         self.shared.lock().load()
     }
 }
 
-impl Drop for Threads {
+impl Drop for PluginThreads {
     fn drop(&mut self) {
         self.close();
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Queue<PluginTask>> {
+impl SchedulerState {
+    fn lock(&self) -> MutexGuard<'_, TaskQueue<PluginTask>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -158,26 +159,26 @@ impl Shared {
     }
 }
 
-fn work(shared: &Shared, class: Class) {
+fn work(shared: &SchedulerState, class: Class) {
     let other = match class {
         Class::Quick => Class::Slow,
         Class::Slow => Class::Quick,
     };
     let mut queue = shared.lock();
     loop {
-        if let Some(mut entry) = queue.pop(class) {
+        if let Some(mut task) = queue.pop(class) {
             let more = !queue.is_empty();
             drop(queue);
             if more {
                 // Another thread of this class may find work too.
                 shared.wake(class);
             }
-            let (polled, ran) = slice(&mut entry);
+            let (polled, ran) = slice(&mut task);
             queue = shared.lock();
             let over = match polled {
-                Polled::Ended => Some(queue.finish(entry, ran)),
+                Polled::Ended => Some(queue.finish(task, ran)),
                 Polled::GaveWay => {
-                    let over = queue.put_back(entry, ran);
+                    let over = queue.put_back(task, ran);
                     if let Some(over) = &over {
                         over.job.evicted.set();
                     }
@@ -216,10 +217,10 @@ enum Polled {
     GaveWay,
 }
 
-fn slice(entry: &mut Entry<PluginTask>) -> (Polled, u64) {
+fn slice(task: &mut ScheduledTask<PluginTask>) -> (Polled, u64) {
     let began = processor_time();
     SLICE.set(Some(began));
-    let future = entry.job.future.as_mut();
+    let future = task.job.future.as_mut();
     let mut context = Context::from_waker(Waker::noop());
     let polled = std::panic::catch_unwind(AssertUnwindSafe(|| future.poll(&mut context)));
     SLICE.set(None);

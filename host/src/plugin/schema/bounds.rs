@@ -13,14 +13,14 @@ use crate::limits;
 
 /// A schema whose work is bounded.
 #[derive(Debug)]
-pub struct Bounded {
+pub struct BoundedSchema {
     pub text: String,
     /// Most steps for one value, by the number of levels of the configuration below its
     /// root.
     steps: Vec<u64>,
 }
 
-impl Bounded {
+impl BoundedSchema {
     /// Parses a schema and bounds its work. Returns `None` for an empty text: the plugin
     /// takes no configuration.
     ///
@@ -40,7 +40,7 @@ impl Bounded {
         let schema: Value =
             serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
         scan(&schema)?;
-        let parts = Parts::new(&schema)?;
+        let parts = SubschemaGraph::new(&schema)?;
         let steps = parts.steps()?;
         let most = steps.last().copied().unwrap_or(u64::MAX);
         if most > limits::CONFIG_SCHEMA_STEPS {
@@ -65,7 +65,7 @@ impl Bounded {
     /// # Errors
     /// Returns why the configuration is too large to be checked.
     pub fn steps_for(&self, config: &Value) -> Result<u64, String> {
-        let size = Size::measure(config);
+        let size = ValueSize::measure(config);
         if size.depth > limits::CONFIG_DEPTH {
             return Err(format!(
                 "it is nested deeper than {} levels",
@@ -89,13 +89,13 @@ impl Bounded {
 }
 
 /// The size of a value.
-pub struct Size {
+pub struct ValueSize {
     pub values: u64,
     pub bytes: usize,
     pub depth: usize,
 }
 
-impl Size {
+impl ValueSize {
     /// Measures a value: its values, bytes of text, and depth of nesting. Names of members
     /// count as values too.
     pub fn measure(value: &Value) -> Self {
@@ -219,7 +219,7 @@ fn scan_table(fields: &Map<String, Value>, depth: usize) -> Result<(), String> {
 }
 
 /// The subschemas that can be reached from the root, which is the first.
-struct Parts<'a> {
+struct SubschemaGraph<'a> {
     root: &'a Value,
     parts: Vec<Subschema>,
     /// Numbers of subschemas, by the address of the value in the document.
@@ -252,7 +252,7 @@ struct Below {
     all: Vec<usize>,
 }
 
-impl<'a> Parts<'a> {
+impl<'a> SubschemaGraph<'a> {
     fn new(root: &'a Value) -> Result<Self, String> {
         let mut parts = Self {
             root,
@@ -345,7 +345,7 @@ impl<'a> Parts<'a> {
                     part.elements.all.push(self.number(value)?);
                 }
                 "pattern" => self.count_patterns(1)?,
-                "enum" | "const" => part.own += Size::measure(value).values,
+                "enum" | "const" => part.own += ValueSize::measure(value).values,
                 _ => {}
             }
         }

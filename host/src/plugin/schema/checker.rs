@@ -8,13 +8,13 @@ use serde_json::Value;
 use tokio::io::AsyncWriteExt as _;
 use tokio::sync::{Semaphore, oneshot};
 
-use super::{Answer, Bounded, Fault, Question, answer};
+use super::{BoundedSchema, ConfigFault, SchemaCheckRequest, SchemaCheckResponse, check};
 use crate::limits;
 use crate::plugin::compile::Compiler;
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
-pub enum Refused {
+pub enum SchemaCheckError {
     /// The schema is at fault.
     #[error("{0}")]
     Schema(String),
@@ -23,6 +23,7 @@ pub enum Refused {
     Host(String),
 }
 
+/// Checks configurations against schemas, a few at once.
 pub struct SchemaChecker {
     place: Compiler,
     /// Checks at once: more would only share the same processors.
@@ -43,36 +44,38 @@ impl SchemaChecker {
     /// checks whether the schema is valid.
     ///
     /// # Errors
-    /// Returns [`Refused::Schema`] if the schema cannot be used, and [`Refused::Host`] if
+    /// Returns [`SchemaCheckError::Schema`] if the schema cannot be used, and [`SchemaCheckError::Host`] if
     /// the check itself failed.
     pub async fn faults(
         &self,
-        schema: &Bounded,
+        schema: &BoundedSchema,
         configs: &[Value],
-    ) -> Result<Vec<Vec<Fault>>, Refused> {
+    ) -> Result<Vec<Vec<ConfigFault>>, SchemaCheckError> {
         let mut found = Vec::with_capacity(configs.len());
         let mut rest = configs;
         loop {
             let (taken, refused) = taken(schema, rest);
-            let question = Question {
+            let request = SchemaCheckRequest {
                 schema: schema.text.clone(),
                 configs: rest[..taken].to_vec(),
             };
             // Without configurations the schema is still checked once.
             if taken > 0 || configs.is_empty() {
-                match self.ask(question).await? {
-                    Answer::Faults(faults) if faults.len() == taken => found.extend(faults),
-                    Answer::Faults(_) => {
-                        return Err(Refused::Host(
+                match self.check(request).await? {
+                    SchemaCheckResponse::Faults(faults) if faults.len() == taken => {
+                        found.extend(faults)
+                    }
+                    SchemaCheckResponse::Faults(_) => {
+                        return Err(SchemaCheckError::Host(
                             "the schema check answered for other configurations".to_owned(),
                         ));
                     }
-                    Answer::Refused(why) => return Err(Refused::Schema(why)),
+                    SchemaCheckResponse::Refused(why) => return Err(SchemaCheckError::Schema(why)),
                 }
             }
             rest = &rest[taken..];
             if let Some(what) = refused {
-                found.push(vec![Fault {
+                found.push(vec![ConfigFault {
                     place: String::new(),
                     what,
                 }]);
@@ -84,22 +87,26 @@ impl SchemaChecker {
         }
     }
 
-    async fn ask(&self, question: Question) -> Result<Answer, Refused> {
+    /// Runs one check in a child process, or on a thread of this process.
+    async fn check(
+        &self,
+        request: SchemaCheckRequest,
+    ) -> Result<SchemaCheckResponse, SchemaCheckError> {
         let _permit = self.permits.acquire().await;
         match &self.place {
             Compiler::Child(program) => {
-                let text = serde_json::to_vec(&question)
-                    .map_err(|error| Refused::Host(error.to_string()))?;
+                let text = serde_json::to_vec(&request)
+                    .map_err(|error| SchemaCheckError::Host(error.to_string()))?;
                 in_child(program, text).await
             }
-            Compiler::InProcess => on_thread(question).await,
+            Compiler::InProcess => on_thread(request).await,
         }
     }
 }
 
 /// Returns how many of the first configurations are checked at once, and why the one after
 /// them is not checked at all.
-fn taken(schema: &Bounded, configs: &[Value]) -> (usize, Option<String>) {
+fn taken(schema: &BoundedSchema, configs: &[Value]) -> (usize, Option<String>) {
     let mut left = limits::CONFIG_STEPS;
     for (index, config) in configs.iter().enumerate() {
         match schema.steps_for(config) {
@@ -113,9 +120,12 @@ fn taken(schema: &Bounded, configs: &[Value]) -> (usize, Option<String>) {
 
 const TOO_LONG: &str = "checking it took too long";
 
-async fn in_child(program: &std::path::Path, question: Vec<u8>) -> Result<Answer, Refused> {
+async fn in_child(
+    program: &std::path::Path,
+    request: Vec<u8>,
+) -> Result<SchemaCheckResponse, SchemaCheckError> {
     let host = |what: &str, error: std::io::Error| {
-        Refused::Host(format!("the process that checks schemas {what}: {error}"))
+        SchemaCheckError::Host(format!("the process that checks schemas {what}: {error}"))
     };
     let mut child = tokio::process::Command::new(program)
         .arg("examine")
@@ -131,31 +141,31 @@ async fn in_child(program: &std::path::Path, question: Vec<u8>) -> Result<Answer
         .spawn()
         .map_err(|error| host("cannot be started", error))?;
     let mut input = child.stdin.take().expect("it is piped");
-    let asked = async {
+    let exchange = async {
         // The child reads everything before it answers. If it failed, its exit status says
         // more.
-        let _ = input.write_all(&question).await;
+        let _ = input.write_all(&request).await;
         drop(input);
         child.wait_with_output().await
     };
     let patience = limits::SCHEMA_CHECK_WALL_TIME;
-    let output = tokio::time::timeout(patience, asked)
+    let output = tokio::time::timeout(patience, exchange)
         .await
-        .map_err(|_| Refused::Schema(TOO_LONG.to_owned()))?
+        .map_err(|_| SchemaCheckError::Schema(TOO_LONG.to_owned()))?
         .map_err(|error| host("cannot be waited for", error))?;
     if output.status.success() {
         return serde_json::from_slice(&output.stdout).map_err(|error| {
-            Refused::Host(format!(
+            SchemaCheckError::Host(format!(
                 "the schema check did not answer with JSON: {error}"
             ))
         });
     }
     match output.status.code() {
-        Some(code) => Err(Refused::Host(format!(
+        Some(code) => Err(SchemaCheckError::Host(format!(
             "the process that checks schemas ended with exit code {code}: {}",
             String::from_utf8_lossy(&output.stderr).trim()
         ))),
-        None => Err(Refused::Schema(format!(
+        None => Err(SchemaCheckError::Schema(format!(
             "checking it took more than {} seconds of processor time or {} MiB of memory",
             limits::SCHEMA_CHECK_PROCESSOR_TIME.as_secs(),
             limits::SCHEMA_CHECK_MEMORY_MIB
@@ -164,24 +174,24 @@ async fn in_child(program: &std::path::Path, question: Vec<u8>) -> Result<Answer
 }
 
 /// For programs that embed the library. The check cannot be stopped, only abandoned; the
-/// bounds of `Bounded` ensure that it ends.
-async fn on_thread(question: Question) -> Result<Answer, Refused> {
+/// bounds of `BoundedSchema` ensure that it ends.
+async fn on_thread(request: SchemaCheckRequest) -> Result<SchemaCheckResponse, SchemaCheckError> {
     let (say, said) = oneshot::channel();
     std::thread::Builder::new()
         .name("plugin-schema".to_owned())
         .stack_size(limits::SCHEMA_CHECK_STACK_BYTES)
         .spawn(move || {
-            let _ = say.send(answer(&question));
+            let _ = say.send(check(&request));
         })
         .map_err(|error| {
-            Refused::Host(format!(
+            SchemaCheckError::Host(format!(
                 "no thread could be started for the schema check: {error}"
             ))
         })?;
     let patience = limits::SCHEMA_CHECK_WALL_TIME;
     match tokio::time::timeout(patience, said).await {
         Ok(Ok(answer)) => Ok(answer),
-        Ok(Err(_)) => Err(Refused::Schema("it crashed the check".to_owned())),
-        Err(_) => Err(Refused::Schema(TOO_LONG.to_owned())),
+        Ok(Err(_)) => Err(SchemaCheckError::Schema("it crashed the check".to_owned())),
+        Err(_) => Err(SchemaCheckError::Schema(TOO_LONG.to_owned())),
     }
 }

@@ -15,12 +15,12 @@ const LONGEST: usize = 600;
 
 /// A path in a configuration, as a JSON pointer, and what is wrong there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fault {
+pub struct ConfigFault {
     pub place: String,
     pub what: String,
 }
 
-impl std::fmt::Display for Fault {
+impl std::fmt::Display for ConfigFault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let place = if self.place.is_empty() {
             "/"
@@ -31,19 +31,19 @@ impl std::fmt::Display for Fault {
     }
 }
 
-/// Returns the first `CONFIG_FAULTS_TOLD` faults of the configuration, each with a text of
+/// Returns the first `CONFIG_FAULTS_SHOWN` faults of the configuration, each with a text of
 /// bounded length.
-pub fn faults(schema: &Validator, config: &Value) -> Vec<Fault> {
+pub fn faults(schema: &Validator, config: &Value) -> Vec<ConfigFault> {
     schema
         .iter_errors(config)
-        .take(limits::CONFIG_FAULTS_TOLD)
+        .take(limits::CONFIG_FAULTS_SHOWN)
         .map(|error| {
             let mut what = said(&error);
             if what.len() > LONGEST {
                 what.truncate(what.floor_char_boundary(LONGEST));
                 what.push_str("...");
             }
-            Fault {
+            ConfigFault {
                 place: error.instance_path().to_string(),
                 what,
             }
@@ -53,9 +53,10 @@ pub fn faults(schema: &Validator, config: &Value) -> Vec<Fault> {
 
 fn said(error: &ValidationError<'_>) -> String {
     match error.kind() {
-        ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
+        ValidationErrorKind::AnyOf { .. } | ValidationErrorKind::OneOfNotValid { .. } => {
             let above = error.instance_path().to_string();
-            let forms: Vec<_> = context.iter().map(|form| missed(&above, form)).collect();
+            let mut forms = Vec::new();
+            add_forms(error, &above, &mut forms);
             format!(
                 "fits none of {} forms: {}",
                 forms.len(),
@@ -76,6 +77,24 @@ fn said(error: &ValidationError<'_>) -> String {
             Value::Array(_) => error.masked_with("the list").to_string(),
             _ => error.to_string(),
         },
+    }
+}
+
+/// Adds why each alternative does not fit. An alternative that only consists of alternatives itself
+/// is replaced by them.
+fn add_forms(error: &ValidationError<'_>, above: &str, forms: &mut Vec<String>) {
+    match error.kind() {
+        ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
+            for form in context {
+                match form.as_slice() {
+                    [only] if only.instance_path().to_string() == above => {
+                        add_forms(only, above, forms);
+                    }
+                    several => forms.push(missed(above, several)),
+                }
+            }
+        }
+        _ => forms.push(said(error)),
     }
 }
 
@@ -107,6 +126,18 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn alternatives_of_an_alternative_are_told_in_one_list() {
+        let schema = json!({"anyOf": [
+            {"anyOf": [{"type": "string"}, {"type": "boolean"}]},
+            {"type": "array", "items": {"type": "string"}}
+        ]});
+        let schema = jsonschema::validator_for(&schema).expect("a schema");
+        let found = faults(&schema, &json!(1));
+        let expect = r#"fits none of 3 forms: 1 is not of type "string"; or 1 is not of type "boolean"; or 1 is not of type "array""#;
+        assert_eq!(found[0].what, expect);
+    }
 
     #[test]
     fn if_no_alternative_fits_each_one_reports_what_it_misses() {

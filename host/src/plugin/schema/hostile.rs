@@ -7,14 +7,14 @@ use leadhost_fuzz::{damaged_text, holds};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::plugin::chance::Chance;
+use crate::plugin::test_rng::TestRng;
 
 fn refused(schema: &Value) -> String {
-    Bounded::read(&schema.to_string()).expect_err("it is refused")
+    BoundedSchema::read(&schema.to_string()).expect_err("it is refused")
 }
 
-fn bounded(schema: &Value) -> Bounded {
-    Bounded::read(&schema.to_string())
+fn bounded(schema: &Value) -> BoundedSchema {
+    BoundedSchema::read(&schema.to_string())
         .expect("it is taken")
         .expect("it is no schema of nothing")
 }
@@ -32,7 +32,7 @@ fn doubling(levels: usize) -> Value {
 
 #[test]
 fn references_that_double_the_work_at_each_level_are_refused() {
-    let schema = Bounded::read(&doubling(6).to_string());
+    let schema = BoundedSchema::read(&doubling(6).to_string());
     assert!(schema.is_ok(), "{schema:?}");
     let why = refused(&doubling(14));
     assert!(why.contains("steps for one value"), "{why}");
@@ -68,11 +68,11 @@ fn a_tree_that_refers_to_itself_one_level_deeper_is_taken() {
     }));
     let config = json!({"children": [{"name": "a", "children": []}, {"name": 7}]});
     assert!(schema.steps_for(&config).is_ok());
-    let question = Question {
+    let request = SchemaCheckRequest {
         schema: schema.text,
         configs: vec![config],
     };
-    let Answer::Faults(faults) = answer(&question) else {
+    let SchemaCheckResponse::Faults(faults) = check(&request) else {
         panic!("it is a schema");
     };
     assert_eq!(faults[0][0].place, "/children/1/name");
@@ -156,20 +156,20 @@ fn a_configuration_that_would_cost_too_much_is_not_checked() {
 fn a_regular_expression_with_look_around_or_much_memory_is_refused() {
     let said = |pattern: &str| {
         let schema = json!({"pattern": pattern}).to_string();
-        answer(&Question {
+        check(&SchemaCheckRequest {
             schema,
             configs: vec![json!("a".repeat(40))],
         })
     };
-    assert!(matches!(said("(a+)+$"), Answer::Faults(_)));
-    assert!(matches!(said("(?=a)b"), Answer::Refused(_)));
+    assert!(matches!(said("(a+)+$"), SchemaCheckResponse::Faults(_)));
+    assert!(matches!(said("(?=a)b"), SchemaCheckResponse::Refused(_)));
     assert!(matches!(
         said("((a{1,99}){1,99}){1,99}"),
-        Answer::Refused(_)
+        SchemaCheckResponse::Refused(_)
     ));
 }
 
-impl Chance {
+impl TestRng {
     fn schema(&mut self, depth: u32) -> Value {
         if depth == 0 || self.below(8) == 0 {
             return match self.below(6) {
@@ -240,16 +240,16 @@ impl Chance {
 fn fuzz_random_schemas_are_refused_or_terminate() {
     let taken = Cell::new(0);
     holds(500, any::<u64>(), |seed| {
-        let mut chance = Chance::from_seed(*seed);
-        let mut schema = chance.schema(5);
+        let mut rng = TestRng::from_seed(*seed);
+        let mut schema = rng.schema(5);
         if let Value::Object(fields) = &mut schema {
             let definitions: serde_json::Map<_, _> = (0..4)
-                .map(|number| (format!("d{number}"), chance.schema(4)))
+                .map(|number| (format!("d{number}"), rng.schema(4)))
                 .collect();
             fields.insert("$defs".to_owned(), Value::Object(definitions));
         }
         let text = schema.to_string();
-        let schema = match Bounded::read(&text) {
+        let schema = match BoundedSchema::read(&text) {
             Ok(schema) => schema.expect("it is no schema of nothing"),
             Err(why) => {
                 assert!(!why.is_empty() && why.len() < 400, "{why}");
@@ -257,10 +257,10 @@ fn fuzz_random_schemas_are_refused_or_terminate() {
             }
         };
         taken.set(taken.get() + 1);
-        let config = chance.config(5);
+        let config = rng.config(5);
         if schema.steps_for(&config).is_ok() {
             let begun = std::time::Instant::now();
-            let _ = answer(&Question {
+            let _ = check(&SchemaCheckRequest {
                 schema: schema.text,
                 configs: vec![config],
             });
@@ -283,7 +283,7 @@ fn fuzz_random_texts_never_break_the_schema_analysis() {
         "\"", "{", "}", "[", "]", ":", ",", "#", "/", "$ref", "0", "allOf",
     ];
     holds(3_000, damaged_text([whole], &words), |text| {
-        let taken = Bounded::read(text);
+        let taken = BoundedSchema::read(text);
         assert!(taken.is_ok() || taken.is_err_and(|why| !why.is_empty()));
     });
 }

@@ -13,15 +13,15 @@ use jsonschema::{PatternOptions, Validator};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use self::bounds::Bounded;
-pub use self::checker::{Refused, SchemaChecker};
-pub use self::faults::Fault;
+pub use self::bounds::BoundedSchema;
+pub use self::checker::{SchemaCheckError, SchemaChecker};
+pub use self::faults::ConfigFault;
 use crate::limits;
 
-/// A question to the child process: which of these configurations break the schema, and
+/// A request to the child process: which of these configurations break the schema, and
 /// where.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Question {
+pub struct SchemaCheckRequest {
     pub schema: String,
     pub configs: Vec<Value>,
 }
@@ -29,22 +29,22 @@ pub struct Question {
 /// The faults of each configuration, or why the schema is not valid.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Answer {
-    Faults(Vec<Vec<Fault>>),
+pub enum SchemaCheckResponse {
+    Faults(Vec<Vec<ConfigFault>>),
     Refused(String),
 }
 
 /// Compiles and evaluates a schema. To be called only where it can be stopped.
-pub fn answer(question: &Question) -> Answer {
-    match compile(&question.schema) {
-        Ok(schema) => Answer::Faults(
-            question
+pub fn check(request: &SchemaCheckRequest) -> SchemaCheckResponse {
+    match compile(&request.schema) {
+        Ok(schema) => SchemaCheckResponse::Faults(
+            request
                 .configs
                 .iter()
                 .map(|config| faults::faults(&schema, config))
                 .collect(),
         ),
-        Err(why) => Answer::Refused(why),
+        Err(why) => SchemaCheckResponse::Refused(why),
     }
 }
 

@@ -2,32 +2,19 @@
 
 use std::collections::HashSet;
 
-use super::quarantine::{self, Quarantined};
-use super::working_set::{Change, ClaimKey, Delivery, Fetch, Item, WorkingSet};
-use super::{event, lead};
+use super::items::{ITEMS_LAST_PLACE, ItemContext, drop_unfinished, free_place, put, stored};
+use super::quarantine::Quarantined;
+use super::working_set::{DeliveryRecord, FetchRecord, ItemRecord, WorkingSet};
+use super::{admission, event, lead, repair};
 use crate::domain::delivery::{DeliveryStatus, ItemStatus, status_of};
 use crate::domain::exchange::HttpRequest;
-use crate::domain::id::{DeliveryId, WorkspaceId};
-use crate::domain::plugin::RanWith;
+use crate::domain::id::DeliveryId;
 use crate::domain::time::Micros;
-use crate::limits;
+use crate::store::change::RowChange;
 use crate::store::{
     Acceptance, DeliveryOutcome, ItemResult, Lease, Mode, NewFetch, Reconversion, StoreError,
-    Written,
+    WriteOutcome,
 };
-
-/// The delivery whose items are decided.
-pub(super) struct Context<'a> {
-    pub delivery: DeliveryId,
-    pub workspace: WorkspaceId,
-    pub received_at: Micros,
-    pub ran: Option<&'a RanWith>,
-    /// `None`: the first conversion.
-    pub mode: Option<Mode>,
-    /// Keys that items of this conversion have used. The first item owns a key; later
-    /// ones are duplicates within the delivery.
-    pub used: HashSet<ClaimKey>,
-}
 
 /// Decides a delivery that came in.
 ///
@@ -35,7 +22,11 @@ pub(super) struct Context<'a> {
 ///
 /// [`StoreError::Inconsistent`] if the batch contains the delivery twice, a fetch names no
 /// plugin, or a request cannot be serialized.
-pub fn first(set: &mut WorkingSet, at: usize, new: &Acceptance) -> Result<Written, StoreError> {
+pub fn first(
+    set: &mut WorkingSet,
+    at: usize,
+    new: &Acceptance,
+) -> Result<WriteOutcome, StoreError> {
     let delivery = &new.delivery;
     let result = &new.result;
     if set.deliveries.contains_key(&delivery.id) {
@@ -53,14 +44,14 @@ pub fn first(set: &mut WorkingSet, at: usize, new: &Acceptance) -> Result<Writte
             leased: false,
         };
         let (workspace, connection) = (delivery.workspace, &delivery.connection);
-        match quarantine::admit(set, workspace, connection, quarantined) {
+        match admission::admit(set, workspace, connection, quarantined) {
             Some(count) => evicted = count,
-            None => return Ok(Written::NotKept),
+            None => return Ok(WriteOutcome::NotKept),
         }
     }
     set.deliveries.insert(
         delivery.id,
-        Delivery {
+        DeliveryRecord {
             workspace: delivery.workspace,
             connection: delivery.connection.clone(),
             received_at: delivery.received_at,
@@ -79,10 +70,10 @@ pub fn first(set: &mut WorkingSet, at: usize, new: &Acceptance) -> Result<Writte
             items: Default::default(),
             others: Default::default(),
             brought_by: Some(at),
-            change: Change::New,
+            change: RowChange::New,
         },
     );
-    let mut context = Context {
+    let mut context = ItemContext {
         delivery: delivery.id,
         workspace: delivery.workspace,
         received_at: delivery.received_at,
@@ -103,13 +94,24 @@ pub fn first(set: &mut WorkingSet, at: usize, new: &Acceptance) -> Result<Writte
 ///
 /// [`StoreError::Inconsistent`] if a fetch names no plugin or its request cannot be
 /// serialized.
-pub fn again(set: &mut WorkingSet, new: &Reconversion) -> Result<Written, StoreError> {
-    let Some(delivery) = set.deliveries.get_mut(&new.delivery) else {
-        return Ok(Written::Stale);
+pub fn again(set: &mut WorkingSet, new: &Reconversion) -> Result<WriteOutcome, StoreError> {
+    let Some(delivery) = set.deliveries.get(&new.delivery) else {
+        return Ok(WriteOutcome::Stale);
     };
     if !delivery.held || delivery.lease != new.lease.0 {
-        return Ok(Written::Stale);
+        return Ok(WriteOutcome::Stale);
     }
+    if let Mode::Repair(write) = &new.mode {
+        if !repair::runs(set, write) {
+            return Ok(WriteOutcome::Stale);
+        }
+        if write.is_narrow() {
+            return Ok(repair::narrow(set, new, write));
+        }
+    }
+    let Some(delivery) = set.deliveries.get_mut(&new.delivery) else {
+        return Ok(WriteOutcome::Stale);
+    };
     let result = &new.result;
     let was_done = !delivery.is_to_be_converted();
     let goes_on = new.part.as_ref().is_some_and(|part| !part.is_last());
@@ -126,13 +128,18 @@ pub fn again(set: &mut WorkingSet, new: &Reconversion) -> Result<Written, StoreE
         if was_done && delivery.has_finished_items() {
             // The leads exist: a failure now does not undo them.
             delivery.next_attempt_at = None;
+            set.note(new.delivery, &result.notes);
             return Ok(finish(set, new.delivery, None));
         }
         delivery.presented.clone_from(&result.presented);
+        let is_news = result.ran.is_some() && result.ran != delivery.ran;
+        // Without a call, what the version wrote when it failed is still the cause.
+        if is_news || !result.notes.is_empty() {
+            delivery.notes.clone_from(&result.notes);
+        }
         if result.ran.is_some() {
             delivery.ran.clone_from(&result.ran);
         }
-        delivery.notes.clone_from(&result.notes);
         let enters = enters_quarantine(delivery, status);
         let quarantined = Quarantined {
             id: new.delivery,
@@ -146,7 +153,7 @@ pub fn again(set: &mut WorkingSet, new: &Reconversion) -> Result<Written, StoreE
         if !enters {
             return Ok(written);
         }
-        let evicted = quarantine::admit_stored(set, workspace, &connection, quarantined);
+        let evicted = admission::admit_stored(set, workspace, &connection, quarantined);
         return Ok(evicting(written, evicted));
     }
     if !goes_on {
@@ -159,7 +166,7 @@ pub fn again(set: &mut WorkingSet, new: &Reconversion) -> Result<Written, StoreE
             delivery.notes.clone_from(&result.notes);
         }
     }
-    let mut context = Context {
+    let mut context = ItemContext {
         delivery: new.delivery,
         workspace: delivery.workspace,
         received_at: delivery.received_at,
@@ -188,21 +195,18 @@ pub fn again(set: &mut WorkingSet, new: &Reconversion) -> Result<Written, StoreE
     }
     if goes_on {
         return Ok(match set.deliveries.get(&new.delivery) {
-            Some(delivery) => Written::Done(delivery.outcome(new.delivery)),
-            None => Written::Stale,
+            Some(delivery) => WriteOutcome::Done(delivery.outcome(new.delivery)),
+            None => WriteOutcome::Stale,
         });
     }
     Ok(finish(set, new.delivery, None))
 }
 
-/// The last place that a conversion can give an item.
-pub(super) const ITEMS_LAST_PLACE: u32 = limits::ITEMS_PER_DELIVERY as u32 - 1;
-
 /// Keeps the delivery waiting for the other parts, which follow under the same claim. If
 /// they do not follow, the next host to claim the delivery converts it again. A finished
 /// delivery that is replayed keeps its status. The row holds the delivery's bytes, so it is
 /// written only if it changes.
-fn wait_for_the_rest(delivery: &mut Delivery, now: Micros) {
+fn wait_for_the_rest(delivery: &mut DeliveryRecord, now: Micros) {
     let done = matches!(
         delivery.status,
         DeliveryStatus::Converted | DeliveryStatus::Duplicate | DeliveryStatus::Ignored
@@ -216,14 +220,14 @@ fn wait_for_the_rest(delivery: &mut Delivery, now: Micros) {
 }
 
 /// Releases a delivery unchanged.
-pub fn release(set: &mut WorkingSet, id: DeliveryId, lease: Lease) -> Written {
+pub fn release(set: &mut WorkingSet, id: DeliveryId, lease: Lease) -> WriteOutcome {
     match set.deliveries.get_mut(&id) {
         Some(delivery) if delivery.held && delivery.lease == lease.0 => {
             delivery.held = false;
             delivery.change.touch();
-            Written::Done(delivery.outcome(id))
+            WriteOutcome::Done(delivery.outcome(id))
         }
-        _ => Written::Stale,
+        _ => WriteOutcome::Stale,
     }
 }
 
@@ -235,7 +239,7 @@ pub fn release(set: &mut WorkingSet, id: DeliveryId, lease: Lease) -> Written {
 /// serialized.
 pub(super) fn item_of(
     set: &mut WorkingSet,
-    context: &mut Context<'_>,
+    context: &mut ItemContext<'_>,
     index: u32,
     result: &ItemResult,
 ) -> Result<(), StoreError> {
@@ -243,17 +247,17 @@ pub(super) fn item_of(
         ItemResult::Lead(lead) => lead::decide(set, context, index, lead),
         ItemResult::Fetch(fetch) => fetch_of(set, context, index, fetch)?,
         ItemResult::Ignored(message) => {
-            let item = Item::with_message(ItemStatus::Ignored, None, message);
+            let item = ItemRecord::with_message(ItemStatus::Ignored, None, message);
             (index, item)
         }
         ItemResult::Invalid(problem) => {
-            let item = Item::with_message(ItemStatus::Invalid, None, &problem.to_string());
+            let item = ItemRecord::with_message(ItemStatus::Invalid, None, &problem.to_string());
             (index, item)
         }
         // Idempotent: deciding an event again has no further effect.
         ItemResult::Event(new) => (index, event::decide(set, new)),
         ItemResult::Unrouted(message) => {
-            let item = Item::with_message(ItemStatus::Unrouted, None, message);
+            let item = ItemRecord::with_message(ItemStatus::Unrouted, None, message);
             (index, item)
         }
     };
@@ -263,10 +267,10 @@ pub(super) fn item_of(
 
 fn fetch_of(
     set: &mut WorkingSet,
-    context: &mut Context<'_>,
+    context: &mut ItemContext<'_>,
     index: u32,
     fetch: &NewFetch,
-) -> Result<(u32, Item), StoreError> {
+) -> Result<(u32, ItemRecord), StoreError> {
     if let Some(dedupe) = &fetch.dedupe {
         let key = (fetch.connection.clone(), dedupe.key.clone());
         let first_use = context.used.insert(key.clone());
@@ -282,16 +286,17 @@ fn fetch_of(
             if !own {
                 return Ok((
                     index,
-                    Item {
+                    ItemRecord {
                         deal: claim.deal,
                         contact: claim.contact,
-                        ..Item::new(ItemStatus::Duplicate, fetch.external_id.clone())
+                        ..ItemRecord::new(ItemStatus::Duplicate, fetch.external_id.clone())
                     },
                 ));
             }
         }
         lead::claim(set, context, index, &key, dedupe.window, None);
-    } else if let Some(item) = stored(set, context.delivery, index).filter(Item::is_finished) {
+    } else if let Some(item) = stored(set, context.delivery, index).filter(ItemRecord::is_finished)
+    {
         return Ok((index, item));
     }
     let index = free_place(set, context.delivery, index);
@@ -307,7 +312,7 @@ fn fetch_of(
         .map_or(0, |fetch| fetch.lease);
     set.fetches.insert(
         (context.delivery, index),
-        Fetch {
+        FetchRecord {
             workspace: context.workspace,
             connection: fetch.connection.clone(),
             dedupe_key: fetch.dedupe.as_ref().map(|dedupe| dedupe.key.clone()),
@@ -322,12 +327,12 @@ fn fetch_of(
             response: None,
             lease,
             held: false,
-            change: Change::New,
+            change: RowChange::New,
         },
     );
     Ok((
         index,
-        Item::new(ItemStatus::Waiting, fetch.external_id.clone()),
+        ItemRecord::new(ItemStatus::Waiting, fetch.external_id.clone()),
     ))
 }
 
@@ -342,103 +347,28 @@ pub(super) fn request_text(request: &HttpRequest) -> Result<String, StoreError> 
     })
 }
 
-/// Returns the stored item, if it exists.
-pub(super) fn stored(set: &WorkingSet, delivery: DeliveryId, index: u32) -> Option<Item> {
-    set.deliveries
-        .get(&delivery)?
-        .items
-        .get(&index)
-        .filter(|item| item.change != Change::Removed)
-        .cloned()
-}
-
-/// Returns the requested place, or one past the last place if a finished item occupies
-/// it.
-pub(super) fn free_place(set: &WorkingSet, delivery: DeliveryId, index: u32) -> u32 {
-    let taken = stored(set, delivery, index).is_some_and(|item| item.is_finished());
-    if taken {
-        next_place(set, delivery)
-    } else {
-        index
-    }
-}
-
-/// Returns the place after the delivery's last item.
-pub(super) fn next_place(set: &WorkingSet, delivery: DeliveryId) -> u32 {
-    set.deliveries
-        .get(&delivery)
-        .and_then(|delivery| {
-            let looked_at = delivery.items.keys().next_back().copied();
-            looked_at.max(delivery.others.last)
-        })
-        .map_or(0, |last| last + 1)
-}
-
-/// Stores the item, except that a finished item is never replaced by an unfinished one.
-fn put(set: &mut WorkingSet, delivery: DeliveryId, index: u32, mut item: Item) {
-    let Some(delivery) = set.deliveries.get_mut(&delivery) else {
-        return;
-    };
-    if let Some(before) = delivery.items.get(&index) {
-        if before.change != Change::Removed && before.is_finished() && !item.is_finished() {
-            return;
-        }
-        item.change = Change::Changed;
-    }
-    delivery.items.insert(index, item);
-}
-
-/// Removes the unfinished items at these places, with their fetches and the keys that
-/// those hold.
-fn drop_unfinished(set: &mut WorkingSet, id: DeliveryId, places: impl Fn(u32) -> bool) {
-    let Some(delivery) = set.deliveries.get_mut(&id) else {
-        return;
-    };
-    let mut dropped = Vec::new();
-    for (index, item) in &mut delivery.items {
-        if places(*index) && !item.is_finished() {
-            item.change = Change::Removed;
-            dropped.push(*index);
-        }
-    }
-    for index in dropped {
-        drop_fetch(set, id, index);
-    }
-}
-
-/// Ends the fetch of an item. Its key is released unless a deal was made for it.
-pub(super) fn drop_fetch(set: &mut WorkingSet, id: DeliveryId, index: u32) {
-    if let Some(fetch) = set.fetches.get_mut(&(id, index)) {
-        fetch.change = Change::Removed;
-        if let Some(key) = &fetch.dedupe_key {
-            let key = (fetch.connection.clone(), key.clone());
-            set.release_claim(&key, id, index);
-        }
-    }
-}
-
 /// Sets the delivery's status, from the conversion or from its items.
 pub(super) fn finish(
     set: &mut WorkingSet,
     id: DeliveryId,
     status: Option<DeliveryStatus>,
-) -> Written {
+) -> WriteOutcome {
     let Some(delivery) = set.deliveries.get_mut(&id) else {
-        return Written::Stale;
+        return WriteOutcome::Stale;
     };
     delivery.status = status.unwrap_or_else(|| status_of(&delivery.item_statuses()));
     delivery.change.touch();
-    Written::Done(delivery.outcome(id))
+    WriteOutcome::Done(delivery.outcome(id))
 }
 
 /// Returns whether a stored delivery enters the quarantine.
-pub(super) fn enters_quarantine(delivery: &Delivery, status: DeliveryStatus) -> bool {
+pub(super) fn enters_quarantine(delivery: &DeliveryRecord, status: DeliveryStatus) -> bool {
     status == DeliveryStatus::Quarantined && delivery.status != DeliveryStatus::Quarantined
 }
 
-fn evicting(written: Written, evicted: u32) -> Written {
+fn evicting(written: WriteOutcome, evicted: u32) -> WriteOutcome {
     match written {
-        Written::Done(outcome) => Written::Done(DeliveryOutcome { evicted, ..outcome }),
+        WriteOutcome::Done(outcome) => WriteOutcome::Done(DeliveryOutcome { evicted, ..outcome }),
         other => other,
     }
 }

@@ -1,22 +1,22 @@
-//! A conversation: found or begun, changed by sent and received messages, and ended by
-//! time. Its status follows from its times (`domain::conversation`).
+//! A conversation: found or begun, changed by sent and received messages, and closed. Its
+//! status follows from its times (`domain::conversation`).
 
 use std::collections::hash_map::Entry;
 use std::time::Duration;
 
 use serde_json::{Map, json};
 
-use super::Conversation;
-use super::ticket;
-use super::working_set::{Change, WorkingSet};
-use crate::domain::conversation::{SPECIAL_INSTRUCTIONS, Status, Times, status};
+use super::ConversationRecord;
+use super::working_set::WorkingSet;
+use crate::domain::conversation::{ConversationStatus, SPECIAL_INSTRUCTIONS, Times, status};
 use crate::domain::id::{ContactId, ConversationId, DealId};
 use crate::domain::message::earliest;
 use crate::domain::time::Micros;
-use crate::store::{Channel, Elapse, Written};
+use crate::store::Channel;
+use crate::store::change::RowChange;
 
-/// What an outgoing message says about its conversation.
-pub(super) struct Opening<'a> {
+/// The conversation that an outgoing message asks for.
+pub(super) struct ConversationOpening<'a> {
     pub contact: ContactId,
     pub source: Option<&'a str>,
     /// The deal it is about. `None`: the conversation's deal, or else the contact's
@@ -26,9 +26,9 @@ pub(super) struct Opening<'a> {
     pub special_instructions: Option<&'a str>,
 }
 
-impl Conversation {
+impl ConversationRecord {
     /// Returns the status that the latest of its times stands for.
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> ConversationStatus {
         status(Times {
             first_message_at: self.first_message_at,
             answered_at: self.answered_at,
@@ -68,7 +68,7 @@ impl Conversation {
 pub(super) fn for_sending(
     set: &mut WorkingSet,
     channel: &Channel,
-    opening: &Opening<'_>,
+    opening: &ConversationOpening<'_>,
 ) -> ConversationId {
     let id = open(set, channel, opening.contact)
         .unwrap_or_else(|| begin(set, channel, opening.contact, opening.source));
@@ -159,7 +159,7 @@ fn begin(
     let id = ConversationId::new(set.now);
     set.dialogue.add_conversation(
         id,
-        Conversation {
+        ConversationRecord {
             workspace: channel.workspace,
             contact,
             deal: None,
@@ -179,7 +179,7 @@ fn begin(
             transfer: true,
             respond_by: None,
             close_by: Some(set.now.plus(channel.idle_after)),
-            change: Change::New,
+            change: RowChange::New,
         },
     );
     id
@@ -212,36 +212,6 @@ pub(super) fn not_taken(set: &mut WorkingSet, id: ConversationId, stored_at: Mic
         conversation.messaged_at = None;
         set.dialogue.touch_conversation(id);
     }
-}
-
-/// Applies the deadlines that have passed.
-pub(super) fn elapse(set: &mut WorkingSet, elapse: &Elapse) -> Written {
-    let now = set.now;
-    let id = elapse.conversation;
-    let Some(conversation) = set
-        .dialogue
-        .conversations
-        .get_mut(&id)
-        .filter(|conversation| conversation.workspace == elapse.workspace)
-    else {
-        return Written::Elapsed(false);
-    };
-    let is_over = |by: Option<Micros>| by.is_some_and(|by| now >= by);
-    let unanswered = is_over(conversation.respond_by);
-    let idle = is_over(conversation.close_by);
-    if unanswered {
-        conversation.respond_by = None;
-        conversation.no_response_at = Some(now);
-        let transfers = conversation.transfer;
-        set.dialogue.touch_conversation(id);
-        if transfers {
-            ticket::hand_over(set, id, None);
-        }
-    }
-    if idle {
-        close(set, id);
-    }
-    Written::Elapsed(unanswered || idle)
 }
 
 /// Closes the conversation if it is open. The next message begins a new one.
@@ -285,28 +255,7 @@ mod tests {
         assert_eq!(conversation.answered_at, Some(time(1)));
         assert_eq!(conversation.respond_by, None);
         assert_eq!(conversation.first_message_at, Some(time(1)));
-        assert_eq!(conversation.status(), Status::Answered);
-    }
-
-    #[test]
-    fn a_closed_conversation_never_has_anything_due() {
-        let set = &mut working_set();
-        let id = notify(set, notification());
-        let (workspace, at) = (channel().workspace, message(set, id).conversation);
-        set.now = time(31 * 86_400);
-        let ended = elapse(
-            set,
-            &Elapse {
-                workspace,
-                conversation: at,
-            },
-        );
-        assert!(matches!(ended, Written::Elapsed(true)));
-        settle(set, id, 0, accepted("w1", 31 * 86_400));
-        let closed = conversation(set, id);
-        assert_eq!(closed.due_at(), None);
-        assert_eq!(closed.status(), Status::Closed);
-        assert!(set.dialogue.open.is_empty());
+        assert_eq!(conversation.status(), ConversationStatus::Answered);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Which time zones get a cube of local days in which builds: pure, for every store.
+//! Decides which time zones get a cube of local days in which builds: pure, for every store.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,9 +26,9 @@ impl CubeRow {
     }
 }
 
-/// What to do so that each build has the cubes that its workspace needs.
+/// The work that gives each build the cubes that its workspace needs.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Due {
+pub struct DueCubes {
     /// Cubes that are not needed, or that follow other rules.
     pub gone: Vec<Cube>,
     /// Cubes to begin. Some of them must be removed first.
@@ -39,8 +39,13 @@ pub struct Due {
 
 /// Returns what is due. `builds`: all builds that are not retired, with their cubes.
 /// `uses`: all noted uses of time zones.
-pub fn due(builds: &[(Build, Vec<CubeRow>)], uses: &[ZoneUse], tzdata: &str, now: Micros) -> Due {
-    let mut due = Due::default();
+pub fn due(
+    builds: &[(Build, Vec<CubeRow>)],
+    uses: &[ZoneUse],
+    tzdata: &str,
+    now: Micros,
+) -> DueCubes {
+    let mut due = DueCubes::default();
     let mut wanted: BTreeMap<WorkspaceId, BTreeSet<&str>> = BTreeMap::new();
     for (build, _) in builds {
         wanted
@@ -177,7 +182,7 @@ mod tests {
             .collect();
         cubes.push(row(zone::DEFAULT, TimeSlot::END));
         let builds = [(build(1), cubes)];
-        assert_eq!(due(&builds, &uses, "2026b", NOW), Due::default());
+        assert_eq!(due(&builds, &uses, "2026b", NOW), DueCubes::default());
         uses[3].used_at = NOW.minus(limits::ZONE_UNUSED);
         let due = due(&builds, &uses, "2026b", NOW);
         assert_eq!(zones(&due.gone), ["Zone/3"]);

@@ -6,48 +6,48 @@
 //! The methods of [`ReadSet`](super::ReadSet) that are named beside each field say which rows
 //! a store loads into it.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::working_set::Change;
-use super::{Conversation, Message, MessageError, Ticket};
+use super::{ConversationRecord, MessageErrorRecord, MessageRecord, TicketRecord};
 use crate::domain::channel::Template;
 use crate::domain::id::{
     AgentId, ConnectionId, ContactId, ConversationId, DealId, MessageErrorId, MessageId, TicketId,
     WorkspaceId,
 };
-use crate::domain::message::Progress;
+use crate::domain::message::{MessageProgress, MessageState};
 use crate::domain::time::Micros;
-use crate::store::{IdempotencyKey, StoredAnswer};
+use crate::store::change::RowChange;
+use crate::store::{IdempotencyKey, KeptSend, StoredAnswer};
 
 /// A channel's id of a message, within its instance's connection.
 pub type ReferenceKey = (ConnectionId, String);
 
 #[derive(Debug, Default)]
 pub struct Dialogue {
-    /// `ReadSet::conversations_of`, `ReadSet::talks_of`, and the open conversations of
-    /// `ReadSet::deal_talks`, added by [`Dialogue::know_conversation`].
-    pub conversations: HashMap<ConversationId, Conversation>,
+    /// `ReadSet::conversations_of`, `ReadSet::contact_conversations_of`, and the open conversations of
+    /// `ReadSet::deal_conversations`, added by [`Dialogue::know_conversation`].
+    pub conversations: HashMap<ConversationId, ConversationRecord>,
     /// The open conversation of a contact and an instance, if there is one.
     pub open: HashMap<(ContactId, AgentId), ConversationId>,
     /// `ReadSet::messages_of`.
-    pub messages: HashMap<MessageId, Message>,
+    pub messages: HashMap<MessageId, MessageRecord>,
     /// The sends of the messages, if there are any.
-    pub sends: HashMap<MessageId, Send>,
+    pub sends: HashMap<MessageId, SendRecord>,
     /// `ReadSet::references`.
     pub references: HashMap<ReferenceKey, Reference>,
     /// `ReadSet::errors_of`.
-    pub errors: HashMap<MessageErrorId, MessageError>,
+    pub errors: HashMap<MessageErrorId, MessageErrorRecord>,
     /// `ReadSet::idempotency`.
-    pub idempotency: HashMap<IdempotencyKey, Remembered>,
+    pub idempotency: HashMap<IdempotencyKey, IdempotencyRecord>,
     /// The ends of holds on a contact or on the whole number: `ReadSet::holds_of`. Some may
     /// have passed.
     pub holds: HashMap<(ConnectionId, Option<ContactId>), Micros>,
     /// The newest open deal of a contact, if there is one, for the contacts of
-    /// `ReadSet::talks_of`.
+    /// `ReadSet::contact_conversations_of`.
     pub newest_deals: HashMap<ContactId, DealId>,
     /// `ReadSet::tickets`, and the live tickets of `ReadSet::handed_of` and
     /// `ReadSet::handed_deals_of`, added by [`Dialogue::know_ticket`].
-    pub tickets: HashMap<TicketId, Ticket>,
+    pub tickets: HashMap<TicketId, TicketRecord>,
     /// The unresolved ticket of a conversation, if there is one.
     pub live_tickets: HashMap<ConversationId, TicketId>,
     /// The unresolved ticket of a deal, without a conversation.
@@ -58,6 +58,8 @@ pub struct Dialogue {
     pub changed_messages: Vec<MessageId>,
     pub changed_errors: Vec<MessageErrorId>,
     pub changed_tickets: Vec<TicketId>,
+    /// Sends to keep. A later attempt replaces an earlier one.
+    pub kept_sends: BTreeMap<MessageId, KeptSend>,
     /// New holds, or new ends of known ones. The later end is kept.
     pub new_holds: Vec<NewHold>,
     /// Applied to the stored lists in this order: [`TemplateState::change`].
@@ -75,7 +77,7 @@ pub struct NewHold {
 
 /// A message that is not out yet or whose outcome is unknown.
 #[derive(Clone, Debug)]
-pub struct Send {
+pub struct SendRecord {
     pub workspace: WorkspaceId,
     pub conversation: ConversationId,
     pub contact: ContactId,
@@ -90,7 +92,7 @@ pub struct Send {
     pub lease: i64,
     /// The end of its lease, which may have passed.
     pub lease_until: Option<Micros>,
-    pub change: Change,
+    pub change: RowChange,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,23 +127,23 @@ pub struct Reference {
     pub workspace: WorkspaceId,
     pub message: Option<MessageId>,
     /// Collected while the message is not known.
-    pub progress: Progress,
+    pub progress: MessageProgress,
     pub recipient_id: Option<String>,
     /// Removed at this time, unless the message is known by then.
     pub until: Option<Micros>,
-    pub change: Change,
+    pub change: RowChange,
 }
 
 /// A request with an idempotency key.
 #[derive(Clone, Debug)]
-pub struct Remembered {
+pub struct IdempotencyRecord {
     pub fingerprint: String,
     pub message: Option<MessageId>,
     /// None while it is running.
     pub answer: Option<StoredAnswer>,
     /// Removed at this time.
     pub until: Micros,
-    pub change: Change,
+    pub change: RowChange,
 }
 
 /// A template's state that the provider reported, before the list is fetched again.
@@ -171,10 +173,15 @@ impl TemplateState {
     }
 }
 
-impl Message {
+impl MessageRecord {
+    /// Returns the state that the message records.
+    pub fn state(&self) -> MessageState {
+        MessageState::from_text(&self.metadata.status).unwrap_or(MessageState::Unknown)
+    }
+
     /// Returns the progress that statuses have reported.
-    pub fn progress(&self) -> Progress {
-        Progress {
+    pub fn progress(&self) -> MessageProgress {
+        MessageProgress {
             accepted_at: self.metadata.accepted_at,
             sent_at: self.metadata.sent_at,
             delivered_at: self.delivered_at,
@@ -185,7 +192,7 @@ impl Message {
     }
 
     /// Adds what a status reports, and updates the state. Returns whether it was new.
-    pub fn absorb(&mut self, said: &Progress) -> bool {
+    pub fn absorb(&mut self, said: &MessageProgress) -> bool {
         let mut progress = self.progress();
         if !progress.merge(said) {
             return false;
@@ -206,14 +213,14 @@ impl Message {
 
 impl Dialogue {
     /// Returns the send of a message, unless it is over.
-    pub fn live_send(&self, id: MessageId) -> Option<&Send> {
+    pub fn live_send(&self, id: MessageId) -> Option<&SendRecord> {
         self.sends
             .get(&id)
-            .filter(|send| send.change != Change::Removed)
+            .filter(|send| send.change != RowChange::Removed)
     }
 
     /// Adds a conversation as it is stored.
-    pub fn know_conversation(&mut self, id: ConversationId, conversation: Conversation) {
+    pub fn know_conversation(&mut self, id: ConversationId, conversation: ConversationRecord) {
         if let (Some(agent), None) = (conversation.agent, conversation.closed_at) {
             self.open.insert((conversation.contact, agent), id);
         }
@@ -222,25 +229,25 @@ impl Dialogue {
 
     /// Returns the open conversations of a deal, oldest first, including those that are
     /// about it since this batch.
-    pub fn open_talks(&self, deal: DealId) -> Vec<ConversationId> {
-        let is_open = |conversation: &&Conversation| {
+    pub fn open_conversations(&self, deal: DealId) -> Vec<ConversationId> {
+        let is_open = |conversation: &&ConversationRecord| {
             conversation.deal == Some(deal) && conversation.closed_at.is_none()
         };
-        let mut talks: Vec<_> = self
+        let mut conversations: Vec<_> = self
             .conversations
             .iter()
             .filter(|(_, conversation)| is_open(conversation))
             .map(|(id, _)| *id)
             .collect();
-        talks.sort_unstable();
-        talks
+        conversations.sort_unstable();
+        conversations
     }
 
     /// Marks the conversation as changed. It gets a stamp after those that changed before
     /// it.
     pub fn touch_conversation(&mut self, id: ConversationId) {
         if let Some(conversation) = self.conversations.get_mut(&id) {
-            if conversation.change == Change::None {
+            if conversation.change == RowChange::None {
                 self.changed_conversations.push(id);
             }
             conversation.change.touch();
@@ -250,10 +257,11 @@ impl Dialogue {
     /// Marks what analytics counts of a deal as changed: its conversations and its
     /// tickets. The order is the same on every store.
     pub fn touch_counted_of(&mut self, deal: DealId) {
-        let talks = self.conversations.iter();
-        let talks = talks.filter(|(_, talk)| talk.deal == Some(deal));
-        let talks: BTreeSet<_> = talks.map(|(id, _)| *id).collect();
-        for id in talks {
+        let conversations = self.conversations.iter();
+        let conversations =
+            conversations.filter(|(_, conversation)| conversation.deal == Some(deal));
+        let conversations: BTreeSet<_> = conversations.map(|(id, _)| *id).collect();
+        for id in conversations {
             self.touch_conversation(id);
         }
         let tickets = self.tickets.iter();
@@ -267,7 +275,7 @@ impl Dialogue {
     /// Marks the message as changed. It gets a stamp after those that changed before it.
     pub fn touch_message(&mut self, id: MessageId) {
         if let Some(message) = self.messages.get_mut(&id) {
-            if message.change == Change::None {
+            if message.change == RowChange::None {
                 self.changed_messages.push(id);
             }
             message.change.touch();
@@ -278,7 +286,7 @@ impl Dialogue {
     /// before it.
     pub fn touch_error(&mut self, id: MessageErrorId) {
         if let Some(error) = self.errors.get_mut(&id) {
-            if error.change == Change::None {
+            if error.change == RowChange::None {
                 self.changed_errors.push(id);
             }
             error.change.touch();
@@ -286,19 +294,19 @@ impl Dialogue {
     }
 
     /// Adds a new conversation, which gets a stamp.
-    pub fn add_conversation(&mut self, id: ConversationId, conversation: Conversation) {
+    pub fn add_conversation(&mut self, id: ConversationId, conversation: ConversationRecord) {
         self.know_conversation(id, conversation);
         self.changed_conversations.push(id);
     }
 
     /// Adds a new message, which gets a stamp.
-    pub fn add_message(&mut self, id: MessageId, message: Message) {
+    pub fn add_message(&mut self, id: MessageId, message: MessageRecord) {
         self.messages.insert(id, message);
         self.changed_messages.push(id);
     }
 
     /// Adds a ticket as it is stored, or a new one.
-    pub fn know_ticket(&mut self, id: TicketId, ticket: Ticket) {
+    pub fn know_ticket(&mut self, id: TicketId, ticket: TicketRecord) {
         if ticket.resolved_at.is_none() {
             match (ticket.conversation, ticket.deal) {
                 (Some(conversation), _) => {
@@ -315,7 +323,7 @@ impl Dialogue {
 
     /// Adds a new ticket, which gets a stamp. If it is not resolved, it becomes the live
     /// ticket of its conversation, or of its deal if it has no conversation.
-    pub fn add_ticket(&mut self, id: TicketId, ticket: Ticket) {
+    pub fn add_ticket(&mut self, id: TicketId, ticket: TicketRecord) {
         self.know_ticket(id, ticket);
         self.changed_tickets.push(id);
     }
@@ -323,7 +331,7 @@ impl Dialogue {
     /// Marks the ticket as changed. It gets a stamp after those that changed before it.
     pub fn touch_ticket(&mut self, id: TicketId) {
         if let Some(ticket) = self.tickets.get_mut(&id) {
-            if ticket.change == Change::None {
+            if ticket.change == RowChange::None {
                 self.changed_tickets.push(id);
             }
             ticket.change.touch();
@@ -331,7 +339,7 @@ impl Dialogue {
     }
 
     /// Adds a new row of the report, which gets a stamp.
-    pub fn add_error(&mut self, id: MessageErrorId, error: MessageError) {
+    pub fn add_error(&mut self, id: MessageErrorId, error: MessageErrorRecord) {
         self.errors.insert(id, error);
         self.changed_errors.push(id);
     }

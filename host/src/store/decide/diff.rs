@@ -1,17 +1,96 @@
 //! Compares a known lead with what its source says now. Fields that a person has edited
 //! since are left unchanged, and the diff reports them as such.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value, json};
 
-use super::lead::phone_of;
 use super::working_set::WorkingSet;
 use crate::domain::contact;
 use crate::domain::deal::{ATTRIBUTES, PROPS_BYTES, TEST, no_room};
 use crate::domain::id::{ContactId, DealId, DeliveryId};
 use crate::domain::json::length;
-use crate::store::{FieldDiff, NewLead};
+use crate::domain::repair::{PERSON, RepairField};
+use crate::store::{FieldChange, FieldDiff, Mode, NewLead};
 
-/// Returns the differences, which are written if `apply` is set. A field that the lead
+/// What a comparison is about, and what it writes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Comparison {
+    /// The differences are written, except where a person has edited since.
+    apply: bool,
+    /// Only differences of this field count.
+    only: Option<RepairField>,
+    /// The notes of the delivery report what does not fit.
+    notes: bool,
+}
+
+impl Comparison {
+    /// Everything is compared and written.
+    pub const WHOLE: Self = Self {
+        apply: true,
+        only: None,
+        notes: true,
+    };
+
+    /// Returns what a replay in this mode compares. `None`: it is no replay.
+    pub fn in_mode(mode: Mode) -> Option<Self> {
+        match mode {
+            Mode::Retry => None,
+            Mode::Replay { apply } => Some(Self {
+                apply,
+                ..Self::WHOLE
+            }),
+            Mode::Repair(repair) => Some(Self {
+                apply: repair.apply,
+                only: repair.field,
+                notes: !repair.is_narrow(),
+            }),
+        }
+    }
+
+    /// Returns whether the deal may move to the contact that its lead finds now.
+    pub fn moves(self) -> bool {
+        self.covers(PERSON)
+    }
+
+    fn covers(self, field: &str) -> bool {
+        self.only.is_none_or(|only| only.covers(field))
+    }
+
+    /// Returns those of the match keys that are added to the contact.
+    fn keys(self, keys: &[String]) -> Vec<String> {
+        let Some(only) = self.only else {
+            return keys.to_vec();
+        };
+        let of_field = |key: &&String| only.keys().is_some_and(|kind| key.starts_with(kind));
+        keys.iter().filter(of_field).cloned().collect()
+    }
+}
+
+/// Returns the changes of a deal among these differences, as its history has them.
+pub(super) fn deal_changes(diff: &[FieldDiff]) -> Vec<FieldChange> {
+    diff.iter()
+        .filter(|field| field.applied)
+        .filter_map(|field| {
+            Some(FieldChange {
+                field: history_name(&field.field)?.to_owned(),
+                before: field.before.clone(),
+                after: field.after.clone(),
+            })
+        })
+        .collect()
+}
+
+/// Returns the name of a deal's field in its history. `None`: it is not of a deal.
+pub(super) fn history_name(field: &str) -> Option<&str> {
+    Some(match field.strip_prefix("deal.")? {
+        "product" => "product_id",
+        "person" => "person_id",
+        name => name,
+    })
+}
+
+/// Returns the differences, which are written if the comparison says so. A field that the lead
 /// does not mention is not a difference. A field that does not fit into the deal is not
 /// one either; the notes of the delivery that brought the lead report it.
 ///
@@ -21,13 +100,13 @@ pub(super) fn compare(
     delivery: DeliveryId,
     (deal_id, person): (DealId, Option<ContactId>),
     lead: &NewLead,
-    apply: bool,
+    comparison: Comparison,
 ) -> Vec<FieldDiff> {
     let Some(deal) = set.deals.get(&deal_id) else {
         return Vec::new();
     };
     let (workspace, person) = (deal.workspace, person.unwrap_or(deal.person));
-    let mut diff = Differences::new(apply);
+    let mut diff = Differences::new(comparison);
     let product = set.product(workspace, &lead.products);
     let said_before = deal.props.get(contact::SAID).cloned();
     if let Some(deal) = set.deals.get_mut(&deal_id) {
@@ -72,7 +151,7 @@ pub(super) fn compare(
             diff.text(
                 "phone_number",
                 &mut contact.phone_number,
-                phone_of(lead).map(str::to_owned),
+                lead.phone_number().map(str::to_owned),
             );
         }
         diff.props(&mut contact.props, &lead.contact_props);
@@ -80,10 +159,11 @@ pub(super) fn compare(
     if diff.take_changed() {
         set.touch_contact(person);
     }
-    if apply {
-        set.add_contact_keys(workspace, person, &lead.contact_keys);
+    if comparison.apply {
+        let keys = comparison.keys(&lead.contact_keys);
+        set.add_contact_keys(workspace, person, &keys);
     }
-    if !diff.no_room.is_empty() {
+    if comparison.notes && !diff.no_room.is_empty() {
         let id = lead.external_id.as_deref();
         let whose = id.map_or_else(|| "a lead".to_owned(), |id| format!("lead {id}"));
         set.note(delivery, &[no_room(&whose, &diff.no_room)]);
@@ -138,7 +218,7 @@ fn has_room(props: &Map<String, Value>, key: &str, value: &Value) -> bool {
 }
 
 struct Differences {
-    apply: bool,
+    comparison: Comparison,
     found: Vec<FieldDiff>,
     /// Fields that do not fit into their row.
     no_room: Vec<String>,
@@ -148,9 +228,9 @@ struct Differences {
 }
 
 impl Differences {
-    fn new(apply: bool) -> Self {
+    fn new(comparison: Comparison) -> Self {
         Self {
-            apply,
+            comparison,
             found: Vec::new(),
             no_room: Vec::new(),
             prefix: "",
@@ -171,14 +251,15 @@ impl Differences {
 
     /// Notes a difference. Returns whether it is to be written.
     fn field(&mut self, name: &str, before: Value, after: Value) -> bool {
-        if before == after {
+        let field = format!("{}{name}", self.prefix);
+        if before == after || !self.comparison.covers(&field) {
             return false;
         }
         let edited = self.edited.iter().any(|field| field == name);
-        let applied = self.apply && !edited;
+        let applied = self.comparison.apply && !edited;
         self.changed |= applied;
         self.found.push(FieldDiff {
-            field: format!("{}{name}", self.prefix),
+            field,
             before,
             after,
             applied,
@@ -199,6 +280,8 @@ impl Differences {
         for (key, value) in first.into_iter().chain(last) {
             let name = format!("props.{key}");
             let before = props.get(key);
+            let wanted = self.wanted(key, before, value);
+            let value = wanted.as_ref();
             if before == Some(value) {
                 continue;
             }
@@ -211,5 +294,22 @@ impl Differences {
                 props.insert(key.clone(), value.clone());
             }
         }
+    }
+
+    /// Returns the new value of a property. Of the lead's values for the person, only that of the
+    /// compared field is new.
+    fn wanted<'v>(&self, key: &str, before: Option<&Value>, now: &'v Value) -> Cow<'v, Value> {
+        let said = self.comparison.only.filter(|_| key == contact::SAID);
+        let (Some(said), Value::Object(now)) = (said.and_then(RepairField::said), now) else {
+            return Cow::Borrowed(now);
+        };
+        let mut mixed = before
+            .and_then(Value::as_object)
+            .cloned()
+            .unwrap_or_default();
+        if let Some(value) = now.get(said) {
+            mixed.insert(said.to_owned(), value.clone());
+        }
+        Cow::Owned(Value::Object(mixed))
     }
 }

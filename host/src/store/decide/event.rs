@@ -1,9 +1,9 @@
 //! One event of a channel's webhook: its addressee and its result.
 
 use super::dialogue::TemplateState;
-use super::people::{self, Said};
-use super::status::Status;
-use super::working_set::{Item, WorkingSet};
+use super::people::{self, PersonDetails};
+use super::status::MessageStatusUpdate;
+use super::working_set::{ItemRecord, WorkingSet};
 use super::{inbound, status};
 use crate::domain::contact;
 use crate::domain::delivery::ItemStatus;
@@ -12,7 +12,7 @@ use crate::domain::phone;
 use crate::store::{Channel, Event, NewEvent};
 
 /// Decides one event of a channel, and returns its item.
-pub(super) fn decide(set: &mut WorkingSet, new: &NewEvent) -> Item {
+pub(super) fn decide(set: &mut WorkingSet, new: &NewEvent) -> ItemRecord {
     let channel = &new.channel;
     match &new.event {
         Event::Status {
@@ -23,7 +23,7 @@ pub(super) fn decide(set: &mut WorkingSet, new: &NewEvent) -> Item {
             recipient_id,
             at,
         } => {
-            let new = Status {
+            let new = MessageStatusUpdate {
                 external_id,
                 message: *message,
                 progress,
@@ -50,7 +50,7 @@ pub(super) fn decide(set: &mut WorkingSet, new: &NewEvent) -> Item {
                     reason: reason.clone(),
                 });
             }
-            Item::new(ItemStatus::Updated, None)
+            ItemRecord::new(ItemStatus::Updated, None)
         }
         Event::Consent {
             contact_keys,
@@ -58,11 +58,11 @@ pub(super) fn decide(set: &mut WorkingSet, new: &NewEvent) -> Item {
             at,
         } => {
             // Also for an unknown person, so that they are never written to first.
-            let said = Said {
+            let details = PersonDetails {
                 keys: contact_keys,
-                ..Said::default()
+                ..PersonDetails::default()
             };
-            let contact = people::find_or_create(set, channel.workspace, &said);
+            let contact = people::find_or_create(set, channel.workspace, &details);
             let news = people::ban(set, contact, *at);
             changed(contact, news)
         }
@@ -75,7 +75,7 @@ pub(super) fn decide(set: &mut WorkingSet, new: &NewEvent) -> Item {
                 let news = people::lift_ban(set, contact, *at);
                 changed(contact, news)
             }
-            None => nobody(),
+            None => unknown_contact(),
         },
         Event::Number {
             contact_keys,
@@ -88,7 +88,7 @@ pub(super) fn decide(set: &mut WorkingSet, new: &NewEvent) -> Item {
                 let news = renumber(set, channel, contact, keys, phone);
                 changed(contact, news)
             }
-            None => nobody(),
+            None => unknown_contact(),
         },
     }
 }
@@ -123,20 +123,20 @@ fn renumber(
     news
 }
 
-fn changed(contact: ContactId, news: bool) -> Item {
+fn changed(contact: ContactId, news: bool) -> ItemRecord {
     let status = if news {
         ItemStatus::Updated
     } else {
         ItemStatus::Duplicate
     };
-    Item {
+    ItemRecord {
         contact: Some(contact),
-        ..Item::new(status, None)
+        ..ItemRecord::new(status, None)
     }
 }
 
-fn nobody() -> Item {
-    Item::with_message(ItemStatus::Ignored, None, "no contact is known by this id")
+fn unknown_contact() -> ItemRecord {
+    ItemRecord::with_message(ItemStatus::Ignored, None, "no contact is known by this id")
 }
 
 #[cfg(test)]
@@ -151,7 +151,7 @@ mod tests {
         let contact = sample::message(set, id).contact;
         let keys = notification().contact_keys;
         let stands = set.contacts[&contact].phone_number.clone();
-        let told = |to: &str| NewEvent {
+        let number_event = |to: &str| NewEvent {
             channel: channel(),
             event: Event::Number {
                 contact_keys: keys.clone(),
@@ -162,14 +162,14 @@ mod tests {
         let row = set.contacts.get_mut(&contact).expect("it is known");
         row.edited = vec!["phone_number".to_owned()];
         assert_eq!(
-            decide(set, &told("5511987650001")).status,
+            decide(set, &number_event("5511987650001")).status,
             ItemStatus::Updated
         );
         assert_eq!(set.contacts[&contact].phone_number, stands);
         let row = set.contacts.get_mut(&contact).expect("it is known");
         row.edited.clear();
         assert_eq!(
-            decide(set, &told("5511987650002")).status,
+            decide(set, &number_event("5511987650002")).status,
             ItemStatus::Updated
         );
         let stands = set.contacts[&contact].phone_number.as_deref();

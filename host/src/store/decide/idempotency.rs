@@ -2,12 +2,15 @@
 //! same answer. A key is stored in the commit that stores its message, so a repeat never
 //! sends again, whatever happened to the first request.
 
-use super::dialogue::{Remembered, SendState};
-use super::sent::state_of;
-use super::working_set::{Change, WorkingSet};
+use super::MessageRecord;
+use super::dialogue::{IdempotencyRecord, SendState};
+use super::working_set::WorkingSet;
 use crate::domain::id::MessageId;
 use crate::domain::message::MessageState;
-use crate::store::{self, IdempotencyClaim, IdempotencyKey, Notified, StoredAnswer, Written};
+use crate::store::change::RowChange;
+use crate::store::{
+    IdempotencyClaim, IdempotencyKey, NewStoredAnswer, Notified, StoredAnswer, WriteOutcome,
+};
 
 /// Returns what is stored under a key. `None`: the key is free.
 pub(super) fn found(set: &WorkingSet, claim: &IdempotencyClaim) -> Option<Notified> {
@@ -25,7 +28,7 @@ pub(super) fn found(set: &WorkingSet, claim: &IdempotencyClaim) -> Option<Notifi
     Some(Notified::Running {
         conversation: of_it.map(|message| message.conversation),
         message,
-        state: of_it.map_or(MessageState::Unknown, state_of),
+        state: of_it.map_or(MessageState::Unknown, MessageRecord::state),
         // If another host claimed the send, its lease is not the request's.
         alive: send.is_some_and(|send| {
             send.state == SendState::Sending
@@ -46,12 +49,12 @@ pub(super) fn keep(
     let until = set.now.plus(claim.kept);
     let rows = &mut set.dialogue.idempotency;
     let change = match rows.get(&claim.key) {
-        Some(before) if before.change != Change::New => Change::Changed,
-        _ => Change::New,
+        Some(before) if before.change != RowChange::New => RowChange::Changed,
+        _ => RowChange::New,
     };
     rows.insert(
         claim.key.clone(),
-        Remembered {
+        IdempotencyRecord {
             fingerprint: claim.fingerprint.clone(),
             message,
             answer,
@@ -70,10 +73,10 @@ pub(super) fn answer(set: &mut WorkingSet, key: &IdempotencyKey, answer: &Stored
 }
 
 /// Stores an answer without a message, or only returns what is stored.
-pub(super) fn remember(set: &mut WorkingSet, new: &store::Remembered) -> Written {
+pub(super) fn remember(set: &mut WorkingSet, new: &NewStoredAnswer) -> WriteOutcome {
     let found = found(set, &new.claim);
     if found.is_none() && new.answer.is_some() {
         keep(set, &new.claim, None, new.answer.clone());
     }
-    Written::Remembered(found)
+    WriteOutcome::Remembered(found)
 }

@@ -1,42 +1,47 @@
 //! An incoming message: a new row, in the conversation of the message that it answers or
 //! in that of its contact. A contact may write first.
 
-use super::Message;
+use super::MessageRecord;
 use super::conversation;
-use super::people::{self, Said};
+use super::people::{self, PersonDetails};
 use super::references;
-use super::working_set::{Change, Item, WorkingSet};
+use super::working_set::{ItemRecord, WorkingSet};
 use crate::domain::delivery::ItemStatus;
 use crate::domain::id::{ConversationId, MessageId};
 use crate::domain::message::{Actor, MessageState, Metadata};
-use crate::store::{Channel, Inbound};
+use crate::store::change::RowChange;
+use crate::store::{Channel, NewInboundMessage};
 
 /// Adds an incoming message to its conversation. A message with a known external id is a
 /// duplicate.
-pub(super) fn decide(set: &mut WorkingSet, channel: &Channel, new: &Inbound) -> Item {
+pub(super) fn decide(
+    set: &mut WorkingSet,
+    channel: &Channel,
+    new: &NewInboundMessage,
+) -> ItemRecord {
     let external_id = Some(new.external_id.clone());
     if let Some(before) = message_of(set, channel, &new.external_id) {
         let before = set.dialogue.messages.get(&before);
         let conversation = before.map(|message| message.conversation);
-        return Item {
+        return ItemRecord {
             contact: before.map(|message| message.contact),
             deal: conversation.and_then(|id| set.dialogue.conversations.get(&id)?.deal),
-            ..Item::new(ItemStatus::Duplicate, external_id)
+            ..ItemRecord::new(ItemStatus::Duplicate, external_id)
         };
     }
     // If the provider's clock is ahead, the message is still not in the future.
     let at = new.at.min(set.now);
-    let said = Said {
+    let details = PersonDetails {
         keys: &new.contact_keys,
         name: new.name.as_deref(),
         phone_number: new.phone.as_ref().and_then(|phone| phone.e164.as_deref()),
-        ..Said::default()
+        ..PersonDetails::default()
     };
-    let contact = people::find_or_create(set, channel.workspace, &said);
+    let contact = people::find_or_create(set, channel.workspace, &details);
     let answered = answered(set, channel, new);
     let conversation = conversation::for_receiving(set, channel, contact, answered, at);
     let id = MessageId::new(set.now);
-    let message = Message {
+    let message = MessageRecord {
         workspace: channel.workspace,
         conversation,
         contact,
@@ -55,23 +60,27 @@ pub(super) fn decide(set: &mut WorkingSet, channel: &Channel, new: &Inbound) -> 
         },
         delivered_at: None,
         read_at: None,
-        change: Change::New,
+        change: RowChange::New,
     };
     set.dialogue.add_message(id, message);
     references::bind(set, channel, &new.external_id, id);
-    Item {
+    ItemRecord {
         contact: Some(contact),
         deal: set
             .dialogue
             .conversations
             .get(&conversation)
             .and_then(|conversation| conversation.deal),
-        ..Item::new(ItemStatus::Converted, external_id)
+        ..ItemRecord::new(ItemStatus::Converted, external_id)
     }
 }
 
 /// Returns the conversation of the message that it answers.
-fn answered(set: &WorkingSet, channel: &Channel, new: &Inbound) -> Option<ConversationId> {
+fn answered(
+    set: &WorkingSet,
+    channel: &Channel,
+    new: &NewInboundMessage,
+) -> Option<ConversationId> {
     let id = message_of(set, channel, new.reply_to.as_deref()?)?;
     Some(set.dialogue.messages.get(&id)?.conversation)
 }

@@ -2,48 +2,86 @@
 
 use std::time::Duration;
 
-use super::Deal;
-use super::accept::{Context, free_place, stored};
-use super::people::{self, Said};
-use super::working_set::{Change, Claim, ClaimKey, Item, WorkingSet};
-use super::{diff, notify};
+use super::DealRecord;
+use super::diff::Comparison;
+use super::items::{ItemContext, free_place, stored};
+use super::people::{self, PersonDetails};
+use super::receipt::KeysSoFar;
+use super::working_set::{Claim, ClaimKey, ItemRecord, WorkingSet};
+use super::{diff, notify, receipt};
 use crate::domain::delivery::ItemStatus;
 use crate::domain::id::{ContactId, DealId, WorkspaceId};
 use crate::domain::lead::Action;
-use crate::store::{ChangedBy, FieldChange, FieldDiff, Mode, NewLead};
+use crate::store::change::RowChange;
+use crate::store::{ChangedBy, FieldDiff, Mode, NewLead};
+
+/// A lead's key and its owner.
+struct Known {
+    key: Option<ClaimKey>,
+    claim: Option<Claim>,
+    /// No item of this conversion has used the key before.
+    first_use: bool,
+}
+
+impl Known {
+    fn new(set: &WorkingSet, context: &mut ItemContext<'_>, lead: &NewLead) -> Self {
+        let key = lead
+            .dedupe
+            .as_ref()
+            .map(|dedupe| (lead.connection.clone(), dedupe.key.clone()));
+        let first_use = key
+            .as_ref()
+            .is_none_or(|key| context.used.insert(key.clone()));
+        let claim = key
+            .as_ref()
+            .and_then(|key| set.live_claim(key, context.received_at))
+            .cloned();
+        Self {
+            key,
+            claim,
+            first_use,
+        }
+    }
+
+    /// Returns the finished item that the lead repeats, with its place, and the mode of its replay.
+    fn finished(
+        &self,
+        set: &WorkingSet,
+        context: &ItemContext<'_>,
+        index: u32,
+        lead: &NewLead,
+    ) -> Option<(u32, ItemRecord, Mode)> {
+        let mode = context.mode.filter(|_| self.first_use)?;
+        let (index, item) = finished(set, context, index, lead, self.claim.as_ref())?;
+        Some((index, item, mode))
+    }
+
+    /// Returns the owner of the key, unless it is the lead itself, which has no deal yet: its fetch
+    /// was answered, or it is retried, possibly at another place because another version converted
+    /// it.
+    fn owner(&self, context: &ItemContext<'_>, index: u32) -> Option<Claim> {
+        let again = context.mode.is_some() && self.first_use;
+        self.claim.clone().filter(|claim| {
+            !(claim.delivery == context.delivery
+                && (claim.item == index || again)
+                && claim.deal.is_none())
+        })
+    }
+}
 
 /// Returns the item's place and its outcome.
 pub(super) fn decide(
     set: &mut WorkingSet,
-    context: &mut Context<'_>,
+    context: &mut ItemContext<'_>,
     index: u32,
     lead: &NewLead,
-) -> (u32, Item) {
-    let key = lead
-        .dedupe
-        .as_ref()
-        .map(|dedupe| (lead.connection.clone(), dedupe.key.clone()));
-    let first_use = key
-        .as_ref()
-        .is_none_or(|key| context.used.insert(key.clone()));
-    let claim = key
-        .as_ref()
-        .and_then(|key| set.live_claim(key, context.received_at))
-        .cloned();
-    if let Some(mode) = context.mode
-        && first_use
-        && let Some((index, item)) = finished(set, context, index, lead, claim.as_ref())
-    {
-        return (index, again(set, context, item, lead, mode));
+) -> (u32, ItemRecord) {
+    let known = Known::new(set, context, lead);
+    if let Some((index, item, mode)) = known.finished(set, context, index, lead) {
+        return (index, again(set, context, (index, item), lead, mode));
     }
-    // It owns the key but has no deal: its fetch was answered, or it is retried, possibly
-    // at another place because another version converted it.
-    let again = context.mode.is_some() && first_use;
-    let claim = claim.filter(|claim| {
-        !(claim.delivery == context.delivery
-            && (claim.item == index || again)
-            && claim.deal.is_none())
-    });
+    let claim = known.owner(context, index);
+    let key = known.key;
     let index = free_place(set, context.delivery, index);
     let item = match (lead.action, claim) {
         (
@@ -53,8 +91,8 @@ pub(super) fn decide(
                 contact,
                 ..
             }),
-        ) => delete(set, context, (deal, contact), lead),
-        (Action::Delete, _) => Item::with_message(
+        ) => delete(set, context, index, (deal, contact), lead),
+        (Action::Delete, _) => ItemRecord::with_message(
             ItemStatus::Ignored,
             lead.external_id.clone(),
             "the source deleted a lead that is not known here",
@@ -66,9 +104,31 @@ pub(super) fn decide(
                 contact,
                 ..
             }),
-        ) => update(set, context, (deal, contact), lead),
+        ) => update(set, context, index, (deal, contact), lead),
         (_, Some(claim)) => duplicate(&claim, lead),
         (_, None) => create(set, context, index, lead, key.as_ref()),
+    };
+    (index, item)
+}
+
+/// Decides a lead in a repair that creates nothing. Returns a finished item with its place and its
+/// differences. An unfinished one comes without a contact and, if it would be a new deal, without a
+/// deal; it is not to be stored.
+pub(super) fn look(
+    set: &mut WorkingSet,
+    context: &mut ItemContext<'_>,
+    index: u32,
+    lead: &NewLead,
+) -> (u32, ItemRecord) {
+    let known = Known::new(set, context, lead);
+    if let Some((index, item, mode)) = known.finished(set, context, index, lead) {
+        return (index, again(set, context, (index, item), lead, mode));
+    }
+    let id = || lead.external_id.clone();
+    let item = match (lead.action, known.owner(context, index)) {
+        (Action::Delete, _) => ItemRecord::new(ItemStatus::Ignored, id()),
+        (_, Some(_)) => ItemRecord::new(ItemStatus::Duplicate, id()),
+        (_, None) => ItemRecord::new(ItemStatus::Converted, id()),
     };
     (index, item)
 }
@@ -76,15 +136,15 @@ pub(super) fn decide(
 /// Makes this item the owner of a key.
 pub(super) fn claim(
     set: &mut WorkingSet,
-    context: &Context<'_>,
+    context: &ItemContext<'_>,
     index: u32,
     key: &ClaimKey,
     window: Option<Duration>,
     made: Option<(DealId, ContactId)>,
 ) {
     let change = match set.claims.get(key) {
-        Some(_) => Change::Changed,
-        None => Change::New,
+        Some(_) => RowChange::Changed,
+        None => RowChange::New,
     };
     set.claims.insert(
         key.clone(),
@@ -104,11 +164,11 @@ pub(super) fn claim(
 /// its place unless their external ids differ.
 fn finished(
     set: &WorkingSet,
-    context: &Context<'_>,
+    context: &ItemContext<'_>,
     index: u32,
     lead: &NewLead,
     claim: Option<&Claim>,
-) -> Option<(u32, Item)> {
+) -> Option<(u32, ItemRecord)> {
     let owner = claim
         .filter(|claim| claim.delivery == context.delivery)
         .and_then(|claim| Some((claim.item, stored(set, context.delivery, claim.item)?)));
@@ -127,12 +187,12 @@ fn finished(
 
 fn again(
     set: &mut WorkingSet,
-    context: &Context<'_>,
-    item: Item,
+    context: &ItemContext<'_>,
+    (index, item): (u32, ItemRecord),
     lead: &NewLead,
     mode: Mode,
-) -> Item {
-    let Mode::Replay { apply } = mode else {
+) -> ItemRecord {
+    let Some(comparison) = Comparison::in_mode(mode) else {
         return item;
     };
     let Some(deal) = item.deal else {
@@ -140,21 +200,41 @@ fn again(
     };
     // If a version lost a key, it made a new contact for a person who was already known.
     let person = people::find(set, context.workspace, &lead.contact_keys);
-    let diff = diff::compare(set, context.delivery, (deal, person), lead, apply);
-    remember(set, context, deal, &diff);
+    let person = person.filter(|_| comparison.moves());
+    let diff = compare(set, context, index, (deal, person), lead, comparison);
     let contact = set.deals.get(&deal).map(|deal| deal.person);
-    Item {
+    ItemRecord {
         diff,
         contact: contact.or(item.contact),
         ..item
     }
 }
 
-fn duplicate(claim: &Claim, lead: &NewLead) -> Item {
-    Item {
+/// Compares a lead with its deal, and records the written differences.
+fn compare(
+    set: &mut WorkingSet,
+    context: &ItemContext<'_>,
+    index: u32,
+    (deal, person): (DealId, Option<ContactId>),
+    lead: &NewLead,
+    comparison: Comparison,
+) -> Vec<FieldDiff> {
+    let of_deal = set.deals.get(&deal).map(|deal| deal.person);
+    let keys = KeysSoFar::of(set);
+    let diff = diff::compare(set, context.delivery, (deal, person), lead, comparison);
+    remember(set, context, deal, &diff);
+    if let Some(contact) = person.or(of_deal) {
+        receipt::note_keys(set, context, index, contact, keys);
+        receipt::note(set, context, index, (deal, contact), &diff);
+    }
+    diff
+}
+
+fn duplicate(claim: &Claim, lead: &NewLead) -> ItemRecord {
+    ItemRecord {
         deal: claim.deal,
         contact: claim.contact,
-        ..Item::new(ItemStatus::Duplicate, lead.external_id.clone())
+        ..ItemRecord::new(ItemStatus::Duplicate, lead.external_id.clone())
     }
 }
 
@@ -162,64 +242,53 @@ fn duplicate(claim: &Claim, lead: &NewLead) -> Item {
 /// too.
 fn update(
     set: &mut WorkingSet,
-    context: &Context<'_>,
+    context: &ItemContext<'_>,
+    index: u32,
     (deal, contact): (DealId, Option<ContactId>),
     lead: &NewLead,
-) -> Item {
-    let diff = diff::compare(set, context.delivery, (deal, None), lead, true);
-    remember(set, context, deal, &diff);
+) -> ItemRecord {
+    let diff = compare(set, context, index, (deal, None), lead, Comparison::WHOLE);
     let status = if diff.iter().any(|field| field.applied) {
         ItemStatus::Updated
     } else {
         ItemStatus::Duplicate
     };
-    Item {
+    ItemRecord {
         deal: Some(deal),
         contact: set.deals.get(&deal).map(|deal| deal.person).or(contact),
         diff,
-        ..Item::new(status, lead.external_id.clone())
+        ..ItemRecord::new(status, lead.external_id.clone())
     }
 }
 
 fn delete(
     set: &mut WorkingSet,
-    context: &Context<'_>,
+    context: &ItemContext<'_>,
+    index: u32,
     (deal, contact): (DealId, Option<ContactId>),
     lead: &NewLead,
-) -> Item {
+) -> ItemRecord {
     let diff = diff::mark_deleted(set, deal);
     remember(set, context, deal, &diff);
+    if let Some(contact) = set.deals.get(&deal).map(|deal| deal.person) {
+        receipt::note(set, context, index, (deal, contact), &diff);
+    }
     let status = if diff.is_empty() {
         ItemStatus::Duplicate
     } else {
         ItemStatus::Updated
     };
-    Item {
+    ItemRecord {
         deal: Some(deal),
         contact: set.deals.get(&deal).map(|deal| deal.person).or(contact),
         diff,
-        ..Item::new(status, lead.external_id.clone())
+        ..ItemRecord::new(status, lead.external_id.clone())
     }
 }
 
 /// Adds the source's changes of a deal to the deal's history.
-fn remember(set: &mut WorkingSet, context: &Context<'_>, deal: DealId, diff: &[FieldDiff]) {
-    let changes: Vec<_> = diff
-        .iter()
-        .filter(|field| field.applied)
-        .filter_map(|field| {
-            let name = match field.field.strip_prefix("deal.")? {
-                "product" => "product_id",
-                "person" => "person_id",
-                name => name,
-            };
-            Some(FieldChange {
-                field: name.to_owned(),
-                before: field.before.clone(),
-                after: field.after.clone(),
-            })
-        })
-        .collect();
+fn remember(set: &mut WorkingSet, context: &ItemContext<'_>, deal: DealId, diff: &[FieldDiff]) {
+    let changes = diff::deal_changes(diff);
     if !changes.is_empty() {
         let by = ChangedBy::Source {
             delivery_id: context.delivery,
@@ -230,11 +299,13 @@ fn remember(set: &mut WorkingSet, context: &Context<'_>, deal: DealId, diff: &[F
 
 fn create(
     set: &mut WorkingSet,
-    context: &Context<'_>,
+    context: &ItemContext<'_>,
     index: u32,
     lead: &NewLead,
     key: Option<&ClaimKey>,
-) -> Item {
+) -> ItemRecord {
+    let before = receipt::person_before(set, context, lead);
+    let keys = KeysSoFar::of(set);
     let contact = contact_of(set, context.workspace, lead);
     let deal = DealId::new(set.now);
     let product = set.product(context.workspace, &lead.products);
@@ -243,7 +314,7 @@ fn create(
         .or_else(|| set.first_agents.get(&context.workspace).copied());
     set.add_deal(
         deal,
-        Deal {
+        DealRecord {
             agent,
             title: lead.title.clone(),
             props: lead.deal_props.clone(),
@@ -251,7 +322,7 @@ fn create(
             external_id: lead.external_id.clone(),
             connection: Some(lead.connection.clone()),
             delivery: Some(context.delivery),
-            ..Deal::new(context.workspace, contact)
+            ..DealRecord::new(context.workspace, contact)
         },
     );
     if let (Some(key), Some(dedupe)) = (key, &lead.dedupe) {
@@ -261,26 +332,25 @@ fn create(
     if let Some(greeting) = &lead.greeting {
         notify::greet(set, contact, deal, greeting);
     }
-    Item {
+    if let Some(before) = before {
+        receipt::note_filled(set, context, index, contact, (before, keys));
+    }
+    receipt::note_created(set, context, index, (deal, contact));
+    ItemRecord {
         deal: Some(deal),
         contact: Some(contact),
-        ..Item::new(ItemStatus::Converted, lead.external_id.clone())
+        ..ItemRecord::new(ItemStatus::Converted, lead.external_id.clone())
     }
 }
 
 /// Returns the contact of the lead: found by its strongest key, or new.
 fn contact_of(set: &mut WorkingSet, workspace: WorkspaceId, lead: &NewLead) -> ContactId {
-    let said = Said {
+    let details = PersonDetails {
         keys: &lead.contact_keys,
         name: lead.name.as_deref(),
         email: lead.emails.first().map(String::as_str),
-        phone_number: phone_of(lead),
+        phone_number: lead.phone_number(),
         props: Some(&lead.contact_props),
     };
-    people::find_or_create(set, workspace, &said)
-}
-
-/// Returns the best valid phone number.
-pub(super) fn phone_of(lead: &NewLead) -> Option<&str> {
-    lead.phones.iter().find_map(|phone| phone.e164.as_deref())
+    people::find_or_create(set, workspace, &details)
 }

@@ -6,21 +6,28 @@
 //! however many leads it has.
 
 mod accept;
+mod admission;
 mod conversation;
 pub mod cubes;
+mod deadlines;
 mod deal;
 mod dialogue;
 mod diff;
 mod event;
+mod failure_report;
 mod idempotency;
 mod inbound;
+mod items;
 mod lead;
 mod notify;
 mod people;
+mod progress;
 mod quarantine;
 mod read_set;
+mod receipt;
 mod references;
 mod related_rows;
+mod repair;
 pub mod rollup;
 #[cfg(test)]
 mod sample;
@@ -28,26 +35,31 @@ mod sent;
 mod settle;
 mod status;
 mod ticket;
+mod undo;
 mod working_set;
 
 pub use dialogue::{
-    Dialogue, NewHold, Reference, ReferenceKey, Remembered, Send, SendState, TemplateState,
+    Dialogue, IdempotencyRecord, NewHold, Reference, ReferenceKey, SendRecord, SendState,
+    TemplateState,
 };
 pub use quarantine::{Quarantine, Quarantined};
-pub use read_set::{Arriving, MessageReport, Places, ReadSet, read_set};
+pub use read_set::{Arriving, ItemPlaces, MessageReport, ReadSet, read_set};
 pub use working_set::{
-    Answer, Change, Claim, ClaimKey, Delivery, Fetch, Item, NewHistory, NewLog, Others, WorkingSet,
+    Claim, ClaimKey, DeliveryRecord, FetchRecord, ItemRecord, MovedItem, NewHistory, NewLog,
+    NewRepairChange, Others, SettledAnswer, UndoneChange, WorkingSet,
 };
 
-pub use super::fed::{Contact, Conversation, Deal, Message, MessageError, Ticket};
-use super::{StoreError, Write, Written};
+pub use super::fed::{
+    ContactRecord, ConversationRecord, DealRecord, MessageErrorRecord, MessageRecord, TicketRecord,
+};
+use super::{StoreError, Write, WriteOutcome};
 
 /// Decides every write in order. The outcomes are in the same order.
 ///
 /// # Errors
 ///
 /// `Inconsistent` if the loaded rows or the writes contradict each other: a defect.
-pub fn all(set: &mut WorkingSet, writes: &[Write]) -> Result<Vec<Written>, StoreError> {
+pub fn all(set: &mut WorkingSet, writes: &[Write]) -> Result<Vec<WriteOutcome>, StoreError> {
     writes
         .iter()
         .enumerate()
@@ -57,16 +69,17 @@ pub fn all(set: &mut WorkingSet, writes: &[Write]) -> Result<Vec<Written>, Store
             Write::Release { delivery, lease } => Ok(accept::release(set, *delivery, *lease)),
             Write::Answer(answer) => settle::answer(set, answer),
             Write::Settle(settlement) => settle::settle(set, settlement),
-            Write::Notify(new) => Ok(Written::Notified(notify::notify(set, new))),
+            Write::Notify(new) => Ok(WriteOutcome::Notified(notify::notify(set, new))),
             Write::Remember(new) => Ok(idempotency::remember(set, new)),
             Write::Begin(start) => Ok(sent::begin(set, start)),
             Write::Sent(settlement) => Ok(sent::settle(set, settlement)),
             Write::Resolve(resolution) => Ok(sent::resolve(set, resolution)),
-            Write::Elapse(elapse) => Ok(conversation::elapse(set, elapse)),
-            Write::PatchDeal(patch) => Ok(Written::DealPatched(deal::patch(set, patch))),
-            Write::CreateDeal(new) => Ok(Written::DealCreated(deal::create(set, new))),
-            Write::LogDeal(new) => Ok(Written::DealLogged(deal::log(set, new))),
-            Write::PatchTicket(patch) => Ok(Written::TicketPatched(ticket::patch(set, patch))),
+            Write::Elapse(elapse) => Ok(deadlines::elapse(set, elapse)),
+            Write::PatchDeal(patch) => Ok(WriteOutcome::DealPatched(deal::patch(set, patch))),
+            Write::CreateDeal(new) => Ok(WriteOutcome::DealCreated(deal::create(set, new))),
+            Write::LogDeal(new) => Ok(WriteOutcome::DealLogged(deal::log(set, new))),
+            Write::PatchTicket(patch) => Ok(WriteOutcome::TicketPatched(ticket::patch(set, patch))),
+            Write::UndoRepair(undo) => Ok(undo::changes(set, undo)),
         })
         .collect()
 }

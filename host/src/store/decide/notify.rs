@@ -1,16 +1,17 @@
 //! A template message to be sent: a notification, or the greeting of a new lead. Contact,
 //! conversation, message and idempotency key are committed before the provider is called.
 
-use super::Message;
-use super::conversation::{self, Opening};
-use super::dialogue::{Send, SendState};
-use super::people::{self, Said};
-use super::working_set::{Change, WorkingSet};
+use super::MessageRecord;
+use super::conversation::{self, ConversationOpening};
+use super::dialogue::{SendRecord, SendState};
+use super::people::{self, PersonDetails};
+use super::working_set::WorkingSet;
 use super::{idempotency, sent};
 use crate::domain::deal;
 use crate::domain::id::{ContactId, ConversationId, DealId};
 use crate::domain::message::{Actor, Metadata, TEMPLATE};
 use crate::domain::time::Micros;
+use crate::store::change::RowChange;
 use crate::store::{Channel, NewGreeting, NewMessage, Notification, Notified};
 
 /// Decides a notification. A repeat with the same idempotency key gets the outcome of the
@@ -25,15 +26,15 @@ pub(super) fn notify(set: &mut WorkingSet, new: &Notification) -> Notified {
     if found.is_some_and(|id| people::is_banned(set, id)) {
         return Notified::Banned;
     }
-    let said = Said {
+    let details = PersonDetails {
         keys: &new.contact_keys,
         name: Some(&new.details.name),
         email: new.details.email.as_deref(),
         phone_number: new.phone.e164.as_deref(),
         props: None,
     };
-    let contact = people::find_or_create(set, workspace, &said);
-    let opening = Opening {
+    let contact = people::find_or_create(set, workspace, &details);
+    let opening = ConversationOpening {
         contact,
         source: new.details.source.as_deref(),
         deal: new.deal,
@@ -77,7 +78,7 @@ pub(super) fn greet(set: &mut WorkingSet, contact: ContactId, deal: DealId, new:
     let Some(recipient) = recipient.filter(|_| !is_test) else {
         return;
     };
-    let opening = Opening {
+    let opening = ConversationOpening {
         contact,
         source: source.as_deref(),
         deal: Some(deal),
@@ -111,7 +112,7 @@ pub(super) fn put(
         Some(_) => SendState::Sending,
         None => SendState::Waiting,
     };
-    let message = Message {
+    let message = MessageRecord {
         workspace: channel.workspace,
         conversation,
         contact,
@@ -127,9 +128,9 @@ pub(super) fn put(
         },
         delivered_at: None,
         read_at: None,
-        change: Change::New,
+        change: RowChange::New,
     };
-    let send = Send {
+    let send = SendRecord {
         workspace: channel.workspace,
         conversation,
         contact,
@@ -145,7 +146,7 @@ pub(super) fn put(
         until: new.until,
         lease: 0,
         lease_until,
-        change: Change::New,
+        change: RowChange::New,
     };
     set.dialogue.add_message(new.id, message);
     set.dialogue.sends.insert(new.id, send);

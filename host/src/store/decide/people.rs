@@ -3,15 +3,16 @@
 
 use serde_json::{Map, Value};
 
-use super::Contact;
-use super::working_set::{Change, WorkingSet};
+use super::ContactRecord;
+use super::working_set::WorkingSet;
 use crate::domain::contact;
 use crate::domain::id::{ContactId, WorkspaceId};
 use crate::domain::time::Micros;
+use crate::store::change::RowChange;
 
 /// Data about a person, and the keys to find their contact by.
 #[derive(Default)]
-pub(super) struct Said<'a> {
+pub(super) struct PersonDetails<'a> {
     pub keys: &'a [String],
     pub name: Option<&'a str>,
     pub email: Option<&'a str>,
@@ -24,26 +25,26 @@ pub(super) struct Said<'a> {
 pub(super) fn find_or_create(
     set: &mut WorkingSet,
     workspace: WorkspaceId,
-    said: &Said<'_>,
+    details: &PersonDetails<'_>,
 ) -> ContactId {
-    let found = find(set, workspace, said.keys);
+    let found = find(set, workspace, details.keys);
     let id = found.unwrap_or_else(|| ContactId::new(set.now));
     if found.is_some() {
-        fill(set, id, said);
+        fill(set, id, details);
     } else {
-        let contact = Contact {
+        let contact = ContactRecord {
             workspace,
-            name: said.name.map(str::to_owned),
-            email: said.email.map(str::to_owned),
-            phone_number: said.phone_number.map(str::to_owned),
+            name: details.name.map(str::to_owned),
+            email: details.email.map(str::to_owned),
+            phone_number: details.phone_number.map(str::to_owned),
             banned_at: None,
-            props: said.props.cloned().unwrap_or_default(),
+            props: details.props.cloned().unwrap_or_default(),
             edited: Vec::new(),
-            change: Change::New,
+            change: RowChange::New,
         };
         set.add_contact(id, contact);
     }
-    set.add_contact_keys(workspace, id, said.keys);
+    set.add_contact_keys(workspace, id, details.keys);
     id
 }
 
@@ -63,7 +64,7 @@ pub(super) fn find(set: &WorkingSet, workspace: WorkspaceId, keys: &[String]) ->
     })
 }
 
-fn fill(set: &mut WorkingSet, id: ContactId, said: &Said<'_>) {
+fn fill(set: &mut WorkingSet, id: ContactId, details: &PersonDetails<'_>) {
     let Some(contact) = set.contacts.get_mut(&id) else {
         return;
     };
@@ -74,10 +75,10 @@ fn fill(set: &mut WorkingSet, id: ContactId, said: &Said<'_>) {
             changed = true;
         }
     };
-    fill(&mut contact.name, said.name);
-    fill(&mut contact.email, said.email);
-    fill(&mut contact.phone_number, said.phone_number);
-    for (key, value) in said.props.into_iter().flatten() {
+    fill(&mut contact.name, details.name);
+    fill(&mut contact.email, details.email);
+    fill(&mut contact.phone_number, details.phone_number);
+    for (key, value) in details.props.into_iter().flatten() {
         let unknown = contact.props.get(key).is_none_or(|before| before.is_null());
         if unknown && !value.is_null() {
             contact.props.insert(key.clone(), value.clone());
@@ -133,12 +134,12 @@ mod tests {
 
     fn person(set: &mut WorkingSet, keys: &[&str], phone_number: Option<&str>) -> ContactId {
         let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
-        let said = Said {
+        let details = PersonDetails {
             keys: &keys,
             phone_number,
-            ..Said::default()
+            ..PersonDetails::default()
         };
-        find_or_create(set, channel().workspace, &said)
+        find_or_create(set, channel().workspace, &details)
     }
 
     #[test]

@@ -4,27 +4,29 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::accept::enters_quarantine;
 use super::dialogue::ReferenceKey;
-use super::working_set::{ClaimKey, Delivery, WorkingSet};
+use super::undo;
+use super::working_set::{ClaimKey, DeliveryRecord, WorkingSet};
 use crate::domain::channel::ChannelError;
 use crate::domain::contact;
 use crate::domain::deal;
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::{
-    AgentId, ConnectionId, ConversationId, DealId, DeliveryId, MessageErrorId, MessageId,
-    ProductId, TicketId, WorkspaceId,
+    AgentId, ConnectionId, ContactId, ConversationId, DealId, DeliveryId, MessageErrorId,
+    MessageId, ProductId, RepairId, TicketId, WorkspaceId,
 };
 use crate::domain::lead::Action;
+use crate::domain::repair::RepairedKind;
 use crate::limits;
 use crate::store::{
-    Channel, Event, FetchOutcome, IdempotencyKey, ItemResult, Mode, NewDeal, NewItem, Reconversion,
-    SendOutcome, SendSettlement, Verdict, Write, message_error_id,
+    Channel, Event, FetchOutcome, IdempotencyKey, ItemResult, MessageVerdict, Mode, NewDeal,
+    NewItem, Reconversion, RepairUndo, SendOutcome, SendSettlement, Write, message_error_id,
 };
 
 /// Sorted sets, so that a store that locks rows always locks them in the same order.
 #[derive(Debug, Default)]
 pub struct ReadSet {
     /// Deliveries, with items and their fetches.
-    pub deliveries: BTreeMap<DeliveryId, Places>,
+    pub deliveries: BTreeMap<DeliveryId, ItemPlaces>,
     pub claims: BTreeSet<ClaimKey>,
     pub contact_keys: BTreeSet<(WorkspaceId, String)>,
     pub products: BTreeSet<(WorkspaceId, String)>,
@@ -33,6 +35,15 @@ pub struct ReadSet {
     pub owners: BTreeSet<(WorkspaceId, String)>,
     /// Deals by their ids, with their contacts.
     pub deals: BTreeSet<(WorkspaceId, DealId)>,
+    /// Contacts by their ids, which may no longer exist.
+    pub contacts: BTreeSet<(WorkspaceId, ContactId)>,
+    /// Repairs that replays are part of, or that are undone. None of them ends before the batch.
+    pub repairs: BTreeSet<RepairId>,
+    /// Match keys of a repair that writes. Which contacts share them already is needed for its
+    /// receipt.
+    pub shared_keys: BTreeSet<(WorkspaceId, String)>,
+    /// Contacts of which the leads' values for the person are needed.
+    pub said_by_leads: BTreeSet<(WorkspaceId, ContactId)>,
     /// Workspaces whose first agent takes leads that name no agent.
     pub first_agents: BTreeSet<WorkspaceId>,
     /// Connections whose quarantine grows, and by how much at most.
@@ -45,7 +56,7 @@ pub struct ReadSet {
     /// A lead says whether it is a test. Then the conversations and tickets of the deals
     /// that may change are needed, closed ones too, because analytics may have to start
     /// or stop counting them.
-    pub trials: bool,
+    pub test_leads: bool,
 
     /// Every workspace that a write names itself.
     pub workspaces: BTreeSet<WorkspaceId>,
@@ -57,7 +68,7 @@ pub struct ReadSet {
     pub conversations: BTreeSet<(WorkspaceId, ConversationId)>,
     /// Contact keys for which the open conversation with this instance is needed,
     /// together with the contact's newest open deal and its holds.
-    pub talks: BTreeSet<(WorkspaceId, String, AgentId, ConnectionId)>,
+    pub contact_conversations: BTreeSet<(WorkspaceId, String, AgentId, ConnectionId)>,
     /// Rows of the report that may exist already.
     pub errors: BTreeSet<(WorkspaceId, MessageErrorId)>,
     /// References whose messages' conversations are needed.
@@ -65,7 +76,7 @@ pub struct ReadSet {
     pub reported: BTreeSet<MessageReport>,
     /// Deals whose open conversations are needed, with the live ticket of each, and the
     /// live ticket of the deal itself.
-    pub deal_talks: BTreeSet<(WorkspaceId, DealId)>,
+    pub deal_conversations: BTreeSet<(WorkspaceId, DealId)>,
     /// Conversations whose live ticket is needed.
     pub handed: BTreeSet<(WorkspaceId, ConversationId)>,
     /// Tickets, each with its conversation and the live ticket beside it.
@@ -82,7 +93,7 @@ pub struct Arriving {
 
 /// The items of a delivery that a batch looks at. A delivery may have thousands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Places {
+pub struct ItemPlaces {
     /// Ranges of places: first and last.
     pub stretches: BTreeSet<(u32, u32)>,
     /// Whether the statuses of the other items are needed too.
@@ -94,7 +105,7 @@ const LAST_PLACE: u32 = i32::MAX as u32;
 
 const ALL_PLACES: (u32, u32) = (0, LAST_PLACE);
 
-impl Places {
+impl ItemPlaces {
     /// Returns whether the batch looks at the item at this place.
     pub fn has(&self, place: u32) -> bool {
         let mut stretches = self.stretches.iter();
@@ -121,7 +132,7 @@ pub struct MessageReport {
 /// loaded first: see [`ReadSet::deliveries`].
 pub fn read_set<'a>(
     writes: &[Write],
-    stored: impl Fn(DeliveryId) -> Option<&'a Delivery>,
+    stored: impl Fn(DeliveryId) -> Option<&'a DeliveryRecord>,
 ) -> ReadSet {
     let mut read_set = ReadSet::default();
     for write in writes {
@@ -137,12 +148,16 @@ pub fn read_set<'a>(
             }
             Write::Convert(again) => {
                 read_set.look_at(again);
-                let replay = matches!(again.mode, Mode::Replay { .. });
+                let replay = again.mode.is_replay();
+                if let Mode::Repair(repair) = &again.mode {
+                    read_set.repairs.insert(repair.id);
+                }
                 if replay {
                     read_set.deals_of_deliveries.insert(again.delivery);
                 }
                 if let Some(delivery) = stored(again.delivery) {
                     read_set.add_items(delivery.workspace, &again.result.items, replay);
+                    read_set.add_shared_keys(delivery.workspace, again);
                     let status = again.result.status;
                     if status.is_some_and(|status| enters_quarantine(delivery, status)) {
                         read_set.add_quarantined(&delivery.connection, delivery.bytes);
@@ -168,7 +183,7 @@ pub fn read_set<'a>(
                 }
             }
             Write::Notify(new) => {
-                read_set.add_talk(&new.channel, &new.contact_keys);
+                read_set.add_contact_conversation(&new.channel, &new.contact_keys);
                 let deal = new.deal.map(|deal| (new.channel.workspace, deal));
                 read_set.deals.extend(deal);
                 let claim = new.idempotency.as_ref();
@@ -184,7 +199,7 @@ pub fn read_set<'a>(
             Write::Sent(settlement) => read_set.add_settlement(settlement),
             Write::Resolve(resolution) => {
                 read_set.add_message(resolution.workspace, resolution.message);
-                if resolution.verdict == Verdict::GiveUp {
+                if resolution.verdict == MessageVerdict::GiveUp {
                     read_set.reported.insert(MessageReport {
                         reference: None,
                         message: Some(resolution.message),
@@ -201,7 +216,7 @@ pub fn read_set<'a>(
             Write::PatchDeal(patch) => {
                 let workspace = patch.by.workspace;
                 read_set.add_deal(workspace, patch.deal);
-                read_set.deal_talks.insert((workspace, patch.deal));
+                read_set.deal_conversations.insert((workspace, patch.deal));
                 let product = patch.product.iter();
                 read_set
                     .products
@@ -228,6 +243,7 @@ pub fn read_set<'a>(
                     .owners
                     .extend(owner.map(|email| (workspace, email.clone())));
             }
+            Write::UndoRepair(undo) => read_set.add_undo(undo),
         }
     }
     read_set
@@ -242,7 +258,7 @@ impl ReadSet {
         &mut self,
         delivery: DeliveryId,
         stretches: impl IntoIterator<Item = (u32, u32)>,
-    ) -> &mut Places {
+    ) -> &mut ItemPlaces {
         let places = self.deliveries.entry(delivery).or_default();
         places.stretches.extend(stretches);
         places
@@ -302,7 +318,7 @@ impl ReadSet {
     fn add_item(&mut self, workspace: WorkspaceId, item: &ItemResult, replay: bool) {
         match item {
             ItemResult::Lead(lead) => {
-                self.trials |= lead.deal_props.contains_key(deal::TEST);
+                self.test_leads |= lead.deal_props.contains_key(deal::TEST);
                 if let Some(dedupe) = &lead.dedupe {
                     let key = (lead.connection.clone(), dedupe.key.clone());
                     if replay || lead.action != Action::Create {
@@ -318,7 +334,7 @@ impl ReadSet {
                     self.first_agents.insert(workspace);
                 }
                 if let Some(greeting) = &lead.greeting {
-                    self.add_talk(&greeting.channel, &lead.contact_keys);
+                    self.add_contact_conversation(&greeting.channel, &lead.contact_keys);
                 }
             }
             ItemResult::Fetch(fetch) => {
@@ -360,7 +376,7 @@ impl ReadSet {
                     self.references.insert(key(reply_to));
                     self.answered.insert(key(reply_to));
                 }
-                self.add_talk(channel, &new.contact_keys);
+                self.add_contact_conversation(channel, &new.contact_keys);
             }
             Event::Template { .. } => {}
             Event::Consent { contact_keys, .. } => {
@@ -372,7 +388,7 @@ impl ReadSet {
                 ..
             } => {
                 // A later event in the same webhook may find the contact by a new key.
-                self.add_talk(channel, contact_keys);
+                self.add_contact_conversation(channel, contact_keys);
                 self.add_contact_keys(channel.workspace, new_keys);
             }
         }
@@ -417,6 +433,36 @@ impl ReadSet {
         }
     }
 
+    /// Adds the match keys whose sharing the receipt of a repair may record.
+    fn add_shared_keys(&mut self, workspace: WorkspaceId, again: &Reconversion) {
+        let writes = matches!(&again.mode, Mode::Repair(repair) if repair.apply);
+        for item in again.result.items.iter().filter(|_| writes) {
+            if let ItemResult::Lead(lead) = &item.result {
+                let keys = lead.contact_keys.iter();
+                self.shared_keys
+                    .extend(keys.map(|key| (workspace, key.clone())));
+            }
+        }
+    }
+
+    fn add_undo(&mut self, undo: &RepairUndo) {
+        self.repairs.insert(undo.repair);
+        for change in &undo.changes {
+            let workspace = change.workspace;
+            self.workspaces.insert(workspace);
+            if change.kind == RepairedKind::Deal {
+                self.deals.insert((workspace, DealId(change.row)));
+            }
+            let contacts = undo::contacts_of(change).into_iter();
+            self.contacts
+                .extend(contacts.map(|contact| (workspace, contact)));
+            self.add_contact_keys(workspace, &undo::keys_of(change));
+            let leads = undo::leads_of(change).map(|contact| (workspace, contact));
+            self.said_by_leads.extend(leads);
+            self.test_leads |= change.field == format!("deal.props.{}", deal::TEST);
+        }
+    }
+
     fn add_deal(&mut self, workspace: WorkspaceId, deal: DealId) {
         self.workspaces.insert(workspace);
         self.deals.insert((workspace, deal));
@@ -427,7 +473,7 @@ impl ReadSet {
         self.workspaces.insert(workspace);
         self.add_contact_keys(workspace, &new.contact_keys);
         if let Some(message) = &new.message {
-            self.add_talk(&message.channel, &new.contact_keys);
+            self.add_contact_conversation(&message.channel, &new.contact_keys);
         }
         if let Some(reference) = &new.product {
             let id = reference.id.map(|id| (workspace, id));
@@ -455,11 +501,11 @@ impl ReadSet {
         }
     }
 
-    fn add_talk(&mut self, channel: &Channel, keys: &[String]) {
+    fn add_contact_conversation(&mut self, channel: &Channel, keys: &[String]) {
         self.workspaces.insert(channel.workspace);
         self.add_contact_keys(channel.workspace, keys);
         for key in keys {
-            self.talks.insert((
+            self.contact_conversations.insert((
                 channel.workspace,
                 key.clone(),
                 channel.agent,

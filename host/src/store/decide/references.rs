@@ -3,12 +3,13 @@
 //! answer to a send and its statuses have the same result in any order.
 
 use super::dialogue::{Reference, ReferenceKey};
-use super::status;
-use super::working_set::{Change, WorkingSet};
+use super::progress;
+use super::working_set::WorkingSet;
 use crate::domain::id::MessageId;
-use crate::domain::message::{Actor, Progress};
+use crate::domain::message::{Actor, MessageProgress};
 use crate::limits;
 use crate::store::Channel;
+use crate::store::change::RowChange;
 
 /// Binds the channel's id to this message, and returns whether that was new. An id that
 /// already belongs to another message stays there, and a message has a maximum number of
@@ -44,7 +45,7 @@ pub(super) fn bind(
         name_recipient(set, id, &recipient_id);
     }
     if !said.is_empty() {
-        status::tell(set, channel, id, Some(external_id), &said, None);
+        progress::apply(set, channel, id, Some(external_id), &said, None);
     }
     true
 }
@@ -55,7 +56,7 @@ fn take(
     channel: &Channel,
     key: ReferenceKey,
     id: MessageId,
-) -> Option<(Progress, Option<String>)> {
+) -> Option<(MessageProgress, Option<String>)> {
     if let Some(reference) = set.dialogue.references.get_mut(&key) {
         if reference.message.is_some() {
             return None;
@@ -69,13 +70,13 @@ fn take(
     let reference = Reference {
         workspace: channel.workspace,
         message: Some(id),
-        progress: Progress::default(),
+        progress: MessageProgress::default(),
         recipient_id: None,
         until: None,
-        change: Change::New,
+        change: RowChange::New,
     };
     set.dialogue.references.insert(key, reference);
-    Some((Progress::default(), None))
+    Some((MessageProgress::default(), None))
 }
 
 /// Keeps a status for an id whose message is not known. Returns whether it was new.
@@ -83,7 +84,7 @@ pub(super) fn wait(
     set: &mut WorkingSet,
     channel: &Channel,
     key: ReferenceKey,
-    said: &Progress,
+    said: &MessageProgress,
     recipient_id: Option<&str>,
 ) -> bool {
     let until = set.now.plus(limits::REFERENCE_KEPT);
@@ -91,10 +92,10 @@ pub(super) fn wait(
     let reference = references.entry(key).or_insert_with(|| Reference {
         workspace: channel.workspace,
         message: None,
-        progress: Progress::default(),
+        progress: MessageProgress::default(),
         recipient_id: None,
         until: Some(until),
-        change: Change::New,
+        change: RowChange::New,
     });
     let mut news = reference.progress.merge(said);
     if let (None, Some(id)) = (&reference.recipient_id, recipient_id) {

@@ -8,8 +8,8 @@
 use std::collections::BTreeSet;
 
 use super::dialogue::ReferenceKey;
+use super::failure_report::GIVEN_UP;
 use super::read_set::ReadSet;
-use super::status::GIVEN_UP;
 use super::working_set::WorkingSet;
 use crate::domain::id::{
     AgentId, ConnectionId, ContactId, ConversationId, DealId, MessageErrorId, MessageId,
@@ -61,7 +61,7 @@ impl ReadSet {
     /// Deals whose conversations and tickets are all needed: the loaded deals that may
     /// turn out to be tests, or not to be tests.
     pub fn trials_of(&self, set: &WorkingSet) -> BTreeSet<(WorkspaceId, DealId)> {
-        let deals = set.deals.iter().filter(|_| self.trials);
+        let deals = set.deals.iter().filter(|_| self.test_leads);
         deals.map(|(id, deal)| (deal.workspace, *id)).collect()
     }
 
@@ -77,8 +77,10 @@ impl ReadSet {
         let of_deals = dialogue
             .conversations
             .iter()
-            .filter(|(_, talk)| !self.deal_talks.is_empty() && talk.closed_at.is_none())
-            .map(|(id, talk)| (talk.workspace, *id));
+            .filter(|(_, conversation)| {
+                !self.deal_conversations.is_empty() && conversation.closed_at.is_none()
+            })
+            .map(|(id, conversation)| (conversation.workspace, *id));
         let named = self.handed.iter().copied();
         named.chain(of_tickets).chain(of_deals).collect()
     }
@@ -91,7 +93,11 @@ impl ReadSet {
             let deal = ticket.deal.filter(|_| ticket.conversation.is_none())?;
             Some((*workspace, deal))
         });
-        self.deal_talks.iter().copied().chain(of_tickets).collect()
+        self.deal_conversations
+            .iter()
+            .copied()
+            .chain(of_tickets)
+            .collect()
     }
 
     /// Further contacts besides those found by keys: those of failed messages.
@@ -107,8 +113,11 @@ impl ReadSet {
 
     /// The contacts found by keys whose open conversation with an instance is needed, and
     /// whose newest open deal is needed.
-    pub fn talks_of(&self, set: &WorkingSet) -> BTreeSet<(WorkspaceId, ContactId, AgentId)> {
-        self.talks
+    pub fn contact_conversations_of(
+        &self,
+        set: &WorkingSet,
+    ) -> BTreeSet<(WorkspaceId, ContactId, AgentId)> {
+        self.contact_conversations
             .iter()
             .filter_map(|(workspace, key, agent, _)| {
                 let contact = *set.contact_keys.get(&(*workspace, key.clone()))?;
@@ -120,7 +129,7 @@ impl ReadSet {
     /// The holds on the number and on the contacts found by keys.
     pub fn holds_of(&self, set: &WorkingSet) -> BTreeSet<(ConnectionId, Option<ContactId>)> {
         let mut holds = BTreeSet::new();
-        for (workspace, key, _, connection) in &self.talks {
+        for (workspace, key, _, connection) in &self.contact_conversations {
             holds.insert((connection.clone(), None));
             let contact = set.contact_keys.get(&(*workspace, key.clone()));
             if let Some(contact) = contact {
@@ -144,8 +153,12 @@ impl ReadSet {
                 (reference.workspace, id)
             }));
         }
-        for told in self.reported.iter().filter(|told| told.reference.is_none()) {
-            let send = told
+        for report in self
+            .reported
+            .iter()
+            .filter(|report| report.reference.is_none())
+        {
+            let send = report
                 .message
                 .and_then(|id| Some((id, set.dialogue.sends.get(&id)?)));
             errors.extend(send.map(|(id, send)| {
@@ -163,20 +176,23 @@ impl ReadSet {
             let reference = references.get(*key);
             reference.is_some_and(|reference| !reference.progress.errors.is_empty())
         };
-        let fail_now = self.reported.iter().filter(|told| told.fails);
+        let fail_now = self.reported.iter().filter(|report| report.fails);
         let failing: BTreeSet<&ReferenceKey> = fail_now
-            .filter_map(|told| told.reference.as_ref())
+            .filter_map(|report| report.reference.as_ref())
             .chain(self.references.iter().filter(failed_before))
             .collect();
         let mut messages = BTreeSet::new();
-        for told in &self.reported {
-            let fails = told
+        for report in &self.reported {
+            let fails = report
                 .reference
                 .as_ref()
-                .map_or(told.fails, |key| failing.contains(key));
+                .map_or(report.fails, |key| failing.contains(key));
             if fails {
-                let reference = told.reference.as_ref().and_then(|key| references.get(key));
-                messages.extend(told.message);
+                let reference = report
+                    .reference
+                    .as_ref()
+                    .and_then(|key| references.get(key));
+                messages.extend(report.message);
                 messages.extend(reference.and_then(|reference| reference.message));
             }
         }
@@ -191,7 +207,7 @@ mod tests {
     };
     use super::super::sample::{status, time};
     use super::super::{event, read_set};
-    use crate::domain::message::Progress;
+    use crate::domain::message::MessageProgress;
     use crate::store::{
         Acceptance, ConversionResult, ItemResult, NewDelivery, NewEvent, NewItem, Write,
     };
@@ -227,10 +243,10 @@ mod tests {
         }))
     }
 
-    fn read() -> Progress {
-        Progress {
+    fn read() -> MessageProgress {
+        MessageProgress {
             read_at: Some(time(1)),
-            ..Progress::default()
+            ..MessageProgress::default()
         }
     }
 
@@ -251,7 +267,7 @@ mod tests {
     fn a_failure_leads_to_conversation_contact_and_report_also_when_it_came_first() {
         let set = &mut working_set();
         let id = notify(set, notification());
-        let failed = Progress::failed(time(1), error("131026", ""));
+        let failed = MessageProgress::failed(time(1), error("131026", ""));
         event::decide(set, &status("w1", None, failed.clone(), 1));
         set.dialogue.sends.clear();
         // Then a status reports that the id is our message.
@@ -267,14 +283,14 @@ mod tests {
     }
 
     #[test]
-    fn a_notification_leads_to_the_talk_and_the_holds_of_its_contact() {
+    fn a_notification_leads_to_the_conversation_and_the_holds_of_its_contact() {
         let set = &mut working_set();
         let id = notify(set, notification());
         let contact = set.dialogue.messages[&id].contact;
         let read_set = read_set(&[Write::Notify(Box::new(notification()))], |_| None);
-        let talks = read_set.talks_of(set);
+        let conversations = read_set.contact_conversations_of(set);
         assert_eq!(
-            talks,
+            conversations,
             [(channel().workspace, contact, channel().agent)].into()
         );
         let line = channel().connection;

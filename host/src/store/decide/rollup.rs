@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use uuid::Uuid;
 
-use crate::domain::analytics::{CountKey, Counts, Measured, TimeSlot, add};
+use crate::domain::analytics::{CountKey, MeasureBits, MeasureCounts, TimeSlot, add};
 use crate::domain::zone::{Day, Zone};
 use crate::store::{Slots, StoreError};
 
@@ -65,7 +65,7 @@ impl BuildPosition {
 
     /// Returns how far the feed is counted after this page, which was read in the same
     /// snapshot.
-    pub fn reached(&self, page: &[Change], limit: u32) -> Reached {
+    pub fn reached(&self, page: &[FeedChange], limit: u32) -> Reached {
         let is_full = page.len() >= usize::try_from(limit).unwrap_or(usize::MAX);
         match page.last().filter(|_| is_full) {
             Some(last) => Reached {
@@ -89,23 +89,23 @@ pub struct Reached {
 
 /// A counted thing as the feed has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct FeedChange {
     pub stamp: i64,
     pub id: Uuid,
     /// `None`: it was removed, or does not count.
-    pub counted: Option<Counted>,
+    pub counted: Option<CountedRow>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Counted {
+pub struct CountedRow {
     pub slot: TimeSlot,
     pub key: CountKey,
-    pub measured: Measured,
+    pub measured: MeasureBits,
 }
 
 /// Returns the keys that the page needs and the store does not have, each once, in the
 /// order of their first use.
-pub fn new_keys<'a>(page: &'a [Change], set: &HashMap<CountKey, i64>) -> Vec<&'a CountKey> {
+pub fn new_keys<'a>(page: &'a [FeedChange], set: &HashMap<CountKey, i64>) -> Vec<&'a CountKey> {
     let mut seen = HashSet::new();
     let keys = page
         .iter()
@@ -120,10 +120,10 @@ pub fn new_keys<'a>(page: &'a [Change], set: &HashMap<CountKey, i64>) -> Vec<&'a
 ///
 /// `Inconsistent` if a key has no number.
 pub fn facts(
-    page: &[Change],
+    page: &[FeedChange],
     keys: &HashMap<CountKey, i64>,
 ) -> Result<Vec<(Uuid, Option<Fact>)>, StoreError> {
-    let fact = |counted: &Counted| match keys.get(&counted.key) {
+    let fact = |counted: &CountedRow| match keys.get(&counted.key) {
         Some(key) => Ok(Fact {
             slot: counted.slot,
             key: *key,
@@ -138,17 +138,17 @@ pub fn facts(
         .collect()
 }
 
-/// What was counted for a thing.
+/// The counts of a thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fact {
     pub slot: TimeSlot,
     /// The number of its key.
     pub key: i64,
-    pub measured: Measured,
+    pub measured: MeasureBits,
 }
 
 /// Differences of counts. None is zero.
-pub type SlotDeltas = BTreeMap<(TimeSlot, i64), Counts>;
+pub type SlotDeltas = BTreeMap<(TimeSlot, i64), MeasureCounts>;
 
 /// The result of a page of changes.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -183,7 +183,7 @@ pub fn deltas(before: &HashMap<Uuid, Fact>, now: &[(Uuid, Option<Fact>)]) -> Del
     }
     deltas
         .slots
-        .retain(|_, counts| *counts != Counts::default());
+        .retain(|_, counts| *counts != MeasureCounts::default());
     deltas.facts.sort_unstable_by_key(|(id, _)| *id);
     deltas.gone.sort_unstable();
     deltas
@@ -191,7 +191,7 @@ pub fn deltas(before: &HashMap<Uuid, Fact>, now: &[(Uuid, Option<Fact>)]) -> Del
 
 /// Groups the counts of slots before `filled` by local day. A cube has only those.
 pub fn by_day(
-    slots: impl IntoIterator<Item = ((TimeSlot, i64), Counts)>,
+    slots: impl IntoIterator<Item = ((TimeSlot, i64), MeasureCounts)>,
     zone: &Zone,
     filled: TimeSlot,
 ) -> BTreeMap<Day, DayCells> {
@@ -241,7 +241,7 @@ pub fn portions(buckets: &[(Day, Slots)], slots: i32) -> Vec<Vec<(Day, Slots)>> 
 /// The counts of a local day by key, as a cube stores them: a JSON list of `[key,
 /// counts..]`, ordered by key. None is zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DayCells(BTreeMap<i64, Counts>);
+pub struct DayCells(BTreeMap<i64, MeasureCounts>);
 
 impl DayCells {
     /// Parses the stored form.
@@ -258,7 +258,9 @@ impl DayCells {
     /// # Errors
     ///
     /// `Inconsistent` if the text is not such a list.
-    pub fn read(text: &str) -> Result<impl Iterator<Item = (i64, Counts)> + use<>, StoreError> {
+    pub fn read(
+        text: &str,
+    ) -> Result<impl Iterator<Item = (i64, MeasureCounts)> + use<>, StoreError> {
         let odd = |error: serde_json::Error| StoreError::Inconsistent {
             what: format!("cannot parse the cells of a day: {error}"),
         };
@@ -270,10 +272,10 @@ impl DayCells {
 
     /// Adds counts, which may be negative, to those of a key. A key whose counts all become 0
     /// is removed.
-    pub fn add(&mut self, key: i64, counts: &Counts) {
+    pub fn add(&mut self, key: i64, counts: &MeasureCounts) {
         let cell = self.0.entry(key).or_default();
         add(cell, counts, 1);
-        if *cell == Counts::default() {
+        if *cell == MeasureCounts::default() {
             self.0.remove(&key);
         }
     }
@@ -291,7 +293,7 @@ impl DayCells {
     }
 
     /// Returns the keys that have counts, in ascending order, each with its counts.
-    pub fn iter(&self) -> impl Iterator<Item = (i64, &Counts)> {
+    pub fn iter(&self) -> impl Iterator<Item = (i64, &MeasureCounts)> {
         self.0.iter().map(|(key, counts)| (*key, counts))
     }
 
@@ -316,7 +318,7 @@ mod tests {
         Fact {
             slot: TimeSlot(slot),
             key,
-            measured: Measured::from_flags(met),
+            measured: MeasureBits::from_flags(met),
         }
     }
 
@@ -370,7 +372,7 @@ mod tests {
             clock: 70,
             forgotten: 0,
         };
-        let change = |stamp| Change {
+        let change = |stamp| FeedChange {
             stamp,
             id: Uuid::nil(),
             counted: None,

@@ -6,24 +6,25 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::working_set::{Change, WorkingSet};
-use super::{Conversation, Ticket, all};
-use super::{Deal, Message};
+use super::working_set::WorkingSet;
+use super::{ConversationRecord, TicketRecord, all};
+use super::{DealRecord, MessageRecord};
 use crate::domain::channel::{Category, ChannelError};
 use crate::domain::contact;
 use crate::domain::id::{
     AgentId, ConnectionId, ConversationId, DealId, KeyId, MessageId, OwnerId, PartnerId, ProductId,
     TicketId, WorkspaceId,
 };
-use crate::domain::message::{MessageState, Progress, TemplateName};
+use crate::domain::message::{MessageProgress, MessageState, TemplateName};
 use crate::domain::phone::Phone;
 use crate::domain::time::Micros;
 use crate::domain::workspace::AgentKind;
+use crate::store::change::RowChange;
 use crate::store::{
     ByPartner, Channel, CreatedDeal, DealCreated, DealPatch, DealPatched, Elapse, Event,
     IdempotencyClaim, IdempotencyKey, Lease, NewDeal, NewEvent, NewMessage, Notification,
     NotificationDetails, Notified, SendOutcome, SendSettlement, StoredAnswer, TicketPatch,
-    TicketPatched, Write, Written,
+    TicketPatched, Write, WriteOutcome,
 };
 
 pub const NOW: Micros = Micros(1_750_000_000_000_000);
@@ -91,14 +92,14 @@ pub fn notification() -> Notification {
     }
 }
 
-pub fn decide(set: &mut WorkingSet, write: Write) -> Written {
+pub fn decide(set: &mut WorkingSet, write: Write) -> WriteOutcome {
     let written = all(set, std::slice::from_ref(&write));
     written.expect("it can be decided").remove(0)
 }
 
 pub fn notify(set: &mut WorkingSet, new: Notification) -> MessageId {
     match decide(set, Write::Notify(Box::new(new))) {
-        Written::Notified(Notified::Stored { message, .. }) => message,
+        WriteOutcome::Notified(Notified::Stored { message, .. }) => message,
         other => panic!("not stored: {other:?}"),
     }
 }
@@ -117,10 +118,11 @@ pub fn settle(
         holds: Vec::new(),
         pause: None,
         answer: None,
+        kept: None,
     }));
     match decide(set, write) {
-        Written::Message(outcome) => Some(outcome.state),
-        Written::Stale => None,
+        WriteOutcome::Message(outcome) => Some(outcome.state),
+        WriteOutcome::Stale => None,
         other => panic!("no message: {other:?}"),
     }
 }
@@ -129,9 +131,9 @@ pub fn accepted(external_id: &str, seconds: i64) -> SendOutcome {
     SendOutcome::Accepted {
         external_ids: vec![external_id.to_owned()],
         recipient_id: Some("5511987654321".to_owned()),
-        progress: Progress {
+        progress: MessageProgress {
             accepted_at: Some(time(seconds)),
-            ..Progress::default()
+            ..MessageProgress::default()
         },
         word: None,
     }
@@ -150,7 +152,7 @@ pub fn error(code: &str, details: &str) -> ChannelError {
 pub fn status(
     external_id: &str,
     message: Option<MessageId>,
-    progress: Progress,
+    progress: MessageProgress,
     seconds: i64,
 ) -> NewEvent {
     NewEvent {
@@ -166,11 +168,11 @@ pub fn status(
     }
 }
 
-pub fn message(set: &WorkingSet, id: MessageId) -> &Message {
+pub fn message(set: &WorkingSet, id: MessageId) -> &MessageRecord {
     &set.dialogue.messages[&id]
 }
 
-pub fn conversation(set: &WorkingSet, id: MessageId) -> &Conversation {
+pub fn conversation(set: &WorkingSet, id: MessageId) -> &ConversationRecord {
     &set.dialogue.conversations[&message(set, id).conversation]
 }
 
@@ -179,16 +181,16 @@ pub fn saved(set: &mut WorkingSet) {
     let dialogue = &mut set.dialogue;
     set.deals
         .values_mut()
-        .for_each(|row| row.change = Change::None);
+        .for_each(|row| row.change = RowChange::None);
     set.contacts
         .values_mut()
-        .for_each(|row| row.change = Change::None);
+        .for_each(|row| row.change = RowChange::None);
     let conversations = dialogue.conversations.values_mut();
-    conversations.for_each(|row| row.change = Change::None);
+    conversations.for_each(|row| row.change = RowChange::None);
     dialogue
         .tickets
         .values_mut()
-        .for_each(|row| row.change = Change::None);
+        .for_each(|row| row.change = RowChange::None);
     set.changed_deals.clear();
     set.changed_contacts.clear();
     set.new_history.clear();
@@ -254,7 +256,7 @@ pub fn deal_answer(created: &CreatedDeal) -> StoredAnswer {
 
 pub fn make(set: &mut WorkingSet, new: NewDeal) -> DealCreated {
     match decide(set, Write::CreateDeal(Box::new(new))) {
-        Written::DealCreated(created) => created,
+        WriteOutcome::DealCreated(created) => created,
         other => panic!("no deal: {other:?}"),
     }
 }
@@ -298,17 +300,17 @@ pub fn wish(deal: DealId) -> DealPatch {
 
 pub fn change(set: &mut WorkingSet, patch: DealPatch) -> DealPatched {
     match decide(set, Write::PatchDeal(Box::new(patch))) {
-        Written::DealPatched(patched) => patched,
+        WriteOutcome::DealPatched(patched) => patched,
         other => panic!("no patch: {other:?}"),
     }
 }
 
-pub fn deal(set: &WorkingSet, id: DealId) -> &Deal {
+pub fn deal(set: &WorkingSet, id: DealId) -> &DealRecord {
     &set.deals[&id]
 }
 
 /// Begins a conversation about the deal that awaits an answer, and saves it.
-pub fn talk_about(
+pub fn conversation_about(
     set: &mut WorkingSet,
     deal: DealId,
     notification: Notification,
@@ -323,7 +325,7 @@ pub fn talk_about(
     message(set, message_id).conversation
 }
 
-pub fn talk(set: &WorkingSet, id: ConversationId) -> &Conversation {
+pub fn conversation_by_id(set: &WorkingSet, id: ConversationId) -> &ConversationRecord {
     &set.dialogue.conversations[&id]
 }
 
@@ -333,13 +335,13 @@ pub fn elapse(set: &mut WorkingSet, conversation: ConversationId) -> bool {
         conversation,
     };
     match decide(set, Write::Elapse(elapse)) {
-        Written::Elapsed(changed) => changed,
+        WriteOutcome::Elapsed(changed) => changed,
         other => panic!("no time passed: {other:?}"),
     }
 }
 
 /// Returns the only ticket.
-pub fn ticket(set: &WorkingSet) -> (TicketId, &Ticket) {
+pub fn ticket(set: &WorkingSet) -> (TicketId, &TicketRecord) {
     let tickets = &set.dialogue.tickets;
     assert_eq!(tickets.len(), 1, "{tickets:?}");
     let (id, ticket) = tickets.iter().next().expect("one");
@@ -358,7 +360,7 @@ pub fn ticket_wish(ticket: TicketId) -> TicketPatch {
 
 pub fn patch_ticket(set: &mut WorkingSet, patch: TicketPatch) -> TicketPatched {
     match decide(set, Write::PatchTicket(Box::new(patch))) {
-        Written::TicketPatched(patched) => patched,
+        WriteOutcome::TicketPatched(patched) => patched,
         other => panic!("no patch: {other:?}"),
     }
 }

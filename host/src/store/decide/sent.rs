@@ -4,16 +4,16 @@
 //! that an operator has decided on in the meantime. A message that has a status from the
 //! channel is out, and is never sent again.
 
-use super::Message;
 use super::dialogue::{NewHold, SendState};
-use super::working_set::{Change, WorkingSet};
-use super::{conversation, idempotency, references, status};
+use super::working_set::WorkingSet;
+use super::{conversation, idempotency, progress, references, status};
 use crate::domain::contact;
 use crate::domain::id::{MessageId, WorkspaceId};
-use crate::domain::message::{MessageState, Progress};
+use crate::domain::message::{MessageProgress, MessageState};
 use crate::domain::time::Micros;
 use crate::store::{
-    Channel, MessageOutcome, Resolution, SendOutcome, SendSettlement, SendStart, Verdict, Written,
+    MessageOutcome, MessageVerdict, Resolution, SendOutcome, SendSettlement, SendStart,
+    WriteOutcome,
 };
 
 /// Returns the word for a send's state in its message.
@@ -25,13 +25,8 @@ pub(super) fn state_word(state: SendState) -> MessageState {
     }
 }
 
-/// Returns the state that the message records.
-pub(super) fn state_of(message: &Message) -> MessageState {
-    MessageState::from_text(&message.metadata.status).unwrap_or(MessageState::Unknown)
-}
-
 /// Marks the call as about to be made. No other call is made until its outcome is known.
-pub(super) fn begin(set: &mut WorkingSet, start: &SendStart) -> Written {
+pub(super) fn begin(set: &mut WorkingSet, start: &SendStart) -> WriteOutcome {
     let now = set.now;
     let is_held = set.dialogue.live_send(start.message).is_some_and(|send| {
         send.workspace == start.workspace
@@ -40,7 +35,7 @@ pub(super) fn begin(set: &mut WorkingSet, start: &SendStart) -> Written {
             && send.lease_until.is_some_and(|until| now < until)
     });
     if !is_held {
-        return Written::Stale;
+        return WriteOutcome::Stale;
     }
     if let Some(send) = set.dialogue.sends.get_mut(&start.message) {
         send.state = SendState::Sending;
@@ -51,9 +46,9 @@ pub(super) fn begin(set: &mut WorkingSet, start: &SendStart) -> Written {
     outcome(set, start.workspace, start.message)
 }
 
-/// Records the outcome of a call to the provider. Returns [`Written::Stale`] if the lease is
+/// Records the outcome of a call to the provider. Returns [`WriteOutcome::Stale`] if the lease is
 /// not held and the provider did not accept the message, or if the message is unknown.
-pub(super) fn settle(set: &mut WorkingSet, new: &SendSettlement) -> Written {
+pub(super) fn settle(set: &mut WorkingSet, new: &SendSettlement) -> WriteOutcome {
     let id = new.message;
     let was_accepted = matches!(new.outcome, SendOutcome::Accepted { .. });
     let is_held = set
@@ -65,7 +60,7 @@ pub(super) fn settle(set: &mut WorkingSet, new: &SendSettlement) -> Written {
             message.workspace == new.channel.workspace && (is_held || was_accepted)
         });
     let Some(message) = message else {
-        return Written::Stale;
+        return WriteOutcome::Stale;
     };
     let (contact, workspace) = (message.contact, message.workspace);
     let is_told = message.progress().state().is_some();
@@ -91,12 +86,12 @@ pub(super) fn settle(set: &mut WorkingSet, new: &SendSettlement) -> Written {
         }
         SendOutcome::Refused(error) => {
             let now = set.now;
-            let progress = Progress::failed(now, error.clone());
-            status::tell(set, &new.channel, id, None, &progress, Some(now));
-            over(set, &new.channel, id);
+            let progress = MessageProgress::failed(now, error.clone());
+            progress::apply(set, &new.channel, id, None, &progress, Some(now));
+            progress::end_send(set, &new.channel, id);
         }
         // A status arrived before: the message is out, whatever the answer was.
-        _ if is_told => over(set, &new.channel, id),
+        _ if is_told => progress::end_send(set, &new.channel, id),
         SendOutcome::Later { at, error } => {
             wait(set, id, *at, 1);
             say(set, id, MessageState::Waiting, Some(error.in_words()));
@@ -135,6 +130,9 @@ pub(super) fn settle(set: &mut WorkingSet, new: &SendSettlement) -> Written {
     if let Some((key, answer)) = &new.answer {
         idempotency::answer(set, key, answer);
     }
+    if let Some(kept) = &new.kept {
+        set.dialogue.kept_sends.insert(id, (**kept).clone());
+    }
     outcome(set, workspace, id)
 }
 
@@ -142,13 +140,13 @@ fn accepted(
     set: &mut WorkingSet,
     new: &SendSettlement,
     external_ids: &[String],
-    progress: &Progress,
+    progress: &MessageProgress,
 ) {
     let id = new.message;
     let mut progress = progress.clone();
     let at = *progress.accepted_at.get_or_insert(set.now);
     // First, so that earlier statuses do not decide when the conversation began.
-    drop_send(set, id);
+    progress::drop_send(set, id);
     if let Some(message) = set.dialogue.messages.get(&id) {
         conversation::taken(set, &new.channel, message.conversation, at);
     }
@@ -156,7 +154,7 @@ fn accepted(
         references::bind(set, &new.channel, external_id, id);
     }
     let external_id = external_ids.first().map(String::as_str);
-    status::tell(set, &new.channel, id, external_id, &progress, Some(at));
+    progress::apply(set, &new.channel, id, external_id, &progress, Some(at));
     if let Some(message) = set.dialogue.messages.get_mut(&id)
         && message.metadata.reason.take().is_some()
     {
@@ -165,17 +163,17 @@ fn accepted(
 }
 
 /// Applies an operator's decision about a message that waits or whose outcome is unknown.
-pub(super) fn resolve(set: &mut WorkingSet, new: &Resolution) -> Written {
+pub(super) fn resolve(set: &mut WorkingSet, new: &Resolution) -> WriteOutcome {
     let now = set.now;
     let may = set
         .dialogue
         .live_send(new.message)
         .is_some_and(|send| send.workspace == new.workspace && send.state != SendState::Sending);
     if !may {
-        return Written::Stale;
+        return WriteOutcome::Stale;
     }
     match new.verdict {
-        Verdict::SendAgain { until } => {
+        MessageVerdict::SendAgain { until } => {
             if let Some(send) = set.dialogue.sends.get_mut(&new.message) {
                 send.state = SendState::Waiting;
                 send.due_at = Some(now);
@@ -184,9 +182,9 @@ pub(super) fn resolve(set: &mut WorkingSet, new: &Resolution) -> Written {
             }
             say(set, new.message, MessageState::Waiting, None);
         }
-        Verdict::GiveUp => {
+        MessageVerdict::GiveUp => {
             status::give_up(set, new.message);
-            drop_send(set, new.message);
+            progress::drop_send(set, new.message);
             if let Some(message) = set.dialogue.messages.get(&new.message) {
                 let (conversation, stored_at) = (message.conversation, message.created_at);
                 conversation::not_taken(set, conversation, stored_at);
@@ -194,25 +192,6 @@ pub(super) fn resolve(set: &mut WorkingSet, new: &Resolution) -> Written {
         }
     }
     outcome(set, new.workspace, new.message)
-}
-
-/// Ends the send. The statuses of the message show whether anything went out.
-pub(super) fn over(set: &mut WorkingSet, channel: &Channel, id: MessageId) {
-    drop_send(set, id);
-    let Some(message) = set.dialogue.messages.get(&id) else {
-        return;
-    };
-    let (conversation, stored_at) = (message.conversation, message.created_at);
-    match message.progress().taken_at() {
-        Some(at) => conversation::taken(set, channel, conversation, at),
-        None => conversation::not_taken(set, conversation, stored_at),
-    }
-}
-
-fn drop_send(set: &mut WorkingSet, id: MessageId) {
-    if let Some(send) = set.dialogue.sends.get_mut(&id) {
-        send.change = Change::Removed;
-    }
 }
 
 fn wait(set: &mut WorkingSet, id: MessageId, at: Micros, attempts: u32) {
@@ -237,15 +216,15 @@ fn say(set: &mut WorkingSet, id: MessageId, state: MessageState, reason: Option<
     }
 }
 
-fn outcome(set: &WorkingSet, workspace: WorkspaceId, id: MessageId) -> Written {
+fn outcome(set: &WorkingSet, workspace: WorkspaceId, id: MessageId) -> WriteOutcome {
     let message = set.dialogue.messages.get(&id);
     match message.filter(|message| message.workspace == workspace) {
-        Some(message) => Written::Message(MessageOutcome {
+        Some(message) => WriteOutcome::Message(MessageOutcome {
             message: id,
             conversation: message.conversation,
-            state: state_of(message),
+            state: message.state(),
         }),
-        None => Written::Stale,
+        None => WriteOutcome::Stale,
     }
 }
 
@@ -274,7 +253,7 @@ mod tests {
             message,
             lease: Lease(lease),
         };
-        matches!(decide(set, Write::Begin(start)), Written::Message(_))
+        matches!(decide(set, Write::Begin(start)), WriteOutcome::Message(_))
     }
 
     #[test]
@@ -304,14 +283,14 @@ mod tests {
         assert!(set.dialogue.live_send(id).is_none());
     }
 
-    fn resolved(set: &mut WorkingSet, message: MessageId, verdict: Verdict) {
+    fn resolved(set: &mut WorkingSet, message: MessageId, verdict: MessageVerdict) {
         let resolution = Resolution {
             workspace: super::super::sample::channel().workspace,
             message,
             verdict,
         };
         let written = decide(set, Write::Resolve(resolution));
-        assert!(matches!(written, Written::Message(_)), "{written:?}");
+        assert!(matches!(written, WriteOutcome::Message(_)), "{written:?}");
     }
 
     #[test]
@@ -322,7 +301,7 @@ mod tests {
             reason: "its host was stopped".to_owned(),
         };
         settle(set, id, 0, unknown);
-        resolved(set, id, Verdict::SendAgain { until: time(99) });
+        resolved(set, id, MessageVerdict::SendAgain { until: time(99) });
         let send = set.dialogue.sends.get_mut(&id).expect("it waits");
         (send.lease, send.lease_until) = (8, Some(time(60)));
         // Now the first host continues with the provider's answer.
@@ -340,27 +319,27 @@ mod tests {
             reason: "its host was stopped".to_owned(),
         };
         settle(set, id, 7, unknown);
-        resolved(set, id, Verdict::GiveUp);
+        resolved(set, id, MessageVerdict::GiveUp);
         assert!(settle(set, id, 7, accepted("w1", 1)).is_some());
-        let read = Progress {
+        let read = MessageProgress {
             read_at: Some(time(2)),
-            ..Progress::default()
+            ..MessageProgress::default()
         };
         let said = super::super::sample::status("w1", None, read, 2);
         super::super::event::decide(set, &said);
         assert_eq!(message(set, id).metadata.external_ids, ["w1"]);
-        assert_eq!(state_of(message(set, id)), MessageState::Read);
+        assert_eq!(message(set, id).state(), MessageState::Read);
     }
 
     #[test]
     fn a_message_with_a_status_stays_out_despite_a_refusal() {
         let set = &mut working_set();
         let id = notify(set, notification());
-        let told = Progress {
+        let delivered = MessageProgress {
             delivered_at: Some(time(1)),
-            ..Progress::default()
+            ..MessageProgress::default()
         };
-        let said = super::super::sample::status("w1", Some(id), told, 1);
+        let said = super::super::sample::status("w1", Some(id), delivered, 1);
         super::super::event::decide(set, &said);
         let state = settle(set, id, 0, SendOutcome::Refused(error("131000", "")));
         assert_eq!(state, Some(MessageState::Delivered));

@@ -4,27 +4,30 @@
 
 use std::collections::HashSet;
 
-use super::accept::{
-    Context, ITEMS_LAST_PLACE, drop_fetch, finish, item_of, next_place, request_text,
-};
-use super::working_set::{Answer, Change, WorkingSet};
-use crate::domain::connection::Pause;
+use super::accept::{finish, item_of, request_text};
+use super::items::{ITEMS_LAST_PLACE, ItemContext, drop_fetch, next_place};
+use super::working_set::{SettledAnswer, WorkingSet};
+use crate::domain::connection::ConnectionPause;
 use crate::domain::delivery::ItemStatus;
 use crate::domain::id::DeliveryId;
 use crate::domain::time::Micros;
+use crate::store::change::RowChange;
 use crate::store::{
-    FetchAnswer, FetchOutcome, FetchSettlement, ItemResult, Lease, StoreError, Written,
+    FetchAnswer, FetchOutcome, FetchSettlement, ItemResult, Lease, StoreError, WriteOutcome,
 };
 
-/// Stores the answer of a source with its fetch. Returns [`Written::Stale`] if the lease is
+/// Stores the answer of a source with its fetch. Returns [`WriteOutcome::Stale`] if the lease is
 /// not held.
 ///
 /// # Errors
 ///
 /// [`StoreError::Inconsistent`] if the request cannot be serialized.
-pub(super) fn answer(set: &mut WorkingSet, answer: &FetchAnswer) -> Result<Written, StoreError> {
+pub(super) fn answer(
+    set: &mut WorkingSet,
+    answer: &FetchAnswer,
+) -> Result<WriteOutcome, StoreError> {
     if !holds(set, answer.delivery, answer.index, answer.lease) {
-        return Ok(Written::Stale);
+        return Ok(WriteOutcome::Stale);
     }
     if let Some(fetch) = set.fetches.get_mut(&(answer.delivery, answer.index)) {
         fetch.request = request_text(&answer.request)?;
@@ -34,21 +37,24 @@ pub(super) fn answer(set: &mut WorkingSet, answer: &FetchAnswer) -> Result<Writt
         fetch.change.touch();
     }
     Ok(match set.deliveries.get(&answer.delivery) {
-        Some(delivery) => Written::Done(delivery.outcome(answer.delivery)),
-        None => Written::Stale,
+        Some(delivery) => WriteOutcome::Done(delivery.outcome(answer.delivery)),
+        None => WriteOutcome::Stale,
     })
 }
 
 /// Settles a fetch: replaces its item by those of the answer, plans a retry, fails the item,
-/// or pauses the connection. Returns [`Written::Stale`] if the lease is not held.
+/// or pauses the connection. Returns [`WriteOutcome::Stale`] if the lease is not held.
 ///
 /// # Errors
 ///
 /// [`StoreError::Inconsistent`] if a fetch names no plugin or its request cannot be
 /// serialized.
-pub(super) fn settle(set: &mut WorkingSet, new: &FetchSettlement) -> Result<Written, StoreError> {
+pub(super) fn settle(
+    set: &mut WorkingSet,
+    new: &FetchSettlement,
+) -> Result<WriteOutcome, StoreError> {
     if !holds(set, new.delivery, new.index, new.lease) {
-        return Ok(Written::Stale);
+        return Ok(WriteOutcome::Stale);
     }
     match &new.outcome {
         FetchOutcome::Items(items) => replace(set, new, items)?,
@@ -63,7 +69,7 @@ pub(super) fn settle(set: &mut WorkingSet, new: &FetchSettlement) -> Result<Writ
                 .fetches
                 .get(&(new.delivery, new.index))
                 .map(|fetch| fetch.connection.clone());
-            let pause = Pause {
+            let pause = ConnectionPause {
                 since: set.now,
                 reason: reason.clone(),
             };
@@ -84,7 +90,7 @@ pub(super) fn settle(set: &mut WorkingSet, new: &FetchSettlement) -> Result<Writ
 fn holds(set: &WorkingSet, delivery: DeliveryId, index: u32, lease: Lease) -> bool {
     set.deliveries.contains_key(&delivery)
         && set.fetches.get(&(delivery, index)).is_some_and(|fetch| {
-            fetch.held && fetch.lease == lease.0 && fetch.change != Change::Removed
+            fetch.held && fetch.lease == lease.0 && fetch.change != RowChange::Removed
         })
 }
 
@@ -107,7 +113,7 @@ fn replace(
         delivery.ran.clone_from(&new.ran);
     }
     let ran = delivery.ran.clone();
-    let mut context = Context {
+    let mut context = ItemContext {
         delivery: new.delivery,
         workspace: delivery.workspace,
         received_at: delivery.received_at,
@@ -131,7 +137,7 @@ fn replace(
 
 fn keep_answer(set: &mut WorkingSet, delivery: DeliveryId, index: u32) {
     let answer = set.fetches.get(&(delivery, index)).and_then(|fetch| {
-        Some(Answer {
+        Some(SettledAnswer {
             workspace: fetch.workspace,
             delivery,
             item: index,

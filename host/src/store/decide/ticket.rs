@@ -2,12 +2,13 @@
 //! at most one open ticket for each; changed by the desk. Resolving a ticket closes its
 //! conversation.
 
-use super::Ticket;
+use super::TicketRecord;
 use super::conversation;
-use super::working_set::{Change, WorkingSet};
+use super::working_set::WorkingSet;
 use crate::domain::conversation::SPECIAL_INSTRUCTIONS;
 use crate::domain::id::{ConversationId, DealId, OwnerId, TicketId};
-use crate::domain::ticket::Status;
+use crate::domain::ticket::TicketStatus;
+use crate::store::change::RowChange;
 use crate::store::{TicketPatch, TicketPatched};
 
 /// Hands the conversation to people: to this owner, or to whichever agent takes it. The
@@ -30,7 +31,7 @@ pub(super) fn hand_over(set: &mut WorkingSet, id: ConversationId, owner: Option<
     };
     let special_instructions = conversation.props.get(SPECIAL_INSTRUCTIONS);
     let special_instructions = special_instructions.and_then(|text| text.as_str());
-    let ticket = Ticket {
+    let ticket = TicketRecord {
         workspace: conversation.workspace,
         conversation: Some(id),
         deal: conversation.deal,
@@ -39,29 +40,33 @@ pub(super) fn hand_over(set: &mut WorkingSet, id: ConversationId, owner: Option<
         agent_type: conversation.agent_type.clone(),
         source: conversation.source.clone(),
         owner,
-        status: Status::Open,
+        status: TicketStatus::Open,
         special_instructions: special_instructions.map(str::to_owned),
         opened_at: now,
         answered_at: None,
         resolved_at: None,
-        change: Change::New,
+        change: RowChange::New,
     };
     set.dialogue.add_ticket(TicketId::new(now), ticket);
 }
 
 /// Hands the deal to people, together with its conversation if there is one.
-pub(super) fn hand_over_deal(set: &mut WorkingSet, id: DealId, talk: Option<ConversationId>) {
+pub(super) fn hand_over_deal(
+    set: &mut WorkingSet,
+    id: DealId,
+    conversation: Option<ConversationId>,
+) {
     let Some(deal) = set.deals.get(&id) else {
         return;
     };
-    if let Some(talk) = talk {
+    if let Some(conversation) = conversation {
         let owner = deal.owner;
-        return hand_over(set, talk, owner);
+        return hand_over(set, conversation, owner);
     }
     if set.dialogue.live_deal_tickets.contains_key(&id) {
         return;
     }
-    let ticket = Ticket {
+    let ticket = TicketRecord {
         workspace: deal.workspace,
         conversation: None,
         deal: Some(id),
@@ -70,12 +75,12 @@ pub(super) fn hand_over_deal(set: &mut WorkingSet, id: DealId, talk: Option<Conv
         agent_type: None,
         source: None,
         owner: deal.owner,
-        status: Status::Open,
+        status: TicketStatus::Open,
         special_instructions: None,
         opened_at: set.now,
         answered_at: None,
         resolved_at: None,
-        change: Change::New,
+        change: RowChange::New,
     };
     set.dialogue.add_ticket(TicketId::new(set.now), ticket);
 }
@@ -85,7 +90,7 @@ pub(super) fn hand_over_deal(set: &mut WorkingSet, id: DealId, talk: Option<Conv
 pub(super) fn patch(set: &mut WorkingSet, patch: &TicketPatch) -> TicketPatched {
     let now = set.now;
     let id = patch.ticket;
-    let of_workspace = |ticket: &&Ticket| ticket.workspace == patch.workspace;
+    let of_workspace = |ticket: &&TicketRecord| ticket.workspace == patch.workspace;
     let Some(before) = set.dialogue.tickets.get(&id).filter(of_workspace).cloned() else {
         return TicketPatched::NoTicket;
     };
@@ -99,17 +104,17 @@ pub(super) fn patch(set: &mut WorkingSet, patch: &TicketPatch) -> TicketPatched 
         },
     }
     if let Some(status) = patch.status {
-        if status != Status::Resolved && superseded(set, id, &before) {
+        if status != TicketStatus::Resolved && superseded(set, id, &before) {
             return TicketPatched::Superseded;
         }
         ticket.status = status;
         ticket.answered_at = match status {
-            Status::Answered => ticket.answered_at.or(Some(now)),
-            Status::Open | Status::Resolved => ticket.answered_at,
+            TicketStatus::Answered => ticket.answered_at.or(Some(now)),
+            TicketStatus::Open | TicketStatus::Resolved => ticket.answered_at,
         };
         ticket.resolved_at = match status {
-            Status::Resolved => ticket.resolved_at.or(Some(now)),
-            Status::Open | Status::Answered => None,
+            TicketStatus::Resolved => ticket.resolved_at.or(Some(now)),
+            TicketStatus::Open | TicketStatus::Answered => None,
         };
     }
     let is_same = (ticket.status, ticket.owner) == (before.status, before.owner);
@@ -134,7 +139,7 @@ pub(super) fn patch(set: &mut WorkingSet, patch: &TicketPatch) -> TicketPatched 
 }
 
 /// Returns whether another ticket has replaced it since it was resolved.
-fn superseded(set: &WorkingSet, id: TicketId, ticket: &Ticket) -> bool {
+fn superseded(set: &WorkingSet, id: TicketId, ticket: &TicketRecord) -> bool {
     let live = match (ticket.conversation, ticket.deal) {
         (Some(conversation), _) => set.dialogue.live_tickets.get(&conversation),
         (None, Some(deal)) => set.dialogue.live_deal_tickets.get(&deal),
@@ -147,7 +152,7 @@ fn superseded(set: &WorkingSet, id: TicketId, ticket: &Ticket) -> bool {
 mod tests {
     use super::super::sample::*;
     use super::*;
-    use crate::domain::deal::Stage;
+    use crate::domain::deal::DealStage;
     use crate::domain::id::WorkspaceId;
     use crate::store::DealPatch;
 
@@ -158,14 +163,14 @@ mod tests {
     /// ticket.
     fn handed(set: &mut WorkingSet) -> (ConversationId, TicketId) {
         let deal = stored_deal(set);
-        let talk = talk_about(set, deal, notification());
+        let conversation = conversation_about(set, deal, notification());
         set.now = time(86_400);
-        assert!(elapse(set, talk));
+        assert!(elapse(set, conversation));
         saved(set);
-        (talk, ticket(set).0)
+        (conversation, ticket(set).0)
     }
 
-    fn to_status(set: &mut WorkingSet, id: TicketId, status: Status) -> TicketPatched {
+    fn to_status(set: &mut WorkingSet, id: TicketId, status: TicketStatus) -> TicketPatched {
         let status = Some(status);
         patch_ticket(
             set,
@@ -188,22 +193,24 @@ mod tests {
     #[test]
     fn an_unanswered_conversation_is_handed_to_people_once() {
         let set = &mut working_set();
-        let (talk_id, id) = handed(set);
+        let (conversation_id, id) = handed(set);
         let (_, opened) = ticket(set);
-        assert_eq!(opened.conversation, Some(talk_id));
-        assert_eq!((opened.status, opened.owner), (Status::Open, None));
-        let of = talk(set, talk_id);
+        assert_eq!(opened.conversation, Some(conversation_id));
+        assert_eq!((opened.status, opened.owner), (TicketStatus::Open, None));
+        let of = conversation_by_id(set, conversation_id);
         assert!(of.agent_type.is_some() && of.source.is_some());
         assert_eq!(opened.agent_type, of.agent_type);
         assert_eq!(opened.source, of.source);
         assert_eq!(opened.opened_at, time(86_400));
-        let now = talk(set, talk_id);
+        let now = conversation_by_id(set, conversation_id);
         assert_eq!(now.no_response_at, Some(time(86_400)));
         assert_eq!(now.transferred_at, Some(time(86_400)));
         // A timeout and a partner hand it over again: it is already handed over.
-        assert!(!elapse(set, talk_id));
-        let stage = Some(Stage::Transferred);
-        let deal = talk(set, talk_id).deal.expect("a deal");
+        assert!(!elapse(set, conversation_id));
+        let stage = Some(DealStage::Transferred);
+        let deal = conversation_by_id(set, conversation_id)
+            .deal
+            .expect("a deal");
         change(
             set,
             DealPatch {
@@ -222,12 +229,19 @@ mod tests {
         let deal = stored_deal(set);
         let mut quiet = notification();
         quiet.details.transfer = false;
-        let talk_id = talk_about(set, deal, quiet);
+        let conversation_id = conversation_about(set, deal, quiet);
         set.now = time(86_400);
-        assert!(elapse(set, talk_id));
+        assert!(elapse(set, conversation_id));
         assert!(set.dialogue.tickets.is_empty());
-        assert_eq!(talk(set, talk_id).transferred_at, None);
-        assert!(talk(set, talk_id).no_response_at.is_some());
+        assert_eq!(
+            conversation_by_id(set, conversation_id).transferred_at,
+            None
+        );
+        assert!(
+            conversation_by_id(set, conversation_id)
+                .no_response_at
+                .is_some()
+        );
     }
 
     #[test]
@@ -247,10 +261,10 @@ mod tests {
         let set = &mut working_set();
         let (_, id) = handed(set);
         assert_eq!(patch_ticket(set, ticket_wish(id)), KEPT);
-        assert_eq!(to_status(set, id, Status::Open), KEPT);
+        assert_eq!(to_status(set, id, TicketStatus::Open), KEPT);
         assert_eq!(to_owner(set, id, None), KEPT);
         let wrong = TicketPatch {
-            status: Some(Status::Resolved),
+            status: Some(TicketStatus::Resolved),
             owner_email: Some(Some("nobody@example.com".to_owned())),
             ..ticket_wish(id)
         };
@@ -258,59 +272,62 @@ mod tests {
         let workspace = WorkspaceId(uuid::Uuid::from_u128(9));
         let elsewhere = TicketPatch {
             workspace,
-            status: Some(Status::Resolved),
+            status: Some(TicketStatus::Resolved),
             ..ticket_wish(id)
         };
         assert_eq!(patch_ticket(set, elsewhere), TicketPatched::NoTicket);
         let unknown = TicketId::new(set.now);
         assert_eq!(
-            to_status(set, unknown, Status::Open),
+            to_status(set, unknown, TicketStatus::Open),
             TicketPatched::NoTicket
         );
-        assert_eq!(ticket(set).1.status, Status::Open);
+        assert_eq!(ticket(set).1.status, TicketStatus::Open);
         assert!(set.dialogue.changed_tickets.is_empty());
     }
 
     #[test]
     fn an_answered_ticket_keeps_its_first_answer_and_its_conversation_continues() {
         let set = &mut working_set();
-        let (talk_id, id) = handed(set);
+        let (conversation_id, id) = handed(set);
         let answered = time(86_460);
         set.now = answered;
-        assert_eq!(to_status(set, id, Status::Answered), CHANGED);
+        assert_eq!(to_status(set, id, TicketStatus::Answered), CHANGED);
         set.now = time(86_520);
-        assert_eq!(to_status(set, id, Status::Answered), KEPT);
-        assert_eq!(to_status(set, id, Status::Open), CHANGED);
-        assert_eq!(to_status(set, id, Status::Answered), CHANGED);
+        assert_eq!(to_status(set, id, TicketStatus::Answered), KEPT);
+        assert_eq!(to_status(set, id, TicketStatus::Open), CHANGED);
+        assert_eq!(to_status(set, id, TicketStatus::Answered), CHANGED);
         assert_eq!(ticket(set).1.answered_at, Some(answered));
         assert_eq!(ticket(set).1.resolved_at, None);
-        assert_eq!(talk(set, talk_id).closed_at, None);
+        assert_eq!(conversation_by_id(set, conversation_id).closed_at, None);
     }
 
     #[test]
     fn a_resolved_ticket_ends_its_conversation() {
         let set = &mut working_set();
-        let (talk_id, id) = handed(set);
-        assert_eq!(to_status(set, id, Status::Resolved), CHANGED);
+        let (conversation_id, id) = handed(set);
+        assert_eq!(to_status(set, id, TicketStatus::Resolved), CHANGED);
         assert_eq!(ticket(set).1.resolved_at, Some(set.now));
-        assert_eq!(talk(set, talk_id).closed_at, Some(set.now));
-        assert_eq!(set.dialogue.changed_conversations, [talk_id]);
+        assert_eq!(
+            conversation_by_id(set, conversation_id).closed_at,
+            Some(set.now)
+        );
+        assert_eq!(set.dialogue.changed_conversations, [conversation_id]);
         assert!(set.dialogue.live_tickets.is_empty());
-        assert_eq!(to_status(set, id, Status::Resolved), KEPT);
+        assert_eq!(to_status(set, id, TicketStatus::Resolved), KEPT);
         // The next message begins a new one.
         let next = notify(set, notification());
-        assert_ne!(message(set, next).conversation, talk_id);
+        assert_ne!(message(set, next).conversation, conversation_id);
     }
 
     #[test]
     fn a_resolved_ticket_is_reopened_and_its_conversation_is_not() {
         let set = &mut working_set();
-        let (talk_id, id) = handed(set);
-        to_status(set, id, Status::Resolved);
-        assert_eq!(to_status(set, id, Status::Open), CHANGED);
+        let (conversation_id, id) = handed(set);
+        to_status(set, id, TicketStatus::Resolved);
+        assert_eq!(to_status(set, id, TicketStatus::Open), CHANGED);
         assert_eq!(ticket(set).1.resolved_at, None);
-        assert_eq!(set.dialogue.live_tickets.get(&talk_id), Some(&id));
-        assert!(talk(set, talk_id).closed_at.is_some());
+        assert_eq!(set.dialogue.live_tickets.get(&conversation_id), Some(&id));
+        assert!(conversation_by_id(set, conversation_id).closed_at.is_some());
         assert_eq!(set.dialogue.changed_tickets, [id]);
     }
 
@@ -328,20 +345,20 @@ mod tests {
                 },
             )
         };
-        stage(set, Stage::Transferred);
+        stage(set, DealStage::Transferred);
         let (first, _) = ticket(set);
-        to_status(set, first, Status::Resolved);
-        stage(set, Stage::InService);
-        stage(set, Stage::Transferred);
+        to_status(set, first, TicketStatus::Resolved);
+        stage(set, DealStage::InService);
+        stage(set, DealStage::Transferred);
         let second = set.dialogue.live_deal_tickets[&deal];
         assert_ne!(first, second);
-        for status in [Status::Open, Status::Answered] {
+        for status in [TicketStatus::Open, TicketStatus::Answered] {
             assert_eq!(to_status(set, first, status), TicketPatched::Superseded);
         }
         // Its owner may still change, and so may the other ticket.
         assert_eq!(to_owner(set, first, Some(OLGA)), CHANGED);
-        assert_eq!(to_status(set, second, Status::Resolved), CHANGED);
-        assert_eq!(to_status(set, first, Status::Open), CHANGED);
+        assert_eq!(to_status(set, second, TicketStatus::Resolved), CHANGED);
+        assert_eq!(to_status(set, first, TicketStatus::Open), CHANGED);
         assert_eq!(set.dialogue.live_deal_tickets[&deal], first);
     }
 }

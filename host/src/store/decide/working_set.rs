@@ -2,44 +2,29 @@
 //! store. Each row records whether it is new or changed. For contacts and deals the order of
 //! their first changes is recorded too, which is the order of their stamps.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::net::IpAddr;
 
 use serde_json::{Map, Value};
+use uuid::Uuid;
 
 use super::dialogue::Dialogue;
 use super::quarantine::Quarantine;
-use super::{Contact, Deal};
-use crate::domain::connection::Pause;
-use crate::domain::deal::Status;
+use super::{ContactRecord, DealRecord};
+use crate::domain::connection::ConnectionPause;
+use crate::domain::deal::DealStatus;
 use crate::domain::delivery::{DeliveryStatus, ItemStatus};
 use crate::domain::exchange::HttpResponse;
 use crate::domain::id::{
-    AgentId, ConnectionId, ContactId, DealId, DealLogId, DeliveryId, OwnerId, ProductId,
+    AgentId, ConnectionId, ContactId, DealId, DealLogId, DeliveryId, OwnerId, ProductId, RepairId,
     WorkspaceId,
 };
 use crate::domain::plugin::RanWith;
+use crate::domain::repair::{RepairState, RepairUndone, RepairedKind};
 use crate::domain::time::Micros;
 use crate::limits;
+use crate::store::change::RowChange;
 use crate::store::{ByPartner, ChangedBy, DeliveryOutcome, FieldChange, FieldDiff, ItemOutcome};
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Change {
-    #[default]
-    None,
-    New,
-    Changed,
-    Removed,
-}
-
-impl Change {
-    /// Marks a change. A new row stays new.
-    pub fn touch(&mut self) {
-        if *self == Self::None {
-            *self = Self::Changed;
-        }
-    }
-}
 
 pub type ClaimKey = (ConnectionId, String);
 
@@ -47,12 +32,12 @@ pub type ClaimKey = (ConnectionId, String);
 pub struct WorkingSet {
     /// The time, read after the write lock was taken.
     pub now: Micros,
-    pub deliveries: HashMap<DeliveryId, Delivery>,
-    pub fetches: HashMap<(DeliveryId, u32), Fetch>,
+    pub deliveries: HashMap<DeliveryId, DeliveryRecord>,
+    pub fetches: HashMap<(DeliveryId, u32), FetchRecord>,
     pub claims: HashMap<ClaimKey, Claim>,
-    pub contacts: HashMap<ContactId, Contact>,
+    pub contacts: HashMap<ContactId, ContactRecord>,
     pub contact_keys: HashMap<(WorkspaceId, String), ContactId>,
-    pub deals: HashMap<DealId, Deal>,
+    pub deals: HashMap<DealId, DealRecord>,
     pub products: HashMap<(WorkspaceId, String), ProductId>,
     /// The existing products of `ReadSet::product_ids`, with their external ids.
     pub product_ids: HashMap<(WorkspaceId, ProductId), String>,
@@ -63,6 +48,12 @@ pub struct WorkingSet {
     pub quarantine: HashMap<ConnectionId, Quarantine>,
     /// Conversations and messages.
     pub dialogue: Dialogue,
+    /// The states of repairs, with their generations.
+    pub repairs: HashMap<RepairId, (RepairState, i64)>,
+    /// The stored shared keys among `ReadSet::shared_keys`.
+    pub known_shared_keys: HashSet<(WorkspaceId, String, ContactId)>,
+    /// What the stored leads of some contacts say of the person, by deal: `ReadSet::said_by_leads`.
+    pub said: HashMap<ContactId, Vec<(DealId, Value)>>,
 
     // The results, besides the rows above.
     /// Stored deliveries that are evicted from a full quarantine.
@@ -72,11 +63,54 @@ pub struct WorkingSet {
     pub new_contact_keys: Vec<(WorkspaceId, String, ContactId)>,
     /// Keys of contacts that other contacts had first, including those already stored.
     pub shared_keys: BTreeSet<(WorkspaceId, String, ContactId)>,
-    pub pauses: Vec<(ConnectionId, Pause)>,
+    /// Those of them that are new, for receipts, in their order. Without the keys of
+    /// `known_shared_keys`.
+    pub new_shared_keys: Vec<(WorkspaceId, String, ContactId)>,
+    pub pauses: Vec<(ConnectionId, ConnectionPause)>,
     /// The answers to settled fetches, in the order of their settlement.
-    pub new_answers: Vec<Answer>,
+    pub new_answers: Vec<SettledAnswer>,
     pub new_history: Vec<NewHistory>,
     pub new_logs: Vec<NewLog>,
+    pub new_repair_changes: Vec<NewRepairChange>,
+    pub undone_changes: Vec<UndoneChange>,
+    /// Match keys that their contacts lose.
+    pub gone_contact_keys: Vec<(WorkspaceId, String)>,
+    /// Match keys that their contacts share no more.
+    pub gone_shared_keys: Vec<(WorkspaceId, String, ContactId)>,
+    pub moved_items: Vec<MovedItem>,
+}
+
+/// A row of the receipt of a repair.
+#[derive(Debug)]
+pub struct NewRepairChange {
+    pub workspace: WorkspaceId,
+    pub repair: RepairId,
+    pub delivery: DeliveryId,
+    pub item: u32,
+    pub kind: RepairedKind,
+    pub row: Uuid,
+    /// The contact whose data the values are.
+    pub contact: ContactId,
+    pub field: String,
+    pub before: Value,
+    pub after: Value,
+}
+
+/// The result of an undo for a row of a receipt.
+#[derive(Debug)]
+pub struct UndoneChange {
+    pub workspace: WorkspaceId,
+    pub number: i64,
+    pub undone: RepairUndone,
+}
+
+/// An item whose deal belongs to another contact again.
+#[derive(Debug)]
+pub struct MovedItem {
+    pub workspace: WorkspaceId,
+    pub delivery: DeliveryId,
+    pub item: u32,
+    pub contact: ContactId,
 }
 
 /// A row of a deal's history.
@@ -101,7 +135,7 @@ pub struct NewLog {
 }
 
 #[derive(Debug)]
-pub struct Delivery {
+pub struct DeliveryRecord {
     pub workspace: WorkspaceId,
     pub connection: ConnectionId,
     pub received_at: Micros,
@@ -121,11 +155,11 @@ pub struct Delivery {
     /// The new end of the claim, if the batch extends it.
     pub held_until: Option<Micros>,
     /// The items that the batch looks at.
-    pub items: BTreeMap<u32, Item>,
+    pub items: BTreeMap<u32, ItemRecord>,
     pub others: Others,
     /// The write of the batch that brings the delivery. Its bytes stay there.
     pub brought_by: Option<usize>,
-    pub change: Change,
+    pub change: RowChange,
 }
 
 /// The items of a delivery that the batch does not look at.
@@ -137,7 +171,7 @@ pub struct Others {
     pub last: Option<u32>,
 }
 
-impl Delivery {
+impl DeliveryRecord {
     /// Returns whether its conversion is not done, although some of its items may exist.
     pub fn is_to_be_converted(&self) -> bool {
         match self.status {
@@ -154,7 +188,7 @@ impl Delivery {
 
     /// Returns whether any of its items made or changed a deal.
     pub fn has_finished_items(&self) -> bool {
-        self.items.values().any(Item::is_finished)
+        self.items.values().any(ItemRecord::is_finished)
             || self
                 .others
                 .statuses
@@ -181,7 +215,7 @@ impl Delivery {
             items: self
                 .items
                 .iter()
-                .filter(|(_, item)| item.change != Change::Removed)
+                .filter(|(_, item)| item.change != RowChange::Removed)
                 .map(|(index, item)| item.outcome(*index))
                 .collect(),
             evicted: 0,
@@ -193,7 +227,7 @@ impl Delivery {
     pub fn item_statuses(&self) -> Vec<ItemStatus> {
         self.items
             .values()
-            .filter(|item| item.change != Change::Removed)
+            .filter(|item| item.change != RowChange::Removed)
             .map(|item| item.status)
             .chain(self.others.statuses.keys().copied())
             .collect()
@@ -201,7 +235,7 @@ impl Delivery {
 }
 
 #[derive(Clone, Debug)]
-pub struct Item {
+pub struct ItemRecord {
     pub status: ItemStatus,
     pub external_id: Option<String>,
     pub deal: Option<DealId>,
@@ -209,10 +243,10 @@ pub struct Item {
     pub message: Option<String>,
     /// Returned to the requester, but not stored.
     pub diff: Vec<FieldDiff>,
-    pub change: Change,
+    pub change: RowChange,
 }
 
-impl Item {
+impl ItemRecord {
     /// Creates an item without a deal, a contact or a message.
     pub fn new(status: ItemStatus, external_id: Option<String>) -> Self {
         Self {
@@ -222,7 +256,7 @@ impl Item {
             contact: None,
             message: None,
             diff: Vec::new(),
-            change: Change::New,
+            change: RowChange::New,
         }
     }
 
@@ -254,7 +288,7 @@ impl Item {
 }
 
 #[derive(Debug)]
-pub struct Fetch {
+pub struct FetchRecord {
     pub workspace: WorkspaceId,
     pub connection: ConnectionId,
     pub dedupe_key: Option<String>,
@@ -270,12 +304,12 @@ pub struct Fetch {
     pub response: Option<HttpResponse>,
     pub lease: i64,
     pub held: bool,
-    pub change: Change,
+    pub change: RowChange,
 }
 
 /// The answer of a source to a settled fetch.
 #[derive(Debug)]
-pub struct Answer {
+pub struct SettledAnswer {
     pub workspace: WorkspaceId,
     pub delivery: DeliveryId,
     pub item: u32,
@@ -297,7 +331,7 @@ pub struct Claim {
     /// `None` while the owner's fetch is waiting.
     pub deal: Option<DealId>,
     pub contact: Option<ContactId>,
-    pub change: Change,
+    pub change: RowChange,
 }
 
 impl WorkingSet {
@@ -317,7 +351,8 @@ impl WorkingSet {
     /// Returns the claim that makes a lead received at this time a duplicate, if there is one.
     pub fn live_claim(&self, key: &ClaimKey, received_at: Micros) -> Option<&Claim> {
         self.claims.get(key).filter(|claim| {
-            claim.change != Change::Removed && claim.until.is_none_or(|until| received_at < until)
+            claim.change != RowChange::Removed
+                && claim.until.is_none_or(|until| received_at < until)
         })
     }
 
@@ -328,14 +363,14 @@ impl WorkingSet {
             && claim.item == item
             && claim.deal.is_none()
         {
-            claim.change = Change::Removed;
+            claim.change = RowChange::Removed;
         }
     }
 
     /// Marks the contact as changed. It gets a stamp after those that changed before it.
     pub fn touch_contact(&mut self, id: ContactId) {
         if let Some(contact) = self.contacts.get_mut(&id) {
-            if contact.change == Change::None {
+            if contact.change == RowChange::None {
                 self.changed_contacts.push(id);
             }
             contact.change.touch();
@@ -345,7 +380,7 @@ impl WorkingSet {
     /// Marks the deal as changed. It gets a stamp after those that changed before it.
     pub fn touch_deal(&mut self, id: DealId) {
         if let Some(deal) = self.deals.get_mut(&id) {
-            if deal.change == Change::None {
+            if deal.change == RowChange::None {
                 self.changed_deals.push(id);
             }
             deal.change.touch();
@@ -359,7 +394,7 @@ impl WorkingSet {
             return;
         };
         let newest = &mut self.dialogue.newest_deals;
-        if deal.status == Status::Open {
+        if deal.status == DealStatus::Open {
             let newest = newest.entry(deal.person).or_insert(id);
             *newest = id.max(*newest);
         } else if newest.get(&deal.person) == Some(&id) {
@@ -368,13 +403,13 @@ impl WorkingSet {
     }
 
     /// Adds a new contact, which gets a stamp.
-    pub fn add_contact(&mut self, id: ContactId, contact: Contact) {
+    pub fn add_contact(&mut self, id: ContactId, contact: ContactRecord) {
         self.contacts.insert(id, contact);
         self.changed_contacts.push(id);
     }
 
     /// Adds a new deal, which gets a stamp. It becomes its person's newest open deal.
-    pub fn add_deal(&mut self, id: DealId, deal: Deal) {
+    pub fn add_deal(&mut self, id: DealId, deal: DealRecord) {
         self.dialogue.newest_deals.insert(deal.person, id);
         self.deals.insert(id, deal);
         self.changed_deals.push(id);
@@ -394,7 +429,10 @@ impl WorkingSet {
                 Some(owner) if *owner == contact => {}
                 Some(_) => {
                     let shared = (workspace, key.clone(), contact);
-                    self.shared_keys.insert(shared);
+                    let is_known = self.known_shared_keys.contains(&shared);
+                    if self.shared_keys.insert(shared.clone()) && !is_known {
+                        self.new_shared_keys.push(shared);
+                    }
                 }
                 None => {
                     self.new_contact_keys

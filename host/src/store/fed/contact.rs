@@ -7,14 +7,14 @@ use crate::domain::id::{ContactId, WorkspaceId};
 use crate::domain::row::Entity;
 use crate::domain::time::Micros;
 use crate::store::StoreError;
-use crate::store::decide::Change;
-use crate::store::row::Columns;
-use crate::store::schema::{Met, Table, column, jsonb, leaves, leaves_as, nullable};
-use crate::store::sql::Kind::{Json, Number, Text, Time, Uuid};
+use crate::store::change::RowChange;
+use crate::store::row::RowColumns;
+use crate::store::schema::{OnConflict, TableSchema, column, jsonb, leaves, leaves_as, nullable};
+use crate::store::sql::SqlType::{Json, Number, Text, Time, Uuid};
 use crate::store::sql::{Arg, Sql, args, json, made};
 
 #[derive(Debug)]
-pub struct Contact {
+pub struct ContactRecord {
     pub workspace: WorkspaceId,
     pub name: Option<String>,
     pub email: Option<String>,
@@ -23,10 +23,10 @@ pub struct Contact {
     pub banned_at: Option<Micros>,
     pub props: Map<String, Value>,
     pub edited: Vec<String>,
-    pub change: Change,
+    pub change: RowChange,
 }
 
-pub static CONTACTS: Table = Table {
+pub static CONTACTS: TableSchema = TableSchema {
     name: "contacts",
     key: &["id"],
     leads_with_workspace: true,
@@ -57,7 +57,7 @@ pub static CONTACTS: Table = Table {
     ],
 };
 
-impl Contact {
+impl ContactRecord {
     /// Reads a contact. The columns of its properties and of its edited fields are named by the
     /// caller, because a row may hold those of a deal as well.
     ///
@@ -65,7 +65,7 @@ impl Contact {
     ///
     /// [`StoreError`] if a column holds an impossible value.
     pub fn read(
-        row: &impl Columns,
+        row: &impl RowColumns,
         props: &'static str,
         edited: &'static str,
     ) -> Result<Self, StoreError> {
@@ -77,17 +77,17 @@ impl Contact {
             banned_at: row.time_if("banned_at")?,
             props: row.json(props)?,
             edited: row.json(edited)?,
-            change: Change::None,
+            change: RowChange::None,
         })
     }
 }
 
-impl Fed<11> for Contact {
+impl Fed<11> for ContactRecord {
     type Id = ContactId;
     const FEED: Entity = Entity::Contacts;
     const MAY_MEET: bool = false;
 
-    written!(CONTACTS, Met::Never, fixed: ["edited", "created_at"]);
+    written!(CONTACTS, OnConflict::Fail, fixed: ["edited", "created_at"]);
 
     fn args(&self, id: Self::Id, cursor_us: i64, at: Micros) -> Result<[Arg<'_>; 11], StoreError> {
         Ok(args! {

@@ -7,14 +7,14 @@ use crate::domain::id::{AgentId, ContactId, ConversationId, DealId, WorkspaceId}
 use crate::domain::row::Entity;
 use crate::domain::time::Micros;
 use crate::store::StoreError;
-use crate::store::decide::Change;
-use crate::store::row::Columns;
-use crate::store::schema::{Met, Table, column, leaves, leaves_as, nullable};
-use crate::store::sql::Kind::{Json, Number, Text, Time, Truth, Uuid};
+use crate::store::change::RowChange;
+use crate::store::row::RowColumns;
+use crate::store::schema::{OnConflict, TableSchema, column, leaves, leaves_as, nullable};
+use crate::store::sql::SqlType::{Json, Number, Text, Time, Truth, Uuid};
 use crate::store::sql::{Arg, Sql, args, json, made};
 
 #[derive(Clone, Debug)]
-pub struct Conversation {
+pub struct ConversationRecord {
     pub workspace: WorkspaceId,
     pub contact: ContactId,
     pub deal: Option<DealId>,
@@ -39,10 +39,10 @@ pub struct Conversation {
     pub respond_by: Option<Micros>,
     /// If it is idle until this time, it closes. `None` if it is closed.
     pub close_by: Option<Micros>,
-    pub change: Change,
+    pub change: RowChange,
 }
 
-pub static CONVERSATIONS: Table = Table {
+pub static CONVERSATIONS: TableSchema = TableSchema {
     name: "conversations",
     key: &["id"],
     leads_with_workspace: false,
@@ -98,13 +98,13 @@ pub static CONVERSATIONS: Table = Table {
     ],
 };
 
-impl Conversation {
+impl ConversationRecord {
     /// Reads a conversation. Its status is derived from its times.
     ///
     /// # Errors
     ///
     /// [`StoreError`] if a column holds an impossible value.
-    pub fn read(row: &impl Columns) -> Result<Self, StoreError> {
+    pub fn read(row: &impl RowColumns) -> Result<Self, StoreError> {
         Ok(Self {
             workspace: row.id("workspace_id")?,
             contact: row.id("contact_id")?,
@@ -125,18 +125,18 @@ impl Conversation {
             transfer: row.flag("transfer")?,
             respond_by: row.time_if("respond_by")?,
             close_by: row.time_if("close_by")?,
-            change: Change::None,
+            change: RowChange::None,
         })
     }
 }
 
 // The contact, the instance and the source of a conversation never change.
-impl Fed<24> for Conversation {
+impl Fed<24> for ConversationRecord {
     type Id = ConversationId;
     const FEED: Entity = Entity::Conversations;
     const MAY_MEET: bool = true;
 
-    written!(CONVERSATIONS, Met::Kept, fixed: ["contact_id", "agent_id", "agent_type", "source", "channel", "created_at"]);
+    written!(CONVERSATIONS, OnConflict::Skip, fixed: ["contact_id", "agent_id", "agent_type", "source", "channel", "created_at"]);
 
     fn args(&self, id: Self::Id, cursor_us: i64, at: Micros) -> Result<[Arg<'_>; 24], StoreError> {
         Ok(args! {

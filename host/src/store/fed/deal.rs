@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Fed, written};
-use crate::domain::deal::{self, Stage, Status};
+use crate::domain::deal::{self, DealStage, DealStatus};
 use crate::domain::id::{
     AgentId, ConnectionId, ContactId, DealId, DeliveryId, OwnerId, PartnerId, ProductId,
     WorkspaceId,
@@ -11,20 +11,20 @@ use crate::domain::id::{
 use crate::domain::row::Entity;
 use crate::domain::time::Micros;
 use crate::store::StoreError;
-use crate::store::decide::Change;
-use crate::store::row::Columns;
-use crate::store::schema::{Met, Table, column, jsonb, leaves, leaves_as, nullable};
-use crate::store::sql::Kind::{Json, Number, Text, Time, Uuid};
+use crate::store::change::RowChange;
+use crate::store::row::RowColumns;
+use crate::store::schema::{OnConflict, TableSchema, column, jsonb, leaves, leaves_as, nullable};
+use crate::store::sql::SqlType::{Json, Number, Text, Time, Uuid};
 use crate::store::sql::{Arg, Sql, args, json, made};
 
 #[derive(Debug)]
-pub struct Deal {
+pub struct DealRecord {
     pub workspace: WorkspaceId,
     pub person: ContactId,
     pub agent: Option<AgentId>,
     pub owner: Option<OwnerId>,
-    pub status: Status,
-    pub stage: Stage,
+    pub status: DealStatus,
+    pub stage: DealStage,
     pub title: Option<String>,
     pub props: Map<String, Value>,
     /// Fields that a person or a partner edited. A source does not overwrite them.
@@ -35,10 +35,10 @@ pub struct Deal {
     pub partner: Option<PartnerId>,
     pub connection: Option<ConnectionId>,
     pub delivery: Option<DeliveryId>,
-    pub change: Change,
+    pub change: RowChange,
 }
 
-pub static DEALS: Table = Table {
+pub static DEALS: TableSchema = TableSchema {
     name: "deals",
     key: &["id"],
     leads_with_workspace: true,
@@ -82,7 +82,7 @@ pub static DEALS: Table = Table {
     ],
 };
 
-impl Deal {
+impl DealRecord {
     /// Returns a new, open deal of this contact, with nothing else set.
     pub fn new(workspace: WorkspaceId, person: ContactId) -> Self {
         Self {
@@ -90,8 +90,8 @@ impl Deal {
             person,
             agent: None,
             owner: None,
-            status: Status::Open,
-            stage: Stage::FIRST,
+            status: DealStatus::Open,
+            stage: DealStage::FIRST,
             title: None,
             props: Map::new(),
             edited: Vec::new(),
@@ -100,7 +100,7 @@ impl Deal {
             partner: None,
             connection: None,
             delivery: None,
-            change: Change::New,
+            change: RowChange::New,
         }
     }
 
@@ -109,14 +109,14 @@ impl Deal {
     /// # Errors
     ///
     /// [`StoreError`] if a column holds an impossible value.
-    pub fn read(row: &impl Columns) -> Result<Self, StoreError> {
+    pub fn read(row: &impl RowColumns) -> Result<Self, StoreError> {
         Ok(Self {
             workspace: row.id("workspace_id")?,
             person: row.id("person_id")?,
             agent: row.number_if("agent_id")?.map(AgentId),
             owner: row.id_if("owner_id")?,
-            status: row.word("deals", "status", deal::Status::from_text)?,
-            stage: row.word("deals", "stage_code", deal::Stage::from_text)?,
+            status: row.word("deals", "status", deal::DealStatus::from_text)?,
+            stage: row.word("deals", "stage_code", deal::DealStage::from_text)?,
             title: row.text_if("title")?,
             props: row.json("props")?,
             edited: row.json("edited")?,
@@ -125,19 +125,19 @@ impl Deal {
             partner: row.id_if("partner_id")?,
             connection: row.text_id_if("connection_id")?,
             delivery: row.id_if("delivery_id")?,
-            change: Change::None,
+            change: RowChange::None,
         })
     }
 }
 
 // The creator and the origin of a deal never change. The partner of a deal that came through a
 // connection is the connection's.
-impl Fed<18> for Deal {
+impl Fed<18> for DealRecord {
     type Id = DealId;
     const FEED: Entity = Entity::Deals;
     const MAY_MEET: bool = false;
 
-    written!(DEALS, Met::Never, fixed: ["agent_id", "created_at", "external_id", "connection_id", "delivery_id", "partner_id"]);
+    written!(DEALS, OnConflict::Fail, fixed: ["agent_id", "created_at", "external_id", "connection_id", "delivery_id", "partner_id"]);
 
     fn args(&self, id: Self::Id, cursor_us: i64, at: Micros) -> Result<[Arg<'_>; 18], StoreError> {
         Ok(args! {

@@ -6,14 +6,14 @@ use crate::domain::message::{Actor, Metadata};
 use crate::domain::row::Entity;
 use crate::domain::time::Micros;
 use crate::store::StoreError;
-use crate::store::decide::Change;
-use crate::store::row::Columns;
-use crate::store::schema::{Ends, Met, Table, column, leaves, leaves_as, nullable};
-use crate::store::sql::Kind::{Json, Number, Text, Time, Uuid};
+use crate::store::change::RowChange;
+use crate::store::row::RowColumns;
+use crate::store::schema::{Ends, OnConflict, TableSchema, column, leaves, leaves_as, nullable};
+use crate::store::sql::SqlType::{Json, Number, Text, Time, Uuid};
 use crate::store::sql::{Arg, Sql, args, json, made};
 
 #[derive(Clone, Debug)]
-pub struct Message {
+pub struct MessageRecord {
     pub workspace: WorkspaceId,
     pub conversation: ConversationId,
     pub contact: ContactId,
@@ -27,10 +27,10 @@ pub struct Message {
     pub metadata: Metadata,
     pub delivered_at: Option<Micros>,
     pub read_at: Option<Micros>,
-    pub change: Change,
+    pub change: RowChange,
 }
 
-pub static MESSAGES: Table = Table {
+pub static MESSAGES: TableSchema = TableSchema {
     name: "messages",
     key: &["id"],
     leads_with_workspace: false,
@@ -67,13 +67,13 @@ pub static MESSAGES: Table = Table {
     ],
 };
 
-impl Message {
+impl MessageRecord {
     /// Reads a message with its progress.
     ///
     /// # Errors
     ///
     /// [`StoreError`] if a column holds an impossible value.
-    pub fn read(row: &impl Columns) -> Result<Self, StoreError> {
+    pub fn read(row: &impl RowColumns) -> Result<Self, StoreError> {
         Ok(Self {
             workspace: row.id("workspace_id")?,
             conversation: row.id("conversation_id")?,
@@ -86,18 +86,18 @@ impl Message {
             metadata: row.json("metadata")?,
             delivered_at: row.time_if("delivered_at")?,
             read_at: row.time_if("read_at")?,
-            change: Change::None,
+            change: RowChange::None,
         })
     }
 }
 
 // The content of a message never changes; its progress does.
-impl Fed<14> for Message {
+impl Fed<14> for MessageRecord {
     type Id = MessageId;
     const FEED: Entity = Entity::Messages;
     const MAY_MEET: bool = false;
 
-    written!(MESSAGES, Met::Never, fixed: ["conversation_id", "contact_id", "agent_id", "created_at", "actor", "kind", "content"]);
+    written!(MESSAGES, OnConflict::Fail, fixed: ["conversation_id", "contact_id", "agent_id", "created_at", "actor", "kind", "content"]);
 
     fn args(&self, id: Self::Id, cursor_us: i64, _: Micros) -> Result<[Arg<'_>; 14], StoreError> {
         Ok(args! {

@@ -5,15 +5,15 @@ use crate::domain::id::{AgentId, ConversationId, DealId, MessageErrorId, Message
 use crate::domain::row::Entity;
 use crate::domain::time::Micros;
 use crate::store::StoreError;
-use crate::store::decide::Change;
-use crate::store::row::Columns;
-use crate::store::schema::{Met, Table, column, leaves, leaves_as, nullable};
-use crate::store::sql::Kind::{Number, Text, Time, Uuid};
+use crate::store::change::RowChange;
+use crate::store::row::RowColumns;
+use crate::store::schema::{OnConflict, TableSchema, column, leaves, leaves_as, nullable};
+use crate::store::sql::SqlType::{Number, Text, Time, Uuid};
 use crate::store::sql::{Arg, Sql, args, made};
 
 /// A failure that a channel reported.
 #[derive(Clone, Debug)]
-pub struct MessageError {
+pub struct MessageErrorRecord {
     pub workspace: WorkspaceId,
     pub conversation: Option<ConversationId>,
     pub deal: Option<DealId>,
@@ -28,10 +28,10 @@ pub struct MessageError {
     pub template_name: Option<String>,
     pub channel: Option<String>,
     pub occurred_at: Micros,
-    pub change: Change,
+    pub change: RowChange,
 }
 
-pub static MESSAGE_ERRORS: Table = Table {
+pub static MESSAGE_ERRORS: TableSchema = TableSchema {
     name: "message_errors",
     key: &["id"],
     leads_with_workspace: false,
@@ -75,13 +75,13 @@ pub static MESSAGE_ERRORS: Table = Table {
     ],
 };
 
-impl MessageError {
+impl MessageErrorRecord {
     /// Reads a failure that a channel reported.
     ///
     /// # Errors
     ///
     /// [`StoreError`] if a column holds an impossible value.
-    pub fn read(row: &impl Columns) -> Result<Self, StoreError> {
+    pub fn read(row: &impl RowColumns) -> Result<Self, StoreError> {
         Ok(Self {
             workspace: row.id("workspace_id")?,
             conversation: row.id_if("conversation_id")?,
@@ -97,17 +97,17 @@ impl MessageError {
             template_name: row.text_if("template_name")?,
             channel: row.text_if("channel")?,
             occurred_at: row.time("occurred_at")?,
-            change: Change::None,
+            change: RowChange::None,
         })
     }
 }
 
-impl Fed<16> for MessageError {
+impl Fed<16> for MessageErrorRecord {
     type Id = MessageErrorId;
     const FEED: Entity = Entity::MessageErrors;
     const MAY_MEET: bool = true;
 
-    written!(MESSAGE_ERRORS, Met::Kept, fixed: []);
+    written!(MESSAGE_ERRORS, OnConflict::Skip, fixed: []);
 
     fn args(&self, id: Self::Id, cursor_us: i64, _: Micros) -> Result<[Arg<'_>; 16], StoreError> {
         Ok(args! {

@@ -8,17 +8,17 @@ mod message;
 mod message_error;
 mod ticket;
 
-pub use self::contact::{CONTACTS, Contact};
-pub use self::conversation::{CONVERSATIONS, Conversation};
-pub use self::deal::{DEALS, Deal};
-pub use self::message::{MESSAGES, Message};
-pub use self::message_error::{MESSAGE_ERRORS, MessageError};
-pub use self::ticket::{TICKETS, Ticket};
+pub use self::contact::{CONTACTS, ContactRecord};
+pub use self::conversation::{CONVERSATIONS, ConversationRecord};
+pub use self::deal::{DEALS, DealRecord};
+pub use self::message::{MESSAGES, MessageRecord};
+pub use self::message_error::{MESSAGE_ERRORS, MessageErrorRecord};
+pub use self::ticket::{TICKETS, TicketRecord};
 use crate::domain::id::WorkspaceId;
 use crate::domain::row::Entity;
 use crate::domain::time::Micros;
 use crate::store::StoreError;
-use crate::store::decide::Change;
+use crate::store::change::RowChange;
 use crate::store::sql::{Arg, Sql};
 
 /// A row of a feed, and how it is written.
@@ -28,7 +28,7 @@ pub trait Fed<const N: usize> {
     /// Returns the workspace whose feed the row belongs to.
     fn workspace(&self) -> WorkspaceId;
     /// Returns how the batch changed the row.
-    fn change(&self) -> Change;
+    fn change(&self) -> RowChange;
     /// Whether the row is finished, so that another one of its kind may be created.
     fn is_over(&self) -> bool {
         false
@@ -55,7 +55,7 @@ macro_rules! written {
             self.workspace
         }
 
-        fn change(&self) -> Change {
+        fn change(&self) -> RowChange {
             self.change
         }
 

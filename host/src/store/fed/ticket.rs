@@ -8,15 +8,15 @@ use crate::domain::row::Entity;
 use crate::domain::ticket;
 use crate::domain::time::Micros;
 use crate::store::StoreError;
-use crate::store::decide::Change;
-use crate::store::row::Columns;
-use crate::store::schema::{Met, Table, column, nullable};
-use crate::store::sql::Kind::{Number, Text, Time, Uuid};
+use crate::store::change::RowChange;
+use crate::store::row::RowColumns;
+use crate::store::schema::{OnConflict, TableSchema, column, nullable};
+use crate::store::sql::SqlType::{Number, Text, Time, Uuid};
 use crate::store::sql::{Arg, Sql, args, made};
 
 /// A conversation or a deal that people handle.
 #[derive(Clone, Debug)]
-pub struct Ticket {
+pub struct TicketRecord {
     pub workspace: WorkspaceId,
     pub conversation: Option<ConversationId>,
     pub deal: Option<DealId>,
@@ -27,15 +27,15 @@ pub struct Ticket {
     /// The source of its conversation at that time.
     pub source: Option<String>,
     pub owner: Option<OwnerId>,
-    pub status: ticket::Status,
+    pub status: ticket::TicketStatus,
     pub special_instructions: Option<String>,
     pub opened_at: Micros,
     pub answered_at: Option<Micros>,
     pub resolved_at: Option<Micros>,
-    pub change: Change,
+    pub change: RowChange,
 }
 
-pub static TICKETS: Table = Table {
+pub static TICKETS: TableSchema = TableSchema {
     name: "tickets",
     key: &["id"],
     leads_with_workspace: false,
@@ -62,13 +62,13 @@ pub static TICKETS: Table = Table {
     exported: &[],
 };
 
-impl Ticket {
+impl TicketRecord {
     /// Reads a ticket with its subject and its progress.
     ///
     /// # Errors
     ///
     /// [`StoreError`] if a column holds an impossible value.
-    pub fn read(row: &impl Columns) -> Result<Self, StoreError> {
+    pub fn read(row: &impl RowColumns) -> Result<Self, StoreError> {
         Ok(Self {
             workspace: row.id("workspace_id")?,
             conversation: row.id_if("conversation_id")?,
@@ -78,18 +78,18 @@ impl Ticket {
             agent_type: row.text_if("agent_type")?,
             source: row.text_if("source")?,
             owner: row.id_if("owner_id")?,
-            status: row.word("tickets", "status", ticket::Status::from_text)?,
+            status: row.word("tickets", "status", ticket::TicketStatus::from_text)?,
             special_instructions: row.text_if("special_instructions")?,
             opened_at: row.time("opened_at")?,
             answered_at: row.time_if("answered_at")?,
             resolved_at: row.time_if("resolved_at")?,
-            change: Change::None,
+            change: RowChange::None,
         })
     }
 }
 
 // The subject of a ticket never changes; its progress does.
-impl Fed<16> for Ticket {
+impl Fed<16> for TicketRecord {
     type Id = TicketId;
     const FEED: Entity = Entity::Tickets;
     const MAY_MEET: bool = true;
@@ -98,7 +98,7 @@ impl Fed<16> for Ticket {
         self.resolved_at.is_some()
     }
 
-    written!(TICKETS, Met::Kept, fixed: ["conversation_id", "deal_id", "contact_id", "agent_id", "agent_type", "source", "special_instructions", "opened_at"]);
+    written!(TICKETS, OnConflict::Skip, fixed: ["conversation_id", "deal_id", "contact_id", "agent_id", "agent_type", "source", "special_instructions", "opened_at"]);
 
     fn args(&self, id: Self::Id, cursor_us: i64, at: Micros) -> Result<[Arg<'_>; 16], StoreError> {
         Ok(args! {

@@ -16,17 +16,17 @@ use std::time::{Duration, Instant};
 
 use uuid::Uuid;
 
-use self::source::{Counters, Source};
+use self::source::{Counters, MoveSource};
 use self::target::{MoveTarget, TargetState};
 use self::value::Sum;
 use super::StoreError;
-use super::schema::{self, Table};
+use super::schema::{self, TableSchema};
 use crate::clock::Clock;
 use crate::config::StoreUrl;
 use crate::limits;
 
 /// The tables that are moved, in an order in which referenced tables come first.
-static TABLES: [&Table; 37] = [
+static TABLES: [&TableSchema; 40] = [
     &schema::WORKSPACES,
     &schema::PARTNERS,
     &schema::AGENTS,
@@ -41,6 +41,7 @@ static TABLES: [&Table; 37] = [
     &schema::REFUSALS,
     &schema::AUDIT,
     &schema::ROLLOUTS,
+    &schema::REPAIRS,
     &schema::FEED_CLOCK,
     &schema::CONTACTS,
     &schema::CONTACT_KEYS,
@@ -48,10 +49,12 @@ static TABLES: [&Table; 37] = [
     &schema::DEALS,
     &schema::DEAL_HISTORY,
     &schema::DEAL_LOGS,
+    &schema::REPAIR_CHANGES,
     &schema::CONVERSATIONS,
     &schema::TICKETS,
     &schema::MESSAGES,
     &schema::SENDS,
+    &schema::KEPT_SENDS,
     &schema::CHANNEL_REFS,
     &schema::HOLDS,
     &schema::MESSAGE_ERRORS,
@@ -67,7 +70,7 @@ static TABLES: [&Table; 37] = [
 ];
 
 /// The parameters of a move.
-pub struct Order<'a> {
+pub struct MoveOptions<'a> {
     /// A SQLite file that no service is using.
     pub from: &'a Path,
     pub to: &'a StoreUrl,
@@ -81,7 +84,7 @@ pub struct Order<'a> {
 
 /// Progress, for the caller.
 #[derive(Clone, Debug)]
-pub enum Step<'a> {
+pub enum MoveProgress<'a> {
     /// The move continues where an earlier run ended.
     GoesOn,
     Copying {
@@ -130,14 +133,14 @@ pub struct MovedTable {
 /// in use, or the file has changed since it was moved, `Inconsistent` if both sides
 /// differ at the end.
 pub async fn run(
-    order: &Order<'_>,
+    options: &MoveOptions<'_>,
     clock: &dyn Clock,
-    watch: &mut dyn FnMut(Step<'_>),
+    watch: &mut dyn FnMut(MoveProgress<'_>),
 ) -> Result<Moved, StoreError> {
-    let source = Source::open(order.from, clock).await?;
+    let source = MoveSource::open(options.from, clock).await?;
     let counters = source.counters().await?;
-    let (id, to) = (source.id, order.to.to_string());
-    let mut target = match MoveTarget::open(order.to, id, &counters, order.again).await? {
+    let (id, to) = (source.id, options.to.to_string());
+    let mut target = match MoveTarget::open(options.to, id, &counters, options.again).await? {
         TargetState::Done(at, progress) => {
             unchanged(&source, &counters, &at, &progress, watch).await?;
             source.leave(&to)?;
@@ -145,28 +148,28 @@ pub async fn run(
         }
         TargetState::Ready(target, went_on) => {
             if went_on {
-                watch(Step::GoesOn);
+                watch(MoveProgress::GoesOn);
             }
             target
         }
     };
     for table in TABLES {
-        copy(&source, &mut target, table, order.rows, watch).await?;
+        copy(&source, &mut target, table, options.rows, watch).await?;
     }
     for table in TABLES {
         compare(&source, &mut target, table, watch).await?;
     }
-    let progress = target.finish(id, order.sealing_key).await?;
+    let progress = target.finish(id, options.sealing_key).await?;
     source.leave(&to)?;
     Ok(moved(id, false, &progress))
 }
 
 async fn copy(
-    source: &Source,
+    source: &MoveSource,
     target: &mut MoveTarget,
-    table: &'static Table,
+    table: &'static TableSchema,
     rows: u32,
-    watch: &mut dyn FnMut(Step<'_>),
+    watch: &mut dyn FnMut(MoveProgress<'_>),
 ) -> Result<(), StoreError> {
     let begun = target.progress(table);
     if begun.copied {
@@ -181,7 +184,7 @@ async fn copy(
             break;
         }
         let here = (known.rows - begun.rows) as f64;
-        watch(Step::Copying {
+        watch(MoveProgress::Copying {
             table: table.name,
             rows: known.rows,
             of,
@@ -189,7 +192,7 @@ async fn copy(
         });
         target.put(table, &pages.next().await?).await?;
     }
-    watch(Step::Copied {
+    watch(MoveProgress::Copied {
         table: table.name,
         rows: target.progress(table).rows,
         took: started.elapsed(),
@@ -198,10 +201,10 @@ async fn copy(
 }
 
 async fn compare(
-    source: &Source,
+    source: &MoveSource,
     target: &mut MoveTarget,
-    table: &'static Table,
-    watch: &mut dyn FnMut(Step<'_>),
+    table: &'static TableSchema,
+    watch: &mut dyn FnMut(MoveProgress<'_>),
 ) -> Result<(), StoreError> {
     let known = target.progress(table);
     if known.checked.is_some() {
@@ -210,7 +213,7 @@ async fn compare(
     // Reading each side is half of the work.
     let of = known.rows * 2;
     let mut watched = |rows| {
-        watch(Step::Comparing {
+        watch(MoveProgress::Comparing {
             table: table.name,
             rows,
             of,
@@ -237,8 +240,8 @@ async fn compare(
 
 /// Sums a table of the source.
 async fn sum(
-    source: &Source,
-    table: &'static Table,
+    source: &MoveSource,
+    table: &'static TableSchema,
     watched: &mut dyn FnMut(u64),
 ) -> Result<Sum, StoreError> {
     watched(0);
@@ -257,11 +260,11 @@ async fn sum(
 /// Repeating a finished move is a no-op, but only if every row of the source is
 /// unchanged: otherwise new rows would be left behind.
 async fn unchanged(
-    source: &Source,
+    source: &MoveSource,
     counters: &Counters,
     done_at: &str,
-    progress: &target::Progress,
-    watch: &mut dyn FnMut(Step<'_>),
+    progress: &target::MoveRecord,
+    watch: &mut dyn FnMut(MoveProgress<'_>),
 ) -> Result<(), StoreError> {
     let mut same = progress.source == *counters;
     for table in TABLES {
@@ -270,7 +273,7 @@ async fn unchanged(
         }
         let known = progress.tables.get(table.name).cloned().unwrap_or_default();
         let mut watched = |rows| {
-            watch(Step::Comparing {
+            watch(MoveProgress::Comparing {
                 table: table.name,
                 rows,
                 of: known.rows,
@@ -289,8 +292,8 @@ async fn unchanged(
     )))
 }
 
-fn moved(store: Uuid, before: bool, progress: &target::Progress) -> Moved {
-    let of = |table: &Table| {
+fn moved(store: Uuid, before: bool, progress: &target::MoveRecord) -> Moved {
+    let of = |table: &TableSchema| {
         let known = progress.tables.get(table.name)?;
         Some(MovedTable {
             name: table.name,
@@ -315,12 +318,16 @@ mod tests {
     use crate::store::sqlite;
 
     /// The tables that are not moved, and why.
-    const STAY: [(&str, &str); 10] = [
+    const STAY: [(&str, &str); 11] = [
         (
             "store",
             "the database has a row of its own, written at the end",
         ),
-        ("rollout_reports", "the hosts of the database compare anew"),
+        ("acceptances", "the first of two keys accepts again"),
+        (
+            "rollout_reports",
+            "the hosts of the database compare from the beginning",
+        ),
         ("rollup_runs", REBUILT),
         ("rollup_builds", REBUILT),
         ("rollup_keys", REBUILT),

@@ -13,11 +13,11 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
-use super::value::{self, Cell};
+use super::value::{self, MovedValue};
 use crate::clock::Clock;
 use crate::limits;
 use crate::store::error::odd;
-use crate::store::schema::Table;
+use crate::store::schema::TableSchema;
 use crate::store::{StoreError, sqlite};
 
 /// Identifies a row: the values of its key columns.
@@ -32,7 +32,7 @@ pub enum KeyPart {
     Text(String),
 }
 
-pub struct Source {
+pub struct MoveSource {
     connection: Arc<Mutex<Connection>>,
     file: PathBuf,
     pub id: Uuid,
@@ -41,8 +41,8 @@ pub struct Source {
 
 /// A page of rows, as they will be in the target.
 #[derive(Debug, Default)]
-pub struct Page {
-    pub rows: Vec<Vec<Cell>>,
+pub struct MovingPage {
+    pub rows: Vec<Vec<MovedValue>>,
     /// The key of the last row. `None`: no rows follow this page.
     pub last: Option<RowKey>,
     /// Characters that PostgreSQL cannot hold.
@@ -50,7 +50,7 @@ pub struct Page {
 }
 
 /// The pages of a table, as they are read.
-pub struct Pages(mpsc::Receiver<Result<Page, StoreError>>);
+pub struct Pages(mpsc::Receiver<Result<MovingPage, StoreError>>);
 
 /// Pages that may wait to be written.
 const READ_AHEAD: usize = 1;
@@ -77,10 +77,10 @@ select
 /// read instead. Leases are dropped, because their holders are not hosts of the target. A
 /// send whose call was under way becomes due when its lease would have ended; the host
 /// that claims it then finds its outcome unknown.
-const MADE_ANEW: [(&str, &str, &str); 2] =
+const SUBSTITUTED: [(&str, &str, &str); 2] =
     [("queue", "lease", "0"), ("queue", "lease_until_at", "null")];
 
-impl Source {
+impl MoveSource {
     /// Locks the store. Its schema is brought up to date, and nothing else in it is
     /// changed.
     ///
@@ -138,7 +138,7 @@ impl Source {
     /// # Errors
     ///
     /// [`StoreError`] if the file cannot be read.
-    pub async fn count(&self, table: &Table) -> Result<u64, StoreError> {
+    pub async fn count(&self, table: &TableSchema) -> Result<u64, StoreError> {
         let sql = format!("select count(*) from {}", table.name);
         self.ask(move |connection| {
             let count: i64 = connection.query_row(&sql, [], |row| row.get(0))?;
@@ -149,12 +149,12 @@ impl Source {
 
     /// Returns the rows after this one, in pages of at most `rows` rows. A page also ends
     /// once it has reached the limit of bytes.
-    pub fn pages(&self, table: &'static Table, after: Option<RowKey>, rows: u32) -> Pages {
+    pub fn pages(&self, table: &'static TableSchema, after: Option<RowKey>, rows: u32) -> Pages {
         let (give, given) = mpsc::channel(READ_AHEAD);
         let connection = Arc::clone(&self.connection);
         tokio::task::spawn_blocking(move || {
             let connection = held(&connection);
-            let give_page = |page: Page| give.blocking_send(Ok(page)).is_ok();
+            let give_page = |page: MovingPage| give.blocking_send(Ok(page)).is_ok();
             if let Err(error) = read(&connection, table, after.as_ref(), rows, give_page) {
                 // The receiver may be gone.
                 let _ = give.blocking_send(Err(error));
@@ -178,8 +178,8 @@ impl Pages {
     ///
     /// # Errors
     ///
-    /// The error of reading the file. A call after the last page is an error too.
-    pub async fn next(&mut self) -> Result<Page, StoreError> {
+    /// [`StoreError`] if the file cannot be read, and `Inconsistent` for a call after the last page.
+    pub async fn next(&mut self) -> Result<MovingPage, StoreError> {
         let next = self.0.recv().await;
         next.unwrap_or_else(|| Err(ended_badly()))
     }
@@ -198,14 +198,14 @@ fn ended_badly() -> StoreError {
 /// Passes the rows after this one page by page, until `give` returns false.
 fn read(
     connection: &Connection,
-    table: &Table,
+    table: &TableSchema,
     after: Option<&RowKey>,
     rows: u32,
-    mut give: impl FnMut(Page) -> bool,
+    mut give: impl FnMut(MovingPage) -> bool,
 ) -> Result<(), StoreError> {
     let mut statement = connection.prepare(&select(table, after.is_some()))?;
     let mut found = statement.query(params_from_iter(after.into_iter().flatten()))?;
-    let (mut page, mut bytes) = (Page::default(), 0);
+    let (mut page, mut bytes) = (MovingPage::default(), 0);
     while let Some(row) = found.next()? {
         bytes += page.add(table, row)?;
         if page.rows.len() >= rows as usize || bytes >= limits::MOVED_BYTES {
@@ -222,12 +222,12 @@ fn read(
 
 /// Returns the query that reads a table in the order of its key, optionally after a row
 /// whose key is the parameters.
-fn select(table: &Table, past_a_row: bool) -> String {
+fn select(table: &TableSchema, past_a_row: bool) -> String {
     let columns = table.columns.iter().map(|column| {
-        let anew = MADE_ANEW
+        let substituted = SUBSTITUTED
             .iter()
             .find(|(of, name, _)| *of == table.name && *name == column.name);
-        anew.map_or(column.name, |(_, _, read)| *read)
+        substituted.map_or(column.name, |(_, _, read)| *read)
     });
     let key = table.key.join(", ");
     let past = if past_a_row {
@@ -243,9 +243,9 @@ fn select(table: &Table, past_a_row: bool) -> String {
     )
 }
 
-impl Page {
+impl MovingPage {
     /// Adds a row. Returns the bytes of its long columns.
-    fn add(&mut self, table: &Table, row: &Row<'_>) -> Result<u64, StoreError> {
+    fn add(&mut self, table: &TableSchema, row: &Row<'_>) -> Result<u64, StoreError> {
         let mut bytes = 0;
         let mut cells = Vec::with_capacity(table.columns.len());
         for (place, column) in table.columns.iter().enumerate() {
@@ -266,12 +266,12 @@ impl Page {
 }
 
 /// The key as it is in the file, because a replaced character sorts differently there.
-fn key_of(table: &Table, row: &Row<'_>) -> Result<RowKey, StoreError> {
+fn key_of(table: &TableSchema, row: &Row<'_>) -> Result<RowKey, StoreError> {
     let parts = table.key.iter().map(|name| part_of(table, name, row));
     parts.collect()
 }
 
-fn part_of(table: &Table, name: &str, row: &Row<'_>) -> Result<KeyPart, StoreError> {
+fn part_of(table: &TableSchema, name: &str, row: &Row<'_>) -> Result<KeyPart, StoreError> {
     match row.get_ref(name)? {
         ValueRef::Integer(number) => Ok(KeyPart::Number(number)),
         ValueRef::Text(text) => match std::str::from_utf8(text) {
@@ -302,7 +302,7 @@ mod tests {
     use crate::clock::SystemClock;
     use crate::store::moving::TABLES;
     use crate::store::schema;
-    use crate::store::sql::{Kind, Value};
+    use crate::store::sql::{SqlType, SqlValue};
 
     /// Opens a new store, with what keeps it alive.
     async fn store() -> (tempfile::TempDir, File, Connection) {
@@ -316,10 +316,10 @@ mod tests {
 
     fn pages(
         connection: &Connection,
-        table: &Table,
+        table: &TableSchema,
         after: Option<&RowKey>,
         rows: u32,
-    ) -> Vec<Page> {
+    ) -> Vec<MovingPage> {
         let mut pages = Vec::new();
         let give = |page| {
             pages.push(page);
@@ -409,7 +409,7 @@ mod tests {
 
     #[tokio::test]
     async fn leases_are_dropped() {
-        for (table, name, _) in MADE_ANEW {
+        for (table, name, _) in SUBSTITUTED {
             let of = TABLES.into_iter().find(|of| of.name == table);
             let columns = of.expect("a table that moves").columns;
             assert!(columns.iter().any(|column| column.name == name), "{name}");
@@ -427,8 +427,11 @@ mod tests {
             let place = schema::QUEUE.columns.iter().position(|of| of.name == name);
             found[0].rows[0][place.expect("a column")].clone()
         };
-        assert_eq!(held("lease"), Value::Number(0));
-        assert_eq!(held("lease_until_at"), Value::Null(Kind::Time));
-        assert_eq!(held("due_at"), Value::Time(crate::domain::time::Micros(5)));
+        assert_eq!(held("lease"), SqlValue::Number(0));
+        assert_eq!(held("lease_until_at"), SqlValue::Null(SqlType::Time));
+        assert_eq!(
+            held("due_at"),
+            SqlValue::Time(crate::domain::time::Micros(5))
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! The target of a move: a PostgreSQL database that no host serves yet. Rows and the
 //! record of the progress commit together, so a move that is interrupted anywhere
-//! continues there. Everything runs as the owner of the tables, to whom the policies
-//! between tenants do not apply.
+//! continues there. Everything runs as the owner of the tables, who is exempt from the
+//! policies between tenants.
 
 use std::collections::BTreeMap;
 
@@ -12,18 +12,18 @@ use sqlx::{AssertSqlSafe, Connection as _, Executor as _, Postgres, Row as _};
 use uuid::Uuid;
 
 use super::TABLES;
-use super::source::{Counters, Page, RowKey};
-use super::value::{self, Cell, Sum};
+use super::source::{Counters, MovingPage, RowKey};
+use super::value::{self, MovedValue, Sum};
 use crate::config::StoreUrl;
 use crate::limits;
 use crate::store::postgres::columns::at;
-use crate::store::schema::{Column, Table};
-use crate::store::sql::{Kind, Value};
+use crate::store::schema::{ColumnSchema, TableSchema};
+use crate::store::sql::{SqlType, SqlValue};
 use crate::store::{StoreError, postgres};
 
 /// The progress of a move, kept in the database itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Progress {
+pub struct MoveRecord {
     /// The counters of the source when the move began.
     pub source: Counters,
     /// By table name. A table that is missing was not begun.
@@ -47,7 +47,7 @@ pub struct TableProgress {
 
 pub struct MoveTarget {
     connection: PgConnection,
-    pub progress: Progress,
+    pub progress: MoveRecord,
 }
 
 /// The state of the target at the beginning.
@@ -55,7 +55,7 @@ pub enum TargetState {
     /// The move can proceed. True: it began earlier.
     Ready(MoveTarget, bool),
     /// This store has been moved here before: the time, and the progress record.
-    Done(String, Progress),
+    Done(String, MoveRecord),
 }
 
 // A session lock, which ends with the connection. A run that was just interrupted may
@@ -118,7 +118,7 @@ impl MoveTarget {
                     "the database holds the store {id}, or part of it, but the file holds the store {source}: move it into an empty database"
                 )));
             }
-            let read: Progress =
+            let read: MoveRecord =
                 serde_json::from_str(&text).map_err(|error| StoreError::Inconsistent {
                     what: format!("cannot parse the record of the move: {error}"),
                 })?;
@@ -170,7 +170,7 @@ impl MoveTarget {
 
     /// Returns how far a table has been copied. Zero rows for a table that has not been
     /// started.
-    pub fn progress(&self, table: &Table) -> TableProgress {
+    pub fn progress(&self, table: &TableSchema) -> TableProgress {
         let known = self.progress.tables.get(table.name);
         known.cloned().unwrap_or_default()
     }
@@ -180,8 +180,8 @@ impl MoveTarget {
     ///
     /// # Errors
     ///
-    /// The error of the database.
-    pub async fn put(&mut self, table: &Table, page: &Page) -> Result<(), StoreError> {
+    /// [`StoreError`] if the database fails, and `Inconsistent` if the progress cannot be serialized.
+    pub async fn put(&mut self, table: &TableSchema, page: &MovingPage) -> Result<(), StoreError> {
         let mut of = self.progress(table);
         of.rows += page.rows.len() as u64;
         of.replaced += page.replaced;
@@ -211,10 +211,10 @@ impl MoveTarget {
     ///
     /// # Errors
     ///
-    /// The error of the database, or `Inconsistent` if a value cannot be read.
+    /// [`StoreError`] if the database fails, and `Inconsistent` if a value cannot be read.
     pub async fn sum(
         &mut self,
-        table: &Table,
+        table: &TableSchema,
         mut seen: impl FnMut(u64),
     ) -> Result<Sum, StoreError> {
         let columns: Vec<_> = table.columns.iter().map(value::read_back).collect();
@@ -229,7 +229,7 @@ impl MoveTarget {
         let large = table
             .columns
             .iter()
-            .any(|column| column.kind == Kind::Bytes);
+            .any(|column| column.kind == SqlType::Bytes);
         let rows = if large { FETCHED_LARGE } else { FETCHED };
         let fetch = format!("fetch {rows} from moved");
         let mut sum = Sum::default();
@@ -255,8 +255,8 @@ impl MoveTarget {
     ///
     /// # Errors
     ///
-    /// The error of the database.
-    pub async fn checked(&mut self, table: &Table, sum: &Sum) -> Result<(), StoreError> {
+    /// [`StoreError`] if the database fails, and `Inconsistent` if the progress cannot be serialized.
+    pub async fn checked(&mut self, table: &TableSchema, sum: &Sum) -> Result<(), StoreError> {
         let mut of = self.progress(table);
         of.checked = Some(sum.text());
         self.progress.tables.insert(table.name.to_owned(), of);
@@ -271,12 +271,12 @@ impl MoveTarget {
     ///
     /// # Errors
     ///
-    /// The error of the database.
+    /// [`StoreError`] if the database fails, and `Inconsistent` if the progress cannot be serialized.
     pub async fn finish(
         mut self,
         id: Uuid,
         sealing_key: Option<&str>,
-    ) -> Result<Progress, StoreError> {
+    ) -> Result<MoveRecord, StoreError> {
         for table in TABLES {
             let sql = format!("analyze {}", table.name);
             self.connection.execute(AssertSqlSafe(sql)).await?;
@@ -328,7 +328,7 @@ async fn begin(
     connection: &mut PgConnection,
     source: Uuid,
     counters: &Counters,
-) -> Result<Progress, StoreError> {
+) -> Result<MoveRecord, StoreError> {
     for table in TABLES {
         let sql = format!("select exists (select from {})", table.name);
         let row = sqlx::query(AssertSqlSafe(sql))
@@ -342,7 +342,7 @@ async fn begin(
             )));
         }
     }
-    let progress = Progress {
+    let progress = MoveRecord {
         source: counters.clone(),
         tables: BTreeMap::new(),
         served: false,
@@ -361,7 +361,7 @@ async fn refuse_served(
     connection: &mut PgConnection,
     source: Uuid,
     done_at: &str,
-    progress: &Progress,
+    progress: &MoveRecord,
 ) -> Result<(), StoreError> {
     let traces: bool = sqlx::query(SERVED)
         .bind(progress.source.last_stamp)
@@ -391,7 +391,7 @@ async fn empty(connection: &mut PgConnection) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn text_of(progress: &Progress) -> Result<String, StoreError> {
+fn text_of(progress: &MoveRecord) -> Result<String, StoreError> {
     serde_json::to_string(progress).map_err(|error| StoreError::Inconsistent {
         what: format!("cannot serialise the record of the move: {error}"),
     })
@@ -399,12 +399,12 @@ fn text_of(progress: &Progress) -> Result<String, StoreError> {
 
 /// For tables whose rows the database numbers: continues after the greatest number. A
 /// no-op if the numbers are assigned elsewhere.
-fn number_on(table: &Table) -> Option<String> {
+fn number_on(table: &TableSchema) -> Option<String> {
     let [key] = table.key else {
         return None;
     };
     let mut columns = table.columns.iter();
-    let is_number = columns.any(|column| column.name == *key && column.kind == Kind::Number);
+    let is_number = columns.any(|column| column.name == *key && column.kind == SqlType::Number);
     is_number.then(|| {
         format!(
             "select setval(pg_get_serial_sequence('{name}', '{key}'),
@@ -415,7 +415,7 @@ fn number_on(table: &Table) -> Option<String> {
 }
 
 /// One statement per page, with one parameter per column.
-fn insert(table: &Table) -> String {
+fn insert(table: &TableSchema) -> String {
     let names: Vec<_> = table.columns.iter().map(|column| column.name).collect();
     let values: Vec<_> = table
         .columns
@@ -440,17 +440,22 @@ fn insert(table: &Table) -> String {
 
 /// Returns the cast from the parameter's type to the column's, if it is not implicit. A
 /// number too great for its column is an error.
-fn cast(column: &Column) -> &'static str {
+fn cast(column: &ColumnSchema) -> &'static str {
     match (column.kind, column.is_jsonb) {
-        (Kind::Json, true) => "::jsonb",
-        (Kind::Json, false) => "::json",
+        (SqlType::Json, true) => "::jsonb",
+        (SqlType::Json, false) => "::json",
         _ => "",
     }
 }
 
 type Insert<'q> = Query<'q, Postgres, PgArguments>;
 
-fn bind<'q>(query: Insert<'q>, kind: Kind, place: usize, rows: &'q [Vec<Cell>]) -> Insert<'q> {
+fn bind<'q>(
+    query: Insert<'q>,
+    kind: SqlType,
+    place: usize,
+    rows: &'q [Vec<MovedValue>],
+) -> Insert<'q> {
     macro_rules! column {
         ($value:pat => $out:expr) => {
             rows.iter()
@@ -462,13 +467,13 @@ fn bind<'q>(query: Insert<'q>, kind: Kind, place: usize, rows: &'q [Vec<Cell>]) 
         };
     }
     match kind {
-        Kind::Uuid => query.bind(column!(Value::Uuid(id) => *id)),
-        Kind::Text | Kind::Json => {
-            query.bind(column!(Value::Text(text) | Value::Json(text) => &**text))
+        SqlType::Uuid => query.bind(column!(SqlValue::Uuid(id) => *id)),
+        SqlType::Text | SqlType::Json => {
+            query.bind(column!(SqlValue::Text(text) | SqlValue::Json(text) => &**text))
         }
-        Kind::Number => query.bind(column!(Value::Number(number) => *number)),
-        Kind::Truth => query.bind(column!(Value::Truth(truth) => *truth)),
-        Kind::Time => query.bind(column!(Value::Time(time) => at(*time))),
-        Kind::Bytes => query.bind(column!(Value::Bytes(bytes) => &**bytes)),
+        SqlType::Number => query.bind(column!(SqlValue::Number(number) => *number)),
+        SqlType::Truth => query.bind(column!(SqlValue::Truth(truth) => *truth)),
+        SqlType::Time => query.bind(column!(SqlValue::Time(time) => at(*time))),
+        SqlType::Bytes => query.bind(column!(SqlValue::Bytes(bytes) => &**bytes)),
     }
 }

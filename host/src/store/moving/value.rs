@@ -17,11 +17,11 @@ use crate::domain::time::Micros;
 use crate::store::StoreError;
 use crate::store::error::odd;
 use crate::store::postgres::columns;
-use crate::store::schema::{Column, Table};
-use crate::store::sql::{Kind, Value};
+use crate::store::schema::{ColumnSchema, TableSchema};
+use crate::store::sql::{SqlType, SqlValue};
 
 /// The value of a column.
-pub type Cell = Value<'static>;
+pub type MovedValue = SqlValue<'static>;
 
 /// Converts a value of SQLite into its moved form. `replaced` counts characters that
 /// PostgreSQL cannot hold.
@@ -30,52 +30,54 @@ pub type Cell = Value<'static>;
 ///
 /// `Inconsistent` if the value does not fit its column.
 pub fn from_sqlite(
-    table: &Table,
-    column: &Column,
+    table: &TableSchema,
+    column: &ColumnSchema,
     found: ValueRef<'_>,
     replaced: &mut u64,
-) -> Result<Cell, StoreError> {
+) -> Result<MovedValue, StoreError> {
     let wrong = |found: &str| odd(table.name, column.name, found);
     Ok(match (column.kind, found) {
-        (kind, ValueRef::Null) if column.is_nullable => Value::Null(kind),
-        (Kind::Uuid, ValueRef::Blob(bytes)) => {
+        (kind, ValueRef::Null) if column.is_nullable => SqlValue::Null(kind),
+        (SqlType::Uuid, ValueRef::Blob(bytes)) => {
             let id = Uuid::from_slice(bytes).map_err(|error| wrong(&error.to_string()))?;
-            Value::Uuid(id)
+            SqlValue::Uuid(id)
         }
-        (Kind::Text | Kind::Json, ValueRef::Text(text)) => {
+        (SqlType::Text | SqlType::Json, ValueRef::Text(text)) => {
             let text = std::str::from_utf8(text).map_err(|error| wrong(&error.to_string()))?;
             match column.kind {
-                Kind::Json if column.is_jsonb => {
+                SqlType::Json if column.is_jsonb => {
                     let text = canonical(text, replaced).ok_or_else(|| wrong(text))?;
-                    Value::Json(Cow::Owned(text))
+                    SqlValue::Json(Cow::Owned(text))
                 }
                 // Kept letter by letter.
-                Kind::Json => {
+                SqlType::Json => {
                     serde_json::from_str::<&RawValue>(text)
                         .map_err(|error| wrong(&error.to_string()))?;
-                    Value::Json(Cow::Owned(text.to_owned()))
+                    SqlValue::Json(Cow::Owned(text.to_owned()))
                 }
-                _ => Value::Text(Cow::Owned(without_zero(text.to_owned(), replaced))),
+                _ => SqlValue::Text(Cow::Owned(without_zero(text.to_owned(), replaced))),
             }
         }
-        (Kind::Number, ValueRef::Integer(number)) => Value::Number(number),
-        (Kind::Truth, ValueRef::Integer(number)) => Value::Truth(number != 0),
+        (SqlType::Number, ValueRef::Integer(number)) => SqlValue::Number(number),
+        (SqlType::Truth, ValueRef::Integer(number)) => SqlValue::Truth(number != 0),
         // Times outside the database's range become its last.
-        (Kind::Time, ValueRef::Integer(us)) => {
-            Value::Time(columns::micros(columns::at(Micros(us))))
+        (SqlType::Time, ValueRef::Integer(us)) => {
+            SqlValue::Time(columns::micros(columns::at(Micros(us))))
         }
-        (Kind::Bytes, ValueRef::Blob(bytes)) => Value::Bytes(Cow::Owned(bytes.to_vec())),
+        (SqlType::Bytes, ValueRef::Blob(bytes)) => SqlValue::Bytes(Cow::Owned(bytes.to_vec())),
         (_, other) => return Err(wrong(&other.data_type().to_string())),
     })
 }
 
 /// Returns the expression that reads a PostgreSQL column back.
-pub fn read_back(column: &Column) -> String {
+pub fn read_back(column: &ColumnSchema) -> String {
     match column.kind {
         // PostgreSQL keeps small numbers in types of their own.
-        Kind::Number => format!("{}::bigint", column.name),
-        Kind::Json => format!("{}::text", column.name),
-        Kind::Uuid | Kind::Text | Kind::Truth | Kind::Time | Kind::Bytes => column.name.to_owned(),
+        SqlType::Number => format!("{}::bigint", column.name),
+        SqlType::Json => format!("{}::text", column.name),
+        SqlType::Uuid | SqlType::Text | SqlType::Truth | SqlType::Time | SqlType::Bytes => {
+            column.name.to_owned()
+        }
     }
 }
 
@@ -84,7 +86,7 @@ pub fn read_back(column: &Column) -> String {
 /// # Errors
 ///
 /// `Inconsistent` if a value does not fit its column.
-pub fn from_postgres(table: &Table, row: &PgRow) -> Result<Vec<Cell>, StoreError> {
+pub fn from_postgres(table: &TableSchema, row: &PgRow) -> Result<Vec<MovedValue>, StoreError> {
     let cells = table.columns.iter().enumerate();
     cells
         .map(|(place, column)| postgres_cell(table, column, row, place))
@@ -92,18 +94,18 @@ pub fn from_postgres(table: &Table, row: &PgRow) -> Result<Vec<Cell>, StoreError
 }
 
 fn postgres_cell(
-    table: &Table,
-    column: &Column,
+    table: &TableSchema,
+    column: &ColumnSchema,
     row: &PgRow,
     place: usize,
-) -> Result<Cell, StoreError> {
+) -> Result<MovedValue, StoreError> {
     let cell = match column.kind {
-        Kind::Uuid => row.try_get::<Option<Uuid>, _>(place)?.map(Value::Uuid),
-        Kind::Text => {
+        SqlType::Uuid => row.try_get::<Option<Uuid>, _>(place)?.map(SqlValue::Uuid),
+        SqlType::Text => {
             let text: Option<String> = row.try_get(place)?;
-            text.map(|text| Value::Text(Cow::Owned(text)))
+            text.map(|text| SqlValue::Text(Cow::Owned(text)))
         }
-        Kind::Json => {
+        SqlType::Json => {
             let text: Option<String> = row.try_get(place)?;
             let text = match text {
                 Some(text) if column.is_jsonb => {
@@ -112,19 +114,19 @@ fn postgres_cell(
                 }
                 text => text,
             };
-            text.map(|text| Value::Json(Cow::Owned(text)))
+            text.map(|text| SqlValue::Json(Cow::Owned(text)))
         }
-        Kind::Number => row.try_get::<Option<i64>, _>(place)?.map(Value::Number),
-        Kind::Truth => row.try_get::<Option<bool>, _>(place)?.map(Value::Truth),
-        Kind::Time => row
+        SqlType::Number => row.try_get::<Option<i64>, _>(place)?.map(SqlValue::Number),
+        SqlType::Truth => row.try_get::<Option<bool>, _>(place)?.map(SqlValue::Truth),
+        SqlType::Time => row
             .try_get::<Option<_>, _>(place)?
-            .map(|time| Value::Time(columns::micros(time))),
-        Kind::Bytes => {
+            .map(|time| SqlValue::Time(columns::micros(time))),
+        SqlType::Bytes => {
             let bytes: Option<Vec<u8>> = row.try_get(place)?;
-            bytes.map(|bytes| Value::Bytes(Cow::Owned(bytes)))
+            bytes.map(|bytes| SqlValue::Bytes(Cow::Owned(bytes)))
         }
     };
-    Ok(cell.unwrap_or(Value::Null(column.kind)))
+    Ok(cell.unwrap_or(SqlValue::Null(column.kind)))
 }
 
 fn without_zero(text: String, replaced: &mut u64) -> String {
@@ -190,7 +192,7 @@ pub struct Sum {
 
 impl Sum {
     /// Adds a row to the sum.
-    pub fn add(&mut self, row: &[Cell]) {
+    pub fn add(&mut self, row: &[MovedValue]) {
         let mut hash = Sha256::new();
         for cell in row {
             feed(&mut hash, cell);
@@ -208,20 +210,20 @@ impl Sum {
     }
 }
 
-fn feed(hash: &mut Sha256, cell: &Cell) {
+fn feed(hash: &mut Sha256, cell: &MovedValue) {
     let mut part = |kind: u8, bytes: &[u8]| {
         hash.update([kind]);
         hash.update((bytes.len() as u64).to_be_bytes());
         hash.update(bytes);
     };
     match cell {
-        Value::Null(_) => part(0, &[]),
-        Value::Uuid(id) => part(1, id.as_bytes()),
-        Value::Text(text) | Value::Json(text) => part(2, text.as_bytes()),
-        Value::Number(number) => part(3, &number.to_be_bytes()),
-        Value::Truth(truth) => part(4, &[u8::from(*truth)]),
-        Value::Time(time) => part(5, &time.0.to_be_bytes()),
-        Value::Bytes(bytes) => part(6, bytes),
+        SqlValue::Null(_) => part(0, &[]),
+        SqlValue::Uuid(id) => part(1, id.as_bytes()),
+        SqlValue::Text(text) | SqlValue::Json(text) => part(2, text.as_bytes()),
+        SqlValue::Number(number) => part(3, &number.to_be_bytes()),
+        SqlValue::Truth(truth) => part(4, &[u8::from(*truth)]),
+        SqlValue::Time(time) => part(5, &time.0.to_be_bytes()),
+        SqlValue::Bytes(bytes) => part(6, bytes),
     }
 }
 
@@ -243,12 +245,12 @@ mod tests {
     fn a_sum_depends_on_the_rows_and_not_on_their_order() {
         let row = |text: &str, number| {
             vec![
-                Cell::from(text.to_owned()),
-                Value::Number(number),
-                Value::Null(Kind::Text),
+                MovedValue::from(text.to_owned()),
+                SqlValue::Number(number),
+                SqlValue::Null(SqlType::Text),
             ]
         };
-        let sum = |rows: &[Vec<Cell>]| {
+        let sum = |rows: &[Vec<MovedValue>]| {
             let mut sum = Sum::default();
             rows.iter().for_each(|row| sum.add(row));
             sum
@@ -262,7 +264,7 @@ mod tests {
         assert_ne!(sum(&[a.clone(), a.clone()]), sum(&[b.clone(), b.clone()]));
         // A text does not run into that of the next column.
         let two = |one: &str, other: &str| {
-            let text = |text: &str| Cell::from(text.to_owned());
+            let text = |text: &str| MovedValue::from(text.to_owned());
             sum(&[vec![text(one), text(other)]])
         };
         assert_ne!(two("ab", "c"), two("a", "bc"));

@@ -4,8 +4,8 @@ use crate::domain::id::WorkspaceId;
 use crate::domain::workspace::{Agent, Owner, Partner, Workspace};
 use crate::store::StoreError;
 use crate::store::database::Database;
-use crate::store::postgres::Rows;
-use crate::store::row::Columns as _;
+use crate::store::postgres::VisibleRows;
+use crate::store::row::RowColumns as _;
 use crate::store::row::agents::{agent, owner, partner, workspace as workspace_of};
 use crate::store::sql::{Sql, Tx, args, sql, steps};
 
@@ -22,7 +22,7 @@ order by slug collate \"C\"");
 pub async fn workspaces(database: &Database) -> Result<Vec<Workspace>, StoreError> {
     database
         .read(
-            Rows::Exempt,
+            VisibleRows::Exempt,
             steps!(|tx| tx.rows(&WORKSPACES, &[], |row| workspace_of(row)).await),
         )
         .await
@@ -59,7 +59,7 @@ pub async fn partners(
 ) -> Result<Vec<Partner>, StoreError> {
     database
         .read(
-            Rows::Exempt,
+            VisibleRows::Exempt,
             steps!(|tx| {
                 let args = args! { workspace };
                 tx.rows(&PARTNERS, &args, |row| partner(row)).await
@@ -82,7 +82,7 @@ order by id");
 pub async fn agents(database: &Database, workspace: WorkspaceId) -> Result<Vec<Agent>, StoreError> {
     database
         .read(
-            Rows::Of(&[workspace]),
+            VisibleRows::Of(&[workspace]),
             steps!(|tx| {
                 let args = args! { workspace };
                 tx.rows(&AGENTS, &args, |row| agent(row)).await
@@ -105,7 +105,7 @@ order by name collate \"C\", email collate \"C\"");
 pub async fn owners(database: &Database, workspace: WorkspaceId) -> Result<Vec<Owner>, StoreError> {
     database
         .read(
-            Rows::Of(&[workspace]),
+            VisibleRows::Of(&[workspace]),
             steps!(|tx| {
                 let args = args! { workspace };
                 tx.rows(&OWNERS, &args, |row| owner(row)).await

@@ -2,7 +2,7 @@
 
 use crate::domain::id::DeliveryId;
 use crate::store::database::Database;
-use crate::store::postgres::Rows;
+use crate::store::postgres::VisibleRows;
 use crate::store::row::fetches::answer;
 use crate::store::sql::{Sql, args, sql, steps};
 use crate::store::{KeptAnswer, StoreError};
@@ -34,7 +34,7 @@ pub async fn list(
 ) -> Result<Vec<KeptAnswer>, StoreError> {
     database
         .read_many(
-            Rows::All,
+            VisibleRows::All,
             steps!(|tx| {
                 let args = args! { delivery, after, limit };
                 tx.rows(&LIST, &args, |row| answer(row)).await

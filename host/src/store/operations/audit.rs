@@ -3,7 +3,7 @@
 use crate::domain::audit::{Act, AuditRow};
 use crate::domain::key::Role;
 use crate::store::database::Database;
-use crate::store::postgres::Rows;
+use crate::store::postgres::VisibleRows;
 use crate::store::row::audit::audit_row;
 use crate::store::sql::{Sql, args, sql, steps};
 use crate::store::{AuditFilter, StoreError};
@@ -30,7 +30,7 @@ values (:number, :at, :key_id, :label, :role, :address, :act, :target, :outcome,
 pub async fn add(database: &Database, act: Act) -> Result<AuditRow, StoreError> {
     database
         .write(
-            Rows::Exempt,
+            VisibleRows::Exempt,
             steps!(|tx| {
                 tx.run(&ONE_AT_A_TIME, &[]).await?;
                 let last = tx.row(&LAST, &[], |row| audit_row(row)).await?;
@@ -74,7 +74,7 @@ limit :limit");
 pub async fn newest(database: &Database, filter: AuditFilter) -> Result<Vec<AuditRow>, StoreError> {
     database
         .read(
-            Rows::Exempt,
+            VisibleRows::Exempt,
             steps!(|tx| {
                 let args = args! {
                     before: filter.before.unwrap_or(i64::MAX),
@@ -108,7 +108,7 @@ pub async fn after(
 ) -> Result<Vec<AuditRow>, StoreError> {
     database
         .read(
-            Rows::Exempt,
+            VisibleRows::Exempt,
             steps!(|tx| {
                 let args = args! { after, limit };
                 tx.rows(&AFTER, &args, |row| audit_row(row)).await

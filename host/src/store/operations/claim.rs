@@ -15,9 +15,9 @@ use crate::domain::time::Micros;
 use crate::store::claim_turns::{Candidate, ClaimTurns};
 use crate::store::database::Database;
 use crate::store::operations::batch::load::{SEND, WHOLE};
-use crate::store::postgres::Rows;
-use crate::store::row::{Columns as _, deliveries, fetches, messages};
-use crate::store::sql::{Row, Sql, Tx, args, sql, steps};
+use crate::store::postgres::VisibleRows;
+use crate::store::row::{RowColumns as _, deliveries, fetches, messages};
+use crate::store::sql::{Sql, SqlRow, Tx, args, sql, steps};
 use crate::store::sqlite::threads::End;
 use crate::store::{HeldDelivery, HeldFetch, HeldSend, Job, Lease, StoreError};
 
@@ -169,14 +169,17 @@ pub async fn due(
         // what is still due and free.
         Database::Sqlite(_) => {
             let found = database
-                .read(Rows::Exempt, steps!(|tx| find(tx, &turns, now).await))
+                .read(
+                    VisibleRows::Exempt,
+                    steps!(|tx| find(tx, &turns, now).await),
+                )
                 .await?;
             if found.is_empty() {
                 return Ok(Vec::new());
             }
             database
                 .write_or_undo(
-                    Rows::Exempt,
+                    VisibleRows::Exempt,
                     steps!(|tx| take(tx, &found, now, until).await),
                 )
                 .await
@@ -188,7 +191,7 @@ pub async fn due(
         Database::Postgres(_) => {
             let any = database
                 .read(
-                    Rows::Exempt,
+                    VisibleRows::Exempt,
                     steps!(|tx| tx.row(&ANY_DUE, &args! { now }, |_| Ok(())).await),
                 )
                 .await?;
@@ -197,7 +200,7 @@ pub async fn due(
             }
             database
                 .write_or_undo(
-                    Rows::Exempt,
+                    VisibleRows::Exempt,
                     steps!(|tx| {
                         let found = find(tx, &turns, now).await?;
                         take(tx, &found, now, until).await
@@ -301,7 +304,7 @@ struct ClaimedRow {
 }
 
 impl ClaimedRow {
-    fn from_row(row: &Row<'_>) -> Result<Self, StoreError> {
+    fn from_row(row: &SqlRow<'_>) -> Result<Self, StoreError> {
         Ok(Self {
             workspace: row.id("workspace_id")?,
             id: row.id("delivery_id")?,
@@ -355,7 +358,7 @@ pub async fn one(
 ) -> Result<Option<HeldDelivery>, StoreError> {
     database
         .write_or_undo(
-            Rows::All,
+            VisibleRows::All,
             steps!(|tx| {
                 let lease = next_lease(tx).await?;
                 let args = args! { id, lease: lease.0, now, until };
@@ -410,7 +413,7 @@ pub async fn failed(
 ) -> Result<Vec<HeldDelivery>, StoreError> {
     database
         .write_or_undo(
-            Rows::Exempt,
+            VisibleRows::Exempt,
             steps!(|tx| {
                 let lease = next_lease(tx).await?;
                 let args = args! {

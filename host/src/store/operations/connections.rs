@@ -3,11 +3,11 @@
 
 use std::collections::HashSet;
 
-use crate::domain::connection::{Connection, Pause};
+use crate::domain::connection::{Connection, ConnectionPause};
 use crate::domain::id::{ConnectionId, WorkspaceId};
 use crate::store::StoreError;
 use crate::store::database::Database;
-use crate::store::postgres::Rows;
+use crate::store::postgres::VisibleRows;
 use crate::store::row::connections::{connection, id as id_of};
 use crate::store::sql::{Sql, args, sql, steps};
 
@@ -39,7 +39,7 @@ order by name collate \"C\", id collate \"C\""
 pub async fn one(database: &Database, id: ConnectionId) -> Result<Option<Connection>, StoreError> {
     database
         .read(
-            Rows::Exempt,
+            VisibleRows::Exempt,
             steps!(|tx| tx
                 .row(&ONE, &args! { id: &id }, |row| connection(row))
                 .await),
@@ -57,7 +57,7 @@ static IDS: Sql = sql("select id from connections");
 pub async fn ids(database: &Database) -> Result<HashSet<ConnectionId>, StoreError> {
     let ids = database
         .read(
-            Rows::Exempt,
+            VisibleRows::Exempt,
             steps!(|tx| tx.rows(&IDS, &[], |row| id_of(row)).await),
         )
         .await?;
@@ -76,7 +76,7 @@ pub async fn list(
 ) -> Result<Vec<Connection>, StoreError> {
     database
         .read(
-            Rows::Exempt,
+            VisibleRows::Exempt,
             steps!(|tx| {
                 let args = args! { workspace };
                 tx.rows(&LIST, &args, |row| connection(row)).await
@@ -99,7 +99,7 @@ where id = :id");
 pub async fn pause(
     database: &Database,
     id: ConnectionId,
-    pause: Option<Pause>,
+    pause: Option<ConnectionPause>,
 ) -> Result<(), StoreError> {
     database
         .write_alone(steps!(|tx| {

@@ -6,8 +6,8 @@
 use crate::domain::contact::email_key;
 use crate::domain::id::{DealId, WorkspaceId};
 use crate::store::database::Database;
-use crate::store::postgres::Rows;
-use crate::store::row::Columns as _;
+use crate::store::postgres::VisibleRows;
+use crate::store::row::RowColumns as _;
 use crate::store::row::deals::{Looked, change, log, phone_key_of, view};
 use crate::store::sql::{Sql, args, sql, steps};
 use crate::store::{DealFilter, DealPage, DealPast, Scope, StoreError};
@@ -137,7 +137,7 @@ pub async fn find(
     };
     database
         .read(
-            Rows::Of(&[workspace]),
+            VisibleRows::Of(&[workspace]),
             steps!(|tx| {
                 let args = args! {
                     workspace,
@@ -192,7 +192,7 @@ pub async fn past(
 ) -> Result<Option<DealPast>, StoreError> {
     database
         .read(
-            Rows::Of(&[workspace]),
+            VisibleRows::Of(&[workspace]),
             steps!(|tx| {
                 let made = tx
                     .row(&MADE, &args! { workspace, deal }, |row| {

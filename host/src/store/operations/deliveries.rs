@@ -14,8 +14,8 @@ use crate::domain::id::{ConnectionId, DeliveryId, WorkspaceId};
 use crate::limits;
 use crate::store::database::Database;
 use crate::store::operations::agents;
-use crate::store::postgres::Rows;
-use crate::store::row::Columns as _;
+use crate::store::postgres::VisibleRows;
+use crate::store::row::RowColumns as _;
 use crate::store::row::deliveries::{item, request, summary};
 use crate::store::sql::{Sql, args, sql, steps};
 use crate::store::{Backlog, DeliveryDetail, DeliveryFilter, DeliverySummary, StoreError};
@@ -49,7 +49,7 @@ pub async fn one(
 ) -> Result<Option<DeliveryDetail>, StoreError> {
     database
         .read_many(
-            Rows::All,
+            VisibleRows::All,
             steps!(|tx| {
                 let found = tx
                     .row(&ONE, &args! { id }, |row| {
@@ -192,7 +192,7 @@ pub async fn list(
 ) -> Result<Vec<DeliverySummary>, StoreError> {
     database
         .read_many(
-            Rows::Of(&[]),
+            VisibleRows::Of(&[]),
             steps!(|tx| {
                 let (sql, workspaces): (&'static Sql, Vec<WorkspaceId>) =
                     match (filter.status, &filter.connection) {
@@ -287,7 +287,7 @@ and id = :delivery");
 pub async fn backlog(database: &Database) -> Result<Backlog, StoreError> {
     let (mut backlog, oldest) = database
         .read_many(
-            Rows::Exempt,
+            VisibleRows::Exempt,
             steps!(|tx| {
                 tx.only(&BACKLOG, &[], |row| {
                     let workspace: Option<WorkspaceId> = row.id_if("workspace_id")?;
@@ -311,7 +311,7 @@ pub async fn backlog(database: &Database) -> Result<Backlog, StoreError> {
     if let Some((workspace, delivery)) = oldest {
         backlog.oldest_waiting = database
             .read(
-                Rows::Of(&[workspace]),
+                VisibleRows::Of(&[workspace]),
                 steps!(|tx| {
                     let args = args! { workspace, delivery };
                     tx.row(&RECEIVED, &args, |row| row.time("received_at"))
@@ -340,7 +340,7 @@ group by connection_id");
 pub async fn waiting(database: &Database) -> Result<HashMap<ConnectionId, u64>, StoreError> {
     let counts = database
         .read_many(
-            Rows::Exempt,
+            VisibleRows::Exempt,
             steps!(|tx| {
                 tx.rows(&WAITING, &[], |row| {
                     let connection: ConnectionId = row.text_id("connection_id")?;

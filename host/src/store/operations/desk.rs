@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use crate::domain::ticket::TicketView;
 use crate::store::database::Database;
-use crate::store::postgres::Rows;
+use crate::store::postgres::VisibleRows;
 use crate::store::row::desk::view;
 use crate::store::sql::{Sql, args, sql, steps};
 use crate::store::{Scope, StoreError, TicketFilter};
@@ -64,7 +64,7 @@ pub async fn find(
     };
     database
         .read(
-            Rows::Of(&[workspace]),
+            VisibleRows::Of(&[workspace]),
             steps!(|tx| {
                 let args = args! {
                     workspace,

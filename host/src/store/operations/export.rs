@@ -4,10 +4,12 @@
 
 use crate::domain::row::Entity;
 use crate::store::database::Database;
-use crate::store::postgres::Rows;
-use crate::store::row::Columns as _;
-use crate::store::row::export::{self, Field, Fields, Filling, columns, not_exported};
-use crate::store::schema::{self, Table};
+use crate::store::postgres::VisibleRows;
+use crate::store::row::RowColumns as _;
+use crate::store::row::export::{
+    self, ExportField, ExportFields, ExportPageBuilder, columns, not_exported,
+};
+use crate::store::schema::{self, TableSchema};
 use crate::store::sql::{Sql, args, made, sql, steps};
 use crate::store::{ExportPage, MessageErrorFilter, Scope, StoreError};
 
@@ -17,7 +19,7 @@ from feed_clock
 where workspace_id = :workspace
 and entity = :entity");
 
-fn page_of(table: &Table, fields: &[Field], filter: &str) -> String {
+fn page_of(table: &TableSchema, fields: &[ExportField], filter: &str) -> String {
     format!(
         "
 select {}
@@ -70,7 +72,7 @@ static ERRORS_OF_DEAL: Sql =
 struct Feed {
     entity: Entity,
     sql: &'static Sql,
-    fields: Fields,
+    fields: ExportFields,
 }
 
 /// The bounds of a page.
@@ -197,7 +199,7 @@ async fn read(
     let workspace = scope.workspace();
     database
         .read_many(
-            Rows::Of(&[workspace]),
+            VisibleRows::Of(&[workspace]),
             steps!(|tx| {
                 let args = args! { workspace, entity: feed.entity.code() };
                 let clock: i64 = tx.only(&CLOCK, &args, |row| row.number("clock")).await?;
@@ -214,7 +216,7 @@ async fn read(
                     external_id: filter.external_id.as_deref(),
                     code: filter.error_code.as_deref(),
                 };
-                let mut page = Filling::new(feed.fields, bounds.limit);
+                let mut page = ExportPageBuilder::new(feed.fields, bounds.limit);
                 tx.rows_while(feed.sql, &args, |row| page.add(row)).await?;
                 Ok(page.done(upper, clock))
             }),

@@ -4,7 +4,7 @@ use crate::domain::id::{KeyId, WorkspaceId};
 use crate::domain::key::{KeyRecord, Role};
 use crate::domain::time::Micros;
 use crate::store::database::Database;
-use crate::store::postgres::Rows;
+use crate::store::postgres::VisibleRows;
 use crate::store::row::keys::{caller, latest, record};
 use crate::store::sql::{Sql, args, sql, steps};
 use crate::store::{Caller, StoreError};
@@ -30,7 +30,7 @@ pub async fn authenticate(
 ) -> Result<Option<Caller>, StoreError> {
     database
         .read(
-            Rows::Exempt,
+            VisibleRows::Exempt,
             steps!(|tx| {
                 let args = args! { digest: &digest };
                 tx.row(&AUTHENTICATE, &args, |row| caller(row)).await
@@ -103,7 +103,7 @@ pub async fn list(
 ) -> Result<Vec<KeyRecord>, StoreError> {
     database
         .read(
-            Rows::Exempt,
+            VisibleRows::Exempt,
             steps!(|tx| {
                 tx.rows(&LIST, &args! { workspace }, |row| record(row))
                     .await

@@ -1,15 +1,30 @@
 //! Merges a contact whose last deal moved to another contact into that one.
 
-use crate::domain::id::{ContactId, WorkspaceId};
+use serde_json::{Value, json};
+
+use crate::domain::id::{ContactId, RepairId, WorkspaceId};
+use crate::domain::repair::{MERGED, RepairedKind, TAKEN_KEYS};
 use crate::domain::row::Entity;
-use crate::store::StoreError;
 use crate::store::database::Database;
+use crate::store::operations::batch::load::place;
+use crate::store::operations::repairs::NEW_CHANGES;
 use crate::store::operations::tombstones;
-use crate::store::postgres::Rows;
-use crate::store::row::Columns as _;
-use crate::store::sql::{Sql, args, sql, steps};
+use crate::store::postgres::VisibleRows;
+use crate::store::row::RowColumns as _;
+use crate::store::sql::{Sql, Tx, args, json, sql, steps};
 use crate::store::sqlite::threads::End;
 use crate::store::tombstones::Removal;
+use crate::store::{ContactMerge, RepairPlace, StoreError};
+
+// As in a batch of the repair: a change of its state waits until this transaction has ended.
+static RUNS: Sql = sql("
+select id
+from repairs
+where id = :repair
+and generation = :generation
+and state = 'running'
+for share -- postgres
+");
 
 // Nothing can be attached to the contact until this transaction ends.
 static LOCK: Sql = sql("
@@ -30,6 +45,18 @@ from contacts
 where workspace_id = :workspace
 and id in (:stays, :gone)
 and (id = :stays or edited = '[]' and banned_at is null)");
+
+static TAKEN: Sql = sql("
+select key
+from contact_keys
+where contact_id = :gone
+and (workspace_id = :workspace) is true
+union
+select key
+from shared_keys
+where contact_id = :gone
+and (workspace_id = :workspace) is true
+order by key");
 
 static KEYS: Sql = sql("
 update contact_keys
@@ -66,12 +93,19 @@ update items
 set contact_id = :stays
 where contact_id = :gone");
 
+// Receipts of repairs are about the other contact now: its erasure removes their values.
+static RECEIPTS: Sql = sql("
+update repair_changes
+set contact_id = :stays
+where contact_id = :gone
+and (workspace_id = :workspace) is true");
+
 static CONTACT: Sql = sql("
 delete from contacts
 where id = :gone
 and workspace_id = :workspace");
 
-/// Merges the contact. Returns whether it was removed.
+/// Merges the contact. The receipt of the repair records it, with the keys that the other one takes over.
 ///
 /// # Errors
 ///
@@ -79,20 +113,29 @@ and workspace_id = :workspace");
 pub async fn contact(
     database: &Database,
     workspace: WorkspaceId,
-    from: ContactId,
-    into: ContactId,
-) -> Result<bool, StoreError> {
+    (from, into): (ContactId, ContactId),
+    repair: Option<RepairPlace>,
+) -> Result<ContactMerge, StoreError> {
     database
         .write_or_undo(
-            Rows::Of(&[workspace]),
+            VisibleRows::Of(&[workspace]),
             steps!(|tx| {
+                if let Some(repair) = repair
+                    && !runs(tx, repair).await?
+                {
+                    return Ok((ContactMerge::Stale, End::Undo));
+                }
                 let args = args! { workspace, gone: from, stays: into };
                 tx.run(&LOCK, &args).await?;
                 let is_empty = tx
                     .only(&IS_EMPTY, &args, |row| row.flag("is_empty"))
                     .await?;
                 if !is_empty || from == into {
-                    return Ok((false, End::Undo));
+                    return Ok((ContactMerge::Kept, End::Undo));
+                }
+                if let Some(repair) = repair {
+                    let taken = tx.rows(&TAKEN, &args, |row| row.text("key")).await?;
+                    note(tx, workspace, (from, into), repair, &taken).await?;
                 }
                 for sql in [
                     &KEYS,
@@ -100,6 +143,7 @@ pub async fn contact(
                     &SHARED_BEFORE,
                     &SHARED_WITH_ITSELF,
                     &ITEMS,
+                    &RECEIPTS,
                     &CONTACT,
                 ] {
                     tx.run(sql, &args).await?;
@@ -107,19 +151,61 @@ pub async fn contact(
                 let mut gone = Removal::default();
                 gone.remove(Entity::Contacts, &[from.0]);
                 tombstones::bury(tx, workspace, &gone).await?;
-                Ok((true, End::Commit))
+                Ok((ContactMerge::Merged, End::Commit))
             }),
         )
         .await
 }
 
+/// Returns whether the repair is running in this generation. It stays so until the transaction ends.
+async fn runs(tx: &mut Tx, of: RepairPlace) -> Result<bool, StoreError> {
+    let args = args! { repair: of.repair, generation: of.generation };
+    let found = tx.row(&RUNS, &args, |row| row.id::<RepairId>("id")).await?;
+    Ok(found.is_some())
+}
+
+/// Adds the merged contact to the receipt of the repair in which its last deal moved, after the keys
+/// that the other one takes over.
+async fn note(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    (from, into): (ContactId, ContactId),
+    of: RepairPlace,
+    taken: &[String],
+) -> Result<(), StoreError> {
+    let row = |row: ContactId, field: &'static str, before: Value, after: Value| {
+        Ok::<_, StoreError>(args! {
+            workspace_id: workspace,
+            repair_id: of.repair,
+            delivery_id: of.delivery,
+            item: place(of.item),
+            kind: RepairedKind::Contact.as_str(),
+            row_id: row,
+            contact_id: into,
+            field,
+            value_before: json(&before)?,
+            value_after: json(&after)?,
+        })
+    };
+    let mut rows = Vec::new();
+    if !taken.is_empty() {
+        rows.push(row(into, TAKEN_KEYS, json!([]), json!(taken))?);
+    }
+    rows.push(row(from, MERGED, json!(from), json!(into))?);
+    tx.run_each(&NEW_CHANGES, &rows).await?;
+    Ok(())
+}
+
 pub const SQL: &[&Sql] = &[
+    &RUNS,
     &LOCK,
     &IS_EMPTY,
+    &TAKEN,
     &KEYS,
     &SHARED_KEYS,
     &SHARED_BEFORE,
     &SHARED_WITH_ITSELF,
     &ITEMS,
+    &RECEIPTS,
     &CONTACT,
 ];

@@ -9,8 +9,8 @@ use crate::domain::time::Micros;
 use crate::limits;
 use crate::store::database::Database;
 use crate::store::operations::agents;
-use crate::store::postgres::Rows;
-use crate::store::row::Columns as _;
+use crate::store::postgres::VisibleRows;
+use crate::store::row::RowColumns as _;
 use crate::store::row::messages::outbox_message;
 use crate::store::sql::{Sql, args, sql, steps};
 use crate::store::{Elapse, OutboxFilter, OutboxMessage, StoreError};
@@ -35,7 +35,7 @@ pub async fn conversations_due(
 ) -> Result<Vec<Elapse>, StoreError> {
     database
         .read(
-            Rows::All,
+            VisibleRows::All,
             steps!(|tx| {
                 tx.rows(&DUE, &args! { now, limit }, |row| {
                     Ok(Elapse {
@@ -139,7 +139,7 @@ pub async fn outbox(
     };
     database
         .read_many(
-            Rows::Of(&[]),
+            VisibleRows::Of(&[]),
             steps!(|tx| {
                 // Sorted, so that a chunk contains all workspaces between its first and its last.
                 let wanted = match filter.workspace {

@@ -2,8 +2,9 @@
 //!
 //! # Errors
 //!
-//! The operations fail as described at [`Intake`](super::Intake).
+//! The operations fail as described at [`IntakeStore`](super::IntakeStore).
 
+pub mod acceptances;
 pub mod agents;
 pub mod analytics;
 pub mod answers;
@@ -17,14 +18,18 @@ pub mod deliveries;
 pub mod desk;
 pub mod erase;
 pub mod export;
+pub mod kept_sends;
 pub mod keys;
 pub mod merge;
 pub mod messages;
+pub mod plugin_removal;
 pub mod plugins;
 pub mod probe;
 pub mod products;
 pub mod remove;
+pub mod repairs;
 pub mod rollouts;
+pub mod sealing;
 pub mod sketches;
 pub mod stamp;
 pub mod sweep;
@@ -35,6 +40,7 @@ use super::sql::{Dialect, Sql};
 
 fn areas() -> Vec<(&'static str, Vec<&'static Sql>)> {
     vec![
+        ("acceptances", acceptances::SQL.to_vec()),
         ("agents", agents::SQL.to_vec()),
         ("probe", probe::SQL.to_vec()),
         ("analytics", analytics::builds::SQL.to_vec()),
@@ -54,18 +60,23 @@ fn areas() -> Vec<(&'static str, Vec<&'static Sql>)> {
         ("desk", desk::SQL.to_vec()),
         ("erase", erase::SQL.concat()),
         ("export", export::SQL.to_vec()),
+        ("kept_sends", kept_sends::SQL.to_vec()),
         ("keys", keys::SQL.to_vec()),
         ("load", batch::load::SQL.to_vec()),
         ("load", batch::load::leads::SQL.to_vec()),
         ("load", batch::load::dialogue::SQL.to_vec()),
         ("load", batch::load::desk::SQL.to_vec()),
+        ("load", batch::load::repairs::SQL.to_vec()),
         ("merge", merge::SQL.to_vec()),
         ("messages", messages::SQL.to_vec()),
+        ("plugin_removal", plugin_removal::SQL.to_vec()),
         ("plugins", plugins::SQL.to_vec()),
         ("products", products::SQL.to_vec()),
         ("remove", remove::SQL.to_vec()),
+        ("repairs", repairs::SQL.to_vec()),
         ("rollouts", rollouts::SQL.to_vec()),
         ("save", batch::save::statements()),
+        ("sealing", sealing::SQL.to_vec()),
         ("sketches", sketches::SQL.to_vec()),
         ("stamp", stamp::SQL.to_vec()),
         ("sweep", sweep::statements()),
@@ -88,13 +99,16 @@ pub fn statements(dialect: Dialect) -> impl Iterator<Item = (&'static str, &'sta
 #[cfg(test)]
 pub fn is_of_few(text: &str) -> bool {
     let whole = [
+        acceptances::SQL,
         agents::SQL,
         probe::SQL,
         apply::SQL,
         connections::SQL,
+        plugin_removal::SQL,
         plugins::SQL,
         rollouts::SQL,
         sketches::SQL,
+        repairs::WHOLE,
         keys::WHOLE,
         deals::WHOLE,
         deliveries::WHOLE,

@@ -4,11 +4,11 @@ use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
 use crate::limits;
 use crate::store::database::Database;
-use crate::store::postgres::Rows;
-use crate::store::row::Columns as _;
+use crate::store::postgres::VisibleRows;
+use crate::store::row::RowColumns as _;
 use crate::store::row::plugins::{activation, record, refusal as refusal_of};
 use crate::store::sql::{Sql, args, json, sql, steps};
-use crate::store::{Activation, PluginRecord, Refusal, StoreError};
+use crate::store::{Activation, PluginRecord, PluginRefusal, StoreError};
 
 static PUT: Sql = sql("
 insert into plugins (digest, description, contract, bytes, checks, golden, origin, stored_at, wasm,
@@ -62,7 +62,7 @@ where digest = :digest");
 pub async fn one(database: &Database, digest: Digest) -> Result<Option<PluginRecord>, StoreError> {
     database
         .read(
-            Rows::Exempt,
+            VisibleRows::Exempt,
             steps!(|tx| {
                 let args = args! { digest: &digest };
                 tx.row(&ONE, &args, |row| record(row)).await
@@ -85,7 +85,7 @@ where digest = :digest");
 pub async fn wasm(database: &Database, digest: Digest) -> Result<Option<Vec<u8>>, StoreError> {
     database
         .read_many(
-            Rows::Exempt,
+            VisibleRows::Exempt,
             steps!(|tx| {
                 let args = args! { digest: &digest };
                 tx.row(&WASM, &args, |row| row.bytes("wasm")).await
@@ -107,7 +107,7 @@ order by stored_at, digest collate \"C\"");
 pub async fn list(database: &Database) -> Result<Vec<PluginRecord>, StoreError> {
     database
         .read(
-            Rows::Exempt,
+            VisibleRows::Exempt,
             steps!(|tx| tx.rows(&LIST, &[], |row| record(row)).await),
         )
         .await
@@ -170,7 +170,7 @@ pub async fn activate(
 ) -> Result<Activation, StoreError> {
     database
         .write(
-            Rows::Exempt,
+            VisibleRows::Exempt,
             steps!(|tx| {
                 let args = args! { digest: &digest };
                 let stored = tx.row(&IS_STORED, &args, |row| row.text("digest")).await?;
@@ -204,10 +204,10 @@ where number <= (select number from refusals order by number desc limit 1 offset
 /// # Errors
 ///
 /// [`StoreError`] if the database fails.
-pub async fn note_refusal(database: &Database, refusal: Refusal) -> Result<(), StoreError> {
+pub async fn note_refusal(database: &Database, refusal: PluginRefusal) -> Result<(), StoreError> {
     database
         .write(
-            Rows::Exempt,
+            VisibleRows::Exempt,
             steps!(|tx| {
                 let args = args! {
                     origin: &refusal.origin,
@@ -290,10 +290,10 @@ order by number desc");
 /// # Errors
 ///
 /// [`StoreError`] if the database fails.
-pub async fn refusals(database: &Database) -> Result<Vec<Refusal>, StoreError> {
+pub async fn refusals(database: &Database) -> Result<Vec<PluginRefusal>, StoreError> {
     database
         .read(
-            Rows::Exempt,
+            VisibleRows::Exempt,
             steps!(|tx| tx.rows(&REFUSALS, &[], |row| refusal_of(row)).await),
         )
         .await

@@ -4,7 +4,7 @@ use crate::domain::id::uuid_at;
 use crate::domain::time::Micros;
 use crate::store::StoreError;
 use crate::store::database::Database;
-use crate::store::row::Columns as _;
+use crate::store::row::RowColumns as _;
 use crate::store::sql::{Sql, args, sql, steps};
 
 static PING: Sql = sql("

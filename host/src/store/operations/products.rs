@@ -12,8 +12,8 @@ use crate::domain::row::Entity;
 use crate::domain::time::Micros;
 use crate::store::database::Database;
 use crate::store::operations::{stamp, tombstones};
-use crate::store::postgres::Rows;
-use crate::store::row::Columns as _;
+use crate::store::postgres::VisibleRows;
+use crate::store::row::RowColumns as _;
 use crate::store::row::products::{ExistingProduct, ProductWriter, Sorted, change, product};
 use crate::store::sql::{Sql, Tx, args, sql, steps};
 use crate::store::tombstones::Removal;
@@ -64,7 +64,7 @@ pub async fn changes(
 ) -> Result<ProductChanges, StoreError> {
     database
         .read_many(
-            Rows::Of(&[workspace]),
+            VisibleRows::Of(&[workspace]),
             steps!(|tx| {
                 let entity = Entity::Products.code();
                 let args = args! { workspace, entity };
@@ -107,7 +107,7 @@ pub async fn by_ids(
     let wanted: Vec<_> = ids.iter().map(|&id| args! { workspace_id, id }).collect();
     database
         .read_many(
-            Rows::Of(&[workspace_id]),
+            VisibleRows::Of(&[workspace_id]),
             steps!(|tx| tx.rows_each(&BY_IDS, &wanted, |row| product(row)).await),
         )
         .await
@@ -129,7 +129,7 @@ pub async fn import(
 ) -> Result<Imported, StoreError> {
     database
         .write(
-            Rows::Of(&[workspace]),
+            VisibleRows::Of(&[workspace]),
             steps!(|tx| {
                 let sorted =
                     write(tx, workspace, ProductWriter::Import(import), &products, now).await?;
@@ -301,7 +301,7 @@ pub async fn remove_unseen(
 ) -> Result<Removed, StoreError> {
     database
         .write(
-            Rows::Of(&[workspace]),
+            VisibleRows::Of(&[workspace]),
             steps!(|tx| {
                 let args = args! { workspace, import: import.0, after, limit };
                 let page: Vec<(Uuid, i64, bool)> = tx
@@ -359,7 +359,7 @@ pub async fn remove_named(
 ) -> Result<u64, StoreError> {
     database
         .write(
-            Rows::Of(&[workspace]),
+            VisibleRows::Of(&[workspace]),
             steps!(|tx| {
                 lock(tx, workspace).await?;
                 let named: Vec<_> = external_ids

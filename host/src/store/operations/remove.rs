@@ -1,5 +1,6 @@
-//! Removal of deals with their history and notes. References to them are cleared, and the rows that
-//! held them are stamped again. Rows are locked in the same order as by a batch of leads.
+//! Removal of deals with their history, notes, and values in receipts. References to them are
+//! cleared, and the rows that held them are stamped again. Rows are locked in the same order as by
+//! a batch of leads.
 
 use std::collections::BTreeMap;
 
@@ -9,9 +10,9 @@ use crate::domain::id::{DealId, WorkspaceId};
 use crate::domain::row::Entity;
 use crate::domain::time::Micros;
 use crate::store::database::Database;
-use crate::store::operations::tombstones;
-use crate::store::postgres::Rows;
-use crate::store::row::Columns as _;
+use crate::store::operations::{repairs, tombstones};
+use crate::store::postgres::VisibleRows;
+use crate::store::row::RowColumns as _;
 use crate::store::schema;
 use crate::store::sql::{Arg, Sql, Tx, args, made, sql, steps};
 use crate::store::tombstones::Removal;
@@ -63,7 +64,7 @@ pub async fn deal(
 ) -> Result<bool, StoreError> {
     database
         .write(
-            Rows::Of(&[workspace]),
+            VisibleRows::Of(&[workspace]),
             steps!(|tx| {
                 let gone = deals(tx, workspace, &[deal.0], now).await?;
                 Ok(gone.deals > 0)
@@ -179,8 +180,9 @@ pub async fn deals(
         of.push(id);
     }
     tx.run_each(&TRIALS, &locked).await?;
-    let mut counts = [0; 3];
-    for (sql, count) in [&HISTORY, &LOGS, &DEALS].into_iter().zip(&mut counts) {
+    let mut counts = [0; 4];
+    let all = [&HISTORY, &LOGS, &repairs::ERASE_OF_DEALS, &DEALS];
+    for (sql, count) in all.into_iter().zip(&mut counts) {
         *count = tx.run_each(sql, &locked).await?;
     }
     tx.run_each(&REMOVE_TICKETS, &rows_of(workspace, &whole))
@@ -205,11 +207,12 @@ pub async fn deals(
             tx.run_each(sql, rows).await?;
         }
     }
-    let [deal_changes, deal_logs, deals] = counts;
+    let [deal_changes, deal_logs, repair_changes, deals] = counts;
     Ok(Erased {
         deals,
         deal_changes,
         deal_logs,
+        repair_changes,
         tickets: u64::try_from(whole.len()).unwrap_or(u64::MAX),
         ..Erased::default()
     })

@@ -1,16 +1,19 @@
 //! Rollouts of plugin versions, and what hosts report about them.
 
+use std::time::Duration;
+
 use crate::domain::rollout::{Rollout, RolloutReport};
+use crate::domain::time::Micros;
 use crate::limits;
 use crate::store::StoreError;
 use crate::store::database::Database;
-use crate::store::postgres::Rows;
+use crate::store::postgres::VisibleRows;
 use crate::store::row::rollouts::{report as report_of, rollout};
 use crate::store::sql::{Sql, args, json, sql, steps};
 
 static LIST: Sql = sql("
 select name, number, candidate, stable, stage, paused, step, plan, generation, spent_seconds,
-  started_by, started_at, stage_at, why
+  spent_at, started_by, started_at, stage_at, why
 from rollouts
 order by name");
 
@@ -22,7 +25,7 @@ order by name");
 pub async fn list(database: &Database) -> Result<Vec<Rollout>, StoreError> {
     database
         .read(
-            Rows::Exempt,
+            VisibleRows::Exempt,
             steps!(|tx| tx.rows(&LIST, &[], |row| rollout(row)).await),
         )
         .await
@@ -35,21 +38,21 @@ lock table rollouts in share row exclusive mode -- postgres");
 // An open rollout is not replaced. The numbers and generations grow across all plugins.
 static BEGIN: Sql = sql("
 insert into rollouts (name, number, candidate, stable, stage, paused, step, plan, generation,
-  spent_seconds, started_by, started_at, stage_at, why)
+  spent_seconds, spent_at, started_by, started_at, stage_at, why)
 values (:name, (select coalesce(max(number), 0) + 1 from rollouts), :candidate, :stable, :stage,
   :paused, :step, :plan, (select coalesce(max(generation), 0) + 1 from rollouts), :spent_seconds,
-  :started_by, :started_at, :stage_at, :why)
+  :spent_at, :started_by, :started_at, :stage_at, :why)
 on conflict (name) do update
 set number = excluded.number, candidate = excluded.candidate, stable = excluded.stable,
   stage = excluded.stage, paused = excluded.paused, step = excluded.step, plan = excluded.plan,
   generation = excluded.generation, spent_seconds = excluded.spent_seconds,
-  started_by = excluded.started_by, started_at = excluded.started_at,
+  spent_at = excluded.spent_at, started_by = excluded.started_by, started_at = excluded.started_at,
   stage_at = excluded.stage_at, why = excluded.why
 where rollouts.stage not in ('shadow', 'canary', 'probation')");
 
 static ONE: Sql = sql("
 select name, number, candidate, stable, stage, paused, step, plan, generation, spent_seconds,
-  started_by, started_at, stage_at, why
+  spent_at, started_by, started_at, stage_at, why
 from rollouts
 where name = :name");
 
@@ -66,7 +69,7 @@ where name = :name and number <> :number");
 pub async fn begin(database: &Database, new: Rollout) -> Result<(Rollout, bool), StoreError> {
     database
         .write(
-            Rows::Exempt,
+            VisibleRows::Exempt,
             steps!(|tx| {
                 tx.run(&ONE_AT_A_TIME, &[]).await?;
                 let args = args! {
@@ -77,7 +80,8 @@ pub async fn begin(database: &Database, new: Rollout) -> Result<(Rollout, bool),
                     paused: new.paused,
                     step: i64::try_from(new.step).unwrap_or(i64::MAX),
                     plan: json(&new.plan)?,
-                    spent_seconds: i64::try_from(new.spent_seconds).unwrap_or(i64::MAX),
+                    spent_seconds: seconds(new.recorded_spent),
+                    spent_at: new.spent_at,
                     started_by: &new.started_by,
                     started_at: new.started_at,
                     stage_at: new.stage_at,
@@ -94,10 +98,15 @@ pub async fn begin(database: &Database, new: Rollout) -> Result<(Rollout, bool),
         .await
 }
 
+/// Returns the whole seconds of a span, as the store keeps it.
+fn seconds(span: Duration) -> i64 {
+    i64::try_from(span.as_secs()).unwrap_or(i64::MAX)
+}
+
 static CHANGE: Sql = sql("
 update rollouts
 set stage = :stage, paused = :paused, step = :step, spent_seconds = :spent_seconds,
-  stage_at = :stage_at, why = :why,
+  spent_at = :spent_at, stage_at = :stage_at, why = :why,
   generation = (select max(generation) + 1 from rollouts)
 where name = :name and generation = :generation");
 
@@ -110,7 +119,7 @@ where name = :name and generation = :generation");
 pub async fn change(database: &Database, changed: Rollout) -> Result<Option<Rollout>, StoreError> {
     database
         .write(
-            Rows::Exempt,
+            VisibleRows::Exempt,
             steps!(|tx| {
                 tx.run(&ONE_AT_A_TIME, &[]).await?;
                 let args = args! {
@@ -118,7 +127,8 @@ pub async fn change(database: &Database, changed: Rollout) -> Result<Option<Roll
                     stage: changed.stage.as_str(),
                     paused: changed.paused,
                     step: i64::try_from(changed.step).unwrap_or(i64::MAX),
-                    spent_seconds: i64::try_from(changed.spent_seconds).unwrap_or(i64::MAX),
+                    spent_seconds: seconds(changed.recorded_spent),
+                    spent_at: changed.spent_at,
                     stage_at: changed.stage_at,
                     why: changed.why.as_deref(),
                     generation: changed.generation,
@@ -135,7 +145,7 @@ pub async fn change(database: &Database, changed: Rollout) -> Result<Option<Roll
 
 static SPEND: Sql = sql("
 update rollouts
-set spent_seconds = :spent_seconds
+set spent_seconds = :spent_seconds, spent_at = :spent_at
 where name = :name and generation = :generation");
 
 /// Records how long the step of this generation has lasted.
@@ -146,11 +156,12 @@ where name = :name and generation = :generation");
 pub async fn spend(database: &Database, rollout: Rollout) -> Result<(), StoreError> {
     database
         .write(
-            Rows::Exempt,
+            VisibleRows::Exempt,
             steps!(|tx| {
                 let args = args! {
                     name: &rollout.name,
-                    spent_seconds: i64::try_from(rollout.spent_seconds).unwrap_or(i64::MAX),
+                    spent_seconds: seconds(rollout.recorded_spent),
+                    spent_at: rollout.spent_at,
                     generation: rollout.generation,
                 };
                 tx.run(&SPEND, &args).await?;
@@ -179,8 +190,8 @@ where name = :name and number = :number and reported_at < (
     limit :kept
   ) newest)");
 
-/// Stores what a host has seen of a rollout, in place of its last report. Of more than
-/// `limits::ROLLOUT_REPORTS` reports the oldest are removed.
+/// Stores what a host has seen of a rollout, in place of its last report. Keeps the
+/// newest `limits::ROLLOUT_REPORTS` reports and removes older ones.
 ///
 /// # Errors
 ///
@@ -188,7 +199,7 @@ where name = :name and number = :number and reported_at < (
 pub async fn report(database: &Database, report: RolloutReport) -> Result<(), StoreError> {
     database
         .write(
-            Rows::Exempt,
+            VisibleRows::Exempt,
             steps!(|tx| {
                 let args = args! {
                     name: &report.name,
@@ -231,12 +242,40 @@ pub async fn reports(
 ) -> Result<Vec<RolloutReport>, StoreError> {
     database
         .read(
-            Rows::Exempt,
+            VisibleRows::Exempt,
             steps!(|tx| {
                 let args = args! { name: &name, number };
                 tx.rows(&REPORTS, &args, |row| report_of(row)).await
             }),
         )
+        .await
+}
+
+static FORGET_ENDED: Sql = sql("
+delete from rollout_reports
+where (name, number, host_id) in (
+  select seen.name, seen.number, seen.host_id
+  from rollouts as ended
+  join rollout_reports as seen
+    on seen.name = ended.name
+    and seen.number = ended.number
+  where ended.stage not in ('shadow', 'canary', 'probation')
+  and ended.stage_at < :before
+  limit :limit
+  for update of seen skip locked -- postgres
+)");
+
+/// Removes reports on rollouts that ended before this time, at most `limit`, and returns how many.
+/// The rollouts themselves stay.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn forget(database: &Database, before: Micros, limit: u32) -> Result<u64, StoreError> {
+    database
+        .write_alone(steps!(|tx| {
+            tx.run(&FORGET_ENDED, &args! { before, limit }).await
+        }))
         .await
 }
 
@@ -251,4 +290,5 @@ pub const SQL: &[&Sql] = &[
     &REPORT,
     &FORGET_OLDEST,
     &REPORTS,
+    &FORGET_ENDED,
 ];

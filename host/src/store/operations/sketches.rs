@@ -6,7 +6,7 @@ use crate::domain::connection::{ConnectionSketch, SourceChange};
 use crate::domain::id::ConnectionId;
 use crate::store::StoreError;
 use crate::store::database::Database;
-use crate::store::postgres::Rows;
+use crate::store::postgres::VisibleRows;
 use crate::store::row::sketches::{change, sketch};
 use crate::store::sql::{Sql, args, json, sql, steps};
 
@@ -26,7 +26,7 @@ pub async fn one(
 ) -> Result<Option<ConnectionSketch>, StoreError> {
     database
         .read(
-            Rows::Exempt,
+            VisibleRows::Exempt,
             steps!(|tx| tx.row(&ONE, &args! { id: &id }, |row| sketch(row)).await),
         )
         .await
@@ -47,7 +47,7 @@ pub async fn changes(
 ) -> Result<HashMap<ConnectionId, SourceChange>, StoreError> {
     let changes = database
         .read(
-            Rows::Exempt,
+            VisibleRows::Exempt,
             steps!(|tx| tx.rows(&CHANGES, &[], |row| change(row)).await),
         )
         .await?;

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::domain::id::WorkspaceId;
 use crate::domain::row::Entity;
 use crate::store::StoreError;
-use crate::store::row::Columns as _;
+use crate::store::row::RowColumns as _;
 use crate::store::sql::{Sql, Tx, args, sql};
 
 /// The next stamp of each changed feed.
@@ -43,7 +43,8 @@ returning workspace_id, entity, last_us");
 ///
 /// # Errors
 ///
-/// Fails with [`StoreError::Inconsistent`] if the database returns no clock for a feed.
+/// [`StoreError::Inconsistent`] if the database returns no clock for a feed, and [`StoreError`] if it
+/// fails.
 pub async fn allocate(
     tx: &mut Tx,
     changes: &BTreeMap<(WorkspaceId, Entity), i64>,

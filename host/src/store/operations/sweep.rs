@@ -1,5 +1,6 @@
 //! Removes rows that are past their retention, oldest first and a bounded number at a time.
-//! Deliveries that still wait for work or for a person stay, and so do those that are leased.
+//! Deliveries that still wait for work stay, and so do those that are leased. Those that wait for a
+//! person (`parked`, `unrouted`) are kept as long as finished ones.
 //!
 //! The sweep never waits for a row: rows that another transaction has locked are left for the next
 //! time, so it cannot be part of a deadlock. A delivery and its place in the queue are locked first
@@ -14,12 +15,12 @@ use crate::domain::id::{DeliveryId, WorkspaceId};
 use crate::domain::time::Micros;
 use crate::limits;
 use crate::store::database::Database;
-use crate::store::operations::{agents, tombstones};
-use crate::store::postgres::Rows;
-use crate::store::row::Columns as _;
+use crate::store::operations::{agents, repairs, rollouts, tombstones};
+use crate::store::postgres::VisibleRows;
+use crate::store::row::RowColumns as _;
 use crate::store::schema;
-use crate::store::sql::{Row, Sql, Tx, args, made, sql, steps};
-use crate::store::{Retention, StoreError};
+use crate::store::sql::{Sql, SqlRow, Tx, args, made, sql, steps};
+use crate::store::{RetentionPeriods, StoreError};
 
 // An id sorts by its creation time, so it bounds the range of the index.
 static FINISHED: Sql = sql("
@@ -123,14 +124,17 @@ where batch_id in (                                           -- postgres
 /// [`StoreError`] if the database fails.
 pub async fn sweep(
     database: &Database,
-    retention: &Retention,
+    retention: &RetentionPeriods,
     now: Micros,
     limit: u32,
 ) -> Result<u64, StoreError> {
     let finished = now.minus(retention.deliveries);
     let quarantined = now.minus(retention.quarantine);
     let workspaces = database
-        .read(Rows::Exempt, steps!(|tx| agents::workspace_ids(tx).await))
+        .read(
+            VisibleRows::Exempt,
+            steps!(|tx| agents::workspace_ids(tx).await),
+        )
         .await?;
     let mut removed = 0;
     for some in workspaces.chunks(limits::WORKSPACES_AT_ONCE) {
@@ -144,7 +148,7 @@ pub async fn sweep(
     }
     removed += database
         .write(
-            Rows::All,
+            VisibleRows::All,
             steps!(|tx| {
                 let args = args! { before: now, limit };
                 let mut ended = 0;
@@ -158,6 +162,10 @@ pub async fn sweep(
     removed += too_many_references(database, limit).await?;
     let forgotten = now.minus(limits::TOMBSTONES_KEPT);
     removed += tombstones::forget(database, forgotten, limit).await?;
+    // Receipts are kept as long as deliveries, from the end of their repair; so are the comparisons of
+    // rollouts.
+    removed += repairs::forget(database, finished, limit).await?;
+    removed += rollouts::forget(database, finished, limit).await?;
     Ok(removed)
 }
 
@@ -166,7 +174,7 @@ pub async fn sweep(
 async fn too_many_references(database: &Database, limit: u32) -> Result<u64, StoreError> {
     let unknown = database
         .read_many(
-            Rows::All,
+            VisibleRows::All,
             steps!(|tx| {
                 tx.only(&UNKNOWN, &[], |row| row.number::<i64>("count"))
                     .await
@@ -180,7 +188,7 @@ async fn too_many_references(database: &Database, limit: u32) -> Result<u64, Sto
     let some = too_many.min(i64::from(limit));
     database
         .write(
-            Rows::All,
+            VisibleRows::All,
             steps!(|tx| {
                 let args = args! { before: Micros(i64::MAX), limit: some };
                 tx.run(&REFERENCES, &args).await
@@ -204,7 +212,7 @@ async fn deliveries(
     };
     database
         .write(
-            Rows::Of(workspaces),
+            VisibleRows::Of(workspaces),
             steps!(|tx| {
                 let args = args! { first, last, past: first_id_after(before), before, limit };
                 let old = tx.rows(sql, &args, delivery).await?;
@@ -255,7 +263,7 @@ pub async fn remove(
     Ok(u64::try_from(free.len()).unwrap_or(u64::MAX))
 }
 
-fn delivery(row: &Row<'_>) -> Result<(WorkspaceId, DeliveryId), StoreError> {
+fn delivery(row: &SqlRow<'_>) -> Result<(WorkspaceId, DeliveryId), StoreError> {
     Ok((row.id("workspace_id")?, row.id("id")?))
 }
 

@@ -4,7 +4,7 @@
 
 use crate::domain::id::{ConnectionId, WorkspaceId};
 use crate::store::database::Database;
-use crate::store::postgres::Rows;
+use crate::store::postgres::VisibleRows;
 use crate::store::row::messages::template_list;
 use crate::store::sql::{Sql, args, json, sql, steps};
 use crate::store::{StoreError, TemplateList};
@@ -28,7 +28,7 @@ pub async fn one(
 ) -> Result<Option<TemplateList>, StoreError> {
     database
         .read(
-            Rows::Exempt,
+            VisibleRows::Exempt,
             steps!(|tx| {
                 let args = args! { id: &id, workspace };
                 tx.row(&ONE, &args, |row| template_list(row)).await

@@ -11,11 +11,11 @@ use crate::domain::time::Micros;
 use crate::store::StoreError;
 use crate::store::database::Database;
 use crate::store::operations::stamp;
-use crate::store::postgres::Rows;
-use crate::store::row::Columns as _;
+use crate::store::postgres::VisibleRows;
+use crate::store::row::RowColumns as _;
 use crate::store::sql::{Sql, Tx, args, sql, steps};
 use crate::store::sqlite::threads::End;
-use crate::store::tombstones::{Removal, Stamped};
+use crate::store::tombstones::{Removal, StampedRow};
 
 static BURY: Sql = sql("
 each (workspace_id uuid, entity number, cursor_us number, id uuid)
@@ -34,7 +34,7 @@ pub async fn bury(
     tx: &mut Tx,
     workspace_id: WorkspaceId,
     gone: &Removal,
-) -> Result<Vec<Stamped>, StoreError> {
+) -> Result<Vec<StampedRow>, StoreError> {
     let first = stamp::allocate(tx, &gone.counts(workspace_id)).await?;
     let first = first.into_iter().map(|((_, of), first)| (of, first));
     let (removed, changed) = gone.stamped(first.collect())?;
@@ -88,7 +88,7 @@ and each.entity = clock.entity");
 pub async fn forget(database: &Database, before: Micros, limit: u32) -> Result<u64, StoreError> {
     database
         .write_or_undo(
-            Rows::All,
+            VisibleRows::All,
             steps!(|tx| {
                 // Stamps are microseconds, as a number.
                 let args = args! { before: before.0, limit };

@@ -14,24 +14,24 @@ use crate::domain::text::without_zero;
 use crate::domain::time::Micros;
 use crate::store::StoreError;
 pub use crate::store::row::json;
-use crate::store::row::{Column, Columns};
+use crate::store::row::{ColumnRef, RowColumns};
 
-impl Columns for PgRow {
-    fn str_if(&self, column: Column) -> Result<Option<&str>, StoreError> {
+impl RowColumns for PgRow {
+    fn str_if(&self, column: ColumnRef) -> Result<Option<&str>, StoreError> {
         // JSON is sent as text, but its type name prevents a checked read as text.
         Ok(self.try_get_unchecked(column)?)
     }
 
-    fn uuid_if(&self, column: Column) -> Result<Option<Uuid>, StoreError> {
+    fn uuid_if(&self, column: ColumnRef) -> Result<Option<Uuid>, StoreError> {
         Ok(self.try_get(column)?)
     }
 
-    fn micros_if(&self, column: Column) -> Result<Option<Micros>, StoreError> {
+    fn micros_if(&self, column: ColumnRef) -> Result<Option<Micros>, StoreError> {
         let time: Option<DateTime<Utc>> = self.try_get(column)?;
         Ok(time.map(micros))
     }
 
-    fn great_if(&self, column: Column) -> Result<Option<i64>, StoreError> {
+    fn great_if(&self, column: ColumnRef) -> Result<Option<i64>, StoreError> {
         let value = self.try_get_raw(column)?;
         Ok(match value.type_info().name() {
             "INT2" => self.try_get::<Option<i16>, _>(column)?.map(i64::from),
@@ -40,21 +40,21 @@ impl Columns for PgRow {
         })
     }
 
-    fn small_if(&self, column: Column) -> Result<Option<i64>, StoreError> {
+    fn small_if(&self, column: ColumnRef) -> Result<Option<i64>, StoreError> {
         self.great_if(column)
     }
 
-    fn flag(&self, column: impl Into<Column>) -> Result<bool, StoreError> {
+    fn flag(&self, column: impl Into<ColumnRef>) -> Result<bool, StoreError> {
         Ok(self.try_get(column.into())?)
     }
 
-    fn bytes_if(&self, column: impl Into<Column>) -> Result<Option<Vec<u8>>, StoreError> {
+    fn bytes_if(&self, column: impl Into<ColumnRef>) -> Result<Option<Vec<u8>>, StoreError> {
         Ok(self.try_get(column.into())?)
     }
 
     fn json_if<T: DeserializeOwned>(
         &self,
-        column: impl Into<Column>,
+        column: impl Into<ColumnRef>,
     ) -> Result<Option<T>, StoreError> {
         let value: Option<Json<T>> = self.try_get(column.into())?;
         Ok(value.map(|Json(value)| value))

@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::commit_status::{self, CommitStatus};
-use super::db::{Db, Rows, Trace, Transaction};
+use super::db::{Db, Trace, Transaction, VisibleRows};
 use super::error;
 use crate::clock::Clock;
 use crate::domain::id::{WorkspaceId, uuid_at};
@@ -19,7 +19,7 @@ use crate::limits;
 use crate::store::decide;
 use crate::store::operations::batch;
 use crate::store::sql::Tx;
-use crate::store::{StoreError, Write, Written};
+use crate::store::{StoreError, Write, WriteOutcome};
 
 /// Commits a batch, with retries until its deadline.
 ///
@@ -31,11 +31,11 @@ pub async fn commit(
     db: &Db,
     clock: &dyn Clock,
     writes: &[Write],
-) -> Result<Vec<Written>, StoreError> {
+) -> Result<Vec<WriteOutcome>, StoreError> {
     let deadline = Instant::now() + limits::STORE_DEADLINE;
     let mut attempt = 1;
     loop {
-        let error = match once(db, clock, writes, deadline).await {
+        let error = match try_commit(db, clock, writes, deadline).await {
             Ok(written) => return Ok(written),
             Err(Failure::Again(error)) => error,
             Err(Failure::Final(error)) => return Err(error),
@@ -82,12 +82,13 @@ impl From<StoreError> for Failure {
     }
 }
 
-async fn once(
+/// Makes one attempt to commit a batch.
+async fn try_commit(
     db: &Db,
     clock: &dyn Clock,
     writes: &[Write],
     deadline: Instant,
-) -> Result<Vec<Written>, Failure> {
+) -> Result<Vec<WriteOutcome>, Failure> {
     // If it is given up before its commit was sent, the connection is closed and
     // everything is rolled back.
     let prepared = tokio::select! {
@@ -95,7 +96,7 @@ async fn once(
         prepared = tokio::time::timeout_at(deadline, prepare(db, clock, writes)) => {
             prepared.map_err(|_| Failure::Final(too_late()))?
         }
-        lost = db.reach().lost() => return Err(Failure::Final(lost)),
+        lost = db.health().lost() => return Err(Failure::Final(lost)),
     };
     let Prepared {
         transaction,
@@ -129,7 +130,7 @@ fn too_late() -> StoreError {
 /// A batch that is ready to commit.
 struct Prepared {
     transaction: Transaction,
-    written: Vec<Written>,
+    written: Vec<WriteOutcome>,
     trace: Trace,
 }
 
@@ -137,7 +138,7 @@ async fn prepare(db: &Db, clock: &dyn Clock, writes: &[Write]) -> Result<Prepare
     let read_set = decide::read_set(writes, |_| None);
     let named: Vec<WorkspaceId> = read_set.workspaces.iter().copied().collect();
     let mark = uuid_at(clock.now());
-    let (transaction, trace) = db.begin_batch(Rows::Of(&named), mark).await?;
+    let (transaction, trace) = db.begin_batch(VisibleRows::Of(&named), mark).await?;
     let mut tx = Tx::Postgres(transaction);
     let result = batch::run(&mut tx, clock, writes, read_set).await;
     let Tx::Postgres(transaction) = tx else {

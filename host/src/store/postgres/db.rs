@@ -23,7 +23,7 @@ use super::server;
 use crate::domain::id::WorkspaceId;
 use crate::limits;
 use crate::store::high_water::HighWater;
-use crate::store::{Pool, StoreError};
+use crate::store::{PoolUsage, StoreError};
 
 /// The role of the service. It owns no table and cannot bypass a policy.
 pub const ROLE: &str = "leadhost_service";
@@ -58,6 +58,8 @@ set role leadhost_service";
 /// Connections beside the pool, for the rare and small statements of a host.
 const ASIDE: u32 = 2;
 
+/// The connections to one PostgreSQL database. In a file, `sqlite::Db` takes their place, and
+/// `Database` is either of them.
 pub struct Db {
     options: PgConnectOptions,
     pool: PgPool,
@@ -67,8 +69,8 @@ pub struct Db {
     /// requests.
     aside: PgPool,
     connections: u32,
-    reach: Arc<Health>,
-    seen: Arc<HighWater>,
+    health: Arc<Health>,
+    high_water: Arc<HighWater>,
 }
 
 /// Identifies a transaction whose commit status must be looked up because the answer to
@@ -81,7 +83,7 @@ pub struct Trace {
     pub number: String,
 }
 
-/// What each connection for batches runs beside [`HELLO`]. The insert of a batch's mark is
+/// The statement that each connection for batches runs beside [`HELLO`]. The insert of a batch's mark is
 /// planned once, and is sent together with the statements that begin the batch. It is
 /// named after its table, so that its text distinguishes batches from other transactions.
 const PREPARE_MARK: &str = "
@@ -91,7 +93,7 @@ returning pg_backend_pid() as backend, pg_current_xact_id()::xid::text as number
 
 /// The workspaces whose rows a transaction may see.
 #[derive(Clone, Copy)]
-pub enum Rows<'a> {
+pub enum VisibleRows<'a> {
     /// None: only rows that belong to no tenant.
     Exempt,
     Of(&'a [WorkspaceId]),
@@ -105,12 +107,12 @@ impl Db {
     /// # Errors
     ///
     /// `Open` if the URL cannot be parsed or has an unknown parameter.
-    pub fn new(url: &str, connections: u32, seen: Arc<HighWater>) -> Result<Self, StoreError> {
-        check_parameters(url)?;
-        let options = PgConnectOptions::from_str(url)
-            .map_err(|error| {
-                StoreError::Open(format!("store.url is not a valid PostgreSQL URL: {error}"))
-            })?
+    pub fn new(
+        url: &str,
+        connections: u32,
+        high_water: Arc<HighWater>,
+    ) -> Result<Self, StoreError> {
+        let options = read_url(url)?
             .application_name("leadhost")
             .statement_cache_capacity(200)
             .disable_statement_logging();
@@ -118,11 +120,11 @@ impl Db {
         let writers = limits::STORE_WRITERS.min(connections / 2).max(1);
         let readers = connections.saturating_sub(writers).max(1);
         let most = limits::STORE_ASKED_PER_CONNECTION.saturating_mul(readers as usize);
-        let reach = Arc::new(Health::new(most));
+        let health = Arc::new(Health::new(most));
         let pool_of = |most: u32, more: Option<&'static str>| {
-            let known = Arc::clone(&reach);
-            let kept = Arc::clone(&reach);
-            let connected = Arc::clone(&seen);
+            let known = Arc::clone(&health);
+            let kept = Arc::clone(&health);
+            let connected = Arc::clone(&high_water);
             PgPoolOptions::new()
                 .max_connections(most)
                 .acquire_timeout(limits::STORE_ACQUIRE_PATIENCE)
@@ -139,14 +141,14 @@ impl Db {
                     Box::pin(std::future::ready(kept))
                 })
                 .after_connect(move |connection, _| {
-                    let seen = Arc::clone(&connected);
+                    let high_water = Arc::clone(&connected);
                     Box::pin(async move {
                         connection.execute(HELLO).await?;
                         if let Some(more) = more {
                             connection.execute(more).await?;
                         }
                         if let Some(server) = server::identity(connection).await? {
-                            seen.connected(&server);
+                            high_water.connected(&server);
                         }
                         Ok(())
                     })
@@ -159,8 +161,8 @@ impl Db {
             aside: pool_of(ASIDE, None),
             options,
             connections,
-            reach,
-            seen,
+            health,
+            high_water,
         })
     }
 
@@ -180,7 +182,7 @@ impl Db {
     ///
     /// # Errors
     ///
-    /// The driver's error.
+    /// [`sqlx::Error`] if the server cannot be reached or refuses the login.
     pub async fn owner(&self) -> Result<PgConnection, sqlx::Error> {
         self.options.connect().await
     }
@@ -190,25 +192,25 @@ impl Db {
         &self.options
     }
 
-    /// Returns the record of the store's last known state.
-    pub fn seen(&self) -> &Arc<HighWater> {
-        &self.seen
+    /// Returns the high-water mark of the store's last known state.
+    pub fn high_water(&self) -> &Arc<HighWater> {
+        &self.high_water
     }
 
-    /// Returns whether the database can be reached, and its watch.
-    pub fn reach(&self) -> &Arc<Health> {
-        &self.reach
+    /// Returns the watch of whether the database can be reached.
+    pub fn health(&self) -> &Arc<Health> {
+        &self.health
     }
 
     /// Returns the number of open and idle connections, of requests and of batches together,
     /// and the number of operations under way.
-    pub fn use_of_pool(&self) -> Pool {
+    pub fn use_of_pool(&self) -> PoolUsage {
         let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-        Pool {
+        PoolUsage {
             open: self.pool.size() + self.writers.size(),
             idle: number(self.pool.num_idle() + self.writers.num_idle()),
             most: self.connections,
-            asked: number(self.reach.asked()),
+            asked: number(self.health.asked()),
         }
     }
 
@@ -229,7 +231,7 @@ impl Db {
     ///
     /// # Errors
     ///
-    /// The same as [`Self::alone`].
+    /// [`StoreError`] as for [`Self::alone`].
     pub async fn alone_aside(&self) -> Result<Transaction, StoreError> {
         Ok(Transaction {
             connection: self.aside.acquire().await?,
@@ -242,8 +244,8 @@ impl Db {
     ///
     /// # Errors
     ///
-    /// The same as [`Self::alone`].
-    pub async fn begin(&self, rows: Rows<'_>) -> Result<Transaction, StoreError> {
+    /// [`StoreError`] as for [`Self::alone`].
+    pub async fn begin(&self, rows: VisibleRows<'_>) -> Result<Transaction, StoreError> {
         Box::pin(self.start(&self.pool, "begin", rows, true)).await
     }
 
@@ -253,10 +255,10 @@ impl Db {
     ///
     /// # Errors
     ///
-    /// The same as [`Self::alone`].
+    /// [`StoreError`] as for [`Self::alone`].
     pub async fn begin_batch(
         &self,
-        rows: Rows<'_>,
+        rows: VisibleRows<'_>,
         mark: Uuid,
     ) -> Result<(Transaction, Trace), StoreError> {
         let mut sql = String::from("begin");
@@ -278,8 +280,8 @@ impl Db {
     ///
     /// # Errors
     ///
-    /// The same as [`Self::alone`].
-    pub async fn snapshot(&self, rows: Rows<'_>) -> Result<Transaction, StoreError> {
+    /// [`StoreError`] as for [`Self::alone`].
+    pub async fn snapshot(&self, rows: VisibleRows<'_>) -> Result<Transaction, StoreError> {
         let begin = "begin isolation level repeatable read read only";
         Box::pin(self.start(&self.pool, begin, rows, false)).await
     }
@@ -292,7 +294,7 @@ impl Db {
         &self,
         pool: &PgPool,
         begin: &str,
-        rows: Rows<'_>,
+        rows: VisibleRows<'_>,
         writes: bool,
     ) -> Result<Transaction, StoreError> {
         let mut sql = String::from(begin);
@@ -310,11 +312,11 @@ impl Db {
         let mut dead = 0;
         loop {
             if writes {
-                self.seen.opens().await;
+                self.high_water.opens().await;
             }
             let connection = pool.acquire().await?;
             // A new connection may be the first one to another server.
-            if writes && !self.seen.is_open() {
+            if writes && !self.high_water.is_open() {
                 continue;
             }
             let mut transaction = Transaction {
@@ -358,6 +360,18 @@ const PARAMETERS: [&str; 18] = [
     "user",
 ];
 
+/// Reads a URL. The error does not repeat it: it may contain a password.
+///
+/// # Errors
+///
+/// `Open` if it cannot be parsed or has an unknown parameter.
+pub fn read_url(url: &str) -> Result<PgConnectOptions, StoreError> {
+    check_parameters(url)?;
+    PgConnectOptions::from_str(url).map_err(|error| {
+        StoreError::Open(format!("store.url is not a valid PostgreSQL URL: {error}"))
+    })
+}
+
 fn check_parameters(url: &str) -> Result<(), StoreError> {
     let Ok(url) = url::Url::parse(url) else {
         // The driver reports what is wrong.
@@ -374,7 +388,7 @@ fn check_parameters(url: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-impl Rows<'_> {
+impl VisibleRows<'_> {
     fn name(self, sql: &mut String) {
         match self {
             Self::Exempt => {}
@@ -416,7 +430,7 @@ impl Transaction {
     ///
     /// # Errors
     ///
-    /// The error of the connection.
+    /// [`StoreError`] if the database fails, and none if an answer was left unread.
     pub async fn rollback(self) -> Result<(), StoreError> {
         if self.unread {
             return Ok(());
@@ -435,10 +449,10 @@ impl Transaction {
     ///
     /// # Errors
     ///
-    /// The error of the connection.
+    /// [`StoreError`] if the database fails.
     pub async fn name(&mut self, workspaces: &[WorkspaceId]) -> Result<(), StoreError> {
         let mut sql = String::from("select 1");
-        Rows::Of(workspaces).name(&mut sql);
+        VisibleRows::Of(workspaces).name(&mut sql);
         self.execute(AssertSqlSafe(sql)).await?;
         Ok(())
     }

@@ -1,26 +1,50 @@
-//! Classifies PostgreSQL's errors for the caller: no space, not now, or a defect.
+//! Converts the errors of the driver and of PostgreSQL for the caller: no space, not now, or a
+//! defect.
 
 use sqlx::postgres::PgDatabaseError;
 
-use crate::store::{Cause, StoreError};
+use crate::store::{StoreError, StoreErrorCause};
+
+impl From<sqlx::Error> for StoreError {
+    fn from(error: sqlx::Error) -> Self {
+        match &error {
+            sqlx::Error::Database(database) => {
+                let code = database.code().unwrap_or_default().into_owned();
+                from_server(error, &code)
+            }
+            sqlx::Error::Io(io) if io.kind() == std::io::ErrorKind::StorageFull => Self::Full,
+            sqlx::Error::PoolClosed => Self::Unavailable(StoreErrorCause::Closed),
+            sqlx::Error::Io(_)
+            | sqlx::Error::Tls(_)
+            | sqlx::Error::Protocol(_)
+            | sqlx::Error::PoolTimedOut
+            | sqlx::Error::WorkerCrashed => Self::Unavailable(StoreErrorCause::Sqlx(error)),
+            _ => Self::Query(StoreErrorCause::Sqlx(error)),
+        }
+    }
+}
 
 /// Classifies the server's code. Its first two characters are its class.
-pub fn from_sqlx(error: sqlx::Error, code: &str) -> StoreError {
+fn from_server(error: sqlx::Error, code: &str) -> StoreError {
     match code {
         // disk_full
         "53100" => StoreError::Full,
         // lock_not_available, and the errors of the connection's timeouts.
-        "55P03" | "57014" | "25P03" | "25P04" => StoreError::Unavailable(Cause::Sqlx(error)),
+        "55P03" | "57014" | "25P03" | "25P04" => {
+            StoreError::Unavailable(StoreErrorCause::Sqlx(error))
+        }
         // read_only_sql_transaction: a standby, or a server that was just demoted.
-        "25006" => StoreError::Unavailable(Cause::Sqlx(error)),
+        "25006" => StoreError::Unavailable(StoreErrorCause::Sqlx(error)),
         _ => match code.get(..2) {
             // Connection lost, rolled back in favour of others, out of resources, shut
             // down by an operator, or a failure of the system around it.
-            Some("08" | "40" | "53" | "57" | "58") => StoreError::Unavailable(Cause::Sqlx(error)),
+            Some("08" | "40" | "53" | "57" | "58") => {
+                StoreError::Unavailable(StoreErrorCause::Sqlx(error))
+            }
             Some("XX") => StoreError::Inconsistent {
                 what: format!("the database is damaged: {error}"),
             },
-            _ => StoreError::Query(Cause::Sqlx(error)),
+            _ => StoreError::Query(StoreErrorCause::Sqlx(error)),
         },
     }
 }
@@ -53,9 +77,9 @@ pub fn is_connection_lost(error: &sqlx::Error) -> bool {
 }
 
 /// Returns the error, if it is this driver's.
-pub fn driver_of(cause: &Cause) -> Option<&sqlx::Error> {
+pub fn driver_of(cause: &StoreErrorCause) -> Option<&sqlx::Error> {
     match cause {
-        Cause::Sqlx(error) => Some(error),
+        StoreErrorCause::Sqlx(error) => Some(error),
         _ => None,
     }
 }

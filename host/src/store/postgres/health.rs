@@ -36,9 +36,9 @@ pub struct Health {
 }
 
 /// An operation under way.
-pub struct Asking<'a>(&'a AtomicUsize);
+pub struct OperationPermit<'a>(&'a AtomicUsize);
 
-impl Drop for Asking<'_> {
+impl Drop for OperationPermit<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -67,10 +67,10 @@ impl Health {
     /// # Errors
     ///
     /// `Lost` while the database is lost, `Busy` if too many operations are under way.
-    pub fn enter(&self) -> Result<Asking<'_>, StoreError> {
+    pub fn enter(&self) -> Result<OperationPermit<'_>, StoreError> {
         self.is_there()?;
         let asking = self.asked.fetch_add(1, Ordering::Relaxed);
-        let asked = Asking(&self.asked);
+        let asked = OperationPermit(&self.asked);
         if asking >= self.most {
             return Err(StoreError::Busy);
         }
@@ -166,14 +166,14 @@ impl Health {
     }
 }
 
-async fn watch_over(reach: Weak<Health>, options: PgConnectOptions) {
+async fn watch_over(health: Weak<Health>, options: PgConnectOptions) {
     let patience = limits::STORE_ANSWER_PATIENCE;
     let mut first = true;
     loop {
         let connected = tokio::time::timeout(patience, connect(&options, patience))
             .await
             .unwrap_or_else(|_| Err(sqlx::Error::PoolTimedOut));
-        let Some(watched) = reach.upgrade() else {
+        let Some(watched) = health.upgrade() else {
             return;
         };
         match connected {
@@ -182,12 +182,12 @@ async fn watch_over(reach: Weak<Health>, options: PgConnectOptions) {
                 first = false;
                 watched.say(Announcement::Everything);
                 drop(watched);
-                match listen(&reach, listener, &options, patience).await {
+                match listen(&health, listener, &options, patience).await {
                     None => return,
                     // Only this connection may be affected: the next one decides.
                     Some(ListenEnd::Ended) => continue,
                     Some(ListenEnd::Nothing) => {
-                        let Some(watched) = reach.upgrade() else {
+                        let Some(watched) = health.upgrade() else {
                             return;
                         };
                         watched.is_lost(silence(patience));
@@ -251,16 +251,16 @@ async fn look(listener: &mut PgListener) -> Result<bool, sqlx::Error> {
 /// connection stops answering, another one is tried beside it, so that a database that hangs is
 /// detected within the time of one answer, while a slow one has all of that time.
 async fn listen(
-    reach: &Weak<Health>,
+    health: &Weak<Health>,
     mut listener: PgListener,
     options: &PgConnectOptions,
     patience: Duration,
 ) -> Option<ListenEnd> {
     loop {
-        let watched = reach.upgrade()?;
+        let watched = health.upgrade()?;
         tokio::select! {
-            heard = listener.try_recv() => match heard {
-                Ok(Some(heard)) => watched.say(Announcement::from_text(heard.payload())),
+            received = listener.try_recv() => match received {
+                Ok(Some(received)) => watched.say(Announcement::from_text(received.payload())),
                 Ok(None) | Err(_) => return Some(ListenEnd::Ended),
             },
             () = async {

@@ -7,13 +7,13 @@ use std::time::Duration;
 use sqlx::Row as _;
 
 use super::columns;
-use super::db::{Db, Rows};
+use super::db::{Db, VisibleRows};
 use super::health::CHANNEL;
 use crate::domain::id::HostId;
 use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
 use crate::limits;
-use crate::store::row::Columns as _;
+use crate::store::row::RowColumns as _;
 use crate::store::row::plugins::activation;
 use crate::store::{Activation, Announcement, Beat, Fence, Proposal, SeenHost, StoreError};
 
@@ -231,7 +231,7 @@ pub async fn flip(
     proposal: &Proposal,
     now: Micros,
 ) -> Result<Option<Activation>, StoreError> {
-    let mut transaction = db.begin(Rows::Exempt).await?;
+    let mut transaction = db.begin(VisibleRows::Exempt).await?;
     sqlx::query(ONE_AT_A_TIME)
         .execute(&mut *transaction)
         .await?;

@@ -4,7 +4,7 @@
 //! `operations`.
 //!
 //! Rows of a tenant are touched in a transaction that names its workspaces
-//! ([`db::Rows`]). Tables that belong to no tenant are read without one.
+//! ([`db::VisibleRows`]). Tables that belong to no tenant are read without one.
 
 pub(super) mod columns;
 mod commit;
@@ -20,50 +20,38 @@ mod server;
 
 use std::sync::Arc;
 
+use uuid::Uuid;
+
 pub(super) use self::commit::commit;
 pub use self::db::HELLO;
-pub(super) use self::db::{Db, Rows, SCHEMA, Transaction};
+pub(super) use self::db::{Db, SCHEMA, Transaction, VisibleRows, read_url};
 pub(super) use self::open::{let_others_open, note_newest};
-use super::database::Database;
+use super::StoreError;
 use super::high_water::HighWater;
 use super::operations;
-use super::roles::DatabaseStore;
 use super::sql::Dialect;
-use super::{Store, StoreError};
 use crate::clock::SharedClock;
 
 /// Opens the store in the database of this URL, and creates what is missing there. Uses
-/// at most this many connections.
-///
-/// # Errors
-///
-/// `Open` if the database cannot be reached or used.
-pub async fn open(
-    url: &str,
-    connections: u32,
-    clock: SharedClock,
-) -> Result<Arc<dyn Store>, StoreError> {
-    Ok(open_seen(url, connections, clock, HighWater::nothing()).await?)
-}
-
-/// Opens the store and compares it with the record of its last known state.
+/// at most this many connections. Compares the store with the high-water mark of its last
+/// known state. Returns the database and the store's id.
 ///
 /// # Errors
 ///
 /// [`StoreError::Open`] if the database cannot be used, and [`StoreError`] if it fails.
-pub(super) async fn open_seen(
+pub(super) async fn open(
     url: &str,
     connections: u32,
-    clock: SharedClock,
-    seen: Arc<HighWater>,
-) -> Result<Arc<DatabaseStore>, StoreError> {
-    let db = Arc::new(Db::new(url, connections, Arc::clone(&seen))?);
+    clock: &SharedClock,
+    high_water: Arc<HighWater>,
+) -> Result<(Arc<Db>, Uuid), StoreError> {
+    let db = Arc::new(Db::new(url, connections, Arc::clone(&high_water))?);
     let id = open::prepare(&db, clock.as_ref()).await?;
     let (sight, recorded) = open::look(&db, id).await?;
-    seen.meets(sight, recorded.as_deref(), clock.now());
+    high_water.meets(sight, recorded.as_deref(), clock.now());
     tokio::spawn(open::keep_noting(Arc::downgrade(&db)));
-    db.reach().watch(db.options());
-    Ok(DatabaseStore::new(Database::Postgres(db), clock, id))
+    db.health().watch(db.options());
+    Ok((db, id))
 }
 
 /// Returns a connection as the owner of the tables, with the schema up to date. Until it
@@ -74,7 +62,7 @@ pub(super) async fn open_seen(
 /// [`StoreError::Open`] if the schema cannot be used or brought up to date, and
 /// [`StoreError`] if the database fails.
 pub(super) async fn owner(url: &str) -> Result<sqlx::postgres::PgConnection, StoreError> {
-    open::bring_up_to_date(&Db::new(url, 1, HighWater::nothing())?).await
+    open::bring_up_to_date(&Db::new(url, 1, HighWater::in_memory())?).await
 }
 
 /// Returns every statement by its area. For tests that run them against a server.

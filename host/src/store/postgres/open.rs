@@ -149,8 +149,8 @@ pub async fn keep_noting(db: Weak<Db>) {
     loop {
         tick.tick().await;
         let Some(db) = db.upgrade() else { return };
-        db.seen().opens().await;
-        let Some(server) = db.seen().server() else {
+        db.high_water().opens().await;
+        let Some(server) = db.high_water().server() else {
             continue;
         };
         let noted = sqlx::query(NOTE_SERVER)
@@ -161,7 +161,7 @@ pub async fn keep_noting(db: Weak<Db>) {
         if let (Ok(_), Ok(row)) = (noted, sqlx::query(LOOK).fetch_one(db.pool()).await)
             && let Ok(newest) = row.try_get("newest")
         {
-            db.seen().note(newest);
+            db.high_water().note(newest);
         }
     }
 }
@@ -170,10 +170,10 @@ pub async fn keep_noting(db: Weak<Db>) {
 ///
 /// # Errors
 ///
-/// The error of the connection.
+/// [`StoreError`] if the database fails or the stamp cannot be read.
 pub async fn note_newest(db: &Db) -> Result<(), StoreError> {
     let row = sqlx::query(LOOK).fetch_one(db.pool()).await?;
-    db.seen().note(row.try_get("newest")?);
+    db.high_water().note(row.try_get("newest")?);
     Ok(())
 }
 
@@ -181,7 +181,7 @@ pub async fn note_newest(db: &Db) -> Result<(), StoreError> {
 ///
 /// # Errors
 ///
-/// The error of the connection.
+/// [`StoreError`] if the database fails. The lock ends with the connection at the latest.
 pub async fn let_others_open(owner: &mut PgConnection) -> Result<(), StoreError> {
     sqlx::query(UNLOCK)
         .bind(MIGRATION_LOCK)
@@ -271,7 +271,7 @@ async fn ensure_role(owner: &mut PgConnection) -> Result<(), StoreError> {
             Ok(_) => {}
             // A host that opens another database of the same server created it first.
             Err(error) if matches!(error::code(&error), Some("42710" | "23505")) => {}
-            Err(error) => return Err(no_role(&error)),
+            Err(error) => return Err(no_role(false, &error)),
         }
         found = role(owner).await?;
     }
@@ -287,7 +287,7 @@ async fn ensure_role(owner: &mut PgConnection) -> Result<(), StoreError> {
         owner
             .execute(AssertSqlSafe(format!("grant {ROLE} to current_user")))
             .await
-            .map_err(|error| no_role(&error))?;
+            .map_err(|error| no_role(true, &error))?;
     }
     Ok(())
 }
@@ -301,9 +301,15 @@ async fn role(owner: &mut PgConnection) -> Result<Option<(bool, bool)>, StoreErr
         .transpose()
 }
 
-fn no_role(error: &sqlx::Error) -> StoreError {
+/// Returns the refusal with what a superuser has to run. `exists`: whether the role exists.
+fn no_role(exists: bool, error: &sqlx::Error) -> StoreError {
+    let (denied, create) = if exists {
+        ("switch to it", String::new())
+    } else {
+        ("create it", format!("create role {ROLE} nologin; "))
+    };
     StoreError::Open(format!(
-        "the service runs as the role {ROLE}, and this login may not create that role or switch to it ({error}): have a superuser run `create role {ROLE} nologin; grant {ROLE} to <the user of store.url>`"
+        "the service runs as the role {ROLE}, and this login may not {denied} ({error}): have a superuser run `{create}grant {ROLE} to <the user of store.url>`"
     ))
 }
 

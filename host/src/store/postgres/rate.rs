@@ -1,10 +1,13 @@
 //! The debts of workspaces for their requests, over all hosts: one statement and one
 //! round trip, on an unlogged table.
 
+use std::time::Duration;
+
 use sqlx::Row as _;
 
 use super::db::Db;
 use crate::domain::id::WorkspaceId;
+use crate::domain::time::micros;
 use crate::store::{Debt, Price, StoreError};
 
 // The arithmetic of `Price::pay`, under the row's lock. The row to insert carries the
@@ -31,13 +34,13 @@ returning due_us - feed_now() as owed, refused";
 pub async fn pay(db: &Db, workspace: WorkspaceId, price: Price) -> Result<Debt, StoreError> {
     let row = sqlx::query(PAY)
         .bind(workspace.0)
-        .bind(price.each)
-        .bind(price.full)
+        .bind(micros(price.each))
+        .bind(micros(price.full))
         .fetch_one(db.pool())
         .await?;
     let owed: i64 = row.try_get("owed")?;
     Ok(Debt {
-        owed: owed.clamp(0, price.full),
+        owed: Duration::from_micros(u64::try_from(owed).unwrap_or(0)).min(price.full),
         refused: row.try_get("refused")?,
     })
 }

@@ -14,8 +14,8 @@ use uuid::Uuid;
 use super::columns::{at, text as without_zero};
 use super::db::Transaction;
 use crate::store::StoreError;
-use crate::store::row::Columns as _;
-use crate::store::sql::{Arg, Kind, Text, Value, listed};
+use crate::store::row::RowColumns as _;
+use crate::store::sql::{Arg, SqlType, SqlValue, Text, listed};
 
 /// Runs the statement. Returns how many rows it changed.
 ///
@@ -129,20 +129,20 @@ fn bind<'q>(text: &'static Text, args: &'q [Arg<'_>]) -> Result<Statement<'q>, S
         let value = args.iter().find(|(known, _)| known == name);
         let (_, value) = value.ok_or_else(|| no_value(name))?;
         statement = match value {
-            Value::Null(Kind::Uuid) => statement.bind(None::<Uuid>),
-            Value::Null(Kind::Text) => statement.bind(None::<&str>),
-            Value::Null(Kind::Json) => statement.bind(None::<JsonText<'_>>),
-            Value::Null(Kind::Number) => statement.bind(None::<i64>),
-            Value::Null(Kind::Truth) => statement.bind(None::<bool>),
-            Value::Null(Kind::Time) => statement.bind(None::<DateTime<Utc>>),
-            Value::Null(Kind::Bytes) => statement.bind(None::<&[u8]>),
-            Value::Uuid(id) => statement.bind(*id),
-            Value::Text(of) => statement.bind(without_zero(of)),
-            Value::Json(of) => statement.bind(JsonText(of)),
-            Value::Number(number) => statement.bind(*number),
-            Value::Truth(truth) => statement.bind(*truth),
-            Value::Time(time) => statement.bind(at(*time)),
-            Value::Bytes(bytes) => statement.bind(bytes.as_ref()),
+            SqlValue::Null(SqlType::Uuid) => statement.bind(None::<Uuid>),
+            SqlValue::Null(SqlType::Text) => statement.bind(None::<&str>),
+            SqlValue::Null(SqlType::Json) => statement.bind(None::<JsonText<'_>>),
+            SqlValue::Null(SqlType::Number) => statement.bind(None::<i64>),
+            SqlValue::Null(SqlType::Truth) => statement.bind(None::<bool>),
+            SqlValue::Null(SqlType::Time) => statement.bind(None::<DateTime<Utc>>),
+            SqlValue::Null(SqlType::Bytes) => statement.bind(None::<&[u8]>),
+            SqlValue::Uuid(id) => statement.bind(*id),
+            SqlValue::Text(of) => statement.bind(without_zero(of)),
+            SqlValue::Json(of) => statement.bind(JsonText(of)),
+            SqlValue::Number(number) => statement.bind(*number),
+            SqlValue::Truth(truth) => statement.bind(*truth),
+            SqlValue::Time(time) => statement.bind(at(*time)),
+            SqlValue::Bytes(bytes) => statement.bind(bytes.as_ref()),
         };
     }
     Ok(statement)
@@ -167,7 +167,7 @@ fn values<'q>(
     rows: &[&'q [Arg<'_>]],
     place: usize,
     name: &str,
-) -> Result<Vec<&'q Value<'q>>, StoreError> {
+) -> Result<Vec<&'q SqlValue<'q>>, StoreError> {
     let Some(first) = rows.first() else {
         return Ok(Vec::new());
     };
@@ -181,39 +181,43 @@ fn values<'q>(
     Ok(rows.iter().map(|row| &row[place].1).collect())
 }
 
-fn bind_list<'q>(statement: Statement<'q>, kind: Kind, values: &[&'q Value<'q>]) -> Statement<'q> {
+fn bind_list<'q>(
+    statement: Statement<'q>,
+    kind: SqlType,
+    values: &[&'q SqlValue<'q>],
+) -> Statement<'q> {
     match kind {
-        Kind::Uuid => statement.bind(list(values, |value| match value {
-            Value::Uuid(id) => Some(*id),
+        SqlType::Uuid => statement.bind(list(values, |value| match value {
+            SqlValue::Uuid(id) => Some(*id),
             _ => None,
         })),
-        Kind::Text | Kind::Json => statement.bind(list(values, |value| match value {
-            Value::Text(of) => Some(without_zero(of)),
-            Value::Json(of) => Some(Cow::Borrowed(of.as_ref())),
+        SqlType::Text | SqlType::Json => statement.bind(list(values, |value| match value {
+            SqlValue::Text(of) => Some(without_zero(of)),
+            SqlValue::Json(of) => Some(Cow::Borrowed(of.as_ref())),
             _ => None,
         })),
-        Kind::Number => statement.bind(list(values, |value| match value {
-            Value::Number(number) => Some(*number),
+        SqlType::Number => statement.bind(list(values, |value| match value {
+            SqlValue::Number(number) => Some(*number),
             _ => None,
         })),
-        Kind::Truth => statement.bind(list(values, |value| match value {
-            Value::Truth(truth) => Some(*truth),
+        SqlType::Truth => statement.bind(list(values, |value| match value {
+            SqlValue::Truth(truth) => Some(*truth),
             _ => None,
         })),
-        Kind::Time => statement.bind(list(values, |value| match value {
-            Value::Time(time) => Some(at(*time)),
+        SqlType::Time => statement.bind(list(values, |value| match value {
+            SqlValue::Time(time) => Some(at(*time)),
             _ => None,
         })),
-        Kind::Bytes => statement.bind(list(values, |value| match value {
-            Value::Bytes(bytes) => Some(bytes.as_ref()),
+        SqlType::Bytes => statement.bind(list(values, |value| match value {
+            SqlValue::Bytes(bytes) => Some(bytes.as_ref()),
             _ => None,
         })),
     }
 }
 
 fn list<'q, T>(
-    values: &[&'q Value<'q>],
-    of: impl Fn(&'q Value<'q>) -> Option<T>,
+    values: &[&'q SqlValue<'q>],
+    of: impl Fn(&'q SqlValue<'q>) -> Option<T>,
 ) -> Vec<Option<T>> {
     values.iter().map(|value| of(value)).collect()
 }

@@ -5,31 +5,36 @@ use std::collections::{HashMap, HashSet};
 use async_trait::async_trait;
 
 use super::DatabaseStore;
+use crate::domain::acceptance::FirstAcceptance;
 use crate::domain::audit::{Act, AuditRow};
-use crate::domain::connection::{Connection, ConnectionSketch, Pause, SourceChange};
-use crate::domain::id::{ConnectionId, ContactId, DeliveryId, ErasureId, KeyId, WorkspaceId};
+use crate::domain::connection::{Connection, ConnectionPause, ConnectionSketch, SourceChange};
+use crate::domain::id::{
+    ConnectionId, ContactId, DeliveryId, ErasureId, KeyId, RepairId, WorkspaceId,
+};
 use crate::domain::key::KeyRecord;
 use crate::domain::plugin::Digest;
+use crate::domain::repair::{Repair, RepairChange, RepairReceipt};
 use crate::domain::rollout::{Rollout, RolloutReport};
 use crate::domain::time::Micros;
 use crate::domain::workspace::{Agent, Owner, Partner, Workspace};
 use crate::store::operations::{
-    agents, apply, audit, connections, erase, keys, plugins, rollouts, sketches,
+    acceptances, agents, apply, audit, connections, erase, keys, plugin_removal, plugins, repairs,
+    rollouts, sketches,
 };
 use crate::store::{
     Activation, Applied, AuditFilter, Caller, EraseStep, Erased, Erasure, ErasureFilter, Extent,
-    NewErasure, Person, PersonBy, Plan, PluginRecord, Refusal, StandingDelivery, StoreError,
-    UnlinkedPage,
+    NewErasure, Person, PersonBy, Plan, PluginRecord, PluginRefusal, PluginRemoval, RepairChanged,
+    RepairMove, StandingDelivery, StoreError, UnlinkedPage,
 };
 
 /// The operations of operators: declarations, keys, plugins and erasures.
 ///
 /// # Errors
 ///
-/// As those of [`Intake`](super::Intake). If a request contradicts the stored data, it fails with
-/// [`StoreError::Refused`], whose text is for the operator.
+/// [`StoreError`], with the variants that [`IntakeStore`](super::IntakeStore) names, and
+/// [`StoreError::Refused`] if a request contradicts the stored data. Its text is for the operator.
 #[async_trait]
-pub trait Administration: Send + Sync + 'static {
+pub trait AdministrationStore: Send + Sync + 'static {
     /// Brings the workspace in line with its declaration: creates and changes what the plan names,
     /// and removes nothing. Runs in one transaction. With `dry_run` it is rolled back at the end,
     /// so the answer shows what would change.
@@ -101,7 +106,7 @@ pub trait Administration: Send + Sync + 'static {
     async fn pause_connection(
         &self,
         id: &ConnectionId,
-        pause: Option<&Pause>,
+        pause: Option<&ConnectionPause>,
     ) -> Result<(), StoreError>;
 
     /// Returns the sketch of a connection's deliveries. `None` if none was stored.
@@ -195,6 +200,20 @@ pub trait Administration: Send + Sync + 'static {
     /// [`StoreError`] if the database fails.
     async fn plugins(&self) -> Result<Vec<PluginRecord>, StoreError>;
 
+    /// Removes a stored version of a plugin, unless an activation, a rollout or an unfinished fetch
+    /// names it. `from_inbox`: its bytes came from a file, which is not to be taken in again.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn remove_plugin(
+        &self,
+        name: &str,
+        digest: &Digest,
+        from_inbox: bool,
+        now: Micros,
+    ) -> Result<PluginRemoval, StoreError>;
+
     /// Returns the active version of every plugin, by name.
     ///
     /// # Errors
@@ -214,6 +233,32 @@ pub trait Administration: Send + Sync + 'static {
         digest: &Digest,
         now: Micros,
     ) -> Result<Activation, StoreError>;
+
+    /// Stores the acceptance of a version by the first of two admin keys, in place of an earlier one
+    /// by the same key.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn add_acceptance(&self, acceptance: &FirstAcceptance) -> Result<(), StoreError>;
+
+    /// Returns the acceptances of a version that have not expired, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn acceptances(
+        &self,
+        digest: &Digest,
+        now: Micros,
+    ) -> Result<Vec<FirstAcceptance>, StoreError>;
+
+    /// Removes the acceptances of a version, which have been used.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn forget_acceptances(&self, digest: &Digest) -> Result<(), StoreError>;
 
     /// Returns the last rollout of every plugin that had one, by name.
     ///
@@ -263,6 +308,109 @@ pub trait Administration: Send + Sync + 'static {
         number: i64,
     ) -> Result<Vec<RolloutReport>, StoreError>;
 
+    /// Begins a repair. Returns it, or the one that is open with `false`. A repair that has ended
+    /// already is only recorded.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn begin_repair(&self, new: &Repair) -> Result<(Repair, bool), StoreError>;
+
+    /// Returns repairs, newest first: those before this one, at most `limit`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn repairs(
+        &self,
+        before: Option<RepairId>,
+        limit: u32,
+    ) -> Result<Vec<Repair>, StoreError>;
+
+    /// Returns a repair. `None` if there is none with this id.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn repair(&self, id: RepairId) -> Result<Option<Repair>, StoreError>;
+
+    /// Returns the repair that is open. There is one at a time.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn open_repair(&self) -> Result<Option<Repair>, StoreError>;
+
+    /// Gives an open repair a new generation: what is committed for an older one has no effect any
+    /// more. `None` if it was changed since its generation was read.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn take_repair(&self, repair: &Repair) -> Result<Option<Repair>, StoreError>;
+
+    /// Stores the cursor and the counts of a running repair. Returns false if it was changed since
+    /// its generation was read.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn note_repair(&self, repair: &Repair) -> Result<bool, StoreError>;
+
+    /// Changes the state of a repair, unless it was changed since its generation was read, or
+    /// another one is open and this one would be too.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn change_repair(&self, changed: &Repair) -> Result<RepairChanged, StoreError>;
+
+    /// Returns the sum of a repair's receipt. It reads all rows of the receipt.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn repair_receipt(&self, id: RepairId) -> Result<RepairReceipt, StoreError>;
+
+    /// Returns rows of a receipt in their order: those after a number (0: from the first), at most
+    /// `limit`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn repair_changes(
+        &self,
+        id: RepairId,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<RepairChange>, StoreError>;
+
+    /// Returns the deals that moved to other contacts in a repair, in the order of its receipt: those
+    /// after a number (0: from the first), at most `limit`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn repair_moves(
+        &self,
+        id: RepairId,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<RepairMove>, StoreError>;
+
+    /// Returns rows of a receipt that no undo has dealt with, the newest first: those before a
+    /// number, at most `limit`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn changes_to_undo(
+        &self,
+        id: RepairId,
+        before: i64,
+        limit: u32,
+    ) -> Result<Vec<RepairChange>, StoreError>;
+
     /// Adds an act to the audit, after its last row.
     ///
     /// # Errors
@@ -289,7 +437,7 @@ pub trait Administration: Send + Sync + 'static {
     /// # Errors
     ///
     /// [`StoreError`] if the database fails.
-    async fn note_refusal(&self, refusal: &Refusal) -> Result<(), StoreError>;
+    async fn note_refusal(&self, refusal: &PluginRefusal) -> Result<(), StoreError>;
 
     /// Marks the refusals of an inbox file as overtaken, except those of the bytes with this
     /// digest. `None`: the file was removed.
@@ -321,7 +469,7 @@ pub trait Administration: Send + Sync + 'static {
     /// # Errors
     ///
     /// [`StoreError`] if the database fails.
-    async fn refusals(&self) -> Result<Vec<Refusal>, StoreError>;
+    async fn refusals(&self) -> Result<Vec<PluginRefusal>, StoreError>;
 
     /// Returns the person that an operator means. `None` if nothing is known of such a person.
     ///
@@ -400,7 +548,7 @@ pub trait Administration: Send + Sync + 'static {
         ids: &[DeliveryId],
     ) -> Result<Erased, StoreError>;
 
-    /// Returns erasures, newest first. What they left behind is shown as it is now.
+    /// Returns erasures, newest first. The deliveries that they left are shown as they are now.
     ///
     /// # Errors
     ///
@@ -409,7 +557,7 @@ pub trait Administration: Send + Sync + 'static {
 }
 
 #[async_trait]
-impl Administration for DatabaseStore {
+impl AdministrationStore for DatabaseStore {
     async fn apply(&self, plan: &Plan, now: Micros, dry_run: bool) -> Result<Applied, StoreError> {
         apply::apply(&self.database, plan.clone(), now, dry_run).await
     }
@@ -448,7 +596,7 @@ impl Administration for DatabaseStore {
     async fn pause_connection(
         &self,
         id: &ConnectionId,
-        pause: Option<&Pause>,
+        pause: Option<&ConnectionPause>,
     ) -> Result<(), StoreError> {
         connections::pause(&self.database, id.clone(), pause.cloned()).await
     }
@@ -504,6 +652,23 @@ impl Administration for DatabaseStore {
         plugins::list(&self.database).await
     }
 
+    async fn remove_plugin(
+        &self,
+        name: &str,
+        digest: &Digest,
+        from_inbox: bool,
+        now: Micros,
+    ) -> Result<PluginRemoval, StoreError> {
+        plugin_removal::remove(
+            &self.database,
+            name.to_owned(),
+            digest.clone(),
+            from_inbox,
+            now,
+        )
+        .await
+    }
+
     async fn activations(&self) -> Result<Vec<Activation>, StoreError> {
         plugins::activations(&self.database).await
     }
@@ -517,7 +682,7 @@ impl Administration for DatabaseStore {
         plugins::activate(&self.database, name.to_owned(), digest.clone(), now).await
     }
 
-    async fn note_refusal(&self, refusal: &Refusal) -> Result<(), StoreError> {
+    async fn note_refusal(&self, refusal: &PluginRefusal) -> Result<(), StoreError> {
         plugins::note_refusal(&self.database, refusal.clone()).await
     }
 
@@ -537,6 +702,22 @@ impl Administration for DatabaseStore {
         now: Micros,
     ) -> Result<(), StoreError> {
         plugins::overtake_plugin(&self.database, name.to_owned(), digest.clone(), now).await
+    }
+
+    async fn add_acceptance(&self, acceptance: &FirstAcceptance) -> Result<(), StoreError> {
+        acceptances::add(&self.database, acceptance.clone()).await
+    }
+
+    async fn acceptances(
+        &self,
+        digest: &Digest,
+        now: Micros,
+    ) -> Result<Vec<FirstAcceptance>, StoreError> {
+        acceptances::list(&self.database, digest.clone(), now).await
+    }
+
+    async fn forget_acceptances(&self, digest: &Digest) -> Result<(), StoreError> {
+        acceptances::forget(&self.database, digest.clone()).await
     }
 
     async fn rollouts(&self) -> Result<Vec<Rollout>, StoreError> {
@@ -567,6 +748,69 @@ impl Administration for DatabaseStore {
         rollouts::reports(&self.database, name.to_owned(), number).await
     }
 
+    async fn begin_repair(&self, new: &Repair) -> Result<(Repair, bool), StoreError> {
+        repairs::begin(&self.database, new.clone()).await
+    }
+
+    async fn repairs(
+        &self,
+        before: Option<RepairId>,
+        limit: u32,
+    ) -> Result<Vec<Repair>, StoreError> {
+        repairs::list(&self.database, before, limit).await
+    }
+
+    async fn repair(&self, id: RepairId) -> Result<Option<Repair>, StoreError> {
+        repairs::one(&self.database, id).await
+    }
+
+    async fn open_repair(&self) -> Result<Option<Repair>, StoreError> {
+        repairs::open(&self.database).await
+    }
+
+    async fn take_repair(&self, repair: &Repair) -> Result<Option<Repair>, StoreError> {
+        repairs::take(&self.database, repair.clone()).await
+    }
+
+    async fn note_repair(&self, repair: &Repair) -> Result<bool, StoreError> {
+        repairs::progress(&self.database, repair.clone()).await
+    }
+
+    async fn change_repair(&self, changed: &Repair) -> Result<RepairChanged, StoreError> {
+        repairs::change_state(&self.database, changed.clone()).await
+    }
+
+    async fn repair_receipt(&self, id: RepairId) -> Result<RepairReceipt, StoreError> {
+        repairs::receipt(&self.database, id).await
+    }
+
+    async fn repair_changes(
+        &self,
+        id: RepairId,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<RepairChange>, StoreError> {
+        repairs::changes(&self.database, id, after, limit).await
+    }
+
+    async fn repair_moves(
+        &self,
+        id: RepairId,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<RepairMove>, StoreError> {
+        repairs::moves(&self.database, id, after, limit).await
+    }
+
+    async fn changes_to_undo(
+        &self,
+        id: RepairId,
+        before: i64,
+        limit: u32,
+    ) -> Result<Vec<RepairChange>, StoreError> {
+        repairs::to_undo(&self.database, id, before, limit).await
+    }
+
     async fn add_audit(&self, act: Act) -> Result<AuditRow, StoreError> {
         audit::add(&self.database, act).await
     }
@@ -579,7 +823,7 @@ impl Administration for DatabaseStore {
         audit::after(&self.database, after, limit).await
     }
 
-    async fn refusals(&self) -> Result<Vec<Refusal>, StoreError> {
+    async fn refusals(&self) -> Result<Vec<PluginRefusal>, StoreError> {
         plugins::refusals(&self.database).await
     }
 

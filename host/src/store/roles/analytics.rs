@@ -8,17 +8,17 @@ use crate::domain::id::WorkspaceId;
 use crate::domain::time::Micros;
 use crate::store::operations::analytics;
 use crate::store::{
-    Build, CellQuery, Cells, Cube, RollupState, RollupStatus, Run, Scope, Stepped, StoreError,
-    ZoneUse,
+    AnalyticsRun, Build, CellQuery, Cube, RollupCells, RollupState, RollupStatus, Scope, Stepped,
+    StoreError, ZoneUse,
 };
 
 /// The operations on rollups.
 ///
 /// # Errors
 ///
-/// As those of [`Intake`](super::Intake).
+/// [`StoreError`], with the variants that [`IntakeStore`](super::IntakeStore) names.
 #[async_trait]
-pub trait Analytics: Send + Sync + 'static {
+pub trait AnalyticsStore: Send + Sync + 'static {
     /// Returns the state of the rollups without reading the counts.
     ///
     /// # Errors
@@ -27,13 +27,16 @@ pub trait Analytics: Send + Sync + 'static {
     async fn rollup_state(&self, scope: &Scope, set: MetricSet) -> Result<RollupState, StoreError>;
 
     /// Returns the counts that an answer needs, with their keys and the state of the rollups,
-    /// from one snapshot. They are incomplete if [`Cells::too_many`] is set.
+    /// from one snapshot. They are incomplete if [`RollupCells::too_many`] is set.
     ///
     /// # Errors
     ///
     /// [`StoreError`] if the database fails.
-    async fn rollup_cells(&self, scope: &Scope, query: &CellQuery<'_>)
-    -> Result<Cells, StoreError>;
+    async fn rollup_cells(
+        &self,
+        scope: &Scope,
+        query: &CellQuery<'_>,
+    ) -> Result<RollupCells, StoreError>;
 
     /// Begins a run and gives every workspace its first build. Does not interrupt the work of
     /// another host.
@@ -41,12 +44,12 @@ pub trait Analytics: Send + Sync + 'static {
     /// # Errors
     ///
     /// [`StoreError`] if the database fails.
-    async fn rollup_begin(&self, set: MetricSet) -> Result<Run, StoreError>;
+    async fn rollup_begin(&self, set: MetricSet) -> Result<AnalyticsRun, StoreError>;
 
     /// Reads at most `limit` changes of the feed into the build, including its cubes. A build that
     /// reaches the feed's clock serves from then on, and earlier builds retire. A build that has
-    /// missed removals is built again. Of a retired build, a step removes at most `limit` rows of
-    /// each kind, and finally the build itself.
+    /// missed removals is built again. If the build is retired, a step removes at most `limit` of
+    /// its rows of each kind, and finally the build itself.
     ///
     /// # Errors
     ///
@@ -64,7 +67,7 @@ pub trait Analytics: Send + Sync + 'static {
     async fn rollup_end(
         &self,
         set: MetricSet,
-        run: &Run,
+        run: &AnalyticsRun,
         unread: &[Build],
         changes: u64,
     ) -> Result<(), StoreError>;
@@ -113,7 +116,7 @@ pub trait Analytics: Send + Sync + 'static {
 }
 
 #[async_trait]
-impl Analytics for DatabaseStore {
+impl AnalyticsStore for DatabaseStore {
     async fn rollup_state(&self, scope: &Scope, set: MetricSet) -> Result<RollupState, StoreError> {
         analytics::cells::state(&self.database, scope, set).await
     }
@@ -122,11 +125,11 @@ impl Analytics for DatabaseStore {
         &self,
         scope: &Scope,
         query: &CellQuery<'_>,
-    ) -> Result<Cells, StoreError> {
+    ) -> Result<RollupCells, StoreError> {
         analytics::cells::cells(&self.database, scope, query).await
     }
 
-    async fn rollup_begin(&self, set: MetricSet) -> Result<Run, StoreError> {
+    async fn rollup_begin(&self, set: MetricSet) -> Result<AnalyticsRun, StoreError> {
         analytics::run::begin(&self.database, set).await
     }
 
@@ -137,7 +140,7 @@ impl Analytics for DatabaseStore {
     async fn rollup_end(
         &self,
         set: MetricSet,
-        run: &Run,
+        run: &AnalyticsRun,
         unread: &[Build],
         changes: u64,
     ) -> Result<(), StoreError> {

@@ -7,17 +7,17 @@ use crate::domain::id::{ContactId, DealId, ProductId, WorkspaceId};
 use crate::domain::ticket::TicketView;
 use crate::store::operations::{deals, desk, merge, products, remove};
 use crate::store::{
-    DealFilter, DealPage, DealPast, ImportId, Imported, PlannedProduct, Product, ProductChanges,
-    Removed, Scope, StoreError, TicketFilter,
+    ContactMerge, DealFilter, DealPage, DealPast, ImportId, Imported, PlannedProduct, Product,
+    ProductChanges, Removed, RepairPlace, Scope, StoreError, TicketFilter,
 };
 
 /// The operations on deals, tickets and products.
 ///
 /// # Errors
 ///
-/// As those of [`Intake`](super::Intake).
+/// [`StoreError`], with the variants that [`IntakeStore`](super::IntakeStore) names.
 #[async_trait]
-pub trait Deals: Send + Sync + 'static {
+pub trait DealStore: Send + Sync + 'static {
     /// Returns deals, newest first: at most `limit`, and fewer if they are large.
     ///
     /// # Errors
@@ -61,8 +61,8 @@ pub trait Deals: Send + Sync + 'static {
     /// [`StoreError`] if the database fails.
     async fn remove_deal(&self, workspace: WorkspaceId, deal: DealId) -> Result<bool, StoreError>;
 
-    /// Removes a contact whose last deal moved to another contact, which gets its keys. Returns
-    /// false if something still belongs to it, a person edited it, or it wants no messages.
+    /// Removes a contact whose last deal moved to another contact, which gets its keys. If the deal
+    /// moved in a repair, its receipt gets rows for that.
     ///
     /// # Errors
     ///
@@ -72,7 +72,8 @@ pub trait Deals: Send + Sync + 'static {
         workspace: WorkspaceId,
         from: ContactId,
         into: ContactId,
-    ) -> Result<bool, StoreError>;
+        repair: Option<RepairPlace>,
+    ) -> Result<ContactMerge, StoreError>;
 
     /// Returns changes of products with a stamp greater than `after`, at most `limit`, in stamp
     /// order.
@@ -137,7 +138,7 @@ pub trait Deals: Send + Sync + 'static {
 }
 
 #[async_trait]
-impl Deals for DatabaseStore {
+impl DealStore for DatabaseStore {
     async fn deals(
         &self,
         scope: &Scope,
@@ -173,8 +174,9 @@ impl Deals for DatabaseStore {
         workspace: WorkspaceId,
         from: ContactId,
         into: ContactId,
-    ) -> Result<bool, StoreError> {
-        merge::contact(&self.database, workspace, from, into).await
+        repair: Option<RepairPlace>,
+    ) -> Result<ContactMerge, StoreError> {
+        merge::contact(&self.database, workspace, (from, into), repair).await
     }
 
     async fn product_changes(

@@ -11,9 +11,9 @@ use crate::store::{ExportPage, MessageErrorFilter, Scope, StoreError};
 ///
 /// # Errors
 ///
-/// As those of [`Intake`](super::Intake).
+/// [`StoreError`], with the variants that [`IntakeStore`](super::IntakeStore) names.
 #[async_trait]
-pub trait Feeds: Send + Sync + 'static {
+pub trait FeedStore: Send + Sync + 'static {
     /// Returns rows with `after < stamp <= upper` in stamp order. Without `upper`, the feed clock
     /// in the same snapshot as the rows is used.
     ///
@@ -44,7 +44,7 @@ pub trait Feeds: Send + Sync + 'static {
     ) -> Result<ExportPage, StoreError>;
 
     /// Returns rows of the report with `after < stamp <= upper` in stamp order, as
-    /// [`Feeds::export`] does for an entity.
+    /// [`FeedStore::export`] does for an entity.
     ///
     /// # Errors
     ///
@@ -60,7 +60,7 @@ pub trait Feeds: Send + Sync + 'static {
 }
 
 #[async_trait]
-impl Feeds for DatabaseStore {
+impl FeedStore for DatabaseStore {
     async fn export(
         &self,
         scope: &Scope,

@@ -11,6 +11,7 @@ use crate::domain::id::{HostId, WorkspaceId};
 use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
 use crate::store::database::{self, Database};
+use crate::store::operations::{plugins, sealing};
 use crate::store::postgres::{hosts, rate};
 use crate::store::{
     Activation, Announcement, Beat, Debt, Fence, Price, Proposal, SeenHost, StoreError,
@@ -20,10 +21,10 @@ use crate::store::{
 ///
 /// # Errors
 ///
-/// As those of [`Intake`](super::Intake). Host messages use connections of their own, so they do
+/// [`StoreError`], with the variants that [`IntakeStore`](super::IntakeStore) names. Host messages use connections of their own, so they do
 /// not wait behind requests.
 #[async_trait]
-pub trait Fleet: Send + Sync + 'static {
+pub trait FleetStore: Send + Sync + 'static {
     /// Returns a receiver of the announcements of all hosts, including this one, from now on. A
     /// receiver that lags behind must treat this as [`Announcement::Everything`].
     fn announcements(&self) -> broadcast::Receiver<Announcement>;
@@ -87,7 +88,7 @@ pub trait Fleet: Send + Sync + 'static {
     async fn withdraw(&self, proposal: &Proposal) -> Result<(), StoreError>;
 
     /// Activates the proposed version, as
-    /// [`Administration::activate`](super::Administration::activate) does, and announces it.
+    /// [`AdministrationStore::activate`](super::AdministrationStore::activate) does, and announces it.
     /// Returns `None` if the proposal no longer stands.
     ///
     /// # Errors
@@ -119,8 +120,8 @@ pub trait Fleet: Send + Sync + 'static {
     /// [`StoreError`] if the database fails.
     async fn leave_job(&self, job: &str, by: HostId) -> Result<(), StoreError>;
 
-    /// Returns the id of the key that seals secrets. `None` for a store in a file, whose key is
-    /// kept in the folder of the file.
+    /// Returns the id of the key that seals secrets, or `None` if none was ever set. The key of a
+    /// store in a file is kept in the folder of the file, so it is set only in place of a lost one.
     ///
     /// # Errors
     ///
@@ -149,11 +150,11 @@ pub trait Fleet: Send + Sync + 'static {
 }
 
 #[async_trait]
-impl Fleet for DatabaseStore {
+impl FleetStore for DatabaseStore {
     fn announcements(&self) -> broadcast::Receiver<Announcement> {
         match &self.database {
             Database::Sqlite(db) => db.alone().announcements(),
-            Database::Postgres(db) => db.reach().announcements(),
+            Database::Postgres(db) => db.health().announcements(),
         }
     }
 
@@ -163,7 +164,7 @@ impl Fleet for DatabaseStore {
                 db.alone().announce(what);
                 Ok(())
             }
-            Database::Postgres(db) => database::aside(db.reach(), hosts::announce(db, what)).await,
+            Database::Postgres(db) => database::aside(db.health(), hosts::announce(db, what)).await,
         }
     }
 
@@ -173,7 +174,7 @@ impl Fleet for DatabaseStore {
                 db.alone().beat(beat, self.clock.now());
                 Ok(())
             }
-            Database::Postgres(db) => database::aside(db.reach(), hosts::beat(db, beat)).await,
+            Database::Postgres(db) => database::aside(db.health(), hosts::beat(db, beat)).await,
         }
     }
 
@@ -183,14 +184,14 @@ impl Fleet for DatabaseStore {
                 db.alone().leave(host);
                 Ok(())
             }
-            Database::Postgres(db) => database::aside(db.reach(), hosts::leave(db, host)).await,
+            Database::Postgres(db) => database::aside(db.health(), hosts::leave(db, host)).await,
         }
     }
 
     async fn hosts(&self) -> Result<Vec<SeenHost>, StoreError> {
         match &self.database {
             Database::Sqlite(db) => Ok(db.alone().hosts(self.clock.now())),
-            Database::Postgres(db) => database::aside(db.reach(), hosts::hosts(db)).await,
+            Database::Postgres(db) => database::aside(db.health(), hosts::hosts(db)).await,
         }
     }
 
@@ -208,7 +209,7 @@ impl Fleet for DatabaseStore {
                     .propose(by, name, digest, within, self.clock.now()))
             }
             Database::Postgres(db) => {
-                database::aside(db.reach(), hosts::propose(db, by, name, digest, within)).await
+                database::aside(db.health(), hosts::propose(db, by, name, digest, within)).await
             }
         }
     }
@@ -216,7 +217,7 @@ impl Fleet for DatabaseStore {
     async fn proposals(&self) -> Result<Vec<Proposal>, StoreError> {
         match &self.database {
             Database::Sqlite(db) => Ok(db.alone().proposals(self.clock.now())),
-            Database::Postgres(db) => database::aside(db.reach(), hosts::proposals(db)).await,
+            Database::Postgres(db) => database::aside(db.health(), hosts::proposals(db)).await,
         }
     }
 
@@ -227,7 +228,7 @@ impl Fleet for DatabaseStore {
                 Ok(())
             }
             Database::Postgres(db) => {
-                database::aside(db.reach(), hosts::withdraw(db, proposal)).await
+                database::aside(db.health(), hosts::withdraw(db, proposal)).await
             }
         }
     }
@@ -238,9 +239,17 @@ impl Fleet for DatabaseStore {
         now: Micros,
     ) -> Result<Option<Activation>, StoreError> {
         match &self.database {
-            Database::Sqlite(db) => db.alone().flip(&self.database, proposal, now).await,
+            Database::Sqlite(db) => {
+                if !db.alone().withdraw(proposal, now) {
+                    return Ok(None);
+                }
+                let (name, digest) = (proposal.name.clone(), proposal.digest.clone());
+                let activation = plugins::activate(&self.database, name, digest, now).await?;
+                db.alone().announce(Announcement::Plugins);
+                Ok(Some(activation))
+            }
             Database::Postgres(db) => {
-                database::aside(db.reach(), hosts::flip(db, proposal, now)).await
+                database::aside(db.health(), hosts::flip(db, proposal, now)).await
             }
         }
     }
@@ -254,7 +263,7 @@ impl Fleet for DatabaseStore {
         match &self.database {
             Database::Sqlite(db) => Ok(db.alone().hold_job(job, by, within, self.clock.now())),
             Database::Postgres(db) => {
-                database::aside(db.reach(), hosts::hold_job(db, job, by, within)).await
+                database::aside(db.health(), hosts::hold_job(db, job, by, within)).await
             }
         }
     }
@@ -266,23 +275,25 @@ impl Fleet for DatabaseStore {
                 Ok(())
             }
             Database::Postgres(db) => {
-                database::aside(db.reach(), hosts::leave_job(db, job, by)).await
+                database::aside(db.health(), hosts::leave_job(db, job, by)).await
             }
         }
     }
 
     async fn sealing_key(&self) -> Result<Option<String>, StoreError> {
         match &self.database {
-            Database::Sqlite(_) => Ok(None),
-            Database::Postgres(db) => database::aside(db.reach(), hosts::sealing_key(db)).await,
+            Database::Sqlite(_) => sealing::key(&self.database).await,
+            Database::Postgres(db) => database::aside(db.health(), hosts::sealing_key(db)).await,
         }
     }
 
     async fn seal_with(&self, key: &str, older: &[String]) -> Result<String, StoreError> {
         match &self.database {
-            Database::Sqlite(_) => Ok(key.to_owned()),
+            Database::Sqlite(_) => {
+                sealing::seal_with(&self.database, key.to_owned(), older.to_vec()).await
+            }
             Database::Postgres(db) => {
-                database::aside(db.reach(), hosts::seal_with(db, key, older)).await
+                database::aside(db.health(), hosts::seal_with(db, key, older)).await
             }
         }
     }
@@ -296,7 +307,7 @@ impl Fleet for DatabaseStore {
         match &self.database {
             Database::Sqlite(db) => Ok(db.alone().pay(workspace, price, now)),
             Database::Postgres(db) => {
-                database::within(db.reach(), rate::pay(db, workspace, price)).await
+                database::within(db.health(), rate::pay(db, workspace, price)).await
             }
         }
     }

@@ -11,7 +11,7 @@ use crate::domain::time::Micros;
 use crate::store::operations::{answers, claim, deliveries, sweep};
 use crate::store::{
     Backlog, Batch, ClaimTurns, DeliveryDetail, DeliveryFilter, DeliverySummary, HeldDelivery, Job,
-    KeptAnswer, Retention, StoreError, Write, Written,
+    KeptAnswer, RetentionPeriods, StoreError, Write, WriteOutcome,
 };
 
 /// The operations on deliveries, and the claim and commit of all work.
@@ -22,10 +22,10 @@ use crate::store::{
 /// and [`StoreError::Contended`] mean that nothing was done and a retry may succeed.
 /// [`StoreError::Inconsistent`] and [`StoreError::Query`] are defects.
 #[async_trait]
-pub trait Intake: Send + Sync + 'static {
+pub trait IntakeStore: Send + Sync + 'static {
     /// Commits all writes together, in order, or none. Returns the answers in the order of the
-    /// writes. A settlement whose lease is no longer held returns [`Written::Stale`] and changes
-    /// nothing. A delivery for a full quarantine evicts others, or returns [`Written::NotKept`].
+    /// writes. A settlement whose lease is no longer held returns [`WriteOutcome::Stale`] and changes
+    /// nothing. A delivery for a full quarantine evicts others, or returns [`WriteOutcome::NotKept`].
     ///
     /// # Errors
     ///
@@ -33,14 +33,14 @@ pub trait Intake: Send + Sync + 'static {
     /// attempt, [`StoreError::Full`] if there is no space to write, and [`StoreError`] if the
     /// database fails. After [`StoreError::Unavailable`] the batch may have been committed,
     /// if the answer to the commit was lost.
-    async fn commit_batch(&self, batch: Batch) -> Result<Vec<Written>, StoreError>;
+    async fn commit_batch(&self, batch: Batch) -> Result<Vec<WriteOutcome>, StoreError>;
 
     /// Commits a few writes, which are copied.
     ///
     /// # Errors
     ///
-    /// The same as [`Self::commit_batch`].
-    async fn commit(&self, writes: &[Write]) -> Result<Vec<Written>, StoreError> {
+    /// [`StoreError`] as for [`Self::commit_batch`].
+    async fn commit(&self, writes: &[Write]) -> Result<Vec<WriteOutcome>, StoreError> {
         self.commit_batch(Batch::from(writes.to_vec())).await
     }
 
@@ -138,15 +138,15 @@ pub trait Intake: Send + Sync + 'static {
     /// [`StoreError`] if the database fails.
     async fn sweep(
         &self,
-        retention: &Retention,
+        retention: &RetentionPeriods,
         now: Micros,
         limit: u32,
     ) -> Result<u64, StoreError>;
 }
 
 #[async_trait]
-impl Intake for DatabaseStore {
-    async fn commit_batch(&self, batch: Batch) -> Result<Vec<Written>, StoreError> {
+impl IntakeStore for DatabaseStore {
+    async fn commit_batch(&self, batch: Batch) -> Result<Vec<WriteOutcome>, StoreError> {
         self.database.commit(&self.clock, batch).await
     }
 
@@ -210,7 +210,7 @@ impl Intake for DatabaseStore {
 
     async fn sweep(
         &self,
-        retention: &Retention,
+        retention: &RetentionPeriods,
         now: Micros,
         limit: u32,
     ) -> Result<u64, StoreError> {

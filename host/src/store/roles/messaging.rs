@@ -4,17 +4,20 @@ use async_trait::async_trait;
 
 use super::DatabaseStore;
 use crate::domain::connection::Connection;
+use crate::domain::id::{MessageId, WorkspaceId};
 use crate::domain::time::Micros;
-use crate::store::operations::{messages, templates};
-use crate::store::{Elapse, OutboxFilter, OutboxMessage, StoreError, TemplateList};
+use crate::store::operations::{kept_sends, messages, templates};
+use crate::store::{
+    Elapse, KeptSend, KeptSendFilter, OutboxFilter, OutboxMessage, StoreError, TemplateList,
+};
 
-/// The operations on templates, due conversations and the outbox.
+/// The operations on templates, due conversations, the outbox and kept sends.
 ///
 /// # Errors
 ///
-/// As those of [`Intake`](super::Intake).
+/// [`StoreError`], with the variants that [`IntakeStore`](super::IntakeStore) names.
 #[async_trait]
-pub trait Messaging: Send + Sync + 'static {
+pub trait MessagingStore: Send + Sync + 'static {
     /// Returns an instance's templates, or `None` if its provider was never asked for them.
     ///
     /// # Errors
@@ -47,10 +50,32 @@ pub trait Messaging: Send + Sync + 'static {
     ///
     /// [`StoreError`] if the database fails.
     async fn outbox(&self, filter: &OutboxFilter) -> Result<Vec<OutboxMessage>, StoreError>;
+
+    /// Returns the newest sends of an instance that were kept to compare versions of its adapter,
+    /// each with its outcome, newest first.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn kept_sends(
+        &self,
+        filter: &KeptSendFilter,
+    ) -> Result<Vec<(MessageId, String)>, StoreError>;
+
+    /// Returns what was kept of a message, or `None` if nothing is.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn kept_send(
+        &self,
+        workspace: WorkspaceId,
+        message: MessageId,
+    ) -> Result<Option<KeptSend>, StoreError>;
 }
 
 #[async_trait]
-impl Messaging for DatabaseStore {
+impl MessagingStore for DatabaseStore {
     async fn templates(&self, channel: &Connection) -> Result<Option<TemplateList>, StoreError> {
         templates::one(&self.database, channel.id.clone(), channel.workspace).await
     }
@@ -70,5 +95,20 @@ impl Messaging for DatabaseStore {
 
     async fn outbox(&self, filter: &OutboxFilter) -> Result<Vec<OutboxMessage>, StoreError> {
         messages::outbox(&self.database, filter.clone()).await
+    }
+
+    async fn kept_sends(
+        &self,
+        filter: &KeptSendFilter,
+    ) -> Result<Vec<(MessageId, String)>, StoreError> {
+        kept_sends::newest(&self.database, filter.clone()).await
+    }
+
+    async fn kept_send(
+        &self,
+        workspace: WorkspaceId,
+        message: MessageId,
+    ) -> Result<Option<KeptSend>, StoreError> {
+        kept_sends::one(&self.database, workspace, message).await
     }
 }

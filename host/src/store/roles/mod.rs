@@ -13,16 +13,16 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use uuid::Uuid;
 
-pub use self::administration::Administration;
-pub use self::analytics::Analytics;
-pub use self::deals::Deals;
-pub use self::feeds::Feeds;
-pub use self::fleet::Fleet;
-pub use self::intake::Intake;
-pub use self::messaging::Messaging;
+pub use self::administration::AdministrationStore;
+pub use self::analytics::AnalyticsStore;
+pub use self::deals::DealStore;
+pub use self::feeds::FeedStore;
+pub use self::fleet::FleetStore;
+pub use self::intake::IntakeStore;
+pub use self::messaging::MessagingStore;
 use super::database::{self, Database};
 use super::operations::probe;
-use super::{Outage, Pool, Store, StoreError, postgres, sqlite};
+use super::{Outage, PoolUsage, Store, StoreError, postgres, sqlite};
 use crate::clock::SharedClock;
 
 /// The store, backed by a database.
@@ -64,18 +64,18 @@ impl Store for DatabaseStore {
     fn outage(&self) -> Option<Outage> {
         match &self.database {
             Database::Sqlite(_) => None,
-            Database::Postgres(db) => db.reach().outage(),
+            Database::Postgres(db) => db.health().outage(),
         }
     }
 
     async fn lost(&self) -> StoreError {
         match &self.database {
             Database::Sqlite(_) => std::future::pending().await,
-            Database::Postgres(db) => db.reach().lost().await,
+            Database::Postgres(db) => db.health().lost().await,
         }
     }
 
-    fn pool(&self) -> Option<Pool> {
+    fn pool(&self) -> Option<PoolUsage> {
         match &self.database {
             Database::Sqlite(_) => None,
             Database::Postgres(db) => Some(db.use_of_pool()),
@@ -93,7 +93,7 @@ impl Store for DatabaseStore {
     async fn note_newest(&self) -> Result<(), StoreError> {
         match &self.database {
             Database::Sqlite(db) => sqlite::note_newest(db).await,
-            Database::Postgres(db) => database::aside(db.reach(), postgres::note_newest(db)).await,
+            Database::Postgres(db) => database::aside(db.health(), postgres::note_newest(db)).await,
         }
     }
 }

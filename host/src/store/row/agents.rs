@@ -1,6 +1,6 @@
 //! Workspaces, their partners, their agents and the owners of their deals.
 
-use super::Columns;
+use super::RowColumns;
 use crate::domain::id::AgentId;
 use crate::domain::workspace::{Agent, AgentKind, Owner, Partner, Workspace};
 use crate::store::StoreError;
@@ -10,7 +10,7 @@ use crate::store::StoreError;
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn workspace(row: &impl Columns) -> Result<Workspace, StoreError> {
+pub fn workspace(row: &impl RowColumns) -> Result<Workspace, StoreError> {
     Ok(Workspace {
         id: row.id("id")?,
         slug: row.text("slug")?,
@@ -26,7 +26,7 @@ pub fn workspace(row: &impl Columns) -> Result<Workspace, StoreError> {
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn partner(row: &impl Columns) -> Result<Partner, StoreError> {
+pub fn partner(row: &impl RowColumns) -> Result<Partner, StoreError> {
     Ok(Partner {
         id: row.id("id")?,
         workspace: row.id("workspace_id")?,
@@ -39,7 +39,7 @@ pub fn partner(row: &impl Columns) -> Result<Partner, StoreError> {
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn agent(row: &impl Columns) -> Result<Agent, StoreError> {
+pub fn agent(row: &impl RowColumns) -> Result<Agent, StoreError> {
     Ok(Agent {
         id: AgentId(row.number("id")?),
         workspace: row.id("workspace_id")?,
@@ -57,7 +57,7 @@ pub fn agent(row: &impl Columns) -> Result<Agent, StoreError> {
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn owner(row: &impl Columns) -> Result<Owner, StoreError> {
+pub fn owner(row: &impl RowColumns) -> Result<Owner, StoreError> {
     Ok(Owner {
         id: row.id("id")?,
         workspace: row.id("workspace_id")?,

@@ -3,11 +3,11 @@
 
 use uuid::Uuid;
 
-use super::Columns;
-use crate::domain::analytics::{CountKey, Measured, MetricSet, TimeSlot};
+use super::RowColumns;
+use crate::domain::analytics::{CountKey, MeasureBits, MetricSet, TimeSlot};
 use crate::domain::time::Micros;
 use crate::store::decide::cubes::CubeRow;
-use crate::store::decide::rollup::{BuildPosition, BuildState, Change, Counted, Fact};
+use crate::store::decide::rollup::{BuildPosition, BuildState, CountedRow, Fact, FeedChange};
 use crate::store::{Build, RollupState, StoreError, ZoneUse};
 
 /// Reads `workspace_id`, `metric_set` and `build`.
@@ -15,7 +15,7 @@ use crate::store::{Build, RollupState, StoreError, ZoneUse};
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn build(row: &impl Columns) -> Result<Build, StoreError> {
+pub fn build(row: &impl RowColumns) -> Result<Build, StoreError> {
     Ok(Build {
         workspace: row.id("workspace_id")?,
         set: set(row)?,
@@ -29,7 +29,7 @@ pub fn build(row: &impl Columns) -> Result<Build, StoreError> {
 ///
 /// [`StoreError::Inconsistent`] if no metric set has this code, and [`StoreError`] if the
 /// column does not hold a number.
-pub fn set(row: &impl Columns) -> Result<MetricSet, StoreError> {
+pub fn set(row: &impl RowColumns) -> Result<MetricSet, StoreError> {
     let code: i64 = row.small("metric_set")?;
     MetricSet::coded(code).ok_or_else(|| super::unread("metric_set".into(), code))
 }
@@ -39,7 +39,7 @@ pub fn set(row: &impl Columns) -> Result<MetricSet, StoreError> {
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn place(row: &impl Columns) -> Result<BuildPosition, StoreError> {
+pub fn place(row: &impl RowColumns) -> Result<BuildPosition, StoreError> {
     Ok(BuildPosition {
         state: row.word("rollup_builds", "state", BuildState::from_text)?,
         after: row.number("after_us")?,
@@ -58,7 +58,7 @@ pub fn place(row: &impl Columns) -> Result<BuildPosition, StoreError> {
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn change(set: MetricSet, row: &impl Columns) -> Result<Change, StoreError> {
+pub fn change(set: MetricSet, row: &impl RowColumns) -> Result<FeedChange, StoreError> {
     let began: Option<Micros> = row.time_if(3)?;
     let began = match row.flag(2)? {
         true => began,
@@ -70,14 +70,14 @@ pub fn change(set: MetricSet, row: &impl Columns) -> Result<Change, StoreError> 
             for place in 1..set.measures().len() {
                 met.push(row.time_if(6 + place)?.is_some());
             }
-            Ok::<_, StoreError>(Counted {
+            Ok::<_, StoreError>(CountedRow {
                 slot: TimeSlot::containing(began),
                 key: CountKey::new(row.text_if(4)?, row.number_if(5)?, row.text_if(6)?),
-                measured: Measured::from_flags(&met),
+                measured: MeasureBits::from_flags(&met),
             })
         })
         .transpose()?;
-    Ok(Change {
+    Ok(FeedChange {
         stamp: row.number(0)?,
         id: row.id(1)?,
         counted,
@@ -89,7 +89,7 @@ pub fn change(set: MetricSet, row: &impl Columns) -> Result<Change, StoreError> 
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn key(row: &impl Columns) -> Result<(i64, CountKey), StoreError> {
+pub fn key(row: &impl RowColumns) -> Result<(i64, CountKey), StoreError> {
     let key = CountKey::new(
         row.text_if("agent_type")?,
         row.number_if("agent_id")?,
@@ -103,11 +103,11 @@ pub fn key(row: &impl Columns) -> Result<(i64, CountKey), StoreError> {
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn fact(row: &impl Columns) -> Result<(Uuid, Fact), StoreError> {
+pub fn fact(row: &impl RowColumns) -> Result<(Uuid, Fact), StoreError> {
     let fact = Fact {
         slot: TimeSlot(row.small(1)?),
         key: row.number(2)?,
-        measured: Measured(row.small(3)?),
+        measured: MeasureBits(row.small(3)?),
     };
     Ok((row.id(0)?, fact))
 }
@@ -117,7 +117,7 @@ pub fn fact(row: &impl Columns) -> Result<(Uuid, Fact), StoreError> {
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn cube(row: &impl Columns) -> Result<CubeRow, StoreError> {
+pub fn cube(row: &impl RowColumns) -> Result<CubeRow, StoreError> {
     Ok(CubeRow {
         zone: row.text("zone")?,
         tzdata: row.text("tzdata")?,
@@ -130,7 +130,7 @@ pub fn cube(row: &impl Columns) -> Result<CubeRow, StoreError> {
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn zone_use(row: &impl Columns) -> Result<ZoneUse, StoreError> {
+pub fn zone_use(row: &impl RowColumns) -> Result<ZoneUse, StoreError> {
     Ok(ZoneUse {
         workspace: row.id("workspace_id")?,
         zone: row.text("zone")?,
@@ -145,7 +145,7 @@ pub fn zone_use(row: &impl Columns) -> Result<ZoneUse, StoreError> {
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn state(row: &impl Columns) -> Result<RollupState, StoreError> {
+pub fn state(row: &impl RowColumns) -> Result<RollupState, StoreError> {
     let build: Option<i64> = row.number_if("build")?;
     let Some(build) = build else {
         return Ok(RollupState {

@@ -1,6 +1,6 @@
 //! Rows of the audit.
 
-use super::Columns;
+use super::RowColumns;
 use crate::domain::audit::AuditRow;
 use crate::store::StoreError;
 
@@ -9,7 +9,7 @@ use crate::store::StoreError;
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn audit_row(row: &impl Columns) -> Result<AuditRow, StoreError> {
+pub fn audit_row(row: &impl RowColumns) -> Result<AuditRow, StoreError> {
     Ok(AuditRow {
         number: row.number("number")?,
         at: row.time("at")?,

@@ -1,7 +1,7 @@
 //! A connection with all of its fields.
 
-use super::Columns;
-use crate::domain::connection::{Connection, ConnectionKind, Pause};
+use super::RowColumns;
+use crate::domain::connection::{Connection, ConnectionKind, ConnectionPause};
 use crate::domain::id::{AgentId, ConnectionId};
 use crate::store::StoreError;
 
@@ -10,7 +10,7 @@ use crate::store::StoreError;
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn id(row: &impl Columns) -> Result<ConnectionId, StoreError> {
+pub fn id(row: &impl RowColumns) -> Result<ConnectionId, StoreError> {
     row.text_id("id")
 }
 
@@ -20,7 +20,7 @@ pub fn id(row: &impl Columns) -> Result<ConnectionId, StoreError> {
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn connection(row: &impl Columns) -> Result<Connection, StoreError> {
+pub fn connection(row: &impl RowColumns) -> Result<Connection, StoreError> {
     let reason = row.text_if("paused_reason")?;
     let since = row.time_if("paused_at")?;
     Ok(Connection {
@@ -42,7 +42,7 @@ pub fn connection(row: &impl Columns) -> Result<Connection, StoreError> {
         time_zone: row.text("time_zone")?,
         dedupe_by_content: row.flag("dedupe_by_content")?,
         settings: row.json("settings")?,
-        paused: since.map(|since| Pause {
+        paused: since.map(|since| ConnectionPause {
             since,
             reason: reason.unwrap_or_default(),
         }),

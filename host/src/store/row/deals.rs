@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::Columns;
+use super::RowColumns;
 use crate::domain::contact::phone_key;
 use crate::domain::deal::{AgentPart, DealPart, DealView, PersonPart, PropertyPart};
 use crate::domain::id::AgentId;
@@ -49,7 +49,7 @@ impl Looked {
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn view(row: &impl Columns) -> Result<DealView, StoreError> {
+pub fn view(row: &impl RowColumns) -> Result<DealView, StoreError> {
     let mut props: Map<String, Value> = row.json("props")?;
     let external_id = row.text_if("external_id")?;
     props.insert("externalIntegrationId".to_owned(), external_id.into());
@@ -83,7 +83,7 @@ pub fn view(row: &impl Columns) -> Result<DealView, StoreError> {
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn person(row: &impl Columns) -> Result<PersonPart, StoreError> {
+pub fn person(row: &impl RowColumns) -> Result<PersonPart, StoreError> {
     Ok(PersonPart {
         id: row.id_text("person_id")?,
         name: row.text_if("person_name")?,
@@ -97,7 +97,7 @@ pub fn person(row: &impl Columns) -> Result<PersonPart, StoreError> {
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn change(row: &impl Columns) -> Result<DealChange, StoreError> {
+pub fn change(row: &impl RowColumns) -> Result<DealChange, StoreError> {
     Ok(DealChange {
         at: row.time("changed_at")?,
         by: row.json("who")?,
@@ -110,7 +110,7 @@ pub fn change(row: &impl Columns) -> Result<DealChange, StoreError> {
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn log(row: &impl Columns) -> Result<DealLog, StoreError> {
+pub fn log(row: &impl RowColumns) -> Result<DealLog, StoreError> {
     Ok(DealLog {
         id: row.id("id")?,
         created_at: row.time("created_at")?,

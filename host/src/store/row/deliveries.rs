@@ -1,6 +1,6 @@
 //! Deliveries and their items: as received, as processed, and as shown.
 
-use super::Columns;
+use super::RowColumns;
 use crate::domain::delivery::{DeliveryStatus, ItemStatus};
 use crate::store::{DeliverySummary, HeldDelivery, ItemOutcome, Lease, NewDelivery, StoreError};
 
@@ -9,7 +9,7 @@ use crate::store::{DeliverySummary, HeldDelivery, ItemOutcome, Lease, NewDeliver
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn request(row: &impl Columns) -> Result<NewDelivery, StoreError> {
+pub fn request(row: &impl RowColumns) -> Result<NewDelivery, StoreError> {
     Ok(NewDelivery {
         id: row.id("id")?,
         workspace: row.id("workspace_id")?,
@@ -28,7 +28,7 @@ pub fn request(row: &impl Columns) -> Result<NewDelivery, StoreError> {
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn held(row: &impl Columns, lease: Lease) -> Result<HeldDelivery, StoreError> {
+pub fn held(row: &impl RowColumns, lease: Lease) -> Result<HeldDelivery, StoreError> {
     Ok(HeldDelivery {
         lease,
         status: status(row)?,
@@ -44,7 +44,7 @@ pub fn held(row: &impl Columns, lease: Lease) -> Result<HeldDelivery, StoreError
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn summary(row: &impl Columns) -> Result<DeliverySummary, StoreError> {
+pub fn summary(row: &impl RowColumns) -> Result<DeliverySummary, StoreError> {
     Ok(DeliverySummary {
         id: row.id("id")?,
         connection_id: row.text_id("connection_id")?,
@@ -64,7 +64,7 @@ pub fn summary(row: &impl Columns) -> Result<DeliverySummary, StoreError> {
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn item(row: &impl Columns) -> Result<ItemOutcome, StoreError> {
+pub fn item(row: &impl RowColumns) -> Result<ItemOutcome, StoreError> {
     Ok(ItemOutcome {
         index: row.small("item")?,
         status: item_status(row)?,
@@ -82,7 +82,7 @@ pub fn item(row: &impl Columns) -> Result<ItemOutcome, StoreError> {
 ///
 /// [`StoreError::Inconsistent`] if the word is not a status, and [`StoreError`] if the column
 /// does not hold a text.
-pub fn status(row: &impl Columns) -> Result<DeliveryStatus, StoreError> {
+pub fn status(row: &impl RowColumns) -> Result<DeliveryStatus, StoreError> {
     row.word("deliveries", "status", DeliveryStatus::from_text)
 }
 
@@ -92,6 +92,6 @@ pub fn status(row: &impl Columns) -> Result<DeliveryStatus, StoreError> {
 ///
 /// [`StoreError::Inconsistent`] if the word is not a status, and [`StoreError`] if the column
 /// does not hold a text.
-pub fn item_status(row: &impl Columns) -> Result<ItemStatus, StoreError> {
+pub fn item_status(row: &impl RowColumns) -> Result<ItemStatus, StoreError> {
     row.word("items", "status", ItemStatus::from_text)
 }

@@ -1,9 +1,9 @@
 //! A ticket as the desk shows it.
 
-use super::Columns;
+use super::RowColumns;
 use super::deals::person;
 use crate::domain::id::{AgentId, OwnerId};
-use crate::domain::ticket::{OwnerPart, Status, TicketView};
+use crate::domain::ticket::{OwnerPart, TicketStatus, TicketView};
 use crate::store::StoreError;
 
 /// Reads a ticket with its contact, and with its owner if it has one.
@@ -11,7 +11,7 @@ use crate::store::StoreError;
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn view(row: &impl Columns) -> Result<TicketView, StoreError> {
+pub fn view(row: &impl RowColumns) -> Result<TicketView, StoreError> {
     let owner: Option<OwnerId> = row.id_if("owner_id")?;
     let owner = owner
         .map(|id| {
@@ -24,7 +24,7 @@ pub fn view(row: &impl Columns) -> Result<TicketView, StoreError> {
         .transpose()?;
     Ok(TicketView {
         id: row.id("id")?,
-        status: row.word("tickets", "status", Status::from_text)?,
+        status: row.word("tickets", "status", TicketStatus::from_text)?,
         conversation_id: row.id_if("conversation_id")?,
         deal_id: row.id_if("deal_id")?,
         person: person(row)?,

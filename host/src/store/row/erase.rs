@@ -1,6 +1,6 @@
 //! Erasures, and the rows that they look for.
 
-use super::Columns;
+use super::RowColumns;
 use crate::domain::delivery::DeliveryStatus;
 use crate::store::{Erased, Erasure, StandingDelivery, StoreError, UnlinkedDelivery};
 
@@ -9,7 +9,7 @@ use crate::store::{Erased, Erasure, StandingDelivery, StoreError, UnlinkedDelive
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn erasure(row: &impl Columns) -> Result<Erasure, StoreError> {
+pub fn erasure(row: &impl RowColumns) -> Result<Erasure, StoreError> {
     Ok(Erasure {
         id: row.id("id")?,
         workspace_id: row.id("workspace_id")?,
@@ -29,7 +29,7 @@ pub fn erasure(row: &impl Columns) -> Result<Erasure, StoreError> {
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn erased(row: &impl Columns) -> Result<Erased, StoreError> {
+pub fn erased(row: &impl RowColumns) -> Result<Erased, StoreError> {
     Ok(Erased {
         contacts: row.number("contacts")?,
         contact_keys: row.number("contact_keys")?,
@@ -43,6 +43,7 @@ pub fn erased(row: &impl Columns) -> Result<Erased, StoreError> {
         idempotency_answers: row.number("idempotency_answers")?,
         channel_refs: row.number("channel_refs")?,
         holds: row.number("holds")?,
+        repair_changes: row.number("repair_changes")?,
         tickets: row.number("tickets")?,
         ..Erased::default()
     })
@@ -54,7 +55,7 @@ pub fn erased(row: &impl Columns) -> Result<Erased, StoreError> {
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn erased_raw(row: &impl Columns) -> Result<Erased, StoreError> {
+pub fn erased_raw(row: &impl RowColumns) -> Result<Erased, StoreError> {
     let shared: u64 = row.number("shared")?;
     Ok(Erased {
         deliveries: row.number::<u64>("linked")?.saturating_sub(shared),
@@ -70,7 +71,7 @@ pub fn erased_raw(row: &impl Columns) -> Result<Erased, StoreError> {
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn standing(row: &impl Columns) -> Result<StandingDelivery, StoreError> {
+pub fn standing(row: &impl RowColumns) -> Result<StandingDelivery, StoreError> {
     Ok(StandingDelivery {
         id: row.id("id")?,
         status: row.word("deliveries", "status", DeliveryStatus::from_text)?,
@@ -84,7 +85,7 @@ pub fn standing(row: &impl Columns) -> Result<StandingDelivery, StoreError> {
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn unlinked(row: &impl Columns) -> Result<UnlinkedDelivery, StoreError> {
+pub fn unlinked(row: &impl RowColumns) -> Result<UnlinkedDelivery, StoreError> {
     Ok(UnlinkedDelivery {
         standing: standing(row)?,
         is_own: row.flag("own")?,

@@ -14,25 +14,25 @@ use std::sync::LazyLock;
 
 use uuid::Uuid;
 
-use super::{Column, Columns, unread};
+use super::{ColumnRef, RowColumns, unread};
 use crate::domain::row::{Entity, ExportRow};
 use crate::domain::time::Micros;
 use crate::limits;
 use crate::memory;
-use crate::store::schema::{self, Exported, Table};
+use crate::store::schema::{self, Exported, TableSchema};
 use crate::store::{ExportPage, StoreError, sql};
 
 /// A column of an exported row, and how it is written.
-pub struct Field {
+pub struct ExportField {
     column: &'static str,
     /// The key with the punctuation around it.
     key: String,
-    kind: Kind,
+    kind: ExportKind,
     nullable: bool,
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum ExportKind {
     Id,
     /// A number that is written as a time.
     Stamp,
@@ -43,36 +43,38 @@ enum Kind {
 }
 
 /// The columns of an exported row, in their order.
-pub type Fields = &'static [Field];
+pub type ExportFields = &'static [ExportField];
 
 /// The fields of a row that is exported with its id only.
-pub static ID: LazyLock<Vec<Field>> =
+pub static ID: LazyLock<Vec<ExportField>> =
     LazyLock::new(|| vec![field(&schema::CONTACTS, &schema::CONTACTS.exported[0])]);
 
-pub static CONTACT: LazyLock<Vec<Field>> = LazyLock::new(|| fields(&schema::CONTACTS));
-pub static DEAL: LazyLock<Vec<Field>> = LazyLock::new(|| fields(&schema::DEALS));
-pub static MESSAGE: LazyLock<Vec<Field>> = LazyLock::new(|| fields(&schema::MESSAGES));
-pub static CONVERSATION: LazyLock<Vec<Field>> = LazyLock::new(|| fields(&schema::CONVERSATIONS));
-pub static MESSAGE_ERROR: LazyLock<Vec<Field>> = LazyLock::new(|| fields(&schema::MESSAGE_ERRORS));
+pub static CONTACT: LazyLock<Vec<ExportField>> = LazyLock::new(|| fields(&schema::CONTACTS));
+pub static DEAL: LazyLock<Vec<ExportField>> = LazyLock::new(|| fields(&schema::DEALS));
+pub static MESSAGE: LazyLock<Vec<ExportField>> = LazyLock::new(|| fields(&schema::MESSAGES));
+pub static CONVERSATION: LazyLock<Vec<ExportField>> =
+    LazyLock::new(|| fields(&schema::CONVERSATIONS));
+pub static MESSAGE_ERROR: LazyLock<Vec<ExportField>> =
+    LazyLock::new(|| fields(&schema::MESSAGE_ERRORS));
 
-fn fields(table: &Table) -> Vec<Field> {
+fn fields(table: &TableSchema) -> Vec<ExportField> {
     table.exported.iter().map(|of| field(table, of)).collect()
 }
 
-fn field(table: &Table, exported: &Exported) -> Field {
+fn field(table: &TableSchema, exported: &Exported) -> ExportField {
     let column = table.column(exported.column);
     let kind = match column.kind {
-        _ if column.name == STAMP => Kind::Stamp,
-        sql::Kind::Uuid => Kind::Id,
-        sql::Kind::Text => Kind::Text,
-        sql::Kind::Number => Kind::Number,
-        sql::Kind::Time => Kind::Time,
-        sql::Kind::Json => Kind::Json,
-        sql::Kind::Truth | sql::Kind::Bytes => {
+        _ if column.name == STAMP => ExportKind::Stamp,
+        sql::SqlType::Uuid => ExportKind::Id,
+        sql::SqlType::Text => ExportKind::Text,
+        sql::SqlType::Number => ExportKind::Number,
+        sql::SqlType::Time => ExportKind::Time,
+        sql::SqlType::Json => ExportKind::Json,
+        sql::SqlType::Truth | sql::SqlType::Bytes => {
             panic!("column {} has a kind that is not exported", column.name)
         }
     };
-    Field {
+    ExportField {
         column: column.name,
         key: format!(",\"{}\":", exported.key),
         kind,
@@ -84,7 +86,7 @@ fn field(table: &Table, exported: &Exported) -> Field {
 const STAMP: &str = "cursor_us";
 
 /// Returns the columns to select for a row, in their order, including the stamp.
-pub fn columns(fields: &[Field]) -> String {
+pub fn columns(fields: &[ExportField]) -> String {
     let mut names: Vec<_> = fields.iter().map(|field| field.column).collect();
     if !names.contains(&STAMP) {
         names.push(STAMP);
@@ -101,8 +103,8 @@ pub fn not_exported(entity: Entity) -> StoreError {
 
 /// A page that is being filled, limited in rows and in bytes. A row that exceeds the size of a page
 /// gets a page of its own.
-pub struct Filling {
-    fields: Fields,
+pub struct ExportPageBuilder {
+    fields: ExportFields,
     /// The index of the stamp among the columns.
     stamp: usize,
     limit: usize,
@@ -114,9 +116,9 @@ pub struct Filling {
     more: bool,
 }
 
-impl Filling {
+impl ExportPageBuilder {
     /// Returns an empty page for rows with these fields. It holds at most `limit` rows.
-    pub fn new(fields: Fields, limit: u32) -> Self {
+    pub fn new(fields: ExportFields, limit: u32) -> Self {
         Self {
             fields,
             stamp: place_of_stamp(fields),
@@ -134,8 +136,8 @@ impl Filling {
     ///
     /// # Errors
     ///
-    /// Fails if a column of the row cannot be read.
-    pub fn add(&mut self, row: &impl Columns) -> Result<bool, StoreError> {
+    /// [`StoreError`] if a column of the row holds an impossible value.
+    pub fn add(&mut self, row: &impl RowColumns) -> Result<bool, StoreError> {
         if self.rows.len() >= self.limit {
             self.more = true;
             return Ok(true);
@@ -179,16 +181,16 @@ impl Filling {
 }
 
 /// A stamp that is not exported comes after the exported columns.
-fn place_of_stamp(fields: &[Field]) -> usize {
-    let leaves = |field: &Field| matches!(field.kind, Kind::Stamp);
+fn place_of_stamp(fields: &[ExportField]) -> usize {
+    let leaves = |field: &ExportField| matches!(field.kind, ExportKind::Stamp);
     fields.iter().position(leaves).unwrap_or(fields.len())
 }
 
 /// Appends a row as JSON.
-fn write(fields: Fields, row: &impl Columns, to: &mut Vec<u8>) -> Result<(), StoreError> {
+fn write(fields: ExportFields, row: &impl RowColumns, to: &mut Vec<u8>) -> Result<(), StoreError> {
     let begin = to.len();
     for (place, field) in fields.iter().enumerate() {
-        let column = Column::At(place);
+        let column = ColumnRef::At(place);
         to.extend_from_slice(field.key.as_bytes());
         if !write_value(field.kind, row, column, to)? {
             if !field.nullable {
@@ -205,20 +207,20 @@ fn write(fields: Fields, row: &impl Columns, to: &mut Vec<u8>) -> Result<(), Sto
 
 /// Writes a value. Returns false if it is null.
 fn write_value(
-    kind: Kind,
-    row: &impl Columns,
-    column: Column,
+    kind: ExportKind,
+    row: &impl RowColumns,
+    column: ColumnRef,
     to: &mut Vec<u8>,
 ) -> Result<bool, StoreError> {
     let written = match kind {
-        Kind::Id => row.uuid_if(column)?.map(|id| write_id(id, to)),
-        Kind::Stamp => row
+        ExportKind::Id => row.uuid_if(column)?.map(|id| write_id(id, to)),
+        ExportKind::Stamp => row
             .great_if(column)?
             .map(|stamp| write_time(Micros(stamp), to)),
-        Kind::Text => row.str_if(column)?.map(|text| write_text(text, to)),
-        Kind::Number => row.great_if(column)?.map(|number| write_number(number, to)),
-        Kind::Time => row.micros_if(column)?.map(|time| write_time(time, to)),
-        Kind::Json => row
+        ExportKind::Text => row.str_if(column)?.map(|text| write_text(text, to)),
+        ExportKind::Number => row.great_if(column)?.map(|number| write_number(number, to)),
+        ExportKind::Time => row.micros_if(column)?.map(|time| write_time(time, to)),
+        ExportKind::Json => row
             .str_if(column)?
             .map(|json| to.extend_from_slice(json.as_bytes())),
     };
@@ -262,7 +264,7 @@ mod tests {
     use crate::domain::row::{
         ContactRow, ConversationRow, DealRow, IdRow, MessageErrorRow, MessageRow,
     };
-    use crate::store::sql::{Row, Value};
+    use crate::store::sql::{SqlRow, SqlValue};
 
     const ID_OF_ALL: Uuid = Uuid::from_u128(0x0198_0000_abcd_7000_8000_0123_4567_89ab);
     const STAMPED: i64 = 1_700_000_000_120_000;
@@ -271,7 +273,7 @@ mod tests {
     const JSON: &str = r#"{"z":1e400,"a":[1.50,null],"big":123456789012345678901234567890}"#;
 
     /// Reads a SQLite row with these columns.
-    fn with_row<T>(columns: &[Value<'_>], read: impl FnOnce(&Row<'_>) -> T) -> T {
+    fn with_row<T>(columns: &[SqlValue<'_>], read: impl FnOnce(&SqlRow<'_>) -> T) -> T {
         let connection = rusqlite::Connection::open_in_memory().expect("memory");
         let places: Vec<_> = (1..=columns.len()).map(|at| format!("?{at}")).collect();
         let sql = format!("select {}", places.join(", "));
@@ -279,10 +281,10 @@ mod tests {
         let columns = rusqlite::params_from_iter(columns);
         let mut rows = statement.query(columns).expect("it runs");
         let row = rows.next().expect("it reads").expect("a row");
-        read(&Row::Sqlite(row))
+        read(&SqlRow::Sqlite(row))
     }
 
-    fn check<T: Serialize>(fields: Fields, columns: &[Value<'_>], expect: &T) {
+    fn check<T: Serialize>(fields: ExportFields, columns: &[SqlValue<'_>], expect: &T) {
         let (stamp, json) = with_row(columns, |row| {
             let mut json = Vec::new();
             write(fields, row, &mut json).expect("it reads");
@@ -299,12 +301,12 @@ mod tests {
         let props = || RawValue::from_string(JSON.to_owned()).expect("it is JSON");
         let (known, known_time, json) = (
             || ID_OF_ALL.to_string(),
-            || Value::Time(TIME),
-            || Value::Json(JSON.into()),
+            || SqlValue::Time(TIME),
+            || SqlValue::Json(JSON.into()),
         );
-        let word = || Value::from(TEXT);
-        let uuid = || Value::from(ID_OF_ALL);
-        let stamp = || Value::from(STAMPED);
+        let word = || SqlValue::from(TEXT);
+        let uuid = || SqlValue::from(ID_OF_ALL);
+        let stamp = || SqlValue::from(STAMPED);
         for full in [true, false] {
             let number = full.then_some(-7_i64);
             let time = full.then_some(TIME);
@@ -491,29 +493,29 @@ mod tests {
 
     #[test]
     fn a_null_in_a_required_column_is_an_error() {
-        let columns = [Value::from(None::<Uuid>), Value::from(STAMPED)];
+        let columns = [SqlValue::from(None::<Uuid>), SqlValue::from(STAMPED)];
         let read = with_row(&columns, |row| write(&ID, row, &mut Vec::new()));
         assert!(read.is_err());
     }
 
     /// Returns a contact whose row has this many bytes and some two hundred more.
-    fn contact_of(bytes: usize) -> Vec<Value<'static>> {
+    fn contact_of(bytes: usize) -> Vec<SqlValue<'static>> {
         vec![
             ID_OF_ALL.into(),
             ID_OF_ALL.into(),
             STAMPED.into(),
             "n".repeat(bytes).into(),
-            Value::from(None::<&str>),
-            Value::from(None::<&str>),
-            Value::from(None::<Micros>),
-            Value::Json("{}".into()),
+            SqlValue::from(None::<&str>),
+            SqlValue::from(None::<&str>),
+            SqlValue::from(None::<Micros>),
+            SqlValue::Json("{}".into()),
         ]
     }
 
     #[test]
     fn rows_fill_pieces_and_are_never_split() {
         let check = |sizes: &[usize], limit: u32, expect: &[usize], more: bool| {
-            let mut page = Filling::new(&CONTACT, limit);
+            let mut page = ExportPageBuilder::new(&CONTACT, limit);
             for bytes in sizes {
                 let goes_on = with_row(&contact_of(*bytes), |row| page.add(row));
                 assert!(goes_on.expect("it reads"));

@@ -1,6 +1,6 @@
 //! Fetches to make, and the answers of sources.
 
-use super::Columns;
+use super::RowColumns;
 use crate::domain::exchange::{HttpResponse, Pairs};
 use crate::store::error::odd;
 use crate::store::{HeldFetch, KeptAnswer, Lease, StoreError};
@@ -10,7 +10,7 @@ use crate::store::{HeldFetch, KeptAnswer, Lease, StoreError};
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn held(row: &impl Columns, lease: Lease) -> Result<HeldFetch, StoreError> {
+pub fn held(row: &impl RowColumns, lease: Lease) -> Result<HeldFetch, StoreError> {
     Ok(HeldFetch {
         lease,
         delivery: row.id("delivery_id")?,
@@ -36,7 +36,7 @@ pub fn held(row: &impl Columns, lease: Lease) -> Result<HeldFetch, StoreError> {
 ///
 /// [`StoreError::Inconsistent`] if the answer has no response, and [`StoreError`] if a column
 /// holds an impossible value.
-pub fn answer(row: &impl Columns) -> Result<KeptAnswer, StoreError> {
+pub fn answer(row: &impl RowColumns) -> Result<KeptAnswer, StoreError> {
     Ok(KeptAnswer {
         number: row.number("number")?,
         index: row.small("item")?,
@@ -53,7 +53,7 @@ pub fn answer(row: &impl Columns) -> Result<KeptAnswer, StoreError> {
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn response(row: &impl Columns) -> Result<Option<HttpResponse>, StoreError> {
+pub fn response(row: &impl RowColumns) -> Result<Option<HttpResponse>, StoreError> {
     let head: Option<(u16, Pairs)> = row.json_if("response_head")?;
     let body = row.bytes_if("response_body")?;
     Ok(head.map(|(status, headers)| HttpResponse {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Columns, agents};
+use super::{RowColumns, agents};
 use crate::domain::id::KeyId;
 use crate::domain::key::{KeyKind, KeyRecord};
 use crate::domain::time::Micros;
@@ -14,7 +14,7 @@ use crate::store::{Caller, StoreError};
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn caller(row: &impl Columns) -> Result<Caller, StoreError> {
+pub fn caller(row: &impl RowColumns) -> Result<Caller, StoreError> {
     let key = record(row)?;
     let workspace = match key.workspace {
         Some(_) => Some(agents::workspace(row)?),
@@ -36,7 +36,7 @@ pub fn caller(row: &impl Columns) -> Result<Caller, StoreError> {
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn record(row: &impl Columns) -> Result<KeyRecord, StoreError> {
+pub fn record(row: &impl RowColumns) -> Result<KeyRecord, StoreError> {
     Ok(KeyRecord {
         id: row.id("key_id")?,
         kind: row.word("keys", "kind", KeyKind::from_text)?,

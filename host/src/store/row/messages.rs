@@ -1,17 +1,19 @@
 //! Messages as the worker sends them and as operators see them, and templates.
 
-use super::Columns;
+use super::RowColumns;
+use super::fetches::response;
 use crate::domain::id::AgentId;
 use crate::domain::message::Actor;
+use crate::domain::plugin::Digest;
 use crate::store::decide::SendState;
-use crate::store::{HeldSend, Lease, OutboxMessage, StoreError, TemplateList};
+use crate::store::{HeldSend, KeptSend, Lease, OutboxMessage, StoreError, TemplateList};
 
 /// Reads a send for its new lease holder. The state is the one before the claim.
 ///
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn held_send(row: &impl Columns, lease: Lease) -> Result<HeldSend, StoreError> {
+pub fn held_send(row: &impl RowColumns, lease: Lease) -> Result<HeldSend, StoreError> {
     Ok(HeldSend {
         lease,
         workspace: row.id("workspace_id")?,
@@ -29,13 +31,34 @@ pub fn held_send(row: &impl Columns, lease: Lease) -> Result<HeldSend, StoreErro
     })
 }
 
+/// Reads a send with its answer, kept to compare versions of an adapter.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
+pub fn kept_send(row: &impl RowColumns) -> Result<KeptSend, StoreError> {
+    Ok(KeptSend {
+        workspace: row.id("workspace_id")?,
+        message: row.id("message_id")?,
+        conversation: row.id("conversation_id")?,
+        connection: row.text_id("connection_id")?,
+        sent_at: row.time("sent_at")?,
+        until: row.time("until_at")?,
+        digest: Digest(row.text("digest")?),
+        outcome: row.text("outcome")?,
+        recipient: row.text("recipient")?,
+        payload: row.text("payload")?,
+        response: response(row)?,
+    })
+}
+
 /// Reads the list of templates of a connection, with the time and the error of its
 /// synchronization.
 ///
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn template_list(row: &impl Columns) -> Result<TemplateList, StoreError> {
+pub fn template_list(row: &impl RowColumns) -> Result<TemplateList, StoreError> {
     Ok(TemplateList {
         synced_at: row.time_if("synced_at")?,
         error: row.text_if("error")?,
@@ -49,7 +72,7 @@ pub fn template_list(row: &impl Columns) -> Result<TemplateList, StoreError> {
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn outbox_message(row: &impl Columns) -> Result<OutboxMessage, StoreError> {
+pub fn outbox_message(row: &impl RowColumns) -> Result<OutboxMessage, StoreError> {
     Ok(OutboxMessage {
         id: row.id("id")?,
         workspace_id: row.id("workspace_id")?,

@@ -10,6 +10,7 @@
 //! that it cannot hold, which is a defect or a manual change in the database. The error names the
 //! column.
 
+pub mod acceptances;
 pub mod agents;
 pub mod analytics;
 pub mod audit;
@@ -24,6 +25,7 @@ pub mod keys;
 pub mod messages;
 pub mod plugins;
 pub mod products;
+pub mod repairs;
 pub mod rollouts;
 pub mod sketches;
 pub mod working_set;
@@ -43,24 +45,24 @@ use crate::domain::time::Micros;
 
 /// The position of a column: its name, or its index if many rows are read.
 #[derive(Clone, Copy, Debug)]
-pub enum Column {
+pub enum ColumnRef {
     Named(&'static str),
     At(usize),
 }
 
-impl From<&'static str> for Column {
+impl From<&'static str> for ColumnRef {
     fn from(name: &'static str) -> Self {
         Self::Named(name)
     }
 }
 
-impl From<usize> for Column {
+impl From<usize> for ColumnRef {
     fn from(place: usize) -> Self {
         Self::At(place)
     }
 }
 
-impl fmt::Display for Column {
+impl fmt::Display for ColumnRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Named(name) => f.write_str(name),
@@ -69,7 +71,7 @@ impl fmt::Display for Column {
     }
 }
 
-impl ColumnIndex<PgRow> for Column {
+impl ColumnIndex<PgRow> for ColumnRef {
     fn index(&self, row: &PgRow) -> Result<usize, sqlx::Error> {
         match self {
             Self::Named(name) => name.index(row),
@@ -83,51 +85,51 @@ impl ColumnIndex<PgRow> for Column {
 ///
 /// # Errors
 ///
-/// If a required column is null, or a value does not have the type of its column, the error names
-/// the column.
-pub trait Columns {
+/// [`StoreError::Inconsistent`] if a required column is null, and [`StoreError`] if a value does not
+/// have the type of its column. The error names the column.
+pub trait RowColumns {
     /// Reads a text or the text of a JSON value, without a copy.
     ///
     /// # Errors
     ///
     /// [`StoreError`] if the column holds anything but a text or null.
-    fn str_if(&self, column: Column) -> Result<Option<&str>, StoreError>;
+    fn str_if(&self, column: ColumnRef) -> Result<Option<&str>, StoreError>;
     /// Reads a UUID.
     ///
     /// # Errors
     ///
     /// [`StoreError`] if the column holds anything but a UUID or null.
-    fn uuid_if(&self, column: Column) -> Result<Option<Uuid>, StoreError>;
+    fn uuid_if(&self, column: ColumnRef) -> Result<Option<Uuid>, StoreError>;
     /// Reads a time: microseconds since 1970, in UTC.
     ///
     /// # Errors
     ///
     /// [`StoreError`] if the column holds anything but a time or null.
-    fn micros_if(&self, column: Column) -> Result<Option<Micros>, StoreError>;
+    fn micros_if(&self, column: ColumnRef) -> Result<Option<Micros>, StoreError>;
     /// Reads a number from a column that holds large numbers.
     ///
     /// # Errors
     ///
     /// [`StoreError`] if the column holds anything but a number or null.
-    fn great_if(&self, column: Column) -> Result<Option<i64>, StoreError>;
+    fn great_if(&self, column: ColumnRef) -> Result<Option<i64>, StoreError>;
     /// Reads a number from a column that holds indexes and counts.
     ///
     /// # Errors
     ///
     /// [`StoreError`] if the column holds anything but a number or null.
-    fn small_if(&self, column: Column) -> Result<Option<i64>, StoreError>;
+    fn small_if(&self, column: ColumnRef) -> Result<Option<i64>, StoreError>;
     /// Reads a truth value that is required.
     ///
     /// # Errors
     ///
     /// [`StoreError`] if the column is null or does not hold a truth value.
-    fn flag(&self, column: impl Into<Column>) -> Result<bool, StoreError>;
+    fn flag(&self, column: impl Into<ColumnRef>) -> Result<bool, StoreError>;
     /// Reads bytes into a copy.
     ///
     /// # Errors
     ///
     /// [`StoreError`] if the column holds anything but bytes or null.
-    fn bytes_if(&self, column: impl Into<Column>) -> Result<Option<Vec<u8>>, StoreError>;
+    fn bytes_if(&self, column: impl Into<ColumnRef>) -> Result<Option<Vec<u8>>, StoreError>;
     /// Parses a JSON value.
     ///
     /// # Errors
@@ -135,7 +137,7 @@ pub trait Columns {
     /// [`StoreError`] if the column holds anything but JSON of this type or null.
     fn json_if<T: DeserializeOwned>(
         &self,
-        column: impl Into<Column>,
+        column: impl Into<ColumnRef>,
     ) -> Result<Option<T>, StoreError>;
 
     /// Reads an id that is a UUID.
@@ -144,7 +146,7 @@ pub trait Columns {
     ///
     /// [`StoreError::Inconsistent`] if the column is null, and [`StoreError`] if it does not
     /// hold a UUID.
-    fn id<T: From<Uuid>>(&self, column: impl Into<Column>) -> Result<T, StoreError> {
+    fn id<T: From<Uuid>>(&self, column: impl Into<ColumnRef>) -> Result<T, StoreError> {
         let column = column.into();
         known(self.uuid_if(column)?.map(T::from), column)
     }
@@ -154,7 +156,7 @@ pub trait Columns {
     /// # Errors
     ///
     /// [`StoreError`] if the column holds anything but a UUID or null.
-    fn id_if<T: From<Uuid>>(&self, column: impl Into<Column>) -> Result<Option<T>, StoreError> {
+    fn id_if<T: From<Uuid>>(&self, column: impl Into<ColumnRef>) -> Result<Option<T>, StoreError> {
         Ok(self.uuid_if(column.into())?.map(T::from))
     }
 
@@ -163,7 +165,7 @@ pub trait Columns {
     /// # Errors
     ///
     /// [`StoreError`] if the column holds anything but a UUID or null.
-    fn id_text_if(&self, column: impl Into<Column>) -> Result<Option<String>, StoreError> {
+    fn id_text_if(&self, column: impl Into<ColumnRef>) -> Result<Option<String>, StoreError> {
         Ok(self.uuid_if(column.into())?.map(|id| id.to_string()))
     }
 
@@ -173,7 +175,7 @@ pub trait Columns {
     ///
     /// [`StoreError::Inconsistent`] if the column is null, and [`StoreError`] if it does not
     /// hold a UUID.
-    fn id_text(&self, column: impl Into<Column>) -> Result<String, StoreError> {
+    fn id_text(&self, column: impl Into<ColumnRef>) -> Result<String, StoreError> {
         let column = column.into();
         known(self.id_text_if(column)?, column)
     }
@@ -184,7 +186,7 @@ pub trait Columns {
     ///
     /// [`StoreError::Inconsistent`] if the column is null or the text is not such an id, and
     /// [`StoreError`] if it does not hold a text.
-    fn text_id<T: FromStr>(&self, column: impl Into<Column>) -> Result<T, StoreError> {
+    fn text_id<T: FromStr>(&self, column: impl Into<ColumnRef>) -> Result<T, StoreError> {
         let column = column.into();
         known(self.text_id_if(column)?, column)
     }
@@ -195,7 +197,10 @@ pub trait Columns {
     ///
     /// [`StoreError::Inconsistent`] if the text is not such an id, and [`StoreError`] if the
     /// column holds anything but a text or null.
-    fn text_id_if<T: FromStr>(&self, column: impl Into<Column>) -> Result<Option<T>, StoreError> {
+    fn text_id_if<T: FromStr>(
+        &self,
+        column: impl Into<ColumnRef>,
+    ) -> Result<Option<T>, StoreError> {
         let column = column.into();
         self.str_if(column)?
             .map(|text| text.parse().map_err(|_| unread(column, text)))
@@ -208,7 +213,7 @@ pub trait Columns {
     ///
     /// [`StoreError::Inconsistent`] if the column is null, and [`StoreError`] if it does not
     /// hold a text.
-    fn text(&self, column: impl Into<Column>) -> Result<String, StoreError> {
+    fn text(&self, column: impl Into<ColumnRef>) -> Result<String, StoreError> {
         let column = column.into();
         known(self.text_if(column)?, column)
     }
@@ -218,7 +223,7 @@ pub trait Columns {
     /// # Errors
     ///
     /// [`StoreError`] if the column holds anything but a text or null.
-    fn text_if(&self, column: impl Into<Column>) -> Result<Option<String>, StoreError> {
+    fn text_if(&self, column: impl Into<ColumnRef>) -> Result<Option<String>, StoreError> {
         Ok(self.str_if(column.into())?.map(str::to_owned))
     }
 
@@ -261,7 +266,7 @@ pub trait Columns {
     ///
     /// [`StoreError::Inconsistent`] if the column is null, and [`StoreError`] if it does not
     /// hold a time.
-    fn time(&self, column: impl Into<Column>) -> Result<Micros, StoreError> {
+    fn time(&self, column: impl Into<ColumnRef>) -> Result<Micros, StoreError> {
         let column = column.into();
         known(self.micros_if(column)?, column)
     }
@@ -271,7 +276,7 @@ pub trait Columns {
     /// # Errors
     ///
     /// [`StoreError`] if the column holds anything but a time or null.
-    fn time_if(&self, column: impl Into<Column>) -> Result<Option<Micros>, StoreError> {
+    fn time_if(&self, column: impl Into<ColumnRef>) -> Result<Option<Micros>, StoreError> {
         self.micros_if(column.into())
     }
 
@@ -281,7 +286,7 @@ pub trait Columns {
     ///
     /// [`StoreError::Inconsistent`] if the column is null or the number does not fit, and
     /// [`StoreError`] if it does not hold a number.
-    fn number<T: TryFrom<i64>>(&self, column: impl Into<Column>) -> Result<T, StoreError> {
+    fn number<T: TryFrom<i64>>(&self, column: impl Into<ColumnRef>) -> Result<T, StoreError> {
         let column = column.into();
         known(self.number_if(column)?, column)
     }
@@ -294,7 +299,7 @@ pub trait Columns {
     /// column holds anything but a number or null.
     fn number_if<T: TryFrom<i64>>(
         &self,
-        column: impl Into<Column>,
+        column: impl Into<ColumnRef>,
     ) -> Result<Option<T>, StoreError> {
         let column = column.into();
         self.great_if(column)?
@@ -308,7 +313,7 @@ pub trait Columns {
     ///
     /// [`StoreError::Inconsistent`] if the column is null or the number does not fit, and
     /// [`StoreError`] if it does not hold a number.
-    fn small<T: TryFrom<i64>>(&self, column: impl Into<Column>) -> Result<T, StoreError> {
+    fn small<T: TryFrom<i64>>(&self, column: impl Into<ColumnRef>) -> Result<T, StoreError> {
         let column = column.into();
         let number = known(self.small_if(column)?, column)?;
         T::try_from(number).map_err(|_| unread(column, number))
@@ -320,7 +325,7 @@ pub trait Columns {
     ///
     /// [`StoreError::Inconsistent`] if the column is null, and [`StoreError`] if it does not
     /// hold bytes.
-    fn bytes(&self, column: impl Into<Column>) -> Result<Vec<u8>, StoreError> {
+    fn bytes(&self, column: impl Into<ColumnRef>) -> Result<Vec<u8>, StoreError> {
         let column = column.into();
         known(self.bytes_if(column)?, column)
     }
@@ -331,18 +336,18 @@ pub trait Columns {
     ///
     /// [`StoreError::Inconsistent`] if the column is null, and [`StoreError`] if it does not
     /// hold JSON of this type.
-    fn json<T: DeserializeOwned>(&self, column: impl Into<Column>) -> Result<T, StoreError> {
+    fn json<T: DeserializeOwned>(&self, column: impl Into<ColumnRef>) -> Result<T, StoreError> {
         let column = column.into();
         known(self.json_if(column)?, column)
     }
 }
 
-fn known<T>(found: Option<T>, column: Column) -> Result<T, StoreError> {
+fn known<T>(found: Option<T>, column: ColumnRef) -> Result<T, StoreError> {
     found.ok_or_else(|| unread(column, "null"))
 }
 
 /// Returns the error for a column that holds a value that it cannot hold.
-pub fn unread(column: Column, found: impl fmt::Display) -> StoreError {
+pub fn unread(column: ColumnRef, found: impl fmt::Display) -> StoreError {
     odd("row", column, found)
 }
 
@@ -350,7 +355,7 @@ pub fn unread(column: Column, found: impl fmt::Display) -> StoreError {
 ///
 /// # Errors
 ///
-/// Fails with [`StoreError::Inconsistent`] if the value cannot be serialized.
+/// [`StoreError::Inconsistent`] if the value cannot be serialized.
 pub fn json<T: Serialize + ?Sized>(value: &T) -> Result<String, StoreError> {
     serde_json::to_string(value).map_err(|error| StoreError::Inconsistent {
         what: format!("a value cannot be serialized as JSON: {error}"),

@@ -1,9 +1,9 @@
 //! Plugin versions, activations, and refused files.
 
-use super::Columns;
+use super::RowColumns;
 use crate::domain::plugin::Digest;
 use crate::domain::publisher::Publisher;
-use crate::store::{Activation, PluginRecord, Refusal, StoreError};
+use crate::store::{Activation, PluginRecord, PluginRefusal, StoreError};
 
 /// Reads the record of a plugin version, without its WebAssembly bytes. If no publisher was
 /// stored, the origin gives it.
@@ -11,7 +11,7 @@ use crate::store::{Activation, PluginRecord, Refusal, StoreError};
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn record(row: &impl Columns) -> Result<PluginRecord, StoreError> {
+pub fn record(row: &impl RowColumns) -> Result<PluginRecord, StoreError> {
     Ok(PluginRecord {
         digest: Digest(row.text("digest")?),
         description: row.json("description")?,
@@ -40,7 +40,7 @@ fn publisher(noted: Option<String>, origin: &str) -> Result<Publisher, StoreErro
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn activation(row: &impl Columns) -> Result<Activation, StoreError> {
+pub fn activation(row: &impl RowColumns) -> Result<Activation, StoreError> {
     Ok(Activation {
         name: row.text("name")?,
         digest: Digest(row.text("digest")?),
@@ -55,8 +55,8 @@ pub fn activation(row: &impl Columns) -> Result<Activation, StoreError> {
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn refusal(row: &impl Columns) -> Result<Refusal, StoreError> {
-    Ok(Refusal {
+pub fn refusal(row: &impl RowColumns) -> Result<PluginRefusal, StoreError> {
+    Ok(PluginRefusal {
         origin: row.text("origin")?,
         digest: row.text_if("digest")?.map(Digest),
         plugin: row.text_if("plugin")?,

@@ -3,10 +3,10 @@
 
 use std::collections::HashMap;
 
-use super::Columns;
+use super::RowColumns;
 use crate::domain::id::ProductId;
 use crate::domain::time::Micros;
-use crate::store::operations::apply::Became;
+use crate::store::operations::apply::RowEffect;
 use crate::store::{ImportId, Imported, PlannedProduct, Product, ProductChange, StoreError};
 
 /// Reads a product as the API shows it.
@@ -14,7 +14,7 @@ use crate::store::{ImportId, Imported, PlannedProduct, Product, ProductChange, S
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn product(row: &impl Columns) -> Result<Product, StoreError> {
+pub fn product(row: &impl RowColumns) -> Result<Product, StoreError> {
     Ok(Product {
         id: row.id("id")?,
         external_id: row.text("external_id")?,
@@ -28,7 +28,7 @@ pub fn product(row: &impl Columns) -> Result<Product, StoreError> {
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn change(row: &impl Columns) -> Result<ProductChange, StoreError> {
+pub fn change(row: &impl RowColumns) -> Result<ProductChange, StoreError> {
     Ok(ProductChange {
         stamp: row.number("stamp")?,
         id: row.id("id")?,
@@ -81,7 +81,7 @@ pub struct Sorted<'a> {
     /// Products that already equal the plan.
     pub kept: Vec<ProductId>,
     /// In the order of the plan.
-    pub became: Vec<(&'a str, Became)>,
+    pub effects: Vec<(&'a str, RowEffect)>,
     /// Products that are left alone because this import has named them before.
     pub repeated: Vec<&'a str>,
 }
@@ -104,25 +104,25 @@ impl<'a> Sorted<'a> {
             if last[name] != place {
                 continue;
             }
-            let became = match found.get(name) {
+            let effect = match found.get(name) {
                 Some(found) if found.named => {
                     sorted.repeated.push(name);
                     continue;
                 }
                 Some(found) if found.same => {
                     sorted.kept.push(found.id);
-                    Became::Kept
+                    RowEffect::Kept
                 }
                 found => {
                     sorted.written.push((ProductId::new(now), product));
                     if found.is_some() {
-                        Became::Changed
+                        RowEffect::Changed
                     } else {
-                        Became::Created
+                        RowEffect::Created
                     }
                 }
             };
-            sorted.became.push((name, became));
+            sorted.effects.push((name, effect));
         }
         sorted
     }
@@ -131,13 +131,13 @@ impl<'a> Sorted<'a> {
     /// ids.
     pub fn counted(&self) -> Imported {
         let count = |what| {
-            let of = self.became.iter().filter(|(_, became)| *became == what);
+            let of = self.effects.iter().filter(|(_, effect)| *effect == what);
             u64::try_from(of.count()).unwrap_or(u64::MAX)
         };
         Imported {
-            created: count(Became::Created),
-            changed: count(Became::Changed),
-            kept: count(Became::Kept),
+            created: count(RowEffect::Created),
+            changed: count(RowEffect::Changed),
+            kept: count(RowEffect::Kept),
             repeated: self
                 .repeated
                 .iter()

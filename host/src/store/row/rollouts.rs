@@ -1,6 +1,8 @@
 //! Rollouts, and what hosts report about them.
 
-use super::Columns;
+use std::time::Duration;
+
+use super::RowColumns;
 use crate::domain::plugin::Digest;
 use crate::domain::rollout::{Rollout, RolloutReport};
 use crate::store::StoreError;
@@ -10,7 +12,7 @@ use crate::store::StoreError;
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn rollout(row: &impl Columns) -> Result<Rollout, StoreError> {
+pub fn rollout(row: &impl RowColumns) -> Result<Rollout, StoreError> {
     Ok(Rollout {
         name: row.text("name")?,
         number: row.number("number")?,
@@ -21,7 +23,8 @@ pub fn rollout(row: &impl Columns) -> Result<Rollout, StoreError> {
         step: row.number("step")?,
         plan: row.json("plan")?,
         generation: row.number("generation")?,
-        spent_seconds: row.number("spent_seconds")?,
+        recorded_spent: Duration::from_secs(row.number("spent_seconds")?),
+        spent_at: row.time_if("spent_at")?,
         started_by: row.text("started_by")?,
         started_at: row.time("started_at")?,
         stage_at: row.time("stage_at")?,
@@ -34,7 +37,7 @@ pub fn rollout(row: &impl Columns) -> Result<Rollout, StoreError> {
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn report(row: &impl Columns) -> Result<RolloutReport, StoreError> {
+pub fn report(row: &impl RowColumns) -> Result<RolloutReport, StoreError> {
     Ok(RolloutReport {
         name: row.text("name")?,
         number: row.number("number")?,

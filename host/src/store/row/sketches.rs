@@ -1,6 +1,6 @@
 //! Sketches of connections' deliveries.
 
-use super::Columns;
+use super::RowColumns;
 use crate::domain::connection::{ConnectionSketch, SourceChange};
 use crate::domain::id::ConnectionId;
 use crate::store::StoreError;
@@ -10,7 +10,7 @@ use crate::store::StoreError;
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn sketch(row: &impl Columns) -> Result<ConnectionSketch, StoreError> {
+pub fn sketch(row: &impl RowColumns) -> Result<ConnectionSketch, StoreError> {
     Ok(ConnectionSketch {
         connection: row.text_id("connection_id")?,
         generation: row.number("generation")?,
@@ -25,6 +25,6 @@ pub fn sketch(row: &impl Columns) -> Result<ConnectionSketch, StoreError> {
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn change(row: &impl Columns) -> Result<(ConnectionId, SourceChange), StoreError> {
+pub fn change(row: &impl RowColumns) -> Result<(ConnectionId, SourceChange), StoreError> {
     Ok((row.text_id("connection_id")?, row.json("change")?))
 }

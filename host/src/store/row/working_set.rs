@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::Columns;
+use super::RowColumns;
 use super::deliveries::{item_status, status};
 use super::fetches::response;
 use crate::store::StoreError;
+use crate::store::change::RowChange;
 use crate::store::decide::{
-    Change, Claim, Delivery, Fetch, Item, Quarantined, Reference, Remembered, Send, SendState,
+    Claim, DeliveryRecord, FetchRecord, IdempotencyRecord, ItemRecord, Quarantined, Reference,
+    SendRecord, SendState,
 };
 
 /// Reads a delivery, with its lease and whether the lease is held.
@@ -15,8 +17,11 @@ use crate::store::decide::{
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn delivery(row: &impl Columns, (lease, held): (i64, bool)) -> Result<Delivery, StoreError> {
-    Ok(Delivery {
+pub fn delivery(
+    row: &impl RowColumns,
+    (lease, held): (i64, bool),
+) -> Result<DeliveryRecord, StoreError> {
+    Ok(DeliveryRecord {
         workspace: row.id("workspace_id")?,
         connection: row.text_id("connection_id")?,
         received_at: row.time("received_at")?,
@@ -35,7 +40,7 @@ pub fn delivery(row: &impl Columns, (lease, held): (i64, bool)) -> Result<Delive
         items: BTreeMap::new(),
         others: Default::default(),
         brought_by: None,
-        change: Change::None,
+        change: RowChange::None,
     })
 }
 
@@ -44,15 +49,15 @@ pub fn delivery(row: &impl Columns, (lease, held): (i64, bool)) -> Result<Delive
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn item(row: &impl Columns) -> Result<Item, StoreError> {
-    Ok(Item {
+pub fn item(row: &impl RowColumns) -> Result<ItemRecord, StoreError> {
+    Ok(ItemRecord {
         status: item_status(row)?,
         external_id: row.text_if("external_id")?,
         deal: row.id_if("deal_id")?,
         contact: row.id_if("contact_id")?,
         message: row.text_if("message")?,
         diff: Vec::new(),
-        change: Change::None,
+        change: RowChange::None,
     })
 }
 
@@ -61,8 +66,8 @@ pub fn item(row: &impl Columns) -> Result<Item, StoreError> {
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn fetch(row: &impl Columns, (lease, held): (i64, bool)) -> Result<Fetch, StoreError> {
-    Ok(Fetch {
+pub fn fetch(row: &impl RowColumns, (lease, held): (i64, bool)) -> Result<FetchRecord, StoreError> {
+    Ok(FetchRecord {
         workspace: row.id("workspace_id")?,
         connection: row.text_id("connection_id")?,
         dedupe_key: row.text_if("dedupe_key")?,
@@ -77,7 +82,7 @@ pub fn fetch(row: &impl Columns, (lease, held): (i64, bool)) -> Result<Fetch, St
         response: response(row)?,
         lease,
         held,
-        change: Change::None,
+        change: RowChange::None,
     })
 }
 
@@ -87,7 +92,7 @@ pub fn fetch(row: &impl Columns, (lease, held): (i64, bool)) -> Result<Fetch, St
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn claim(row: &impl Columns) -> Result<Claim, StoreError> {
+pub fn claim(row: &impl RowColumns) -> Result<Claim, StoreError> {
     Ok(Claim {
         workspace: row.id("workspace_id")?,
         delivery: row.id("delivery_id")?,
@@ -95,7 +100,7 @@ pub fn claim(row: &impl Columns) -> Result<Claim, StoreError> {
         until: row.time_if("until_at")?,
         deal: row.id_if("deal_id")?,
         contact: row.id_if("contact_id")?,
-        change: Change::None,
+        change: RowChange::None,
     })
 }
 
@@ -105,7 +110,7 @@ pub fn claim(row: &impl Columns) -> Result<Claim, StoreError> {
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn quarantined(row: &impl Columns) -> Result<Quarantined, StoreError> {
+pub fn quarantined(row: &impl RowColumns) -> Result<Quarantined, StoreError> {
     Ok(Quarantined {
         id: row.id("id")?,
         bytes: row.number("body_bytes")?,
@@ -120,8 +125,8 @@ pub fn quarantined(row: &impl Columns) -> Result<Quarantined, StoreError> {
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn send(row: &impl Columns) -> Result<Send, StoreError> {
-    Ok(Send {
+pub fn send(row: &impl RowColumns) -> Result<SendRecord, StoreError> {
+    Ok(SendRecord {
         workspace: row.id("workspace_id")?,
         conversation: row.id("conversation_id")?,
         contact: row.id("contact_id")?,
@@ -134,7 +139,7 @@ pub fn send(row: &impl Columns) -> Result<Send, StoreError> {
         until: row.time("until_at")?,
         lease: row.number("lease")?,
         lease_until: row.time_if("lease_until_at")?,
-        change: Change::None,
+        change: RowChange::None,
     })
 }
 
@@ -144,14 +149,14 @@ pub fn send(row: &impl Columns) -> Result<Send, StoreError> {
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn reference(row: &impl Columns) -> Result<Reference, StoreError> {
+pub fn reference(row: &impl RowColumns) -> Result<Reference, StoreError> {
     Ok(Reference {
         workspace: row.id("workspace_id")?,
         message: row.id_if("message_id")?,
         progress: row.json_if("progress")?.unwrap_or_default(),
         recipient_id: row.text_if("recipient_id")?,
         until: row.time_if("until_at")?,
-        change: Change::None,
+        change: RowChange::None,
     })
 }
 
@@ -160,12 +165,12 @@ pub fn reference(row: &impl Columns) -> Result<Reference, StoreError> {
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn remembered(row: &impl Columns) -> Result<Remembered, StoreError> {
-    Ok(Remembered {
+pub fn remembered(row: &impl RowColumns) -> Result<IdempotencyRecord, StoreError> {
+    Ok(IdempotencyRecord {
         fingerprint: row.text("fingerprint")?,
         message: row.id_if("message_id")?,
         answer: row.json_if("answer")?,
         until: row.time("until_at")?,
-        change: Change::None,
+        change: RowChange::None,
     })
 }

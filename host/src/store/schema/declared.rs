@@ -1,10 +1,10 @@
 //! Tables for the declarations of operators, and for plugins.
 
-use super::{Table, column, jsonb, nullable, nullable_jsonb};
+use super::{Ends, TableSchema, column, jsonb, nullable, nullable_jsonb};
 use crate::domain::row::Entity;
-use crate::store::sql::Kind::{Bytes, Json, Number, Text, Time, Truth, Uuid};
+use crate::store::sql::SqlType::{Bytes, Json, Number, Text, Time, Truth, Uuid};
 
-pub static WORKSPACES: Table = Table {
+pub static WORKSPACES: TableSchema = TableSchema {
     name: "workspaces",
     key: &["id"],
     leads_with_workspace: false,
@@ -22,7 +22,7 @@ pub static WORKSPACES: Table = Table {
     exported: &[],
 };
 
-pub static PARTNERS: Table = Table {
+pub static PARTNERS: TableSchema = TableSchema {
     name: "partners",
     key: &["id"],
     leads_with_workspace: false,
@@ -37,7 +37,7 @@ pub static PARTNERS: Table = Table {
     exported: &[],
 };
 
-pub static AGENTS: Table = Table {
+pub static AGENTS: TableSchema = TableSchema {
     name: "agents",
     key: &["id"],
     leads_with_workspace: false,
@@ -56,7 +56,7 @@ pub static AGENTS: Table = Table {
     exported: &[],
 };
 
-pub static OWNERS: Table = Table {
+pub static OWNERS: TableSchema = TableSchema {
     name: "owners",
     key: &["id"],
     leads_with_workspace: false,
@@ -71,7 +71,7 @@ pub static OWNERS: Table = Table {
     exported: &[],
 };
 
-pub static PRODUCTS: Table = Table {
+pub static PRODUCTS: TableSchema = TableSchema {
     name: "products",
     key: &["id"],
     leads_with_workspace: false,
@@ -91,7 +91,7 @@ pub static PRODUCTS: Table = Table {
     exported: &[],
 };
 
-pub static CONNECTIONS: Table = Table {
+pub static CONNECTIONS: TableSchema = TableSchema {
     name: "connections",
     key: &["id"],
     leads_with_workspace: false,
@@ -123,7 +123,7 @@ pub static CONNECTIONS: Table = Table {
     exported: &[],
 };
 
-pub static CONNECTION_SKETCHES: Table = Table {
+pub static CONNECTION_SKETCHES: TableSchema = TableSchema {
     name: "connection_sketches",
     key: &["connection_id"],
     leads_with_workspace: false,
@@ -139,7 +139,7 @@ pub static CONNECTION_SKETCHES: Table = Table {
     exported: &[],
 };
 
-pub static KEYS: Table = Table {
+pub static KEYS: TableSchema = TableSchema {
     name: "keys",
     key: &["id"],
     leads_with_workspace: false,
@@ -162,7 +162,7 @@ pub static KEYS: Table = Table {
     exported: &[],
 };
 
-pub static PLUGINS: Table = Table {
+pub static PLUGINS: TableSchema = TableSchema {
     name: "plugins",
     key: &["digest"],
     leads_with_workspace: false,
@@ -183,7 +183,7 @@ pub static PLUGINS: Table = Table {
     exported: &[],
 };
 
-pub static ACTIVATIONS: Table = Table {
+pub static ACTIVATIONS: TableSchema = TableSchema {
     name: "activations",
     key: &["name"],
     leads_with_workspace: false,
@@ -199,7 +199,7 @@ pub static ACTIVATIONS: Table = Table {
     exported: &[],
 };
 
-pub static REFUSALS: Table = Table {
+pub static REFUSALS: TableSchema = TableSchema {
     name: "refusals",
     key: &["number"],
     leads_with_workspace: false,
@@ -217,7 +217,25 @@ pub static REFUSALS: Table = Table {
     exported: &[],
 };
 
-pub static AUDIT: Table = Table {
+pub static ACCEPTANCES: TableSchema = TableSchema {
+    name: "acceptances",
+    key: &["digest", "key_id"],
+    leads_with_workspace: false,
+    feed: None,
+    ends: &[Ends::At("expires_at")],
+    columns: &[
+        column("digest", Text),
+        column("key_id", Uuid),
+        column("label", Text),
+        column("name", Text),
+        jsonb("concerns"),
+        column("accepted_at", Time),
+        column("expires_at", Time),
+    ],
+    exported: &[],
+};
+
+pub static AUDIT: TableSchema = TableSchema {
     name: "audit",
     key: &["number"],
     leads_with_workspace: false,
@@ -240,7 +258,7 @@ pub static AUDIT: Table = Table {
     exported: &[],
 };
 
-pub static ROLLOUTS: Table = Table {
+pub static ROLLOUTS: TableSchema = TableSchema {
     name: "rollouts",
     key: &["name"],
     leads_with_workspace: false,
@@ -261,11 +279,12 @@ pub static ROLLOUTS: Table = Table {
         column("started_at", Time),
         column("stage_at", Time),
         nullable("why", Text),
+        nullable("spent_at", Time),
     ],
     exported: &[],
 };
 
-pub static ROLLOUT_REPORTS: Table = Table {
+pub static ROLLOUT_REPORTS: TableSchema = TableSchema {
     name: "rollout_reports",
     key: &["name", "number", "host_id"],
     leads_with_workspace: false,
@@ -280,6 +299,27 @@ pub static ROLLOUT_REPORTS: Table = Table {
         nullable("error", Text),
         column("reported_at", Time),
         jsonb("seen"),
+    ],
+    exported: &[],
+};
+
+pub static REPAIRS: TableSchema = TableSchema {
+    name: "repairs",
+    key: &["id"],
+    leads_with_workspace: false,
+    feed: None,
+    ends: &[],
+    columns: &[
+        column("id", Uuid),
+        jsonb("plan"),
+        column("state", Text),
+        column("generation", Number),
+        nullable("cursor_id", Uuid),
+        jsonb("counts"),
+        column("started_by", Text),
+        column("started_at", Time),
+        nullable("ended_at", Time),
+        nullable("why", Text),
     ],
     exported: &[],
 };

@@ -1,9 +1,9 @@
 //! Tables of feeds and erasures.
 
-use super::{Table, column, nullable};
-use crate::store::sql::Kind::{Json, Number, Text, Time, Uuid};
+use super::{TableSchema, column, nullable};
+use crate::store::sql::SqlType::{Json, Number, Text, Time, Uuid};
 
-pub static FEED_CLOCK: Table = Table {
+pub static FEED_CLOCK: TableSchema = TableSchema {
     name: "feed_clock",
     key: &["workspace_id", "entity"],
     leads_with_workspace: false,
@@ -18,7 +18,7 @@ pub static FEED_CLOCK: Table = Table {
     exported: &[],
 };
 
-pub static TOMBSTONES: Table = Table {
+pub static TOMBSTONES: TableSchema = TableSchema {
     name: "tombstones",
     key: &["workspace_id", "entity", "cursor_us"],
     leads_with_workspace: false,
@@ -33,7 +33,7 @@ pub static TOMBSTONES: Table = Table {
     exported: &[],
 };
 
-pub static ERASURES: Table = Table {
+pub static ERASURES: TableSchema = TableSchema {
     name: "erasures",
     key: &["id"],
     leads_with_workspace: false,

@@ -1,9 +1,9 @@
 //! Tables of leads, and of partners' work on deals.
 
-use super::{Ends, Table, column, jsonb, nullable, nullable_jsonb};
-use crate::store::sql::Kind::{Bytes, Json, Number, Text, Time, Uuid};
+use super::{Ends, TableSchema, column, jsonb, nullable, nullable_jsonb};
+use crate::store::sql::SqlType::{Bytes, Json, Number, Text, Time, Uuid};
 
-pub static QUEUE: Table = Table {
+pub static QUEUE: TableSchema = TableSchema {
     name: "queue",
     key: &["delivery_id", "item"],
     leads_with_workspace: false,
@@ -25,7 +25,7 @@ pub static QUEUE: Table = Table {
     exported: &[],
 };
 
-pub static DELIVERIES: Table = Table {
+pub static DELIVERIES: TableSchema = TableSchema {
     name: "deliveries",
     key: &["id"],
     leads_with_workspace: true,
@@ -54,7 +54,7 @@ pub static DELIVERIES: Table = Table {
     exported: &[],
 };
 
-pub static ITEMS: Table = Table {
+pub static ITEMS: TableSchema = TableSchema {
     name: "items",
     key: &["delivery_id", "item"],
     leads_with_workspace: true,
@@ -73,7 +73,7 @@ pub static ITEMS: Table = Table {
     exported: &[],
 };
 
-pub static FETCHES: Table = Table {
+pub static FETCHES: TableSchema = TableSchema {
     name: "fetches",
     key: &["delivery_id", "item"],
     leads_with_workspace: true,
@@ -99,7 +99,7 @@ pub static FETCHES: Table = Table {
     exported: &[],
 };
 
-pub static ANSWERS: Table = Table {
+pub static ANSWERS: TableSchema = TableSchema {
     name: "answers",
     key: &["number"],
     leads_with_workspace: false,
@@ -119,7 +119,7 @@ pub static ANSWERS: Table = Table {
     exported: &[],
 };
 
-pub static DEDUPE: Table = Table {
+pub static DEDUPE: TableSchema = TableSchema {
     name: "dedupe",
     key: &["connection_id", "key"],
     leads_with_workspace: false,
@@ -138,7 +138,7 @@ pub static DEDUPE: Table = Table {
     exported: &[],
 };
 
-pub static CONTACT_KEYS: Table = Table {
+pub static CONTACT_KEYS: TableSchema = TableSchema {
     name: "contact_keys",
     key: &["workspace_id", "key"],
     leads_with_workspace: false,
@@ -152,7 +152,7 @@ pub static CONTACT_KEYS: Table = Table {
     exported: &[],
 };
 
-pub static SHARED_KEYS: Table = Table {
+pub static SHARED_KEYS: TableSchema = TableSchema {
     name: "shared_keys",
     key: &["workspace_id", "key", "contact_id"],
     leads_with_workspace: false,
@@ -166,7 +166,7 @@ pub static SHARED_KEYS: Table = Table {
     exported: &[],
 };
 
-pub static DEAL_HISTORY: Table = Table {
+pub static DEAL_HISTORY: TableSchema = TableSchema {
     name: "deal_history",
     key: &["number"],
     leads_with_workspace: false,
@@ -183,7 +183,7 @@ pub static DEAL_HISTORY: Table = Table {
     exported: &[],
 };
 
-pub static DEAL_LOGS: Table = Table {
+pub static DEAL_LOGS: TableSchema = TableSchema {
     name: "deal_logs",
     key: &["id"],
     leads_with_workspace: false,
@@ -200,6 +200,29 @@ pub static DEAL_LOGS: Table = Table {
         column("subject", Text),
         nullable("description", Text),
         column("metadata", Json),
+    ],
+    exported: &[],
+};
+
+pub static REPAIR_CHANGES: TableSchema = TableSchema {
+    name: "repair_changes",
+    key: &["number"],
+    leads_with_workspace: false,
+    feed: None,
+    ends: &[],
+    columns: &[
+        column("number", Number),
+        column("workspace_id", Uuid),
+        column("repair_id", Uuid),
+        column("delivery_id", Uuid),
+        column("item", Number),
+        column("kind", Text),
+        column("row_id", Uuid),
+        column("contact_id", Uuid),
+        column("field", Text),
+        nullable("value_before", Json),
+        nullable("value_after", Json),
+        nullable("undone", Text),
     ],
     exported: &[],
 };

@@ -1,9 +1,9 @@
 //! Tables of messaging and the desk.
 
-use super::{Ends, Table, column, nullable};
-use crate::store::sql::Kind::{Json, Number, Text, Time, Truth, Uuid};
+use super::{Ends, TableSchema, column, nullable};
+use crate::store::sql::SqlType::{Bytes, Json, Number, Text, Time, Truth, Uuid};
 
-pub static SENDS: Table = Table {
+pub static SENDS: TableSchema = TableSchema {
     name: "sends",
     key: &["message_id"],
     leads_with_workspace: true,
@@ -23,7 +23,30 @@ pub static SENDS: Table = Table {
     exported: &[],
 };
 
-pub static CHANNEL_REFS: Table = Table {
+pub static KEPT_SENDS: TableSchema = TableSchema {
+    name: "kept_sends",
+    key: &["message_id"],
+    leads_with_workspace: false,
+    feed: None,
+    ends: &[Ends::With("message_id"), Ends::At("until_at")],
+    columns: &[
+        column("workspace_id", Uuid),
+        column("message_id", Uuid),
+        column("conversation_id", Uuid),
+        column("connection_id", Text),
+        column("sent_at", Time),
+        column("until_at", Time),
+        column("digest", Text),
+        column("outcome", Text),
+        column("recipient", Text),
+        column("payload", Json),
+        nullable("response_head", Json),
+        nullable("response_body", Bytes),
+    ],
+    exported: &[],
+};
+
+pub static CHANNEL_REFS: TableSchema = TableSchema {
     name: "channel_refs",
     key: &["connection_id", "external_id"],
     leads_with_workspace: false,
@@ -41,7 +64,7 @@ pub static CHANNEL_REFS: Table = Table {
     exported: &[],
 };
 
-pub static HOLDS: Table = Table {
+pub static HOLDS: TableSchema = TableSchema {
     name: "holds",
     key: &["connection_id", "contact_id"],
     leads_with_workspace: false,
@@ -56,7 +79,7 @@ pub static HOLDS: Table = Table {
     exported: &[],
 };
 
-pub static TEMPLATE_LISTS: Table = Table {
+pub static TEMPLATE_LISTS: TableSchema = TableSchema {
     name: "template_lists",
     key: &["connection_id"],
     leads_with_workspace: false,
@@ -73,7 +96,7 @@ pub static TEMPLATE_LISTS: Table = Table {
     exported: &[],
 };
 
-pub static IDEMPOTENCY: Table = Table {
+pub static IDEMPOTENCY: TableSchema = TableSchema {
     name: "idempotency",
     key: &["partner_id", "route", "key"],
     leads_with_workspace: false,

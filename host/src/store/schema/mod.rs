@@ -17,10 +17,10 @@ pub use rollups::*;
 pub use crate::store::fed::{CONTACTS, CONVERSATIONS, DEALS, MESSAGE_ERRORS, MESSAGES, TICKETS};
 
 use crate::domain::row::Entity;
-use crate::store::sql::{Kind, Sql};
+use crate::store::sql::{Sql, SqlType};
 
 /// A table that both databases have.
-pub struct Table {
+pub struct TableSchema {
     pub name: &'static str,
     /// The columns that identify a row. If a row has no natural key, the database numbers it.
     pub key: &'static [&'static str],
@@ -30,10 +30,10 @@ pub struct Table {
     pub leads_with_workspace: bool,
     /// The feed that the stamps of the table belong to.
     pub feed: Option<Entity>,
-    /// What removes rows, apart from the operations that remove them by their keys.
+    /// The rules that remove rows, apart from the operations that remove them by their keys.
     pub ends: &'static [Ends],
     /// In the order of the table, without the columns that the database fills in.
-    pub columns: &'static [Column],
+    pub columns: &'static [ColumnSchema],
     /// The columns that clients of the feed receive, in this order.
     pub exported: &'static [Exported],
 }
@@ -63,17 +63,17 @@ pub enum Ends {
     At(&'static str),
 }
 
-pub struct Column {
+pub struct ColumnSchema {
     pub name: &'static str,
-    pub kind: Kind,
+    pub kind: SqlType,
     pub is_nullable: bool,
     /// Whether PostgreSQL stores it as jsonb, which supports comparison.
     pub is_jsonb: bool,
 }
 
 /// Returns a column that is never null.
-pub const fn column(name: &'static str, kind: Kind) -> Column {
-    Column {
+pub const fn column(name: &'static str, kind: SqlType) -> ColumnSchema {
+    ColumnSchema {
         name,
         kind,
         is_nullable: false,
@@ -82,31 +82,31 @@ pub const fn column(name: &'static str, kind: Kind) -> Column {
 }
 
 /// Returns a column that may be null.
-pub const fn nullable(name: &'static str, kind: Kind) -> Column {
-    Column {
+pub const fn nullable(name: &'static str, kind: SqlType) -> ColumnSchema {
+    ColumnSchema {
         is_nullable: true,
         ..column(name, kind)
     }
 }
 
 /// Returns a JSON column that is never null and that PostgreSQL stores as `jsonb`.
-pub const fn jsonb(name: &'static str) -> Column {
-    Column {
+pub const fn jsonb(name: &'static str) -> ColumnSchema {
+    ColumnSchema {
         is_jsonb: true,
-        ..column(name, Kind::Json)
+        ..column(name, SqlType::Json)
     }
 }
 
 /// Returns a JSON column that may be null and that PostgreSQL stores as `jsonb`.
-pub const fn nullable_jsonb(name: &'static str) -> Column {
-    Column {
+pub const fn nullable_jsonb(name: &'static str) -> ColumnSchema {
+    ColumnSchema {
         is_nullable: true,
         ..jsonb(name)
     }
 }
 
 /// Every table that both databases have.
-pub static TABLES: [&Table; 46] = [
+pub static TABLES: [&TableSchema; 50] = [
     &WORKSPACES,
     &PARTNERS,
     &AGENTS,
@@ -118,9 +118,11 @@ pub static TABLES: [&Table; 46] = [
     &PLUGINS,
     &ACTIVATIONS,
     &REFUSALS,
+    &ACCEPTANCES,
     &AUDIT,
     &ROLLOUTS,
     &ROLLOUT_REPORTS,
+    &REPAIRS,
     &FEED_CLOCK,
     &QUEUE,
     &DELIVERIES,
@@ -134,9 +136,11 @@ pub static TABLES: [&Table; 46] = [
     &DEALS,
     &DEAL_HISTORY,
     &DEAL_LOGS,
+    &REPAIR_CHANGES,
     &CONVERSATIONS,
     &MESSAGES,
     &SENDS,
+    &KEPT_SENDS,
     &CHANNEL_REFS,
     &HOLDS,
     &MESSAGE_ERRORS,
@@ -157,26 +161,26 @@ pub static TABLES: [&Table; 46] = [
 
 /// The treatment of a row whose key already exists.
 #[derive(Clone, Copy)]
-pub enum Met {
+pub enum OnConflict {
     /// An error, because it is a defect.
-    Never,
+    Fail,
     /// The new row is skipped and not counted.
-    Kept,
+    Skip,
     /// These columns of the existing row are changed.
-    Changed(&'static [&'static str]),
+    Update(&'static [&'static str]),
 }
 
-impl Table {
+impl TableSchema {
     /// Returns the text of a statement that inserts rows with these columns, or with all columns if
     /// none is named.
-    pub fn insert(&self, columns: &[&str], met: Met) -> String {
+    pub fn insert(&self, columns: &[&str], met: OnConflict) -> String {
         let columns = self.chosen(columns);
         let names: Vec<_> = columns.iter().map(|column| column.name).collect();
         let values: Vec<_> = names.iter().map(|name| format!(":{name}")).collect();
         let met = match met {
-            Met::Never => String::new(),
-            Met::Kept => "\non conflict do nothing".to_owned(),
-            Met::Changed(changed) => {
+            OnConflict::Fail => String::new(),
+            OnConflict::Skip => "\non conflict do nothing".to_owned(),
+            OnConflict::Update(changed) => {
                 let set = changed
                     .iter()
                     .map(|name| format!("{name} = excluded.{name}"));
@@ -319,12 +323,12 @@ impl Table {
     }
 
     /// Returns a column of the table. Panics if there is none with this name.
-    pub fn column(&self, name: &str) -> &'static Column {
+    pub fn column(&self, name: &str) -> &'static ColumnSchema {
         let found = self.columns.iter().find(|column| column.name == name);
         found.unwrap_or_else(|| panic!("{} has no column {name}", self.name))
     }
 
-    fn chosen(&self, names: &[&str]) -> Vec<&'static Column> {
+    fn chosen(&self, names: &[&str]) -> Vec<&'static ColumnSchema> {
         if names.is_empty() {
             return self.columns.iter().collect();
         }
@@ -357,7 +361,7 @@ pub fn removed_past() -> Vec<Sql> {
 
 const WORKSPACE: &str = "workspace_id";
 
-fn each(columns: &[&Column]) -> String {
+fn each(columns: &[&ColumnSchema]) -> String {
     let columns = columns
         .iter()
         .map(|column| format!("{} {}", column.name, column.kind.word()));
@@ -418,11 +422,11 @@ order by cid";
         texts(database, sql, (table, filled_in))
     }
 
-    fn described(column: &Column) -> String {
+    fn described(column: &ColumnSchema) -> String {
         let kind = match column.kind {
-            Kind::Uuid | Kind::Bytes => "blob",
-            Kind::Text | Kind::Json => "text",
-            Kind::Number | Kind::Truth | Kind::Time => "integer",
+            SqlType::Uuid | SqlType::Bytes => "blob",
+            SqlType::Text | SqlType::Json => "text",
+            SqlType::Number | SqlType::Truth | SqlType::Time => "integer",
         };
         let null = if column.is_nullable { " null" } else { "" };
         format!("{} {kind}{null}", column.name)
@@ -488,7 +492,7 @@ and not partial";
         for table in TABLES {
             for column in table.columns {
                 if column.name.ends_with("_at") {
-                    assert_eq!(column.kind, Kind::Time, "{}.{}", table.name, column.name);
+                    assert_eq!(column.kind, SqlType::Time, "{}.{}", table.name, column.name);
                 }
             }
         }

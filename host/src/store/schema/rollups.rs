@@ -1,9 +1,9 @@
 //! Tables of analytics.
 
-use super::{Ends, Table, column, nullable};
-use crate::store::sql::Kind::{Number, Text, Time, Truth, Uuid};
+use super::{Ends, TableSchema, column, nullable};
+use crate::store::sql::SqlType::{Number, Text, Time, Truth, Uuid};
 
-pub static ROLLUP_RUNS: Table = Table {
+pub static ROLLUP_RUNS: TableSchema = TableSchema {
     name: "rollup_runs",
     key: &["metric_set"],
     leads_with_workspace: false,
@@ -18,7 +18,7 @@ pub static ROLLUP_RUNS: Table = Table {
     exported: &[],
 };
 
-pub static ROLLUP_BUILDS: Table = Table {
+pub static ROLLUP_BUILDS: TableSchema = TableSchema {
     name: "rollup_builds",
     key: &["build"],
     leads_with_workspace: false,
@@ -39,7 +39,7 @@ pub static ROLLUP_BUILDS: Table = Table {
     exported: &[],
 };
 
-pub static ROLLUP_KEYS: Table = Table {
+pub static ROLLUP_KEYS: TableSchema = TableSchema {
     name: "rollup_keys",
     key: &["key"],
     leads_with_workspace: false,
@@ -55,7 +55,7 @@ pub static ROLLUP_KEYS: Table = Table {
     exported: &[],
 };
 
-pub static ROLLUP_FACTS: Table = Table {
+pub static ROLLUP_FACTS: TableSchema = TableSchema {
     name: "rollup_facts",
     key: &["build", "id"],
     leads_with_workspace: false,
@@ -72,7 +72,7 @@ pub static ROLLUP_FACTS: Table = Table {
     exported: &[],
 };
 
-pub static ROLLUP_SLOTS: Table = Table {
+pub static ROLLUP_SLOTS: TableSchema = TableSchema {
     name: "rollup_slots",
     key: &["build", "slot", "key"],
     leads_with_workspace: false,
@@ -92,7 +92,7 @@ pub static ROLLUP_SLOTS: Table = Table {
     exported: &[],
 };
 
-pub static ROLLUP_CUBES: Table = Table {
+pub static ROLLUP_CUBES: TableSchema = TableSchema {
     name: "rollup_cubes",
     key: &["build", "zone"],
     leads_with_workspace: false,
@@ -108,7 +108,7 @@ pub static ROLLUP_CUBES: Table = Table {
     exported: &[],
 };
 
-pub static ROLLUP_DAYS: Table = Table {
+pub static ROLLUP_DAYS: TableSchema = TableSchema {
     name: "rollup_days",
     key: &["build", "zone", "day"],
     leads_with_workspace: false,
@@ -124,7 +124,7 @@ pub static ROLLUP_DAYS: Table = Table {
     exported: &[],
 };
 
-pub static ROLLUP_ZONES: Table = Table {
+pub static ROLLUP_ZONES: TableSchema = TableSchema {
     name: "rollup_zones",
     key: &["workspace_id", "zone"],
     leads_with_workspace: false,

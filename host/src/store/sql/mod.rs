@@ -10,6 +10,6 @@ mod value;
 
 pub use self::statement::{Dialect, Sql, Text, Together, made, sql};
 pub(in crate::store) use self::transaction::steps;
-pub use self::transaction::{Row, Tx, listed};
+pub use self::transaction::{SqlRow, Tx, listed};
 pub(in crate::store) use self::value::args;
-pub use self::value::{Arg, Json, Kind, Value, json};
+pub use self::value::{Arg, Json, SqlType, SqlValue, json};

@@ -9,7 +9,7 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use super::value::Kind;
+use super::value::SqlType;
 
 /// A statement for both databases. Kept in a `static`, so that its text is translated only once.
 pub struct Sql {
@@ -40,7 +40,7 @@ pub struct Text {
     pub names: Vec<String>,
     /// The columns of `each` for each statement in the text. A list per column is passed as a
     /// parameter, in this order.
-    pub each: Vec<Vec<(String, Kind)>>,
+    pub each: Vec<Vec<(String, SqlType)>>,
 }
 
 /// The database that a text is for.
@@ -150,7 +150,7 @@ impl Together {
     }
 }
 
-fn owned(columns: &[(&str, Kind)]) -> Vec<(String, Kind)> {
+fn owned(columns: &[(&str, SqlType)]) -> Vec<(String, SqlType)> {
     let owned = columns
         .iter()
         .map(|(name, kind)| ((*name).to_owned(), *kind));
@@ -172,11 +172,11 @@ fn for_dialect(text: &str, dialect: Dialect) -> String {
 }
 
 /// Returns the columns of `each` and the text after them, or `None` if the text has no `each`.
-fn columns_of_each(text: &str) -> Option<(Vec<(&str, Kind)>, &str)> {
+fn columns_of_each(text: &str) -> Option<(Vec<(&str, SqlType)>, &str)> {
     let (columns, rest) = text.trim_start().strip_prefix("each (")?.split_once(')')?;
     let columns = columns.split(',').map(|column| {
         let (name, kind) = column.trim().split_once(' ').unwrap_or((column, ""));
-        let kind = Kind::from_text(kind)
+        let kind = SqlType::from_text(kind)
             .unwrap_or_else(|| panic!("column `{column}` has an unknown kind: {text}"));
         (name, kind)
     });
@@ -184,7 +184,7 @@ fn columns_of_each(text: &str) -> Option<(Vec<(&str, Kind)>, &str)> {
 }
 
 /// Defines `each` as one row whose columns are parameters.
-fn with_a_row(text: &str, columns: &[(&str, Kind)]) -> String {
+fn with_a_row(text: &str, columns: &[(&str, SqlType)]) -> String {
     let names: Vec<_> = columns.iter().map(|(name, _)| *name).collect();
     let values: Vec<_> = names.iter().map(|name| format!(":{name}")).collect();
     let each = format!(
@@ -197,7 +197,7 @@ fn with_a_row(text: &str, columns: &[(&str, Kind)]) -> String {
 
 /// Defines `each` as all rows. Each column is a parameter that holds a list, named after the column
 /// with this prefix.
-fn with_all_rows(text: &str, columns: &[(&str, Kind)], prefix: &str) -> String {
+fn with_all_rows(text: &str, columns: &[(&str, SqlType)], prefix: &str) -> String {
     let names: Vec<_> = columns.iter().map(|(name, _)| *name).collect();
     let lists: Vec<_> = columns
         .iter()
@@ -206,7 +206,7 @@ fn with_all_rows(text: &str, columns: &[(&str, Kind)], prefix: &str) -> String {
     let read: Vec<_> = columns
         .iter()
         .map(|(name, kind)| match kind {
-            Kind::Json => format!("{name}::json as {name}"),
+            SqlType::Json => format!("{name}::json as {name}"),
             _ => (*name).to_owned(),
         })
         .collect();
@@ -232,7 +232,7 @@ fn with(text: &str, each: &str) -> String {
 
 impl Text {
     /// Numbers the parameters. A repeated name keeps its number.
-    fn new(text: &str, mark: char, each: Vec<Vec<(String, Kind)>>) -> Self {
+    fn new(text: &str, mark: char, each: Vec<Vec<(String, SqlType)>>) -> Self {
         let mut sql = String::with_capacity(text.len());
         let mut names: Vec<String> = Vec::new();
         let mut rest = text;

@@ -9,7 +9,7 @@ use super::value::Arg;
 use crate::domain::id::WorkspaceId;
 use crate::domain::time::Micros;
 use crate::store::StoreError;
-use crate::store::row::{Column, Columns};
+use crate::store::row::{ColumnRef, RowColumns};
 use crate::store::{postgres, sqlite};
 
 /// The place where the statements of an operation run: a transaction that writes, a snapshot that
@@ -28,7 +28,7 @@ macro_rules! steps {
 pub(in crate::store) use steps;
 
 /// A row that is being read. Columns are read by name.
-pub enum Row<'r> {
+pub enum SqlRow<'r> {
     Sqlite(&'r rusqlite::Row<'r>),
     Postgres(&'r PgRow),
 }
@@ -39,7 +39,7 @@ impl Tx {
     ///
     /// # Errors
     ///
-    /// Fails if PostgreSQL does not execute the statement.
+    /// [`StoreError`] if PostgreSQL does not execute the statement. SQLite never fails.
     pub async fn name(&mut self, workspaces: &[WorkspaceId]) -> Result<(), StoreError> {
         match self {
             Self::Sqlite(_) => Ok(()),
@@ -52,7 +52,7 @@ impl Tx {
     ///
     /// # Errors
     ///
-    /// This and the methods below fail if the database refuses the statement or cannot be reached.
+    /// [`StoreError`] if the database refuses the statement or cannot be reached.
     pub async fn run(&mut self, sql: &'static Sql, args: &[Arg<'_>]) -> Result<u64, StoreError> {
         match self {
             Self::Sqlite(connection) => {
@@ -73,14 +73,14 @@ impl Tx {
         &mut self,
         sql: &'static Sql,
         args: &[Arg<'_>],
-        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError> + Send,
+        mut read: impl FnMut(&SqlRow<'_>) -> Result<T, StoreError> + Send,
     ) -> Result<Vec<T>, StoreError> {
         match self {
             Self::Sqlite(connection) => {
                 let mut found = Vec::new();
                 let text = sql.text(Dialect::Sqlite);
                 sqlite::run::query(connection, text, args, &mut |row| {
-                    found.push(read(&Row::Sqlite(row))?);
+                    found.push(read(&SqlRow::Sqlite(row))?);
                     Ok(true)
                 })?;
                 Ok(found)
@@ -88,7 +88,9 @@ impl Tx {
             Self::Postgres(transaction) => {
                 let text = sql.text(Dialect::Postgres);
                 let rows = postgres::run::query(transaction, text, args).await?;
-                rows.iter().map(|row| read(&Row::Postgres(row))).collect()
+                rows.iter()
+                    .map(|row| read(&SqlRow::Postgres(row)))
+                    .collect()
             }
         }
     }
@@ -103,16 +105,18 @@ impl Tx {
         &mut self,
         sql: &'static Sql,
         args: &[Arg<'_>],
-        mut read: impl FnMut(&Row<'_>) -> Result<bool, StoreError> + Send,
+        mut read: impl FnMut(&SqlRow<'_>) -> Result<bool, StoreError> + Send,
     ) -> Result<(), StoreError> {
         match self {
             Self::Sqlite(connection) => {
                 let text = sql.text(Dialect::Sqlite);
-                sqlite::run::query(connection, text, args, &mut |row| read(&Row::Sqlite(row)))
+                sqlite::run::query(connection, text, args, &mut |row| {
+                    read(&SqlRow::Sqlite(row))
+                })
             }
             Self::Postgres(transaction) => {
                 let text = sql.text(Dialect::Postgres);
-                let read = |row: &PgRow| read(&Row::Postgres(row));
+                let read = |row: &PgRow| read(&SqlRow::Postgres(row));
                 postgres::run::query_while(transaction, text, args, read).await
             }
         }
@@ -127,7 +131,7 @@ impl Tx {
         &mut self,
         sql: &'static Sql,
         args: &[Arg<'_>],
-        read: impl FnMut(&Row<'_>) -> Result<T, StoreError> + Send,
+        read: impl FnMut(&SqlRow<'_>) -> Result<T, StoreError> + Send,
     ) -> Result<Option<T>, StoreError> {
         Ok(self.rows(sql, args, read).await?.into_iter().next())
     }
@@ -136,12 +140,12 @@ impl Tx {
     ///
     /// # Errors
     ///
-    /// Fails with [`StoreError::Inconsistent`] if the statement yields no row.
+    /// [`StoreError::Inconsistent`] if the statement yields no row.
     pub async fn only<T: Send>(
         &mut self,
         sql: &'static Sql,
         args: &[Arg<'_>],
-        read: impl FnMut(&Row<'_>) -> Result<T, StoreError> + Send,
+        read: impl FnMut(&SqlRow<'_>) -> Result<T, StoreError> + Send,
     ) -> Result<T, StoreError> {
         let row = self.row(sql, args, read).await?;
         row.ok_or_else(|| StoreError::Inconsistent {
@@ -224,7 +228,7 @@ impl Tx {
         &mut self,
         sql: &'static Sql,
         rows: &[[Arg<'_>; N]],
-        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError> + Send,
+        mut read: impl FnMut(&SqlRow<'_>) -> Result<T, StoreError> + Send,
     ) -> Result<Vec<T>, StoreError> {
         if rows.is_empty() {
             return Ok(Vec::new());
@@ -235,7 +239,7 @@ impl Tx {
                 let text = sql.text(Dialect::Sqlite);
                 let rows = rows.iter().map(<[_; N]>::as_slice);
                 sqlite::run::query_each(connection, text, rows, &mut |row| {
-                    found.push(read(&Row::Sqlite(row))?);
+                    found.push(read(&SqlRow::Sqlite(row))?);
                     Ok(true)
                 })?;
                 Ok(found)
@@ -243,7 +247,9 @@ impl Tx {
             Self::Postgres(transaction) => {
                 let text = sql.text(Dialect::Postgres);
                 let rows = postgres::run::query_each(transaction, text, rows).await?;
-                rows.iter().map(|row| read(&Row::Postgres(row))).collect()
+                rows.iter()
+                    .map(|row| read(&SqlRow::Postgres(row)))
+                    .collect()
             }
         }
     }
@@ -258,44 +264,44 @@ pub fn listed<'r, 'a, const N: usize>(rows: &'r [[Arg<'a>; N]]) -> Vec<&'r [Arg<
 macro_rules! of_either {
     ($self:ident, $row:ident => $read:expr) => {
         match $self {
-            Row::Sqlite($row) => $read,
-            Row::Postgres($row) => $read,
+            SqlRow::Sqlite($row) => $read,
+            SqlRow::Postgres($row) => $read,
         }
     };
 }
 
-impl Columns for Row<'_> {
-    fn str_if(&self, column: Column) -> Result<Option<&str>, StoreError> {
+impl RowColumns for SqlRow<'_> {
+    fn str_if(&self, column: ColumnRef) -> Result<Option<&str>, StoreError> {
         of_either!(self, row => row.str_if(column))
     }
 
-    fn uuid_if(&self, column: Column) -> Result<Option<Uuid>, StoreError> {
+    fn uuid_if(&self, column: ColumnRef) -> Result<Option<Uuid>, StoreError> {
         of_either!(self, row => row.uuid_if(column))
     }
 
-    fn micros_if(&self, column: Column) -> Result<Option<Micros>, StoreError> {
+    fn micros_if(&self, column: ColumnRef) -> Result<Option<Micros>, StoreError> {
         of_either!(self, row => row.micros_if(column))
     }
 
-    fn great_if(&self, column: Column) -> Result<Option<i64>, StoreError> {
+    fn great_if(&self, column: ColumnRef) -> Result<Option<i64>, StoreError> {
         of_either!(self, row => row.great_if(column))
     }
 
-    fn small_if(&self, column: Column) -> Result<Option<i64>, StoreError> {
+    fn small_if(&self, column: ColumnRef) -> Result<Option<i64>, StoreError> {
         of_either!(self, row => row.small_if(column))
     }
 
-    fn flag(&self, column: impl Into<Column>) -> Result<bool, StoreError> {
+    fn flag(&self, column: impl Into<ColumnRef>) -> Result<bool, StoreError> {
         of_either!(self, row => row.flag(column))
     }
 
-    fn bytes_if(&self, column: impl Into<Column>) -> Result<Option<Vec<u8>>, StoreError> {
+    fn bytes_if(&self, column: impl Into<ColumnRef>) -> Result<Option<Vec<u8>>, StoreError> {
         of_either!(self, row => row.bytes_if(column))
     }
 
     fn json_if<T: DeserializeOwned>(
         &self,
-        column: impl Into<Column>,
+        column: impl Into<ColumnRef>,
     ) -> Result<Option<T>, StoreError> {
         of_either!(self, row => row.json_if(column))
     }

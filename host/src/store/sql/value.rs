@@ -8,7 +8,8 @@ use uuid::Uuid;
 
 use crate::domain::id::{
     AgentId, ConnectionId, ContactId, ConversationId, DealId, DealLogId, DeliveryId, ErasureId,
-    HostId, KeyId, MessageErrorId, MessageId, OwnerId, PartnerId, ProductId, TicketId, WorkspaceId,
+    HostId, KeyId, MessageErrorId, MessageId, OwnerId, PartnerId, ProductId, RepairId, TicketId,
+    WorkspaceId,
 };
 use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
@@ -16,7 +17,7 @@ use crate::store::StoreError;
 
 /// The type of a column, in both databases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum SqlType {
     Uuid,
     Text,
     /// JSON whose text is kept unchanged.
@@ -27,17 +28,17 @@ pub enum Kind {
     Bytes,
 }
 
-impl Kind {
+impl SqlType {
     /// Returns the kind that a statement names with this word.
     pub fn from_text(word: &str) -> Option<Self> {
-        const ALL: [Kind; 7] = [
-            Kind::Uuid,
-            Kind::Text,
-            Kind::Json,
-            Kind::Number,
-            Kind::Truth,
-            Kind::Time,
-            Kind::Bytes,
+        const ALL: [SqlType; 7] = [
+            SqlType::Uuid,
+            SqlType::Text,
+            SqlType::Json,
+            SqlType::Number,
+            SqlType::Truth,
+            SqlType::Time,
+            SqlType::Bytes,
         ];
         ALL.into_iter().find(|kind| kind.word() == word)
     }
@@ -70,8 +71,8 @@ impl Kind {
 
 /// The value of a parameter. A null has a kind too, because PostgreSQL requires it.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value<'a> {
-    Null(Kind),
+pub enum SqlValue<'a> {
+    Null(SqlType),
     Uuid(Uuid),
     Text(Cow<'a, str>),
     Json(Cow<'a, str>),
@@ -82,12 +83,12 @@ pub enum Value<'a> {
 }
 
 /// A parameter: its name and its value.
-pub type Arg<'a> = (&'static str, Value<'a>);
+pub type Arg<'a> = (&'static str, SqlValue<'a>);
 
 /// Parameters by name: `args! { id, until: lease.until }`.
 macro_rules! args {
-    (@value $name:ident) => { $crate::store::sql::Value::from($name) };
-    (@value $name:ident $value:expr) => { $crate::store::sql::Value::from($value) };
+    (@value $name:ident) => { $crate::store::sql::SqlValue::from($name) };
+    (@value $name:ident $value:expr) => { $crate::store::sql::SqlValue::from($value) };
     ($($name:ident $(: $value:expr)?),* $(,)?) => {
         [$((stringify!($name), args!(@value $name $($value)?))),*]
     };
@@ -96,26 +97,26 @@ pub(in crate::store) use args;
 
 /// A type for which a null has a kind.
 pub trait Typed {
-    const KIND: Kind;
+    const KIND: SqlType;
 }
 
-impl<'a, T: Typed + Into<Value<'a>>> From<Option<T>> for Value<'a> {
+impl<'a, T: Typed + Into<SqlValue<'a>>> From<Option<T>> for SqlValue<'a> {
     fn from(value: Option<T>) -> Self {
-        value.map_or(Value::Null(T::KIND), Into::into)
+        value.map_or(SqlValue::Null(T::KIND), Into::into)
     }
 }
 
 macro_rules! typed {
     ($($kind:ident: $($of:ty),+;)+) => {
         $($(impl Typed for $of {
-            const KIND: Kind = Kind::$kind;
+            const KIND: SqlType = SqlType::$kind;
         })+)+
     };
 }
 
 typed! {
     Uuid: Uuid, WorkspaceId, PartnerId, ContactId, DealId, DealLogId, DeliveryId, ErasureId, HostId,
-        KeyId, MessageErrorId, MessageId, OwnerId, ProductId, TicketId, ConversationId;
+        KeyId, MessageErrorId, MessageId, OwnerId, ProductId, RepairId, TicketId, ConversationId;
     Text: &str, String, &String, Cow<'_, str>, &ConnectionId, &Digest, IpAddr;
     Json: Json;
     Number: i64, i32, u32, u16, u8, AgentId;
@@ -126,9 +127,9 @@ typed! {
 
 macro_rules! uuids {
     ($($id:ty),+) => {
-        $(impl From<$id> for Value<'_> {
+        $(impl From<$id> for SqlValue<'_> {
             fn from(id: $id) -> Self {
-                Value::Uuid(id.into())
+                SqlValue::Uuid(id.into())
             }
         })+
     };
@@ -149,15 +150,16 @@ uuids!(
     MessageId,
     OwnerId,
     ProductId,
+    RepairId,
     TicketId,
     ConversationId
 );
 
 macro_rules! numbers {
     ($($number:ty),+) => {
-        $(impl From<$number> for Value<'_> {
+        $(impl From<$number> for SqlValue<'_> {
             fn from(number: $number) -> Self {
-                Value::Number(number.into())
+                SqlValue::Number(number.into())
             }
         })+
     };
@@ -165,87 +167,87 @@ macro_rules! numbers {
 
 numbers!(i64, i32, u32, u16, u8);
 
-impl From<AgentId> for Value<'_> {
+impl From<AgentId> for SqlValue<'_> {
     fn from(agent: AgentId) -> Self {
-        Value::Number(agent.0)
+        SqlValue::Number(agent.0)
     }
 }
 
-impl<'a> From<&'a str> for Value<'a> {
+impl<'a> From<&'a str> for SqlValue<'a> {
     fn from(text: &'a str) -> Self {
-        Value::Text(Cow::Borrowed(text))
+        SqlValue::Text(Cow::Borrowed(text))
     }
 }
 
-impl<'a> From<&'a String> for Value<'a> {
+impl<'a> From<&'a String> for SqlValue<'a> {
     fn from(text: &'a String) -> Self {
-        Value::Text(Cow::Borrowed(text))
+        SqlValue::Text(Cow::Borrowed(text))
     }
 }
 
-impl From<String> for Value<'_> {
+impl From<String> for SqlValue<'_> {
     fn from(text: String) -> Self {
-        Value::Text(Cow::Owned(text))
+        SqlValue::Text(Cow::Owned(text))
     }
 }
 
-impl<'a> From<Cow<'a, str>> for Value<'a> {
+impl<'a> From<Cow<'a, str>> for SqlValue<'a> {
     fn from(text: Cow<'a, str>) -> Self {
-        Value::Text(text)
+        SqlValue::Text(text)
     }
 }
 
-impl<'a> From<&'a ConnectionId> for Value<'a> {
+impl<'a> From<&'a ConnectionId> for SqlValue<'a> {
     fn from(id: &'a ConnectionId) -> Self {
-        Value::Text(Cow::Borrowed(id.as_str()))
+        SqlValue::Text(Cow::Borrowed(id.as_str()))
     }
 }
 
-impl<'a> From<&'a Digest> for Value<'a> {
+impl<'a> From<&'a Digest> for SqlValue<'a> {
     fn from(digest: &'a Digest) -> Self {
-        Value::Text(Cow::Borrowed(&digest.0))
+        SqlValue::Text(Cow::Borrowed(&digest.0))
     }
 }
 
-impl From<IpAddr> for Value<'_> {
+impl From<IpAddr> for SqlValue<'_> {
     fn from(address: IpAddr) -> Self {
-        Value::Text(Cow::Owned(address.to_string()))
+        SqlValue::Text(Cow::Owned(address.to_string()))
     }
 }
 
-impl From<bool> for Value<'_> {
+impl From<bool> for SqlValue<'_> {
     fn from(truth: bool) -> Self {
-        Value::Truth(truth)
+        SqlValue::Truth(truth)
     }
 }
 
-impl From<Micros> for Value<'_> {
+impl From<Micros> for SqlValue<'_> {
     fn from(time: Micros) -> Self {
-        Value::Time(time)
+        SqlValue::Time(time)
     }
 }
 
-impl<'a> From<&'a [u8]> for Value<'a> {
+impl<'a> From<&'a [u8]> for SqlValue<'a> {
     fn from(bytes: &'a [u8]) -> Self {
-        Value::Bytes(Cow::Borrowed(bytes))
+        SqlValue::Bytes(Cow::Borrowed(bytes))
     }
 }
 
-impl<'a> From<&'a [u8; 32]> for Value<'a> {
+impl<'a> From<&'a [u8; 32]> for SqlValue<'a> {
     fn from(bytes: &'a [u8; 32]) -> Self {
-        Value::Bytes(Cow::Borrowed(bytes))
+        SqlValue::Bytes(Cow::Borrowed(bytes))
     }
 }
 
-impl<'a> From<&'a Vec<u8>> for Value<'a> {
+impl<'a> From<&'a Vec<u8>> for SqlValue<'a> {
     fn from(bytes: &'a Vec<u8>) -> Self {
-        Value::Bytes(Cow::Borrowed(bytes))
+        SqlValue::Bytes(Cow::Borrowed(bytes))
     }
 }
 
-impl From<Vec<u8>> for Value<'_> {
+impl From<Vec<u8>> for SqlValue<'_> {
     fn from(bytes: Vec<u8>) -> Self {
-        Value::Bytes(Cow::Owned(bytes))
+        SqlValue::Bytes(Cow::Owned(bytes))
     }
 }
 
@@ -253,9 +255,9 @@ impl From<Vec<u8>> for Value<'_> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Json(pub String);
 
-impl From<Json> for Value<'_> {
+impl From<Json> for SqlValue<'_> {
     fn from(json: Json) -> Self {
-        Value::Json(Cow::Owned(json.0))
+        SqlValue::Json(Cow::Owned(json.0))
     }
 }
 
@@ -263,7 +265,7 @@ impl From<Json> for Value<'_> {
 ///
 /// # Errors
 ///
-/// Fails with [`StoreError::Inconsistent`] if the value cannot be serialized.
+/// [`StoreError::Inconsistent`] if the value cannot be serialized.
 pub fn json<T: Serialize + ?Sized>(value: &T) -> Result<Json, StoreError> {
     crate::store::row::json(value).map(Json)
 }

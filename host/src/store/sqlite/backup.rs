@@ -17,12 +17,12 @@ use rusqlite::{Connection, InterruptHandle};
 use rustix::fs::{CWD, RenameFlags};
 use uuid::Uuid;
 
-use super::connections::Opening;
+use super::connections::SqliteOptions;
 use super::open;
 use super::threads::beside;
 use crate::clock::SystemClock;
 use crate::domain::time::Micros;
-use crate::store::{Backup, StoreError};
+use crate::store::{BackupSummary, StoreError};
 
 const SIZE: &str = "
 select (page_count - freelist_count) * page_size
@@ -51,7 +51,7 @@ pub async fn backup(
     file: &Path,
     to: &Path,
     mut progress: impl FnMut(u64, u64),
-) -> Result<Backup, StoreError> {
+) -> Result<BackupSummary, StoreError> {
     if !file.is_file() {
         return Err(StoreError::Open(format!(
             "there is no store at {}",
@@ -78,14 +78,14 @@ pub async fn backup(
         Ok((source, u64::try_from(about).unwrap_or_default()))
     })
     .await
-    .map_err(|error| open::of_file(file, error))?;
+    .map_err(|error| open::for_file(file, error))?;
     copy(source, written.clone(), || progress(part.bytes(), about))
         .await
-        .map_err(|error| open::of_file(file, error))?;
+        .map_err(|error| open::for_file(file, error))?;
     let contents = beside(move || look_into(PathBuf::from(written))).await?;
     let bytes = part.bytes();
     part.keep_as(to)?;
-    Ok(Backup { bytes, ..contents })
+    Ok(BackupSummary { bytes, ..contents })
 }
 
 /// The interval at which the progress is reported.
@@ -93,7 +93,7 @@ const LOOK: Duration = Duration::from_millis(250);
 
 /// A read-only connection. It assigns no stamps, so the clock does not matter.
 fn connect(file: PathBuf) -> Result<Connection, StoreError> {
-    Opening::to_read(file, Arc::new(SystemClock)).open()
+    SqliteOptions::to_read(file, Arc::new(SystemClock)).open()
 }
 
 async fn copy(source: Connection, to: String, mut look: impl FnMut()) -> Result<(), StoreError> {
@@ -130,7 +130,7 @@ const COUNTED: [&str; 6] = [
 ];
 
 /// Reads the contents of the copy. A damaged copy is an error.
-fn look_into(copy: PathBuf) -> Result<Backup, StoreError> {
+fn look_into(copy: PathBuf) -> Result<BackupSummary, StoreError> {
     let connection = connect(copy)?;
     let mut check = connection.prepare(CHECK)?;
     let mut complaints = check.query([])?;
@@ -152,7 +152,7 @@ fn look_into(copy: PathBuf) -> Result<Backup, StoreError> {
             let count: i64 = row.get(kind)?;
             rows.push((kind, u64::try_from(count).unwrap_or_default()));
         }
-        Ok(Backup {
+        Ok(BackupSummary {
             store: Uuid::from_bytes(store).to_string(),
             bytes: 0,
             rows,

@@ -3,13 +3,14 @@
 //! Nothing is done while nothing is written.
 
 use std::path::Path;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
-use super::connections::Opening;
+use super::commits::Commits;
+use super::connections::SqliteOptions;
 use super::db::Db;
 use super::threads::beside;
 use crate::limits;
@@ -25,88 +26,28 @@ const PAGE_BYTES: &str = "pragma page_size";
 const PATIENCE: Duration = Duration::from_millis(10);
 
 /// The interval between log lines about checkpoints that keep failing.
-const TOLD_EVERY: Duration = Duration::from_secs(60);
-
-/// Counts commits, and wakes the thread that waits for the next one.
-#[derive(Default)]
-pub struct Commits {
-    state: Mutex<Counted>,
-    changed: Condvar,
-}
-
-#[derive(Default)]
-struct Counted {
-    commits: u64,
-    /// A thread waits for the next commit. Otherwise a commit wakes none.
-    is_awaited: bool,
-    is_closed: bool,
-}
-
-impl Commits {
-    /// Returns the number of commits since the store was opened.
-    pub fn count(&self) -> u64 {
-        self.state().commits
-    }
-
-    /// Counts a commit.
-    pub fn add(&self) {
-        let mut state = self.state();
-        state.commits += 1;
-        if state.is_awaited {
-            self.changed.notify_one();
-        }
-    }
-
-    /// Notes that the store is closed: no further commits follow.
-    pub fn close(&self) {
-        self.state().is_closed = true;
-        self.changed.notify_all();
-    }
-
-    /// Waits for a commit after `seen`. Returns whether the store is still open.
-    fn past(&self, seen: u64) -> bool {
-        let mut state = self.state();
-        state.is_awaited = true;
-        let waits = |state: &mut Counted| !state.is_closed && state.commits == seen;
-        let state = self.changed.wait_while(state, waits);
-        let mut state = state.unwrap_or_else(PoisonError::into_inner);
-        state.is_awaited = false;
-        !state.is_closed
-    }
-
-    /// Waits for this time. Returns whether the store is still open.
-    fn rest(&self, time: Duration) -> bool {
-        let rests = |state: &mut Counted| !state.is_closed;
-        let rested = self.changed.wait_timeout_while(self.state(), time, rests);
-        let (state, _) = rested.unwrap_or_else(PoisonError::into_inner);
-        !state.is_closed
-    }
-
-    fn state(&self) -> MutexGuard<'_, Counted> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+const LOGGED_EVERY: Duration = Duration::from_secs(60);
 
 /// Starts moving commits into the file. The thread ends with the store.
 pub fn start(db: &Db) {
-    let (opening, commits) = (db.opening().clone(), Arc::clone(db.counted()));
+    let (options, commits) = (db.options().clone(), Arc::clone(db.counted()));
     thread::Builder::new()
         .name("store-checkpoint".to_owned())
-        .spawn(move || keep_moving(&opening, &commits))
+        .spawn(move || keep_moving(&options, &commits))
         .expect("the operating system gives a thread");
 }
 
-fn keep_moving(opening: &Opening, commits: &Commits) {
-    let log = opening.log();
+fn keep_moving(options: &SqliteOptions, commits: &Commits) {
+    let log = options.log();
     let mut mover: Option<Mover> = None;
-    let mut told: Option<Instant> = None;
+    let mut logged: Option<Instant> = None;
     let mut seen = 0;
     let mut rest = limits::CHECKPOINT_EVERY;
     // A log that stayed large is truncated even without a further commit.
     while (is_large(&log) || commits.past(seen)) && commits.rest(rest) {
         let began = Instant::now();
         let now = commits.count();
-        let done = Mover::running(&mut mover, opening).and_then(|mover| {
+        let done = Mover::running(&mut mover, options).and_then(|mover| {
             if now == seen {
                 // Truncating a large file takes a while, so it is not done while there
                 // are writes.
@@ -118,13 +59,13 @@ fn keep_moving(opening: &Opening, commits: &Commits) {
         match done {
             Ok(()) => {
                 seen = now;
-                told = None;
+                logged = None;
             }
             Err(error) => {
                 // The log grows until a later checkpoint succeeds. No data is lost.
-                if told.is_none_or(|told| told.elapsed() >= TOLD_EVERY) {
+                if logged.is_none_or(|logged| logged.elapsed() >= LOGGED_EVERY) {
                     tracing::warn!(%error, "checkpoint failed, retrying");
-                    told = Some(Instant::now());
+                    logged = Some(Instant::now());
                 }
                 mover = None;
             }
@@ -142,10 +83,10 @@ fn is_large(log: &Path) -> bool {
 ///
 /// # Errors
 ///
-/// The error of the connection.
+/// [`StoreError`] if the file cannot be opened or written.
 pub async fn empty_log(db: &Db) -> Result<(), StoreError> {
-    let opening = db.opening().clone();
-    let mut mover = beside(move || Mover::open(&opening)).await?;
+    let options = db.options().clone();
+    let mut mover = beside(move || Mover::open(&options)).await?;
     for _ in 0..limits::LOG_EMPTIED_ATTEMPTS {
         let is_busy;
         (mover, is_busy) = beside(move || {
@@ -172,8 +113,8 @@ struct Mover {
 }
 
 impl Mover {
-    fn open(opening: &Opening) -> Result<Self, StoreError> {
-        let connection = opening.open()?;
+    fn open(options: &SqliteOptions) -> Result<Self, StoreError> {
+        let connection = options.open()?;
         connection.busy_timeout(PATIENCE)?;
         let page_bytes: i64 = connection.query_row(PAGE_BYTES, [], |row| row.get(0))?;
         Ok(Self {
@@ -183,10 +124,13 @@ impl Mover {
     }
 
     /// Returns the connection, opening one if there is none.
-    fn running<'m>(mover: &'m mut Option<Self>, opening: &Opening) -> Result<&'m Self, StoreError> {
+    fn running<'m>(
+        mover: &'m mut Option<Self>,
+        options: &SqliteOptions,
+    ) -> Result<&'m Self, StoreError> {
         match mover {
             Some(mover) => Ok(mover),
-            none => Ok(none.insert(Self::open(opening)?)),
+            none => Ok(none.insert(Self::open(options)?)),
         }
     }
 
@@ -217,34 +161,5 @@ impl Mover {
     fn truncate(&self) -> Result<(), StoreError> {
         self.checkpoint(TRUNCATE)?;
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_waiting_thread_is_woken_by_a_commit_and_by_closing() {
-        let commits = Arc::new(Commits::default());
-        let past = |seen| {
-            let commits = Arc::clone(&commits);
-            thread::spawn(move || commits.past(seen))
-        };
-        let waiting = past(0);
-        commits.add();
-        assert!(waiting.join().expect("it ends"));
-        let waiting = past(1);
-        commits.close();
-        assert!(!waiting.join().expect("it ends"));
-        assert!(!commits.rest(Duration::from_secs(3_600)));
-    }
-
-    #[test]
-    fn an_unseen_commit_ends_the_wait_at_once() {
-        let commits = Commits::default();
-        commits.add();
-        assert!(commits.past(0));
-        assert!(commits.rest(Duration::ZERO));
     }
 }

@@ -13,7 +13,7 @@ use crate::store::StoreError;
 
 /// How to open a connection. All settings are here.
 #[derive(Clone)]
-pub struct Opening {
+pub struct SqliteOptions {
     file: PathBuf,
     clock: SharedClock,
     writes: bool,
@@ -53,7 +53,7 @@ const SETTINGS: [(&str, &str); 7] = [
     ("mmap_size", "0"),
 ];
 
-impl Opening {
+impl SqliteOptions {
     /// Describes connections that read and write this file, and create it if it does not
     /// exist.
     pub fn to_write(file: PathBuf, clock: SharedClock) -> Self {
@@ -87,7 +87,7 @@ impl Opening {
     ///
     /// # Errors
     ///
-    /// The error of SQLite.
+    /// [`StoreError`] if the file cannot be opened or a setting is refused.
     pub fn open(&self) -> Result<Connection, StoreError> {
         let access = if self.writes {
             OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE
@@ -144,7 +144,7 @@ pub fn log_of(database: &Path) -> PathBuf {
 ///
 /// # Errors
 ///
-/// The error of the connection.
+/// [`StoreError`] if SQLite refuses the setting.
 pub fn bound(connection: &Connection, pages: u32) -> Result<(), StoreError> {
     let most = if pages == 0 { MOST_PAGES } else { pages };
     Ok(connection.execute_batch(&format!("pragma max_page_count = {most}"))?)

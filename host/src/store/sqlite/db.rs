@@ -4,20 +4,22 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::checkpoint::Commits;
-use super::connections::{self, Opening};
+use super::commits::Commits;
+use super::connections::{self, SqliteOptions};
 use super::single_host::SingleHost;
-use super::threads::{self, End, Length, Steps, Threads, ending};
+use super::threads::{self, End, JobLength, StoreThreads, TxSteps, ending};
 use crate::clock::SharedClock;
 use crate::store::StoreError;
 use crate::store::high_water::HighWater;
 use crate::store::sql::{Tx, steps};
 
+/// The database in one SQLite file. On a server, `postgres::Db` takes its place, and `Database` is
+/// either of them.
 pub struct Db {
-    opening: Opening,
-    writing: Threads,
-    reading: Threads,
-    seen: Arc<HighWater>,
+    options: SqliteOptions,
+    writing: StoreThreads,
+    reading: StoreThreads,
+    high_water: Arc<HighWater>,
     commits: Arc<Commits>,
     alone: SingleHost,
     /// While this lock is held, no other process opens the file.
@@ -26,15 +28,15 @@ pub struct Db {
 
 impl Db {
     /// The first write opens the file, and creates it if it does not exist.
-    pub fn open(file: &Path, lock: File, clock: SharedClock, seen: Arc<HighWater>) -> Self {
-        let opening = Opening::to_write(file.to_owned(), Arc::clone(&clock));
-        let to_read = Opening::to_read(file.to_owned(), clock);
+    pub fn open(file: &Path, lock: File, clock: SharedClock, high_water: Arc<HighWater>) -> Self {
+        let options = SqliteOptions::to_write(file.to_owned(), Arc::clone(&clock));
+        let to_read = SqliteOptions::to_read(file.to_owned(), clock);
         let commits = Arc::new(Commits::default());
         Self {
-            writing: Threads::writer(opening.clone(), Arc::clone(&commits)),
-            reading: Threads::readers(to_read),
-            opening,
-            seen,
+            writing: StoreThreads::writer(options.clone(), Arc::clone(&commits)),
+            reading: StoreThreads::readers(to_read),
+            options,
+            high_water,
             commits,
             alone: SingleHost::default(),
             _lock: lock,
@@ -46,10 +48,10 @@ impl Db {
     /// # Errors
     ///
     /// `Busy` if too many reads wait, and the errors of `steps`.
-    pub async fn read<T, F>(&self, length: Length, steps: F) -> Result<T, StoreError>
+    pub async fn read<T, F>(&self, length: JobLength, steps: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx) -> Steps<'t, T> + Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, T> + Send + 'static,
     {
         self.reading.run(length, ending(steps, End::Undo)).await
     }
@@ -64,15 +66,15 @@ impl Db {
     pub async fn write<T, F>(&self, steps: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx) -> Steps<'t, (T, End)> + Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, (T, End)> + Send + 'static,
     {
-        self.seen.opens().await;
-        self.writing.run(Length::Short, steps).await
+        self.high_water.opens().await;
+        self.writing.run(JobLength::Short, steps).await
     }
 
-    /// Returns the record of the store's last known state.
-    pub fn seen(&self) -> &HighWater {
-        &self.seen
+    /// Returns the high-water mark of the store's last known state.
+    pub fn high_water(&self) -> &HighWater {
+        &self.high_water
     }
 
     /// Returns the state that the only host of a file shares.
@@ -81,15 +83,15 @@ impl Db {
     }
 
     /// Returns how connections are opened.
-    pub(super) fn opening(&self) -> &Opening {
-        &self.opening
+    pub(super) fn options(&self) -> &SqliteOptions {
+        &self.options
     }
 
     /// Limits the pages of the file, as a full disk would. For tests. 0 lifts the limit.
     pub async fn limit_pages(&self, pages: u32) {
-        self.opening.note_bound(pages);
+        self.options.note_bound(pages);
         let bounded = self.writing.run(
-            Length::Short,
+            JobLength::Short,
             ending(
                 steps!(|tx| connections::bound(threads::connection(tx)?, pages)),
                 // The limit belongs to the connection, and outlives the rollback.

@@ -4,6 +4,7 @@
 
 pub(super) mod backup;
 mod checkpoint;
+mod commits;
 mod connections;
 mod db;
 pub(super) mod error;
@@ -18,57 +19,53 @@ use std::sync::Arc;
 pub(super) use self::checkpoint::empty_log;
 pub(super) use self::db::Db;
 pub(super) use self::open::{alone, leave, note_newest};
+use uuid::Uuid;
+
 use super::StoreError;
-use super::database::Database;
 use super::high_water::{HighWater, Mark};
-use super::roles::DatabaseStore;
 use crate::clock::SharedClock;
 
-/// Opens the store in this file, and creates it if it does not exist. The log and a lock
-/// file, which keeps other processes out, lie beside it.
-///
-/// # Errors
-///
-/// `Open` if another process has the file or its schema cannot be used.
-pub async fn open(path: &Path, clock: SharedClock) -> Result<Arc<DatabaseStore>, StoreError> {
-    open_seen(path, clock, HighWater::nothing()).await
-}
-
-/// Opens the store and compares it with the record of its last known state.
+/// Opens the store in this file, and creates it if it does not exist. Compares it with the
+/// high-water mark of its last known state. Returns the database and the store's id.
 ///
 /// # Errors
 ///
 /// [`StoreError::Open`] if another process has the file, the store has moved, or its schema
 /// cannot be used, and [`StoreError`] if the database fails.
-pub(super) async fn open_seen(
+pub(super) async fn open(
     path: &Path,
-    clock: SharedClock,
-    seen: Arc<HighWater>,
-) -> Result<Arc<DatabaseStore>, StoreError> {
+    clock: &SharedClock,
+    high_water: Arc<HighWater>,
+) -> Result<(Arc<Db>, Uuid), StoreError> {
     let lock = open::lock(path)?;
     open::refuse_foreign_log(path)?;
     open::refuse_moved(path)?;
     open::refuse_other_version(path)?;
-    let db = Arc::new(Db::open(path, lock, Arc::clone(&clock), Arc::clone(&seen)));
+    let db = Arc::new(Db::open(
+        path,
+        lock,
+        Arc::clone(clock),
+        Arc::clone(&high_water),
+    ));
     let id = open::prepare(&db, clock.as_ref())
         .await
-        .map_err(|error| open::of_file(path, error))?;
+        .map_err(|error| open::for_file(path, error))?;
     let sight = Mark {
         store: id,
         server: String::new(),
         newest: open::newest(&db).await?,
     };
-    seen.meets(sight, None, clock.now());
-    tokio::spawn(open::keep_noting(Arc::downgrade(&db), seen));
+    high_water.meets(sight, None, clock.now());
+    tokio::spawn(open::keep_noting(Arc::downgrade(&db), high_water));
     checkpoint::start(&db);
-    Ok(DatabaseStore::new(Database::Sqlite(db), clock, id))
+    Ok((db, id))
 }
 
 #[cfg(test)]
 mod tests {
     use rusqlite::Connection;
 
-    use super::connections::Opening;
+    use super::connections::SqliteOptions;
     use super::*;
     use crate::clock::SystemClock;
     use crate::store::operations;
@@ -79,9 +76,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("t.db");
         let clock: SharedClock = Arc::new(SystemClock);
-        let store = open(&file, Arc::clone(&clock)).await;
-        drop(store.expect("a new store opens"));
-        let connection = Opening::to_write(file, clock).open();
+        let opened = open(&file, &clock, HighWater::in_memory()).await;
+        drop(opened.expect("a new store opens"));
+        let connection = SqliteOptions::to_write(file, clock).open();
         (folder, connection.expect("it opens again"))
     }
 

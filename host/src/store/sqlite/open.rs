@@ -10,10 +10,10 @@ use std::sync::{Arc, Weak};
 use rusqlite::{Connection, TransactionBehavior};
 use uuid::Uuid;
 
-use super::connections::{Opening, log_of};
+use super::connections::{SqliteOptions, log_of};
 use super::db::Db;
 use super::error::DAMAGED;
-use super::threads::{End, Length, beside, connection, ending};
+use super::threads::{End, JobLength, beside, connection, ending};
 use crate::clock::{Clock, SystemClock};
 use crate::domain::id::uuid_at;
 use crate::limits;
@@ -90,8 +90,8 @@ pub fn refuse_other_version(database: &Path) -> Result<(), StoreError> {
     if std::fs::metadata(database).map_or(0, |file| file.len()) == 0 {
         return Ok(());
     }
-    let opening = Opening::to_read(database.to_owned(), Arc::new(SystemClock));
-    let found = opening.open();
+    let options = SqliteOptions::to_read(database.to_owned(), Arc::new(SystemClock));
+    let found = options.open();
     match found.and_then(|connection| schema_version(&connection)) {
         Ok(version) => migrations_done(version).map(drop),
         Err(_) => Ok(()),
@@ -144,7 +144,7 @@ pub fn refuse_moved(database: &Path) -> Result<(), StoreError> {
 }
 
 /// Names the file in the error of a damaged one, and says what to do.
-pub fn of_file(database: &Path, error: StoreError) -> StoreError {
+pub fn for_file(database: &Path, error: StoreError) -> StoreError {
     match error {
         StoreError::Inconsistent { what } if what.starts_with(DAMAGED) => {
             StoreError::Open(format!(
@@ -184,17 +184,17 @@ pub async fn alone(
     refuse_foreign_log(database)?;
     refuse_other_version(database)?;
     // No stamps are assigned here, so the clock does not matter.
-    let opening = Opening::to_write(database.to_owned(), Arc::new(SystemClock));
+    let options = SqliteOptions::to_write(database.to_owned(), Arc::new(SystemClock));
     let new = uuid_at(clock.now());
     let (id, connection) = beside(move || {
-        let mut connection = opening.open()?;
+        let mut connection = options.open()?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let id = prepare_on(&transaction, new)?;
         transaction.commit()?;
         Ok((id, connection))
     })
     .await
-    .map_err(|error| of_file(database, error))?;
+    .map_err(|error| for_file(database, error))?;
     Ok((lock, id, connection))
 }
 
@@ -269,10 +269,10 @@ const NEWEST: &str = "select coalesce(max(last_us), 0) from feed_clock";
 ///
 /// # Errors
 ///
-/// The same as [`Db::read`].
+/// [`StoreError`] as for [`Db::read`].
 pub async fn newest(db: &Db) -> Result<i64, StoreError> {
     db.read(
-        Length::Short,
+        JobLength::Short,
         steps!(|tx| {
             let connection = connection(tx)?;
             let newest: i64 = connection.query_row(NEWEST, [], |row| row.get(0))?;
@@ -286,14 +286,14 @@ pub async fn newest(db: &Db) -> Result<i64, StoreError> {
 ///
 /// # Errors
 ///
-/// The same as [`Db::read`].
+/// [`StoreError`] as for [`Db::read`].
 pub async fn note_newest(db: &Db) -> Result<(), StoreError> {
-    db.seen().note(newest(db).await?);
+    db.high_water().note(newest(db).await?);
     Ok(())
 }
 
 /// Records the newest stamp from time to time. Ends with the store.
-pub async fn keep_noting(db: Weak<Db>, seen: Arc<HighWater>) {
+pub async fn keep_noting(db: Weak<Db>, high_water: Arc<HighWater>) {
     let mut noted = None;
     let mut tick = tokio::time::interval(limits::SEEN_EVERY);
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -306,7 +306,7 @@ pub async fn keep_noting(db: Weak<Db>, seen: Arc<HighWater>) {
         }
         // If it cannot be read now, it is read the next time.
         if let Ok(newest) = newest(&db).await {
-            seen.note(newest);
+            high_water.note(newest);
             noted = Some(commits);
         }
     }

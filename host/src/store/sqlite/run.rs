@@ -8,8 +8,8 @@ use uuid::Uuid;
 
 use crate::domain::time::Micros;
 use crate::store::StoreError;
-use crate::store::row::{Column, Columns, unread};
-use crate::store::sql::{Arg, Text, Value};
+use crate::store::row::{ColumnRef, RowColumns, unread};
+use crate::store::sql::{Arg, SqlValue, Text};
 
 /// Returns how many rows the statement changed.
 ///
@@ -110,7 +110,7 @@ fn bind(
     Ok(())
 }
 
-impl ToSql for Value<'_> {
+impl ToSql for SqlValue<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(match self {
             Self::Null(_) => ToSqlOutput::Owned(Owned::Null),
@@ -126,16 +126,16 @@ impl ToSql for Value<'_> {
     }
 }
 
-fn value<'r>(row: &'r Row<'_>, column: Column) -> Result<ValueRef<'r>, StoreError> {
+fn value<'r>(row: &'r Row<'_>, column: ColumnRef) -> Result<ValueRef<'r>, StoreError> {
     let found = match column {
-        Column::Named(name) => row.get_ref(name),
-        Column::At(place) => row.get_ref(place),
+        ColumnRef::Named(name) => row.get_ref(name),
+        ColumnRef::At(place) => row.get_ref(place),
     };
     Ok(found?)
 }
 
-impl Columns for Row<'_> {
-    fn str_if(&self, column: Column) -> Result<Option<&str>, StoreError> {
+impl RowColumns for Row<'_> {
+    fn str_if(&self, column: ColumnRef) -> Result<Option<&str>, StoreError> {
         match value(self, column)? {
             ValueRef::Null => Ok(None),
             ValueRef::Text(text) => std::str::from_utf8(text)
@@ -145,7 +145,7 @@ impl Columns for Row<'_> {
         }
     }
 
-    fn uuid_if(&self, column: Column) -> Result<Option<Uuid>, StoreError> {
+    fn uuid_if(&self, column: ColumnRef) -> Result<Option<Uuid>, StoreError> {
         match value(self, column)? {
             ValueRef::Null => Ok(None),
             ValueRef::Blob(bytes) => Uuid::from_slice(bytes)
@@ -155,11 +155,11 @@ impl Columns for Row<'_> {
         }
     }
 
-    fn micros_if(&self, column: Column) -> Result<Option<Micros>, StoreError> {
+    fn micros_if(&self, column: ColumnRef) -> Result<Option<Micros>, StoreError> {
         Ok(self.great_if(column)?.map(Micros))
     }
 
-    fn great_if(&self, column: Column) -> Result<Option<i64>, StoreError> {
+    fn great_if(&self, column: ColumnRef) -> Result<Option<i64>, StoreError> {
         match value(self, column)? {
             ValueRef::Null => Ok(None),
             ValueRef::Integer(number) => Ok(Some(number)),
@@ -167,11 +167,11 @@ impl Columns for Row<'_> {
         }
     }
 
-    fn small_if(&self, column: Column) -> Result<Option<i64>, StoreError> {
+    fn small_if(&self, column: ColumnRef) -> Result<Option<i64>, StoreError> {
         self.great_if(column)
     }
 
-    fn flag(&self, column: impl Into<Column>) -> Result<bool, StoreError> {
+    fn flag(&self, column: impl Into<ColumnRef>) -> Result<bool, StoreError> {
         let column = column.into();
         let number = self.great_if(column)?;
         number
@@ -179,7 +179,7 @@ impl Columns for Row<'_> {
             .ok_or_else(|| unread(column, "null"))
     }
 
-    fn bytes_if(&self, column: impl Into<Column>) -> Result<Option<Vec<u8>>, StoreError> {
+    fn bytes_if(&self, column: impl Into<ColumnRef>) -> Result<Option<Vec<u8>>, StoreError> {
         let column = column.into();
         match value(self, column)? {
             ValueRef::Null => Ok(None),
@@ -190,7 +190,7 @@ impl Columns for Row<'_> {
 
     fn json_if<T: DeserializeOwned>(
         &self,
-        column: impl Into<Column>,
+        column: impl Into<ColumnRef>,
     ) -> Result<Option<T>, StoreError> {
         let column = column.into();
         self.str_if(column)?

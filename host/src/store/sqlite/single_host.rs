@@ -11,11 +11,7 @@ use crate::domain::id::{HostId, WorkspaceId};
 use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
 use crate::limits;
-use crate::store::database::Database;
-use crate::store::operations::plugins;
-use crate::store::{
-    Activation, Announcement, Beat, Debt, Fence, Price, Proposal, SeenHost, StoreError,
-};
+use crate::store::{Announcement, Beat, Debt, Fence, Price, Proposal, SeenHost};
 
 pub struct SingleHost {
     state: Mutex<CoordinationState>,
@@ -210,28 +206,8 @@ impl SingleHost {
     pub fn pay(&self, workspace: WorkspaceId, price: Price, now: Micros) -> Debt {
         let mut state = self.state();
         let due = state.rates.entry(workspace).or_insert(now);
-        let debt = price.pay(due.0 - now.0);
-        *due = Micros(now.0 + debt.owed);
+        let debt = price.pay(due.since(now));
+        *due = now.plus(debt.owed);
         debt
-    }
-
-    /// Activates the proposed version if the proposal is still valid, and announces it.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
-    pub async fn flip(
-        &self,
-        database: &Database,
-        proposal: &Proposal,
-        now: Micros,
-    ) -> Result<Option<Activation>, StoreError> {
-        if !self.withdraw(proposal, now) {
-            return Ok(None);
-        }
-        let (name, digest) = (proposal.name.clone(), proposal.digest.clone());
-        let activation = plugins::activate(database, name, digest, now).await?;
-        self.announce(Announcement::Plugins);
-        Ok(Some(activation))
     }
 }

@@ -17,14 +17,14 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, InterruptHandle};
 use tokio::sync::oneshot;
 
-use super::checkpoint::Commits;
-use super::connections::Opening;
+use super::commits::Commits;
+use super::connections::SqliteOptions;
 use crate::limits;
 use crate::store::StoreError;
 use crate::store::sql::Tx;
 
 /// The steps of an operation in its transaction.
-pub type Steps<'t, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 't>>;
+pub type TxSteps<'t, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 't>>;
 
 /// How a successful transaction ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,10 +38,10 @@ pub enum End {
 pub fn ending<T, F>(
     steps: F,
     end: End,
-) -> impl for<'t> FnOnce(&'t mut Tx) -> Steps<'t, (T, End)> + Send + 'static
+) -> impl for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, (T, End)> + Send + 'static
 where
     T: Send + 'static,
-    F: for<'t> FnOnce(&'t mut Tx) -> Steps<'t, T> + Send + 'static,
+    F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, T> + Send + 'static,
 {
     move |tx| {
         let steps = steps(tx);
@@ -51,7 +51,7 @@ where
 
 /// How long a read may take, for scheduling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Length {
+pub enum JobLength {
     /// A few rows, found by an index.
     Short,
     /// A page of many rows. One thread is always kept free for short reads.
@@ -76,7 +76,7 @@ pub fn connection(tx: &mut Tx) -> Result<&mut Connection, StoreError> {
 ///
 /// # Errors
 ///
-/// The errors of the work, and `Inconsistent` if it panicked.
+/// [`StoreError`] of the work, and `Inconsistent` if it panicked.
 pub async fn beside<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
@@ -93,7 +93,7 @@ type TxJob = Box<dyn FnOnce(&mut Holder) + Send>;
 
 /// The state of a thread.
 struct Holder {
-    opening: Opening,
+    options: SqliteOptions,
     tx: Option<Tx>,
     commits: Arc<Commits>,
 }
@@ -103,7 +103,7 @@ impl Holder {
     fn tx(&mut self) -> Result<&mut Tx, StoreError> {
         match &mut self.tx {
             Some(tx) => Ok(tx),
-            none => Ok(none.insert(Tx::Sqlite(self.opening.open()?))),
+            none => Ok(none.insert(Tx::Sqlite(self.options.open()?))),
         }
     }
 
@@ -118,7 +118,7 @@ impl Holder {
     fn within<T>(
         &mut self,
         begin: &str,
-        steps: impl for<'t> FnOnce(&'t mut Tx) -> Steps<'t, (T, End)>,
+        steps: impl for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, (T, End)>,
     ) -> Result<T, StoreError> {
         let tx = self.tx()?;
         batch(tx, begin)?;
@@ -158,7 +158,7 @@ fn batch(tx: &mut Tx, sql: &str) -> Result<(), StoreError> {
 }
 
 /// Returns the result of a future that awaits nothing.
-fn at_once<T>(mut future: Steps<'_, T>) -> Result<T, StoreError> {
+fn at_once<T>(mut future: TxSteps<'_, T>) -> Result<T, StoreError> {
     let mut context = Context::from_waker(Waker::noop());
     match future.as_mut().poll(&mut context) {
         Poll::Ready(result) => result,
@@ -178,7 +178,7 @@ struct Queue {
 
 #[derive(Default)]
 struct ThreadPoolState {
-    waiting: VecDeque<(Length, TxJob)>,
+    waiting: VecDeque<(JobLength, TxJob)>,
     /// The last thread to become idle is the first to be woken: its connection is open and
     /// its pages are cached, so the others can rest.
     idle: Vec<Thread>,
@@ -186,9 +186,9 @@ struct ThreadPoolState {
     closed: bool,
 }
 
-/// What a thread does next.
+/// The next thing that a thread does.
 enum Next {
-    Work(Length, TxJob),
+    Work(JobLength, TxJob),
     /// No work came within the thread's patience.
     Rest,
     /// The queue is closed.
@@ -208,7 +208,7 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn push(&self, length: Length, job: TxJob) -> Result<(), StoreError> {
+    fn push(&self, length: JobLength, job: TxJob) -> Result<(), StoreError> {
         let mut state = self.state();
         if state.waiting.len() >= self.most_waiting {
             return Err(StoreError::Busy);
@@ -229,9 +229,9 @@ impl Queue {
             let next = state
                 .waiting
                 .iter()
-                .position(|(length, _)| may_be_long || *length == Length::Short);
+                .position(|(length, _)| may_be_long || *length == JobLength::Short);
             if let Some((length, job)) = next.and_then(|place| state.waiting.remove(place)) {
-                state.long_running += usize::from(length == Length::Long);
+                state.long_running += usize::from(length == JobLength::Long);
                 return Next::Work(length, job);
             }
             if state.closed {
@@ -250,8 +250,8 @@ impl Queue {
         }
     }
 
-    fn done(&self, length: Length) {
-        if length == Length::Long {
+    fn done(&self, length: JobLength) {
+        if length == JobLength::Long {
             let mut state = self.state();
             state.long_running -= 1;
             if !state.waiting.is_empty() {
@@ -279,17 +279,17 @@ fn wake_one(mut state: MutexGuard<'_, ThreadPoolState>) {
 }
 
 /// The threads of one kind.
-pub struct Threads {
+pub struct StoreThreads {
     queue: Arc<Queue>,
     begin: &'static str,
 }
 
-impl Threads {
+impl StoreThreads {
     /// Starts the thread that writes. It counts its commits.
-    pub fn writer(opening: Opening, commits: Arc<Commits>) -> Self {
+    pub fn writer(options: SqliteOptions, commits: Arc<Commits>) -> Self {
         Self::start(
             "store-writer",
-            opening,
+            options,
             commits,
             1,
             limits::STORE_WRITES_WAITING,
@@ -298,11 +298,11 @@ impl Threads {
     }
 
     /// Starts the threads that read, each on a snapshot.
-    pub fn readers(opening: Opening) -> Self {
+    pub fn readers(options: SqliteOptions) -> Self {
         let threads = limits::STORE_READERS as usize;
         Self::start(
             "store-reader",
-            opening,
+            options,
             // Readers never commit.
             Arc::default(),
             threads,
@@ -313,7 +313,7 @@ impl Threads {
 
     fn start(
         name: &str,
-        opening: Opening,
+        options: SqliteOptions,
         commits: Arc<Commits>,
         threads: usize,
         most_waiting: usize,
@@ -323,7 +323,7 @@ impl Threads {
         for _ in 0..threads {
             let queue = Arc::clone(&queue);
             let holder = Holder {
-                opening: opening.clone(),
+                options: options.clone(),
                 tx: None,
                 commits: Arc::clone(&commits),
             };
@@ -340,10 +340,10 @@ impl Threads {
     /// # Errors
     ///
     /// `Busy` if the queue is full, and the errors of the operation.
-    pub async fn run<T, F>(&self, length: Length, steps: F) -> Result<T, StoreError>
+    pub async fn run<T, F>(&self, length: JobLength, steps: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx) -> Steps<'t, (T, End)> + Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, (T, End)> + Send + 'static,
     {
         let (answer, answered) = oneshot::channel();
         let running = Arc::new(Running::default());
@@ -370,7 +370,7 @@ impl Threads {
     }
 }
 
-impl Drop for Threads {
+impl Drop for StoreThreads {
     fn drop(&mut self) {
         self.queue.close();
     }
@@ -460,13 +460,14 @@ mod tests {
 
     /// Reports that it runs, and does not end.
     const ENDLESS: &str = "
-with recursive numbers (number) as (select told() union all select number + 1 from numbers)
+with recursive numbers (number) as (select report() union all select number + 1 from numbers)
 select count(*) from numbers";
 
-    fn threads(threads: usize, most_waiting: usize) -> (TempDir, Arc<Threads>) {
+    fn threads(threads: usize, most_waiting: usize) -> (TempDir, Arc<StoreThreads>) {
         let folder = tempfile::tempdir().expect("a folder");
-        let opening = Opening::to_write(folder.path().join("t.db"), Arc::new(SystemClock));
-        let threads = Threads::start("t", opening, Arc::default(), threads, most_waiting, "begin");
+        let options = SqliteOptions::to_write(folder.path().join("t.db"), Arc::new(SystemClock));
+        let threads =
+            StoreThreads::start("t", options, Arc::default(), threads, most_waiting, "begin");
         (folder, Arc::new(threads))
     }
 
@@ -475,8 +476,8 @@ select count(*) from numbers";
     /// Starts an operation that reports that it runs, and that runs until the other end is
     /// dropped.
     fn run(
-        threads: &Arc<Threads>,
-        length: Length,
+        threads: &Arc<StoreThreads>,
+        length: JobLength,
         runs: &mpsc::Sender<()>,
     ) -> (Operation, mpsc::Sender<()>) {
         let (threads, runs) = (Arc::clone(threads), runs.clone());
@@ -495,16 +496,18 @@ select count(*) from numbers";
         (running, end)
     }
 
-    async fn short(threads: &Threads) -> Result<(), StoreError> {
+    async fn short(threads: &StoreThreads) -> Result<(), StoreError> {
         let steps = ending(steps!(|_tx| Ok(())), End::Undo);
-        threads.run(Length::Short, steps).await
+        threads.run(JobLength::Short, steps).await
     }
 
     #[tokio::test(flavor = "multi_thread")]
     async fn long_operations_leave_a_thread_to_short_ones() {
         let (_folder, threads) = threads(3, 10);
         let (runs, began) = mpsc::channel();
-        let long: Vec<_> = (0..3).map(|_| run(&threads, Length::Long, &runs)).collect();
+        let long: Vec<_> = (0..3)
+            .map(|_| run(&threads, JobLength::Long, &runs))
+            .collect();
         began.recv().expect("one runs");
         began.recv().expect("another one runs");
         short(&threads).await.expect("it has a thread");
@@ -519,12 +522,12 @@ select count(*) from numbers";
     async fn the_queue_of_operations_is_bounded() {
         let (_folder, threads) = threads(1, 2);
         let (runs, began) = mpsc::channel();
-        let (first, end) = run(&threads, Length::Short, &runs);
+        let (first, end) = run(&threads, JobLength::Short, &runs);
         began.recv().expect("it runs");
         for _ in 0..2 {
             let runs = runs.clone();
             let job: TxJob = Box::new(move |_| runs.send(()).expect("the test receives it"));
-            let pushed = threads.queue.push(Length::Short, job);
+            let pushed = threads.queue.push(JobLength::Short, job);
             pushed.expect("there is room");
         }
         let refused = short(&threads).await;
@@ -546,7 +549,7 @@ select count(*) from numbers";
                 steps!(|tx| {
                     let connection = connection(tx)?;
                     let flags = FunctionFlags::SQLITE_UTF8;
-                    connection.create_scalar_function("told", 0, flags, move |_| {
+                    connection.create_scalar_function("report", 0, flags, move |_| {
                         let _ = runs.send(());
                         Ok(1)
                     })?;
@@ -554,7 +557,7 @@ select count(*) from numbers";
                 }),
                 End::Undo,
             );
-            own.run(Length::Long, steps).await
+            own.run(JobLength::Long, steps).await
         });
         began.recv().expect("it runs");
         read.abort();
@@ -571,7 +574,7 @@ select count(*) from numbers";
             }),
             End::Undo,
         );
-        let result = threads.run(Length::Short, steps).await;
+        let result = threads.run(JobLength::Short, steps).await;
         assert!(
             matches!(result, Err(StoreError::Inconsistent { .. })),
             "{result:?}"

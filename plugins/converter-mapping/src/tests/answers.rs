@@ -96,7 +96,7 @@ fn answers_under_keys_are_read_wherever_they_are() {
 }
 
 #[test]
-fn a_list_gives_only_what_is_missing() {
+fn a_list_gives_only_missing_values() {
     let list =
         json!([{"name": "phone", "value": TWO}, {"name": "email", "value": "a@example.com"}]);
     let body = json!({"nome": "Ana", "telefone": ONE, "custom_fields": list});
@@ -125,7 +125,7 @@ fn contacts_that_may_be_another_persons_are_not_read() {
         // Two phones may be those of two people.
         json!({"contact": contact, "a": phone, "b": [{"name": "phone", "value": TWO}]}),
         json!({"nome": "Ana Prado", "email": "ana@example.com", "dependentes": bia}),
-        // Nobody is named.
+        // No person is named.
         json!({"event": "agent.updated", "custom_fields": phone}),
         json!({"event": "deal.updated", "deal": {"custom_fields": phone}}),
     ] {

@@ -31,9 +31,9 @@ fn leads(body: &str) -> (Vec<String>, Vec<String>) {
 }
 
 fn gives(body: &Value, names: &[&str], notes: &[&str]) {
-    let (found, told) = leads(&body.to_string());
+    let (found, noted) = leads(&body.to_string());
     assert_eq!(found, names, "{body}");
-    assert_eq!(told, notes, "{body}");
+    assert_eq!(noted, notes, "{body}");
 }
 
 /// Asserts that the whole body is refused with the places of the people.
@@ -42,11 +42,11 @@ fn refused(body: &Value, places: &[&str]) {
     let [item] = items.as_slice() else {
         panic!("{body}: {items:?}");
     };
-    let told = item["invalid"]["message"].as_str().unwrap_or_default();
+    let message = item["invalid"]["message"].as_str().unwrap_or_default();
     for place in places {
-        assert!(told.contains(&format!("`{place}`")), "{body}: {item}");
+        assert!(message.contains(&format!("`{place}`")), "{body}: {item}");
     }
-    assert!(!told.is_empty(), "{body}: {item}");
+    assert!(!message.is_empty(), "{body}: {item}");
 }
 
 /// Asserts one lead without the others, and a note with their places.
@@ -234,15 +234,15 @@ fn people_under_the_name_of_a_phone_are_people() {
 
 #[test]
 fn a_person_beside_a_list_of_leads_who_is_not_a_lead_is_noted() {
-    let told = "the people under `corretores` are no leads; if they are, say so under `items`; the raw delivery has them";
+    let message = "the people under `corretores` are no leads; if they are, say so under `items`; the raw delivery has them";
     gives(
         &json!({"leads": [ana()], "corretores": [bia()]}),
         &["Ana Prado"],
-        &[told],
+        &[message],
     );
     let (_, notes) = leads(&json!({"dados": [ana(), bia()], "corretores": [bia()]}).to_string());
     assert_eq!(
-        notes.iter().filter(|note| **note == told).count(),
+        notes.iter().filter(|note| **note == message).count(),
         1,
         "{notes:?}"
     );

@@ -18,8 +18,9 @@ use leadhost_sdk::{
 
 /// `;` ends each field: name, version, the secret of the sender check (empty:
 /// no check), a host and a secret that it requests (empty: none), the word that
-/// no longer does harm. Padded with blanks.
-static VARIANT: [u8; 160] = *b"misbehave-adapter-variant:misbehave-adapter;1.0.0;key;;;;                                                                                                       ";
+/// no longer does harm, the function and the word for configurations without
+/// one (`send:trap`), the address of sends. Padded with blanks.
+static VARIANT: [u8; 160] = *b"misbehave-adapter-variant:misbehave-adapter;1.0.0;key;;;;;https://api.example.com/v1/messages;                                                                  ";
 
 pub struct Misbehave;
 
@@ -54,7 +55,7 @@ impl Adapter for Misbehave {
 
     fn sender_checks(config: &Value) -> Result<SenderPolicy, Problem> {
         let mut secret = variant(2);
-        match harm("sender-checks", config) {
+        match &*harm("sender-checks", config) {
             "refuse" => return Err(Problem::new("as asked")),
             "unnamed" => secret.clear(),
             _ if secret.is_empty() => return Ok([].into()),
@@ -65,7 +66,7 @@ impl Adapter for Misbehave {
 
     fn routes(config: &Value) -> Result<Vec<(String, String)>, Problem> {
         let size = size(config);
-        Ok(match harm("routes", config) {
+        Ok(match &*harm("routes", config) {
             "refuse" => return Err(Problem::new("as asked")),
             "many" => vec![("number".to_owned(), "1".to_owned()); size],
             "long" => vec![("number".to_owned(), "1".repeat(size))],
@@ -79,7 +80,7 @@ impl Adapter for Misbehave {
 
     fn handshake(config: &Value, delivery: &Delivery) -> Result<Option<HandshakeAnswer>, Problem> {
         let reply = Reply::text(delivery.path.clone());
-        Ok(match harm("handshake", config) {
+        Ok(match &*harm("handshake", config) {
             "refuse" => return Err(Problem::new("as asked")),
             "redirect" => Some(HandshakeAnswer::new(reply.status(302))),
             "silent" => None,
@@ -89,13 +90,21 @@ impl Adapter for Misbehave {
 
     fn send(config: &Value, message: &TemplateSend) -> Result<SendStep, Refused> {
         let size = size(config);
-        let request = HttpRequest::post("https://api.example.com/v1/messages")?;
-        Ok(match harm("send", config) {
+        let request = HttpRequest::post(&variant(7))?;
+        Ok(match &*harm("send", config) {
             "refuse" => return Err(refusal(config)),
             "unknown" => SendAnswer::Unknown("as\0 asked".to_owned()).into(),
             "accept" => accepted(config).into(),
             "slot" => bad_slot(request).into(),
             "output" => request.body("text/plain", "0".repeat(size)).into(),
+            "other" => request
+                .query("to", message.recipient.as_str())
+                .query("other", "1")
+                .body(
+                    "application/json",
+                    message.template.replace("welcome", "farewell"),
+                )
+                .into(),
             _ => request
                 .query("to", message.recipient.as_str())
                 .body("application/json", message.template.clone())
@@ -104,14 +113,20 @@ impl Adapter for Misbehave {
     }
 
     fn read_answer(config: &Value, message: &TemplateSend, response: &HttpResponse) -> SendAnswer {
-        match harm("read-answer", config) {
+        match &*harm("read-answer", config) {
             "refuse" => refusal(config).into(),
             "unknown" => SendAnswer::Unknown("as asked".to_owned()),
             "accept" => accepted(config),
-            _ => Accepted::new(content_text(&response.body))
-                .recipient_id(message.recipient.clone())
-                .status(&response.status.to_string())
-                .into(),
+            _ => {
+                let said = content_text(&response.body);
+                if let Some(category) = said.strip_prefix("refused ") {
+                    return Refused::new(category, "as the far end says").into();
+                }
+                Accepted::new(said)
+                    .recipient_id(message.recipient.clone())
+                    .status(&response.status.to_string())
+                    .into()
+            }
         }
     }
 
@@ -120,7 +135,7 @@ impl Adapter for Misbehave {
         let long = || "x".repeat(size);
         let status = |id: String| Event::from(StatusUpdate::new(id, "sent"));
         let inbound = |id: &str, sender: &str| InboundMessage::new(id, sender, "text");
-        let events = match harm("read-webhook", config) {
+        let events = match &*harm("read-webhook", config) {
             "refuse" => return Err(Problem::new("as asked").at("here")),
             "redirect" => {
                 return Ok(Webhook::from(Vec::new()).reply(Reply::text("moved").status(302)));
@@ -196,7 +211,7 @@ impl Adapter for Misbehave {
 
     fn list_templates(config: &Value) -> Result<TemplateStep, Problem> {
         let request = HttpRequest::get("https://api.example.com/v1/templates")?;
-        Ok(match harm("list-templates", config) {
+        Ok(match &*harm("list-templates", config) {
             "refuse" => return Err(Problem::new("as asked")),
             "unlisted" => TemplateStep::Unlisted,
             "slot" => bad_slot(request).into(),
@@ -222,7 +237,7 @@ fn page(config: &Value, function: &str) -> Result<TemplatePage, Problem> {
     let good = || Template::new("welcome", "pt_BR", "approved").text("Olá {{1}}");
     let mut template = good();
     let word = harm(function, config);
-    match word {
+    match &*word {
         "many" => return Ok(vec![good(); size].into()),
         "unnamed" => template.name.clear(),
         "not-json" => template.components = "{not json".to_owned(),
@@ -239,7 +254,7 @@ fn page(config: &Value, function: &str) -> Result<TemplatePage, Problem> {
         _ => {}
     }
     let page = TemplatePage::from(vec![template]);
-    Ok(match word {
+    Ok(match &*word {
         "next" => page.next(HttpRequest::get(
             "https://api.example.com/v1/templates?after=1",
         )?),
@@ -280,10 +295,14 @@ fn bad_slot(mut request: HttpRequest) -> HttpRequest {
 }
 
 /// Returns the word for this function, after doing any harm that ends the call.
-fn harm<'a>(function: &str, config: &'a Value) -> &'a str {
-    let word = config["do"].as_str().unwrap_or("");
-    if config["in"] != function || word == variant(5) {
-        return "";
+fn harm(function: &str, config: &Value) -> String {
+    let always = variant(6);
+    let (within, word) = match config["do"].as_str() {
+        Some(word) => (config["in"].as_str().unwrap_or_default(), word),
+        None => always.split_once(':').unwrap_or_default(),
+    };
+    if within != function || word == variant(5) {
+        return String::new();
     }
     match word {
         "trap" => panic!("as asked"),
@@ -296,7 +315,7 @@ fn harm<'a>(function: &str, config: &'a Value) -> &'a str {
                 kept.push(black_box(vec![1; 1 << 20]));
             }
         }
-        _ => word,
+        _ => word.to_owned(),
     }
 }
 

@@ -19,6 +19,7 @@ mod system;
 mod work;
 
 use std::hint::black_box;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use leadhost_sdk::serde_json::{Value, json};
 use leadhost_sdk::{
@@ -86,6 +87,9 @@ impl Converter for Misbehave {
 
     fn convert(config: &Value, delivery: &Delivery) -> Result<Conversion, Problem> {
         let size = usize::try_from(config["size"].as_u64().unwrap_or(0)).unwrap_or(usize::MAX);
+        if harm(config) == "hold" {
+            work::hold(size);
+        }
         match &*harm(config) {
             "loop" => work::for_ever(),
             "burn" => Ok(note(work::burn(size))),
@@ -148,6 +152,10 @@ impl Converter for Misbehave {
                 Ok(vec![Item::fetch(Some(id), request()?, "state")].into())
             }
             "refuse" => Err(Problem::new("as asked").at("here")),
+            "count" => {
+                static CALLS: AtomicU64 = AtomicU64::new(0);
+                Ok(note(CALLS.fetch_add(1, Ordering::Relaxed)))
+            }
             "print" => {
                 println!("{}", "p".repeat(size));
                 eprintln!("an error");
@@ -156,6 +164,15 @@ impl Converter for Misbehave {
             "print-and-trap" => {
                 eprintln!("the last words");
                 panic!("as asked")
+            }
+            "confess" => {
+                for number in 0..size {
+                    println!("line {number}");
+                }
+                let body = content_text(&delivery.body);
+                eprintln!("\u{1b}[1mread {body}");
+                eprintln!("backwards {}", body.chars().rev().collect::<String>());
+                panic!("the last words")
             }
             "look-around" => Ok(system::look_around(size)),
             _ => {

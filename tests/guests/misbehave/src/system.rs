@@ -1,4 +1,4 @@
-//! What a guest with WASI can see of time, randomness and the machine, and ways
+//! The view that a guest with WASI has of time, randomness and the machine, and ways
 //! to keep the host busy in WASI calls. Without WASI there is nothing to see.
 
 pub use seen::{ask_for_chance, ask_the_clock, flood, look_around, sleep};

@@ -64,6 +64,11 @@ pub fn copy(mebibytes: usize) -> ! {
     }
 }
 
+/// Takes this many mebibytes, and touches none of them.
+pub fn hold(mebibytes: usize) {
+    drop(black_box(Vec::<u8>::with_capacity(bytes(mebibytes))));
+}
+
 /// The default: most of what an instance may have by default.
 fn bytes(mebibytes: usize) -> usize {
     let mebibytes = if mebibytes == 0 { 96 } else { mebibytes };

@@ -7,9 +7,9 @@ use super::{Board, DAY};
 
 leadhost_tests::on_every_store! {
     internal_agents_are_left_out_unless_agents_are_named,
-    rows_are_by_period_and_by_what_is_asked_for,
+    rows_are_grouped_by_period_and_by_the_requested_dimensions,
     days_weeks_and_months_come_to_the_same,
-    a_range_counts_what_began_in_its_quarters_of_an_hour,
+    a_range_counts_conversations_that_began_in_its_quarters_of_an_hour,
     rows_come_as_lines_when_asked_for,
 }
 
@@ -45,8 +45,8 @@ async fn internal_agents_are_left_out_unless_agents_are_named(on: On) {
     let voice = board.declared.instance("voice");
     let started = async |query: &str| {
         let target = format!("conversations/month?{RANGE}{query}");
-        let told = board.told(&target).await;
-        let rows = told["data"].as_array().expect("rows").iter();
+        let page = board.page(&target).await;
+        let rows = page["data"].as_array().expect("rows").iter();
         let started = rows.map(|row| row["conversations_started"].as_i64().expect("a number"));
         started.sum::<i64>()
     };
@@ -66,7 +66,7 @@ async fn internal_agents_are_left_out_unless_agents_are_named(on: On) {
     assert_eq!(started(&format!("&source=site&agent_id={audit}")).await, 0);
 }
 
-async fn rows_are_by_period_and_by_what_is_asked_for(on: On) {
+async fn rows_are_grouped_by_period_and_by_the_requested_dimensions(on: On) {
     let board = three_weeks(on).await;
     let months = board
         .rows(&format!(
@@ -123,10 +123,10 @@ async fn days_weeks_and_months_come_to_the_same(on: On) {
                 "&group_by=source,agent_type,agent_id",
             ] {
                 let query = format!("{RANGE}&tz={zone}{group_by}");
-                let told = board
-                    .told(&format!("conversations/{granularity}?{query}"))
+                let page = board
+                    .page(&format!("conversations/{granularity}?{query}"))
                     .await;
-                let rows = told["data"].as_array().expect("rows");
+                let rows = page["data"].as_array().expect("rows");
                 let started =
                     |row: &Value| row["conversations_started"].as_i64().expect("a number");
                 sums.push(rows.iter().map(started).sum::<i64>());
@@ -137,7 +137,7 @@ async fn days_weeks_and_months_come_to_the_same(on: On) {
     }
 }
 
-async fn a_range_counts_what_began_in_its_quarters_of_an_hour(on: On) {
+async fn a_range_counts_conversations_that_began_in_its_quarters_of_an_hour(on: On) {
     let mut board = Board::new(on).await;
     // 12:00, 12:14:59, 12:15 and 12:29:59.
     for (count, wait) in [(1, 899), (2, 1), (4, 899), (8, 1)] {
@@ -148,8 +148,8 @@ async fn a_range_counts_what_began_in_its_quarters_of_an_hour(on: On) {
     let started = async |from: &str, to: &str| {
         let day = "2030-01-15T";
         let query = format!("from={day}{from}Z&to={day}{to}Z");
-        let told = board.told(&format!("conversations/day?{query}")).await;
-        told["data"][0]["conversations_started"]
+        let page = board.page(&format!("conversations/day?{query}")).await;
+        page["data"][0]["conversations_started"]
             .as_i64()
             .unwrap_or_default()
     };
@@ -170,12 +170,12 @@ async fn rows_come_as_lines_when_asked_for(on: On) {
     assert_eq!(lines.header("content-type"), "application/x-ndjson");
     assert_eq!(lines.header("etag"), whole.header("etag"));
     assert_eq!(lines.header("x-data-as-of"), whole.header("x-data-as-of"));
-    let mut told: Vec<Value> = lines
+    let mut values: Vec<Value> = lines
         .text()
         .lines()
         .map(|line| serde_json::from_str(line).expect("JSON"))
         .collect();
-    let mut rest = told.pop().expect("a last line");
-    rest["data"] = Value::from(told);
+    let mut rest = values.pop().expect("a last line");
+    rest["data"] = Value::from(values);
     assert_eq!(rest, whole.json());
 }

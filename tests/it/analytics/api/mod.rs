@@ -111,7 +111,7 @@ impl Board {
     }
 
     /// Returns the answer, after checking its form.
-    async fn told(&self, target: &str) -> Value {
+    async fn page(&self, target: &str) -> Value {
         let answer = self.get(target).await.expect(200);
         let body = answer.json();
         let as_of = body["as_of"].as_str().unwrap_or_default();
@@ -123,7 +123,7 @@ impl Board {
 
     /// Returns its rows in short form: period and dimensions, then counts.
     async fn rows(&self, target: &str) -> Vec<String> {
-        let body = self.told(target).await;
+        let body = self.page(target).await;
         let measures = measures(target);
         let dimensions: Vec<_> = body["group_by"].as_array().expect("a list").clone();
         let rows = body["data"].as_array().expect("rows").iter();

@@ -68,8 +68,8 @@ async fn parameters_that_cannot_be_read_are_refused_with_the_expected_form(on: O
     ] {
         for set in ["conversations", "tickets"] {
             let answer = board.get(&format!("{set}/day?{query}")).await.expect(400);
-            let told = refused(&answer, query);
-            assert!(told.contains(said), "{query}: {told}");
+            let message = refused(&answer, query);
+            assert!(message.contains(said), "{query}: {message}");
         }
     }
 }
@@ -84,13 +84,16 @@ async fn unknown_things_are_not_found(on: On) {
         "tickets/",
     ] {
         let answer = board.get(target).await.expect(404);
-        let told = refused(&answer, target);
-        assert!(told.contains("day, week, month"), "{target}: {told}");
+        let message = refused(&answer, target);
+        assert!(message.contains("day, week, month"), "{target}: {message}");
     }
     for target in ["deals/day", "freshness/day"] {
         let answer = board.get(target).await.expect(404).json();
-        let told = answer["error"].as_str().expect("a sentence");
-        assert!(told.contains("conversations, tickets"), "{target}: {told}");
+        let message = answer["error"].as_str().expect("a sentence");
+        assert!(
+            message.contains("conversations, tickets"),
+            "{target}: {message}"
+        );
     }
     for target in ["conversations", "conversations/day/x"] {
         let answer = board.get(target).await.expect(404).json();
@@ -150,7 +153,7 @@ async fn equivalent_spellings_are_one_question(on: On) {
 
 async fn the_default_is_thirty_days_in_sao_paulo(on: On) {
     let mut board = Board::new(on).await;
-    let nothing = board.told("conversations/day").await;
+    let nothing = board.page("conversations/day").await;
     assert_eq!(
         nothing,
         json!({
@@ -169,22 +172,22 @@ async fn the_default_is_thirty_days_in_sao_paulo(on: On) {
     board.people_write("voice", 1).await;
     board.count().await;
     let now = board.host.now().text();
-    let told = board.told("conversations/month").await;
-    assert_eq!(told["granularity"], "month");
-    assert_eq!(told["to"], "2030-01-15T12:15:00.000000Z");
-    assert_eq!(told["as_of"], now);
-    assert_eq!(told["stale"], false);
-    assert_eq!(told["data"][0]["period"], "2030-01-01");
-    assert_eq!(told["data"][0]["conversations_started"], 1);
+    let page = board.page("conversations/month").await;
+    assert_eq!(page["granularity"], "month");
+    assert_eq!(page["to"], "2030-01-15T12:15:00.000000Z");
+    assert_eq!(page["as_of"], now);
+    assert_eq!(page["stale"], false);
+    assert_eq!(page["data"][0]["period"], "2030-01-01");
+    assert_eq!(page["data"][0]["conversations_started"], 1);
     // The answer names the zone as the request did.
-    let alias = board.told("conversations/day?tz=Brazil/East").await;
+    let alias = board.page("conversations/day?tz=Brazil/East").await;
     assert_eq!(alias["tz"], "Brazil/East");
     assert_eq!(alias["data"][0]["period"], "2030-01-15");
-    let far = board.told("conversations/day?to=2999-01-01").await;
+    let far = board.page("conversations/day?to=2999-01-01").await;
     assert_eq!(far["to"], "2999-01-01T03:00:00.000000Z");
     assert_eq!(far["count"], 1);
     let ahead = board
-        .told("tickets/week?from=2998-01-01&to=2999-01-01")
+        .page("tickets/week?from=2998-01-01&to=2999-01-01")
         .await;
     assert_eq!(ahead["count"], 0);
     assert_eq!(ahead["as_of"], now);
@@ -224,11 +227,11 @@ async fn four_hundred_days_by_three_dimensions_are_answered(on: On) {
     board.count().await;
     let by = "group_by=agent_type,agent_id,source&from=2030-01-15&to=2031-02-19";
     for (zone, cube) in [("America/Sao_Paulo", "a cube"), ("Asia/Kathmandu", "slots")] {
-        let told = board
-            .told(&format!("conversations/day?{by}&tz={zone}"))
+        let page = board
+            .page(&format!("conversations/day?{by}&tz={zone}"))
             .await;
-        assert_eq!(told["count"], 40, "{cube}");
-        let rows = told["data"].as_array().expect("rows");
+        assert_eq!(page["count"], 40, "{cube}");
+        let rows = page["data"].as_array().expect("rows");
         let started = |row: &Value| row["conversations_started"].as_i64().expect("a number");
         assert_eq!(rows.iter().map(started).sum::<i64>(), 60, "{cube}");
         let days: Vec<_> = rows.iter().map(|row| row["period"].to_string()).collect();

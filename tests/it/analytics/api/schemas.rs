@@ -75,8 +75,8 @@ async fn every_kind_of_row_fits_its_schema(on: On) {
     board.host.pass(7_201).await;
     until("a ticket is open", async || {
         board.count().await;
-        let told = board.told("tickets/day").await;
-        (told["count"] == 1).then_some(())
+        let page = board.page("tickets/day").await;
+        (page["count"] == 1).then_some(())
     })
     .await;
     let lead = json!({"id": "L-1", "nome": "Ilda Prates", "telefone": "+5511987650404"});
@@ -102,8 +102,8 @@ async fn every_kind_of_row_fits_its_schema(on: On) {
     fits("message_error", report["data"].as_array().expect("rows"));
     for set in ["conversations", "tickets"] {
         for group_by in ["", "?group_by=source,agent_id,agent_type"] {
-            let told = board.told(&format!("{set}/day{group_by}")).await;
-            let rows = told["data"].as_array().expect("rows");
+            let page = board.page(&format!("{set}/day{group_by}")).await;
+            let rows = page["data"].as_array().expect("rows");
             fits(&format!("analytics_{set}"), rows);
         }
     }

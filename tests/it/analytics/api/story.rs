@@ -6,15 +6,15 @@ use serde_json::{Value, json};
 use super::{Board, text};
 
 leadhost_tests::on_every_store! {
-    events_of_a_conversation_count_where_it_began,
-    work_of_the_desk_counts_where_the_tickets_opened,
+    events_of_a_conversation_count_on_the_day_on_which_it_began,
+    work_on_tickets_counts_on_the_day_on_which_they_opened,
 }
 
 const TODAY: &str = "from=2030-01-15&to=2030-01-16&group_by=source";
 
 impl Board {
     /// A notified person answers.
-    async fn hears(&self, phone: &str) {
+    async fn contact_writes(&self, phone: &str) {
         let event = json!({"inbound": {"from": phone, "text": "Quero visitar"}});
         let ask = self.host.post(&self.declared.webhook("voice"));
         let ask = ask.json(&json!({"events": [event]}));
@@ -53,7 +53,7 @@ impl Board {
     }
 }
 
-async fn events_of_a_conversation_count_where_it_began(on: On) {
+async fn events_of_a_conversation_count_on_the_day_on_which_it_began(on: On) {
     let board = Board::on(Host::working(on).await).await;
     let (answers, silent) = ("+5511987650101", "+5511987650202");
     let lead = json!({"id": "L-1", "nome": "Ilda Prates", "telefone": answers});
@@ -70,7 +70,7 @@ async fn events_of_a_conversation_count_where_it_began(on: On) {
         )
         .await;
     board.host.advance(60).await;
-    board.hears(answers).await;
+    board.contact_writes(answers).await;
     board
         .is(
             day,
@@ -94,7 +94,7 @@ async fn events_of_a_conversation_count_where_it_began(on: On) {
         )
         .await;
     // A late answer is an answer.
-    board.hears(silent).await;
+    board.contact_writes(silent).await;
     board
         .is(
             day,
@@ -106,7 +106,7 @@ async fn events_of_a_conversation_count_where_it_began(on: On) {
     assert_eq!(board.rows(morning).await, ["2030-01-15: 2 2 0 1 1"]);
 }
 
-async fn work_of_the_desk_counts_where_the_tickets_opened(on: On) {
+async fn work_on_tickets_counts_on_the_day_on_which_they_opened(on: On) {
     let board = Board::on(Host::working(on).await).await;
     board.notify("+5511987650303", "site").await;
     board.is("tickets/day", &[]).await;

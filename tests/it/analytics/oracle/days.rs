@@ -88,7 +88,7 @@ pub fn zones(era: &Era) -> Vec<String> {
 const UNKNOWN: [&str; 1] = ["Factory"];
 
 #[test]
-fn the_rules_of_two_libraries_differ_where_it_is_known_and_nowhere_else() {
+fn the_rules_of_two_libraries_differ_only_in_the_known_zones() {
     let names = zone::names();
     let (known, unknown): (Vec<_>, Vec<_>) =
         names.iter().partition(|name| name.parse::<Tz>().is_ok());

@@ -15,7 +15,7 @@ mod seed;
 use std::collections::BTreeSet;
 
 use leadhost::domain::analytics::MetricSet;
-use leadhost_tests::{Host, On};
+use leadhost_tests::{Host, On, Random};
 
 use self::asker::Asker;
 use self::days::zones;
@@ -57,23 +57,23 @@ async fn answers(on: On) -> Vec<(String, String)> {
     asker.seed().await;
     host.count_analytics().await;
     let mut raw = asker.raw().await;
-    let mut chance = Chance(0x5eed);
+    let mut random = Random::new(0x5eed);
     let mut answers = Vec::new();
     for era in &ERAS {
         for zone in &zones(era) {
-            let question = Question::any(&mut chance, era, zone);
+            let question = Question::any(&mut random, era, zone);
             answers.push(asker.check(&raw, &question).await);
         }
     }
-    favourites(&asker, &mut chance).await;
+    favourites(&asker, &mut random).await;
     for round in 0..ROUNDS {
         asker.change(round).await;
         host.count_analytics().await;
         raw = asker.raw().await;
         for _ in 0..QUESTIONS {
-            let era = chance.choose(&ERAS);
-            let zone = *chance.choose(&FAVOURITES);
-            let question = Question::any(&mut chance, era, zone);
+            let era = random.choose(&ERAS);
+            let zone = *random.choose(&FAVOURITES);
+            let question = Question::any(&mut random, era, zone);
             answers.push(asker.check(&raw, &question).await);
         }
     }
@@ -94,12 +94,12 @@ async fn answers(on: On) -> Vec<(String, String)> {
 }
 
 /// A cube of a zone changes no answer.
-async fn favourites(asker: &Asker<'_>, chance: &mut Chance) {
+async fn favourites(asker: &Asker<'_>, random: &mut Random) {
     let cubes = "select count(distinct zone) from rollup_cubes";
     let raw = asker.raw().await;
     for name in FAVOURITES {
         for era in &ERAS {
-            let mut question = Question::any(chance, era, name);
+            let mut question = Question::any(random, era, name);
             question.granularity = "day";
             let mut said = BTreeSet::new();
             for _ in 0..6 {
@@ -147,27 +147,5 @@ async fn sums_agree(asker: &Asker<'_>) {
             }
             assert_eq!(sums.len(), 1, "{zone}: {sums:?}");
         }
-    }
-}
-
-/// A small random generator, so that a run can be repeated.
-pub struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % bound
-    }
-
-    fn choose<'a, T>(&mut self, some: &'a [T]) -> &'a T {
-        let place = self.below(some.len() as u64);
-        &some[usize::try_from(place).expect("small")]
-    }
-
-    fn micros(&mut self, bound: i64) -> i64 {
-        let bound = u64::try_from(bound).expect("positive");
-        i64::try_from(self.below(bound)).expect("below it")
     }
 }

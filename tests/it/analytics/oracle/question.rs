@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use chrono::{Datelike as _, Days as Span, NaiveDate};
 use leadhost::domain::time;
+use leadhost_tests::Random;
 use serde_json::{Value, json};
 use url::form_urlencoded::byte_serialize;
 
-use super::Chance;
 use super::days::{Days, QUARTER};
 
 /// A time range for questions.
@@ -109,25 +109,25 @@ pub struct Question {
 }
 
 impl Question {
-    pub fn any(chance: &mut Chance, era: &Era, zone: &str) -> Self {
-        let first = era.first() + Span::new(chance.below(era.days));
-        let last = first + Span::new(*chance.choose(&[1, 2, 7, 30, 90, 365, LONGEST]));
-        let (from, to) = if chance.below(3) == 0 {
+    pub fn any(random: &mut Random, era: &Era, zone: &str) -> Self {
+        let first = era.first() + Span::new(random.below(era.days));
+        let last = first + Span::new(*random.choose(&[1, 2, 7, 30, 90, 365, LONGEST]));
+        let (from, to) = if random.below(3) == 0 {
             // Instants that are not always at a quarter of an hour.
-            let into = chance.micros(86_400_000_000);
+            let into = random.micros(86_400_000_000);
             let at = |day: NaiveDate| time::Micros(midnight(day) + into).text();
             (at(first), at(last))
         } else {
             (first.to_string(), last.to_string())
         };
         let mut group_by = vec!["agent_type", "agent_id", "source"];
-        group_by.retain(|_| chance.below(2) == 0);
-        if chance.below(2) == 0 {
+        group_by.retain(|_| random.below(2) == 0);
+        if random.below(2) == 0 {
             group_by.reverse();
         }
         let mut question = Self {
-            set: *chance.choose(&[Set::Conversations, Set::Conversations, Set::Tickets]),
-            granularity: chance.choose::<&str>(&["day", "week", "month"]),
+            set: *random.choose(&[Set::Conversations, Set::Conversations, Set::Tickets]),
+            granularity: random.choose::<&str>(&["day", "week", "month"]),
             zone: zone.to_owned(),
             from,
             to,
@@ -136,8 +136,8 @@ impl Question {
             agents: vec![],
             sources: vec![],
         };
-        match chance.below(6) {
-            0 => question.agent_type = vec![*chance.choose(&["ai", "human"])],
+        match random.below(6) {
+            0 => question.agent_type = vec![*random.choose(&["ai", "human"])],
             1 => question.agents = vec![1, 3],
             2 => question.sources = vec!["portal", "nobody", "Fórum & cia"],
             3 => {

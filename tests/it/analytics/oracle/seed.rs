@@ -4,16 +4,16 @@
 use std::time::Duration;
 
 use leadhost::domain::contact::channel_keys;
-use leadhost::domain::deal::Stage;
+use leadhost::domain::deal::DealStage;
 use leadhost::domain::id::DealId;
 use leadhost::domain::lead::Action;
 use leadhost::domain::message::MessageState;
-use leadhost::domain::ticket::Status;
+use leadhost::domain::ticket::TicketStatus;
 use leadhost::domain::time::{self, Micros};
 use leadhost::store::*;
+use leadhost_tests::Random;
 use serde_json::json;
 
-use super::Chance;
 use super::asker::Asker;
 use crate::store::deals::{acme, lead_of, wish};
 use crate::store::messages::{
@@ -37,7 +37,7 @@ impl Asker<'_> {
     }
 
     pub async fn seed(&mut self) {
-        let mut chance = Chance(0xacc0);
+        let mut random = Random::new(0xacc0);
         let lines = self.lines();
         for some in (0..STRANGERS).collect::<Vec<_>>().chunks(200) {
             let mut writes = Vec::new();
@@ -51,9 +51,9 @@ impl Asker<'_> {
                 first.sender_id = phone[1..].to_owned();
                 first.contact_keys = channel_keys("whatsapp", &first.sender_id);
                 first.phone = Some(number(&phone));
-                first.at = instant(&mut chance);
+                first.at = instant(&mut random);
                 let item = event(
-                    chance.choose(&lines).clone(),
+                    random.choose(&lines).clone(),
                     Event::Inbound(Box::new(first)),
                 );
                 writes.push(self.world.accept(vec![item]));
@@ -61,7 +61,7 @@ impl Asker<'_> {
             self.world.commit(&writes).await;
         }
         for turn in 0..NOTIFIED {
-            self.notify(turn, &mut chance).await;
+            self.notify(turn, &mut random).await;
         }
         self.elapse().await;
     }
@@ -77,18 +77,18 @@ impl Asker<'_> {
     }
 
     /// Sends a notification that is accepted and perhaps answered; time passes.
-    async fn notify(&self, turn: usize, chance: &mut Chance) {
+    async fn notify(&self, turn: usize, random: &mut Random) {
         let world = &self.world;
         let phone = phone(STRANGERS + turn);
         let mut new = notification(world, &phone);
-        new.channel = chance.choose(&self.lines()).clone();
-        let source = *chance.choose(&["crm", "portal", "Fórum & cia", "crm,portal"]);
+        new.channel = random.choose(&self.lines()).clone();
+        let source = *random.choose(&["crm", "portal", "Fórum & cia", "crm,portal"]);
         new.details.source = Some(source.to_owned());
-        new.details.transfer = chance.below(2) == 0;
+        new.details.transfer = random.below(2) == 0;
         new.lease_until = Some(world.now().plus(Duration::from_mins(1)));
         let channel = new.channel.clone();
         let written = world.commit(&[Write::Notify(Box::new(new))]).await;
-        let Some(Written::Notified(notified)) = written.into_iter().next() else {
+        let Some(WriteOutcome::Notified(notified)) = written.into_iter().next() else {
             panic!("no notification");
         };
         let message = stored(notified).message;
@@ -98,8 +98,8 @@ impl Asker<'_> {
             .commit(&[sent(channel.clone(), message, 0, outcome)])
             .await;
         assert_eq!(state_of(&settled[0]), MessageState::Accepted);
-        self.host.advance(chance.micros(40_000)).await;
-        if chance.below(2) == 0 {
+        self.host.advance(random.micros(40_000)).await;
+        if random.below(2) == 0 {
             let mut answer = inbound(world, &format!("answer-{turn}"));
             answer.sender_id = phone[1..].to_owned();
             answer.contact_keys = channel_keys("whatsapp", &answer.sender_id);
@@ -129,15 +129,15 @@ impl Asker<'_> {
     /// More of everything: appointments, resolved tickets, a lead that turns out to
     /// be a test, erased people.
     pub async fn change(&self, round: usize) {
-        let mut chance = Chance(round as u64 + 1);
+        let mut random = Random::new(round as u64 + 1);
         for turn in 0..10 {
-            self.notify(10_000 + round * 100 + turn, &mut chance).await;
+            self.notify(10_000 + round * 100 + turn, &mut random).await;
         }
         self.host.advance(2 * 86_400).await;
         self.elapse().await;
         let by = acme(&self.world).await;
         for deal in self.deals.iter().skip(round).step_by(7) {
-            let stage = *chance.choose(&[Stage::VisitScheduled, Stage::Transferred]);
+            let stage = *random.choose(&[DealStage::VisitScheduled, DealStage::Transferred]);
             let patch = DealPatch {
                 stage: Some(stage),
                 ..wish(by, *deal)
@@ -149,7 +149,7 @@ impl Asker<'_> {
         let mut tickets = self.tickets().await;
         tickets.sort_by_key(|ticket| ticket["person"]["phoneNumber"].to_string());
         for ticket in tickets.iter().skip(round).step_by(3) {
-            let status = *chance.choose(&[Status::Answered, Status::Resolved]);
+            let status = *random.choose(&[TicketStatus::Answered, TicketStatus::Resolved]);
             let id = ticket["id"].as_str().expect("an id");
             let patch = TicketPatch {
                 workspace: self.world.workspace,
@@ -192,7 +192,7 @@ fn phone(person: usize) -> String {
 }
 
 /// Anywhere in three years, or near a day with a clock change in some zone.
-fn instant(chance: &mut Chance) -> Micros {
+fn instant(random: &mut Random) -> Micros {
     const ODD: [&str; 8] = [
         "2018-11-04T03:00:00Z",
         "2018-02-18T02:00:00Z",
@@ -204,12 +204,12 @@ fn instant(chance: &mut Chance) -> Micros {
         "2018-03-24T00:00:00Z",
     ];
     const DAY: u64 = 24 * 3_600 * 1_000_000;
-    let (from, within) = if chance.below(2) == 0 {
-        let near = time::parse(chance.choose::<&str>(&ODD)).expect("a time");
+    let (from, within) = if random.below(2) == 0 {
+        let near = time::parse(random.choose::<&str>(&ODD)).expect("a time");
         (near.minus(Duration::from_hours(24)), 2 * DAY)
     } else {
         let first = time::parse("2017-01-01").expect("a time");
         (first, 3 * 365 * DAY)
     };
-    from.plus(Duration::from_micros(chance.below(within)))
+    from.plus(Duration::from_micros(random.below(within)))
 }

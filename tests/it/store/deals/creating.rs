@@ -58,9 +58,9 @@ fn with_message(world: &World, by: ByPartner) -> NewDeal {
     }
 }
 
-fn created(written: &Written) -> DealCreated {
+fn created(written: &WriteOutcome) -> DealCreated {
     match written {
-        Written::DealCreated(created) => created.clone(),
+        WriteOutcome::DealCreated(created) => created.clone(),
         other => panic!("no deal: {other:?}"),
     }
 }
@@ -128,7 +128,7 @@ pub async fn a_deal_is_made_with_its_person_and_found_by_its_partner_only(world:
     }
     // Only the partner that made it may change it.
     let won = |by| DealPatch {
-        status: Some(leadhost::domain::deal::Status::Won),
+        status: Some(leadhost::domain::deal::DealStatus::Won),
         ..wish(by, id)
     };
     assert_eq!(patch(world, won(other)).await, DealPatched::NoDeal);
@@ -158,7 +158,7 @@ pub async fn a_product_is_named_by_its_id_too(world: &World) {
         body(&create(world, new).await);
         assert_eq!(world.deal(id).await["product_id"], json!(product));
     }
-    // Of another workspace, or two names of two products.
+    // The product is of another workspace, or the two names are of two products.
     let foreign = world.store.apply(&plan("foreign"), START, false).await;
     let mut elsewhere = naming(Some(product), None);
     elsewhere.by.workspace = foreign.expect("the plan holds").workspace_id;
@@ -243,8 +243,8 @@ pub async fn a_repeated_request_gets_the_same_answer_and_creates_nothing(world: 
     assert_eq!(world.all(Entity::Deals).await.len(), 1);
     assert_eq!(world.all(Entity::Messages).await.len(), 1);
     world.advance(3 * 86_400).await;
-    let anew = world.commit(&[request(1)]).await;
-    assert!(matches!(created(&anew[0]), DealCreated::Done(_)));
+    let created_again = world.commit(&[request(1)]).await;
+    assert!(matches!(created(&created_again[0]), DealCreated::Done(_)));
 }
 
 pub async fn two_requests_with_one_key_at_once_make_one_deal(world: &World) {

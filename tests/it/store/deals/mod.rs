@@ -75,9 +75,9 @@ pub fn wish(by: ByPartner, deal: DealId) -> DealPatch {
     }
 }
 
-pub fn patched(written: &Written) -> DealPatched {
+pub fn patched(written: &WriteOutcome) -> DealPatched {
     match written {
-        Written::DealPatched(patched) => *patched,
+        WriteOutcome::DealPatched(patched) => *patched,
         other => panic!("no patch: {other:?}"),
     }
 }

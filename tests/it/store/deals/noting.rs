@@ -32,9 +32,9 @@ pub fn note_answer(created: &CreatedDealLog) -> StoredAnswer {
     }
 }
 
-fn logged(written: &Written) -> DealLogged {
+fn logged(written: &WriteOutcome) -> DealLogged {
     match written {
-        Written::DealLogged(logged) => logged.clone(),
+        WriteOutcome::DealLogged(logged) => logged.clone(),
         other => panic!("no note: {other:?}"),
     }
 }

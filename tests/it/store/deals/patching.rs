@@ -1,6 +1,6 @@
 //! Partners change deals while sources keep sending them.
 
-use leadhost::domain::deal::{Stage, Status};
+use leadhost::domain::deal::{DealStage, DealStatus};
 use leadhost::domain::delivery::ItemStatus;
 use leadhost::domain::id::{DealId, WorkspaceId};
 use leadhost::domain::lead::Action;
@@ -16,7 +16,7 @@ use super::*;
 const CHANGED: DealPatched = DealPatched::Done { changed: true };
 const KEPT: DealPatched = DealPatched::Done { changed: false };
 
-fn to_stage(by: ByPartner, deal: DealId, stage: Stage) -> DealPatch {
+fn to_stage(by: ByPartner, deal: DealId, stage: DealStage) -> DealPatch {
     let stage = Some(stage);
     DealPatch {
         stage,
@@ -24,7 +24,7 @@ fn to_stage(by: ByPartner, deal: DealId, stage: Stage) -> DealPatch {
     }
 }
 
-fn to_status(by: ByPartner, deal: DealId, status: Status) -> DealPatch {
+fn to_status(by: ByPartner, deal: DealId, status: DealStatus) -> DealPatch {
     let status = Some(status);
     DealPatch {
         status,
@@ -44,7 +44,7 @@ pub async fn a_change_is_one_stamp_and_one_history_row(world: &World) {
     let (by, id) = (acme(world).await, deal(world).await);
     let before = clock(world, Entity::Deals).await;
     let all = || DealPatch {
-        status: Some(Status::Won),
+        status: Some(DealStatus::Won),
         product: Some("P-1".to_owned()),
         owner_email: Some("olga@example.com".to_owned()),
         ..wish(by, id)
@@ -102,7 +102,7 @@ pub async fn another_partners_deal_is_as_unknown_as_a_missing_one(world: &World)
     let elsewhere = |workspace: WorkspaceId| ByPartner { workspace, ..own };
     let unknown = DealId(Uuid::from_u128(9));
     for (by, deal) in [(other, id), (elsewhere(foreign), id), (own, unknown)] {
-        let wish = to_status(by, deal, Status::Won);
+        let wish = to_status(by, deal, DealStatus::Won);
         assert_eq!(patch(world, wish).await, DealPatched::NoDeal);
     }
     let past = world.store.deal_past(foreign, id, 10).await;
@@ -117,11 +117,11 @@ pub async fn an_unknown_name_refuses_the_whole_patch(world: &World) {
     let before = world.deal(id).await;
     let product = DealPatch {
         product: Some("P-9".to_owned()),
-        ..to_status(by, id, Status::Won)
+        ..to_status(by, id, DealStatus::Won)
     };
     let owner = DealPatch {
         owner_email: Some("nobody@example.com".to_owned()),
-        ..to_status(by, id, Status::Won)
+        ..to_status(by, id, DealStatus::Won)
     };
     assert_eq!(patch(world, product).await, DealPatched::NoProduct);
     assert_eq!(patch(world, owner).await, DealPatched::NoOwner);
@@ -134,9 +134,9 @@ pub async fn a_deal_that_ends_ends_its_conversation(world: &World) {
     let talk = out(world, "w1").await.conversation;
     assert_eq!(conversation_row(world, talk).await["deal_id"], json!(id));
     let before = clock(world, Entity::Conversations).await;
-    let visit = to_stage(by, id, Stage::VisitScheduled);
+    let visit = to_stage(by, id, DealStage::VisitScheduled);
     assert_eq!(patch(world, visit).await, CHANGED);
-    let won = to_status(by, id, Status::Won);
+    let won = to_status(by, id, DealStatus::Won);
     assert_eq!(patch(world, won).await, CHANGED);
     let row = conversation_row(world, talk).await;
     assert_eq!(row["status"], "closed");
@@ -154,9 +154,9 @@ pub async fn two_changes_of_one_batch_are_one_stamp_and_two_history_rows(world: 
     let (by, id) = (acme(world).await, deal(world).await);
     let before = clock(world, Entity::Deals).await;
     let wishes = [
-        to_status(by, id, Status::Lost),
-        to_stage(by, id, Stage::Negotiating),
-        to_status(by, id, Status::Open),
+        to_status(by, id, DealStatus::Lost),
+        to_stage(by, id, DealStage::Negotiating),
+        to_status(by, id, DealStatus::Open),
     ];
     let writes = wishes.map(|wish| Write::PatchDeal(Box::new(wish)));
     let written = world.commit(&writes).await;
@@ -181,15 +181,15 @@ pub async fn two_changes_of_one_batch_are_one_stamp_and_two_history_rows(world: 
 pub async fn changes_that_partners_make_together_are_all_in_the_history(world: &World) {
     let (by, id) = (acme(world).await, deal(world).await);
     let before = clock(world, Entity::Deals).await;
-    let commit = async |stage: Stage| {
+    let commit = async |stage: DealStage| {
         let write = Write::PatchDeal(Box::new(to_stage(by, id, stage)));
         let written = world.store.commit(&[write]).await.expect("it commits");
         assert_eq!(patched(&written[0]), CHANGED);
     };
     tokio::join!(
-        commit(Stage::InService),
-        commit(Stage::Negotiating),
-        commit(Stage::WaitingService),
+        commit(DealStage::InService),
+        commit(DealStage::Negotiating),
+        commit(DealStage::WaitingService),
     );
     assert_eq!(clock(world, Entity::Deals).await, before + 3);
     let history = past(world, id).await.history;
@@ -213,11 +213,11 @@ pub async fn a_timeout_and_partner_changes_in_one_batch_make_one_ticket(world: &
         workspace: world.workspace,
         conversation: talk,
     });
-    let given = Write::PatchDeal(Box::new(to_stage(by, id, Stage::Transferred)));
-    let ended = Write::PatchDeal(Box::new(to_status(by, id, Status::Closed)));
+    let given = Write::PatchDeal(Box::new(to_stage(by, id, DealStage::Transferred)));
+    let ended = Write::PatchDeal(Box::new(to_status(by, id, DealStatus::Closed)));
     let written = world.commit(&[passes.clone(), given, ended, passes]).await;
-    assert!(matches!(written[0], Written::Elapsed(true)));
-    assert!(matches!(written[3], Written::Elapsed(false)));
+    assert!(matches!(written[0], WriteOutcome::Elapsed(true)));
+    assert!(matches!(written[3], WriteOutcome::Elapsed(false)));
     let row = conversation_row(world, talk).await;
     assert_eq!(row["no_response_at"], json!(world.now()));
     assert_eq!(row["transferred_at"], json!(world.now()));
@@ -233,7 +233,7 @@ pub async fn a_timeout_and_partner_changes_in_one_batch_make_one_ticket(world: &
     assert!(!elapse(world, talk).await);
 }
 
-pub async fn a_source_leaves_what_a_partner_changed(world: &World) {
+pub async fn a_source_overwrites_no_change_of_a_partner(world: &World) {
     grow(world).await;
     let by = acme(world).await;
     let mut new = lead_of(world, "L1", PHONE);
@@ -242,7 +242,7 @@ pub async fn a_source_leaves_what_a_partner_changed(world: &World) {
     let id = world.item(lead(new.clone())).await.deal_id.expect("a deal");
     let linked = DealPatch {
         product: Some("P-2".to_owned()),
-        ..to_status(by, id, Status::Won)
+        ..to_status(by, id, DealStatus::Won)
     };
     assert_eq!(patch(world, linked).await, CHANGED);
     let before = world.deal(id).await;

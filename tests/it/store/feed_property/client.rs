@@ -8,8 +8,10 @@ use std::hash::{DefaultHasher, Hash, Hasher as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use leadhost_tests::Random;
+
+use super::Stepping;
 use super::feed::{Feed, Limit, Place, Row};
-use super::{Chance, Stepping};
 
 /// The access paths to one feed.
 pub struct Feeds {
@@ -37,16 +39,16 @@ struct Pull {
 
 /// How precisely a client keeps the greatest stamp that it has processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keeps {
+pub enum StampPrecision {
     /// Always all of it: a late row is lost to it for ever.
     All,
     /// Sometimes milliseconds or seconds, so that it reads some rows again.
     Less,
 }
 
-pub struct Client {
-    chance: Chance,
-    keeps: Keeps,
+pub struct FeedClient {
+    random: Random,
+    keeps: StampPrecision,
     /// The stamp and a hash of the text, by a hash of the id.
     rows: HashMap<u64, (i64, u64)>,
     /// The row of each stamp.
@@ -57,10 +59,10 @@ pub struct Client {
     faults: Vec<String>,
 }
 
-impl Client {
-    pub fn new(chance: Chance, keeps: Keeps) -> Self {
+impl FeedClient {
+    pub fn new(random: Random, keeps: StampPrecision) -> Self {
         Self {
-            chance,
+            random,
             keeps,
             rows: HashMap::new(),
             stamps: HashMap::new(),
@@ -101,18 +103,18 @@ impl Client {
 
     /// Reads one page of a pull.
     async fn turn(&mut self, feeds: &Feeds) {
-        if self.pulls.is_empty() || (self.pulls.len() == 1 && self.chance.one_in(8)) {
-            let way = self.chance.count(feeds.feeds.len());
+        if self.pulls.is_empty() || (self.pulls.len() == 1 && self.random.one_in(8)) {
+            let way = self.random.count(feeds.feeds.len());
             let (place, abandoned_at) = self.manner();
             self.begin(way, place, abandoned_at);
         }
-        let at = self.chance.count(self.pulls.len());
+        let at = self.random.count(self.pulls.len());
         self.turn_of(at, feeds).await;
     }
 
     fn manner(&mut self) -> (Place, Option<usize>) {
-        let chance = &mut self.chance;
-        let limit = match chance.below(12) {
+        let random = &mut self.random;
+        let limit = match random.below(12) {
             0 => Limit {
                 text: "0".to_owned(),
                 rows: 1,
@@ -125,21 +127,21 @@ impl Client {
                 text: "99999".to_owned(),
                 rows: 1_000,
             },
-            3 => Limit::new(1 + chance.count(FEW)),
-            _ => Limit::new(1 + chance.count(1_000)),
+            3 => Limit::new(1 + random.count(FEW)),
+            _ => Limit::new(1 + random.count(1_000)),
         };
         let abandoned_at = match limit.rows {
-            0..=FEW => Some(1 + usize::try_from(chance.below(PATIENCE)).unwrap()),
-            _ => chance.one_in(6).then(|| 1 + chance.count(3)),
+            0..=FEW => Some(1 + usize::try_from(random.below(PATIENCE)).unwrap()),
+            _ => random.one_in(6).then(|| 1 + random.count(3)),
         };
-        (Place::start(limit, chance.one_in(2)), abandoned_at)
+        (Place::start(limit, random.one_in(2)), abandoned_at)
     }
 
     /// Starts from the greatest stamp, kept with all digits, three or none.
     fn begin(&mut self, way: usize, place: Place, abandoned_at: Option<usize>) {
-        let digits = match (self.keeps, self.chance.below(6)) {
-            (Keeps::Less, 0) => 3,
-            (Keeps::Less, 1) if place.limit() > 200 => 0,
+        let digits = match (self.keeps, self.random.below(6)) {
+            (StampPrecision::Less, 0) => 3,
+            (StampPrecision::Less, 1) if place.limit() > 200 => 0,
             _ => 6,
         };
         let place = match self.greatest {
@@ -171,7 +173,7 @@ impl Client {
         }
         let abandoned = pull.abandoned_at == Some(pull.pages);
         let processed = match abandoned {
-            true => self.chance.count(page.rows.len() + 1),
+            true => self.random.count(page.rows.len() + 1),
             false => page.rows.len(),
         };
         for row in &page.rows[..processed] {
@@ -225,7 +227,7 @@ impl Client {
         truth.iter().filter(known).count()
     }
 
-    /// Of those, returns how many no later pull will return.
+    /// Returns how many of the missed rows no later pull will return.
     pub fn passed_over(&self, truth: &[Row]) -> usize {
         let passed = |row: &&Row| Some(row.stamp) < self.greatest;
         let passed: Vec<_> = truth.iter().filter(passed).cloned().collect();

@@ -155,11 +155,11 @@ struct Envelope<'a> {
     #[serde(borrow)]
     data: Vec<&'a RawValue>,
     #[serde(flatten, borrow)]
-    end: End<'a>,
+    end: EnvelopeEnd<'a>,
 }
 
 #[derive(Deserialize)]
-struct End<'a> {
+struct EnvelopeEnd<'a> {
     #[serde(borrow)]
     next_cursor: Option<Cow<'a, str>>,
     count: usize,
@@ -196,7 +196,7 @@ impl Feed {
                 let limit = u32::try_from(place.limit.rows).unwrap();
                 let page = store.export(scope, *entity, place.after, place.upper, limit);
                 match page.await {
-                    Ok(page) => Some(of_store(page)),
+                    Ok(page) => Some(page_from_store(page)),
                     Err(StoreError::Unavailable(_) | StoreError::Contended) => None,
                     Err(error) => panic!("it exports: {error}"),
                 }
@@ -216,8 +216,8 @@ impl Feed {
                 }
                 let answer = answer.expect(200);
                 Some(match place.lines {
-                    true => of_lines(answer.text()),
-                    false => of_envelope(answer.text()),
+                    true => page_from_lines(answer.text()),
+                    false => page_from_envelope(answer.text()),
                 })
             }
             Self::File(connection) => {
@@ -234,7 +234,11 @@ impl Feed {
                     .expect("it reads");
                 let row = |row: &sqlx::postgres::PgRow| (row.get("cur"), row.get("id"));
                 let clock = found.first().map(|row| row.get("clock"));
-                Some(of_table(found.iter().map(row).collect(), clock, place))
+                Some(page_from_table(
+                    found.iter().map(row).collect(),
+                    clock,
+                    place,
+                ))
             }
         }
     }
@@ -254,7 +258,7 @@ impl Feed {
     }
 }
 
-fn of_store(page: ExportPage) -> Page {
+fn page_from_store(page: ExportPage) -> Page {
     assert!(page.clock >= page.upper, "the clock is past every bound");
     let rows = page.rows.iter().zip(page.texts()).map(|(row, text)| {
         let head: Head<'_> = serde_json::from_str(text).expect("a row");
@@ -272,23 +276,23 @@ fn of_store(page: ExportPage) -> Page {
     }
 }
 
-fn of_lines(text: &str) -> Page {
+fn page_from_lines(text: &str) -> Page {
     let (rows, end) = match text.trim_end().rsplit_once('\n') {
         Some((rows, end)) => (rows, end),
         None => ("", text),
     };
-    of_wire(
+    page_from_wire(
         rows.lines(),
         serde_json::from_str(end).expect("a last line"),
     )
 }
 
-fn of_envelope(text: &str) -> Page {
+fn page_from_envelope(text: &str) -> Page {
     let envelope: Envelope<'_> = serde_json::from_str(text).expect("an envelope");
-    of_wire(envelope.data.iter().map(|row| row.get()), envelope.end)
+    page_from_wire(envelope.data.iter().map(|row| row.get()), envelope.end)
 }
 
-fn of_wire<'a>(rows: impl Iterator<Item = &'a str>, end: End<'_>) -> Page {
+fn page_from_wire<'a>(rows: impl Iterator<Item = &'a str>, end: EnvelopeEnd<'_>) -> Page {
     let rows: Vec<_> = rows
         .map(|text| {
             let head: Head<'_> = serde_json::from_str(text).expect("a row");
@@ -318,10 +322,10 @@ fn of_file(connection: &Connection, place: &Place) -> rusqlite::Result<Page> {
         found.push((row.get("cur")?, row.get("id")?));
         clock = Some(row.get("clock")?);
     }
-    Ok(of_table(found, clock, place))
+    Ok(page_from_table(found, clock, place))
 }
 
-fn of_table(mut found: Vec<(i64, String)>, clock: Option<i64>, place: &Place) -> Page {
+fn page_from_table(mut found: Vec<(i64, String)>, clock: Option<i64>, place: &Place) -> Page {
     let more = found.len() > place.limit.rows;
     found.truncate(place.limit.rows);
     let row = |(stamp, id)| Row {

@@ -109,7 +109,7 @@ impl Environment {
     }
 }
 
-struct Host {
+struct RunningHost {
     app: App,
     addresses: Addresses,
 }
@@ -119,7 +119,7 @@ pub struct RunningHosts {
     pub clock: Arc<Stepping>,
     pub world: World,
     pub partner: ByPartner,
-    hosts: Vec<Host>,
+    hosts: Vec<RunningHost>,
     key: PlainKey,
     seed: u64,
 }
@@ -128,7 +128,7 @@ impl RunningHosts {
     pub async fn begin(environment: &Environment) -> Self {
         let mut hosts = Vec::new();
         for _ in 0..hosts_of(&environment.on) {
-            hosts.push(Host::start(environment).await);
+            hosts.push(RunningHost::start(environment).await);
         }
         let store = Arc::clone(&hosts[0].app.core.store);
         let standing = ManualClock::at(world::START);
@@ -206,7 +206,7 @@ impl RunningHosts {
     }
 }
 
-impl Host {
+impl RunningHost {
     async fn start(environment: &Environment) -> Self {
         let folder = environment.folder.path().display().to_string();
         let settings = [

@@ -26,11 +26,11 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use leadhost::clock::{Clock, SystemClock};
 use leadhost::domain::row::Entity;
 use leadhost::domain::time::Micros;
-use leadhost_tests::On;
+use leadhost_tests::{On, Random};
 
-use self::client::{Client, Keeps};
+use self::client::{FeedClient, StampPrecision};
 use self::hosts::{Environment, RunningHosts};
-use self::writer::Writer;
+use self::writer::PlanWriter;
 
 leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -55,36 +55,6 @@ fn given(name: &str, otherwise: u64) -> u64 {
     };
     let number = text.to_str().and_then(|text| text.parse().ok());
     number.unwrap_or_else(|| panic!("{name} is a whole number, not {text:?}"))
-}
-
-/// A small random generator, so that a run can be repeated.
-struct Chance(u64);
-
-impl Chance {
-    /// Returns the same generator for the same seed and number.
-    fn from_seed(seed: u64, number: usize) -> Self {
-        let number = u64::try_from(number).unwrap() + 1;
-        let mut chance = Self((seed ^ number.wrapping_mul(0xbf58_476d_1ce4_e5b9)).max(1));
-        for _ in 0..8 {
-            chance.below(2);
-        }
-        chance
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % bound
-    }
-
-    fn count(&mut self, bound: usize) -> usize {
-        usize::try_from(self.below(u64::try_from(bound).unwrap())).unwrap()
-    }
-
-    fn one_in(&mut self, times: u64) -> bool {
-        self.below(times) == 0
-    }
 }
 
 /// The machine's clock with a shift.
@@ -126,14 +96,14 @@ async fn no_row_is_ever_missed(on: On) {
     let changes = usize::try_from(changes).unwrap();
     let seed = given("LEADHOST_FEED_SEED", SEED);
     let environment = Environment::new(on, seed).await;
-    let mut writers: Vec<_> = (0..WRITERS).map(|at| Writer::new(seed, at)).collect();
+    let mut writers: Vec<_> = (0..WRITERS).map(|at| PlanWriter::new(seed, at)).collect();
     let mut clients: Vec<_> = (0..FEEDS.len() * CLIENTS)
         .map(|at| {
             let keeps = match at % CLIENTS {
-                0 => Keeps::All,
-                _ => Keeps::Less,
+                0 => StampPrecision::All,
+                _ => StampPrecision::Less,
             };
-            Client::new(Chance::from_seed(!seed, at), keeps)
+            FeedClient::new(Random::from_seed(!seed, at), keeps)
         })
         .collect();
     for number in 1..=LIVES {
@@ -169,7 +139,7 @@ async fn no_row_is_ever_missed(on: On) {
             clients.push(client.await.expect("a client ends"));
         }
         if is_last {
-            let plans: Vec<_> = writers.iter().map(Writer::plan).collect();
+            let plans: Vec<_> = writers.iter().map(PlanWriter::plan).collect();
             for (at, entity) in FEEDS.into_iter().enumerate() {
                 let truth = hosts.truth(entity).await;
                 plan::assert_is(&truth, entity, &plans, seed);

@@ -6,11 +6,11 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use leadhost::domain::deal::Status;
+use leadhost::domain::deal::DealStatus;
 use leadhost::domain::row::Entity;
+use leadhost_tests::Random;
 use serde::Deserialize;
 
-use super::Chance;
 use super::feed::Row;
 
 /// The rows of one batch that changes many.
@@ -26,7 +26,7 @@ pub struct Step {
     /// Leads whose title the source changes.
     pub changed: Vec<(usize, u64)>,
     /// Deals that a partner changes.
-    pub patched: Vec<(usize, Status)>,
+    pub patched: Vec<(usize, DealStatus)>,
     pub fate: Fate,
     /// The jump of the wall clock before it, in microseconds ahead.
     pub clock: Option<i64>,
@@ -45,22 +45,22 @@ pub enum Fate {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Lead {
     title: Option<u64>,
-    status: Status,
+    status: DealStatus,
 }
 
-pub struct Plan {
+pub struct WriterPlan {
     writer: usize,
-    chance: Chance,
+    random: Random,
     leads: Vec<Lead>,
     /// The number of rows that the steps so far change.
     pub changes: usize,
 }
 
-impl Plan {
+impl WriterPlan {
     pub fn new(seed: u64, writer: usize) -> Self {
         Self {
             writer,
-            chance: Chance::from_seed(seed, writer),
+            random: Random::from_seed(seed, writer),
             leads: Vec::new(),
             changes: 0,
         }
@@ -72,16 +72,16 @@ impl Plan {
     }
 
     pub fn next(&mut self) -> Step {
-        let chance = &mut self.chance;
+        let random = &mut self.random;
         let known = self.leads.len();
-        let (new, changed) = match chance.below(40) {
-            0 if known > 0 => (0, 1 + chance.count(BULK)),
-            0..=4 => (1 + chance.count(LARGE), chance.count(LARGE / 10)),
-            _ => (1 + chance.count(SMALL), chance.count(SMALL / 4)),
+        let (new, changed) = match random.below(40) {
+            0 if known > 0 => (0, 1 + random.count(BULK)),
+            0..=4 => (1 + random.count(LARGE), random.count(LARGE / 10)),
+            _ => (1 + random.count(SMALL), random.count(SMALL / 4)),
         };
         let patched = match known {
             0 => 0,
-            _ if chance.one_in(4) => 1 + chance.count(8),
+            _ if random.one_in(4) => 1 + random.count(8),
             _ => 0,
         };
         let changed = match known {
@@ -91,19 +91,19 @@ impl Plan {
         let step = Step {
             new: known..known + new,
             changed: (0..changed)
-                .map(|_| (chance.count(known), chance.below(1_000_000)))
+                .map(|_| (random.count(known), random.below(1_000_000)))
                 .collect(),
             patched: (0..patched)
-                .map(|_| (chance.count(known), Status::ALL[chance.count(4)]))
+                .map(|_| (random.count(known), DealStatus::ALL[random.count(4)]))
                 .collect(),
-            fate: match chance.below(20) {
+            fate: match random.below(20) {
                 0 => Fate::RollsBack,
                 1 => Fate::IsCutOff,
                 _ => Fate::Commits,
             },
-            clock: chance
+            clock: random
                 .one_in(10)
-                .then(|| [-2_000_000, 0, 2_000_000][chance.count(3)]),
+                .then(|| [-2_000_000, 0, 2_000_000][random.count(3)]),
         };
         if step.fate != Fate::RollsBack {
             self.apply(&step);
@@ -114,7 +114,7 @@ impl Plan {
     fn apply(&mut self, step: &Step) {
         let new = Lead {
             title: None,
-            status: Status::Open,
+            status: DealStatus::Open,
         };
         self.leads.resize(step.new.end, new);
         for (number, title) in &step.changed {
@@ -149,7 +149,7 @@ struct Contact {
 }
 
 /// Checks that the rows equal the plans: each once, in its latest form.
-pub fn assert_is(rows: &[Row], entity: Entity, plans: &[&Plan], seed: u64) {
+pub fn assert_is(rows: &[Row], entity: Entity, plans: &[&WriterPlan], seed: u64) {
     let mut expect: HashMap<String, Option<&Lead>> = HashMap::new();
     for plan in plans {
         for (number, lead) in plan.leads.iter().enumerate() {

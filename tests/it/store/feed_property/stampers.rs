@@ -7,15 +7,15 @@ use std::sync::Arc;
 
 use leadhost::clock::Clock as _;
 use leadhost_tests::postgres::Database;
-use leadhost_tests::{On, until};
+use leadhost_tests::{On, Random, until};
 use rusqlite::Connection;
 use sqlx::postgres::PgConnection;
 use sqlx::{Executor as _, Row as _};
 use tokio::sync::Mutex;
 
-use super::client::{Client, Feeds, Keeps};
+use super::Stepping;
+use super::client::{FeedClient, Feeds, StampPrecision};
 use super::feed::{Feed, TABLE_PAGE};
-use super::{Chance, Stepping};
 
 /// The outcome for the client.
 #[derive(Debug, PartialEq, Eq)]
@@ -36,14 +36,14 @@ const A_ROW_IS_LOST: Outcome = Outcome {
 
 /// A client that keeps the greatest stamp completely, and its feed.
 struct Watch {
-    client: Client,
+    client: FeedClient,
     feeds: Feeds,
 }
 
 impl Watch {
     fn over(feed: Feed) -> Self {
         Self {
-            client: Client::new(Chance::from_seed(5, 5), Keeps::All),
+            client: FeedClient::new(Random::from_seed(5, 5), StampPrecision::All),
             feeds: Feeds {
                 feeds: vec![feed],
                 clock: None,
@@ -101,14 +101,14 @@ const LAST: &str = "
 select coalesce(max(cur), 0)
 from feed";
 
-struct File {
+struct StampedFile {
     stamper: InFile,
     connection: Connection,
     drawn: i64,
     clock: Stepping,
 }
 
-impl File {
+impl StampedFile {
     /// The stamp that a writer may take before its turn.
     fn early(&mut self) -> i64 {
         match self.stamper {
@@ -154,7 +154,7 @@ async fn in_file(stamper: InFile) -> Outcome {
     let (connection, reader) = (open(), open());
     connection.execute_batch(FILE).expect("a table");
     let mut watch = Watch::over(Feed::File(Mutex::new(reader)));
-    let mut file = File {
+    let mut file = StampedFile {
         stamper,
         connection,
         drawn: 0,
@@ -241,13 +241,13 @@ const WAITS: &str = "
 select cardinality(pg_blocking_pids($1::int)) > 0";
 
 /// A transaction that writes one row.
-struct Writer {
+struct TransactionWriter {
     stamper: InDatabase,
     connection: PgConnection,
     id: &'static str,
 }
 
-impl Writer {
+impl TransactionWriter {
     async fn begin(&mut self) -> i64 {
         let sql = match self.stamper {
             InDatabase::ClockRow => TAKE,
@@ -295,8 +295,8 @@ impl Writer {
 /// A reader and two writers.
 struct Stage {
     watch: Watch,
-    first: Writer,
-    second: Writer,
+    first: TransactionWriter,
+    second: TransactionWriter,
     database: Arc<Database>,
 }
 
@@ -313,7 +313,7 @@ async fn in_database(stamper: InDatabase) -> Option<Stage> {
     };
     let mut writers = Vec::new();
     for id in ["first", "second"] {
-        writers.push(Writer {
+        writers.push(TransactionWriter {
             stamper,
             connection: database.connect().await,
             id,

@@ -6,11 +6,10 @@ use leadhost::clock::Clock as _;
 use leadhost::domain::id::{DealId, DeliveryId};
 use leadhost::domain::lead::Action;
 use leadhost::store::*;
-use leadhost_tests::On;
+use leadhost_tests::{On, Random};
 
-use super::Chance;
 use super::hosts::RunningHosts;
-use super::plan::{self, Fate, Plan, Step};
+use super::plan::{self, Fate, Step, WriterPlan};
 use crate::store::deals;
 use crate::store::world;
 
@@ -23,29 +22,29 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// A writer is cut off within this time, in microseconds: at any point of a commit.
 const LONGEST_CUT: u64 = 40_000;
 
-pub struct Writer {
+pub struct PlanWriter {
     number: usize,
-    plan: Plan,
+    plan: WriterPlan,
     /// By the number of the lead.
     deals: Vec<Option<DealId>>,
     /// When it is cut off; this does not affect the rows.
-    moment: Chance,
+    moment: Random,
     /// It was killed in the middle of this step.
     left: Option<Step>,
 }
 
-impl Writer {
+impl PlanWriter {
     pub fn new(seed: u64, number: usize) -> Self {
         Self {
             number,
-            plan: Plan::new(seed, number),
+            plan: WriterPlan::new(seed, number),
             deals: Vec::new(),
-            moment: Chance::from_seed(seed, 1_000 + number),
+            moment: Random::from_seed(seed, 1_000 + number),
             left: None,
         }
     }
 
-    pub fn plan(&self) -> &Plan {
+    pub fn plan(&self) -> &WriterPlan {
         &self.plan
     }
 

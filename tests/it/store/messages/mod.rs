@@ -16,9 +16,11 @@ use std::time::Duration;
 
 use leadhost::domain::channel::{Category, ChannelError};
 use leadhost::domain::contact;
+use leadhost::domain::exchange::HttpResponse;
 use leadhost::domain::id::{ContactId, ConversationId, MessageId};
-use leadhost::domain::message::{MessageState, Progress, TemplateName};
+use leadhost::domain::message::{MessageProgress, MessageState, TemplateName};
 use leadhost::domain::phone::{self, Phone};
+use leadhost::domain::plugin::Digest;
 use leadhost::domain::row::Entity;
 use leadhost::domain::time::Micros;
 use leadhost::domain::workspace::AgentKind;
@@ -107,9 +109,9 @@ pub struct Stored {
     pub state: MessageState,
 }
 
-pub fn notified(written: Written) -> Notified {
+pub fn notified(written: WriteOutcome) -> Notified {
     match written {
-        Written::Notified(notified) => notified,
+        WriteOutcome::Notified(notified) => notified,
         other => panic!("no notification: {other:?}"),
     }
 }
@@ -160,7 +162,29 @@ pub fn sent(channel: Channel, message: MessageId, lease: i64, outcome: SendOutco
         holds: Vec::new(),
         pause: None,
         answer: None,
+        kept: None,
     }))
+}
+
+/// What is kept of a message, with this text in all of its parts.
+pub fn kept_send(world: &World, of: &Stored, text: &str) -> KeptSend {
+    KeptSend {
+        workspace: world.workspace,
+        message: of.message,
+        conversation: of.conversation,
+        connection: line(world).connection,
+        sent_at: world.now(),
+        until: world.now().plus(Duration::from_hours(24)),
+        digest: Digest("d1".to_owned()),
+        outcome: "accepted".to_owned(),
+        recipient: of.recipient.clone(),
+        payload: json!({"name": "welcome", "text": text}).to_string(),
+        response: Some(HttpResponse {
+            status: 200,
+            headers: vec![("x-of".to_owned(), text.to_owned())],
+            body: text.as_bytes().to_vec(),
+        }),
+    }
 }
 
 pub async fn settle_send(
@@ -168,12 +192,12 @@ pub async fn settle_send(
     message: MessageId,
     lease: i64,
     outcome: SendOutcome,
-) -> Written {
+) -> WriteOutcome {
     let write = sent(line(world), message, lease, outcome);
     world.commit(&[write]).await.remove(0)
 }
 
-pub async fn begin(world: &World, held: &HeldSend) -> Written {
+pub async fn begin(world: &World, held: &HeldSend) -> WriteOutcome {
     let write = Write::Begin(SendStart {
         workspace: world.workspace,
         message: held.message,
@@ -182,9 +206,9 @@ pub async fn begin(world: &World, held: &HeldSend) -> Written {
     world.commit(&[write]).await.remove(0)
 }
 
-pub fn state_of(written: &Written) -> MessageState {
+pub fn state_of(written: &WriteOutcome) -> MessageState {
     match written {
-        Written::Message(outcome) => outcome.state,
+        WriteOutcome::Message(outcome) => outcome.state,
         other => panic!("no message: {other:?}"),
     }
 }
@@ -216,8 +240,8 @@ pub fn error(code: &str, category: Category) -> ChannelError {
     }
 }
 
-pub fn at(state: MessageState, at: Micros) -> Progress {
-    let mut progress = Progress::default();
+pub fn at(state: MessageState, at: Micros) -> MessageProgress {
+    let mut progress = MessageProgress::default();
     let field = match state {
         MessageState::Accepted => &mut progress.accepted_at,
         MessageState::Sent => &mut progress.sent_at,
@@ -234,7 +258,7 @@ pub fn event(channel: Channel, event: Event) -> ItemResult {
 }
 
 /// A status by the channel's id of the message, with the times of this progress.
-pub fn status(world: &World, external_id: &str, progress: Progress) -> ItemResult {
+pub fn status(world: &World, external_id: &str, progress: MessageProgress) -> ItemResult {
     status_of(world, external_id, None, progress)
 }
 
@@ -242,7 +266,7 @@ pub fn status_of(
     world: &World,
     external_id: &str,
     message: Option<MessageId>,
-    progress: Progress,
+    progress: MessageProgress,
 ) -> ItemResult {
     let at = [
         progress.accepted_at,
@@ -262,9 +286,9 @@ pub fn status_of(
     event(line(world), status)
 }
 
-pub fn inbound(world: &World, external_id: &str) -> Inbound {
+pub fn inbound(world: &World, external_id: &str) -> NewInboundMessage {
     let keys = contact::channel_keys("whatsapp", "5511987654321");
-    Inbound {
+    NewInboundMessage {
         external_id: external_id.to_owned(),
         sender_id: "5511987654321".to_owned(),
         name: Some("Rita".to_owned()),
@@ -279,7 +303,7 @@ pub fn inbound(world: &World, external_id: &str) -> Inbound {
     }
 }
 
-pub async fn receive(world: &World, new: Inbound) -> ItemOutcome {
+pub async fn receive(world: &World, new: NewInboundMessage) -> ItemOutcome {
     let event = event(line(world), Event::Inbound(Box::new(new)));
     world.item(event).await
 }
@@ -328,7 +352,7 @@ pub async fn elapse(world: &World, conversation: ConversationId) -> bool {
         conversation,
     });
     match world.commit(&[write]).await.remove(0) {
-        Written::Elapsed(changed) => changed,
+        WriteOutcome::Elapsed(changed) => changed,
         other => panic!("no time passed: {other:?}"),
     }
 }

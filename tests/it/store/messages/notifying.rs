@@ -162,13 +162,13 @@ pub async fn two_notifications_of_one_batch_make_one_contact_and_one_conversatio
 
 pub async fn a_message_that_has_to_wait_is_not_sent_at_once(world: &World) {
     let new = out(world, "w1").await;
-    let hold = |contact, seconds| Hold {
+    let hold = |contact, seconds| SendHold {
         connection: world.site.clone(),
         contact,
         until: world.now().plus_seconds(seconds),
     };
     // The holds come with the settlement of a message.
-    let bring = async |holds: Vec<Hold>, to: &str| {
+    let bring = async |holds: Vec<SendHold>, to: &str| {
         let carrier = store(world, urgent(world, to)).await;
         let later = SendOutcome::Later {
             at: world.now().plus(Duration::from_hours(24)),
@@ -306,9 +306,9 @@ pub async fn an_answer_without_a_message_is_remembered_once(world: &World) {
     let claim = claim_of(world, "k1", "aa").await;
     let ask = async |fingerprint: &str, answer| {
         let claim = claim_of(world, "k1", fingerprint).await;
-        let write = Write::Remember(Box::new(Remembered { claim, answer }));
+        let write = Write::Remember(Box::new(NewStoredAnswer { claim, answer }));
         match world.commit(&[write]).await.remove(0) {
-            Written::Remembered(found) => found,
+            WriteOutcome::Remembered(found) => found,
             other => panic!("{other:?}"),
         }
     };

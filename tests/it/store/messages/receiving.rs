@@ -121,13 +121,13 @@ pub async fn a_repeated_message_is_stored_once(world: &World) {
     assert_eq!(world.all(Entity::Conversations).await.len(), before.len());
 }
 
-pub async fn a_reply_goes_to_the_conversation_of_what_it_answers(world: &World) {
+pub async fn a_reply_goes_to_the_conversation_of_the_message_that_it_answers(world: &World) {
     let old = out(world, "w1").await;
     world.advance(31 * 86_400).await;
     assert!(elapse(world, old.conversation).await);
     let new = out(world, "w2").await;
     assert_ne!(new.conversation, old.conversation);
-    let replying = |external_id: &str, to: &str| Inbound {
+    let replying = |external_id: &str, to: &str| NewInboundMessage {
         reply_to: Some(to.to_owned()),
         ..inbound(world, external_id)
     };
@@ -181,12 +181,12 @@ pub async fn an_opt_out_is_honoured_and_an_older_one_is_not(world: &World) {
     assert_eq!(banned_at().await, json!(time(10)));
     assert_eq!(wish(false, time(11)).await, ItemStatus::Updated);
     assert_eq!(banned_at().await, json!(null));
-    let nobody = Event::Consent {
+    let unknown = Event::Consent {
         contact_keys: vec![phone_key("+5511987650009")],
         opt_out: false,
         at: time(1),
     };
-    let item = world.item(event(line(world), nobody)).await;
+    let item = world.item(event(line(world), unknown)).await;
     assert_eq!(item.status, ItemStatus::Ignored);
 }
 
@@ -211,8 +211,8 @@ pub async fn a_new_number_is_the_contacts_and_the_old_one_stays_a_key(world: &Wo
     assert_eq!(outcome.items[0].status, ItemStatus::Updated);
     assert_eq!(outcome.items[1].contact_id, Some(new.contact));
     assert_eq!(world.item(number).await.status, ItemStatus::Duplicate);
-    let unheard = world.item(change("5511987650008", "5511987650009")).await;
-    assert_eq!(unheard.status, ItemStatus::Ignored);
+    let unknown_number = world.item(change("5511987650008", "5511987650009")).await;
+    assert_eq!(unknown_number.status, ItemStatus::Ignored);
     let phone = async || row(world, Entity::Contacts, new.contact).await["phone_number"].clone();
     assert_eq!(phone().await, "+5511987650001");
     let same = store(world, notification(world, "+5511987650001")).await;
@@ -243,7 +243,7 @@ pub async fn a_new_number_is_the_contacts_and_the_old_one_stays_a_key(world: &Wo
     assert_eq!(phone().await, PHONE);
 }
 
-async fn settle_claimed(world: &World, message: MessageId, outcome: SendOutcome) -> Written {
+async fn settle_claimed(world: &World, message: MessageId, outcome: SendOutcome) -> WriteOutcome {
     let held = claim_send(world).await;
     assert_eq!(held.message, message);
     begin(world, &held).await;
@@ -259,7 +259,7 @@ fn everything() -> OutboxFilter {
 
 pub async fn a_status_does_not_change_an_incoming_message(world: &World) {
     let failed = |code| {
-        let mut said = Progress::failed(world.now(), error(code, Category::OptOut));
+        let mut said = MessageProgress::failed(world.now(), error(code, Category::OptOut));
         said.merge(&at(MessageState::Read, world.now()));
         said
     };

@@ -23,8 +23,8 @@ pub async fn failures_are_found_by_each_filter_in_the_order_of_their_stamps(worl
             ..urgent(world, &to)
         };
         let new = store(world, new).await;
-        let failed = Progress::failed(world.now(), error(code, Category::Recipient));
-        let told = Event::Status {
+        let failed = MessageProgress::failed(world.now(), error(code, Category::Recipient));
+        let reported = Event::Status {
             external_id: format!("w{number}"),
             message: Some(new.message),
             progress: failed,
@@ -32,7 +32,7 @@ pub async fn failures_are_found_by_each_filter_in_the_order_of_their_stamps(worl
             recipient_id: None,
             at: world.now(),
         };
-        world.item(event(channel, told)).await;
+        world.item(event(channel, reported)).await;
         sent.push((new, lead.deal_id));
         world.advance(1).await;
     }

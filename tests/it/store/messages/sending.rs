@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use leadhost::domain::connection::Pause;
+use leadhost::domain::connection::ConnectionPause;
 use leadhost::domain::delivery::ItemStatus;
+use leadhost::domain::id::WorkspaceId;
 use leadhost::domain::message::MessageState;
+use leadhost::domain::plugin::Digest;
 use leadhost::domain::row::Entity;
 use leadhost::store::*;
 use serde_json::{Value, json};
@@ -25,7 +27,7 @@ fn later(world: &World, seconds: i64) -> SendOutcome {
     }
 }
 
-async fn resolve(world: &World, message: MessageId, verdict: Verdict) -> Written {
+async fn resolve(world: &World, message: MessageId, verdict: MessageVerdict) -> WriteOutcome {
     let write = Write::Resolve(Resolution {
         workspace: world.workspace,
         message,
@@ -56,7 +58,8 @@ pub async fn due_sends_are_claimed_oldest_first_and_by_the_limit(world: &World) 
 
 pub async fn only_the_holder_of_a_send_may_begin_and_settle_it(world: &World) {
     let new = store(world, notification(world, PHONE)).await;
-    let stale = |written: Written| assert!(matches!(written, Written::Stale), "{written:?}");
+    let stale =
+        |written: WriteOutcome| assert!(matches!(written, WriteOutcome::Stale), "{written:?}");
     stale(settle_send(world, new.message, 0, unknown()).await);
     let lost = claim_send(world).await;
     world.advance(60).await;
@@ -71,12 +74,12 @@ pub async fn only_the_holder_of_a_send_may_begin_and_settle_it(world: &World) {
     let settled = settle_send(world, new.message, held.lease.0, later(world, 1)).await;
     assert_eq!(state_of(&settled), MessageState::Waiting);
     stale(settle_send(world, new.message, held.lease.0, later(world, 1)).await);
-    let nobody = SendStart {
+    let absent = SendStart {
         workspace: world.workspace,
         message: MessageId::new(world.now()),
         lease: Lease(0),
     };
-    stale(world.commit(&[Write::Begin(nobody)]).await.remove(0));
+    stale(world.commit(&[Write::Begin(absent)]).await.remove(0));
 }
 
 pub async fn an_accepted_message_begins_its_conversation(world: &World) {
@@ -253,7 +256,7 @@ pub async fn a_message_with_an_unknown_outcome_is_not_sent_again_until_an_operat
     let backlog = world.store.backlog().await.unwrap();
     assert_eq!((backlog.sends, backlog.unknown), (0, 1));
     let until = world.now().plus(Duration::from_hours(24));
-    let again = Verdict::SendAgain { until };
+    let again = MessageVerdict::SendAgain { until };
     assert_eq!(
         state_of(&resolve(world, new.message, again).await),
         MessageState::Waiting
@@ -262,12 +265,12 @@ pub async fn a_message_with_an_unknown_outcome_is_not_sent_again_until_an_operat
     assert_eq!(held.until, until);
     begin(world, &held).await;
     let stale = resolve(world, new.message, again).await;
-    assert!(matches!(stale, Written::Stale), "it is under way");
+    assert!(matches!(stale, WriteOutcome::Stale), "it is under way");
     settle_send(world, new.message, held.lease.0, unknown()).await;
-    let given_up = resolve(world, new.message, Verdict::GiveUp).await;
+    let given_up = resolve(world, new.message, MessageVerdict::GiveUp).await;
     assert_eq!(state_of(&given_up), MessageState::Failed);
     let stale = resolve(world, new.message, again).await;
-    assert!(matches!(stale, Written::Stale), "it is over");
+    assert!(matches!(stale, WriteOutcome::Stale), "it is over");
 }
 
 pub async fn a_message_that_is_given_up_failed_and_is_in_the_report(world: &World) {
@@ -280,13 +283,13 @@ pub async fn a_message_that_is_given_up_failed_and_is_in_the_report(world: &Worl
     let waiting = store(world, notification(world, PHONE)).await;
     world.advance(5).await;
     for new in [&unclear, &waiting] {
-        let written = resolve(world, new.message, Verdict::GiveUp).await;
+        let written = resolve(world, new.message, MessageVerdict::GiveUp).await;
         assert_eq!(state_of(&written), MessageState::Failed);
         let metadata = message_row(world, new.message).await["metadata"].clone();
         assert_eq!(metadata["failedAt"], json!(world.now()));
         assert_eq!(metadata["errors"][0]["code"], "given-up");
-        let stale = resolve(world, new.message, Verdict::GiveUp).await;
-        assert!(matches!(stale, Written::Stale), "it is over");
+        let stale = resolve(world, new.message, MessageVerdict::GiveUp).await;
+        assert!(matches!(stale, WriteOutcome::Stale), "it is over");
     }
     let rows = errors(world).await;
     assert_eq!(rows.len(), 2);
@@ -318,8 +321,8 @@ pub async fn a_status_settles_an_unknown_outcome(world: &World) {
         let said_at = world.now();
         world.advance(1).await;
         let external = format!("w-{}", state.as_str());
-        let told = status_of(world, &external, Some(new.message), at(state, said_at));
-        assert_eq!(world.item(told).await.status, ItemStatus::Updated);
+        let reported = status_of(world, &external, Some(new.message), at(state, said_at));
+        assert_eq!(world.item(reported).await.status, ItemStatus::Updated);
         let row = message_row(world, new.message).await;
         assert_eq!(row["metadata"]["status"], state.as_str());
         assert_eq!(row["metadata"]["reason"], json!(null));
@@ -330,7 +333,7 @@ pub async fn a_status_settles_an_unknown_outcome(world: &World) {
     // A status may also say that it failed; then the conversation has not begun.
     let new = store(world, urgent(world, PHONE)).await;
     settle_send(world, new.message, 0, unknown()).await;
-    let failed = Progress::failed(world.now(), error("131026", Category::Recipient));
+    let failed = MessageProgress::failed(world.now(), error("131026", Category::Recipient));
     world
         .item(status_of(world, "w-failed", Some(new.message), failed))
         .await;
@@ -377,7 +380,7 @@ pub async fn a_host_that_stops_in_the_middle_of_a_send_leaves_an_unknown_outcome
     world.advance(60).await;
     let held = claim_send(world).await;
     assert!(held.was_sending);
-    assert!(matches!(begin(world, &held).await, Written::Stale));
+    assert!(matches!(begin(world, &held).await, WriteOutcome::Stale));
     let written = settle_send(world, new.message, held.lease.0, unknown()).await;
     assert_eq!(state_of(&written), MessageState::Unknown);
     // Its holder was only slow: an acceptance by the channel counts, even if it is reported late.
@@ -394,7 +397,7 @@ pub async fn a_host_that_stops_in_the_middle_of_a_send_leaves_an_unknown_outcome
 
 pub async fn a_paused_instance_sends_nothing_until_it_is_resumed(world: &World) {
     let first = store(world, urgent(world, PHONE)).await;
-    let pause = |reason: &str| Pause {
+    let pause = |reason: &str| ConnectionPause {
         since: world.now(),
         reason: reason.to_owned(),
     };
@@ -433,11 +436,11 @@ pub async fn a_message_that_may_not_go_out_is_still_given_up_at_its_time(world: 
     let carrier = store(world, urgent(world, "+5511987650001")).await;
     let mut write = sent(line(world), carrier.message, 0, later(world, 7 * 86_400));
     if let Write::Sent(settlement) = &mut write {
-        settlement.pause = Some(Pause {
+        settlement.pause = Some(ConnectionPause {
             since: world.now(),
             reason: "the token is wrong".to_owned(),
         });
-        settlement.holds = vec![Hold {
+        settlement.holds = vec![SendHold {
             connection: world.site.clone(),
             contact: None,
             until: world.now().plus(Duration::from_hours(2 * 24)),
@@ -457,7 +460,7 @@ pub async fn a_held_number_is_not_claimed_and_a_held_contact_is_reported(world: 
     let until = world.now().plus(Duration::from_secs(30));
     let mut write = sent(line(world), carrier.message, 0, later(world, 3_600));
     if let Write::Sent(settlement) = &mut write {
-        settlement.holds = vec![Hold {
+        settlement.holds = vec![SendHold {
             connection: world.site.clone(),
             contact: Some(waiting.contact),
             until,
@@ -473,7 +476,7 @@ pub async fn a_held_number_is_not_claimed_and_a_held_contact_is_reported(world: 
         SendOutcome::Held { at: until },
     );
     if let Write::Sent(settlement) = &mut write {
-        settlement.holds = vec![Hold {
+        settlement.holds = vec![SendHold {
             connection: world.site.clone(),
             contact: None,
             until: until.plus(Duration::from_secs(30)),
@@ -484,4 +487,109 @@ pub async fn a_held_number_is_not_claimed_and_a_held_contact_is_reported(world: 
     assert!(world.claim(10).await.is_empty(), "the whole number waits");
     world.advance(1).await;
     assert_eq!(claim_send(world).await.held_until, None);
+}
+
+/// Stores a message, and settles it as accepted with this kept.
+async fn keep(world: &World, change: impl FnOnce(&mut KeptSend)) -> KeptSend {
+    let new = store(world, urgent(world, PHONE)).await;
+    let mut kept = kept_send(world, &new, "Ana");
+    change(&mut kept);
+    let outcome = accepted(world, &new.message.to_string());
+    let mut write = sent(line(world), new.message, 0, outcome);
+    if let Write::Sent(settlement) = &mut write {
+        settlement.kept = Some(Box::new(kept.clone()));
+    }
+    world.commit(&[write]).await;
+    kept
+}
+
+async fn kept(world: &World, message: MessageId) -> Option<KeptSend> {
+    let found = world.store.kept_send(world.workspace, message).await;
+    found.expect("it reads")
+}
+
+pub async fn a_kept_send_comes_back_as_it_was_until_its_time_has_passed(world: &World) {
+    let whole = keep(world, |_| {}).await;
+    let unanswered = keep(world, |kept| kept.response = None).await;
+    assert_eq!(kept(world, whole.message).await, Some(whole.clone()));
+    assert_eq!(kept(world, unanswered.message).await, Some(unanswered));
+    let another = world
+        .store
+        .kept_send(WorkspaceId::new(world.now()), whole.message);
+    assert_eq!(another.await.expect("it reads"), None);
+    // A settlement that is stale keeps nothing.
+    let mut write = sent(line(world), whole.message, 7, unknown());
+    if let Write::Sent(settlement) = &mut write {
+        let mut other = whole.clone();
+        other.outcome = "unknown".to_owned();
+        settlement.kept = Some(Box::new(other));
+    }
+    world.commit(&[write]).await;
+    assert_eq!(kept(world, whole.message).await, Some(whole.clone()));
+    world.advance(24 * 3_600 + 1).await;
+    sweep(world).await;
+    assert_eq!(kept(world, whole.message).await, None);
+}
+
+async fn sweep(world: &World) {
+    let retention = RetentionPeriods {
+        deliveries: Duration::from_hours(24 * 30),
+        quarantine: Duration::from_hours(24),
+    };
+    let swept = world.store.sweep(&retention, world.now(), 100).await;
+    swept.expect("it sweeps");
+}
+
+pub async fn kept_sends_are_listed_newest_first_by_each_filter(world: &World) {
+    let mut all = Vec::new();
+    for (digest, outcome) in [("d1", "accepted"), ("d1", "transient"), ("d2", "accepted")] {
+        world.advance(1).await;
+        let one = keep(world, |kept| {
+            kept.digest = Digest(digest.to_owned());
+            kept.outcome = outcome.to_owned();
+        });
+        all.push(one.await);
+    }
+    let filter = || KeptSendFilter {
+        workspace: world.workspace,
+        connection: line(world).connection,
+        since: None,
+        digest: None,
+        failed: false,
+        limit: 10,
+    };
+    let check = async |filter: KeptSendFilter, expect: &[usize]| {
+        let found = world.store.kept_sends(&filter).await.expect("it lists");
+        let expect: Vec<_> = expect
+            .iter()
+            .map(|place| (all[*place].message, all[*place].outcome.clone()))
+            .collect();
+        assert_eq!(found, expect, "{filter:?}");
+    };
+    check(filter(), &[2, 1, 0]).await;
+    let limit = KeptSendFilter {
+        limit: 2,
+        ..filter()
+    };
+    check(limit, &[2, 1]).await;
+    let since = KeptSendFilter {
+        since: Some(all[1].sent_at),
+        ..filter()
+    };
+    check(since, &[2, 1]).await;
+    let digest = KeptSendFilter {
+        digest: Some(Digest("d1".to_owned())),
+        ..filter()
+    };
+    check(digest, &[1, 0]).await;
+    let failed = KeptSendFilter {
+        failed: true,
+        ..filter()
+    };
+    check(failed, &[1]).await;
+    let other = KeptSendFilter {
+        connection: other_line(world).connection,
+        ..filter()
+    };
+    check(other, &[]).await;
 }

@@ -12,8 +12,8 @@ use serde_json::json;
 use super::super::world::*;
 use super::*;
 
-fn failed(world: &World, code: &str, category: Category) -> Progress {
-    Progress::failed(world.now(), error(code, category))
+fn failed(world: &World, code: &str, category: Category) -> MessageProgress {
+    MessageProgress::failed(world.now(), error(code, category))
 }
 
 pub async fn each_state_has_its_time_and_read_is_delivered(world: &World) {
@@ -46,7 +46,7 @@ pub async fn each_state_has_its_time_and_read_is_delivered(world: &World) {
 
 pub async fn a_status_without_news_changes_no_row(world: &World) {
     let new = out(world, "w1").await;
-    let told = || status(world, "w1", at(MessageState::Delivered, START));
+    let reported = || status(world, "w1", at(MessageState::Delivered, START));
     let later = || {
         status(
             world,
@@ -56,7 +56,9 @@ pub async fn a_status_without_news_changes_no_row(world: &World) {
     };
     let wrong = failed(world, "131026", Category::Recipient);
     let wrong = || status(world, "w1", wrong.clone());
-    world.commit_one(world.accept(vec![told(), wrong()])).await;
+    world
+        .commit_one(world.accept(vec![reported(), wrong()]))
+        .await;
     let rows = async || {
         let mut rows = errors(world).await;
         for entity in [Entity::Messages, Entity::Conversations, Entity::Contacts] {
@@ -67,7 +69,7 @@ pub async fn a_status_without_news_changes_no_row(world: &World) {
     let before = rows().await;
     world.advance(1).await;
     let again = world
-        .commit_one(world.accept(vec![told(), later(), wrong(), told()]))
+        .commit_one(world.accept(vec![reported(), later(), wrong(), reported()]))
         .await;
     assert_eq!(again.status, DeliveryStatus::Duplicate);
     assert!(
@@ -88,8 +90,8 @@ async fn story(world: &World, to: &str, order: &[usize], by_own_id: bool) -> Vec
     let start = world.now();
     let external = format!("w{to}");
     let id = by_own_id.then_some(new.message);
-    let told = |progress| status_of(world, &external, id, progress);
-    let opts_out = Progress::failed(
+    let reported = |progress| status_of(world, &external, id, progress);
+    let opts_out = MessageProgress::failed(
         start.plus(Duration::from_secs(4)),
         error("131050", Category::OptOut),
     );
@@ -103,11 +105,11 @@ async fn story(world: &World, to: &str, order: &[usize], by_own_id: bool) -> Vec
                     word: None,
                 };
                 let written = settle_send(world, new.message, 0, outcome).await;
-                assert!(matches!(written, Written::Message(_)));
+                assert!(matches!(written, WriteOutcome::Message(_)));
             }
             1 => drop(
                 world
-                    .item(told(at(
+                    .item(reported(at(
                         MessageState::Sent,
                         start.plus(Duration::from_secs(1)),
                     )))
@@ -115,13 +117,13 @@ async fn story(world: &World, to: &str, order: &[usize], by_own_id: bool) -> Vec
             ),
             2 => drop(
                 world
-                    .item(told(at(
+                    .item(reported(at(
                         MessageState::Read,
                         start.plus(Duration::from_secs(3)),
                     )))
                     .await,
             ),
-            _ => drop(world.item(told(opts_out.clone())).await),
+            _ => drop(world.item(reported(opts_out.clone())).await),
         }
     }
     let filter = MessageErrorFilter {
@@ -189,8 +191,8 @@ pub async fn the_answer_and_a_status_meet_in_one_commit(world: &World) {
         let to = format!("+55119876{:05}", 40_000 + number);
         let new = store(world, urgent(world, &to)).await;
         let answer = sent(line(world), new.message, 0, accepted(world, &external));
-        let told = status(world, &external, at(MessageState::Delivered, world.now()));
-        let mut writes = vec![answer, world.accept(vec![told])];
+        let reported = status(world, &external, at(MessageState::Delivered, world.now()));
+        let mut writes = vec![answer, world.accept(vec![reported])];
         if status_first {
             writes.reverse();
         }
@@ -240,9 +242,9 @@ pub async fn a_failure_is_one_row_and_filled_when_its_message_is_known(world: &W
     assert_eq!(after["occurred_at"], json!(occurred_at));
     // Another code is another row; an earlier time for the same code changes
     // the row's time.
-    let other = Progress::failed(world.now(), error("131000", Category::Transient));
+    let other = MessageProgress::failed(world.now(), error("131000", Category::Transient));
     world.item(status(world, "w1", other)).await;
-    let earlier = Progress::failed(START, error("131026", Category::Recipient));
+    let earlier = MessageProgress::failed(START, error("131026", Category::Recipient));
     world.item(status(world, "w1", earlier)).await;
     let rows = errors(world).await;
     assert_eq!(rows.len(), 2);
@@ -263,7 +265,9 @@ pub async fn a_failure_is_one_row_and_filled_when_its_message_is_known(world: &W
 pub async fn a_status_without_progress_is_ignored(world: &World) {
     let new = out(world, "w1").await;
     let before = message_row(world, new.message).await;
-    let item = world.item(status(world, "w1", Progress::default())).await;
+    let item = world
+        .item(status(world, "w1", MessageProgress::default()))
+        .await;
     assert_eq!(item.status, ItemStatus::Ignored);
     assert!(item.message.expect("it says so").contains("`word`"));
     assert_eq!(message_row(world, new.message).await, before);
@@ -275,13 +279,13 @@ pub async fn an_id_of_another_instance_is_not_ours(world: &World) {
         ..urgent(world, PHONE)
     };
     let other = store(world, other).await;
-    let told = status_of(
+    let reported = status_of(
         world,
         "w1",
         Some(other.message),
         at(MessageState::Read, world.now()),
     );
-    let item = world.item(told).await;
+    let item = world.item(reported).await;
     assert_eq!(
         (item.status, item.contact_id),
         (ItemStatus::Updated, None),
@@ -386,7 +390,7 @@ pub async fn statuses_of_unknown_messages_are_forgotten_and_the_report_is_not(wo
         .await;
     let wrong = failed(world, "131026", Category::Recipient);
     world.item(status(world, "w2", wrong.clone())).await;
-    let retention = Retention {
+    let retention = RetentionPeriods {
         deliveries: Duration::from_hours(90 * 24),
         quarantine: Duration::from_hours(30 * 24),
     };

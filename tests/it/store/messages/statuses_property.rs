@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use leadhost::domain::message::MessageState;
 use leadhost::domain::row::Entity;
 use leadhost::store::*;
-use leadhost_tests::On;
+use leadhost_tests::{On, Random};
 use serde_json::Value;
 
 use super::super::world::*;
@@ -31,25 +31,14 @@ fn size(on: &On) -> usize {
 const PER_MESSAGE: usize = 50;
 const PER_WEBHOOK: usize = 1_000;
 
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % u64::try_from(bound).unwrap()).unwrap()
-    }
-}
-
 /// The possible statuses of a message: so few that most of them are repeated often.
-fn said(message: usize, number: usize) -> Progress {
+fn said(message: usize, number: usize) -> MessageProgress {
     let seconds = i64::try_from(number / 7 * 13 + message % 5).unwrap();
     let time = START.plus_seconds(seconds);
     let wrong = |code: &str, category| {
         let mut error = error(code, category);
         error.details = "x".repeat(number % 3);
-        Progress::failed(time, error)
+        MessageProgress::failed(time, error)
     };
     match number % 7 {
         0 => at(MessageState::Accepted, time),
@@ -70,9 +59,9 @@ async fn many_statuses_have_the_same_result_in_any_order(on: On) {
         .flat_map(|message| (0..PER_MESSAGE).map(move |number| (message, number % 28)))
         .collect();
     let in_order = play(world, "a", messages, &order).await;
-    let mut chance = Chance(0x9e37_79b9_7f4a_7c15);
+    let mut random = Random::new(0x9e37_79b9_7f4a_7c15);
     for at in (1..order.len()).rev() {
-        order.swap(at, chance.below(at + 1));
+        order.swap(at, random.count(at + 1));
     }
     let shuffled = play(world, "b", messages, &order).await;
     assert_eq!(in_order.len(), shuffled.len());

@@ -70,7 +70,7 @@ pub async fn an_idle_conversation_closes_and_the_next_message_opens_another(worl
     });
     let notify = Write::Notify(Box::new(notification(world, PHONE)));
     let written = world.commit(&[close, notify]).await;
-    assert!(matches!(written[0], Written::Elapsed(true)));
+    assert!(matches!(written[0], WriteOutcome::Elapsed(true)));
     assert_ne!(stored(notified(written[1].clone())).conversation, second);
 }
 
@@ -93,11 +93,11 @@ pub async fn a_conversation_that_is_unanswered_and_idle_is_handed_over_and_close
 pub async fn a_timeout_of_an_unknown_conversation_changes_nothing(world: &World) {
     let new = out(world, "w1").await;
     world.advance(40 * 86_400).await;
-    let nobodys = Write::Elapse(Elapse {
+    let unknown = Write::Elapse(Elapse {
         workspace: world.workspace,
         conversation: ConversationId::new(world.now()),
     });
-    let written = world.commit(&[nobodys]).await;
-    assert!(matches!(written[0], Written::Elapsed(false)));
+    let written = world.commit(&[unknown]).await;
+    assert!(matches!(written[0], WriteOutcome::Elapsed(false)));
     assert_eq!(due(world).await, [new.conversation]);
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use leadhost::domain::exchange::SenderChecks;
 use leadhost::domain::plugin::{Description, Digest};
 use leadhost::domain::publisher::Publisher;
-use leadhost::store::{PluginRecord, Retention};
+use leadhost::store::{PluginRecord, RetentionPeriods};
 use leadhost_tests::postgres::database;
 
 use super::super::world::{START, plan};
@@ -116,7 +116,7 @@ async fn markers_of_batches_are_removed_after_an_hour() {
          from generate_series(50, 70, 4) as age",
     )
     .await;
-    let retention = Retention {
+    let retention = RetentionPeriods {
         deliveries: Duration::MAX,
         quarantine: Duration::MAX,
     };

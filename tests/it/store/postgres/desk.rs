@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use leadhost::clock::{Clock as _, SystemClock};
-use leadhost::domain::deal::{Stage, Status};
+use leadhost::domain::deal::{DealStage, DealStatus};
 use leadhost::domain::id::{ContactId, ConversationId, DealId};
 use leadhost::domain::lead::Action;
 use leadhost::domain::message::MessageState;
@@ -69,7 +69,7 @@ async fn at_once(hosts: &[Arc<dyn Store>; 2], batches: [Vec<Write>; WRITERS]) {
     }
 }
 
-fn to_stage(by: ByPartner, deals: &[DealId], stage: Stage) -> Vec<Write> {
+fn to_stage(by: ByPartner, deals: &[DealId], stage: DealStage) -> Vec<Write> {
     let patch = |deal: &DealId| {
         let stage = Some(stage);
         let patch = DealPatch {
@@ -133,7 +133,7 @@ async fn a_deal_handed_over_by_several_causes_at_once_has_one_ticket() {
             lead.title = Some("said later".to_owned());
             world.accept(vec![world::lead(lead)])
         };
-        let handed = || to_stage(by, &deals, Stage::Transferred);
+        let handed = || to_stage(by, &deals, DealStage::Transferred);
         let updates = (0..DEALS).map(update).collect();
         at_once(&hosts, [handed(), passes.collect(), updates, handed()]).await;
         let of_round = of_round.into_iter().map(|(talk, _)| talk);
@@ -172,7 +172,7 @@ async fn no_conversation_continues_about_a_deal_that_ended_meanwhile() {
             Write::Notify(Box::new(new))
         };
         let out = || (0..DEALS).map(out).collect();
-        let won = || to_stage(by, &deals, Stage::ClosedWon);
+        let won = || to_stage(by, &deals, DealStage::ClosedWon);
         at_once(&hosts, [won(), out(), out(), won()]).await;
     }
     let deals = rows(&world, Entity::Deals).await;
@@ -203,10 +203,10 @@ async fn a_reopened_ticket_prevents_a_second_live_ticket() {
     for round in 0..ROUNDS {
         let deals = deals(&world, round).await;
         world
-            .commit(&to_stage(by, &deals, Stage::Transferred))
+            .commit(&to_stage(by, &deals, DealStage::Transferred))
             .await;
         let first: Vec<_> = tickets(&world).await.into_iter().take(DEALS).collect();
-        let change = |status: ticket::Status| -> Vec<Write> {
+        let change = |status: ticket::TicketStatus| -> Vec<Write> {
             let patch = |ticket: &TicketView| {
                 Write::PatchTicket(Box::new(TicketPatch {
                     workspace: world.workspace,
@@ -217,12 +217,12 @@ async fn a_reopened_ticket_prevents_a_second_live_ticket() {
             };
             first.iter().map(patch).collect()
         };
-        let mut again = to_stage(by, &deals, Stage::Transferred);
-        again.splice(0..0, to_stage(by, &deals, Stage::InService));
+        let mut again = to_stage(by, &deals, DealStage::Transferred);
+        again.splice(0..0, to_stage(by, &deals, DealStage::InService));
         let batches = [
-            change(ticket::Status::Resolved),
-            change(ticket::Status::Resolved),
-            change(ticket::Status::Open),
+            change(ticket::TicketStatus::Resolved),
+            change(ticket::TicketStatus::Resolved),
+            change(ticket::TicketStatus::Open),
             again.into_iter().rev().collect(),
         ];
         at_once(&hosts, batches).await;
@@ -236,7 +236,7 @@ async fn a_reopened_ticket_prevents_a_second_live_ticket() {
     assert_eq!(live.len(), ROUNDS * DEALS);
     assert!(live.values().all(|tickets| *tickets <= 1), "{live:?}");
     let deals = rows(&world, Entity::Deals).await;
-    let status = Status::Open.as_str();
+    let status = DealStatus::Open.as_str();
     assert!(deals.iter().all(|row| row["status"] == status));
     assert_eq!(deadlocks(&world).await, 0);
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use leadhost::clock::{Clock as _, SystemClock};
 use leadhost::domain::channel::Category;
 use leadhost::domain::id::{MessageId, PartnerId};
-use leadhost::domain::message::{MessageState, Progress};
+use leadhost::domain::message::{MessageProgress, MessageState};
 use leadhost::domain::row::Entity;
 use leadhost::domain::time::Micros;
 use leadhost::store::*;
@@ -95,7 +95,7 @@ fn opposing(world: &World, round: usize, out: &[MessageId], writer: usize) -> Ve
             .enumerate()
             .map(|(number, id)| {
                 let said = if number % 3 == 0 {
-                    Progress::failed(time(20), error("131026", Category::Recipient))
+                    MessageProgress::failed(time(20), error("131026", Category::Recipient))
                 } else {
                     at(MessageState::Delivered, time(20))
                 };
@@ -160,14 +160,14 @@ async fn opposing_settlements_and_statuses_have_one_result() {
             let written = writer.await.expect("a writer ends");
             for written in written.expect("no batch ends badly") {
                 match written {
-                    Written::Notified(Notified::Stored { message, .. }) => {
+                    WriteOutcome::Notified(Notified::Stored { message, .. }) => {
                         let before = once.insert(round, message);
                         assert_eq!(before, None, "a named request was stored twice");
                     }
-                    Written::Notified(Notified::Running { message, .. }) => {
+                    WriteOutcome::Notified(Notified::Running { message, .. }) => {
                         assert!(message.is_some(), "it names its message");
                     }
-                    Written::Message(_) | Written::Done(_) => {}
+                    WriteOutcome::Message(_) | WriteOutcome::Done(_) => {}
                     other => panic!("{other:?}"),
                 }
             }
@@ -266,7 +266,7 @@ async fn a_send_is_held_by_one_host_at_a_time() {
                     let writes: Vec<_> = starts.iter().cloned().map(Write::Begin).collect();
                     let written = host.commit(&writes).await.expect("it commits");
                     for (start, written) in starts.into_iter().zip(written) {
-                        assert!(matches!(written, Written::Message(_)), "{written:?}");
+                        assert!(matches!(written, WriteOutcome::Message(_)), "{written:?}");
                         begun.push(start);
                     }
                 }

@@ -14,7 +14,7 @@ mod statements;
 use std::sync::Arc;
 
 use leadhost::clock::ManualClock;
-use leadhost::store::{Store, StoreError, postgres};
+use leadhost::store::{Store, StoreError, open_postgres};
 use leadhost_tests::On;
 use leadhost_tests::postgres::Database;
 use sqlx::postgres::PgConnection;
@@ -25,7 +25,7 @@ use super::world::{START, World};
 
 /// Opens the store as a host does.
 async fn open(url: &str) -> Result<Arc<dyn Store>, StoreError> {
-    postgres::open(url, 4, ManualClock::at(START)).await
+    open_postgres(url, 4, ManualClock::at(START)).await
 }
 
 /// Returns the operator's message for a store that cannot be opened.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use leadhost::clock::{Clock as _, SystemClock};
-use leadhost::domain::analytics::{CountKey, Counts, MetricSet, TimeSlot, add};
+use leadhost::domain::analytics::{CountKey, MeasureCounts, MetricSet, TimeSlot, add};
 use leadhost::domain::id::AgentId;
 use leadhost::domain::row::Entity;
 use leadhost::domain::time::Micros;
@@ -39,7 +39,7 @@ async fn talk(world: &World, host: &dyn Store, round: usize, many: usize) {
     };
     let new: Vec<Write> = (0..many).map(new).collect();
     let written = host.commit(&new).await.expect("it commits");
-    let settle = |(number, written): (usize, Written)| {
+    let settle = |(number, written): (usize, WriteOutcome)| {
         let message = stored(notified(written)).message;
         let outcome = accepted(world, &format!("{round}-{number}"));
         sent(line(world), message, 0, outcome)
@@ -76,7 +76,7 @@ async fn fill(host: &dyn Store) -> Result<(), StoreError> {
 }
 
 /// The counts by key, from the cube or from slots.
-async fn counted(world: &World, of_cube: bool) -> BTreeMap<CountKey, Counts> {
+async fn counted(world: &World, of_cube: bool) -> BTreeMap<CountKey, MeasureCounts> {
     let zone = Zone::named(zone::DEFAULT).expect("a zone");
     let today = zone.day_of(SystemClock.now());
     let days = (today.plus(-3), today.plus(3));
@@ -96,7 +96,7 @@ async fn counted(world: &World, of_cube: bool) -> BTreeMap<CountKey, Counts> {
     let found = found.expect("it reads");
     assert_eq!(found.of_cube, of_cube);
     let keys: BTreeMap<i64, CountKey> = found.keys.into_iter().collect();
-    let mut sums = BTreeMap::<CountKey, Counts>::new();
+    let mut sums = BTreeMap::<CountKey, MeasureCounts>::new();
     for cell in found.cells {
         assert!(cell.day < days.1 && cell.day >= days.0, "{cell:?}");
         add(
@@ -109,8 +109,8 @@ async fn counted(world: &World, of_cube: bool) -> BTreeMap<CountKey, Counts> {
 }
 
 /// The same from the export.
-async fn expected(world: &World) -> BTreeMap<CountKey, Counts> {
-    let mut sums = BTreeMap::<CountKey, Counts>::new();
+async fn expected(world: &World) -> BTreeMap<CountKey, MeasureCounts> {
+    let mut sums = BTreeMap::<CountKey, MeasureCounts>::new();
     for row in rows(world, Entity::Conversations).await {
         let has = |field: &str| i64::from(!row[field].is_null());
         if has("first_message_at") == 0 {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use leadhost::clock::SystemClock;
 use leadhost::config::StoreUrl;
-use leadhost::domain::deal::Stage;
-use leadhost::store::{DealPatch, Location, Write, open};
+use leadhost::domain::deal::DealStage;
+use leadhost::store::{DealPatch, StoreLocation, Write, open};
 use leadhost_tests::On;
 use leadhost_tests::proxy::Proxy;
 
@@ -20,7 +20,7 @@ async fn through_proxy() -> Option<(World, Arc<dyn leadhost::store::Store>, Prox
         unreachable!("it was asked for");
     };
     let proxy = Proxy::before(database.url()).await;
-    let through = Location::Postgres {
+    let through = StoreLocation::Postgres {
         url: StoreUrl::new(proxy.url(database.url())),
         connections: 2,
     };
@@ -75,7 +75,7 @@ async fn patches_cost_as_many_round_trips_however_many_they_are() {
             deals.push(item.await.deal_id.expect("a deal"));
         }
         let batch = |number: usize| -> Vec<Write> {
-            let stage = Some([Stage::Negotiating, Stage::Transferred][number % 2]);
+            let stage = Some([DealStage::Negotiating, DealStage::Transferred][number % 2]);
             let patch = |deal: &_| {
                 let patch = DealPatch {
                     stage,

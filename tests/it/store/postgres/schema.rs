@@ -1,7 +1,7 @@
 //! Compares the migrated schema with the descriptions of the tables, and refuses schemas
 //! from before the first release.
 
-use leadhost::store::schema::{Column, TABLES, Table};
+use leadhost::store::schema::{ColumnSchema, TABLES, TableSchema};
 use leadhost_tests::postgres::{database, empty_database};
 use sqlx::Row as _;
 use sqlx::postgres::{PgConnection, PgRow};
@@ -99,7 +99,7 @@ async fn columns(owner: &mut PgConnection, table: &str) -> (Vec<String>, Vec<Str
     (columns, filled_in)
 }
 
-fn described(column: &Column) -> String {
+fn described(column: &ColumnSchema) -> String {
     let kind = match column.is_jsonb {
         true => "jsonb",
         false => column.kind.word(),
@@ -109,7 +109,7 @@ fn described(column: &Column) -> String {
 }
 
 /// The primary key.
-fn key(table: &Table) -> Vec<&str> {
+fn key(table: &TableSchema) -> Vec<&str> {
     let led = table.leads_with_workspace.then_some("workspace_id");
     led.into_iter().chain(table.key.iter().copied()).collect()
 }

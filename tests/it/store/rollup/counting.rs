@@ -5,7 +5,7 @@ use std::time::Duration;
 use leadhost::domain::analytics::{CountKey, Granularity, MetricSet, add};
 use leadhost::domain::id::AgentId;
 use leadhost::domain::lead::Action;
-use leadhost::domain::ticket::Status;
+use leadhost::domain::ticket::TicketStatus;
 use leadhost::domain::zone;
 use leadhost::store::*;
 use serde_json::json;
@@ -15,7 +15,7 @@ use super::super::messages::{conversation_row, elapse, store, urgent};
 use super::super::world::*;
 use super::*;
 
-pub async fn the_first_run_counts_what_was_there_before(world: &World) {
+pub async fn the_first_run_counts_the_existing_rows(world: &World) {
     assert_eq!(state(world, TALKS).await, RollupState::default());
     for person in 0..3 {
         talk(world, &phone(person)).await;
@@ -40,7 +40,7 @@ pub async fn the_first_run_counts_what_was_there_before(world: &World) {
     assert_eq!(later.version, now.version);
 }
 
-pub async fn late_events_count_where_the_conversation_began(world: &World) {
+pub async fn late_events_count_in_the_period_in_which_the_conversation_began(world: &World) {
     let first = talk(world, &phone(1)).await;
     talk(world, &phone(2)).await;
     count(world).await;
@@ -182,7 +182,7 @@ pub async fn a_lead_that_turns_out_a_test_is_no_longer_counted(world: &World) {
     is_right(world).await;
 }
 
-pub async fn tickets_count_where_they_opened(world: &World) {
+pub async fn tickets_count_in_the_period_in_which_they_opened(world: &World) {
     let tickets = MetricSet::Tickets;
     for person in [1, 2] {
         let id = talk(world, &phone(person)).await;
@@ -208,8 +208,8 @@ pub async fn tickets_count_where_they_opened(world: &World) {
     world.advance(3 * 86_400).await;
     world
         .commit(&[
-            change(found[0].id, Status::Answered),
-            change(found[1].id, Status::Resolved),
+            change(found[0].id, TicketStatus::Answered),
+            change(found[1].id, TicketStatus::Resolved),
         ])
         .await;
     assert_eq!(count_by(world, tickets, 1_000).await, 2);
@@ -296,7 +296,7 @@ pub async fn long_buckets_are_the_sums_of_their_days(world: &World) {
     count(world).await;
     for zone in ZONES {
         let mut expect = Table::new();
-        for ((day, key), counts) in counted_anew(world, zone).await {
+        for ((day, key), counts) in recounted(world, zone).await {
             let month = Granularity::Month.period(day);
             add(expect.entry((month, key)).or_default(), &counts, 1);
         }

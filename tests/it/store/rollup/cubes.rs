@@ -30,7 +30,7 @@ pub async fn a_zone_that_is_asked_for_often_gets_a_cube(world: &World) {
     is_right(world).await;
 }
 
-pub async fn a_cube_that_is_being_filled_follows_what_changes(world: &World) {
+pub async fn a_cube_that_is_being_filled_follows_changes(world: &World) {
     for zone in &ZONES[1..] {
         ask_for(world, zone, limits::ZONE_REQUESTS).await;
     }

@@ -10,7 +10,7 @@ pub mod removals;
 use std::collections::BTreeMap;
 
 use leadhost::domain::analytics::{
-    CountKey, Counts, Granularity, Measured, MetricSet, TimeSlot, add,
+    CountKey, Granularity, MeasureBits, MeasureCounts, MetricSet, TimeSlot, add,
 };
 use leadhost::domain::contact;
 use leadhost::domain::id::ConversationId;
@@ -29,7 +29,7 @@ pub const ZONES: [&str; 3] = [zone::DEFAULT, "Australia/Lord_Howe", "Asia/Kathma
 
 pub const TALKS: MetricSet = MetricSet::Conversations;
 
-pub type Table = BTreeMap<(Day, CountKey), Counts>;
+pub type Table = BTreeMap<(Day, CountKey), MeasureCounts>;
 
 /// Begins a conversation with a message to this number.
 pub async fn talk(world: &World, to: &str) -> ConversationId {
@@ -52,7 +52,7 @@ pub fn phone(person: u32) -> String {
 /// The person writes.
 pub async fn answer(world: &World, to: &str) {
     let digits = to.trim_start_matches('+');
-    let new = Inbound {
+    let new = NewInboundMessage {
         sender_id: digits.to_owned(),
         phone: Some(number(to)),
         contact_keys: contact::channel_keys("whatsapp", digits),
@@ -103,13 +103,13 @@ pub async fn forget_removals(world: &World) {
         .await;
 }
 
-pub async fn begin(world: &World, set: MetricSet) -> Run {
+pub async fn begin(world: &World, set: MetricSet) -> AnalyticsRun {
     world.store.rollup_begin(set).await.expect("it begins")
 }
 
 /// Reads the builds of a run to their end, this many changes at a time. Returns
 /// the number of changes.
-pub async fn read(world: &World, run: &Run, limit: u32) -> u64 {
+pub async fn read(world: &World, run: &AnalyticsRun, limit: u32) -> u64 {
     let mut changes = 0;
     for build in &run.builds {
         loop {
@@ -126,7 +126,7 @@ pub async fn read(world: &World, run: &Run, limit: u32) -> u64 {
     changes
 }
 
-pub async fn end(world: &World, set: MetricSet, run: &Run, unread: &[Build]) {
+pub async fn end(world: &World, set: MetricSet, run: &AnalyticsRun, unread: &[Build]) {
     let ended = world.store.rollup_end(set, run, unread, 0).await;
     ended.expect("it ends");
 }
@@ -191,7 +191,7 @@ fn bucket(rules: &Zone, from: Day, to: Day) -> Slots {
 
 /// Returns every single day of the zone: from a cube, unless there is none or its
 /// rules have another version.
-pub async fn cells(world: &World, set: MetricSet, zone: &str, tzdata: &str) -> Cells {
+pub async fn cells(world: &World, set: MetricSet, zone: &str, tzdata: &str) -> RollupCells {
     let rules = Zone::named(zone).expect("a zone");
     let (first, last) = days();
     let all = (first.0..last.0).map(Day);
@@ -208,12 +208,12 @@ pub async fn cells(world: &World, set: MetricSet, zone: &str, tzdata: &str) -> C
     asked(world, &world.scope, &query).await
 }
 
-pub async fn asked(world: &World, scope: &Scope, query: &CellQuery<'_>) -> Cells {
+pub async fn asked(world: &World, scope: &Scope, query: &CellQuery<'_>) -> RollupCells {
     let cells = world.store.rollup_cells(scope, query).await;
     cells.expect("it reads")
 }
 
-pub fn table(cells: &Cells) -> Table {
+pub fn table(cells: &RollupCells) -> Table {
     let keys: BTreeMap<i64, &CountKey> = cells
         .keys
         .iter()
@@ -224,7 +224,7 @@ pub fn table(cells: &Cells) -> Table {
         let key = keys[&cell.key].clone();
         let twice = table.insert((cell.day, key), cell.counts);
         assert_eq!(twice, None, "a cell comes once");
-        assert_ne!(cell.counts, Counts::default(), "no cell is empty");
+        assert_ne!(cell.counts, MeasureCounts::default(), "no cell is empty");
     }
     table
 }
@@ -234,7 +234,7 @@ fn time_of(row: &Value, name: &str) -> Option<Micros> {
 }
 
 /// Counts the rows by local days.
-pub async fn counted_anew(world: &World, zone: &str) -> Table {
+pub async fn recounted(world: &World, zone: &str) -> Table {
     let rules = Zone::named(zone).expect("a zone");
     let tests: Vec<Value> = world
         .all(Entity::Deals)
@@ -261,7 +261,7 @@ pub async fn counted_anew(world: &World, zone: &str) -> Table {
             time_of(&row, "transferred_at").is_some(),
         ];
         let counts = table.entry((rules.day_of(began), key)).or_default();
-        add(counts, &Measured::from_flags(&met).counts(), 1);
+        add(counts, &MeasureBits::from_flags(&met).counts(), 1);
     }
     table
 }
@@ -270,7 +270,7 @@ pub async fn counted_anew(world: &World, zone: &str) -> Table {
 /// by slots.
 pub async fn is_right(world: &World) {
     for zone in ZONES {
-        let expect = counted_anew(world, zone).await;
+        let expect = recounted(world, zone).await;
         let by_days = cells(world, TALKS, zone, zone::tzdata()).await;
         assert_eq!(table(&by_days), expect, "{zone}, cube: {}", by_days.of_cube);
         let by_slots = cells(world, TALKS, zone, "none").await;
@@ -280,8 +280,8 @@ pub async fn is_right(world: &World) {
 }
 
 /// Returns the sums over everything, in the order of the measures.
-pub async fn sums(world: &World, set: MetricSet) -> Counts {
-    let mut sums = Counts::default();
+pub async fn sums(world: &World, set: MetricSet) -> MeasureCounts {
+    let mut sums = MeasureCounts::default();
     for cell in cells(world, set, zone::DEFAULT, zone::tzdata()).await.cells {
         add(&mut sums, &cell.counts, 1);
     }

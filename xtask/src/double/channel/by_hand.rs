@@ -29,7 +29,7 @@ pub fn start<P: Provider>(
     provider: P,
 ) -> std::io::Result<Arc<Channel<P>>> {
     let (sender, receiver) = channel();
-    let double = Channel::start_telling(listen, provider, None, Some(sender))?;
+    let double = Channel::start_with_listener(listen, provider, None, Some(sender))?;
     let double = Arc::new(double);
     let control: Control = {
         let double = Arc::downgrade(&double);
@@ -40,10 +40,10 @@ pub fn start<P: Provider>(
     };
     // The double is new, so its control is not set yet.
     let _ = double.state().control.set(control);
-    let teller = Arc::downgrade(&double);
+    let weak = Arc::downgrade(&double);
     std::thread::Builder::new()
         .name("double-teller".to_owned())
-        .spawn(move || tell(&teller, &receiver))?;
+        .spawn(move || send_events(&weak, &receiver))?;
     Ok(double)
 }
 
@@ -107,7 +107,7 @@ fn command<P: Provider>(double: &Channel<P>, line: &str) -> Result<String, Strin
     match words.as_slice() {
         ["inbound", from, _, ..] => {
             double.inbound(Inbound::text(from, &rest(2)));
-            told(double)
+            flush(double)
         }
         ["press", from, _, ..] => {
             let words = rest(2);
@@ -118,7 +118,7 @@ fn command<P: Provider>(double: &Channel<P>, line: &str) -> Result<String, Strin
             });
             let last = last.ok_or_else(|| format!("no message went to {from}"))?;
             double.inbound(Inbound::button(from, &words, &words).answering(&last.id));
-            told(double)
+            flush(double)
         }
         ["status", id, word, codes @ ..] => {
             let accepted = double.accepted();
@@ -129,8 +129,8 @@ fn command<P: Provider>(double: &Channel<P>, line: &str) -> Result<String, Strin
             };
             let codes: Result<Vec<u32>, _> = codes.iter().map(|code| code.parse()).collect();
             let codes = codes.map_err(|error| format!("CODE must be a number: {error}"))?;
-            double.tell(double.status_of(&id, word).errors(&codes));
-            told(double)
+            double.queue(double.status_of(&id, word).errors(&codes));
+            flush(double)
         }
         ["fail", how, times @ ..] => {
             let what = Misbehaviour::parse(how)
@@ -156,10 +156,10 @@ fn command<P: Provider>(double: &Channel<P>, line: &str) -> Result<String, Strin
                 let Some(event) = said.event else {
                     return Ok(said.text);
                 };
-                double.tell(event);
+                double.queue(event);
                 // It has happened, even if the callback could not be reached.
-                let told = told(double).unwrap_or_else(|not_yet| not_yet);
-                Ok([said.text, told].join("\n"))
+                let outcome = flush(double).unwrap_or_else(|not_yet| not_yet);
+                Ok([said.text, outcome].join("\n"))
             }
             None => Err(format!(
                 "unknown command: {line}\n{}",
@@ -169,7 +169,8 @@ fn command<P: Provider>(double: &Channel<P>, line: &str) -> Result<String, Strin
     }
 }
 
-fn told<P: Provider>(double: &Channel<P>) -> Result<String, String> {
+/// Sends the waiting events. Returns the answers of the callback as text.
+fn flush<P: Provider>(double: &Channel<P>) -> Result<String, String> {
     let answers = double
         .flush(Flush::default())
         .map_err(|error| format!("callback failed, will retry: {error}"))?;
@@ -196,7 +197,7 @@ fn messages(accepted: &[Accepted]) -> String {
 
 /// Sends the statuses of each message, and repeats refused events, until the
 /// double ends.
-fn tell<P: Provider>(double: &Weak<Channel<P>>, taken: &Receiver<Accepted>) {
+fn send_events<P: Provider>(double: &Weak<Channel<P>>, taken: &Receiver<Accepted>) {
     let mut due: Vec<(Instant, Option<Event>)> = Vec::new();
     loop {
         let next = due.iter().map(|(when, _)| *when).min();
@@ -225,7 +226,7 @@ fn tell<P: Provider>(double: &Weak<Channel<P>>, taken: &Receiver<Accepted>) {
             return;
         };
         for event in ripe.into_iter().filter_map(|(_, event)| event) {
-            double.tell(event);
+            double.queue(event);
         }
         // Without a callback there is nothing to do.
         let _ = double.flush(Flush::default().batches(P::BATCH));

@@ -26,18 +26,20 @@ pub struct Letter {
 
 /// The answer of a callback.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct CallbackAnswer {
     pub status: u16,
     pub body: String,
 }
 
-impl Told {
+impl CallbackAnswer {
+    /// Returns whether the status is 2xx.
     pub fn is_taken(&self) -> bool {
         (200..300).contains(&self.status)
     }
 }
 
 impl Callback {
+    /// Returns a callback at this URL, which is called directly.
     pub fn to(url: &str) -> Self {
         Self {
             url: url.to_owned(),
@@ -53,6 +55,7 @@ impl Callback {
         }
     }
 
+    /// Returns the URL that the provider knows.
     pub fn url(&self) -> &str {
         &self.url
     }
@@ -68,7 +71,11 @@ impl Callback {
     /// # Errors
     ///
     /// The callback cannot be reached.
-    pub fn post(&self, letter: &Letter, seals: &[(&'static str, String)]) -> io::Result<Told> {
+    pub fn post(
+        &self,
+        letter: &Letter,
+        seals: &[(&'static str, String)],
+    ) -> io::Result<CallbackAnswer> {
         let mut headers = vec![("Content-Type", letter.content_type.to_owned())];
         headers.extend_from_slice(seals);
         self.exchange("POST", "", &headers, &letter.body)
@@ -79,7 +86,7 @@ impl Callback {
     /// # Errors
     ///
     /// The callback cannot be reached.
-    pub fn get(&self, query: &str) -> io::Result<Told> {
+    pub fn get(&self, query: &str) -> io::Result<CallbackAnswer> {
         self.exchange("GET", query, &[], &[])
     }
 
@@ -89,7 +96,7 @@ impl Callback {
         query: &str,
         headers: &[(&'static str, String)],
         body: &[u8],
-    ) -> io::Result<Told> {
+    ) -> io::Result<CallbackAnswer> {
         let (scheme, rest) = self
             .url
             .split_once("://")
@@ -151,9 +158,9 @@ fn connect(authority: &str) -> io::Result<TcpStream> {
     TcpStream::connect_timeout(&address, PATIENCE)
 }
 
-fn parse(answer: &str) -> Option<Told> {
+fn parse(answer: &str) -> Option<CallbackAnswer> {
     let (head, body) = answer.split_once("\r\n\r\n")?;
-    Some(Told {
+    Some(CallbackAnswer {
         status: head.get(9..12)?.parse().ok()?,
         body: body.to_owned(),
     })

@@ -63,7 +63,7 @@ pub struct Status {
 }
 
 impl Status {
-    /// Of any message, including an unknown one.
+    /// Returns a status of any message, including an unknown one.
     pub fn new(id: &str, word: &str) -> Self {
         Self {
             id: id.to_owned(),
@@ -76,11 +76,13 @@ impl Status {
         }
     }
 
+    /// Sets the time, in seconds since 1970.
     pub fn at(mut self, seconds: u64) -> Self {
         self.at = Some(seconds);
         self
     }
 
+    /// Sets the provider's error codes.
     pub fn errors(mut self, codes: &[u32]) -> Self {
         self.errors = codes.to_vec();
         self
@@ -110,6 +112,7 @@ pub struct Inbound {
 }
 
 impl Inbound {
+    /// Returns a text message of this sender.
     pub fn text(sender: &str, text: &str) -> Self {
         Self {
             sender: sender.to_owned(),
@@ -130,16 +133,19 @@ impl Inbound {
         }
     }
 
+    /// Sets the sender's name.
     pub fn named(mut self, name: &str) -> Self {
         name.clone_into(&mut self.name);
         self
     }
 
+    /// Sets the provider's id of the message.
     pub fn id(mut self, id: &str) -> Self {
         self.id = Some(id.to_owned());
         self
     }
 
+    /// Sets the time, in seconds since 1970.
     pub fn at(mut self, seconds: u64) -> Self {
         self.at = Some(seconds);
         self
@@ -181,7 +187,7 @@ pub struct Flush {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// In the order in which they were queued.
-    Told,
+    Queued,
     Reversed,
     /// Shuffled, with the same result for the same seed.
     Shuffled(u64),
@@ -191,23 +197,26 @@ impl Default for Flush {
     fn default() -> Self {
         Self {
             batch: 1,
-            order: Order::Told,
+            order: Order::Queued,
             times: 1,
         }
     }
 }
 
 impl Flush {
+    /// Sends up to this many events in a request, at most the provider's limit.
     pub fn batches(mut self, of: usize) -> Self {
         self.batch = of;
         self
     }
 
+    /// Sets the order of the events.
     pub fn order(mut self, order: Order) -> Self {
         self.order = order;
         self
     }
 
+    /// Sends every event this often.
     pub fn times(mut self, times: usize) -> Self {
         self.times = times;
         self
@@ -218,7 +227,7 @@ impl Flush {
         let count = waiting.len() * self.times;
         let mut events: Vec<Event> = waiting.into_iter().cycle().take(count).collect();
         match self.order {
-            Order::Told => {}
+            Order::Queued => {}
             Order::Reversed => events.reverse(),
             Order::Shuffled(seed) => shuffle(&mut events, seed),
         }

@@ -35,6 +35,7 @@ impl Gate {
         state.releases != before
     }
 
+    /// Waits for this time, or until the gate is opened for good.
     pub fn pause(&self, time: Duration) {
         let state = locked(&self.state);
         // A panic elsewhere does not matter to a pause.
@@ -43,15 +44,18 @@ impl Gate {
             .wait_timeout_while(state, time, |state| !state.open);
     }
 
+    /// Returns how many sends wait.
     pub fn waiting(&self) -> usize {
         locked(&self.state).waiting
     }
 
+    /// Lets the sends go that wait now; later ones wait again.
     pub fn release(&self) {
         locked(&self.state).releases += 1;
         self.changed.notify_all();
     }
 
+    /// Opens the gate for good.
     pub fn open(&self) {
         locked(&self.state).open = true;
         self.changed.notify_all();

@@ -43,6 +43,7 @@ pub enum Taken {
 }
 
 impl Misbehaviour {
+    /// Returns whether the message is accepted anyway.
     pub(super) fn is_taken(&self) -> bool {
         match self {
             Self::Hang(taken)
@@ -121,6 +122,7 @@ struct Planned {
 }
 
 impl Plan {
+    /// Plans a misbehaviour for this many sends to a recipient; without one, to any.
     pub fn add(&self, recipient: Option<&str>, times: u32, what: Misbehaviour) {
         locked(&self.0).push_back(Planned {
             recipient: recipient.map(str::to_owned),
@@ -129,6 +131,7 @@ impl Plan {
         });
     }
 
+    /// Removes all plans.
     pub fn clear(&self) {
         locked(&self.0).clear();
     }

@@ -32,6 +32,9 @@ pub(super) struct State<P> {
 pub(super) type Control = Box<dyn Fn(&str) -> Result<String, String> + Send + Sync>;
 
 impl<P: Provider> State<P> {
+    /// Returns the state of a double that has received nothing. Time stands at `now`, in
+    /// seconds since 1970; without it, the machine's time is used. `listener` gets each
+    /// accepted message.
     pub fn new(provider: P, now: Option<u64>, listener: Option<Sender<Accepted>>) -> Self {
         Self {
             provider,
@@ -48,6 +51,7 @@ impl<P: Provider> State<P> {
         }
     }
 
+    /// Returns the double's time, in seconds since 1970.
     pub fn now(&self) -> u64 {
         locked(&self.now).unwrap_or_else(machine_time)
     }

@@ -99,7 +99,7 @@ fn wrong_sends_are_refused() {
 }
 
 #[test]
-fn it_misbehaves_on_demand() {
+fn the_double_misbehaves_on_demand() {
     let double = double();
     double.next_sends(1, Misbehaviour::Code(63_018));
     assert_eq!(send(&double, good()).1["code"], 63_018);
@@ -146,7 +146,7 @@ fn callbacks_are_signed_over_the_address_and_the_fields() {
     fields.push(("StatusCallback", "https://leads.example/out?m=1".to_owned()));
     send(&double, fields);
     let id = double.accepted()[0].id.clone();
-    double.tell(double.status_of(&id, "undelivered").errors(&[63_024]));
+    double.queue(double.status_of(&id, "undelivered").errors(&[63_024]));
     double.inbound(Inbound::button("whatsapp:+5511987650101", "Quero", "quero").answering(&id));
     double
         .flush(Flush::default().batches(1_000))

@@ -20,6 +20,12 @@ const OPAQUE: usize = 512;
 /// Digits of a phone number; the shortest may be national.
 const DIGITS: std::ops::RangeInclusive<usize> = 7..=15;
 
+/// Reads the envelope of a send. A send to the sender's `own_number`, given as digits, is
+/// refused.
+///
+/// # Errors
+///
+/// [`Refusal`] as the Cloud API gives it.
 pub fn read(body: &Value, own_number: &str) -> Result<Read, Refusal> {
     if body["messaging_product"].is_null() {
         return Err(Refusal::missing("messaging_product"));
@@ -97,7 +103,12 @@ fn phone_form(recipient: &str, own_number: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Returns the provider's template, if there is one.
+/// Checks a send against its template. `found` is the provider's template of that name and language,
+/// if there is one.
+///
+/// # Errors
+///
+/// [`Refusal`] if there is no approved template, or its components do not fit.
 pub fn template(found: Option<&Value>, read: &Read, body: &Value) -> Result<(), Refusal> {
     let Read {
         template: name,

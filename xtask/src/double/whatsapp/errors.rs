@@ -37,6 +37,7 @@ impl Refusal {
         }
     }
 
+    /// Returns the documented error of a code, with other details.
     pub fn with(code: u32, details: impl Into<String>) -> Self {
         Self {
             details: Some(details.into()),
@@ -53,6 +54,7 @@ impl Refusal {
         }
     }
 
+    /// Returns the error for an id that does not exist.
     pub fn no_object(method: &str, id: &str) -> Self {
         let method = method.to_lowercase();
         Self {
@@ -66,6 +68,7 @@ impl Refusal {
         }
     }
 
+    /// Returns the error for a request without an access token.
     pub fn no_token() -> Self {
         Self {
             status: 401,
@@ -77,6 +80,7 @@ impl Refusal {
         }
     }
 
+    /// Returns the error for a body that is not JSON.
     pub fn no_json() -> Self {
         Self {
             message: "(#100) The body is no valid JSON.".to_owned(),
@@ -85,6 +89,7 @@ impl Refusal {
         }
     }
 
+    /// Returns the answer with its status and the error as JSON.
     pub fn answer(&self) -> Answer {
         let mut error = json!({
             "message": self.message,

@@ -95,6 +95,7 @@ pub fn made_up() -> Vec<Value> {
     ]
 }
 
+/// Returns the template of this name and language.
 pub fn find<'a>(templates: &'a mut [Value], name: &str, language: &str) -> Option<&'a mut Value> {
     templates
         .iter_mut()

@@ -10,20 +10,22 @@ use super::{flag, read_json};
 use crate::admin_api::apply::{
     ApplyReport, ChangeView, ChangedConnectionView, FileProblem, NewKey, RefusedFile,
 };
-use crate::domain::exchange::Problem;
+use crate::domain::exchange::InputProblem;
 use crate::domain::workspace::PartKind;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::call::Call;
-use crate::http::error::ApiError;
-use crate::http::reply::{self, Reply};
+use crate::http::error::{ApiError, UnprocessableDetails};
+use crate::http::reply::{self, ApiResponse};
 use crate::pipeline;
-use crate::pipeline::apply::{ApplyError, ChangedConnection, MadeKey, Report};
+use crate::pipeline::apply::{ApplyError, ApplyOutcome, ChangedConnection, MadeKey};
 use crate::store::AppliedChange;
 
+/// Applies a workspace file, or reports in a dry run what it would change.
+///
 /// # Errors
 ///
 /// The body is not JSON, the file has problems, or the store fails.
-pub async fn apply(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
+pub async fn apply(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let dry_run = flag(call, "dryRun")?;
     let file: Value = read_json(call, body).await?;
     let http = Arc::clone(call.http);
@@ -36,7 +38,7 @@ pub async fn apply(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
         .await
         .map_err(ApiError::internal)?
         .map_err(refused)?;
-    let report = shown(report);
+    let report = to_view(report);
     call.audit(audited(&report));
     reply::json(StatusCode::OK, &report)
 }
@@ -63,8 +65,8 @@ fn audited(report: &ApplyReport) -> Value {
     })
 }
 
-fn shown(report: Report) -> ApplyReport {
-    let Report {
+fn to_view(report: ApplyOutcome) -> ApplyReport {
+    let ApplyOutcome {
         dry_run,
         workspace,
         workspace_id,
@@ -137,9 +139,9 @@ impl From<MadeKey> for NewKey {
     }
 }
 
-impl From<Problem> for FileProblem {
-    fn from(problem: Problem) -> Self {
-        let Problem { message, path } = problem;
+impl From<InputProblem> for FileProblem {
+    fn from(problem: InputProblem) -> Self {
+        let InputProblem { message, path } = problem;
         Self {
             path: (!path.is_empty()).then_some(path),
             message,
@@ -153,9 +155,9 @@ pub fn refused(error: ApplyError) -> ApiError {
     match error {
         ApplyError::Problems(problems) => ApiError::Unprocessable {
             message,
-            details: json!(RefusedFile {
+            details: Some(UnprocessableDetails::File(RefusedFile {
                 problems: problems.into_iter().map(Into::into).collect(),
-            }),
+            })),
         },
         ApplyError::Sealed { .. } => ApiError::conflict(message),
         ApplyError::Store(error) => error.into(),

@@ -5,22 +5,22 @@ use std::time::Duration;
 use hyper::StatusCode;
 use tokio::time::{Instant, timeout_at};
 
-use super::{only, read_json};
+use super::{NamedKind, only, read_json};
 use crate::admin_api::connections::{
     Bound, ConnectionPaused, ConnectionView, Connections, PauseRequest, Senders,
 };
-use crate::domain::connection::{Connection, ConnectionKind, Pause, SourceChange};
+use crate::domain::connection::{Connection, ConnectionKind, ConnectionPause, SourceChange};
 use crate::domain::exchange::SenderCheck;
 use crate::domain::id::ConnectionId;
 use crate::domain::text::kept;
 use crate::domain::time::Micros;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
-use crate::http::reply::{self, Reply};
+use crate::http::reply::{self, ApiResponse};
 use crate::http::state::Http;
 use crate::pipeline::{fleet, proof};
-use crate::plugin::Budget;
+use crate::plugin::CallBudget;
 use crate::store::{Announcement, Store};
 
 /// Finds the source that an operator names: by id, by name, or by `workspace/name` if several
@@ -49,7 +49,7 @@ pub async fn find(store: &dyn Store, text: &str) -> Result<Connection, ApiError>
         .into_iter()
         .filter(is_source)
         .map(|one| (slug(&one).to_owned(), one.name.clone(), one));
-    only("connection", text, named)
+    only(NamedKind::Connection, text, named)
 }
 
 /// Pauses or resumes what a source or a channel does on its own.
@@ -60,7 +60,7 @@ pub async fn find(store: &dyn Store, text: &str) -> Result<Connection, ApiError>
 pub async fn set_pause(
     call: &Call<'_>,
     connection: &Connection,
-    pause: Option<&Pause>,
+    pause: Option<&ConnectionPause>,
 ) -> Result<(), ApiError> {
     let http = call.http;
     http.core
@@ -75,14 +75,14 @@ pub async fn set_pause(
 }
 
 /// Returns the pause that an operator requests.
-pub fn requested(request: PauseRequest, now: Micros) -> Pause {
-    Pause {
+pub fn requested(request: PauseRequest, now: Micros) -> ConnectionPause {
+    ConnectionPause {
         since: now,
         reason: kept(request.reason),
     }
 }
 
-fn shown(
+fn to_view(
     connection: &Connection,
     workspace: &str,
     partner: &str,
@@ -112,7 +112,7 @@ pub async fn senders(http: &Http, connection: &Connection, until: Instant) -> Se
     let asked = async {
         let plugin = http.core.plugins.active(&connection.plugin)?;
         let live = http.pipeline.connections.get(&connection.id).await.ok()??;
-        let checks = proof::checks(&http.pipeline, &live, &plugin, Budget::Operator)
+        let checks = proof::checks(&http.pipeline, &live, &plugin, CallBudget::Operator)
             .await
             .ok()?;
         let has = |check: &SenderCheck| live.secrets.get(&check.secret).is_some();
@@ -125,8 +125,8 @@ pub async fn senders(http: &Http, connection: &Connection, until: Instant) -> Se
     }
 }
 
-/// Returns what sources and channels have in common, as operators see it. Of the secrets only
-/// the names are shown.
+/// Returns the part that sources and channels have in common, as operators see it. It has only the
+/// names of the secrets.
 pub fn bound(connection: &Connection) -> Bound {
     Bound {
         config: serde_json::from_str(&connection.config).unwrap_or_default(),
@@ -141,7 +141,7 @@ pub fn bound(connection: &Connection) -> Bound {
     }
 }
 
-/// How long plugins may take to answer, all of them together.
+/// The time that plugins may take to answer, all of them together.
 const ASKING: Duration = Duration::from_secs(5);
 
 /// `GET /admin/v1/connections`.
@@ -149,7 +149,7 @@ const ASKING: Duration = Duration::from_secs(5);
 /// # Errors
 ///
 /// [`ApiError::Store`] if the store cannot be read.
-pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
+pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let store = &call.http.core.store;
     let mut connections = Vec::new();
     let mut changes = store.source_changes().await?;
@@ -168,7 +168,7 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
             let senders = senders(call.http, &connection, until).await;
             let change = changes.remove(&connection.id);
             let slug = &workspace.slug;
-            connections.push(shown(&connection, slug, partner, senders, change));
+            connections.push(to_view(&connection, slug, partner, senders, change));
         }
     }
     reply::json(StatusCode::OK, &Connections { connections })
@@ -180,7 +180,11 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
 /// # Errors
 ///
 /// The body is invalid, the name matches no connection or several, or the store fails.
-pub async fn pause(call: &Call<'_>, which: &str, body: Unread) -> Result<Reply, ApiError> {
+pub async fn pause(
+    call: &Call<'_>,
+    which: &str,
+    body: UnreadBody,
+) -> Result<ApiResponse, ApiError> {
     let request: PauseRequest = read_json(call, body).await?;
     let connection = find(&*call.http.core.store, which).await?;
     let pause = requested(request, call.http.core.clock.now());
@@ -198,7 +202,7 @@ pub async fn pause(call: &Call<'_>, which: &str, body: Unread) -> Result<Reply, 
 /// # Errors
 ///
 /// The name matches no connection or several, or the store fails.
-pub async fn resume(call: &Call<'_>, which: &str) -> Result<Reply, ApiError> {
+pub async fn resume(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError> {
     let connection = find(&*call.http.core.store, which).await?;
     set_pause(call, &connection, None).await?;
     let answer = ConnectionPaused {

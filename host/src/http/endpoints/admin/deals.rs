@@ -14,15 +14,17 @@ use crate::domain::id::{DealId, KeyId, PartnerId};
 use crate::domain::workspace::Workspace;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
-use crate::http::reply::{self, Reply};
+use crate::http::reply::{self, ApiResponse};
 use crate::limits;
 use crate::store::{ChangedBy, DealChange, DealLog, DealPast, Store, StoreError};
 
+/// Returns the history of a deal.
+///
 /// # Errors
 ///
 /// [`ApiError::NotFound`] if there is no such deal or workspace, and [`ApiError::Store`] if the
 /// store cannot be read.
-pub async fn show(call: &Call<'_>, id: &str) -> Result<Reply, ApiError> {
+pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
     let missing = || unknown(id);
     let deal: DealId = id.parse().map_err(|_| missing())?;
     let store = &*call.http.core.store;
@@ -31,7 +33,7 @@ pub async fn show(call: &Call<'_>, id: &str) -> Result<Reply, ApiError> {
         None => store.workspaces().await?,
     };
     let (workspace, past) = find(store, among, deal).await?.ok_or_else(missing)?;
-    let names = Names::load(store, &workspace).await?;
+    let names = HistoryNames::load(store, &workspace).await?;
     let history = past.history.into_iter();
     let logs = past.logs.into_iter();
     let answer = DealHistory {
@@ -52,7 +54,7 @@ pub async fn show(call: &Call<'_>, id: &str) -> Result<Reply, ApiError> {
 ///
 /// [`ApiError::NotFound`] if there is no such deal or workspace, and [`ApiError::Store`] if the
 /// store fails.
-pub async fn remove(call: &Call<'_>, id: &str) -> Result<Reply, ApiError> {
+pub async fn remove(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
     let missing = || unknown(id);
     let deal: DealId = id.parse().map_err(|_| missing())?;
     let store = &*call.http.core.store;
@@ -97,13 +99,13 @@ async fn find(
 }
 
 /// The names that people use for partners and keys.
-struct Names {
+struct HistoryNames {
     partners: BTreeMap<PartnerId, String>,
     /// The label and its hint.
     keys: BTreeMap<KeyId, String>,
 }
 
-impl Names {
+impl HistoryNames {
     async fn load(store: &dyn Store, workspace: &Workspace) -> Result<Self, StoreError> {
         let partners = store.partners(workspace.id).await?;
         let keys = store.keys(Some(workspace.id)).await?;
@@ -118,12 +120,14 @@ impl Names {
     }
 
     fn change(&self, change: DealChange) -> DealChangeView {
-        let (by, partner_id, key_id, delivery_id) = match change.by {
+        let (by, partner, delivery_id, repair_id) = match change.by {
             ChangedBy::Partner { partner_id, key_id } => {
-                (Changer::Partner, Some(partner_id), Some(key_id), None)
+                (Changer::Partner, Some((partner_id, key_id)), None, None)
             }
-            ChangedBy::Source { delivery_id } => (Changer::Source, None, None, Some(delivery_id)),
+            ChangedBy::Source { delivery_id } => (Changer::Source, None, Some(delivery_id), None),
+            ChangedBy::Repair { repair_id } => (Changer::Repair, None, None, Some(repair_id)),
         };
+        let (partner_id, key_id) = partner.unzip();
         let changes = change.changes.into_iter().map(|field| ChangedField {
             field: field.field,
             before: field.before,
@@ -137,6 +141,7 @@ impl Names {
             key_id,
             key: key_id.and_then(|id| self.keys.get(&id)).cloned(),
             delivery_id,
+            repair_id,
             changes: changes.collect(),
         }
     }

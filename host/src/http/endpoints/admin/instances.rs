@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hyper::StatusCode;
 
 use super::connections::{bound, requested, set_pause};
-use super::{only, read_json};
+use super::{NamedKind, only, read_json};
 use crate::admin_api::connections::PauseRequest;
 use crate::admin_api::instances::{
     ChannelSettings, InstancePaused, InstanceView, Instances, Templates,
@@ -13,16 +13,16 @@ use crate::admin_api::instances::{
 use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::id::AgentId;
 use crate::domain::workspace::Agent;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
-use crate::http::reply::{self, Reply};
+use crate::http::reply::{self, ApiResponse};
 use crate::pipeline::connections::webhook_path;
 use crate::pipeline::templates;
 use crate::store::{Store, StoreError, TemplateList};
 
 /// An instance with its workspace and channel.
-pub struct Instance {
+pub struct InstanceRecord {
     /// The workspace's slug.
     pub workspace: String,
     pub agent: Agent,
@@ -30,7 +30,7 @@ pub struct Instance {
     pub channel: Option<Connection>,
 }
 
-impl Instance {
+impl InstanceRecord {
     /// Returns the provider's list of templates as it was last read.
     async fn templates(&self, store: &dyn Store) -> Result<Option<TemplateList>, StoreError> {
         match &self.channel {
@@ -59,7 +59,7 @@ impl Instance {
 /// # Errors
 ///
 /// [`StoreError`] if the store cannot be read.
-pub async fn all(store: &dyn Store) -> Result<Vec<Instance>, StoreError> {
+pub async fn all(store: &dyn Store) -> Result<Vec<InstanceRecord>, StoreError> {
     let mut instances = Vec::new();
     for workspace in store.workspaces().await? {
         let channels: Vec<_> = store
@@ -70,7 +70,7 @@ pub async fn all(store: &dyn Store) -> Result<Vec<Instance>, StoreError> {
             .collect();
         for agent in store.agents(workspace.id).await? {
             let channel = channels.iter().find(|one| one.agent == Some(agent.id));
-            instances.push(Instance {
+            instances.push(InstanceRecord {
                 workspace: workspace.slug.clone(),
                 channel: channel.cloned(),
                 agent,
@@ -87,7 +87,7 @@ pub async fn all(store: &dyn Store) -> Result<Vec<Instance>, StoreError> {
 ///
 /// [`ApiError::NotFound`] if there is none, [`ApiError::Conflict`] if there are several, and
 /// [`ApiError::Store`] if the store fails.
-pub async fn find(store: &dyn Store, text: &str) -> Result<Instance, ApiError> {
+pub async fn find(store: &dyn Store, text: &str) -> Result<InstanceRecord, ApiError> {
     let mut instances = all(store).await?;
     if let Ok(id) = text.parse().map(AgentId)
         && let Some(at) = instances.iter().position(|one| one.agent.id == id)
@@ -97,12 +97,12 @@ pub async fn find(store: &dyn Store, text: &str) -> Result<Instance, ApiError> {
     let named = instances
         .into_iter()
         .map(|one| (one.workspace.clone(), one.agent.name.clone(), one));
-    only("instance", text, named)
+    only(NamedKind::Instance, text, named)
 }
 
 /// Returns an instance as operators see it, with the state of its template list.
-fn shown(instance: Instance, templates: Option<Templates>) -> InstanceView {
-    let Instance {
+fn to_view(instance: InstanceRecord, templates: Option<Templates>) -> InstanceView {
+    let InstanceRecord {
         workspace,
         agent,
         channel,
@@ -123,9 +123,9 @@ fn shown(instance: Instance, templates: Option<Templates>) -> InstanceView {
         paused: channel.as_ref().and_then(|channel| channel.paused.clone()),
         settings: channel.map(|channel| ChannelSettings {
             bound: bound(&channel),
-            unanswered_after_seconds: channel.settings.unanswered_seconds,
-            idle_after_seconds: channel.settings.idle_seconds,
-            keep_for_seconds: channel.settings.kept_seconds,
+            unanswered_after_seconds: channel.settings.unanswered_after.as_secs(),
+            idle_after_seconds: channel.settings.idle_after.as_secs(),
+            keep_for_seconds: channel.settings.kept_for.as_secs(),
             language: channel.settings.language,
             templates,
         }),
@@ -150,13 +150,13 @@ fn summary(list: &TemplateList) -> Templates {
 /// # Errors
 ///
 /// [`ApiError::Store`] if the store cannot be read.
-pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
+pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let store = &*call.http.core.store;
     let mut instances = Vec::new();
     for instance in all(store).await? {
         let templates = instance.templates(store).await?;
         let templates = templates.map(|list| summary(&list));
-        instances.push(shown(instance, templates));
+        instances.push(to_view(instance, templates));
     }
     reply::json(StatusCode::OK, &Instances { instances })
 }
@@ -165,8 +165,8 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
 ///
 /// # Errors
 ///
-/// The name matches no instance or several, or the store cannot be read.
-pub async fn show(call: &Call<'_>, which: &str) -> Result<Reply, ApiError> {
+/// The same as [`find`].
+pub async fn show(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError> {
     let store = &*call.http.core.store;
     let instance = find(store, which).await?;
     let templates = instance.templates(store).await?;
@@ -177,7 +177,7 @@ pub async fn show(call: &Call<'_>, which: &str) -> Result<Reply, ApiError> {
             ..summary
         }
     });
-    reply::json(StatusCode::OK, &shown(instance, templates))
+    reply::json(StatusCode::OK, &to_view(instance, templates))
 }
 
 /// `POST /admin/v1/instances/{number or name}/pause`: stops its sending. Messages from partners
@@ -185,9 +185,12 @@ pub async fn show(call: &Call<'_>, which: &str) -> Result<Reply, ApiError> {
 ///
 /// # Errors
 ///
-/// The body is invalid, the name matches no instance with an adapter or several, or the store
-/// fails.
-pub async fn pause(call: &Call<'_>, which: &str, body: Unread) -> Result<Reply, ApiError> {
+/// [`ApiError::BadRequest`] if the body is invalid, and the errors of [`resume`].
+pub async fn pause(
+    call: &Call<'_>,
+    which: &str,
+    body: UnreadBody,
+) -> Result<ApiResponse, ApiError> {
     let request: PauseRequest = read_json(call, body).await?;
     let instance = find(&*call.http.core.store, which).await?;
     let pause = requested(request, call.http.core.clock.now());
@@ -204,8 +207,9 @@ pub async fn pause(call: &Call<'_>, which: &str, body: Unread) -> Result<Reply, 
 ///
 /// # Errors
 ///
-/// The name matches no instance with an adapter or several, or the store fails.
-pub async fn resume(call: &Call<'_>, which: &str) -> Result<Reply, ApiError> {
+/// [`ApiError::NotFound`] if the name matches no instance, [`ApiError::Conflict`] if it matches
+/// several or the instance has no adapter, and [`ApiError::Store`] if the store fails.
+pub async fn resume(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError> {
     let instance = find(&*call.http.core.store, which).await?;
     set_pause(call, instance.channel()?, None).await?;
     let answer = InstancePaused {
@@ -220,9 +224,9 @@ pub async fn resume(call: &Call<'_>, which: &str) -> Result<Reply, ApiError> {
 ///
 /// # Errors
 ///
-/// The name matches no instance with an adapter or several, the provider does not list its
-/// templates, or the store fails.
-pub async fn sync_templates(call: &Call<'_>, which: &str) -> Result<Reply, ApiError> {
+/// [`ApiError::Unprocessable`] if the provider does not list its templates, and the errors of
+/// [`resume`]. [`ApiError::Internal`] if the instance cannot be loaded.
+pub async fn sync_templates(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError> {
     let instance = find(&*call.http.core.store, which).await?;
     let channel = instance.channel()?;
     let live = call.http.pipeline.connections.get(&channel.id).await;

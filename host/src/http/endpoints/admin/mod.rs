@@ -16,6 +16,7 @@ mod instances;
 mod keys;
 mod outbox;
 mod plugins;
+mod repairs;
 mod status;
 mod workspaces;
 
@@ -28,15 +29,17 @@ use serde::de::DeserializeOwned;
 use crate::domain::key::Role;
 use crate::domain::time::{self, Micros};
 use crate::http::auth::AdminCaller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::call::Call;
-use crate::http::error::ApiError;
+use crate::http::error::{AmbiguousName, ApiError, ConflictDetails};
 use crate::http::json;
 use crate::http::query::Query;
-use crate::http::reply::Reply;
+use crate::http::reply::ApiResponse;
 use crate::http::route::AdminRoute;
 use crate::limits;
 
+/// Runs an operation and records it in the audit.
+///
 /// # Errors
 ///
 /// [`ApiError::Forbidden`] for a foreign Host header, and the errors of the operation.
@@ -44,8 +47,8 @@ pub async fn run(
     call: &Call<'_>,
     caller: &AdminCaller,
     route: AdminRoute<'_>,
-    body: Unread,
-) -> Result<Reply, ApiError> {
+    body: UnreadBody,
+) -> Result<ApiResponse, ApiError> {
     check_host(call)?;
     // On the heap: it is a large future.
     let operation = Box::pin(async {
@@ -74,8 +77,8 @@ async fn operation(
     call: &Call<'_>,
     caller: &AdminCaller,
     route: AdminRoute<'_>,
-    body: Unread,
-) -> Result<Reply, ApiError> {
+    body: UnreadBody,
+) -> Result<ApiResponse, ApiError> {
     match route {
         AdminRoute::Status => status::show(call).await,
         AdminRoute::Apply => apply::apply(call, body).await,
@@ -86,6 +89,7 @@ async fn operation(
         AdminRoute::ListPlugins => plugins::list::list(call).await,
         AdminRoute::UploadPlugin => plugins::upload::upload(call, caller, body).await,
         AdminRoute::CheckPlugin => plugins::check::check(call, caller, body).await,
+        AdminRoute::ListVerifications => plugins::verify::running(call),
         AdminRoute::VerifyUpload => plugins::verify::upload(call, body).await,
         AdminRoute::VerifyPlugin { name } => {
             plugins::verify::stored(call, &decoded(name), body).await
@@ -99,18 +103,28 @@ async fn operation(
         AdminRoute::RollBackPlugin { name } => {
             plugins::rollback::roll_back(call, caller, &decoded(name)).await
         }
+        AdminRoute::RemovePlugin { name, digest } => {
+            plugins::remove::remove(call, &decoded(name), &decoded(digest)).await
+        }
         AdminRoute::ShowRollout { name } => plugins::rollout::show(call, &decoded(name)).await,
         AdminRoute::StartRollout { name } => {
             plugins::rollout::start(call, caller, &decoded(name), body).await
         }
         AdminRoute::ChangeRollout { name } => {
-            plugins::rollout::change(call, &decoded(name), body).await
+            plugins::rollout::change(call, caller, &decoded(name), body).await
         }
         AdminRoute::ListDeliveries => deliveries::list::list(call).await,
         AdminRoute::ShowDelivery { id } => deliveries::show::show(call, &decoded(id)).await,
         AdminRoute::ReplayDelivery { id } => {
             deliveries::replay::replay(call, &decoded(id), body).await
         }
+        AdminRoute::CaptureDeliveries => deliveries::capture::capture(call, body).await,
+        AdminRoute::ListRepairs => repairs::list::list(call).await,
+        AdminRoute::StartRepair => repairs::start::start(call, caller, body).await,
+        AdminRoute::ShowRepair { id } => repairs::show::show(call, &decoded(id)).await,
+        AdminRoute::ListRepairChanges { id } => repairs::changes::list(call, &decoded(id)).await,
+        AdminRoute::CancelRepair { id } => repairs::cancel::cancel(call, &decoded(id)).await,
+        AdminRoute::UndoRepair { id } => repairs::undo::undo(call, &decoded(id)).await,
         AdminRoute::ListConnections => connections::list(call).await,
         AdminRoute::PauseConnection { which } => {
             connections::pause(call, &decoded(which), body).await
@@ -194,12 +208,29 @@ fn decoded(segment: &str) -> Cow<'_, str> {
     percent_decode_str(segment).decode_utf8_lossy()
 }
 
+/// The kinds of items that a request may name with or without their workspace.
+#[derive(Clone, Copy)]
+enum NamedKind {
+    Connection,
+    Instance,
+}
+
+impl NamedKind {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Connection => "connection",
+            Self::Instance => "instance",
+        }
+    }
+}
+
 /// Returns the only item with this name. Each item comes with its workspace and its own name.
 fn only<T>(
-    what: &str,
+    kind: NamedKind,
     text: &str,
     all: impl Iterator<Item = (String, String, T)>,
 ) -> Result<T, ApiError> {
+    let what = kind.as_str();
     let mut found: Vec<_> = all
         .filter(|(workspace, name, _)| name == text || format!("{workspace}/{name}") == text)
         .collect();
@@ -213,21 +244,24 @@ fn only<T>(
                 .iter()
                 .map(|(workspace, name, _)| format!("{workspace}/{name}"))
                 .collect();
-            let mut details = serde_json::Map::new();
-            details.insert(format!("{what}s"), names.clone().into());
+            let message = format!(
+                "`{text}` is in several workspaces: write one of {}.",
+                names.join(", ")
+            );
+            let names = match kind {
+                NamedKind::Connection => AmbiguousName::Connections(names),
+                NamedKind::Instance => AmbiguousName::Instances(names),
+            };
             Err(ApiError::Conflict {
-                message: format!(
-                    "`{text}` is in several workspaces: write one of {}.",
-                    names.join(", ")
-                ),
-                details: details.into(),
+                message,
+                details: Some(ConflictDetails::Ambiguous(names)),
             })
         }
     }
 }
 
 /// Reads a JSON body. An empty body counts as an empty object.
-async fn read_json<T: DeserializeOwned>(call: &Call<'_>, body: Unread) -> Result<T, ApiError> {
+async fn read_json<T: DeserializeOwned>(call: &Call<'_>, body: UnreadBody) -> Result<T, ApiError> {
     json::refuse_compressed(&call.head.headers)?;
     let body = body.read(call.http, limits::ADMIN_BODY_BYTES).await?;
     let bytes: &[u8] = if body.bytes.is_empty() {
@@ -264,15 +298,17 @@ fn last_of_full<T>(rows: &[T], limit: u32) -> Option<&T> {
 
 /// Reads a time of the query.
 fn moment(query: &Query<'_>, name: &str) -> Result<Option<Micros>, ApiError> {
-    let Some(text) = query.filled(&[name]) else {
-        return Ok(None);
-    };
-    let moment = time::parse(text).ok_or_else(|| {
+    let text = query.filled(&[name]);
+    text.map(|text| moment_of(name, text)).transpose()
+}
+
+/// Reads the time that a parameter names.
+fn moment_of(name: &str, text: &str) -> Result<Micros, ApiError> {
+    time::parse(text).ok_or_else(|| {
         ApiError::BadRequest(format!(
             "`{name}={text}` is not a time: write 2026-01-31 or 2026-01-31T12:00:00Z."
         ))
-    })?;
-    Ok(Some(moment))
+    })
 }
 
 /// Reads a boolean of the query. Absent means false.
@@ -315,6 +351,11 @@ mod tests {
         check("POST", &["plugins", "check"], Some("admin-check-plugin"));
         check("POST", &["plugins", "verify"], Some("admin-verify-upload"));
         check(
+            "GET",
+            &["plugins", "verify"],
+            Some("admin-list-verifications"),
+        );
+        check(
             "POST",
             &["plugins", "x", "verify"],
             Some("admin-verify-plugin"),
@@ -329,8 +370,26 @@ mod tests {
             &["plugins", "check", "rollback"],
             Some("admin-roll-back-plugin"),
         );
+        check(
+            "DELETE",
+            &["plugins", "x", "versions", "y"],
+            Some("admin-remove-plugin"),
+        );
+        check("DELETE", &["plugins", "x"], None);
+        check(
+            "GET",
+            &["repairs", "x", "changes"],
+            Some("admin-list-repair-changes"),
+        );
+        check("POST", &["repairs", "x", "undo"], Some("admin-undo-repair"));
+        check("POST", &["repairs", "x"], None);
         check("GET", &["apply"], None);
         check("POST", &["deliveries", "x"], None);
+        check(
+            "POST",
+            &["deliveries", "captures"],
+            Some("admin-capture-deliveries"),
+        );
         check("POST", &["outbox", "reply"], Some("admin-play-reply"));
         check(
             "POST",

@@ -3,25 +3,30 @@
 use hyper::StatusCode;
 
 use super::etl;
+use super::plugins::rollout;
 use crate::admin_api::etl::MetricSetFreshness;
+use crate::admin_api::hosts::HostView;
 use crate::admin_api::status::{
-    ActivePlugin, BacklogView, HostView, PluginCalls, PoolView, ServiceStatus, ThisHost,
+    ActivePlugin, BacklogView, PluginCalls, PoolView, ServiceStatus, ThisHost,
 };
 use crate::domain::zone;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
-use crate::http::reply::{self, Reply};
+use crate::http::reply::{self, ApiResponse};
 use crate::http::state::Http;
-use crate::pipeline::fleet;
-use crate::store::{Backlog, Pool, SeenHost};
+use crate::pipeline::{deploy, fleet};
+use crate::store::{Backlog, PoolUsage, SeenHost};
 
+/// Returns the state of the service.
+///
 /// # Errors
 ///
 /// [`ApiError::Store`] if the store cannot be read.
-pub async fn show(call: &Call<'_>) -> Result<Reply, ApiError> {
+pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let http = call.http;
     let backlog = http.core.store.backlog().await?;
     let hosts = http.core.store.hosts().await?;
+    let mut rollouts = rollout::open(call).await?;
     let plugins = http
         .core
         .store
@@ -31,7 +36,12 @@ pub async fn show(call: &Call<'_>) -> Result<Reply, ApiError> {
         .map(|activation| {
             let loaded = http.core.plugins.active(&activation.name);
             let (serving, behind) = fleet::where_it_serves(&hosts, &activation);
+            let untrusted = loaded
+                .as_ref()
+                .is_some_and(|loaded| !deploy::is_trusted(&http.pipeline, loaded));
             ActivePlugin {
+                trusted: !untrusted,
+                rollout: rollouts.remove(&activation.name),
                 name: activation.name,
                 version: loaded.map(|loaded| loaded.description.version.clone()),
                 digest: activation.digest,
@@ -124,9 +134,9 @@ impl From<SeenHost> for HostView {
     }
 }
 
-impl From<Pool> for PoolView {
-    fn from(pool: Pool) -> Self {
-        let Pool {
+impl From<PoolUsage> for PoolView {
+    fn from(pool: PoolUsage) -> Self {
+        let PoolUsage {
             open,
             idle,
             most,

@@ -2,12 +2,17 @@
 //! that many rows share are serialised once.
 
 use super::Fresh;
-use super::query::{Dimension, Question};
-use super::table::{Table, Value};
+use super::query::{AnalyticsQuery, Dimension};
+use super::table::{AnalyticsTable, DimensionValue};
 use crate::domain::zone::Day;
 
 /// Writes the whole answer, or its rows as lines followed by everything else.
-pub fn write(question: &Question, table: &Table, fresh: Fresh, in_lines: bool) -> Vec<u8> {
+pub fn write(
+    question: &AnalyticsQuery,
+    table: &AnalyticsTable,
+    fresh: Fresh,
+    in_lines: bool,
+) -> Vec<u8> {
     let measures = question.set.measures();
     let groups: Vec<Vec<u8>> = table
         .groups
@@ -61,7 +66,7 @@ pub fn write(question: &Question, table: &Table, fresh: Fresh, in_lines: bool) -
 }
 
 /// Writes everything but the rows and their count.
-fn head(body: &mut Vec<u8>, question: &Question, fresh: Fresh) {
+fn head(body: &mut Vec<u8>, question: &AnalyticsQuery, fresh: Fresh) {
     let group_by: Vec<_> = question.group_by.iter().map(|one| one.as_str()).collect();
     member(body, "\"granularity\":", question.granularity.as_str());
     member(body, ",\"tz\":", question.zone.name());
@@ -78,16 +83,16 @@ fn member(body: &mut Vec<u8>, name: &str, value: &(impl serde::Serialize + ?Size
 }
 
 /// Writes the dimensions of a row, each after a comma.
-fn members(group_by: &[Dimension], group: &[Value]) -> Vec<u8> {
+fn members(group_by: &[Dimension], group: &[DimensionValue]) -> Vec<u8> {
     let mut members = Vec::new();
     for (dimension, value) in group_by.iter().zip(group) {
         members.extend_from_slice(b",\"");
         members.extend_from_slice(dimension.as_str().as_bytes());
         members.extend_from_slice(b"\":");
         match value {
-            Value::None => members.extend_from_slice(b"null"),
-            Value::Agent(agent) => json(&mut members, &agent.0),
-            Value::Text(text) => json(&mut members, text),
+            DimensionValue::None => members.extend_from_slice(b"null"),
+            DimensionValue::Agent(agent) => json(&mut members, &agent.0),
+            DimensionValue::Text(text) => json(&mut members, text),
         }
     }
     members
@@ -100,24 +105,24 @@ fn json(body: &mut Vec<u8>, value: &(impl serde::Serialize + ?Sized)) {
 #[cfg(test)]
 mod tests {
     use super::super::query::tests::read;
-    use super::super::table::Row;
+    use super::super::table::AnalyticsRow;
     use super::*;
     use crate::domain::analytics::Granularity;
     use crate::domain::id::AgentId;
     use crate::domain::time::Micros;
 
-    fn table() -> Table {
-        let row = |day: &str, group, counts| Row {
+    fn table() -> AnalyticsTable {
+        let row = |day: &str, group, counts| AnalyticsRow {
             period: Day::parse(day).expect("a day"),
             group,
             counts,
         };
-        Table {
+        AnalyticsTable {
             groups: vec![
-                vec![Value::None, Value::None],
+                vec![DimensionValue::None, DimensionValue::None],
                 vec![
-                    Value::Text("a \"b\"\n".to_owned()),
-                    Value::Agent(AgentId(7)),
+                    DimensionValue::Text("a \"b\"\n".to_owned()),
+                    DimensionValue::Agent(AgentId(7)),
                 ],
             ],
             rows: vec![
@@ -160,7 +165,7 @@ mod tests {
             as_of: None,
             stale: true,
         };
-        let body = write(&question, &Table::default(), fresh, false);
+        let body = write(&question, &AnalyticsTable::default(), fresh, false);
         let value: serde_json::Value = serde_json::from_slice(&body).expect("JSON");
         assert_eq!(value["as_of"], serde_json::Value::Null);
         assert_eq!(value["stale"], true);

@@ -13,7 +13,7 @@ use crate::http::call::Call;
 use crate::http::conditional;
 use crate::http::error::ApiError;
 use crate::http::lines::{self, NDJSON};
-use crate::http::reply::{self, Reply};
+use crate::http::reply::{self, ApiResponse};
 
 #[derive(Serialize, ToSchema)]
 pub struct Freshness {
@@ -34,10 +34,12 @@ pub struct FreshnessRow {
     stale: bool,
 }
 
+/// Returns the freshness of each metric set.
+///
 /// # Errors
 ///
 /// [`ApiError::Store`] if the store cannot be read.
-pub async fn show(call: &Call<'_>, caller: &WorkspaceCaller) -> Result<Reply, ApiError> {
+pub async fn show(call: &Call<'_>, caller: &WorkspaceCaller) -> Result<ApiResponse, ApiError> {
     let now = call.http.core.clock.now();
     let mut data = Vec::new();
     for set in MetricSet::ALL {

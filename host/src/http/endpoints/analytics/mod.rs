@@ -16,7 +16,7 @@ mod table;
 use hyper::StatusCode;
 use hyper::header::{CACHE_CONTROL, ETAG, HeaderName, HeaderValue, VARY};
 
-use self::query::Question;
+use self::query::AnalyticsQuery;
 use crate::domain::analytics::{Granularity, MetricSet};
 use crate::domain::time::Micros;
 use crate::domain::zone;
@@ -25,15 +25,17 @@ use crate::http::call::Call;
 use crate::http::conditional;
 use crate::http::error::ApiError;
 use crate::http::lines::{self, NDJSON};
-use crate::http::reply::{self, Reply};
+use crate::http::reply::{self, ApiResponse};
 use crate::limits;
-use crate::store::{Cells, RollupState, is_stale};
+use crate::store::{RollupCells, RollupState, is_stale};
 
 /// Increased when the same counts are answered in another shape.
 const SHAPE: u32 = 1;
 
 const AS_OF: HeaderName = HeaderName::from_static("x-data-as-of");
 
+/// Returns the counts of a metric set.
+///
 /// # Errors
 ///
 /// [`ApiError::NotFound`] for an unknown granularity, [`ApiError::BadRequest`] for an invalid
@@ -43,13 +45,13 @@ pub async fn counts(
     caller: &WorkspaceCaller,
     set: MetricSet,
     granularity: &str,
-) -> Result<Reply, ApiError> {
+) -> Result<ApiResponse, ApiError> {
     let granularity = Granularity::from_text(granularity).ok_or_else(|| {
         let known = Granularity::ALL.map(Granularity::as_str).join(", ");
         ApiError::NotFound(format!("There is no such granularity; use one of {known}."))
     })?;
     let now = call.http.core.clock.now();
-    let question = Question::read(&call.query(), set, granularity, now)?;
+    let question = AnalyticsQuery::read(&call.query(), set, granularity, now)?;
     // Even if the answer is 304: the zone is in use.
     let used = &call.http.pipeline.rollup;
     used.used(caller.scope().workspace(), question.zone.name(), now);
@@ -65,9 +67,9 @@ pub async fn counts(
             let query = pieces.query(&question);
             store.rollup_cells(caller.scope(), &query).await?
         }
-        None => Cells {
+        None => RollupCells {
             state,
-            ..Cells::default()
+            ..RollupCells::default()
         },
     };
     // The counts may have continued since: everything is answered for the state they have now.
@@ -87,8 +89,8 @@ pub async fn counts(
 }
 
 fn body(
-    question: &Question,
-    cells: Cells,
+    question: &AnalyticsQuery,
+    cells: RollupCells,
     fresh: Fresh,
     in_lines: bool,
 ) -> Result<Vec<u8>, ApiError> {
@@ -126,7 +128,7 @@ impl Fresh {
 fn tag(
     call: &Call<'_>,
     caller: &WorkspaceCaller,
-    question: &Question,
+    question: &AnalyticsQuery,
     state: &RollupState,
     now: Micros,
 ) -> HeaderValue {
@@ -139,7 +141,7 @@ fn tag(
 }
 
 /// Returns the reply with the headers by which a copy of it is kept.
-fn marked(mut reply: Reply, tag: HeaderValue, as_of: Option<Micros>) -> Reply {
+fn marked(mut reply: ApiResponse, tag: HeaderValue, as_of: Option<Micros>) -> ApiResponse {
     let headers = reply.headers_mut();
     headers.insert(ETAG, tag);
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));

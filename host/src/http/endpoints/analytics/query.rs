@@ -41,7 +41,7 @@ impl Dimension {
 }
 
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct AnalyticsQuery {
     pub set: MetricSet,
     pub granularity: Granularity,
     pub zone: Zone,
@@ -62,7 +62,9 @@ pub struct Filter {
     sources: Option<Vec<String>>,
 }
 
-impl Question {
+impl AnalyticsQuery {
+    /// Reads the parameters of a request.
+    ///
     /// # Errors
     ///
     /// [`ApiError::BadRequest`] names the invalid parameter and what to send.
@@ -287,9 +289,9 @@ pub mod tests {
     }
 
     /// Reads a question at noon of a summer's day in São Paulo.
-    pub fn read(granularity: Granularity, text: &str) -> Result<Question, ApiError> {
+    pub fn read(granularity: Granularity, text: &str) -> Result<AnalyticsQuery, ApiError> {
         let now = at("2030-01-15T15:07:00Z");
-        Question::read(
+        AnalyticsQuery::read(
             &Query::parse(text),
             MetricSet::Conversations,
             granularity,
@@ -308,8 +310,8 @@ pub mod tests {
     fn a_range_is_in_whole_quarters_of_an_hour() {
         let check = |text: &str, from: &str, to: &str| {
             let question = read(Granularity::Day, text).expect("a question");
-            let told = (question.from.start().text(), question.to.start().text());
-            assert_eq!(told, (at(from).text(), at(to).text()), "{text}");
+            let range = (question.from.start().text(), question.to.start().text());
+            assert_eq!(range, (at(from).text(), at(to).text()), "{text}");
         };
         check("", "2029-12-16T03:00:00Z", "2030-01-15T15:15:00Z");
         check(
@@ -398,8 +400,8 @@ pub mod tests {
             ("tz=Mars/Olympus", "such as America/Sao_Paulo"),
             ("tz=-03:00", "`tz` is a zone"),
         ] {
-            let told = refusal(text);
-            assert!(told.contains(said), "{text}: {told}");
+            let refused = refusal(text);
+            assert!(refused.contains(said), "{text}: {refused}");
         }
     }
 
@@ -433,8 +435,8 @@ pub mod tests {
             ("source=", "names of sources"),
             ("source=a,,b", "`source`"),
         ] {
-            let told = refusal(text);
-            assert!(told.contains(said), "{text}: {told}");
+            let refused = refusal(text);
+            assert!(refused.contains(said), "{text}: {refused}");
         }
     }
 

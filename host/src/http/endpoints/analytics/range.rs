@@ -1,7 +1,7 @@
 //! Locates the counts of a range: in whole local days, in the parts of days at its two ends,
 //! and, for a zone whose days are not kept, in the slots of each bucket.
 
-use super::query::Question;
+use super::query::AnalyticsQuery;
 use crate::domain::analytics::{Granularity, TimeSlot};
 use crate::domain::time::Micros;
 use crate::domain::zone::{self, Day, Zone};
@@ -22,7 +22,7 @@ pub struct SplitRange {
 impl SplitRange {
     /// Returns the store's query for the pieces, with the metric set and the zone of the
     /// question.
-    pub fn query<'a>(&self, question: &'a Question) -> CellQuery<'a> {
+    pub fn query<'a>(&self, question: &'a AnalyticsQuery) -> CellQuery<'a> {
         CellQuery {
             set: question.set,
             zone: question.zone.name(),
@@ -36,7 +36,7 @@ impl SplitRange {
 
 /// Returns the part of the question's range that does not lie too far ahead, or `None` if all
 /// of it does.
-pub fn pieces(question: &Question, now: Micros) -> Option<SplitRange> {
+pub fn pieces(question: &AnalyticsQuery, now: Micros) -> Option<SplitRange> {
     let zone = &question.zone;
     let past_last = zone.day_of(now).plus(limits::ANALYTICS_DAYS_AHEAD + 1);
     let end = TimeSlot::containing(zone.start_of(past_last)).min(question.to);
@@ -121,11 +121,11 @@ mod tests {
         let question = read(granularity, text).expect("a question");
         let pieces = pieces(&question, at(NOW))?;
         let list = |parts: &[(Day, Slots)]| {
-            let told = |(day, slots): &(Day, Slots)| {
+            let written = |(day, slots): &(Day, Slots)| {
                 let short = |slot: TimeSlot| slot.start().text()[5..16].to_owned();
                 format!("{day}: {} {}", short(slots.from), short(slots.to))
             };
-            parts.iter().map(told).collect::<Vec<_>>()
+            parts.iter().map(written).collect::<Vec<_>>()
         };
         let (first, last) = pieces.days;
         Some((

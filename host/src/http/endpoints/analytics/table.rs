@@ -5,48 +5,54 @@
 //! then added by number, period after period, so that a count costs one addition and no
 //! allocation.
 
-use super::query::{Dimension, Question};
-use crate::domain::analytics::{CountKey, Counts, add};
+use super::query::{AnalyticsQuery, Dimension};
+use crate::domain::analytics::{CountKey, MeasureCounts, add};
 use crate::domain::id::AgentId;
 use crate::domain::zone::Day;
-use crate::store::{Cell, Cells};
+use crate::store::{RollupCell, RollupCells};
 
 /// The rows of an answer.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Table {
+pub struct AnalyticsTable {
     /// The groups that distinguish rows besides their period, in the order of the answer.
-    pub groups: Vec<Group>,
+    pub groups: Vec<AnalyticsGroup>,
     /// By period, then by group. Rows without counts are left out.
-    pub rows: Vec<Row>,
+    pub rows: Vec<AnalyticsRow>,
 }
 
 /// The values of the dimensions, in the order of the request.
-pub type Group = Vec<Value>;
+pub type AnalyticsGroup = Vec<DimensionValue>;
 
 /// Ordered as rows are: no value first, numbers numerically.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Value {
+pub enum DimensionValue {
     None,
     Agent(AgentId),
     Text(String),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct AnalyticsRow {
     pub period: Day,
     /// The index of its group.
     pub group: u32,
-    pub counts: Counts,
+    pub counts: MeasureCounts,
 }
 
 /// The answer has more rows than allowed.
 #[derive(Debug, PartialEq, Eq)]
 pub struct TooMany;
 
+/// Returns the rows of the answer.
+///
 /// # Errors
 ///
 /// [`TooMany`] if there are more than `most` rows.
-pub fn rows(question: &Question, cells: Cells, most: usize) -> Result<Table, TooMany> {
+pub fn rows(
+    question: &AnalyticsQuery,
+    cells: RollupCells,
+    most: usize,
+) -> Result<AnalyticsTable, TooMany> {
     let (groups, of_key) = groups(question, &cells);
     let mut cells = cells.cells;
     // Each list is sorted already, so several of them in sequence cost only a merge.
@@ -59,7 +65,7 @@ pub fn rows(question: &Question, cells: Cells, most: usize) -> Result<Table, Too
             open.end(&mut rows);
             open.day = Some(period);
         }
-        for Cell { key, counts, .. } in of_day {
+        for RollupCell { key, counts, .. } in of_day {
             if let Some(group) = of_key.find(*key) {
                 open.add(group, counts);
             }
@@ -72,20 +78,20 @@ pub fn rows(question: &Question, cells: Cells, most: usize) -> Result<Table, Too
     if rows.len() > most {
         return Err(TooMany);
     }
-    Ok(Table { groups, rows })
+    Ok(AnalyticsTable { groups, rows })
 }
 
 /// Returns the groups that occur, and the group of each key that the filter accepts.
-fn groups(question: &Question, cells: &Cells) -> (Vec<Group>, OfKey) {
+fn groups(question: &AnalyticsQuery, cells: &RollupCells) -> (Vec<AnalyticsGroup>, OfKey) {
     let wanted = cells
         .keys
         .iter()
         .filter(|(_, key)| question.filter.takes(key, &cells.state.internal));
-    let mut by_group: Vec<(Group, i64)> = wanted
+    let mut by_group: Vec<(AnalyticsGroup, i64)> = wanted
         .map(|(number, key)| (group(&question.group_by, key), *number))
         .collect();
     by_group.sort_unstable();
-    let mut groups: Vec<Group> = Vec::new();
+    let mut groups: Vec<AnalyticsGroup> = Vec::new();
     let mut of_key = Vec::with_capacity(by_group.len());
     for (group, key) in by_group {
         if groups.last() != Some(&group) {
@@ -97,11 +103,16 @@ fn groups(question: &Question, cells: &Cells) -> (Vec<Group>, OfKey) {
     (groups, OfKey::new(of_key))
 }
 
-fn group(group_by: &[Dimension], key: &CountKey) -> Group {
-    let text = |text: &Option<String>| text.clone().map_or(Value::None, Value::Text);
+fn group(group_by: &[Dimension], key: &CountKey) -> AnalyticsGroup {
+    let text = |text: &Option<String>| {
+        text.clone()
+            .map_or(DimensionValue::None, DimensionValue::Text)
+    };
     let value = |dimension: &Dimension| match dimension {
         Dimension::AgentType => text(&key.agent_type),
-        Dimension::AgentId => key.agent.map_or(Value::None, Value::Agent),
+        Dimension::AgentId => key
+            .agent
+            .map_or(DimensionValue::None, DimensionValue::Agent),
         Dimension::Source => text(&key.source),
     };
     group_by.iter().map(value).collect()
@@ -157,7 +168,7 @@ impl OfKey {
 /// The counts of one period, by group.
 struct Period {
     day: Option<Day>,
-    counts: Vec<Counts>,
+    counts: Vec<MeasureCounts>,
     /// The groups with counts, in no order.
     met: Vec<u32>,
 }
@@ -166,31 +177,31 @@ impl Period {
     fn new(groups: usize) -> Self {
         Self {
             day: None,
-            counts: vec![Counts::default(); groups],
+            counts: vec![MeasureCounts::default(); groups],
             met: Vec::with_capacity(groups),
         }
     }
 
-    fn add(&mut self, group: u32, counts: &Counts) {
+    fn add(&mut self, group: u32, counts: &MeasureCounts) {
         let to = &mut self.counts[group as usize];
         // A group whose counts are still zero may be listed again. It becomes one row all the
         // same.
-        if *to == Counts::default() {
+        if *to == MeasureCounts::default() {
             self.met.push(group);
         }
         add(to, counts, 1);
     }
 
     /// Moves the rows of the period out and resets it.
-    fn end(&mut self, rows: &mut Vec<Row>) {
+    fn end(&mut self, rows: &mut Vec<AnalyticsRow>) {
         let Some(period) = self.day.take() else {
             return;
         };
         self.met.sort_unstable();
         for group in self.met.drain(..) {
             let counts = std::mem::take(&mut self.counts[group as usize]);
-            if counts != Counts::default() {
-                rows.push(Row {
+            if counts != MeasureCounts::default() {
+                rows.push(AnalyticsRow {
                     period,
                     group,
                     counts,
@@ -215,13 +226,13 @@ mod tests {
         }
     }
 
-    fn cells(counts: &[(&str, i64, i64)]) -> Cells {
-        let cells = counts.iter().map(|(day, key, count)| Cell {
+    fn cells(counts: &[(&str, i64, i64)]) -> RollupCells {
+        let cells = counts.iter().map(|(day, key, count)| RollupCell {
             day: Day::parse(day).expect("a day"),
             key: *key,
             counts: [*count, 0, 0, 0, 0],
         });
-        Cells {
+        RollupCells {
             state: RollupState {
                 internal: vec![AgentId(9)],
                 ..RollupState::default()
@@ -240,20 +251,20 @@ mod tests {
         }
     }
 
-    fn formatted(granularity: Granularity, text: &str, cells: Cells) -> Vec<String> {
+    fn formatted(granularity: Granularity, text: &str, cells: RollupCells) -> Vec<String> {
         let question = read(granularity, text).expect("a question");
         let table = rows(&question, cells, 100).expect("few rows");
-        let told = |row: &Row| {
+        let line = |row: &AnalyticsRow| {
             let group = table.groups[row.group as usize].iter();
             let group = group.map(|value| match value {
-                Value::None => "-".to_owned(),
-                Value::Agent(agent) => agent.0.to_string(),
-                Value::Text(text) => text.clone(),
+                DimensionValue::None => "-".to_owned(),
+                DimensionValue::Agent(agent) => agent.0.to_string(),
+                DimensionValue::Text(text) => text.clone(),
             });
             let group: Vec<_> = group.collect();
             format!("{} {}: {}", row.period, group.join(","), row.counts[0])
         };
-        table.rows.iter().map(told).collect()
+        table.rows.iter().map(line).collect()
     }
 
     #[test]
@@ -316,7 +327,10 @@ mod tests {
             ("2030-01-02", 41, 1),
         ]);
         assert_eq!(formatted(Granularity::Day, "", cells), ["2030-01-02 : 1"]);
-        assert_eq!(formatted(Granularity::Day, "", Cells::default()), [""; 0]);
+        assert_eq!(
+            formatted(Granularity::Day, "", RollupCells::default()),
+            [""; 0]
+        );
     }
 
     #[test]

@@ -17,18 +17,20 @@ use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::payload::Payload;
 use crate::http::query::Query;
-use crate::http::reply::{self, Reply};
-use crate::http::streamed_list::{Around, StreamedList};
+use crate::http::reply::{self, ApiResponse};
+use crate::http::streamed_list::{ListFrame, StreamedList};
 use crate::limits;
 use crate::store::{DealFilter, DealPage};
 
 const NEXT_CURSOR: HeaderName = HeaderName::from_static("x-next-cursor");
 
+/// Returns a page of the partner's deals.
+///
 /// # Errors
 ///
 /// [`ApiError::BadRequest`] for a missing or invalid parameter, and [`ApiError::Store`] if the
 /// store cannot be read.
-pub async fn run(call: &Call<'_>, caller: &PartnerCaller) -> Result<Reply, ApiError> {
+pub async fn run(call: &Call<'_>, caller: &PartnerCaller) -> Result<ApiResponse, ApiError> {
     let query = call.query();
     let most = limits::DEALS_PER_LOOKUP;
     let limit = query.limit(most, most)?;
@@ -85,7 +87,7 @@ fn address(query: &Query<'_>, next: &str) -> String {
 }
 
 fn payload(deals: Vec<DealView>) -> Payload {
-    let around = Around {
+    let frame = ListFrame {
         begin: b"[",
         between: b',',
         end: b"]".to_vec(),
@@ -94,7 +96,7 @@ fn payload(deals: Vec<DealView>) -> Payload {
         // Cannot fail, as it did not when the length was counted.
         let _ = serde_json::to_writer(piece, deal);
     };
-    StreamedList::new(around, deals, json::length, write).into_payload()
+    StreamedList::new(frame, deals, json::length, write).into_payload()
 }
 
 /// Returns `None` if nothing can match. A blank value counts as not given.

@@ -6,22 +6,24 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::{id_of, not_found};
+use super::{not_found, parse_id};
 use crate::domain::id::{DealId, DealLogId};
 use crate::domain::time::Micros;
 use crate::http::auth::PartnerCaller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::idempotency::{self, IdempotencyHeader};
 use crate::http::json;
-use crate::http::reply::Reply;
+use crate::http::reply::ApiResponse;
 use crate::http::route::TokenRoute;
-use crate::http::zod::{self, Issue, Length, Node, What};
+use crate::http::zod::{self, Issue, IssueKind, Node, TextLength};
 use crate::limits;
 use crate::pipeline::deals;
 use crate::store::{CreatedDealLog, DealLogged, NewDealLog, StoredAnswer};
 
+/// Adds a note to a deal.
+///
 /// # Errors
 ///
 /// The body or the key is invalid, the partner has no such deal, the key was used with another
@@ -30,10 +32,10 @@ pub async fn run(
     call: &Call<'_>,
     caller: &PartnerCaller,
     deal: &str,
-    unread: Unread,
-) -> Result<Reply, ApiError> {
+    unread: UnreadBody,
+) -> Result<ApiResponse, ApiError> {
     let route = TokenRoute::LogDeal { deal }.name();
-    let deal = id_of(deal)?;
+    let deal = parse_id(deal)?;
     let key = IdempotencyHeader::from_call(call)?;
     let (body, held) = json::read(call, unread).await?;
     let note = zod::whole(&body, read)?;
@@ -91,12 +93,12 @@ pub(super) struct Note {
 /// wrong.
 pub(super) fn read(body: Node<'_>) -> Option<Note> {
     let body = body.object()?;
-    let kind = Length::filled(limits::LOG_TYPE_CHARACTERS);
+    let kind = TextLength::filled(limits::LOG_TYPE_CHARACTERS);
     let kind = body.field("type").trimmed(kind);
-    let subject = Length::filled(limits::NAME_CHARACTERS);
+    let subject = TextLength::filled(limits::NAME_CHARACTERS);
     let subject = body.field("subject").trimmed(subject);
     let description = body.field("description").optional().and_then(|text| {
-        let length = Length::up_to(limits::LOG_DESCRIPTION_CHARACTERS);
+        let length = TextLength::up_to(limits::LOG_DESCRIPTION_CHARACTERS);
         text.text(length)
     });
     let metadata = body.field("metadata").optional().and_then(|metadata| {
@@ -119,7 +121,7 @@ fn within<'a>(node: &Node<'_>, members: &'a Map<String, Value>) -> Option<&'a Ma
     if bytes <= maximum {
         return Some(members);
     }
-    let what = What::TooBig {
+    let what = IssueKind::TooBig {
         maximum,
         kind: "object",
         inclusive: true,

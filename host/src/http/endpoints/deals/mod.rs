@@ -19,7 +19,7 @@ use crate::domain::id::DealId;
 use crate::http::error::ApiError;
 
 /// Reads the deal id of a path. A text that is not an id counts as unknown.
-fn id_of(text: &str) -> Result<DealId, ApiError> {
+fn parse_id(text: &str) -> Result<DealId, ApiError> {
     text.parse().map_err(|_| not_found())
 }
 

@@ -7,16 +7,16 @@ use hyper::StatusCode;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{id_of, not_found};
+use super::{not_found, parse_id};
 use crate::domain::contact;
-use crate::domain::deal::{self, Stage, Status};
+use crate::domain::deal::{self, DealStage, DealStatus};
 use crate::http::auth::PartnerCaller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::json;
-use crate::http::reply::{self, Reply};
-use crate::http::zod::{self, Issue, Length, Node};
+use crate::http::reply::{self, ApiResponse};
+use crate::http::zod::{self, Issue, Node, TextLength};
 use crate::limits;
 use crate::pipeline::deals;
 use crate::store::{DealPatch, DealPatched};
@@ -39,16 +39,19 @@ pub struct DealPatchAnswer {
     message: &'static str,
 }
 
+/// Changes a deal.
+///
 /// # Errors
 ///
-/// The body is invalid, the deal, property or owner is unknown, or the store fails.
+/// [`ApiError::BadRequest`] if the body has issues, [`ApiError::NotFound`] if the deal, property or
+/// owner is unknown, [`ApiError::Store`] if the store fails, and the errors of [`json::read`].
 pub async fn run(
     call: &Call<'_>,
     caller: &PartnerCaller,
     deal: &str,
-    unread: Unread,
-) -> Result<Reply, ApiError> {
-    let deal = id_of(deal)?;
+    unread: UnreadBody,
+) -> Result<ApiResponse, ApiError> {
+    let deal = parse_id(deal)?;
     let (body, held) = json::read(call, unread).await?;
     let wanted = zod::whole(&body, read)?;
     drop(held);
@@ -81,8 +84,8 @@ fn missing(what: &str, named: Option<String>, why: &str) -> ApiError {
 
 /// The requested changes.
 pub(super) struct DealPatchBody {
-    status: Option<Status>,
-    stage: Option<Stage>,
+    status: Option<DealStatus>,
+    stage: Option<DealStage>,
     property: Option<String>,
     owner: Option<String>,
 }
@@ -95,22 +98,22 @@ pub(super) fn read(body: Node<'_>) -> Option<DealPatchBody> {
     body.one_of_fields(&FIELDS.map(|field| (field, "string")));
     let status = body.field(STATUS).optional();
     let status = status
-        .and_then(|status| status.one_of(&Status::ALL.map(Status::as_str)))
-        .and_then(Status::from_text);
+        .and_then(|status| status.one_of(&DealStatus::ALL.map(DealStatus::as_str)))
+        .and_then(DealStatus::from_text);
     let stage = body.field(STAGE).optional();
     let stage = stage
-        .and_then(|stage| stage.one_of(&Stage::ALL.map(Stage::as_str)))
-        .and_then(Stage::from_text);
+        .and_then(|stage| stage.one_of(&DealStage::ALL.map(DealStage::as_str)))
+        .and_then(DealStage::from_text);
     if let (Some(status), Some(stage)) = (status, stage) {
         agree(&body.field(STAGE), status, stage);
     }
     body.not_both(PROPERTY, PROPERTY_ALIAS);
     let property = [PROPERTY, PROPERTY_ALIAS].map(|name| {
         let property = body.field(name).optional()?;
-        property.trimmed(Length::filled(limits::EXTERNAL_ID_CHARACTERS))
+        property.trimmed(TextLength::filled(limits::EXTERNAL_ID_CHARACTERS))
     });
     let owner = body.field(OWNER).optional().and_then(|owner| {
-        let length = Length::up_to(limits::EMAIL_CHARACTERS);
+        let length = TextLength::up_to(limits::EMAIL_CHARACTERS);
         owner.text_as("email", length, contact::email)
     });
     Some(DealPatchBody {
@@ -122,11 +125,11 @@ pub(super) fn read(body: Node<'_>) -> Option<DealPatchBody> {
 }
 
 /// Adds an issue at the stage if stage and status contradict each other.
-fn agree(node: &Node<'_>, status: Status, stage: Stage) {
+fn agree(node: &Node<'_>, status: DealStatus, stage: DealStage) {
     if !deal::contradict(status, stage) {
         return;
     }
-    let fitting = Stage::ALL.into_iter();
+    let fitting = DealStage::ALL.into_iter();
     let fitting = fitting.filter(|stage| !deal::contradict(status, *stage));
     let options = fitting.map(|stage| stage.as_str().to_owned()).collect();
     let (status, stage) = (status.as_str(), stage.as_str());

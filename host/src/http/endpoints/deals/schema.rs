@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::domain::deal::{self, Stage, Status};
+use crate::domain::deal::{self, DealStage, DealStatus};
 use crate::http::endpoints::notifications::schema::{legacy_template, person};
 use crate::http::terms::{email, named, one_of, text, trimmed};
 use crate::limits;
@@ -21,12 +21,12 @@ pub fn create() -> [(&'static str, Value); 3] {
     let mut plain = new_deal("A deal without a message. A phone or an e-mail address is required.");
     plain["required"] = json!(["name"]);
     plain["not"] = without(&["template", "messageTemplate", "replacements"]);
-    let nobody =
+    let anonymous =
         json!({"not": {"anyOf": [{"required": ["phoneNumber"]}, {"required": ["email"]}]}});
     plain["not"]["anyOf"]
         .as_array_mut()
         .expect("a list was put there")
-        .push(nobody);
+        .push(anonymous);
 
     let mut modern = new_deal("A deal with a conversation that begins with a template.");
     modern["required"] = json!(["name", "phoneNumber", "instanceId", "template"]);
@@ -58,9 +58,9 @@ fn new_deal(description: &str) -> Value {
             "type": "boolean",
             "description": "True: if the property does not exist, the deal is created without it. Default: false.",
         },
-        "source": trimmed(limits::NAME_CHARACTERS, "Where the deal comes from."),
+        "source": trimmed(limits::NAME_CHARACTERS, "The source of the deal."),
         "externalId": trimmed(limits::EXTERNAL_ID_CHARACTERS, "The deal's id in the system that it comes from."),
-        "conversionIdentifier": trimmed(limits::NAME_CHARACTERS, "What led to the contact's request, such as a form."),
+        "conversionIdentifier": trimmed(limits::NAME_CHARACTERS, "The origin of the contact's request, such as a form."),
     });
     if let (Some(all), Value::Object(own)) = (properties.as_object_mut(), own) {
         all.extend(own);
@@ -77,11 +77,11 @@ pub fn patch() -> Value {
         )
     };
     let mut wrong = vec![json!({"required": ["propertyExternalId", "productExternalId"]})];
-    for status in Status::ALL {
-        let stages: Vec<_> = Stage::ALL
+    for status in DealStatus::ALL {
+        let stages: Vec<_> = DealStage::ALL
             .into_iter()
             .filter(|stage| deal::contradict(status, *stage))
-            .map(Stage::as_str)
+            .map(DealStage::as_str)
             .collect();
         if !stages.is_empty() {
             wrong.push(json!({
@@ -99,8 +99,8 @@ pub fn patch() -> Value {
         "additionalProperties": false,
         "minProperties": 1,
         "properties": {
-            "status": one_of(&Status::ALL.map(Status::as_str), "`won` and `lost` set their stages too."),
-            "stageCode": one_of(&Stage::ALL.map(Stage::as_str), "The closing stages set their status too. A stage that contradicts a given status is refused."),
+            "status": one_of(&DealStatus::ALL.map(DealStatus::as_str), "`won` and `lost` set their stages too."),
+            "stageCode": one_of(&DealStage::ALL.map(DealStage::as_str), "The closing stages set their status too. A stage that contradicts a given status is refused."),
             "propertyExternalId": property(),
             "productExternalId": property(),
             "ownerEmail": email("The e-mail address of the new owner."),

@@ -2,21 +2,27 @@
 
 use hyper::StatusCode;
 
-use super::{id_of, not_found};
+use super::{not_found, parse_id};
 use crate::http::auth::PartnerCaller;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
-use crate::http::reply::{self, Reply};
+use crate::http::reply::{self, ApiResponse};
 use crate::store::DealFilter;
 
+/// Returns a deal.
+///
 /// # Errors
 ///
 /// [`ApiError::NotFound`] if the partner has no such deal, and [`ApiError::Store`] if the store
 /// cannot be read.
-pub async fn run(call: &Call<'_>, caller: &PartnerCaller, deal: &str) -> Result<Reply, ApiError> {
+pub async fn run(
+    call: &Call<'_>,
+    caller: &PartnerCaller,
+    deal: &str,
+) -> Result<ApiResponse, ApiError> {
     let filter = DealFilter {
         partner: Some(caller.partner().id),
-        deal: Some(id_of(deal)?),
+        deal: Some(parse_id(deal)?),
         ..DealFilter::default()
     };
     let mut found = call

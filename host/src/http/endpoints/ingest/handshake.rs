@@ -4,13 +4,15 @@ use hyper::body::Bytes;
 
 use crate::http::call::Call;
 use crate::http::error::ApiError;
-use crate::http::reply::Reply;
+use crate::http::reply::ApiResponse;
 use crate::pipeline::intake::{self, Address, Handshake};
 
+/// Answers a source's handshake.
+///
 /// # Errors
 ///
 /// [`ApiError::NotFound`] for an unknown address, and the errors of [`answer`].
-pub async fn run(call: &Call<'_>, connection: &str) -> Result<Reply, ApiError> {
+pub async fn run(call: &Call<'_>, connection: &str) -> Result<ApiResponse, ApiError> {
     answer(call, super::address(connection)?).await
 }
 
@@ -21,7 +23,7 @@ pub async fn run(call: &Call<'_>, connection: &str) -> Result<Reply, ApiError> {
 /// [`ApiError::NoHandshake`] if the request is not one, [`ApiError::Forbidden`] or
 /// [`ApiError::BadRequest`] if it is refused, and [`ApiError::Overloaded`] if the plugin is not
 /// available.
-pub async fn answer(call: &Call<'_>, address: Address) -> Result<Reply, ApiError> {
+pub async fn answer(call: &Call<'_>, address: Address) -> Result<ApiResponse, ApiError> {
     let inbound = super::inbound(call, address, Bytes::new());
     match intake::handshake(&call.http.pipeline, inbound).await? {
         Handshake::Answer(reply) => Ok(super::post::filled(reply)),

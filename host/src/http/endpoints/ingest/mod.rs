@@ -19,7 +19,7 @@ use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::state::Http;
 use crate::pipeline::connections::ConnectionError;
-use crate::pipeline::intake::{Address, Inbound, IntakeError};
+use crate::pipeline::intake::{Address, InboundRequest, IntakeError};
 
 /// Reads the id of a connection. A text that cannot be an id counts as unknown.
 fn address(connection: &str) -> Result<Address, ApiError> {
@@ -28,10 +28,10 @@ fn address(connection: &str) -> Result<Address, ApiError> {
 }
 
 /// Returns the request as the pipeline takes it.
-fn inbound(call: &Call<'_>, address: Address, body: Bytes) -> Inbound {
+fn inbound(call: &Call<'_>, address: Address, body: Bytes) -> InboundRequest {
     let (http, head) = (call.http, call.head);
     let query = head.uri.query().unwrap_or_default();
-    Inbound {
+    InboundRequest {
         address,
         peer: call.peer,
         method: head.method.as_str().to_owned(),

@@ -11,7 +11,7 @@ use hyper::{HeaderMap, StatusCode};
 use crate::domain::connection::ANY_ORIGIN;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
-use crate::http::reply::{self, Reply};
+use crate::http::reply::{self, ApiResponse};
 use crate::pipeline::intake::{self, Address};
 
 /// The seconds for which a browser may cache the answer to a preflight.
@@ -24,7 +24,7 @@ const REMEMBERED: u32 = 600;
 ///
 /// [`ApiError::Forbidden`] if the connection does not allow the origin, and the errors of an
 /// unknown connection.
-pub async fn preflight(call: &Call<'_>, connection: &str) -> Result<Reply, ApiError> {
+pub async fn preflight(call: &Call<'_>, connection: &str) -> Result<ApiResponse, ApiError> {
     let address = super::address(connection)?;
     let headers = &call.head.headers;
     let origin = allowed(call, &address, headers).await?.ok_or_else(|| {
@@ -34,37 +34,37 @@ pub async fn preflight(call: &Call<'_>, connection: &str) -> Result<Reply, ApiEr
         )
     })?;
     let mut answer = reply::empty(StatusCode::NO_CONTENT);
-    let told = answer.headers_mut();
-    told.insert(
+    let sent = answer.headers_mut();
+    sent.insert(
         ACCESS_CONTROL_ALLOW_METHODS,
         HeaderValue::from_static("POST"),
     );
     if let Some(wanted) = headers.get(ACCESS_CONTROL_REQUEST_HEADERS) {
         // A sender may send the same headers from everywhere.
-        told.insert(ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone());
+        sent.insert(ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone());
     }
-    told.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from(REMEMBERED));
-    told.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-    depends_on_origin(told);
+    sent.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from(REMEMBERED));
+    sent.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    depends_on_origin(sent);
     Ok(answer)
 }
 
 /// Lets the page read the answer to its request, if its origin is allowed.
-pub async fn share(call: &Call<'_>, address: &Address, reply: &mut Reply) {
+pub async fn share(call: &Call<'_>, address: &Address, reply: &mut ApiResponse) {
     let headers = &call.head.headers;
     if !headers.contains_key(ORIGIN) {
         return;
     }
-    let told = reply.headers_mut();
+    let sent = reply.headers_mut();
     // Also for origins that are not allowed: another origin may get another answer.
-    depends_on_origin(told);
+    depends_on_origin(sent);
     // If the connection cannot be read now, no origin is allowed.
     if let Ok(Some(origin)) = allowed(call, address, headers).await {
-        told.insert(
+        sent.insert(
             ACCESS_CONTROL_EXPOSE_HEADERS,
             HeaderValue::from_static("x-request-id, retry-after"),
         );
-        told.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        sent.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     }
 }
 
@@ -83,8 +83,8 @@ async fn allowed(
     Ok(found.cloned())
 }
 
-fn depends_on_origin(told: &mut HeaderMap) {
-    told.append(
+fn depends_on_origin(headers: &mut HeaderMap) {
+    headers.append(
         VARY,
         HeaderValue::from_name(HeaderName::from_static("origin")),
     );

@@ -11,11 +11,12 @@ use utoipa::openapi::schema::{ObjectBuilder, Type};
 use super::origins;
 use crate::domain::delivery::{DeliveryStatus, ItemStatus};
 use crate::domain::id::{ContactId, DealId, DeliveryId};
-use crate::http::body::Unread;
+use crate::domain::time::whole_seconds;
+use crate::http::body::UnreadBody;
 use crate::http::call::Call;
 use crate::http::decoding;
 use crate::http::error::{ApiError, Challenge};
-use crate::http::reply::{self, Reply};
+use crate::http::reply::{self, ApiResponse};
 use crate::limits;
 use crate::pipeline::answering::FilledReply;
 use crate::pipeline::intake::{self, Address, IntakeError, Received};
@@ -88,11 +89,17 @@ fn one_of(words: Vec<&'static str>) -> ObjectBuilder {
         .enum_values(Some(words))
 }
 
+/// Takes a delivery in. Returns the answer to its sender.
+///
 /// # Errors
 ///
 /// [`ApiError::NotFound`] if the address cannot exist. Other refusals are returned as the
 /// answer, which a page may read.
-pub async fn run(call: &Call<'_>, connection: &str, body: Unread) -> Result<Reply, ApiError> {
+pub async fn run(
+    call: &Call<'_>,
+    connection: &str,
+    body: UnreadBody,
+) -> Result<ApiResponse, ApiError> {
     // An address that cannot exist is refused before its body is read.
     let address = super::address(connection)?;
     let answered = match take(call, address.clone(), body).await {
@@ -116,7 +123,7 @@ pub async fn run(call: &Call<'_>, connection: &str, body: Unread) -> Result<Repl
 pub async fn take(
     call: &Call<'_>,
     address: Address,
-    body: Unread,
+    body: UnreadBody,
 ) -> Result<(DeliveryOutcome, Option<FilledReply>), ApiError> {
     let http = call.http;
     // Checked before the body is read: deliveries to unknown addresses, or past the rate, cost
@@ -129,9 +136,11 @@ pub async fn take(
         found => found?,
     };
     let charged = http.connection_rate.ask(&connection, http.core.clock.now());
-    charged.map_err(|retry_after| {
+    charged.map_err(|wait| {
         http.core.metrics.http.shed(Shed::RateOfOneConnection);
-        ApiError::TooManyRequests { retry_after }
+        ApiError::TooManyRequests {
+            retry_after: whole_seconds(wait),
+        }
     })?;
     let coding = decoding::coding(&call.head.headers)?;
     let body = body.going_to(&connection);
@@ -155,12 +164,23 @@ pub async fn take(
         received
     });
     match work.await.map_err(ApiError::internal)?? {
-        Received::Stored { outcome, reply } => Ok((outcome, reply)),
-        Received::Rejected { delivery, message } => Err(ApiError::BadRequest(format!(
-            "The body cannot be read: {message}. It is kept as delivery {delivery}."
-        ))),
+        Received::Stored { outcome, reply } => {
+            note(outcome.delivery);
+            Ok((outcome, reply))
+        }
+        Received::Rejected { delivery, message } => {
+            note(delivery);
+            Err(ApiError::BadRequest(format!(
+                "The body cannot be read: {message}. It is kept as delivery {delivery}."
+            )))
+        }
         Received::Unproven => Err(ApiError::Unauthorized(Challenge::Sender)),
     }
+}
+
+/// Names the delivery in the log line of the request.
+fn note(delivery: DeliveryId) {
+    tracing::Span::current().record("delivery", tracing::field::display(delivery));
 }
 
 /// Returns whether an item had no result. Its message then says why.
@@ -207,7 +227,7 @@ fn answer(outcome: DeliveryOutcome) -> IngestAnswer {
 }
 
 /// Returns the source's own answer, as its plugin composed it.
-pub fn filled(filled: FilledReply) -> Reply {
+pub fn filled(filled: FilledReply) -> ApiResponse {
     let mut reply = reply::text(
         StatusCode::from_u16(filled.status).unwrap_or(StatusCode::OK),
         filled.body,

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use crate::domain::id::ConversationId;
 use crate::domain::message::MessageState;
 use crate::http::error::{ApiError, Family};
-use crate::pipeline::notify::{Answer, Cause};
+use crate::pipeline::notify::{FailureCause, NotificationResult};
 use crate::store::StoredAnswer;
 
 /// The answer to a notification that the service accepted.
@@ -22,9 +22,9 @@ pub struct NotificationAnswer {
 }
 
 /// Returns the answer in the form that is stored under its idempotency key.
-pub fn stored(answer: &Answer) -> StoredAnswer {
+pub fn stored(answer: &NotificationResult) -> StoredAnswer {
     let (status, body, message) = match answer {
-        Answer::Taken {
+        NotificationResult::Taken {
             conversation,
             message,
             state,
@@ -36,20 +36,20 @@ pub fn stored(answer: &Answer) -> StoredAnswer {
             let body = serde_json::to_value(body).expect("an id is JSON");
             (StatusCode::OK, body, Some((message, *state)))
         }
-        Answer::Failed {
+        NotificationResult::Failed {
             message,
             cause,
             text,
             ..
         } => {
             let status = match cause {
-                Cause::Message => StatusCode::BAD_REQUEST,
-                Cause::Template => StatusCode::INTERNAL_SERVER_ERROR,
+                FailureCause::Message => StatusCode::BAD_REQUEST,
+                FailureCause::Template => StatusCode::INTERNAL_SERVER_ERROR,
             };
             let body = failure(status, text);
             (status, body, Some((message, MessageState::Failed)))
         }
-        Answer::Template(text) => {
+        NotificationResult::Template(text) => {
             let status = StatusCode::INTERNAL_SERVER_ERROR;
             (status, failure(status, text), None)
         }
@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn an_answer_is_stored_as_it_is_sent() {
         let (conversation, message) = (ConversationId::new(Micros(0)), MessageId::new(Micros(0)));
-        let taken = stored(&Answer::from_state(
+        let taken = stored(&NotificationResult::from_state(
             conversation,
             message,
             MessageState::Delivered,
@@ -101,7 +101,7 @@ mod tests {
             body,
             json!({"success": true, "conversationId": conversation.to_string()})
         );
-        let failed = stored(&Answer::from_state(
+        let failed = stored(&NotificationResult::from_state(
             conversation,
             message,
             MessageState::Failed,
@@ -110,7 +110,9 @@ mod tests {
         let body: serde_json::Value = serde_json::from_str(&failed.body).expect("JSON");
         assert_eq!(body["success"], false);
         assert_eq!(body["statusCode"], 400);
-        let unknown = stored(&Answer::Template("Template 'x' not found".to_owned()));
+        let unknown = stored(&NotificationResult::Template(
+            "Template 'x' not found".to_owned(),
+        ));
         assert_eq!((unknown.status, unknown.headers.len()), (500, 0));
     }
 }

@@ -7,17 +7,18 @@ use serde_json::Value;
 use crate::domain::contact;
 use crate::domain::id::AgentId;
 use crate::http::error::ApiError;
-use crate::http::zod::{Issue, Length, Node, Step};
+use crate::http::zod::{Issue, Node, PathStep, TextLength};
 use crate::limits;
 use crate::pipeline::templates::requested::{
-    Component, ComponentKind, Document, Media, Parameter, Parts, TemplateUse, Value as Filled,
+    Component, ComponentKind, Document, Media, ParameterValue, PlaceholderValues,
+    TemplateParameter, TemplateUse,
 };
 use crate::pipeline::templates::{Misfit, Mismatch};
 use crate::store::NotificationDetails;
 
-const NAME: Length = Length::filled(limits::NAME_CHARACTERS);
-const PARAMETER: Length = Length::up_to(limits::PARAMETER_CHARACTERS);
-const TEMPLATE_NAME: Length = Length::filled(limits::TEMPLATE_NAME_CHARACTERS);
+const NAME: TextLength = TextLength::filled(limits::NAME_CHARACTERS);
+const PARAMETER: TextLength = TextLength::up_to(limits::PARAMETER_CHARACTERS);
+const TEMPLATE_NAME: TextLength = TextLength::filled(limits::TEMPLATE_NAME_CHARACTERS);
 
 const LEGACY_FILLS_BODY: &str =
     ": `messageTemplate` fills only the body, so send the message with `template`";
@@ -29,18 +30,18 @@ pub struct PartialNotification {
     pub phone_number: Option<String>,
     pub instance: Option<AgentId>,
     /// `None` if a field has an issue.
-    pub message: Option<Message>,
+    pub message: Option<RequestedMessage>,
 }
 
 /// The message that a partner requests.
-pub struct Message {
+pub struct RequestedMessage {
     pub details: NotificationDetails,
     pub template: TemplateUse,
 }
 
 /// Returns the issue of a phone number that cannot exist.
 pub(super) fn impossible_phone() -> Issue {
-    let path = vec![Step::Field("phoneNumber".to_owned())];
+    let path = vec![PathStep::Field("phoneNumber".to_owned())];
     Issue::unreadable(path, "Invalid phone number")
 }
 
@@ -66,7 +67,7 @@ pub fn read(body: Node<'_>) -> Option<PartialNotification> {
     Some(PartialNotification {
         phone_number: phone_number.map(str::to_owned),
         instance,
-        message: message.map(|((name, source), template)| Message {
+        message: message.map(|((name, source), template)| RequestedMessage {
             details: NotificationDetails {
                 name: name.to_owned(),
                 email,
@@ -82,13 +83,13 @@ pub fn read(body: Node<'_>) -> Option<PartialNotification> {
 /// Reads a phone number as the client wrote it. Its form is not checked here. Returns `None`,
 /// with an issue, if the field is no text or too long.
 pub fn phone_number<'a>(phone: &Node<'a>) -> Option<&'a str> {
-    phone.text(Length::up_to(limits::PHONE_CHARACTERS))
+    phone.text(TextLength::up_to(limits::PHONE_CHARACTERS))
 }
 
 /// Reads the e-mail address in its normal form. Returns `None` if it is absent, or, with an
 /// issue, if it is not valid.
 pub fn email(body: &Node<'_>) -> Option<String> {
-    let length = Length::up_to(limits::EMAIL_CHARACTERS);
+    let length = TextLength::up_to(limits::EMAIL_CHARACTERS);
     let email = body.field("email").optional()?;
     email.text_as("email", length, contact::email)
 }
@@ -103,7 +104,7 @@ pub fn transfer(body: &Node<'_>) -> bool {
 /// Reads the special instructions. Returns `None` if they are absent or blank, or, with an
 /// issue, if they are no text or too long.
 pub fn special_instructions(body: &Node<'_>) -> Option<String> {
-    let length = Length::up_to(limits::SPECIAL_INSTRUCTIONS_CHARACTERS);
+    let length = TextLength::up_to(limits::SPECIAL_INSTRUCTIONS_CHARACTERS);
     let text = body.field("specialInstructions").optional()?.text(length)?;
     (!text.trim().is_empty()).then(|| text.to_owned())
 }
@@ -137,7 +138,7 @@ fn legacy_format(name: &Node<'_>, replacements: Node<'_>) -> Option<TemplateUse>
     Some(TemplateUse {
         name: name?.to_owned(),
         language: None,
-        parts: Parts::Body(texts?),
+        parts: PlaceholderValues::Body(texts?),
     })
 }
 
@@ -146,7 +147,7 @@ fn modern_format(template: &Node<'_>) -> Option<TemplateUse> {
     let name = template.field("name").text(TEMPLATE_NAME);
     let language = template.field("language");
     let language = language.object().and_then(|language| {
-        let length = Length::filled(limits::LANGUAGE_CHARACTERS);
+        let length = TextLength::filled(limits::LANGUAGE_CHARACTERS);
         language.field("code").text(length)
     });
     let components = match template.field("components").optional() {
@@ -159,7 +160,7 @@ fn modern_format(template: &Node<'_>) -> Option<TemplateUse> {
     Some(TemplateUse {
         name: name?.to_owned(),
         language: Some(language?.to_owned()),
-        parts: Parts::Components(components?),
+        parts: PlaceholderValues::Components(components?),
     })
 }
 
@@ -198,7 +199,7 @@ fn component(component: &Node<'_>) -> Option<Component> {
     })
 }
 
-fn parameter(parameter: &Node<'_>) -> Option<Parameter> {
+fn parameter(parameter: &Node<'_>) -> Option<TemplateParameter> {
     let parameter = parameter.object()?;
     let kind = parameter
         .field("type")
@@ -211,24 +212,24 @@ fn parameter(parameter: &Node<'_>) -> Option<Parameter> {
         "text" => parameter
             .field("text")
             .text(PARAMETER)
-            .map(|text| Filled::Text {
+            .map(|text| ParameterValue::Text {
                 text: text.to_owned(),
             }),
         "document" => document(&parameter.field("document")),
-        "image" => media(&parameter.field("image")).map(|image| Filled::Image { image }),
-        _ => media(&parameter.field("video")).map(|video| Filled::Video { video }),
+        "image" => media(&parameter.field("image")).map(|image| ParameterValue::Image { image }),
+        _ => media(&parameter.field("video")).map(|video| ParameterValue::Video { video }),
     };
-    Some(Parameter {
+    Some(TemplateParameter {
         parameter_name: name?,
         value: value?,
     })
 }
 
-fn document(document: &Node<'_>) -> Option<Filled> {
+fn document(document: &Node<'_>) -> Option<ParameterValue> {
     let document = document.object()?;
     let link = link(&document.field("link"));
     let filename = document.field("filename").text(NAME).map(str::to_owned);
-    Some(Filled::Document {
+    Some(ParameterValue::Document {
         document: Document {
             link: link?,
             filename: filename?,
@@ -254,7 +255,7 @@ fn media(media: &Node<'_>) -> Option<Media> {
 }
 
 fn link(link: &Node<'_>) -> Option<String> {
-    let length = Length::up_to(limits::LINK_CHARACTERS);
+    let length = TextLength::up_to(limits::LINK_CHARACTERS);
     link.text_as("url", length, |text| {
         let url = url::Url::parse(text).ok()?;
         // Schemes that a provider can fetch and a phone may open.
@@ -272,29 +273,29 @@ pub fn misfits(body: &Value, misfits: &[Misfit]) -> Vec<Issue> {
 }
 
 fn issue(is_legacy: bool, misfit: &Misfit) -> Issue {
-    let field = |name: &str| Step::Field(name.to_owned());
+    let field = |name: &str| PathStep::Field(name.to_owned());
     let mut path = if is_legacy {
         vec![field("replacements")]
     } else {
         vec![field("template"), field("components")]
     };
     if let Some(place) = misfit.component.filter(|_| !is_legacy) {
-        path.extend([Step::Index(place), field("parameters")]);
+        path.extend([PathStep::Index(place), field("parameters")]);
     }
-    let mut told = misfit.told.clone();
+    let mut message = misfit.message.clone();
     if is_legacy && misfit.kind != ComponentKind::Body {
-        told.push_str(LEGACY_FILLS_BODY);
+        message.push_str(LEGACY_FILLS_BODY);
     }
     match &misfit.what {
-        Mismatch::Count { wanted, given } => Issue::wrong_count(*wanted, *given, path, told),
+        Mismatch::Count { wanted, given } => Issue::wrong_count(*wanted, *given, path, message),
         Mismatch::Kind {
             parameter,
             wanted,
             given,
         } => {
-            path.extend([Step::Index(*parameter), field("type")]);
+            path.extend([PathStep::Index(*parameter), field("type")]);
             let mut issue = Issue::not_one_of(given, vec![wanted.clone()], path);
-            issue.message = told;
+            issue.message = message;
             issue
         }
         Mismatch::Name {
@@ -302,12 +303,12 @@ fn issue(is_legacy: bool, misfit: &Misfit) -> Issue {
             wanted,
             given,
         } => {
-            path.extend([Step::Index(*parameter), field("parameter_name")]);
+            path.extend([PathStep::Index(*parameter), field("parameter_name")]);
             let mut issue = match given {
                 None => Issue::required("string", path),
                 Some(given) => Issue::not_one_of(given, wanted.clone(), path),
             };
-            issue.message = told;
+            issue.message = message;
             issue
         }
     }

@@ -44,7 +44,7 @@ async fn channel_of(
     instance: AgentId,
 ) -> Result<Option<Arc<Live>>, ApiError> {
     let connections = &call.http.pipeline.connections;
-    let found = connections.of_instance(caller.workspace().id, instance);
+    let found = connections.for_instance(caller.workspace().id, instance);
     found.await.map_err(|error| match error {
         ConnectionError::Store(error) => ApiError::Store(error),
         error => ApiError::internal(error),
@@ -77,7 +77,7 @@ pub async fn is_there(
 /// # Errors
 ///
 /// [`ApiError`] if the store fails.
-pub async fn tell_why(
+pub async fn log_reason(
     call: &Call<'_>,
     caller: &PartnerCaller,
     instance: AgentId,

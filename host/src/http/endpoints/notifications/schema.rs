@@ -51,10 +51,7 @@ fn common(description: &str, template: &str) -> Value {
         "required": ["name", "phoneNumber", "instanceId", "source", template],
         "properties": person(),
     });
-    let source = filled(
-        limits::NAME_CHARACTERS,
-        "Where the notification comes from.",
-    );
+    let source = filled(limits::NAME_CHARACTERS, "The source of the notification.");
     own["properties"]["source"] = source;
     own
 }
@@ -80,7 +77,7 @@ pub fn person() -> Value {
         },
         "specialInstructions": text(
             limits::SPECIAL_INSTRUCTIONS_CHARACTERS,
-            "What the assistant should mind when the lead answers.",
+            "Instructions that the assistant follows when the lead answers.",
         ),
     })
 }
@@ -88,7 +85,7 @@ pub fn person() -> Value {
 /// Returns the schemas of a template in the modern format and of its parts.
 pub fn template() -> [(&'static str, Value); 9] {
     let name = limits::NAME_CHARACTERS;
-    let file = "Where the provider gets the file: an address with http or https.";
+    let file = "The address from which the provider gets the file, with http or https.";
     let parameter = |kind: &str, value: &Value| {
         json!({
             "type": "object",
@@ -116,12 +113,12 @@ pub fn template() -> [(&'static str, Value); 9] {
                 "type": "object",
                 "required": ["name", "language"],
                 "properties": {
-                    "name": filled(limits::TEMPLATE_NAME_CHARACTERS, "Of a template that the channel's provider has approved."),
+                    "name": filled(limits::TEMPLATE_NAME_CHARACTERS, "The name of a template that the channel's provider has approved."),
                     "language": {
                         "type": "object",
                         "title": "TemplateLanguage",
                         "required": ["code"],
-                        "properties": {"code": filled(limits::LANGUAGE_CHARACTERS, "Such as `pt_BR`.")},
+                        "properties": {"code": filled(limits::LANGUAGE_CHARACTERS, "The code of the language, such as `pt_BR`.")},
                     },
                     "components": list(&named("TemplateComponent"), limits::TEMPLATE_COMPONENTS, "Header, body and buttons, as far as they have placeholders."),
                 },
@@ -133,8 +130,8 @@ pub fn template() -> [(&'static str, Value); 9] {
                 "type": "object",
                 "required": ["type"],
                 "properties": {
-                    "type": one_of(&["header", "body", "button"], "Which part of the template."),
-                    "sub_type": one_of(&["url", "quick_reply"], "Of a button."),
+                    "type": one_of(&["header", "body", "button"], "The part of the template."),
+                    "sub_type": one_of(&["url", "quick_reply"], "The kind of button, if the component is a button."),
                     "index": index,
                     "parameters": list(&named("TemplateParameter"), limits::TEMPLATE_PARAMETERS, "The values of its placeholders; a quick_reply needs none."),
                 },
@@ -162,7 +159,7 @@ pub fn template() -> [(&'static str, Value); 9] {
             json!({
                 "type": "object",
                 "required": ["link", "filename"],
-                "properties": {"link": link(file), "filename": filled(name, "As the lead sees it.")},
+                "properties": {"link": link(file), "filename": filled(name, "The file's name, as the lead sees it.")},
             }),
         ),
         (
@@ -179,7 +176,7 @@ pub fn template() -> [(&'static str, Value); 9] {
                         "type": "object",
                         "title": "MediaById",
                         "required": ["id"],
-                        "properties": {"id": filled(name, "Of a file that the provider has.")},
+                        "properties": {"id": filled(name, "The id of a file that the provider has.")},
                         "not": {"required": ["link"]},
                     },
                 ],

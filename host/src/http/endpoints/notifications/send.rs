@@ -6,16 +6,16 @@ use std::time::Instant;
 use super::instance;
 use super::{answer, body};
 use crate::http::auth::PartnerCaller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::idempotency::{self, IdempotencyHeader};
 use crate::http::json;
-use crate::http::reply::Reply;
+use crate::http::reply::ApiResponse;
 use crate::http::route::PartnerRoute;
 use crate::http::zod;
 use crate::pipeline::notify::{self, NotifyOutcome, Request};
-use crate::telemetry::Notified;
+use crate::telemetry::NotificationOutcome;
 
 /// Answers `POST /send-notification`.
 ///
@@ -25,8 +25,8 @@ use crate::telemetry::Notified;
 pub async fn run(
     call: &Call<'_>,
     caller: &PartnerCaller,
-    unread: Unread,
-) -> Result<Reply, ApiError> {
+    unread: UnreadBody,
+) -> Result<ApiResponse, ApiError> {
     let http = call.http;
     let received = Instant::now();
     let key = IdempotencyHeader::from_call(call)?;
@@ -36,7 +36,10 @@ pub async fn run(
     let (named, phone) = (read.instance, read.phone_number.as_deref());
     let (live, phone) = instance::addressed(call, caller, named, phone, &mut issues).await?;
     let (Some(message), Some(phone), true) = (read.message, phone, issues.is_empty()) else {
-        http.core.metrics.messaging.notification(Notified::Invalid);
+        http.core
+            .metrics
+            .messaging
+            .notification(NotificationOutcome::Invalid);
         return Err(zod::invalid(&issues));
     };
     let Some((live, channel)) = live.and_then(|live| {
@@ -46,9 +49,9 @@ pub async fn run(
         http.core
             .metrics
             .messaging
-            .notification(Notified::NoInstance);
+            .notification(NotificationOutcome::NoInstance);
         if let Some(id) = named {
-            instance::tell_why(call, caller, id).await?;
+            instance::log_reason(call, caller, id).await?;
         }
         return Err(instance::not_found());
     };
@@ -68,9 +71,9 @@ pub async fn run(
     // From here on the message is sent even if the partner hangs up.
     let pipeline = Arc::clone(&http.pipeline);
     let work = http.core.spawn(async move {
-        let told = notify::notify(&pipeline, request).await;
+        let outcome = notify::notify(&pipeline, request).await;
         drop(held);
-        told
+        outcome
     });
     match work.await.map_err(ApiError::internal)?? {
         NotifyOutcome::Answer { answer, replayed } => {

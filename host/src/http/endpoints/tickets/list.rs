@@ -8,12 +8,12 @@ use utoipa::ToSchema;
 
 use crate::domain::cursor::ListCursor;
 use crate::domain::id::{TicketId, WorkspaceId};
-use crate::domain::ticket::{Status, TicketView};
+use crate::domain::ticket::{TicketStatus, TicketView};
 use crate::http::auth::PartnerCaller;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::query::Query;
-use crate::http::reply::{self, Reply};
+use crate::http::reply::{self, ApiResponse};
 use crate::limits;
 use crate::store::TicketFilter;
 
@@ -30,11 +30,13 @@ pub struct TicketsPage {
     count: usize,
 }
 
+/// Returns a page of the tickets.
+///
 /// # Errors
 ///
 /// [`ApiError::BadRequest`] for an invalid parameter, and [`ApiError::Store`] if the store
 /// cannot be read.
-pub async fn run(call: &Call<'_>, caller: &PartnerCaller) -> Result<Reply, ApiError> {
+pub async fn run(call: &Call<'_>, caller: &PartnerCaller) -> Result<ApiResponse, ApiError> {
     let workspace = caller.scope().workspace();
     let filter = filter(&call.query(), workspace)?;
     let limit = filter.limit as usize;
@@ -68,8 +70,8 @@ pub async fn run(call: &Call<'_>, caller: &PartnerCaller) -> Result<Reply, ApiEr
 }
 
 /// Returns the status as cursors contain it.
-fn word(status: Option<Status>) -> &'static str {
-    status.map_or("", Status::as_str)
+fn word(status: Option<TicketStatus>) -> &'static str {
+    status.map_or("", TicketStatus::as_str)
 }
 
 fn filter(query: &Query<'_>, workspace: WorkspaceId) -> Result<TicketFilter, ApiError> {
@@ -78,8 +80,8 @@ fn filter(query: &Query<'_>, workspace: WorkspaceId) -> Result<TicketFilter, Api
         ..TicketFilter::default()
     };
     if let Some(text) = query.get("status") {
-        let status = Status::from_text(text).ok_or_else(|| {
-            let words = Status::ALL.map(Status::as_str);
+        let status = TicketStatus::from_text(text).ok_or_else(|| {
+            let words = TicketStatus::ALL.map(TicketStatus::as_str);
             ApiError::BadRequest(format!("`status` is one of {}.", words.join(", ")))
         })?;
         filter.status = Some(status);
@@ -89,7 +91,7 @@ fn filter(query: &Query<'_>, workspace: WorkspaceId) -> Result<TicketFilter, Api
     };
     let cursor =
         ListCursor::decode(text).map_err(|error| ApiError::BadRequest(format!("{error}.")))?;
-    let status = Status::from_text(&cursor.filter);
+    let status = TicketStatus::from_text(&cursor.filter);
     let is_own = cursor.workspace == workspace
         && cursor.list == LIST
         && cursor.filter == word(status)
@@ -114,16 +116,16 @@ mod tests {
 
     #[test]
     fn words_and_bounds_are_read_or_refused() {
-        let check = |query: &str, expect: Option<(Option<Status>, u32)>| {
+        let check = |query: &str, expect: Option<(Option<TicketStatus>, u32)>| {
             let found = filter(&Query::parse(query), WorkspaceId::new(Micros(1)));
             let found = found.ok().map(|filter| (filter.status, filter.limit));
             assert_eq!(found, expect, "{query}");
         };
         check("", Some((None, 20)));
-        check("status=open&limit=0", Some((Some(Status::Open), 1)));
+        check("status=open&limit=0", Some((Some(TicketStatus::Open), 1)));
         check(
             "status=resolved&limit=101",
-            Some((Some(Status::Resolved), 100)),
+            Some((Some(TicketStatus::Resolved), 100)),
         );
         for wrong in [
             "status=",
@@ -148,15 +150,15 @@ mod tests {
             };
             cursor.encode()
         };
-        let check = |query: String, expect: Option<Option<Status>>| {
+        let check = |query: String, expect: Option<Option<TicketStatus>>| {
             let found = filter(&Query::parse(&query), workspace);
             assert_eq!(found.ok().map(|filter| filter.status), expect, "{query}");
         };
         let open = cursor(LIST, "open", workspace);
-        check(format!("cursor={open}"), Some(Some(Status::Open)));
+        check(format!("cursor={open}"), Some(Some(TicketStatus::Open)));
         check(
             format!("cursor={open}&status=open"),
-            Some(Some(Status::Open)),
+            Some(Some(TicketStatus::Open)),
         );
         check(format!("cursor={open}&status=resolved"), None);
         let all = cursor(LIST, "", workspace);

@@ -18,7 +18,7 @@ use crate::http::error::ApiError;
 use crate::store::TicketFilter;
 
 /// Reads the ticket id of a path. A text that is not an id counts as unknown.
-fn id_of(text: &str) -> Result<TicketId, ApiError> {
+fn parse_id(text: &str) -> Result<TicketId, ApiError> {
     text.parse().map_err(|_| not_found())
 }
 

@@ -4,16 +4,16 @@
 
 use hyper::StatusCode;
 
-use super::{id_of, not_found, view};
+use super::{not_found, parse_id, view};
 use crate::domain::contact;
-use crate::domain::ticket::Status;
+use crate::domain::ticket::TicketStatus;
 use crate::http::auth::PartnerCaller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::json;
-use crate::http::reply::{self, Reply};
-use crate::http::zod::{self, Length, Node};
+use crate::http::reply::{self, ApiResponse};
+use crate::http::zod::{self, Node, TextLength};
 use crate::limits;
 use crate::pipeline::desk;
 use crate::store::{TicketPatch, TicketPatched};
@@ -23,17 +23,20 @@ const OWNER: &str = "ownerEmail";
 
 const FIELDS: [&str; 2] = [STATUS, OWNER];
 
+/// Changes a ticket. Returns it after the change.
+///
 /// # Errors
 ///
-/// The body is invalid, the ticket or the owner is unknown, another ticket took this one's
-/// place, or the store fails.
+/// [`ApiError::BadRequest`] if the body has issues, [`ApiError::NotFound`] if the ticket or the
+/// owner is unknown, [`ApiError::Conflict`] if another ticket took this one's place,
+/// [`ApiError::Store`] if the store fails, and the errors of [`json::read`].
 pub async fn run(
     call: &Call<'_>,
     caller: &PartnerCaller,
     ticket: &str,
-    unread: Unread,
-) -> Result<Reply, ApiError> {
-    let ticket = id_of(ticket)?;
+    unread: UnreadBody,
+) -> Result<ApiResponse, ApiError> {
+    let ticket = parse_id(ticket)?;
     let (body, held) = json::read(call, unread).await?;
     let wanted = zod::whole(&body, read)?;
     drop(held);
@@ -61,7 +64,7 @@ pub async fn run(
 
 /// The requested changes.
 pub(super) struct TicketPatchBody {
-    status: Option<Status>,
+    status: Option<TicketStatus>,
     /// The inner `None` releases the ticket: it has no owner then.
     owner: Option<Option<String>>,
 }
@@ -74,13 +77,13 @@ pub(super) fn read(body: Node<'_>) -> Option<TicketPatchBody> {
     body.one_of_fields(&FIELDS.map(|field| (field, "string")));
     let status = body.field(STATUS).optional();
     let status = status
-        .and_then(|status| status.one_of(&Status::ALL.map(Status::as_str)))
-        .and_then(Status::from_text);
+        .and_then(|status| status.one_of(&TicketStatus::ALL.map(TicketStatus::as_str)))
+        .and_then(TicketStatus::from_text);
     let owner = body.field(OWNER).optional().map(|owner| {
         if owner.is_null() {
             return None;
         }
-        let length = Length::up_to(limits::EMAIL_CHARACTERS);
+        let length = TextLength::up_to(limits::EMAIL_CHARACTERS);
         owner.text_as("email", length, contact::email)
     });
     Some(TicketPatchBody { status, owner })
@@ -102,7 +105,7 @@ mod tests {
     fn null_releases_a_ticket_and_omitted_fields_stay() {
         let body = json!({"status": "answered", "ownerEmail": " Nilda@Example.com "});
         let both = wanted(&body);
-        assert_eq!(both.status, Some(Status::Answered));
+        assert_eq!(both.status, Some(TicketStatus::Answered));
         assert_eq!(both.owner, Some(Some("nilda@example.com".to_owned())));
         let free = wanted(&json!({"ownerEmail": null}));
         assert_eq!((free.status, free.owner), (None, Some(None)));
@@ -113,16 +116,16 @@ mod tests {
     fn every_mistake_becomes_an_issue() {
         let check = |body: Value, expect: &[(&str, &str)]| {
             let (_, issues) = zod::read(&body, read);
-            let told = serde_json::to_value(&issues).expect("JSON");
-            let told: Vec<_> = told.as_array().expect("a list").iter().collect();
-            let told: Vec<_> = told
+            let found = serde_json::to_value(&issues).expect("JSON");
+            let found: Vec<_> = found.as_array().expect("a list").iter().collect();
+            let found: Vec<_> = found
                 .iter()
                 .map(|issue| {
                     let path = issue["path"][0].as_str().unwrap_or_default();
                     (issue["code"].as_str().expect("a code"), path)
                 })
                 .collect();
-            assert_eq!(told, expect, "{body}");
+            assert_eq!(found, expect, "{body}");
         };
         check(json!({}), &[("invalid_union", "")]);
         check(json!("open"), &[("invalid_type", "")]);

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::domain::ticket::Status;
+use crate::domain::ticket::TicketStatus;
 use crate::http::terms::{email, one_of};
 
 /// Returns the schema of `PATCH /tickets/{id}`.
@@ -17,7 +17,7 @@ pub fn patch() -> Value {
         "additionalProperties": false,
         "minProperties": 1,
         "properties": {
-            "status": one_of(&Status::ALL.map(Status::as_str), "The status of the ticket. Resolving it ends the conversation."),
+            "status": one_of(&TicketStatus::ALL.map(TicketStatus::as_str), "The status of the ticket. Resolving it ends the conversation."),
             "ownerEmail": owner,
         },
     })

@@ -21,7 +21,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
             .takes(
                 &request,
                 &[
-                    ("phone", "What would be removed, by phone number", by_phone),
+                    ("phone", "The data that would be removed, by phone number", by_phone),
                     ("id", "Erase by id", json!({"id": CONTACT})),
                 ],
             )
@@ -83,6 +83,7 @@ fn record() -> Value {
             "deliveries": 1,
             "sharedDeliveries": 0,
             "fetchAnswers": 0,
+            "repairChanges": 0,
         },
         "remaining": {
             "deliveries": [

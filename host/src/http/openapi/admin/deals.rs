@@ -69,6 +69,7 @@ fn example() -> Value {
             "keyId": "019cae2a-1001-7b42-8c11-2d3e4f5a6b7c",
             "key": "crm pk_…Mx5T",
             "deliveryId": null,
+            "repairId": null,
             "changes": [{"field": "status", "before": "open", "after": "won"}],
         }],
         "logs": [],

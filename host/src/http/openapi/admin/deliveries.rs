@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{before, operation, page_limit};
+use crate::admin_api::captures::{CaptureRequest, CapturedDeliveries};
 use crate::admin_api::deliveries::{Deliveries, DeliveryDetailView, ReplayRequest, Replayed};
 use crate::domain::delivery::DeliveryStatus;
 use crate::http::openapi::operation::{Operation, Parameter};
@@ -14,6 +15,8 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let one = schemas.answer::<DeliveryDetailView>();
     let replayed = schemas.answer::<Replayed>();
     let request = schemas.request::<ReplayRequest>();
+    let captured = schemas.answer::<CapturedDeliveries>();
+    let wanted = schemas.request::<CaptureRequest>();
     let list = operation("get", "/admin/v1/deliveries")
         .named(
             "listDeliveries",
@@ -70,12 +73,80 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
             )
             .answers(
                 200,
-                "What became of it.",
+                "The outcome of the replay.",
                 &replayed,
                 &[("differs", "A deal would get another title", differs())],
             )
             .refuses(&[404, 409, 422]),
+        operation("post", "/admin/v1/deliveries/captures")
+            .named(
+                "captureDeliveries",
+                "deliveries",
+                "Gives deliveries with everything that their conversion depends on",
+            )
+            .describe(
+                "For golden cases, and for conversions on an integrator's machine: requests, answers to \
+                 fetches, configurations, and what the active version makes of each delivery now. Secrets \
+                 are masked. The answer has personal data, so the audit has the request. Nothing is changed.",
+            )
+            .takes(
+                &wanted,
+                &[(
+                    "one",
+                    "One delivery, if it is of this plugin",
+                    json!({"deliveries": [ID], "plugin": "portal"}),
+                )],
+            )
+            .answers(
+                200,
+                "The deliveries, as many as there was room and time for.",
+                &captured,
+                &[("one", "A delivery that gives a lead", captures())],
+            )
+            .refuses(&[400]),
     ]
+}
+
+fn captures() -> Value {
+    let mut capture = facts();
+    capture["plugin"] = json!("portal");
+    capture["servedBy"] = json!({
+        "version": "1.2.0",
+        "digest": "5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef",
+    });
+    capture["request"] = request();
+    capture["answers"] = json!([]);
+    capture["answersLeftOut"] = json!(false);
+    capture["outcome"] = json!({
+        "items": [{
+            "kind": "lead",
+            "key": "L-17",
+            "fields": {"externalId": ["L-17"], "name": ["Ana"], "phone": ["+5511900000001"]},
+        }],
+        "refused": null,
+        "failed": null,
+    });
+    json!({
+        "deliveries": [capture],
+        "connections": [{
+            "id": "4kJ0sPz7Qm2XwYtB9nLdRa",
+            "name": "portal",
+            "workspaceId": "019c2f4e-0000-7c3b-9d20-5b7f10a4e6c2",
+            "plugin": "portal",
+            "instanceId": null,
+            "channel": "",
+            "config": {},
+            "configVersion": 1,
+            "routes": {},
+            "region": "BR",
+            "timeZone": "America/Sao_Paulo",
+            "isChecked": true,
+        }],
+        "emptied": [],
+        "unknown": [],
+        "ofAnotherPlugin": [],
+        "notReached": [],
+    })
 }
 
 fn filters() -> Vec<Parameter> {
@@ -159,15 +230,19 @@ fn detail() -> Value {
     detail["items"] = json!([item(&json!([]))]);
     detail["notes"] = json!([]);
     detail["nextAttemptAt"] = json!(null);
-    detail["request"] = json!({
+    detail["request"] = request();
+    detail
+}
+
+fn request() -> Value {
+    json!({
         "method": "POST",
         "path": "/ingest-lead/4kJ0sPz7Qm2XwYtB9nLdRa",
         "query": [["token", "***"]],
         "headers": [["content-type", "application/json"]],
         "body": "{\"id\": \"L-17\", \"name\": \"Ana\", \"phone\": \"11 90000-0001\"}",
         "bodyBase64": null,
-    });
-    detail
+    })
 }
 
 fn differs() -> Value {

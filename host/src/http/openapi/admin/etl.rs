@@ -29,7 +29,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
             .describe("Counts everything that was committed before the request, and answers when that is done. 503 also means that this host cannot count now, because it is stopping or was cut off; try again, or ask another host.")
             .answers(
                 200,
-                "What was counted.",
+                "The run of each metric set.",
                 &runs,
                 &[("ran", "One set was counted", ran())],
             )

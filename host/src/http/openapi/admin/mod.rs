@@ -11,6 +11,7 @@ mod instances;
 mod keys;
 mod outbox;
 mod plugins;
+mod repairs;
 mod rollouts;
 mod status;
 mod workspaces;
@@ -38,6 +39,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     all.extend(keys::operations(schemas));
     all.extend(outbox::operations(schemas));
     all.extend(plugins::operations(schemas));
+    all.extend(repairs::operations(schemas));
     all.extend(rollouts::operations(schemas));
     all.extend(status::operations(schemas));
     all.extend(workspaces::operations(schemas));

@@ -4,17 +4,17 @@ use serde_json::{Value, json};
 
 use super::operation;
 use crate::admin_api::plugins::{
-    ActivateRequest, CheckedPlugin, DeployedPlugin, ImpactRequest, Plugins, VerifiedPlugin,
-    VerifyRequest,
+    ActivateRequest, CheckedPlugin, DeployedPlugin, ImpactRequest, PluginList, RemovedPlugin,
+    RunningVerifications, VerifiedPlugin, VerifyRequest,
 };
+use crate::domain::accept::AcceptWord;
 use crate::http::openapi::operation::{Operation, Parameter};
 use crate::http::openapi::schemas::Schemas;
 use crate::limits;
-use crate::pipeline::deploy::Accept;
 
 /// Returns the operations of `/admin/v1/plugins`, and adds their types to `schemas`.
 pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
-    let all = schemas.answer::<Plugins>();
+    let all = schemas.answer::<PluginList>();
     let checked = schemas.answer::<CheckedPlugin>();
     let deployed = schemas.answer::<DeployedPlugin>();
     let verified = schemas.answer::<VerifiedPlugin>();
@@ -66,11 +66,13 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
                     )],
                 ),
         ),
+        verifications(schemas),
         verify_upload(&verified),
         verify_stored(schemas, &verified),
         impact(schemas, &verified),
         activate(&request, &deployed),
         roll_back(&deployed),
+        remove(schemas),
     ]
 }
 
@@ -92,8 +94,13 @@ fn upload(deployed: &Value) -> Operation {
         ))
         .parameter(Parameter::query(
             "accept",
-            json!({"type": "array", "items": {"type": "string", "enum": Accept::WORDS}}),
+            json!({"type": "array", "items": {"type": "string", "enum": AcceptWord::ALL}}),
             "Accepts the concerns of this word. May be repeated.",
+        ))
+        .parameter(Parameter::query(
+            "source",
+            json!({"type": "string", "maxLength": limits::SOURCE_BYTES, "pattern": "^oci://[!-~]+@sha256:[!-~]*$"}),
+            "The address in a registry from which the component was pulled, with the digest of its manifest. It becomes the version's `origin`.",
         ))
         .takes_content(&component())
         .answers(
@@ -121,6 +128,33 @@ fn upload(deployed: &Value) -> Operation {
             ],
         );
     refuses_activation(refuses_component(upload))
+}
+
+fn verifications(schemas: &mut Schemas) -> Operation {
+    let running = schemas.answer::<RunningVerifications>();
+    operation("get", "/admin/v1/plugins/verify")
+        .named(
+            "listVerifications",
+            "plugins",
+            "Shows how far the comparisons are that run on this host",
+        )
+        .answers(
+            200,
+            "The comparisons that run now.",
+            &running,
+            &[(
+                "one",
+                "One comparison",
+                json!({"verifications": [{
+                    "name": "portal",
+                    "digest": DIGEST,
+                    "chosen": 1000,
+                    "done": 412,
+                    "since": "2026-03-02T12:15:30.250000Z",
+                    "secondsLeft": 17,
+                }]}),
+            )],
+        )
 }
 
 fn verify_upload(verified: &Value) -> Operation {
@@ -178,6 +212,7 @@ fn verification(operation: Operation, verified: &Value) -> Operation {
     let whole = |most: u64, default: u64| json!({"type": "integer", "minimum": 1, "maximum": most, "default": default});
     let example = json!({
         "deliveryId": "019cae2b-3f65-7d43-9b21-7e5f4a3b2c03",
+        "messageId": null,
         "connectionId": "4kJ0sPz7Qm2XwYtB9nLdRa",
         "before": "+***********02",
         "after": null,
@@ -186,31 +221,33 @@ fn verification(operation: Operation, verified: &Value) -> Operation {
     operation
         .describe(
             "Both versions convert the same stored deliveries of the connections that use the plugin, and nothing that they \
-             return has an effect. Fetched leads are completed from the stored answers. Values of examples are masked.",
+             return has an effect. Fetched leads are completed from the stored answers. Two versions of an adapter are also \
+             compared on the newest kept sends of each instance and outcome: both are asked for the request, and both read the \
+             provider's answer; nothing is sent. Values of examples are masked.",
         )
         .parameter(Parameter::query(
             "last",
             whole(limits::VERIFY_DELIVERIES_MOST.into(), limits::VERIFY_DELIVERIES.into()),
-            "The greatest number of deliveries: the newest of each connection and outcome. Failed and parked ones take at most half of the places, unless there are too few others.",
+            "The greatest number of deliveries, and of sends: the newest of each connection and outcome. Failed and parked ones take at most half of the places, unless there are too few others.",
         ))
         .parameter(Parameter::query(
             "since",
             json!({"type": "string"}),
-            "Only deliveries received since this date or time.",
+            "Only deliveries received, and messages sent, since this date or time.",
         ))
         .parameter(Parameter::query(
             "failed",
             json!({"type": "boolean", "default": false}),
-            "Only failed and parked deliveries.",
+            "Only failed and parked deliveries, and sends that the provider did not accept.",
         ))
         .parameter(Parameter::query(
             "seconds",
             whole(limits::VERIFY_LONGEST.as_secs(), limits::VERIFY_TIME.as_secs()),
-            "The comparison ends after this time at the latest, with what was compared by then.",
+            "The comparison ends after this time at the latest, with the comparisons made by then.",
         ))
         .answers(
             200,
-            "What differs.",
+            "The differences.",
             verified,
             &[(
                 "phones",
@@ -237,12 +274,70 @@ fn verification(operation: Operation, verified: &Value) -> Operation {
                     "vanished": none,
                     "items": none,
                     "fields": [{"field": "phone", "change": "lost", "count": 412, "examples": [example]}],
+                    "sends": null,
                     "drift": ["412 of 998 leads lose a phone, for example in delivery 019cae2b-3f65-7d43-9b21-7e5f4a3b2c03"],
                     "tookMs": 4120,
+                }),
+            ), (
+                "sends",
+                "The candidate of an adapter makes another request for a part of the messages",
+                json!({
+                    "name": "whatsapp-cloud",
+                    "version": "1.4.0",
+                    "digest": DIGEST,
+                    "golden": 40,
+                    "against": {"version": "1.3.0", "digest": BEFORE, "active": true},
+                    "chosen": 310,
+                    "connections": 1,
+                    "connectionsNotCovered": 0,
+                    "emptied": 0,
+                    "notTried": 0,
+                    "notReached": 0,
+                    "compared": 310,
+                    "same": 310,
+                    "leads": 0,
+                    "candidateLeads": 0,
+                    "newlyFailing": none,
+                    "noLongerFailing": none,
+                    "appeared": none,
+                    "vanished": none,
+                    "items": none,
+                    "fields": [],
+                    "sends": compared_sends(&none),
+                    "drift": [],
+                    "tookMs": 910,
                 }),
             )],
         )
         .refuses(&[400])
+}
+
+/// Returns an example of compared sends of an adapter.
+fn compared_sends(none: &Value) -> Value {
+    json!({
+        "chosen": 200,
+        "emptied": 0,
+        "notTried": 0,
+        "notReached": 0,
+        "compared": 200,
+        "same": 188,
+        "changed": 12,
+        "newlyFailing": none,
+        "noLongerFailing": none,
+        "items": none,
+        "fields": [{
+            "field": "body.template.name",
+            "change": "changed",
+            "count": 12,
+            "examples": [{
+                "deliveryId": null,
+                "messageId": "019cae2b-3f66-7a10-8c3e-5d4b6f7a8e90",
+                "connectionId": "4kJ0sPz7Qm2XwYtB9nLdRa",
+                "before": "w******",
+                "after": "w******_**",
+            }],
+        }],
+    })
 }
 
 fn activate(request: &Value, deployed: &Value) -> Operation {
@@ -295,6 +390,48 @@ fn roll_back(deployed: &Value) -> Operation {
     refuses_component(roll_back)
 }
 
+fn remove(schemas: &mut Schemas) -> Operation {
+    let removed = schemas.answer::<RemovedPlugin>();
+    operation("delete", "/admin/v1/plugins/{plugin}/versions/{digest}")
+        .named(
+            "removePlugin",
+            "plugins",
+            "Removes a stored version that nothing names",
+        )
+        .describe("A version is kept while it is active, a rollback would activate it, the last rollout names it, fetches that it began are not finished, it converted deliveries that are kept, or an open repair replays those. A file of the inbox with its bytes is not taken in again; an upload is.")
+        .parameter(name())
+        .parameter(Parameter::path(
+            "digest",
+            json!({"type": "string"}),
+            "The digest of the version, or its first 8 or more characters.",
+        ))
+        .answers(
+            200,
+            "It is removed.",
+            &removed,
+            &[(
+                "removed",
+                "Removed",
+                json!({
+                    "name": "portal",
+                    "version": "1.2.0",
+                    "digest": BEFORE,
+                    "removed": true,
+                }),
+            )],
+        )
+        .refuses(&[400, 404])
+        .refuses_with(
+            409,
+            "Something names the version: the message says what.",
+            &[(
+                "previous",
+                "A rollback would activate it",
+                json!({"error": "portal@1c2d3e4f5a6b is not removed: a rollback would activate it"}),
+            )],
+        )
+}
+
 /// Adds the refusal of a component that the host cannot use.
 pub fn refuses_component(operation: Operation) -> Operation {
     operation.refuses_with(
@@ -307,6 +444,14 @@ pub fn refuses_component(operation: Operation) -> Operation {
                 json!({
                     "error": "the file is not WebAssembly: it does not begin with the magic bytes",
                     "kind": "not_wasm",
+                }),
+            ),
+            (
+                "unsigned",
+                "Only signed components are taken (`plugins.trusted_keys`)",
+                json!({
+                    "error": format!("the component {} is not signed, and this service takes only components that a key of plugins.trusted_keys has signed: sign it with `leadhost plugin sign FILE --key KEY_FILE`", &DIGEST[..12]),
+                    "kind": "unsigned",
                 }),
             ),
             (
@@ -326,7 +471,7 @@ pub fn refuses_component(operation: Operation) -> Operation {
 fn refuses_activation(operation: Operation) -> Operation {
     operation.refuses_with(
         409,
-        "The activation needs consent: `concerns` lists the reasons, and `accept` the words that accept them. Without these fields, the digest belongs to another plugin, or another activation is in progress or happened meanwhile.",
+        "The activation needs consent: `concerns` lists the reasons, and `accept` the words that accept them. With `secondKey`, another admin key, with another label, has to accept the words there within the time there (`plugins.two_person`). Without these fields, the digest belongs to another plugin, or another activation is in progress or happened meanwhile.",
         &[(
             "older",
             "The version is older than the active one",
@@ -335,8 +480,22 @@ fn refuses_activation(operation: Operation) -> Operation {
                 "accept": ["older"],
                 "concerns": [concern()],
             }),
+        ),
+        (
+            "second",
+            "A second admin key has to accept it",
+            second_key("activate"),
         )],
     )
+}
+
+/// The refusal of a version that one of two admin keys has accepted.
+pub fn second_key(command: &str) -> Value {
+    let short = &DIGEST[..12];
+    json!({
+        "error": format!("portal 1.4.0 is not active yet: a second admin key has to accept this: it asks to call api.portal.example. Run `leadhost plugin {command} portal@{short} --accept new-hosts` with another key, which has another label, within 24 h"),
+        "secondKey": {"accept": ["new-hosts"], "withinSeconds": 86_400},
+    })
 }
 
 pub const DIGEST: &str = "9b0f7a3c5d2e4f61820a7c9e1b3d5f7082a4c6e8091b2d3f4a5c6e7f8091a2b3";
@@ -388,6 +547,7 @@ fn plugin() -> Value {
         "serves": DIGEST,
         "servedBy": null,
         "behind": null,
+        "rollout": null,
         "versions": [{
             "version": "1.4.0",
             "digest": DIGEST,

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::operation;
-use super::plugins::{BEFORE, DIGEST, concern, name, refuses_component};
+use super::plugins::{BEFORE, DIGEST, concern, name, refuses_component, second_key};
 use crate::admin_api::rollouts::{RolloutChangeRequest, RolloutRequest, RolloutView};
 use crate::http::openapi::operation::Operation;
 use crate::http::openapi::schemas::Schemas;
@@ -87,16 +87,21 @@ fn start(schemas: &mut Schemas, rollout: &Value) -> Operation {
         .refuses(&[404])
         .refuses_with(
             409,
-            "The version needs consent: `concerns` lists the reasons, and `accept` the words that accept them. Without these fields, no other version of the plugin is active, a rollout is open, or another version was activated meanwhile.",
+            "The version needs consent: `concerns` lists the reasons, and `accept` the words that accept them. With `secondKey`, another admin key, with another label, has to accept the words there within the time there (`plugins.two_person`). Without these fields, no other version of the plugin is active, a rollout is open, or another version was activated meanwhile.",
             &[
                 (
                     "older",
                     "The version is older than the active one",
                     json!({
-                        "error": "portal 1.3.0 is not activated: version 1.3.0 is older than 1.4.0, the active one (accept with --accept older)",
+                        "error": "the rollout of portal 1.3.0 is not started: version 1.3.0 is older than 1.4.0, the active one (accept with --accept older)",
                         "accept": ["older"],
                         "concerns": [concern()],
                     }),
+                ),
+                (
+                    "second",
+                    "A second admin key has to accept it",
+                    second_key("rollout start"),
                 ),
                 (
                     "open",
@@ -152,6 +157,18 @@ fn change(schemas: &mut Schemas, rollout: &Value) -> Operation {
 
 fn canary() -> Value {
     let none = json!({"count": 0, "examples": []});
+    let fields = json!([{
+        "field": "message",
+        "change": "changed",
+        "count": 2,
+        "examples": [{
+            "deliveryId": "019cae2b-3f65-7d43-9b21-7e5f4a3b2c03",
+            "messageId": null,
+            "connectionId": CONNECTION,
+            "before": "V****",
+            "after": "V**** o*****",
+        }],
+    }]);
     json!({
         "name": "portal",
         "candidate": {"version": "1.4.0", "digest": DIGEST},
@@ -181,22 +198,16 @@ fn canary() -> Value {
         "candidateLeads": 415,
         "stableUs": 310,
         "candidateUs": 342,
+        "stableBytes": 2_228_224,
+        "candidateBytes": 2_293_760,
         "newlyFailing": none,
         "noLongerFailing": none,
         "appeared": none,
         "vanished": none,
         "items": none,
-        "fields": [{
-            "field": "message",
-            "change": "changed",
-            "count": 2,
-            "examples": [{
-                "deliveryId": "019cae2b-3f65-7d43-9b21-7e5f4a3b2c03",
-                "connectionId": CONNECTION,
-                "before": "V****",
-                "after": "V**** o*****",
-            }],
-        }],
+        "fields": fields,
+        "sends": null,
+        "checks": null,
         "connections": [{
             "connectionId": CONNECTION,
             "compared": 412,
@@ -228,6 +239,7 @@ fn rolled_back() -> Value {
             "count": 3,
             "examples": [{
                 "deliveryId": "019cae2b-3f65-7d43-9b21-7e5f4a3b2c03",
+                "messageId": null,
                 "connectionId": CONNECTION,
                 "before": "+***********02",
                 "after": null,
@@ -266,6 +278,8 @@ fn shadow() -> Value {
         "candidateLeads": 0,
         "stableUs": null,
         "candidateUs": null,
+        "stableBytes": null,
+        "candidateBytes": null,
         "fields": [],
         "connections": [],
     }))

@@ -54,6 +54,17 @@ fn example() -> Value {
             "activatedAt": "2026-03-02T12:15:30.250000Z",
             "hosts": 1,
             "behind": [],
+            "rollout": {
+                "candidate": {
+                    "version": "1.5.0",
+                    "digest": "1c2d3e4f5a6b7c8d9e0f1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f",
+                },
+                "stage": "canary",
+                "paused": false,
+                "percent": 10,
+                "secondsLeft": 190,
+            },
+            "trusted": true,
         }],
         "host": {"id": host, "name": "one"},
         "hosts": [{

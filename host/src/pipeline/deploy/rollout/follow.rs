@@ -4,12 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt as _;
 use tokio::task::JoinHandle;
 
-use super::{LOOK, REST, sampling};
+use super::sampling;
 use crate::domain::plugin::Digest;
 use crate::domain::rollout::{Rollout, RolloutReport};
 use crate::pipeline::rollout::state::{LiveRollout, Observations, Observed};
+use crate::pipeline::rounds::Rounds;
 use crate::pipeline::state::Pipeline;
 use crate::pipeline::versions;
 use crate::plugin::Loaded;
@@ -22,37 +24,23 @@ const TRY_AGAIN: Duration = Duration::from_secs(30);
 /// Follows the rollouts until shutdown.
 pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     let mut follower = Follower::default();
-    let mut told = false;
+    let mut rounds = Rounds::new("rollouts not read");
     while !shutdown.has_begun() {
-        let rest = match Box::pin(follower.step(&pipeline)).await {
-            Ok(any) => {
-                told = false;
-                if any { LOOK } else { REST }
-            }
-            Err(error) => {
-                if !error.is_logged() && !told {
-                    told = true;
-                    tracing::warn!(%error, "rollouts not read");
-                }
-                LOOK
-            }
-        };
-        tokio::select! {
-            () = pipeline.rollouts.look.notified() => {}
-            () = tokio::time::sleep(rest) => {}
-            () = shutdown.begun() => {}
-        }
+        let round = Box::pin(follower.step(&pipeline)).await;
+        rounds
+            .ended(round, &pipeline.rollouts.look, &shutdown)
+            .await;
     }
 }
 
 #[derive(Default)]
 struct Follower {
-    loads: HashMap<Digest, Load>,
+    loads: HashMap<Digest, CandidateLoad>,
     /// The last report on each rollout, by its number.
     reported: HashMap<i64, Reported>,
 }
 
-enum Load {
+enum CandidateLoad {
     UnderWay(JoinHandle<Result<(), String>>),
     Failed { reason: String, at: Instant },
 }
@@ -75,31 +63,13 @@ impl Follower {
         let (open, ended): (Vec<Rollout>, Vec<Rollout>) = rollouts
             .into_iter()
             .partition(|rollout| rollout.stage.is_open());
-        let activations = match pipeline.rollouts.all().is_empty() {
-            true => Vec::new(),
-            false => pipeline.core.store.activations().await?,
-        };
         // One that cannot be followed does not hold the others.
         let mut failed = None;
         for live in pipeline.rollouts.all() {
-            let is_open = open.iter().any(|one| one.number == live.rollout.number);
-            if !is_open {
-                let generation = ended
-                    .iter()
-                    .find(|one| one.number == live.rollout.number)
-                    .map_or(live.rollout.generation, |one| one.generation);
-                pipeline.rollouts.leave(&live.rollout.name);
-                let candidate = &live.rollout.candidate;
-                let is_needed = activations.iter().any(|one| {
-                    one.digest == *candidate || one.previous.as_ref() == Some(candidate)
-                });
-                // What it has begun loads it again.
-                if !is_needed {
-                    pipeline.core.plugins.retire(candidate);
-                }
-                let seen = live.observed.so_far();
-                let report = self.report(pipeline, &live.rollout, generation, None, seen);
-                failed = report.await.err().or(failed);
+            let number = live.rollout.number;
+            if !open.iter().any(|one| one.number == number) {
+                let now = ended.iter().find(|one| one.number == number);
+                failed = self.leave(pipeline, &live, now).await.err().or(failed);
             }
         }
         for rollout in &open {
@@ -114,12 +84,34 @@ impl Follower {
         failed.map_or(Ok(!open.is_empty()), Err)
     }
 
+    /// Acts on a rollout no more: it has ended as `now`, or another one has taken its place.
+    async fn leave(
+        &mut self,
+        pipeline: &Pipeline,
+        live: &LiveRollout,
+        now: Option<&Rollout>,
+    ) -> Result<(), StoreError> {
+        let (rollout, candidate) = (&live.rollout, &live.rollout.candidate);
+        pipeline.rollouts.leave(&rollout.name);
+        let activations = pipeline.core.store.activations().await?;
+        let is_needed = activations
+            .iter()
+            .any(|one| one.digest == *candidate || one.previous.as_ref() == Some(candidate));
+        // Work that it has begun loads it again.
+        if !is_needed {
+            pipeline.core.plugins.retire(candidate);
+        }
+        let generation = now.unwrap_or(rollout).generation;
+        let seen = live.observed.so_far();
+        self.report(pipeline, rollout, generation, None, seen).await
+    }
+
     async fn follow(
         &mut self,
         pipeline: &Arc<Pipeline>,
         rollout: &Rollout,
     ) -> Result<(), StoreError> {
-        let live = pipeline.rollouts.of(&rollout.name);
+        let live = pipeline.rollouts.get(&rollout.name);
         let live = live.filter(|live| live.rollout.number == rollout.number);
         if let Some(live) = &live
             && live.rollout.generation == rollout.generation
@@ -162,7 +154,7 @@ impl Follower {
             stable,
             observed,
         }));
-        tracing::info!(plugin = %rollout.name, candidate = rollout.candidate.short(), stage = rollout.stage.as_str(), percent = rollout.percent(), generation = rollout.generation, "rollout followed");
+        tracing::info!(plugin = %rollout.name, candidate = rollout.candidate.short(), stage = rollout.stage.as_str(), percent = rollout.share(), generation = rollout.generation, "rollout followed");
         self.report(pipeline, rollout, rollout.generation, None, seen)
             .await
     }
@@ -177,13 +169,14 @@ impl Follower {
             self.loads.remove(digest);
             return Ok(Some(loaded));
         }
-        match self.loads.remove(digest) {
-            Some(Load::UnderWay(load)) if !load.is_finished() => {
-                self.loads.insert(digest.clone(), Load::UnderWay(load));
-                Ok(None)
+        let failed = match self.loads.remove(digest) {
+            Some(CandidateLoad::UnderWay(load)) if !load.is_finished() => {
+                self.loads
+                    .insert(digest.clone(), CandidateLoad::UnderWay(load));
+                return Ok(None);
             }
-            Some(Load::UnderWay(load)) => {
-                let reason = match futures_util::FutureExt::now_or_never(load) {
+            Some(CandidateLoad::UnderWay(load)) => {
+                let reason = match load.now_or_never() {
                     Some(Ok(Err(reason))) => reason,
                     _ => "it could not be loaded".to_owned(),
                 };
@@ -192,36 +185,25 @@ impl Follower {
                     reason,
                     "version of a rollout failed to load, the rollout waits"
                 );
-                let failed = Load::Failed {
-                    reason: reason.clone(),
-                    at: Instant::now(),
-                };
-                self.loads.insert(digest.clone(), failed);
-                Err(reason)
+                Some((reason, Instant::now()))
             }
-            Some(Load::Failed { reason, at }) if at.elapsed() < TRY_AGAIN => {
-                let failed = Load::Failed {
-                    reason: reason.clone(),
-                    at,
-                };
-                self.loads.insert(digest.clone(), failed);
-                Err(reason)
+            Some(CandidateLoad::Failed { reason, at }) if at.elapsed() < TRY_AGAIN => {
+                Some((reason, at))
             }
-            _ => {
-                let (own, wanted) = (Arc::clone(pipeline), digest.clone());
-                let load = tokio::spawn(async move {
-                    let loaded = versions::loaded(&own, &wanted).await;
-                    own.rollouts.look.notify_one();
-                    match loaded {
-                        Ok(Some(_)) => Ok(()),
-                        Ok(None) => Err("it is not in the store".to_owned()),
-                        Err(error) => Err(error.to_string()),
-                    }
-                });
-                self.loads.insert(digest.clone(), Load::UnderWay(load));
-                Ok(None)
-            }
-        }
+            _ => None,
+        };
+        let Some((reason, at)) = failed else {
+            let load = load(pipeline, digest);
+            self.loads
+                .insert(digest.clone(), CandidateLoad::UnderWay(load));
+            return Ok(None);
+        };
+        let failed = CandidateLoad::Failed {
+            reason: reason.clone(),
+            at,
+        };
+        self.loads.insert(digest.clone(), failed);
+        Err(reason)
     }
 
     /// Stores what this host has seen, if it is more than in its last report.
@@ -257,4 +239,18 @@ impl Follower {
         self.reported.insert(rollout.number, report);
         Ok(())
     }
+}
+
+/// Loads a version in the background.
+fn load(pipeline: &Arc<Pipeline>, digest: &Digest) -> JoinHandle<Result<(), String>> {
+    let (pipeline, digest) = (Arc::clone(pipeline), digest.clone());
+    tokio::spawn(async move {
+        let loaded = versions::loaded(&pipeline, &digest).await;
+        pipeline.rollouts.look.notify_one();
+        match loaded {
+            Ok(Some(_)) => Ok(()),
+            Ok(None) => Err("it is not in the store".to_owned()),
+            Err(error) => Err(error.to_string()),
+        }
+    })
 }

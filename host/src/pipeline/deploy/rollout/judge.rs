@@ -5,36 +5,35 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::standing::{self, Standing};
-use super::{LOOK, REST, announce, record};
+use super::status::{self, RolloutStatus};
+use super::{announce, record, service};
+use crate::domain::audit::AuditActor;
 use crate::domain::id::ConnectionId;
-use crate::domain::rollout::{Rollout, RolloutStage};
+use crate::domain::rollout::{RECORDED, Rollout, RolloutStage};
 use crate::domain::time::Micros;
 use crate::limits;
-use crate::pipeline::deploy::{DeployError, replace, serving};
+use crate::pipeline::deploy::{DeployError, replace, rollout_of, stored_version, trust};
 use crate::pipeline::fleet::FleetJob;
 use crate::pipeline::rollout::Observations;
-use crate::pipeline::rollout::guard;
+use crate::pipeline::rollout::guard::{self, Part};
+use crate::pipeline::rounds::Rounds;
 use crate::pipeline::state::Pipeline;
-use crate::pipeline::verify;
-use crate::pipeline::verify::compare::Counts;
+use crate::pipeline::verify::compare::ComparisonCounts;
+use crate::pipeline::versions::serving;
 use crate::shutdown::Shutdown;
 use crate::store::StoreError;
 
-/// Moments from which the evidence is counted anew, so that what a version did well before does
-/// not excuse what it does now.
+/// Moments from which a new count of the evidence begins, so that the good results of a version
+/// before do not excuse the bad ones now.
 const MOMENTS: usize = 60;
 
-/// Between two records of how long a step has lasted.
-const RECORD: Duration = Duration::from_secs(10);
-
-/// Timed conversions without which their duration is not judged.
-const TIMED: u64 = 50;
+/// Timed or measured conversions without which their duration or memory is not judged.
+const ENOUGH: u64 = 50;
 
 /// The judge of all rollouts, while this host has the job.
 struct Judge {
     job: FleetJob,
-    watched: HashMap<i64, Watched>,
+    watched: HashMap<i64, JudgedRollout>,
 }
 
 impl Default for Judge {
@@ -46,29 +45,32 @@ impl Default for Judge {
     }
 }
 
-/// What the judge remembers of a rollout.
-struct Watched {
+/// A rollout as the judge remembers it.
+struct JudgedRollout {
     /// When the stage or step began.
     stage_at: Micros,
-    /// How long it has lasted while a host judged it and it was not paused.
+    /// The time for which it lasted while a host judged it and it was not paused.
     spent: Duration,
     looked: Instant,
     recorded: Instant,
     moments: VecDeque<Moment>,
 }
 
-/// The counts at a moment: of all deliveries, and by connection.
+/// The counts at a moment, by the places of [`Part::ALL`].
+type Moment = [PartCounts; Part::ALL.len()];
+
+/// The counts of a part: all, and by connection.
 #[derive(Clone, Default)]
-struct Moment {
-    all: Counts,
-    connections: BTreeMap<ConnectionId, Counts>,
+struct PartCounts {
+    all: ComparisonCounts,
+    connections: BTreeMap<ConnectionId, ComparisonCounts>,
 }
 
-impl Watched {
+impl JudgedRollout {
     fn new(rollout: &Rollout) -> Self {
         Self {
             stage_at: rollout.stage_at,
-            spent: Duration::from_secs(rollout.spent_seconds),
+            spent: rollout.recorded_spent,
             looked: Instant::now(),
             recorded: Instant::now(),
             moments: VecDeque::new(),
@@ -79,59 +81,39 @@ impl Watched {
 /// Judges the rollouts until shutdown. A swap of versions may take long: hosts follow meanwhile.
 pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     let mut judge = Judge::default();
-    let mut told = false;
+    let mut rounds = Rounds::new("rollouts not judged");
     while !shutdown.has_begun() {
-        let rest = match Box::pin(judge.look(&pipeline)).await {
-            Ok(any) => {
-                told = false;
-                if any { LOOK } else { REST }
-            }
-            Err(error) => {
-                if !error.is_logged() && !told {
-                    told = true;
-                    tracing::warn!(%error, "rollouts not judged");
-                }
-                LOOK
-            }
-        };
-        tokio::select! {
-            () = pipeline.rollouts.judge.notified() => {}
-            () = tokio::time::sleep(rest) => {}
-            () = shutdown.begun() => {}
-        }
+        let round = Box::pin(judge.step(&pipeline)).await;
+        rounds
+            .ended(round, &pipeline.rollouts.judge, &shutdown)
+            .await;
     }
     judge.job.leave(&pipeline).await;
 }
 
 impl Judge {
-    /// Returns whether a rollout is open.
-    async fn look(&mut self, pipeline: &Arc<Pipeline>) -> Result<bool, StoreError> {
+    /// Judges each open rollout, if this host has the job. Returns whether one is open.
+    async fn step(&mut self, pipeline: &Arc<Pipeline>) -> Result<bool, StoreError> {
         let mut open = pipeline.core.store.rollouts().await?;
         open.retain(|rollout| rollout.stage.is_open());
-        self.step(pipeline, &open).await?;
-        Ok(!open.is_empty())
-    }
-
-    /// Judges each open rollout, if this host has the job.
-    async fn step(&mut self, pipeline: &Arc<Pipeline>, open: &[Rollout]) -> Result<(), StoreError> {
         self.watched
             .retain(|number, _| open.iter().any(|one| one.number == *number));
         if open.is_empty() {
             self.job.leave(pipeline).await;
-            return Ok(());
+            return Ok(false);
         }
         if self.job.hold(pipeline).await?.is_none() {
             self.watched.clear();
-            return Ok(());
+            return Ok(true);
         }
         let mut failed = None;
-        for rollout in open {
+        for rollout in &open {
             // One that cannot be judged does not hold the others.
             if let Err(error) = self.judge(pipeline, rollout).await {
                 failed = Some(error);
             }
         }
-        failed.map_or(Ok(()), Err)
+        failed.map_or(Ok(true), Err)
     }
 
     async fn judge(
@@ -142,10 +124,10 @@ impl Judge {
         let watched = self
             .watched
             .entry(rollout.number)
-            .or_insert_with(|| Watched::new(rollout));
+            .or_insert_with(|| JudgedRollout::new(rollout));
         if watched.stage_at != rollout.stage_at {
             watched.stage_at = rollout.stage_at;
-            watched.spent = Duration::from_secs(rollout.spent_seconds);
+            watched.spent = rollout.recorded_spent;
             watched.looked = Instant::now();
         }
         // A host that did not judge for so long had lost the job.
@@ -154,20 +136,21 @@ impl Judge {
         if !rollout.paused {
             watched.spent += since;
         }
-        let standing = standing::sum(pipeline, rollout.clone()).await?;
+        let status = status::load(pipeline, rollout.clone()).await?;
         let tripped = if rollout.plan.guards {
-            tripped(pipeline, watched, &standing).await
+            tripped(pipeline, watched, &status).await
         } else {
             None
         };
-        let spent = watched.spent.as_secs();
-        if watched.recorded.elapsed() >= RECORD {
+        let spent = watched.spent;
+        if watched.recorded.elapsed() >= RECORDED {
             watched.recorded = Instant::now();
             let mut now = rollout.clone();
-            now.spent_seconds = spent;
+            now.recorded_spent = spent;
+            now.spent_at = Some(pipeline.core.clock.now());
             pipeline.core.store.spend_rollout(&now).await?;
         }
-        decide(pipeline, &standing, tripped, spent).await?;
+        decide(pipeline, &status, tripped, spent).await?;
         Ok(())
     }
 }
@@ -175,34 +158,54 @@ impl Judge {
 /// Returns why a guard trips.
 async fn tripped(
     pipeline: &Pipeline,
-    watched: &mut Watched,
-    standing: &Standing,
+    watched: &mut JudgedRollout,
+    status: &RolloutStatus,
 ) -> Option<String> {
     let policy = &pipeline.core.config.verify;
-    let seen = &standing.seen;
-    let now = Moment {
-        all: seen.tally.harm,
-        connections: seen.tally.connections.clone(),
-    };
-    let recently = |counts: Counts, then: &dyn Fn(&Moment) -> Counts| {
-        let mut moments = watched.moments.iter();
-        moments.any(|moment| guard::trips_recently(&counts.since(then(moment)), policy))
-    };
-    let whole = guard::trips(&now.all, policy) || recently(now.all, &|then| then.all);
-    let harmed = now.connections.iter().filter(|(id, counts)| {
-        let then = |then: &Moment| then.connections.get(*id).copied().unwrap_or_default();
-        guard::trips(counts, policy) || recently(**counts, &then)
+    let seen = &status.seen;
+    let now: Moment = Part::ALL.map(|part| {
+        let tally = seen.part(part);
+        PartCounts {
+            all: tally.harm,
+            connections: tally.connections.clone(),
+        }
     });
-    let harmed: Vec<ConnectionId> = harmed.map(|(id, _)| id.clone()).collect();
-    let (is_harmed, is_everywhere) = (!harmed.is_empty(), harmed.len() == now.connections.len());
+    let (mut is_harmful, mut harmed, mut is_everywhere) = (seen.tripped, Vec::new(), true);
+    for (place, part) in Part::ALL.into_iter().enumerate() {
+        let counts = &now[place];
+        let recently = |counts: ComparisonCounts,
+                        then: &dyn Fn(&PartCounts) -> ComparisonCounts| {
+            let mut moments = watched.moments.iter();
+            moments.any(|moment| {
+                let since = counts.since(then(&moment[place]));
+                guard::trips_recently(part, &since, policy)
+            })
+        };
+        let is_whole =
+            guard::trips(part, &counts.all, policy) || recently(counts.all, &|then| then.all);
+        let on = counts.connections.iter().filter(|(id, counts)| {
+            let then = |then: &PartCounts| then.connections.get(*id).copied().unwrap_or_default();
+            guard::trips(part, counts, policy) || recently(**counts, &then)
+        });
+        let on: Vec<ConnectionId> = on.map(|(id, _)| id.clone()).collect();
+        is_harmful |= is_whole || !on.is_empty();
+        if !on.is_empty() {
+            is_everywhere &= on.len() == counts.connections.len();
+        }
+        for id in on {
+            if !harmed.contains(&id) {
+                harmed.push(id);
+            }
+        }
+    }
     watched.moments.push_back(now);
     if watched.moments.len() > MOMENTS {
         watched.moments.pop_front();
     }
     // A host that sees a guard trip by itself gives the candidate no more deliveries.
-    if whole || seen.tripped || is_harmed {
-        let mut why = verify::drift(&seen.tally, policy);
-        if is_harmed && !is_everywhere {
+    if is_harmful {
+        let mut why = status.drift(policy);
+        if !harmed.is_empty() && !is_everywhere {
             let mut names = Vec::new();
             for id in harmed.iter().take(NAMED) {
                 names.push(name_of(pipeline, id).await);
@@ -210,14 +213,28 @@ async fn tripped(
             why.push(format!("only on connection {}", names.join(", ")));
         }
         if why.is_empty() {
-            let harm = seen.tally.harm;
-            let most = harm.failing.max(harm.lost).max(harm.vanished);
-            let most = most.max(harm.appeared);
-            why.push(format!("{most} of {} deliveries show harm", harm.compared));
+            why.push(most_harm(seen));
         }
         return Some(why.join("; "));
     }
-    slow(seen)
+    slow(seen).or_else(|| large(seen))
+}
+
+/// Returns a sentence about harm that does not exceed the policy as a whole.
+fn most_harm(seen: &Observations) -> String {
+    let harms = Part::ALL.map(|part| {
+        let harm = seen.part(part).harm;
+        let most = harm.failing.max(harm.lost).max(harm.vanished);
+        (most.max(harm.appeared), harm.compared, part)
+    });
+    let most = harms.into_iter().max_by_key(|(most, ..)| *most);
+    let (most, of, part) = most.unwrap_or((0, 0, Part::Deliveries));
+    let what = match part {
+        Part::Deliveries => "deliveries",
+        Part::Sends => "sends",
+        Part::Checks => "sender checks",
+    };
+    format!("{most} of {of} {what} show harm")
 }
 
 /// Connections that a reason names.
@@ -234,29 +251,48 @@ async fn name_of(pipeline: &Pipeline, id: &ConnectionId) -> String {
 /// Returns why the candidate is too slow: for most deliveries, so that a pause of the host is no
 /// reason.
 fn slow(seen: &Observations) -> Option<String> {
-    let of = seen.timed.max(1);
-    let (stable, candidate) = (seen.stable_us / of, seen.candidate_us / of);
-    (seen.timed >= TIMED && seen.slower * 2 > seen.timed).then(|| {
+    let mean = seen.mean_times()?;
+    let (stable, candidate) = (mean.stable.as_micros(), mean.candidate.as_micros());
+    (seen.timed >= ENOUGH && seen.slower * 2 > seen.timed).then(|| {
         format!("a conversion takes {candidate} µs with it and {stable} µs with the stable version")
+    })
+}
+
+/// Returns why the candidate needs too much memory: for most deliveries, so that a rare large one is
+/// no reason.
+fn large(seen: &Observations) -> Option<String> {
+    let mebibytes = |total: u64| (total / seen.measured.max(1)).div_ceil(1 << 20);
+    let (stable, candidate) = (
+        mebibytes(seen.stable_bytes),
+        mebibytes(seen.candidate_bytes),
+    );
+    (seen.measured >= ENOUGH && seen.larger * 2 > seen.measured).then(|| {
+        format!(
+            "a conversion needs {candidate} MiB of memory with it and {stable} MiB with the stable version"
+        )
     })
 }
 
 /// Takes the rollout to where it belongs. Returns whether it was changed.
 async fn decide(
     pipeline: &Arc<Pipeline>,
-    standing: &Standing,
+    status: &RolloutStatus,
     tripped: Option<String>,
-    spent: u64,
+    spent: Duration,
 ) -> Result<bool, StoreError> {
-    let rollout = &standing.rollout;
+    let rollout = &status.rollout;
     let active = serving(pipeline, &rollout.name).await?;
     let is_active = |digest| active.as_ref() == Some(digest);
-    let is_time = spent >= rollout.plan.every_seconds;
-    let follows = standing.behind.is_empty();
-    let now = pipeline.core.clock.now();
+    let is_time = spent >= rollout.plan.every;
+    let follows = status.behind.is_empty();
+    let (now, by) = (pipeline.core.clock.now(), service());
     match rollout.stage {
         // The swap was done, and the host stopped before it was recorded.
-        RolloutStage::Canary if is_active(&rollout.candidate) => activated(pipeline, rollout).await,
+        RolloutStage::Canary if is_active(&rollout.candidate) => {
+            // An operator who promotes it here records that first.
+            let _alone = pipeline.deploying.lock().await;
+            activated(pipeline, rollout, &by).await
+        }
         RolloutStage::Probation if tripped.is_some() && is_active(&rollout.candidate) => {
             let why = tripped.unwrap_or_default();
             match Box::pin(replace(pipeline, &rollout.stable, &rollout.candidate, None)).await {
@@ -265,6 +301,8 @@ async fn decide(
             }
         }
         RolloutStage::Probation if !is_active(&rollout.candidate) => {
+            // The same of one who aborts it.
+            let _alone = pipeline.deploying.lock().await;
             // The swap was done, and the host stopped before it was recorded; or an operator
             // activated another version.
             match tripped.filter(|_| is_active(&rollout.stable)) {
@@ -287,7 +325,7 @@ async fn decide(
             let why = "its time is over".to_owned();
             end(pipeline, rollout, RolloutStage::Done, why).await
         }
-        RolloutStage::Probation if spent >= rollout.plan.probation_seconds => {
+        RolloutStage::Probation if spent >= rollout.plan.probation => {
             let why = "no guard has tripped".to_owned();
             end(pipeline, rollout, RolloutStage::Done, why).await
         }
@@ -296,13 +334,14 @@ async fn decide(
             if !is_last {
                 let mut next = rollout.in_stage(RolloutStage::Canary, now, None);
                 next.step += 1;
-                return change(pipeline, &next, "next-rollout-step").await;
+                return change(pipeline, &next, "next-rollout-step", &by).await;
             }
-            // A version that converted nothing has proved nothing: an operator may promote it.
-            if rollout.percent() < 100 || standing.seen.tally.compared == 0 {
+            // A version that did nothing has proved nothing: an operator may promote it.
+            let compared = status.seen.tally.compared + status.seen.sends.compared;
+            if rollout.percent() < 100 || compared == 0 {
                 return Ok(false);
             }
-            match Box::pin(promote(pipeline, rollout)).await {
+            match Box::pin(promote(pipeline, rollout, &by)).await {
                 Ok(promoted) => Ok(promoted),
                 Err(error) => failed(rollout, "activation", error),
             }
@@ -311,44 +350,56 @@ async fn decide(
     }
 }
 
-/// Activates the candidate. Returns whether it stays active: if the rollout has ended meanwhile,
-/// the stable version is activated again.
+/// Activates the candidate for an operator, or for the judge itself. Returns whether it stays active:
+/// if the rollout has ended meanwhile, the stable version is activated again.
 ///
 /// # Errors
 ///
 /// [`DeployError`] if the rollout was changed, another version is active, the candidate cannot be
-/// loaded, or the store or the fleet fails.
-pub async fn promote(pipeline: &Arc<Pipeline>, rollout: &Rollout) -> Result<bool, DeployError> {
-    replace(pipeline, &rollout.candidate, &rollout.stable, Some(rollout)).await?;
-    if activated(pipeline, rollout).await? {
+/// loaded or no trusted key has signed it, or the store or the fleet fails.
+pub async fn promote(
+    pipeline: &Arc<Pipeline>,
+    rollout: &Rollout,
+    by: &AuditActor,
+) -> Result<bool, DeployError> {
+    // The keys may have been set since it began.
+    let (candidate, _) = stored_version(pipeline, &rollout.candidate).await?;
+    trust::stored(pipeline, &candidate)?;
+    let (_, alone) = replace(pipeline, &rollout.candidate, &rollout.stable, Some(rollout)).await?;
+    if activated(pipeline, rollout, by).await? {
         return Ok(true);
     }
-    let now = pipeline.core.store.rollouts().await?;
-    let has_ended = now
-        .iter()
-        .any(|one| one.number == rollout.number && !one.stage.is_open());
+    drop(alone);
+    let now = rollout_of(pipeline, &rollout.name).await?;
+    let has_ended = now.is_some_and(|one| one.number == rollout.number && !one.stage.is_open());
     if has_ended {
-        replace(pipeline, &rollout.stable, &rollout.candidate, None).await?;
+        drop(replace(pipeline, &rollout.stable, &rollout.candidate, None).await?);
     }
     Ok(!has_ended)
 }
 
-/// The candidate is active: the probation begins. Returns whether nothing else was changed
+/// The candidate is active: the probation begins. Returns false if the rollout was changed
 /// meanwhile.
 ///
 /// # Errors
 ///
 /// [`StoreError`] if the store fails.
-async fn activated(pipeline: &Arc<Pipeline>, rollout: &Rollout) -> Result<bool, StoreError> {
+async fn activated(
+    pipeline: &Arc<Pipeline>,
+    rollout: &Rollout,
+    by: &AuditActor,
+) -> Result<bool, StoreError> {
     let now = pipeline.core.clock.now();
-    let next = match rollout.plan.probation_seconds {
-        0 => rollout.in_stage(RolloutStage::Done, now, Some("it is activated".to_owned())),
+    let next = match rollout.plan.probation {
+        Duration::ZERO => {
+            rollout.in_stage(RolloutStage::Done, now, Some("it is activated".to_owned()))
+        }
         _ => rollout.in_stage(RolloutStage::Probation, now, None),
     };
-    change(pipeline, &next, "promote-rollout").await
+    change(pipeline, &next, "promote-rollout", by).await
 }
 
-/// Ends a rollout. Returns whether nothing else was changed meanwhile.
+/// Ends a rollout, as the service itself. Returns false if it was changed meanwhile.
 ///
 /// # Errors
 ///
@@ -359,17 +410,38 @@ pub async fn end(
     stage: RolloutStage,
     why: String,
 ) -> Result<bool, StoreError> {
+    end_by(pipeline, rollout, stage, why, &service()).await
+}
+
+/// Ends a rollout for an operator, or for the service itself. Returns whether nothing else was
+/// changed meanwhile.
+///
+/// # Errors
+///
+/// [`StoreError`] if the store fails.
+pub async fn end_by(
+    pipeline: &Arc<Pipeline>,
+    rollout: &Rollout,
+    stage: RolloutStage,
+    why: String,
+    by: &AuditActor,
+) -> Result<bool, StoreError> {
     let now = pipeline.core.clock.now();
     let ended = rollout.in_stage(stage, now, Some(why));
     let act = match stage {
         RolloutStage::RolledBack => "roll-back-rollout",
         _ => "end-rollout",
     };
-    change(pipeline, &ended, act).await
+    change(pipeline, &ended, act, by).await
 }
 
 /// Stores a change, unless another one was faster.
-async fn change(pipeline: &Arc<Pipeline>, next: &Rollout, act: &str) -> Result<bool, StoreError> {
+async fn change(
+    pipeline: &Arc<Pipeline>,
+    next: &Rollout,
+    act: &str,
+    by: &AuditActor,
+) -> Result<bool, StoreError> {
     let Some(stored) = pipeline.core.store.change_rollout(next).await? else {
         return Ok(false);
     };
@@ -381,10 +453,10 @@ async fn change(pipeline: &Arc<Pipeline>, next: &Rollout, act: &str) -> Result<b
             tracing::error!(%plugin, candidate, why, "rollout rolled back, stable version active");
         }
         stage => {
-            tracing::info!(%plugin, candidate, stage = stage.as_str(), percent = stored.percent(), why, "rollout changed");
+            tracing::info!(%plugin, candidate, stage = stage.as_str(), percent = stored.share(), why, "rollout changed");
         }
     }
-    record(pipeline, &stored, act).await?;
+    record(pipeline, &stored, act, by).await?;
     announce(pipeline).await;
     Ok(true)
 }

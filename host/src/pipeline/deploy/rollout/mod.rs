@@ -6,29 +6,22 @@ mod follow;
 mod judge;
 pub mod operate;
 mod sampling;
-pub mod standing;
+pub mod status;
 
-pub use operate::{Begun, Change, RolloutError, RolloutOrder};
-pub use standing::Standing;
+pub use operate::{RolloutError, RolloutOrder, StartedRollout};
+pub use status::RolloutStatus;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::json;
 use tokio::task::JoinHandle;
 
-use crate::domain::audit::{Act, ActOutcome};
-use crate::domain::rollout::Rollout;
+use crate::domain::audit::{Act, ActOutcome, AuditActor};
+use crate::domain::rollout::{Rollout, RolloutStage};
 use crate::pipeline::fleet;
 use crate::pipeline::state::Pipeline;
 use crate::shutdown::Shutdown;
 use crate::store::{Announcement, StoreError};
-
-/// Between two looks while a rollout is open.
-const LOOK: Duration = Duration::from_secs(1);
-
-/// Between two looks while none is, if no announcement arrives.
-const REST: Duration = Duration::from_secs(5);
 
 /// Starts following and judging.
 pub fn start(pipeline: &Arc<Pipeline>, shutdown: &Shutdown) -> [JoinHandle<()>; 2] {
@@ -38,19 +31,34 @@ pub fn start(pipeline: &Arc<Pipeline>, shutdown: &Shutdown) -> [JoinHandle<()>; 
     ]
 }
 
-/// Tells every host of a change of a rollout.
+/// Announces a change of a rollout to every host.
 async fn announce(pipeline: &Pipeline) {
     fleet::announce(pipeline, Announcement::Plugins).await;
 }
 
-/// Adds what the service itself did with a rollout to the audit.
-async fn record(pipeline: &Pipeline, rollout: &Rollout, act: &str) -> Result<(), StoreError> {
+/// The service itself, which judges rollouts.
+fn service() -> AuditActor {
+    AuditActor::service("service")
+}
+
+/// Adds a change of a rollout to the audit, by the service or by an operator. A rollback names the
+/// guard that tripped.
+async fn record(
+    pipeline: &Pipeline,
+    rollout: &Rollout,
+    act: &str,
+    by: &AuditActor,
+) -> Result<(), StoreError> {
+    let why = match rollout.stage {
+        RolloutStage::RolledBack => "guard",
+        _ => "why",
+    };
     let row = Act {
         at: pipeline.core.clock.now(),
-        key_id: None,
-        label: "rollout".to_owned(),
-        role: None,
-        address: String::new(),
+        key_id: by.key,
+        label: by.label.clone(),
+        role: by.role,
+        address: by.address.clone(),
         act: act.to_owned(),
         target: rollout.name.clone(),
         outcome: ActOutcome::Done,
@@ -59,8 +67,8 @@ async fn record(pipeline: &Pipeline, rollout: &Rollout, act: &str) -> Result<(),
             "candidate": rollout.candidate,
             "stable": rollout.stable,
             "stage": rollout.stage,
-            "percent": rollout.percent(),
-            "why": rollout.why,
+            "percent": rollout.share(),
+            why: rollout.why,
         })
         .to_string(),
     };

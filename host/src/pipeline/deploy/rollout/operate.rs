@@ -1,19 +1,23 @@
-//! What operators do with a rollout: start, pause, resume, promote and abort it.
+//! The operations on a rollout: start, pause, resume, promote and abort.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::standing::{self, Standing};
+use super::status::{self, RolloutStatus};
 use super::{announce, judge};
+use crate::domain::acceptance::FirstAcceptance;
+use crate::domain::audit::AuditActor;
 use crate::domain::plugin::Digest;
-use crate::domain::rollout::{Rollout, RolloutMode, RolloutPlan, RolloutStage};
+use crate::domain::rollout::{Rollout, RolloutChange, RolloutMode, RolloutPlan, RolloutStage};
 use crate::limits;
 use crate::pipeline::deploy::{
-    Accept, DeployError, TriedStored, Verified, agreed, concerns, replace, serving, stored_version,
+    AcceptedWords, DeployError, ROLL_OUT, TriedStored, Verified, replace, reviewed, rollout_of,
+    stored_version, trust, two_person,
 };
 use crate::pipeline::state::Pipeline;
+use crate::pipeline::versions::serving;
 
 /// Why a rollout cannot be started or changed.
 #[derive(Debug, thiserror::Error)]
@@ -54,7 +58,7 @@ impl From<RolloutError> for DeployError {
     }
 }
 
-/// What to start.
+/// A request to start a rollout.
 #[derive(Clone, Debug)]
 pub struct RolloutOrder {
     pub plan: RolloutPlan,
@@ -63,24 +67,27 @@ pub struct RolloutOrder {
 }
 
 /// A rollout that was started.
-pub struct Begun {
-    pub standing: Standing,
+pub struct StartedRollout {
+    pub status: RolloutStatus,
     /// The comparison on stored deliveries. A shadow needs none.
     pub verified: Option<Box<Verified>>,
+    /// The acceptance by the first of two keys, if two were needed.
+    pub first_acceptance: Option<FirstAcceptance>,
 }
 
 /// Starts a shadow: the candidate has no effect, so nothing needs to be accepted.
 ///
 /// # Errors
 ///
-/// [`DeployError`] if the version is not stored or cannot be loaded, no other version of the same
-/// kind is active, a rollout is open, or the store fails.
+/// [`DeployError`] if the version is not stored or cannot be loaded, no trusted key has signed it, no
+/// other version of the same kind is active, a rollout is open, or the store fails.
 pub async fn shadow(
     pipeline: &Arc<Pipeline>,
     digest: &Digest,
     order: RolloutOrder,
-) -> Result<Begun, DeployError> {
+) -> Result<StartedRollout, DeployError> {
     let (candidate, _) = stored_version(pipeline, digest).await?;
+    trust::stored(pipeline, &candidate)?;
     let name = &candidate.description.name;
     let active = serving(pipeline, name).await?;
     let active = active.ok_or_else(|| RolloutError::NothingActive(name.clone()))?;
@@ -93,9 +100,10 @@ pub async fn shadow(
         .into());
     }
     let rollout = begin(pipeline, name, digest, active, order).await?;
-    Ok(Begun {
-        standing: followed(pipeline, rollout).await?,
+    Ok(StartedRollout {
+        status: followed(pipeline, rollout).await?,
         verified: None,
+        first_acceptance: None,
     })
 }
 
@@ -108,26 +116,16 @@ pub async fn shadow(
 pub async fn canary(
     pipeline: &Arc<Pipeline>,
     tried: TriedStored,
-    accept: &Accept,
+    accept: &AcceptedWords,
     order: RolloutOrder,
-) -> Result<Begun, DeployError> {
-    let TriedStored {
-        prepared,
-        publisher,
-        verified,
-    } = tried;
-    let mut trial = pipeline.core.plugins.trial().await?;
-    let _alone = pipeline.deploying.lock().await;
-    let objections = trial.within(concerns::find(pipeline, &prepared, &publisher, None));
-    let objections = objections.await??;
-    drop(trial);
-    let loaded = Arc::clone(&prepared.loaded);
+) -> Result<StartedRollout, DeployError> {
+    let loaded = Arc::clone(&tried.prepared.loaded);
     let name = &loaded.description.name;
-    let Some(active) = verified.active.clone() else {
+    let Some(active) = tried.verified.active.clone() else {
         return Err(RolloutError::NothingActive(name.clone()).into());
     };
-    if let Some(kind) = verified.against.as_ref().map(|against| against.kind)
-        && kind != loaded.kind
+    if let Some(against) = &tried.verified.against
+        && against.kind != loaded.kind
     {
         return Err(RolloutError::AnotherKind {
             name: name.clone(),
@@ -135,11 +133,13 @@ pub async fn canary(
         }
         .into());
     }
-    let verified = agreed(pipeline, verified, objections, accept).await?;
+    let (agreed, _alone) = reviewed(pipeline, tried, accept, ROLL_OUT).await?;
     let rollout = begin(pipeline, name, &loaded.digest, active, order).await?;
-    Ok(Begun {
-        standing: followed(pipeline, rollout).await?,
-        verified: Some(Box::new(verified)),
+    two_person::used(pipeline, agreed.first_acceptance.as_ref()).await;
+    Ok(StartedRollout {
+        status: followed(pipeline, rollout).await?,
+        verified: Some(Box::new(agreed.verified)),
+        first_acceptance: agreed.first_acceptance,
     })
 }
 
@@ -172,7 +172,8 @@ async fn begin(
         step: 0,
         plan: order.plan,
         generation: 0,
-        spent_seconds: 0,
+        recorded_spent: Duration::ZERO,
+        spent_at: Some(now),
         started_by: order.started_by,
         started_at: now,
         stage_at: now,
@@ -187,7 +188,7 @@ async fn begin(
         }
         .into());
     }
-    tracing::info!(plugin = %name, candidate = candidate.short(), stage = rollout.stage.as_str(), percent = rollout.percent(), "rollout started");
+    tracing::info!(plugin = %name, candidate = candidate.short(), stage = rollout.stage.as_str(), percent = rollout.share(), "rollout started");
     announce(pipeline).await;
     Ok(rollout)
 }
@@ -199,14 +200,11 @@ async fn close_overtaken(
     name: &str,
     active: &Digest,
 ) -> Result<(), DeployError> {
-    let rollouts = pipeline.core.store.rollouts().await?;
-    let overtaken = rollouts.into_iter().find(|one| {
-        one.name == name
-            && match one.stage {
-                RolloutStage::Shadow => one.stable != *active,
-                RolloutStage::Probation => one.candidate != *active,
-                _ => false,
-            }
+    let last = rollout_of(pipeline, name).await?;
+    let overtaken = last.filter(|one| match one.stage {
+        RolloutStage::Shadow => one.stable != *active,
+        RolloutStage::Probation => one.candidate != *active,
+        _ => false,
     });
     if let Some(rollout) = overtaken {
         let why = "another version was activated".to_owned();
@@ -215,20 +213,8 @@ async fn close_overtaken(
     Ok(())
 }
 
-/// What an operator changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// Stay in the current step.
-    Pause,
-    Resume,
-    /// Activate the candidate now.
-    Promote,
-    /// End it; the stable version serves.
-    Abort,
-}
-
-/// Changes the open rollout of a plugin. Returns how it stands when the live hosts follow, or
-/// after a bounded time.
+/// Changes the open rollout of a plugin for an operator. Returns how it stands when the live hosts
+/// follow, or after a bounded time.
 ///
 /// # Errors
 ///
@@ -237,10 +223,10 @@ pub enum Change {
 pub async fn change(
     pipeline: &Arc<Pipeline>,
     plugin: &str,
-    change: Change,
-) -> Result<Standing, DeployError> {
-    let rollouts = pipeline.core.store.rollouts().await?;
-    let rollout = rollouts.into_iter().find(|one| one.name == plugin);
+    change: RolloutChange,
+    by: &AuditActor,
+) -> Result<RolloutStatus, DeployError> {
+    let rollout = rollout_of(pipeline, plugin).await?;
     let rollout = rollout
         .filter(|one| one.stage.is_open())
         .ok_or_else(|| RolloutError::NotOpen(plugin.to_owned()))?;
@@ -250,32 +236,36 @@ pub async fn change(
         stage: rollout.stage,
     };
     match (change, rollout.stage) {
-        (Change::Pause, RolloutStage::Canary) => paused(pipeline, &rollout, true).await?,
-        (Change::Resume, RolloutStage::Canary) => paused(pipeline, &rollout, false).await?,
-        (Change::Promote, RolloutStage::Canary) => {
-            if !judge::promote(pipeline, &rollout).await? {
+        (RolloutChange::Pause, RolloutStage::Canary) => paused(pipeline, &rollout, true).await?,
+        (RolloutChange::Resume, RolloutStage::Canary) => paused(pipeline, &rollout, false).await?,
+        (RolloutChange::Promote, RolloutStage::Canary) => {
+            if !judge::promote(pipeline, &rollout, by).await? {
                 return Err(RolloutError::Changed(plugin.to_owned()).into());
             }
         }
-        (Change::Abort, stage) => {
-            if stage == RolloutStage::Probation {
-                replace(pipeline, &rollout.stable, &rollout.candidate, None).await?;
-            }
+        (RolloutChange::Abort, stage) => {
+            let replaced = match stage {
+                RolloutStage::Probation => {
+                    Some(replace(pipeline, &rollout.stable, &rollout.candidate, None).await?)
+                }
+                _ => None,
+            };
             let why = "an operator ended it".to_owned();
-            judge::end(pipeline, &rollout, RolloutStage::Aborted, why).await?;
+            judge::end_by(pipeline, &rollout, RolloutStage::Aborted, why, by).await?;
+            drop(replaced);
         }
-        (Change::Pause, _) => return Err(wrong("paused").into()),
-        (Change::Resume, _) => return Err(wrong("resumed").into()),
-        (Change::Promote, _) => return Err(wrong("promoted").into()),
+        (RolloutChange::Pause, _) => return Err(wrong("paused").into()),
+        (RolloutChange::Resume, _) => return Err(wrong("resumed").into()),
+        (RolloutChange::Promote, _) => return Err(wrong("promoted").into()),
     }
-    announce(pipeline).await;
-    let changed = standing::of(pipeline, plugin).await?;
+    let changed = status::latest(pipeline, plugin).await?;
     // The judge may have changed it at the same moment: an abort holds if it has ended by now.
     let is_done = |changed: &Rollout| {
-        changed.number == rollout.number && (change != Change::Abort || !changed.stage.is_open())
+        changed.number == rollout.number
+            && (change != RolloutChange::Abort || !changed.stage.is_open())
     };
-    match changed.filter(|standing| is_done(&standing.rollout)) {
-        Some(standing) => followed(pipeline, standing.rollout).await,
+    match changed.filter(|status| is_done(&status.rollout)) {
+        Some(status) => followed(pipeline, status.rollout).await,
         None => Err(RolloutError::Changed(plugin.to_owned()).into()),
     }
 }
@@ -285,14 +275,18 @@ async fn paused(
     rollout: &Rollout,
     paused: bool,
 ) -> Result<(), DeployError> {
+    let now = pipeline.core.clock.now();
     let changed = Rollout {
         paused,
+        recorded_spent: rollout.spent(now),
+        spent_at: Some(now),
         ..rollout.clone()
     };
     let stored = pipeline.core.store.change_rollout(&changed).await?;
     match stored {
         Some(_) => {
             tracing::info!(plugin = %rollout.name, paused, "rollout changed");
+            announce(pipeline).await;
             Ok(())
         }
         None => Err(RolloutError::Changed(rollout.name.clone()).into()),
@@ -303,12 +297,12 @@ async fn paused(
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Returns how a rollout stands when every live host acts on it, or after a bounded time.
-async fn followed(pipeline: &Pipeline, rollout: Rollout) -> Result<Standing, DeployError> {
+async fn followed(pipeline: &Pipeline, rollout: Rollout) -> Result<RolloutStatus, DeployError> {
     let end = Instant::now() + limits::CONVERGE_PATIENCE;
     loop {
-        let standing = standing::sum(pipeline, rollout.clone()).await?;
-        if standing.behind.is_empty() || Instant::now() >= end {
-            return Ok(standing);
+        let status = status::load(pipeline, rollout.clone()).await?;
+        if status.behind.is_empty() || Instant::now() >= end {
+            return Ok(status);
         }
         tokio::time::sleep(LOOK).await;
     }

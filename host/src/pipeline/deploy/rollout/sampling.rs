@@ -1,36 +1,33 @@
-//! Compares both versions on deliveries that were answered: in the shadow stage, and in the
-//! probation. The conversions run in the lane of trials, so that live deliveries keep their share
-//! of the threads, and have no effect.
+//! Compares both versions on deliveries that were answered, in the shadow stage and in the
+//! probation, and on sends whose outcome was stored, in every stage. The calls run in the lane of
+//! trials, so that live deliveries keep their share of the threads, and have no effect.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
-use tokio::sync::mpsc;
-
 use crate::domain::id::DeliveryId;
-use crate::pipeline::rollout::{self, LiveRollout};
+use crate::pipeline::rollout::guard::Part;
+use crate::pipeline::rollout::state::{Next, SentSend, Waiting};
+use crate::pipeline::rollout::{self, Cost, LiveRollout};
 use crate::pipeline::state::Pipeline;
 use crate::pipeline::verify::{self, Compared};
 
 /// Deliveries that are not compared again.
 const RECENT: usize = 64;
 
-/// Compares what arrives in the queue, until the rollout has ended.
-pub async fn run(
-    pipeline: Weak<Pipeline>,
-    plugin: String,
-    number: i64,
-    mut waiting: mpsc::Receiver<DeliveryId>,
-) {
+/// Compares what arrives in the queues, until the rollout has ended.
+pub async fn run(pipeline: Weak<Pipeline>, plugin: String, number: i64, mut waiting: Waiting) {
     let mut recent = VecDeque::new();
-    while let Some(id) = waiting.recv().await {
+    while let Some(next) = waiting.next().await {
         // A delivery with several pointers is offered after each fetch.
-        if recent.contains(&id) {
-            continue;
-        }
-        recent.push_back(id);
-        if recent.len() > RECENT {
-            recent.pop_front();
+        if let Next::Delivery(id) = next {
+            if recent.contains(&id) {
+                continue;
+            }
+            recent.push_back(id);
+            if recent.len() > RECENT {
+                recent.pop_front();
+            }
         }
         let Some(pipeline) = pipeline.upgrade() else {
             return;
@@ -38,28 +35,42 @@ pub async fn run(
         if pipeline.core.shutdown.has_begun() {
             return;
         }
-        let live = pipeline.rollouts.of(&plugin);
+        let live = pipeline.rollouts.get(&plugin);
         let Some(live) = live.filter(|live| live.rollout.number == number) else {
             return;
         };
-        one(&pipeline, &live, id).await;
+        match next {
+            Next::Delivery(id) => delivery(&pipeline, &live, id).await,
+            Next::Send(sent) => send(&pipeline, &live, *sent).await,
+        }
     }
 }
 
-async fn one(pipeline: &Arc<Pipeline>, live: &LiveRollout, id: DeliveryId) {
+async fn delivery(pipeline: &Arc<Pipeline>, live: &LiveRollout, id: DeliveryId) {
     match verify::one(pipeline, &live.stable, &live.candidate, id).await {
-        Ok(Compared::Both(both)) => {
-            let delivery = (both.delivery, &both.connection);
-            rollout::observe(
-                pipeline,
-                live,
-                delivery,
-                &both.serving,
-                &both.candidate,
-                None,
-            );
+        Ok(compared) => add(pipeline, live, Part::Deliveries, compared),
+        Err(_) => live.observed.drop_one(),
+    }
+}
+
+async fn send(pipeline: &Arc<Pipeline>, live: &LiveRollout, sent: SentSend) {
+    let of = (sent.message, &sent.connection);
+    let (stable, candidate) = (&live.stable, &live.candidate);
+    let both = verify::sends::both(pipeline, stable, candidate, of, &sent.send, sent.response);
+    add(pipeline, live, Part::Sends, both.await);
+}
+
+/// Adds a comparison to what this host has seen.
+fn add(pipeline: &Pipeline, live: &LiveRollout, part: Part, compared: Compared) {
+    match compared {
+        Compared::Both(both) => {
+            let cost = Cost {
+                took: None,
+                memory: both.memory,
+            };
+            rollout::record(pipeline, live, part, both.tally, cost);
         }
-        Ok(Compared::Emptied) => {}
-        Ok(Compared::NotTried) | Err(_) => live.observed.drop_one(),
+        Compared::Emptied => {}
+        Compared::NotTried => live.observed.drop_one(),
     }
 }

@@ -16,11 +16,11 @@ use self::bindings::exports::leadhost::adapter::adapter as wit;
 use self::bindings::{ChannelAdapter, ChannelAdapterPre};
 use super::types::{self, golden_delivery, golden_response};
 use crate::domain::channel::{
-    Accepted, Category, Placeholder, Refused, SendAnswer, SendStep, Template, TemplatePage,
+    AcceptedSend, Category, Placeholder, RefusedSend, SendAnswer, SendStep, Template, TemplatePage,
     TemplateSend, TemplateStep, Webhook,
 };
 use crate::domain::exchange::{
-    HandshakeAnswer, HttpRequest, HttpResponse, Pairs, Problem, SenderChecks,
+    HandshakeAnswer, HttpRequest, HttpResponse, InputProblem, Pairs, SenderChecks,
 };
 use crate::domain::plugin::{Description, PluginDelivery, PluginKind};
 use crate::domain::text::{kept, kept_json};
@@ -28,7 +28,7 @@ use crate::limits;
 use crate::plugin::abi::golden::shown;
 use crate::plugin::abi::texts::{cut, kept_list, kept_pairs, notes};
 use crate::plugin::abi::{self, Fault};
-use crate::plugin::instance::InstanceState;
+use crate::plugin::instance_state::InstanceState;
 use crate::plugin::rules;
 
 pub const CONTRACT: &str = "leadhost:adapter@1.0.0";
@@ -44,6 +44,7 @@ mod bindings {
     });
 }
 
+/// An adapter that implements version 1 of the contract.
 pub struct Adapter {
     pre: ChannelAdapterPre<InstanceState>,
 }
@@ -60,13 +61,17 @@ impl Adapter {
         })
     }
 
+    /// Returns the instance that was warmed up in this store, or a fresh one.
     async fn start(&self, store: &mut Store<InstanceState>) -> wasmtime::Result<ChannelAdapter> {
+        if let Some(started) = store.data_mut().take_started() {
+            return Ok(started);
+        }
         self.pre.instantiate_async(store).await
     }
 }
 
 #[async_trait]
-impl abi::Plugin for Adapter {
+impl abi::PluginExports for Adapter {
     async fn describe(&self, store: &mut Store<InstanceState>) -> Result<Description, Fault> {
         let guest = self.start(store).await?;
         Ok(exported(&guest).call_describe(store).await?.into())
@@ -76,7 +81,7 @@ impl abi::Plugin for Adapter {
         &self,
         store: &mut Store<InstanceState>,
         config: &str,
-    ) -> Result<Result<SenderChecks, Problem>, Fault> {
+    ) -> Result<Result<SenderChecks, InputProblem>, Fault> {
         let guest = self.start(store).await?;
         types::sender_checks(exported(&guest).call_sender_checks(store, config).await?)
     }
@@ -85,7 +90,7 @@ impl abi::Plugin for Adapter {
         &self,
         store: &mut Store<InstanceState>,
         delivery: PluginDelivery,
-    ) -> Result<Result<Option<HandshakeAnswer>, Problem>, Fault> {
+    ) -> Result<Result<Option<HandshakeAnswer>, InputProblem>, Fault> {
         let guest = self.start(store).await?;
         types::handshake(
             exported(&guest)
@@ -96,35 +101,14 @@ impl abi::Plugin for Adapter {
 
     async fn golden(&self, store: &mut Store<InstanceState>, case: &Case) -> Result<Value, Fault> {
         let guest = self.start(store).await?;
-        let guest = exported(&guest);
-        let config = case.delivery.config_text();
-        let response = golden_response(case, &case.response);
-        match case.call {
-            Call::Describe => shown(Ok::<_, ()>(guest.call_describe(store).await?)),
-            Call::SenderChecks => shown(guest.call_sender_checks(store, &config).await?),
-            Call::Handshake => shown(guest.call_handshake(store, &golden_delivery(case)).await?),
-            Call::Routes => shown(guest.call_routes(store, &config).await?),
-            Call::Send => {
-                let step = guest.call_send(store, &golden_message(case)).await?;
-                shown(Ok::<_, ()>(step))
-            }
-            Call::ReadAnswer => {
-                let answer = guest
-                    .call_read_answer(store, &golden_message(case), &response)
-                    .await?;
-                shown(Ok::<_, ()>(answer))
-            }
-            Call::ReadWebhook => shown(
-                guest
-                    .call_read_webhook(store, &golden_delivery(case))
-                    .await?,
-            ),
-            Call::ListTemplates => shown(guest.call_list_templates(store, &config).await?),
-            Call::ReadTemplates => {
-                shown(guest.call_read_templates(store, &config, &response).await?)
-            }
-            Call::Convert | Call::Complete => Err(abi::not_there(case, PluginKind::Adapter)),
-        }
+        answer(&guest, store, case).await
+    }
+
+    async fn warm_up(&self, store: &mut Store<InstanceState>, case: &Case) -> Result<(), Fault> {
+        let guest = self.start(store).await?;
+        answer(&guest, store, case).await?;
+        store.data_mut().started = Some(Box::new(guest));
+        Ok(())
     }
 }
 
@@ -134,7 +118,7 @@ impl abi::Adapter for Adapter {
         &self,
         store: &mut Store<InstanceState>,
         config: &str,
-    ) -> Result<Result<Pairs, Problem>, Fault> {
+    ) -> Result<Result<Pairs, InputProblem>, Fault> {
         let guest = self.start(store).await?;
         match exported(&guest).call_routes(store, config).await? {
             Ok(routes) => {
@@ -177,16 +161,17 @@ impl abi::Adapter for Adapter {
         &self,
         store: &mut Store<InstanceState>,
         delivery: PluginDelivery,
-    ) -> Result<Result<Webhook, Problem>, Fault> {
+    ) -> Result<Result<Webhook, InputProblem>, Fault> {
         let guest = self.start(store).await?;
-        match exported(&guest)
-            .call_read_webhook(store, &delivery.into())
-            .await?
-        {
+        let answer = exported(&guest)
+            .call_read_webhook(&mut *store, &delivery.into())
+            .await?;
+        match answer {
             Ok(webhook) => Ok(Ok(Webhook {
                 reply: types::reply(webhook.reply)?,
                 events: events::read(webhook.events)?,
                 notes: notes(webhook.notes),
+                memory: store.data().limiter.needed(),
             })),
             Err(problem) => Ok(Err(problem.into())),
         }
@@ -196,7 +181,7 @@ impl abi::Adapter for Adapter {
         &self,
         store: &mut Store<InstanceState>,
         config: &str,
-    ) -> Result<Result<TemplateStep, Problem>, Fault> {
+    ) -> Result<Result<TemplateStep, InputProblem>, Fault> {
         let guest = self.start(store).await?;
         Ok(
             match exported(&guest).call_list_templates(store, config).await? {
@@ -213,7 +198,7 @@ impl abi::Adapter for Adapter {
         store: &mut Store<InstanceState>,
         config: &str,
         response: HttpResponse,
-    ) -> Result<Result<TemplatePage, Refused>, Fault> {
+    ) -> Result<Result<TemplatePage, RefusedSend>, Fault> {
         let guest = self.start(store).await?;
         match exported(&guest)
             .call_read_templates(store, config, &response.into())
@@ -222,6 +207,41 @@ impl abi::Adapter for Adapter {
             Ok(page) => Ok(Ok(template_page(page)?)),
             Err(refused) => Ok(Err(refused.into())),
         }
+    }
+}
+
+/// Returns the raw answer of an instance to a golden case.
+async fn answer(
+    guest: &ChannelAdapter,
+    store: &mut Store<InstanceState>,
+    case: &Case,
+) -> Result<Value, Fault> {
+    let guest = exported(guest);
+    let config = case.delivery.config_text();
+    let response = golden_response(case, &case.response);
+    match case.call {
+        Call::Describe => shown(Ok::<_, ()>(guest.call_describe(&mut *store).await?)),
+        Call::SenderChecks => shown(guest.call_sender_checks(store, &config).await?),
+        Call::Handshake => shown(guest.call_handshake(store, &golden_delivery(case)).await?),
+        Call::Routes => shown(guest.call_routes(store, &config).await?),
+        Call::Send => {
+            let step = guest.call_send(store, &golden_message(case)).await?;
+            shown(Ok::<_, ()>(step))
+        }
+        Call::ReadAnswer => {
+            let answer = guest
+                .call_read_answer(store, &golden_message(case), &response)
+                .await?;
+            shown(Ok::<_, ()>(answer))
+        }
+        Call::ReadWebhook => shown(
+            guest
+                .call_read_webhook(store, &golden_delivery(case))
+                .await?,
+        ),
+        Call::ListTemplates => shown(guest.call_list_templates(store, &config).await?),
+        Call::ReadTemplates => shown(guest.call_read_templates(store, &config, &response).await?),
+        Call::Convert | Call::Complete => Err(abi::missing_function(case, PluginKind::Adapter)),
     }
 }
 
@@ -265,7 +285,7 @@ fn request(request: types::core::HttpRequest) -> Result<Box<HttpRequest>, Fault>
 fn send_answer(answer: wit::SendAnswer) -> Result<SendAnswer, Fault> {
     Ok(match answer {
         wit::SendAnswer::Accepted(accepted) => {
-            let accepted = Accepted {
+            let accepted = AcceptedSend {
                 external_ids: kept_list(accepted.external_ids),
                 recipient_id: accepted.recipient_id.map(kept),
                 status: word(accepted.status),
@@ -278,7 +298,7 @@ fn send_answer(answer: wit::SendAnswer) -> Result<SendAnswer, Fault> {
     })
 }
 
-impl From<wit::Refused> for Refused {
+impl From<wit::Refused> for RefusedSend {
     fn from(refused: wit::Refused) -> Self {
         Self {
             category: category(&refused.category),

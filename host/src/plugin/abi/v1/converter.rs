@@ -13,20 +13,20 @@ use wasmtime::component::InstancePre;
 
 use self::bindings::exports::leadhost::converter::converter as wit;
 use self::bindings::{LeadConverter, LeadConverterPre};
-use self::bounds::{Broken, Room};
+use self::bounds::{Room, RuleViolation};
 use super::types::{self, golden_delivery, golden_response};
-use crate::domain::exchange::{HandshakeAnswer, HttpRequest, Problem, SenderChecks};
+use crate::domain::exchange::{HandshakeAnswer, HttpRequest, InputProblem, SenderChecks};
 use crate::domain::lead::{Action, Consent, Lead, Listing};
 use crate::domain::plugin::{
-    Conversion, Description, Failure, FailureCategory, Fetch, Item, Outcome, PluginCompletion,
-    PluginDelivery, PluginKind,
+    ConversionOutcome, ConvertedItem, ConverterOutput, Description, FailureCategory, FetchFailure,
+    FetchRequest, PluginCompletion, PluginDelivery, PluginKind,
 };
 use crate::domain::text::kept;
 use crate::limits;
 use crate::plugin::abi::golden::shown;
 use crate::plugin::abi::texts::{attributes, cut_note, kept_list, kept_pairs, notes};
 use crate::plugin::abi::{self, Fault};
-use crate::plugin::instance::InstanceState;
+use crate::plugin::instance_state::InstanceState;
 use crate::plugin::rules;
 
 pub const CONTRACT: &str = "leadhost:converter@1.0.0";
@@ -42,6 +42,7 @@ mod bindings {
     });
 }
 
+/// A converter that implements version 1 of the contract.
 pub struct Converter {
     pre: LeadConverterPre<InstanceState>,
 }
@@ -58,13 +59,17 @@ impl Converter {
         })
     }
 
+    /// Returns the instance that was warmed up in this store, or a fresh one.
     async fn start(&self, store: &mut Store<InstanceState>) -> wasmtime::Result<LeadConverter> {
+        if let Some(started) = store.data_mut().take_started() {
+            return Ok(started);
+        }
         self.pre.instantiate_async(store).await
     }
 }
 
 #[async_trait]
-impl abi::Plugin for Converter {
+impl abi::PluginExports for Converter {
     async fn describe(&self, store: &mut Store<InstanceState>) -> Result<Description, Fault> {
         let guest = self.start(store).await?;
         let description = exported(&guest).call_describe(store).await?;
@@ -75,7 +80,7 @@ impl abi::Plugin for Converter {
         &self,
         store: &mut Store<InstanceState>,
         config: &str,
-    ) -> Result<Result<SenderChecks, Problem>, Fault> {
+    ) -> Result<Result<SenderChecks, InputProblem>, Fault> {
         let guest = self.start(store).await?;
         types::sender_checks(exported(&guest).call_sender_checks(store, config).await?)
     }
@@ -84,7 +89,7 @@ impl abi::Plugin for Converter {
         &self,
         store: &mut Store<InstanceState>,
         delivery: PluginDelivery,
-    ) -> Result<Result<Option<HandshakeAnswer>, Problem>, Fault> {
+    ) -> Result<Result<Option<HandshakeAnswer>, InputProblem>, Fault> {
         let guest = self.start(store).await?;
         types::handshake(
             exported(&guest)
@@ -95,40 +100,14 @@ impl abi::Plugin for Converter {
 
     async fn golden(&self, store: &mut Store<InstanceState>, case: &Case) -> Result<Value, Fault> {
         let guest = self.start(store).await?;
-        let guest = exported(&guest);
-        match case.call {
-            Call::Describe => shown(Ok::<_, ()>(guest.call_describe(store).await?)),
-            Call::SenderChecks => shown(
-                guest
-                    .call_sender_checks(store, &case.delivery.config_text())
-                    .await?,
-            ),
-            Call::Handshake => shown(guest.call_handshake(store, &golden_delivery(case)).await?),
-            Call::Convert => {
-                let answer = guest.call_convert(store, &golden_delivery(case)).await?;
-                shown(match answer {
-                    Ok(mut conversion) => {
-                        types::reply(conversion.reply.clone())?;
-                        conversion.items = as_taken(conversion.items)?;
-                        Ok(conversion)
-                    }
-                    Err(problem) => Err(problem),
-                })
-            }
-            Call::Complete => {
-                let answer = guest.call_complete(store, &golden_completion(case)).await?;
-                shown(match answer {
-                    Ok(items) => Ok(as_taken(items)?),
-                    Err(failure) => Err(failure),
-                })
-            }
-            Call::Routes
-            | Call::Send
-            | Call::ReadAnswer
-            | Call::ReadWebhook
-            | Call::ListTemplates
-            | Call::ReadTemplates => Err(abi::not_there(case, PluginKind::Converter)),
-        }
+        answer(&guest, store, case).await
+    }
+
+    async fn warm_up(&self, store: &mut Store<InstanceState>, case: &Case) -> Result<(), Fault> {
+        let guest = self.start(store).await?;
+        answer(&guest, store, case).await?;
+        store.data_mut().started = Some(Box::new(guest));
+        Ok(())
     }
 }
 
@@ -138,7 +117,7 @@ impl abi::Converter for Converter {
         &self,
         store: &mut Store<InstanceState>,
         delivery: PluginDelivery,
-    ) -> Result<Result<Conversion, Problem>, Fault> {
+    ) -> Result<Result<ConverterOutput, InputProblem>, Fault> {
         let guest = self.start(store).await?;
         convert(&guest, store, delivery).await
     }
@@ -147,7 +126,7 @@ impl abi::Converter for Converter {
         &self,
         store: &mut Store<InstanceState>,
         completion: PluginCompletion,
-    ) -> Result<Result<Vec<Item>, Failure>, Fault> {
+    ) -> Result<Result<Vec<ConvertedItem>, FetchFailure>, Fault> {
         let guest = self.start(store).await?;
         match exported(&guest)
             .call_complete(store, &completion.into())
@@ -174,7 +153,7 @@ impl abi::KeptInstance for LeadConverter {
         &self,
         store: &mut Store<InstanceState>,
         delivery: PluginDelivery,
-    ) -> Result<Result<Conversion, Problem>, Fault> {
+    ) -> Result<Result<ConverterOutput, InputProblem>, Fault> {
         convert(self, store, delivery).await
     }
 }
@@ -183,17 +162,60 @@ async fn convert(
     guest: &LeadConverter,
     store: &mut Store<InstanceState>,
     delivery: PluginDelivery,
-) -> Result<Result<Conversion, Problem>, Fault> {
-    match exported(guest)
-        .call_convert(store, &delivery.into())
-        .await?
-    {
-        Ok(conversion) => Ok(Ok(Conversion {
+) -> Result<Result<ConverterOutput, InputProblem>, Fault> {
+    let answer = exported(guest)
+        .call_convert(&mut *store, &delivery.into())
+        .await?;
+    match answer {
+        Ok(conversion) => Ok(Ok(ConverterOutput {
             reply: types::reply(conversion.reply)?,
             items: items(conversion.items)?,
             notes: notes(conversion.notes),
+            memory: store.data().limiter.needed(),
         })),
         Err(problem) => Ok(Err(problem.into())),
+    }
+}
+
+/// Returns the raw answer of an instance to a golden case.
+async fn answer(
+    guest: &LeadConverter,
+    store: &mut Store<InstanceState>,
+    case: &Case,
+) -> Result<Value, Fault> {
+    let guest = exported(guest);
+    match case.call {
+        Call::Describe => shown(Ok::<_, ()>(guest.call_describe(&mut *store).await?)),
+        Call::SenderChecks => shown(
+            guest
+                .call_sender_checks(store, &case.delivery.config_text())
+                .await?,
+        ),
+        Call::Handshake => shown(guest.call_handshake(store, &golden_delivery(case)).await?),
+        Call::Convert => {
+            let answer = guest.call_convert(store, &golden_delivery(case)).await?;
+            shown(match answer {
+                Ok(mut conversion) => {
+                    types::reply(conversion.reply.clone())?;
+                    conversion.items = as_taken(conversion.items)?;
+                    Ok(conversion)
+                }
+                Err(problem) => Err(problem),
+            })
+        }
+        Call::Complete => {
+            let answer = guest.call_complete(store, &golden_completion(case)).await?;
+            shown(match answer {
+                Ok(items) => Ok(as_taken(items)?),
+                Err(failure) => Err(failure),
+            })
+        }
+        Call::Routes
+        | Call::Send
+        | Call::ReadAnswer
+        | Call::ReadWebhook
+        | Call::ListTemplates
+        | Call::ReadTemplates => Err(abi::missing_function(case, PluginKind::Converter)),
     }
 }
 
@@ -234,7 +256,7 @@ fn golden_completion(case: &Case) -> wit::Completion {
 
 // ---- out
 
-fn items(items: Vec<wit::Item>) -> Result<Vec<Item>, Fault> {
+fn items(items: Vec<wit::Item>) -> Result<Vec<ConvertedItem>, Fault> {
     if items.len() > limits::ITEMS_PER_DELIVERY {
         return Err(Fault::Rule(format!(
             "{} items; at most {} are taken from one delivery",
@@ -247,11 +269,11 @@ fn items(items: Vec<wit::Item>) -> Result<Vec<Item>, Fault> {
         .into_iter()
         .enumerate()
         .map(|(index, item)| {
-            taken(item, &mut room).unwrap_or_else(|(what, field)| Item {
+            taken(item, &mut room).unwrap_or_else(|(what, field)| ConvertedItem {
                 // An invalid item belongs to the connection that received it, where it is
                 // shown.
                 route: Vec::new(),
-                outcome: Outcome::Invalid(Problem {
+                outcome: ConversionOutcome::Invalid(InputProblem {
                     message: cut_note(format!("the converter gave {what}")),
                     path: format!("items.{index}.{field}"),
                 }),
@@ -262,18 +284,18 @@ fn items(items: Vec<wit::Item>) -> Result<Vec<Item>, Fault> {
 
 /// Converts an item. The error is the rule that it breaks, and the field. Its size is
 /// checked first.
-fn taken(item: wit::Item, room: &mut Room) -> Result<Item, Broken> {
+fn taken(item: wit::Item, room: &mut Room) -> Result<ConvertedItem, RuleViolation> {
     bounds::item(&item, room)?;
     let wit::Item { route, outcome } = item;
-    Ok(Item {
+    Ok(ConvertedItem {
         route: kept_pairs(route),
         outcome: self::outcome(outcome)?,
     })
 }
 
-fn outcome(outcome: wit::Outcome) -> Result<Outcome, Broken> {
+fn outcome(outcome: wit::Outcome) -> Result<ConversionOutcome, RuleViolation> {
     Ok(match outcome {
-        wit::Outcome::Lead(lead) => Outcome::Lead(Box::new(Lead {
+        wit::Outcome::Lead(lead) => ConversionOutcome::Lead(Box::new(Lead {
             external_id: lead.external_id.map(kept),
             action: Action::from_text(&lead.action),
             is_test: lead.is_test,
@@ -309,14 +331,14 @@ fn outcome(outcome: wit::Outcome) -> Result<Outcome, Broken> {
             let request = HttpRequest::try_from(fetch.request)
                 .map_err(|unknown| (unknown.to_string(), "fetch.request".to_owned()))?;
             rules::request(&request).map_err(|what| (what, "fetch.request".to_owned()))?;
-            Outcome::Fetch(Box::new(Fetch {
+            ConversionOutcome::Fetch(Box::new(FetchRequest {
                 external_id: fetch.external_id.map(kept),
                 request,
                 state: fetch.state,
             }))
         }
-        wit::Outcome::Ignored(why) => Outcome::Ignored(cut_note(why)),
-        wit::Outcome::Invalid(problem) => Outcome::Invalid(problem.into()),
+        wit::Outcome::Ignored(why) => ConversionOutcome::Ignored(cut_note(why)),
+        wit::Outcome::Invalid(problem) => ConversionOutcome::Invalid(problem.into()),
     })
 }
 
@@ -325,7 +347,7 @@ fn outcome(outcome: wit::Outcome) -> Result<Outcome, Broken> {
 fn as_taken(mut given: Vec<wit::Item>) -> Result<Vec<wit::Item>, Fault> {
     let taken = items(given.clone())?;
     for (given, taken) in given.iter_mut().zip(taken) {
-        if let Outcome::Invalid(problem) = taken.outcome
+        if let ConversionOutcome::Invalid(problem) = taken.outcome
             && !matches!(given.outcome, wit::Outcome::Invalid(_))
         {
             given.outcome = wit::Outcome::Invalid(types::core::Problem {
@@ -337,7 +359,7 @@ fn as_taken(mut given: Vec<wit::Item>) -> Result<Vec<wit::Item>, Fault> {
     Ok(given)
 }
 
-impl From<wit::Failure> for Failure {
+impl From<wit::Failure> for FetchFailure {
     fn from(failure: wit::Failure) -> Self {
         Self {
             // A retry of an unknown category loses nothing.
@@ -389,7 +411,7 @@ mod tests {
         };
         let items = items(vec![item]).expect("one item");
         assert_eq!(items[0].route, [(shown.to_owned(), shown.to_owned())]);
-        let Outcome::Lead(lead) = &items[0].outcome else {
+        let ConversionOutcome::Lead(lead) = &items[0].outcome else {
             panic!("a lead");
         };
         let text = format!("{lead:?}");
@@ -400,7 +422,7 @@ mod tests {
             "{\"a\u{fffd}b\":{\"x\u{fffd}\":[\"\u{fffd}\",1.50]}}"
         );
         assert_eq!(notes(vec![zero()]), [shown]);
-        let problem = Problem::from(types::core::Problem {
+        let problem = InputProblem::from(types::core::Problem {
             message: zero(),
             path: zero(),
         });

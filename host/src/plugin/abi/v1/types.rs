@@ -8,8 +8,8 @@ use leadhost_golden::{Case, Response};
 
 pub use self::bindings::leadhost::types::core;
 use crate::domain::exchange::{
-    HandshakeAnswer, HttpRequest, HttpResponse, Location, Problem, Reply, Requirement, Segment,
-    SenderCheck, SenderChecks, SignedPart, Slot, SlotArgument,
+    HandshakeAnswer, HttpRequest, HttpResponse, InputProblem, PluginReply, Requirement,
+    SenderCheck, SenderChecks, SignedPart, Slot, SlotArgument, TextSegment, ValueLocation,
 };
 use crate::domain::plugin::{Description, PluginDelivery, SecretDeclaration};
 use crate::domain::word::UnknownWord;
@@ -100,7 +100,7 @@ pub fn golden_response(case: &Case, given: &Response) -> core::HttpResponse {
 /// [`Fault::Rule`] if they break a rule of the host.
 pub fn sender_checks(
     answer: Result<core::SenderPolicy, core::Problem>,
-) -> Result<Result<SenderChecks, Problem>, Fault> {
+) -> Result<Result<SenderChecks, InputProblem>, Fault> {
     match answer {
         Ok(policy) => {
             let checks = SenderChecks::try_from(policy)?;
@@ -118,7 +118,7 @@ pub fn sender_checks(
 /// [`Fault::Rule`] if the answer breaks a rule of the host.
 pub fn handshake(
     answer: Result<Option<core::HandshakeAnswer>, core::Problem>,
-) -> Result<Result<Option<HandshakeAnswer>, Problem>, Fault> {
+) -> Result<Result<Option<HandshakeAnswer>, InputProblem>, Fault> {
     match answer {
         Ok(answer) => {
             let answer = answer.map(HandshakeAnswer::try_from).transpose()?;
@@ -136,8 +136,8 @@ pub fn handshake(
 /// # Errors
 ///
 /// [`Fault::Rule`] if the reply breaks a rule of the host.
-pub fn reply(reply: Option<core::Reply>) -> Result<Option<Reply>, Fault> {
-    let reply = reply.map(Reply::try_from).transpose()?;
+pub fn reply(reply: Option<core::Reply>) -> Result<Option<PluginReply>, Fault> {
+    let reply = reply.map(PluginReply::try_from).transpose()?;
     if let Some(reply) = &reply {
         rules::reply(reply).map_err(Fault::Rule)?;
     }
@@ -215,7 +215,7 @@ impl TryFrom<core::SignedPart> for SignedPart {
     }
 }
 
-impl TryFrom<core::Location> for Location {
+impl TryFrom<core::Location> for ValueLocation {
     type Error = UnknownWord;
 
     fn try_from(location: core::Location) -> Result<Self, UnknownWord> {
@@ -244,7 +244,7 @@ impl TryFrom<core::HandshakeAnswer> for HandshakeAnswer {
     }
 }
 
-impl TryFrom<core::Reply> for Reply {
+impl TryFrom<core::Reply> for PluginReply {
     type Error = UnknownWord;
 
     fn try_from(reply: core::Reply) -> Result<Self, UnknownWord> {
@@ -278,7 +278,7 @@ impl TryFrom<core::HttpRequest> for HttpRequest {
     }
 }
 
-impl TryFrom<core::Segment> for Segment {
+impl TryFrom<core::Segment> for TextSegment {
     type Error = UnknownWord;
 
     fn try_from(segment: core::Segment) -> Result<Self, UnknownWord> {
@@ -300,7 +300,7 @@ impl TryFrom<core::Segment> for Segment {
     }
 }
 
-impl From<core::Problem> for Problem {
+impl From<core::Problem> for InputProblem {
     fn from(problem: core::Problem) -> Self {
         Self {
             message: cut_note(problem.message),

@@ -4,8 +4,8 @@ use super::*;
 
 const MS: u64 = 1_000_000;
 
-fn queue() -> Queue<&'static str> {
-    Queue::new(Bounds {
+fn queue() -> TaskQueue<&'static str> {
+    TaskQueue::new(QueueBounds {
         waiting: 8,
         begun: 8,
         slow: 4,
@@ -14,34 +14,34 @@ fn queue() -> Queue<&'static str> {
 }
 
 /// Each lane has a plugin of its own.
-fn about(lane: &str) -> About {
-    About {
+fn properties(lane: &str) -> TaskProperties {
+    TaskProperties {
         lane: Arc::from(lane),
         digest: Digest::compute(lane.as_bytes()),
         instance: true,
     }
 }
 
-fn push(queue: &mut Queue<&'static str>, lane: &str, job: &'static str) {
-    queue.push(about(lane), job).expect("room");
+fn push(queue: &mut TaskQueue<&'static str>, lane: &str, job: &'static str) {
+    queue.push(properties(lane), job).expect("room");
 }
 
-fn quick(queue: &mut Queue<&'static str>) -> Option<Entry<&'static str>> {
+fn quick(queue: &mut TaskQueue<&'static str>) -> Option<ScheduledTask<&'static str>> {
     queue.pop(Class::Quick)
 }
 
-fn slow(queue: &mut Queue<&'static str>) -> Option<Entry<&'static str>> {
+fn slow(queue: &mut TaskQueue<&'static str>) -> Option<ScheduledTask<&'static str>> {
     queue.pop(Class::Slow)
 }
 
-fn job(entry: Option<Entry<&'static str>>) -> Option<&'static str> {
-    entry.map(|entry| entry.job)
+fn job(task: Option<ScheduledTask<&'static str>>) -> Option<&'static str> {
+    task.map(|task| task.job)
 }
 
 /// Runs the next piece of work to its end.
-fn run(queue: &mut Queue<&'static str>, ran: u64) -> Option<&'static str> {
-    let entry = quick(queue)?;
-    Some(queue.finish(entry, ran).job)
+fn run(queue: &mut TaskQueue<&'static str>, ran: u64) -> Option<&'static str> {
+    let task = quick(queue)?;
+    Some(queue.finish(task, ran).job)
 }
 
 #[test]
@@ -100,10 +100,10 @@ fn an_idle_lane_saves_up_no_time() {
 fn a_call_that_is_not_quick_continues_on_the_slow_threads() {
     let mut queue = queue();
     push(&mut queue, "a", "a1");
-    let entry = quick(&mut queue).expect("ready");
-    assert!(queue.put_back(entry, 5 * MS).is_none());
-    let entry = quick(&mut queue).expect("quick so far");
-    assert!(queue.put_back(entry, 5 * MS).is_none());
+    let task = quick(&mut queue).expect("ready");
+    assert!(queue.put_back(task, 5 * MS).is_none());
+    let task = quick(&mut queue).expect("quick so far");
+    assert!(queue.put_back(task, 5 * MS).is_none());
     assert_eq!(job(quick(&mut queue)), None);
     assert_eq!(job(slow(&mut queue)), Some("a1"));
 }
@@ -116,9 +116,9 @@ fn a_lane_with_slow_calls_starts_on_the_slow_threads_until_its_calls_are_quick_a
     let mut begun_slow = 0;
     for _ in 0..40 {
         push(&mut queue, "a", "a");
-        if let Some(entry) = slow(&mut queue) {
+        if let Some(task) = slow(&mut queue) {
             begun_slow += 1;
-            queue.finish(entry, MS / 10);
+            queue.finish(task, MS / 10);
         } else {
             assert_eq!(run(&mut queue, MS / 10), Some("a"));
         }
@@ -131,9 +131,9 @@ fn a_digest_is_charged_in_every_lane_for_time_beyond_the_ordinary() {
     let mut queue = queue();
     push(&mut queue, "a", "a1");
     run(&mut queue, 500 * MS);
-    let same = About {
+    let same = TaskProperties {
         digest: Digest::compute(b"a"),
-        ..about("b")
+        ..properties("b")
     };
     queue.push(same, "same digest").expect("room");
     push(&mut queue, "c", "another");
@@ -155,10 +155,10 @@ fn a_lane_begins_no_more_calls_than_its_share() {
 }
 
 /// Makes a call of the lane slow.
-fn make_slow(queue: &mut Queue<&'static str>, lane: &str, job: &'static str, ran: u64) {
+fn make_slow(queue: &mut TaskQueue<&'static str>, lane: &str, job: &'static str, ran: u64) {
     push(queue, lane, job);
-    let entry = quick(queue).expect("ready");
-    assert!(queue.put_back(entry, ran).is_none(), "{job}");
+    let task = quick(queue).expect("ready");
+    assert!(queue.put_back(task, ran).is_none(), "{job}");
 }
 
 #[test]
@@ -169,8 +169,8 @@ fn if_too_many_calls_are_slow_the_lane_that_used_most_gives_one_up() {
     make_slow(&mut queue, "b", "b1", 10 * MS);
     make_slow(&mut queue, "c", "c1", 20 * MS);
     push(&mut queue, "d", "d1");
-    let entry = quick(&mut queue).expect("ready");
-    let given_up = queue.put_back(entry, 15 * MS);
+    let task = quick(&mut queue).expect("ready");
+    let given_up = queue.put_back(task, 15 * MS);
     assert_eq!(job(given_up), Some("a1"));
     assert_eq!(queue.load(), (0, 4));
 }
@@ -182,8 +182,8 @@ fn a_call_of_the_lane_that_used_most_is_given_up_itself() {
         make_slow(&mut queue, lane, name, 15 * MS);
     }
     push(&mut queue, "e", "e1");
-    let entry = quick(&mut queue).expect("ready");
-    assert_eq!(job(queue.put_back(entry, 500 * MS)), Some("e1"));
+    let task = quick(&mut queue).expect("ready");
+    assert_eq!(job(queue.put_back(task, 500 * MS)), Some("e1"));
     assert_eq!(queue.load(), (0, 4));
 }
 
@@ -193,24 +193,24 @@ fn a_full_lane_is_refused_while_another_still_has_room() {
     for job in ["a1", "a2", "a3", "a4"] {
         push(&mut queue, "a", job);
     }
-    assert_eq!(queue.push(about("a"), "a5"), Err(Refused::Full));
+    assert_eq!(queue.push(properties("a"), "a5"), Err(SubmitError::Full));
     for job in ["b1", "b2", "b3", "b4"] {
         push(&mut queue, "b", job);
     }
-    assert_eq!(queue.push(about("c"), "c1"), Err(Refused::Full));
+    assert_eq!(queue.push(properties("c"), "c1"), Err(SubmitError::Full));
 }
 
 #[test]
 fn a_closed_queue_returns_work_that_has_not_begun_and_finishes_the_rest() {
     let mut queue = queue();
     push(&mut queue, "a", "a1");
-    let entry = quick(&mut queue).expect("ready");
+    let task = quick(&mut queue).expect("ready");
     push(&mut queue, "a", "a2");
-    let dropped: Vec<_> = queue.close().into_iter().map(|entry| entry.job).collect();
+    let dropped: Vec<_> = queue.close().into_iter().map(|task| task.job).collect();
     assert_eq!(dropped, ["a2"]);
     assert!(!queue.is_done());
-    assert!(queue.put_back(entry, MS).is_none());
-    assert_eq!(queue.push(about("a"), "a3"), Err(Refused::Closed));
+    assert!(queue.put_back(task, MS).is_none());
+    assert_eq!(queue.push(properties("a"), "a3"), Err(SubmitError::Closed));
     assert_eq!(run(&mut queue, MS), Some("a1"));
     assert!(queue.is_done());
 }

@@ -3,13 +3,13 @@
 
 use serde_json::{Value, json};
 
-use super::super::Deal;
-use super::super::conversation::{self, Opening};
+use super::super::DealRecord;
+use super::super::conversation::{self, ConversationOpening};
 use super::super::notify;
-use super::super::people::{self, Said};
+use super::super::people::{self, PersonDetails};
 use super::super::working_set::WorkingSet;
-use super::{Before, Changes, answered, earlier_use, history};
-use crate::domain::deal::{Stage, Status};
+use super::{Before, DealChanges, answered, earlier_use, history};
+use crate::domain::deal::{DealStage, DealStatus};
 use crate::domain::id::ProductId;
 use crate::store::{CreatedDeal, DealCreated, NewDeal};
 
@@ -36,14 +36,14 @@ pub fn create(set: &mut WorkingSet, new: &NewDeal) -> DealCreated {
         return DealCreated::Banned;
     }
     let phone = new.phone.as_ref().and_then(|phone| phone.e164.as_deref());
-    let said = Said {
+    let details = PersonDetails {
         keys: &new.contact_keys,
         name: Some(&new.name),
         email: new.email.as_deref(),
         phone_number: phone,
         props: None,
     };
-    let contact = people::find_or_create(set, workspace, &said);
+    let contact = people::find_or_create(set, workspace, &details);
     let mut props = new.props.clone();
     if let (None, Some(reference)) = (product, &new.product) {
         let named = [
@@ -63,14 +63,14 @@ pub fn create(set: &mut WorkingSet, new: &NewDeal) -> DealCreated {
         .agent
         .or(of_message)
         .or_else(|| set.first_agents.get(&workspace).copied());
-    let mut changes = Changes::default();
-    let (status, stage) = (Status::Open, Stage::FIRST);
+    let mut changes = DealChanges::default();
+    let (status, stage) = (DealStatus::Open, DealStage::FIRST);
     changes.note("status", Value::Null, json!(status.as_str()));
     changes.note("stage_code", Value::Null, json!(stage.as_str()));
     changes.note("product_id", Value::Null, json!(product));
     set.add_deal(
         new.id,
-        Deal {
+        DealRecord {
             agent,
             status,
             stage,
@@ -78,7 +78,7 @@ pub fn create(set: &mut WorkingSet, new: &NewDeal) -> DealCreated {
             product,
             external_id: new.external_id.clone(),
             partner: Some(new.by.partner),
-            ..Deal::new(workspace, contact)
+            ..DealRecord::new(workspace, contact)
         },
     );
     history(set, workspace, new.id, new.by.changed_by(), changes.0);
@@ -88,7 +88,7 @@ pub fn create(set: &mut WorkingSet, new: &NewDeal) -> DealCreated {
     };
     if let (Some(message), Some(recipient)) = (&new.message, phone) {
         let source = new.props.get("source").and_then(Value::as_str);
-        let opening = Opening {
+        let opening = ConversationOpening {
             contact,
             source,
             deal: Some(new.id),
@@ -202,7 +202,10 @@ mod tests {
         let body = done(make(set, new));
         assert_eq!(body, json!({"id": id, "begun": null}));
         let made = deal(set, id);
-        assert_eq!((made.status, made.stage), (Status::Open, Stage::FIRST));
+        assert_eq!(
+            (made.status, made.stage),
+            (DealStatus::Open, DealStage::FIRST)
+        );
         assert_eq!(made.partner, Some(by().partner));
         assert_eq!(made.agent, Some(channel().agent));
         assert_eq!(made.external_id.as_deref(), Some("crm-7"));

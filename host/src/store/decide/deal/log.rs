@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::working_set::{NewLog, WorkingSet};
-use super::{Before, Changes, answered, earlier_use, edited, history, is_edited, own};
+use super::{Before, DealChanges, answered, earlier_use, edited, history, is_edited, own};
 use crate::domain::deal::{LOGS, LOGS_SHOWN};
 use crate::store::{CreatedDealLog, DealLogged, NewDealLog};
 
@@ -35,7 +35,7 @@ pub fn log(set: &mut WorkingSet, new: &NewDealLog) -> DealLogged {
     deal.props.insert(LOGS.to_owned(), Value::Array(logs));
     edited(deal, &field);
     set.touch_deal(new.deal);
-    let mut changes = Changes::default();
+    let mut changes = DealChanges::default();
     changes.note("log", Value::Null, json!(new.id));
     history(
         set,
@@ -67,7 +67,7 @@ mod tests {
     use super::super::super::sample::*;
     use super::*;
     use crate::domain::id::{DealId, DealLogId, PartnerId};
-    use crate::store::{ByPartner, StoredAnswer, Write, Written};
+    use crate::store::{ByPartner, StoredAnswer, Write, WriteOutcome};
 
     fn note(deal: DealId, subject: &str) -> NewDealLog {
         NewDealLog {
@@ -96,7 +96,7 @@ mod tests {
 
     fn log(set: &mut WorkingSet, new: NewDealLog) -> DealLogged {
         match decide(set, Write::LogDeal(Box::new(new))) {
-            Written::DealLogged(logged) => logged,
+            WriteOutcome::DealLogged(logged) => logged,
             other => panic!("no note: {other:?}"),
         }
     }

@@ -12,14 +12,14 @@ pub use create::create;
 pub use log::log;
 pub use patch::patch;
 
-use super::Deal;
+use super::DealRecord;
 use super::idempotency;
 use super::working_set::{NewHistory, WorkingSet};
 use crate::domain::id::{DealId, WorkspaceId};
 use crate::store::{ByPartner, ChangedBy, FieldChange, IdempotencyClaim, Notified, StoredAnswer};
 
 /// Returns the deal if it exists and the partner may work on it.
-fn own<'a>(set: &'a mut WorkingSet, by: &ByPartner, id: DealId) -> Option<&'a mut Deal> {
+fn own<'a>(set: &'a mut WorkingSet, by: &ByPartner, id: DealId) -> Option<&'a mut DealRecord> {
     set.deals
         .get_mut(&id)
         .filter(|deal| deal.workspace == by.workspace && deal.partner == Some(by.partner))
@@ -48,21 +48,21 @@ fn answered(set: &mut WorkingSet, claim: Option<&IdempotencyClaim>, answer: &Sto
 }
 
 /// Marks the field as edited: sources do not change it any more.
-fn edited(deal: &mut Deal, field: &str) {
+fn edited(deal: &mut DealRecord, field: &str) {
     if !is_edited(deal, field) {
         deal.edited.push(field.to_owned());
     }
 }
 
-fn is_edited(deal: &Deal, field: &str) -> bool {
+fn is_edited(deal: &DealRecord, field: &str) -> bool {
     deal.edited.iter().any(|set| set == field)
 }
 
 /// The changes of a deal, each field under its name in the export.
 #[derive(Default)]
-struct Changes(Vec<FieldChange>);
+struct DealChanges(Vec<FieldChange>);
 
-impl Changes {
+impl DealChanges {
     /// Notes a field. Returns whether it has changed.
     fn note(&mut self, field: &str, before: Value, after: Value) -> bool {
         let differs = before != after;

@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::super::working_set::WorkingSet;
 use super::super::{conversation, ticket};
-use super::{Changes, edited, history, own};
-use crate::domain::deal::{Stage, Status, moved};
+use super::{DealChanges, edited, history, own};
+use crate::domain::deal::{DealStage, DealStatus, moved};
 use crate::domain::id::{ConversationId, DealId};
 use crate::store::{DealPatch, DealPatched};
 
@@ -34,7 +34,7 @@ pub fn patch(set: &mut WorkingSet, patch: &DealPatch) -> DealPatched {
     let owner = owner.flatten().or(deal.owner);
     let before = (deal.status, deal.stage);
     let (status, stage) = moved(before, patch.status, patch.stage);
-    let mut changes = Changes::default();
+    let mut changes = DealChanges::default();
     changes.note("status", json!(before.0.as_str()), json!(status.as_str()));
     changes.note(
         "stage_code",
@@ -58,29 +58,36 @@ pub fn patch(set: &mut WorkingSet, patch: &DealPatch) -> DealPatched {
 }
 
 /// Applies a deal's new state to its conversations and to the contact's newest deal.
-fn follow(set: &mut WorkingSet, id: DealId, before: (Status, Stage), now: (Status, Stage)) {
-    let talks = set.dialogue.open_talks(id);
+fn follow(
+    set: &mut WorkingSet,
+    id: DealId,
+    before: (DealStatus, DealStage),
+    now: (DealStatus, DealStage),
+) {
+    let conversations = set.dialogue.open_conversations(id);
     if now.1 != before.1 {
         match now.1 {
-            Stage::VisitScheduled => appoint(set, talks.last().copied()),
-            Stage::Transferred => ticket::hand_over_deal(set, id, talks.last().copied()),
+            DealStage::VisitScheduled => appoint(set, conversations.last().copied()),
+            DealStage::Transferred => {
+                ticket::hand_over_deal(set, id, conversations.last().copied())
+            }
             _ => {}
         }
     }
     if now.0 != before.0 {
         set.newest_deal_follows(id);
-        if now.0 != Status::Open {
-            for talk in talks {
-                conversation::close(set, talk);
+        if now.0 != DealStatus::Open {
+            for conversation in conversations {
+                conversation::close(set, conversation);
             }
         }
     }
 }
 
 /// Notes that a visit was agreed on.
-fn appoint(set: &mut WorkingSet, talk: Option<ConversationId>) {
+fn appoint(set: &mut WorkingSet, conversation: Option<ConversationId>) {
     let now = set.now;
-    let Some(id) = talk else { return };
+    let Some(id) = conversation else { return };
     if let Some(conversation) = set.dialogue.conversations.get_mut(&id)
         && conversation.appointment_at.is_none()
     {
@@ -100,7 +107,7 @@ mod tests {
     const CHANGED: DealPatched = DealPatched::Done { changed: true };
     const KEPT: DealPatched = DealPatched::Done { changed: false };
 
-    fn to_stage(set: &mut WorkingSet, deal: DealId, stage: Stage) -> DealPatched {
+    fn to_stage(set: &mut WorkingSet, deal: DealId, stage: DealStage) -> DealPatched {
         let stage = Some(stage);
         change(
             set,
@@ -111,7 +118,7 @@ mod tests {
         )
     }
 
-    fn to_status(set: &mut WorkingSet, deal: DealId, status: Status) -> DealPatched {
+    fn to_status(set: &mut WorkingSet, deal: DealId, status: DealStatus) -> DealPatched {
         let status = Some(status);
         change(
             set,
@@ -127,14 +134,17 @@ mod tests {
         let set = &mut working_set();
         let id = stored_deal(set);
         let all = DealPatch {
-            status: Some(Status::Won),
+            status: Some(DealStatus::Won),
             product: Some("P-1".to_owned()),
             owner_email: Some(OLGA.to_owned()),
             ..wish(id)
         };
         assert_eq!(change(set, all), CHANGED);
         let now = deal(set, id);
-        assert_eq!((now.status, now.stage), (Status::Won, Stage::ClosedWon));
+        assert_eq!(
+            (now.status, now.stage),
+            (DealStatus::Won, DealStage::ClosedWon)
+        );
         assert_eq!((now.product, now.owner), (Some(product()), Some(owner())));
         assert_eq!(set.changed_deals, [id]);
         let [row] = set.new_history.as_slice() else {
@@ -171,9 +181,9 @@ mod tests {
     fn two_changes_of_one_batch_are_one_stamp_and_two_history_rows() {
         let set = &mut working_set();
         let id = stored_deal(set);
-        assert_eq!(to_status(set, id, Status::Lost), CHANGED);
-        assert_eq!(to_stage(set, id, Stage::InService), CHANGED);
-        assert_eq!(to_status(set, id, Status::Open), KEPT);
+        assert_eq!(to_status(set, id, DealStatus::Lost), CHANGED);
+        assert_eq!(to_stage(set, id, DealStage::InService), CHANGED);
+        assert_eq!(to_status(set, id, DealStatus::Open), KEPT);
         assert_eq!(set.changed_deals, [id]);
         assert_eq!(set.new_history.len(), 2);
     }
@@ -182,12 +192,12 @@ mod tests {
     fn a_patch_without_changes_leaves_no_trace() {
         let set = &mut working_set();
         let id = stored_deal(set);
-        let talk_id = talk_about(set, id, notification());
+        let conversation_id = conversation_about(set, id, notification());
         for wish in [
             wish(id),
             DealPatch {
-                status: Some(Status::Open),
-                stage: Some(Stage::FIRST),
+                status: Some(DealStatus::Open),
+                stage: Some(DealStage::FIRST),
                 ..wish(id)
             },
         ] {
@@ -196,7 +206,7 @@ mod tests {
         assert!(set.changed_deals.is_empty() && set.new_history.is_empty());
         assert!(set.dialogue.changed_conversations.is_empty());
         assert!(deal(set, id).edited.is_empty());
-        assert_eq!(talk(set, talk_id).closed_at, None);
+        assert_eq!(conversation_by_id(set, conversation_id).closed_at, None);
     }
 
     #[test]
@@ -204,7 +214,7 @@ mod tests {
         let set = &mut working_set();
         let id = stored_deal(set);
         let wish = || DealPatch {
-            status: Some(Status::Won),
+            status: Some(DealStatus::Won),
             ..wish(id)
         };
         let product = Some("P-2".to_owned());
@@ -216,7 +226,7 @@ mod tests {
             ..wish()
         };
         assert_eq!(change(set, wrong), DealPatched::NoOwner);
-        assert_eq!(deal(set, id).status, Status::Open);
+        assert_eq!(deal(set, id).status, DealStatus::Open);
         assert!(set.changed_deals.is_empty() && set.new_history.is_empty());
     }
 
@@ -228,7 +238,7 @@ mod tests {
         let partner = PartnerId(other);
         let workspace = WorkspaceId(other);
         let wish = || DealPatch {
-            status: Some(Status::Won),
+            status: Some(DealStatus::Won),
             // The refusal does not reveal which names exist.
             owner_email: Some("nobody@example.com".to_owned()),
             ..wish(id)
@@ -254,18 +264,18 @@ mod tests {
 
     #[test]
     fn a_deal_that_ends_ends_its_conversations_and_no_others() {
-        for end in [Status::Won, Status::Lost, Status::Closed] {
+        for end in [DealStatus::Won, DealStatus::Lost, DealStatus::Closed] {
             let set = &mut working_set();
             let id = stored_deal(set);
-            let first = talk_about(set, id, notification());
+            let first = conversation_about(set, id, notification());
             let mut elsewhere = notification();
             elsewhere.channel.agent = crate::domain::id::AgentId(2);
-            let second = talk_about(set, id, elsewhere);
+            let second = conversation_about(set, id, elsewhere);
             let mut of_other = notification();
             of_other.channel.agent = crate::domain::id::AgentId(3);
-            let other = talk_about(set, DealId::new(NOW), of_other);
+            let other = conversation_about(set, DealId::new(NOW), of_other);
             assert_eq!(to_status(set, id, end), CHANGED);
-            let closed = |id| talk(set, id).closed_at;
+            let closed = |id| conversation_by_id(set, id).closed_at;
             assert_eq!((closed(first), closed(second)), (Some(NOW), Some(NOW)));
             assert_eq!(closed(other), None);
             assert_eq!(set.dialogue.changed_conversations.len(), 2);
@@ -281,9 +291,9 @@ mod tests {
     fn a_reopened_deal_is_what_its_contact_talks_about() {
         let set = &mut working_set();
         let id = stored_deal(set);
-        to_status(set, id, Status::Won);
-        to_status(set, id, Status::Open);
-        assert_eq!(deal(set, id).stage, Stage::InService);
+        to_status(set, id, DealStatus::Won);
+        to_status(set, id, DealStatus::Open);
+        assert_eq!(deal(set, id).stage, DealStage::InService);
         let next = notify(set, notification());
         assert_eq!(conversation(set, next).deal, Some(id));
     }
@@ -294,7 +304,7 @@ mod tests {
         let id = stored_deal(set);
         let new = notify(set, notification());
         assert_eq!(conversation(set, new).deal, Some(id));
-        to_status(set, id, Status::Won);
+        to_status(set, id, DealStatus::Won);
         assert_eq!(conversation(set, new).closed_at, Some(NOW));
     }
 
@@ -302,15 +312,21 @@ mod tests {
     fn a_visit_is_an_appointment_once() {
         let set = &mut working_set();
         let id = stored_deal(set);
-        let talk_id = talk_about(set, id, notification());
-        to_stage(set, id, Stage::VisitScheduled);
-        assert_eq!(talk(set, talk_id).appointment_at, Some(NOW));
-        assert_eq!(set.dialogue.changed_conversations, [talk_id]);
+        let conversation_id = conversation_about(set, id, notification());
+        to_stage(set, id, DealStage::VisitScheduled);
+        assert_eq!(
+            conversation_by_id(set, conversation_id).appointment_at,
+            Some(NOW)
+        );
+        assert_eq!(set.dialogue.changed_conversations, [conversation_id]);
         saved(set);
         set.now = time(60);
-        to_stage(set, id, Stage::Negotiating);
-        to_stage(set, id, Stage::VisitScheduled);
-        assert_eq!(talk(set, talk_id).appointment_at, Some(NOW));
+        to_stage(set, id, DealStage::Negotiating);
+        to_stage(set, id, DealStage::VisitScheduled);
+        assert_eq!(
+            conversation_by_id(set, conversation_id).appointment_at,
+            Some(NOW)
+        );
         assert!(set.dialogue.changed_conversations.is_empty());
     }
 
@@ -320,29 +336,33 @@ mod tests {
         let id = stored_deal(set);
         let mut with_words = notification();
         with_words.details.special_instructions = Some("be brief".to_owned());
-        let talk_id = talk_about(set, id, with_words);
-        assert!(talk(set, talk_id).respond_by.is_some());
+        let conversation_id = conversation_about(set, id, with_words);
+        assert!(
+            conversation_by_id(set, conversation_id)
+                .respond_by
+                .is_some()
+        );
         let given = DealPatch {
-            stage: Some(Stage::Transferred),
+            stage: Some(DealStage::Transferred),
             owner_email: Some(OLGA.to_owned()),
             ..wish(id)
         };
         assert_eq!(change(set, given), CHANGED);
-        let now = talk(set, talk_id);
-        assert_eq!(now.status(), conversation::Status::Transferred);
+        let now = conversation_by_id(set, conversation_id);
+        assert_eq!(now.status(), conversation::ConversationStatus::Transferred);
         assert_eq!((now.transferred_at, now.respond_by), (Some(NOW), None));
         let (_, opened) = ticket(set);
         assert_eq!(
             (opened.conversation, opened.deal),
-            (Some(talk_id), Some(id))
+            (Some(conversation_id), Some(id))
         );
         assert_eq!(opened.contact, deal(set, id).person);
         assert_eq!(opened.agent, Some(channel().agent));
         assert_eq!(opened.owner, Some(owner()));
         assert_eq!(opened.special_instructions.as_deref(), Some("be brief"));
         saved(set);
-        to_stage(set, id, Stage::InService);
-        to_stage(set, id, Stage::Transferred);
+        to_stage(set, id, DealStage::InService);
+        to_stage(set, id, DealStage::Transferred);
         ticket(set);
         assert!(set.dialogue.changed_conversations.is_empty());
     }
@@ -351,11 +371,11 @@ mod tests {
     fn a_transferred_deal_without_a_conversation_gets_a_ticket_too() {
         let set = &mut working_set();
         let id = stored_deal(set);
-        to_stage(set, id, Stage::Transferred);
+        to_stage(set, id, DealStage::Transferred);
         let (_, opened) = ticket(set);
         assert_eq!((opened.conversation, opened.deal), (None, Some(id)));
-        to_stage(set, id, Stage::InService);
-        to_stage(set, id, Stage::Transferred);
+        to_stage(set, id, DealStage::InService);
+        to_stage(set, id, DealStage::Transferred);
         assert_eq!(ticket(set).1.resolved_at, None);
     }
 }

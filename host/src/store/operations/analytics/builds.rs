@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use crate::domain::analytics::MetricSet;
 use crate::domain::id::WorkspaceId;
 use crate::store::decide::rollup::BuildState;
-use crate::store::row::Columns as _;
+use crate::store::row::RowColumns as _;
 use crate::store::sql::{Arg, Sql, Tx, args, sql};
 use crate::store::{Build, StoreError};
 
 /// A workspace, a metric set, and the feed that the set follows: the parameters of statements about
 /// all builds of these.
-pub type Feed = [Arg<'static>; 3];
+pub type BuildFeed = [Arg<'static>; 3];
 
 /// Returns the parameters of statements about the builds of this set, one row for each
 /// workspace.
-pub fn feeds(set: MetricSet, workspaces: &[WorkspaceId]) -> Vec<Feed> {
+pub fn feeds(set: MetricSet, workspaces: &[WorkspaceId]) -> Vec<BuildFeed> {
     workspaces
         .iter()
         .map(|&workspace_id| {
@@ -43,7 +43,7 @@ where not exists (
 /// # Errors
 ///
 /// [`StoreError`] if the database fails.
-pub async fn is_one_without(tx: &mut Tx, feeds: &[Feed]) -> Result<bool, StoreError> {
+pub async fn is_one_without(tx: &mut Tx, feeds: &[BuildFeed]) -> Result<bool, StoreError> {
     let without = tx.rows_each(&WITHOUT, feeds, |_| Ok(())).await?;
     Ok(!without.is_empty())
 }
@@ -73,11 +73,11 @@ on conflict do nothing");
 /// # Errors
 ///
 /// [`StoreError`] if the database fails.
-pub async fn begin_first(tx: &mut Tx, feeds: &[Feed]) -> Result<u64, StoreError> {
+pub async fn begin_first(tx: &mut Tx, feeds: &[BuildFeed]) -> Result<u64, StoreError> {
     tx.run_each(&FIRST, feeds).await
 }
 
-static ANEW: Sql = sql("
+static REBUILD: Sql = sql("
 each (workspace_id uuid, metric_set number, entity number)
 insert into rollup_builds (workspace_id, metric_set, state, after_us, began_us, step, version)
 select w.id, each.metric_set, 'making', 0, coalesce(clock.last_us, 0), 0, 0
@@ -96,8 +96,8 @@ on conflict do nothing");
 /// # Errors
 ///
 /// [`StoreError`] if the database fails.
-pub async fn begin_anew(tx: &mut Tx, feeds: &[Feed]) -> Result<u64, StoreError> {
-    tx.run_each(&ANEW, feeds).await
+pub async fn begin_rebuild(tx: &mut Tx, feeds: &[BuildFeed]) -> Result<u64, StoreError> {
+    tx.run_each(&REBUILD, feeds).await
 }
 
 static LOCK: Sql = sql("
@@ -110,9 +110,9 @@ for update -- postgres
 ");
 
 /// The builds of a workspace and set, locked until the end of the transaction.
-pub struct Locked(BTreeMap<i64, (BuildState, i64)>);
+pub struct LockedBuilds(BTreeMap<i64, (BuildState, i64)>);
 
-impl Locked {
+impl LockedBuilds {
     /// Locks this build and the others of its workspace and set.
     ///
     /// # Errors
@@ -142,4 +142,4 @@ impl Locked {
     }
 }
 
-pub const SQL: &[&Sql] = &[&WITHOUT, &FIRST, &ANEW, &LOCK];
+pub const SQL: &[&Sql] = &[&WITHOUT, &FIRST, &REBUILD, &LOCK];

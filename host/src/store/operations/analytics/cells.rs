@@ -3,16 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::analytics::{Counts, MEASURES, MetricSet, TimeSlot, add};
+use crate::domain::analytics::{MEASURES, MeasureCounts, MetricSet, TimeSlot, add};
 use crate::domain::id::WorkspaceId;
 use crate::domain::zone::Day;
 use crate::limits;
 use crate::store::database::Database;
 use crate::store::decide::rollup::{DayCells, portions};
-use crate::store::postgres::Rows;
-use crate::store::row::{Columns as _, analytics};
+use crate::store::postgres::VisibleRows;
+use crate::store::row::{RowColumns as _, analytics};
 use crate::store::sql::{Sql, Tx, args, sql, steps};
-use crate::store::{Cell, CellQuery, Cells, RollupState, Scope, Slots, StoreError};
+use crate::store::{CellQuery, RollupCell, RollupCells, RollupState, Scope, Slots, StoreError};
 
 static STATE: Sql = sql("
 select b.build, b.version, case when b.held then b.held_at else run.as_of end as as_of,
@@ -44,7 +44,7 @@ pub async fn state(
     let workspace = scope.workspace();
     database
         .read(
-            Rows::Of(&[workspace]),
+            VisibleRows::Of(&[workspace]),
             steps!(|tx| state_of(tx, workspace, set).await),
         )
         .await
@@ -95,14 +95,14 @@ pub async fn cells(
     database: &Database,
     scope: &Scope,
     query: &CellQuery<'_>,
-) -> Result<Cells, StoreError> {
+) -> Result<RollupCells, StoreError> {
     let workspace = scope.workspace();
     let (set, days) = (query.set, query.days);
     let (zone, tzdata) = (query.zone.to_owned(), query.tzdata.to_owned());
     let (edges, buckets) = (query.edges.clone(), query.buckets.clone());
     database
         .read_many(
-            Rows::Of(&[workspace]),
+            VisibleRows::Of(&[workspace]),
             steps!(|tx| {
                 let query = CellQuery {
                     set,
@@ -122,12 +122,12 @@ async fn cells_of(
     tx: &mut Tx,
     workspace_id: WorkspaceId,
     query: &CellQuery<'_>,
-) -> Result<Cells, StoreError> {
+) -> Result<RollupCells, StoreError> {
     let state = state_of(tx, workspace_id, query.set).await?;
     let Some((build, _)) = state.version else {
-        return Ok(Cells {
+        return Ok(RollupCells {
             state,
-            ..Cells::default()
+            ..RollupCells::default()
         });
     };
     let args = args! {
@@ -147,7 +147,7 @@ async fn cells_of(
     let room = limits::ANALYTICS_CELLS.saturating_sub(cells.len());
     sums(tx, build, of_slots, room, &mut found).await?;
     let found = found.into_iter();
-    cells.extend(found.map(|((day, key), counts)| Cell { day, key, counts }));
+    cells.extend(found.map(|((day, key), counts)| RollupCell { day, key, counts }));
     let named: BTreeSet<i64> = cells.iter().map(|cell| cell.key).collect();
     let named: Vec<_> = named
         .into_iter()
@@ -157,7 +157,7 @@ async fn cells_of(
         .rows_each(&KEYS, &named, |row| analytics::key(row))
         .await?;
     let too_many = cells.len() > limits::ANALYTICS_CELLS;
-    Ok(Cells {
+    Ok(RollupCells {
         state,
         keys,
         cells,
@@ -177,8 +177,12 @@ order by day
 limit :limit");
 
 /// Reads whole days, a few at a time, because a day may have many cells.
-async fn days(tx: &mut Tx, build: i64, query: &CellQuery<'_>) -> Result<Vec<Cell>, StoreError> {
-    let mut cells: Vec<Cell> = Vec::new();
+async fn days(
+    tx: &mut Tx,
+    build: i64,
+    query: &CellQuery<'_>,
+) -> Result<Vec<RollupCell>, StoreError> {
+    let mut cells: Vec<RollupCell> = Vec::new();
     let (mut first, end) = query.days;
     while first < end && cells.len() <= limits::ANALYTICS_CELLS {
         let args = args! {
@@ -192,7 +196,7 @@ async fn days(tx: &mut Tx, build: i64, query: &CellQuery<'_>) -> Result<Vec<Cell
             .rows(&DAYS, &args, |row| {
                 let day = Day(row.small("day")?);
                 let of_day = DayCells::read(&row.text("cells")?)?;
-                cells.extend(of_day.map(|(key, counts)| Cell { day, key, counts }));
+                cells.extend(of_day.map(|(key, counts)| RollupCell { day, key, counts }));
                 Ok(day)
             })
             .await?;
@@ -235,7 +239,7 @@ group by each.day, s.key                                                        
 const COUNTS: [&str; MEASURES] = ["count_1", "count_2", "count_3", "count_4", "count_5"];
 
 /// Counts by day or bucket, and by key.
-pub type CellCounts = BTreeMap<(Day, i64), Counts>;
+pub type CellCounts = BTreeMap<(Day, i64), MeasureCounts>;
 
 /// Adds the sums of buckets of slots by key, until `found` has more than `most` entries.
 ///
@@ -279,7 +283,7 @@ pub async fn sums(
             })
             .collect();
         tx.rows_each(&SUMS, &part, |row| {
-            let mut counts = Counts::default();
+            let mut counts = MeasureCounts::default();
             for (count, name) in counts.iter_mut().zip(COUNTS) {
                 *count = row.number(name)?;
             }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::builds::Locked;
+use super::builds::LockedBuilds;
 use super::cells::{CellCounts, sums};
 use crate::domain::analytics::TimeSlot;
 use crate::domain::id::WorkspaceId;
@@ -10,11 +10,11 @@ use crate::domain::time::Micros;
 use crate::domain::zone::{self, Day, Zone};
 use crate::limits;
 use crate::store::database::Database;
-use crate::store::decide::cubes::{self as decide, CubeRow, Due, is_unused};
+use crate::store::decide::cubes::{self as decide, CubeRow, DueCubes, is_unused};
 use crate::store::decide::rollup::{BuildState, DayCells};
 use crate::store::operations::agents::workspace_ids;
-use crate::store::postgres::Rows;
-use crate::store::row::Columns as _;
+use crate::store::postgres::VisibleRows;
+use crate::store::row::RowColumns as _;
 use crate::store::row::analytics::{build, cube, zone_use};
 use crate::store::sql::{Sql, Tx, args, sql, steps};
 use crate::store::sqlite::threads::End;
@@ -62,7 +62,7 @@ pub async fn note_zones(database: &Database, uses: &[ZoneUse]) -> Result<(), Sto
             .collect();
         database
             .write(
-                Rows::Of(&workspaces),
+                VisibleRows::Of(&workspaces),
                 steps!(|tx| {
                     tx.run_each(&NOTE, &rows).await?;
                     Ok(())
@@ -115,7 +115,7 @@ where (workspace_id, zone) in (
 /// [`StoreError`] if the database fails.
 pub async fn due(database: &Database, tzdata: &str, now: Micros) -> Result<Vec<Cube>, StoreError> {
     let workspaces = database
-        .read(Rows::Exempt, steps!(|tx| workspace_ids(tx).await))
+        .read(VisibleRows::Exempt, steps!(|tx| workspace_ids(tx).await))
         .await?;
     let mut making: Vec<Cube> = Vec::new();
     for some in workspaces.chunks(limits::WORKSPACES_AT_ONCE) {
@@ -143,14 +143,14 @@ async fn due_of(
     workspaces: &[WorkspaceId],
     tzdata: &str,
     now: Micros,
-) -> Result<Due, StoreError> {
+) -> Result<DueCubes, StoreError> {
     let rows: Vec<_> = workspaces
         .iter()
         .map(|&workspace_id| args! { workspace_id })
         .collect();
     let (uses, listed) = database
         .read_many(
-            Rows::Of(workspaces),
+            VisibleRows::Of(workspaces),
             steps!(|tx| {
                 let uses = tx.rows_each(&ZONES, &rows, |row| zone_use(row)).await?;
                 let listed = tx
@@ -178,7 +178,7 @@ async fn due_of(
     if !unused.is_empty() {
         database
             .write(
-                Rows::Of(workspaces),
+                VisibleRows::Of(workspaces),
                 steps!(|tx| {
                     tx.run_each(&FORGET_ZONES, &unused).await?;
                     Ok(())
@@ -233,7 +233,7 @@ async fn change(
     let tzdata = tzdata.to_owned();
     database
         .write_or_undo(
-            Rows::Of(&[build.workspace]),
+            VisibleRows::Of(&[build.workspace]),
             steps!(|tx| {
                 if !is_there(tx, &build).await? {
                     return Ok(((), End::Undo));
@@ -277,7 +277,7 @@ pub async fn remove(tx: &mut Tx, build: i64, zones: &[String]) -> Result<(), Sto
 /// Locks the builds of its workspace and set. Returns whether this build exists and has not
 /// retired.
 async fn is_there(tx: &mut Tx, build: &Build) -> Result<bool, StoreError> {
-    let locked = Locked::lock(tx, build).await?;
+    let locked = LockedBuilds::lock(tx, build).await?;
     let state = locked.get(build).map(|(state, _)| state);
     Ok(matches!(
         state,
@@ -344,7 +344,7 @@ pub async fn step(database: &Database, cube: &Cube) -> Result<bool, StoreError> 
     let zone = cube.zone.clone();
     database
         .write_or_undo(
-            Rows::Of(&[build.workspace]),
+            VisibleRows::Of(&[build.workspace]),
             steps!(|tx| {
                 if !is_there(tx, &build).await? {
                     return Ok((false, End::Undo));

@@ -2,8 +2,8 @@
 
 use crate::store::database::Database;
 use crate::store::decide::rollup::BuildState;
-use crate::store::operations::analytics::builds::Locked;
-use crate::store::postgres::Rows;
+use crate::store::operations::analytics::builds::LockedBuilds;
+use crate::store::postgres::VisibleRows;
 use crate::store::sql::{Sql, args, sql, steps};
 use crate::store::sqlite::threads::End;
 use crate::store::{Build, Stepped, StoreError};
@@ -72,9 +72,9 @@ pub async fn step(database: &Database, build: &Build, limit: u32) -> Result<Step
     let limit = limit.max(1);
     database
         .write_or_undo(
-            Rows::Of(&[build.workspace]),
+            VisibleRows::Of(&[build.workspace]),
             steps!(|tx| {
-                let locked = Locked::lock(tx, &build).await?;
+                let locked = LockedBuilds::lock(tx, &build).await?;
                 if !matches!(locked.get(&build), Some((BuildState::Retired, _))) {
                     return Ok((Stepped::Passed, End::Undo));
                 }

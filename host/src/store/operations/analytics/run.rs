@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::builds::{self, Feed};
+use super::builds::{self, BuildFeed};
 use crate::domain::analytics::MetricSet;
 use crate::domain::id::WorkspaceId;
 use crate::domain::time::Micros;
@@ -10,11 +10,11 @@ use crate::limits;
 use crate::store::database::Database;
 use crate::store::decide::rollup::BuildState;
 use crate::store::operations::agents::workspace_ids;
-use crate::store::postgres::Rows;
-use crate::store::row::Columns as _;
+use crate::store::postgres::VisibleRows;
+use crate::store::row::RowColumns as _;
 use crate::store::row::analytics::build;
 use crate::store::sql::{Sql, Tx, args, sql, steps};
-use crate::store::{Build, Run, StoreError};
+use crate::store::{AnalyticsRun, Build, StoreError};
 
 static NOW: Sql = sql("
 select feed_now() as now_us");
@@ -39,10 +39,10 @@ order by b.build");
 /// # Errors
 ///
 /// [`StoreError`] if the database fails.
-pub async fn begin(database: &Database, set: MetricSet) -> Result<Run, StoreError> {
+pub async fn begin(database: &Database, set: MetricSet) -> Result<AnalyticsRun, StoreError> {
     let (as_of, workspaces) = database
         .read(
-            Rows::Exempt,
+            VisibleRows::Exempt,
             steps!(|tx| {
                 // Read before anything else, so that every earlier commit has a stamp that the run
                 // reads.
@@ -58,7 +58,7 @@ pub async fn begin(database: &Database, set: MetricSet) -> Result<Run, StoreErro
         found.extend(begin_some(database, set, some).await?);
     }
     found.sort_unstable_by_key(|build| build.number);
-    Ok(Run {
+    Ok(AnalyticsRun {
         as_of,
         builds: found,
     })
@@ -74,7 +74,7 @@ async fn begin_some(
     let feeds = builds::feeds(set, some);
     let found = database
         .read_many(
-            Rows::Of(some),
+            VisibleRows::Of(some),
             steps!(|tx| {
                 if builds::is_one_without(tx, &feeds).await? {
                     return Ok(None);
@@ -89,7 +89,7 @@ async fn begin_some(
     let feeds = builds::feeds(set, some);
     database
         .write(
-            Rows::Of(some),
+            VisibleRows::Of(some),
             steps!(|tx| {
                 builds::begin_first(tx, &feeds).await?;
                 due(tx, &feeds).await
@@ -98,7 +98,7 @@ async fn begin_some(
         .await
 }
 
-async fn due(tx: &mut Tx, feeds: &[Feed]) -> Result<Vec<Build>, StoreError> {
+async fn due(tx: &mut Tx, feeds: &[BuildFeed]) -> Result<Vec<Build>, StoreError> {
     tx.rows_each(&DUE, feeds, |row| build(row)).await
 }
 
@@ -181,18 +181,18 @@ set as_of = greatest(run.as_of, excluded.as_of),
 pub async fn end(
     database: &Database,
     set: MetricSet,
-    run: &Run,
+    run: &AnalyticsRun,
     unread: &[Build],
     changes: u64,
 ) -> Result<(), StoreError> {
     let as_of = run.as_of;
-    let unread = Unread {
+    let unread = UnreadBuilds {
         builds: unread.iter().map(|build| build.number).collect(),
         workspaces: unread.iter().map(|build| build.workspace).collect(),
     };
     database
         .write(
-            Rows::Exempt,
+            VisibleRows::Exempt,
             steps!(|tx| {
                 let number = ENDS + i64::from(set.code());
                 tx.run(&LOCK, &args! { number }).await?;
@@ -216,7 +216,7 @@ pub async fn end(
 }
 
 /// The builds that a run has not read to their end, and their workspaces.
-struct Unread {
+struct UnreadBuilds {
     builds: BTreeSet<i64>,
     workspaces: BTreeSet<WorkspaceId>,
 }
@@ -226,7 +226,7 @@ async fn hold(
     tx: &mut Tx,
     set: MetricSet,
     some: &[WorkspaceId],
-    unread: &Unread,
+    unread: &UnreadBuilds,
     (as_of, last): (Micros, Option<Micros>),
 ) -> Result<(), StoreError> {
     let looked: Vec<_> = some
@@ -280,7 +280,7 @@ pub async fn rebuild(
         Some(workspace) => vec![workspace],
         None => {
             database
-                .read(Rows::Exempt, steps!(|tx| workspace_ids(tx).await))
+                .read(VisibleRows::Exempt, steps!(|tx| workspace_ids(tx).await))
                 .await?
         }
     };
@@ -289,8 +289,8 @@ pub async fn rebuild(
         let feeds = builds::feeds(set, some);
         begun += database
             .write(
-                Rows::Of(some),
-                steps!(|tx| builds::begin_anew(tx, &feeds).await),
+                VisibleRows::Of(some),
+                steps!(|tx| builds::begin_rebuild(tx, &feeds).await),
             )
             .await?;
     }

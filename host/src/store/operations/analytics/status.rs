@@ -7,8 +7,8 @@ use crate::domain::time::Micros;
 use crate::limits;
 use crate::store::database::Database;
 use crate::store::operations::agents::workspace_ids;
-use crate::store::postgres::Rows;
-use crate::store::row::{Columns as _, analytics};
+use crate::store::postgres::VisibleRows;
+use crate::store::row::{RowColumns as _, analytics};
 use crate::store::sql::{Sql, Tx, args, sql, steps};
 use crate::store::{RollupStatus, StoreError};
 
@@ -57,7 +57,7 @@ pub async fn status(database: &Database) -> Result<Vec<RollupStatus>, StoreError
     database
         .read_many(
             // No workspace at first: they are named in parts below.
-            Rows::Of(&[]),
+            VisibleRows::Of(&[]),
             steps!(|tx| {
                 let mut all = Vec::new();
                 for set in MetricSet::ALL {

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use uuid::Uuid;
 
-use super::builds::{self, Locked};
+use super::builds::{self, LockedBuilds};
 use super::{cubes, remove};
 use crate::domain::analytics::{CountKey, MetricSet};
 use crate::domain::id::WorkspaceId;
@@ -14,19 +14,19 @@ use crate::limits;
 use crate::store::database::Database;
 use crate::store::decide::cubes::may_take_over;
 use crate::store::decide::rollup::{
-    BuildPosition, BuildState, Change, Deltas, Fact, Reached, SlotDeltas, by_day, deltas, facts,
-    new_keys,
+    BuildPosition, BuildState, Deltas, Fact, FeedChange, Reached, SlotDeltas, by_day, deltas,
+    facts, new_keys,
 };
-use crate::store::postgres::Rows;
-use crate::store::row::Columns as _;
+use crate::store::postgres::VisibleRows;
+use crate::store::row::RowColumns as _;
 use crate::store::row::analytics::{change, fact, key, place};
 use crate::store::sql::{Arg, Sql, Tx, args, sql, steps};
 use crate::store::sqlite::threads::End;
 use crate::store::{Build, Stepped, StoreError};
 
 /// Reads at most `limit` changes of the feed into the build and its cubes. A build that has
-/// reached the end of the feed and has the cubes of the serving build replaces it. Of a retired
-/// build, a step removes at most `limit` rows of each kind. On SQLite a step reads at most
+/// reached the end of the feed and has the cubes of the serving build replaces it. If the
+/// build is retired, a step removes at most `limit` of its rows of each kind. On SQLite a step reads at most
 /// `limits::ROLLUP_CHANGES_ALONE` changes.
 ///
 /// # Errors
@@ -64,9 +64,9 @@ pub async fn step(database: &Database, build: &Build, limit: u32) -> Result<Step
     let seen_at = read.seen_at;
     database
         .write_or_undo(
-            Rows::Of(&[build.workspace]),
+            VisibleRows::Of(&[build.workspace]),
             steps!(|tx| {
-                let locked = Locked::lock(tx, &build).await?;
+                let locked = LockedBuilds::lock(tx, &build).await?;
                 if locked.get(&build) != Some((place.state, place.step)) {
                     return Ok((Stepped::Passed, End::Undo));
                 }
@@ -77,7 +77,7 @@ pub async fn step(database: &Database, build: &Build, limit: u32) -> Result<Step
                         retire(tx, build.number).await?;
                     }
                     let feeds = builds::feeds(build.set, &[build.workspace]);
-                    builds::begin_anew(tx, &feeds).await?;
+                    builds::begin_rebuild(tx, &feeds).await?;
                     if is_making {
                         return Ok((Stepped::Done(0), End::Commit));
                     }
@@ -107,7 +107,7 @@ struct PageSnapshot {
     place: BuildPosition,
     /// By the store's clock. The snapshot contains everything that was committed before.
     seen_at: Micros,
-    page: Vec<Change>,
+    page: Vec<FeedChange>,
     facts: HashMap<Uuid, Fact>,
     keys: HashMap<CountKey, i64>,
 }
@@ -243,7 +243,7 @@ async fn read(
 ) -> Result<Option<PageSnapshot>, StoreError> {
     database
         .read_many(
-            Rows::Of(&[build.workspace]),
+            VisibleRows::Of(&[build.workspace]),
             steps!(|tx| {
                 let args = args! {
                     build: build.number,
@@ -288,7 +288,7 @@ async fn page(
     build: Build,
     place: BuildPosition,
     limit: u32,
-) -> Result<Vec<Change>, StoreError> {
+) -> Result<Vec<FeedChange>, StoreError> {
     let sql = match build.set {
         MetricSet::Conversations => &CONVERSATIONS,
         MetricSet::Tickets => &TICKETS,
@@ -306,7 +306,7 @@ async fn page(
 async fn known_facts(
     tx: &mut Tx,
     build: Build,
-    page: &[Change],
+    page: &[FeedChange],
 ) -> Result<HashMap<Uuid, Fact>, StoreError> {
     let wanted: Vec<_> = page
         .iter()
@@ -366,7 +366,7 @@ async fn make_keys(
     new.sort_unstable();
     database
         .write(
-            Rows::Of(&[workspace]),
+            VisibleRows::Of(&[workspace]),
             steps!(|tx| {
                 let new = by_key(workspace, &new);
                 tx.run_each(&NEW_KEYS, &new).await?;

@@ -12,7 +12,7 @@ use crate::domain::id::{AgentId, ConnectionId, OwnerId, PartnerId, WorkspaceId};
 use crate::domain::time::Micros;
 use crate::domain::workspace::{ChangeKind, PartKind};
 use crate::store::database::Database;
-use crate::store::postgres::Rows;
+use crate::store::postgres::VisibleRows;
 use crate::store::sql::{Tx, steps};
 use crate::store::sqlite::threads::End;
 use crate::store::{
@@ -21,14 +21,14 @@ use crate::store::{
 
 /// The effect of a plan on a row.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Became {
+pub enum RowEffect {
     Created,
     Changed,
     /// It already equalled the plan.
     Kept,
 }
 
-impl Became {
+impl RowEffect {
     /// Returns the effect of a statement that writes only differences.
     pub fn changed(rows: u64) -> Self {
         if rows > 0 { Self::Changed } else { Self::Kept }
@@ -36,7 +36,7 @@ impl Became {
 }
 
 /// A connection of the plan, with the rows that it names resolved.
-pub struct Resolved<'a> {
+pub struct ResolvedConnection<'a> {
     pub planned: &'a PlannedConnection,
     /// Set for a source.
     pub partner: Option<PartnerId>,
@@ -51,8 +51,8 @@ pub struct Resolved<'a> {
 ///
 /// # Errors
 ///
-/// Fails with [`StoreError::Refused`] if the plan is part of a workspace that does not exist, or
-/// names a partner or an agent that the workspace does not have.
+/// [`StoreError::Refused`] if the plan is part of a workspace that does not exist, or names a
+/// partner or an agent that the workspace does not have, and [`StoreError`] if the database fails.
 pub async fn apply(
     database: &Database,
     plan: Plan,
@@ -61,7 +61,7 @@ pub async fn apply(
 ) -> Result<Applied, StoreError> {
     database
         .write_or_undo(
-            Rows::Exempt,
+            VisibleRows::Exempt,
             steps!(|tx| {
                 let applied = in_transaction(tx, &plan, now).await?;
                 let end = if dry_run { End::Undo } else { End::Commit };
@@ -73,7 +73,7 @@ pub async fn apply(
 
 async fn in_transaction(tx: &mut Tx, plan: &Plan, now: Micros) -> Result<Applied, StoreError> {
     statements::alone(tx).await?;
-    let mut changes = Changes(Vec::new());
+    let mut changes = PlanChanges(Vec::new());
     let workspace = workspace(tx, plan, now, &mut changes).await?;
     let statements = &mut Declare::enter(tx, workspace).await?;
     let mut partners = BTreeMap::new();
@@ -89,8 +89,8 @@ async fn in_transaction(tx: &mut Tx, plan: &Plan, now: Micros) -> Result<Applied
     for planned in &plan.owners {
         owner(statements, planned, now, &mut changes).await?;
     }
-    for (name, became) in statements.products(&plan.products, now).await? {
-        changes.note(PartKind::Product, name, became);
+    for (name, effect) in statements.products(&plan.products, now).await? {
+        changes.note(PartKind::Product, name, effect);
     }
     let mut connections = BTreeMap::new();
     let mut channels = BTreeMap::new();
@@ -116,7 +116,7 @@ async fn in_transaction(tx: &mut Tx, plan: &Plan, now: Micros) -> Result<Applied
                     .ok_or_else(|| unknown(planned, "agent", name))?,
             }),
         };
-        let wanted = Resolved {
+        let wanted = ResolvedConnection {
             planned,
             partner,
             agent,
@@ -139,14 +139,14 @@ async fn in_transaction(tx: &mut Tx, plan: &Plan, now: Micros) -> Result<Applied
     })
 }
 
-struct Changes(Vec<AppliedChange>);
+struct PlanChanges(Vec<AppliedChange>);
 
-impl Changes {
-    fn note(&mut self, kind: PartKind, name: &str, became: Became) {
-        let what = match became {
-            Became::Created => ChangeKind::Created,
-            Became::Changed => ChangeKind::Changed,
-            Became::Kept => return,
+impl PlanChanges {
+    fn note(&mut self, kind: PartKind, name: &str, effect: RowEffect) {
+        let what = match effect {
+            RowEffect::Created => ChangeKind::Created,
+            RowEffect::Changed => ChangeKind::Changed,
+            RowEffect::Kept => return,
         };
         self.0.push(AppliedChange {
             kind,
@@ -160,14 +160,14 @@ async fn workspace(
     tx: &mut Tx,
     plan: &Plan,
     now: Micros,
-    changes: &mut Changes,
+    changes: &mut PlanChanges,
 ) -> Result<WorkspaceId, StoreError> {
     if let Some(id) = statements::workspace(tx, &plan.slug).await? {
         if plan.is_part {
             return Ok(id);
         }
         let rows = statements::change_workspace(tx, id, plan).await?;
-        changes.note(PartKind::Workspace, &plan.slug, Became::changed(rows));
+        changes.note(PartKind::Workspace, &plan.slug, RowEffect::changed(rows));
         return Ok(id);
     }
     if plan.is_part {
@@ -178,7 +178,7 @@ async fn workspace(
     }
     let id = WorkspaceId::new(now);
     statements::new_workspace(tx, id, plan, now).await?;
-    changes.note(PartKind::Workspace, &plan.slug, Became::Created);
+    changes.note(PartKind::Workspace, &plan.slug, RowEffect::Created);
     Ok(id)
 }
 
@@ -186,29 +186,29 @@ async fn partner(
     statements: &mut Declare<'_>,
     name: &str,
     now: Micros,
-    changes: &mut Changes,
+    changes: &mut PlanChanges,
 ) -> Result<PartnerId, StoreError> {
     if let Some(id) = statements.partner(name).await? {
         return Ok(id);
     }
     let id = PartnerId::new(now);
     statements.new_partner(id, name, now).await?;
-    changes.note(PartKind::Partner, name, Became::Created);
+    changes.note(PartKind::Partner, name, RowEffect::Created);
     Ok(id)
 }
 
 async fn agent(
     statements: &mut Declare<'_>,
     planned: &PlannedAgent,
-    changes: &mut Changes,
+    changes: &mut PlanChanges,
 ) -> Result<AgentId, StoreError> {
     if let Some(id) = statements.agent(&planned.name).await? {
         let rows = statements.change_agent(id, planned).await?;
-        changes.note(PartKind::Agent, &planned.name, Became::changed(rows));
+        changes.note(PartKind::Agent, &planned.name, RowEffect::changed(rows));
         return Ok(id);
     }
     let id = statements.new_agent(planned).await?;
-    changes.note(PartKind::Agent, &planned.name, Became::Created);
+    changes.note(PartKind::Agent, &planned.name, RowEffect::Created);
     Ok(id)
 }
 
@@ -216,22 +216,22 @@ async fn owner(
     statements: &mut Declare<'_>,
     planned: &PlannedOwner,
     now: Micros,
-    changes: &mut Changes,
+    changes: &mut PlanChanges,
 ) -> Result<(), StoreError> {
     if let Some(id) = statements.owner(&planned.email).await? {
         let rows = statements.change_owner(id, planned).await?;
-        changes.note(PartKind::Owner, &planned.email, Became::changed(rows));
+        changes.note(PartKind::Owner, &planned.email, RowEffect::changed(rows));
         return Ok(());
     }
     statements.new_owner(OwnerId::new(now), planned).await?;
-    changes.note(PartKind::Owner, &planned.email, Became::Created);
+    changes.note(PartKind::Owner, &planned.email, RowEffect::Created);
     Ok(())
 }
 
 async fn connection(
     statements: &mut Declare<'_>,
-    wanted: &Resolved<'_>,
-    changes: &mut Changes,
+    wanted: &ResolvedConnection<'_>,
+    changes: &mut PlanChanges,
 ) -> Result<ConnectionId, StoreError> {
     let planned = wanted.planned;
     let name = &planned.name;
@@ -241,12 +241,12 @@ async fn connection(
     };
     if let Some(id) = statements.connection(planned.kind, name).await? {
         let rows = statements.change_connection(&id, wanted).await?;
-        changes.note(kind, name, Became::changed(rows));
+        changes.note(kind, name, RowEffect::changed(rows));
         return Ok(id);
     }
     let id = ConnectionId::generate();
     statements.new_connection(&id, wanted).await?;
-    changes.note(kind, name, Became::Created);
+    changes.note(kind, name, RowEffect::Created);
     Ok(id)
 }
 

@@ -1,15 +1,15 @@
 //! Statements that apply a declared workspace. Rows are found by their names. Statements that
 //! change rows write only differences, and return how many rows differed.
 
-use super::{Became, Resolved};
+use super::{ResolvedConnection, RowEffect};
 use crate::domain::connection::ConnectionKind;
 use crate::domain::id::{AgentId, ConnectionId, OwnerId, PartnerId, WorkspaceId};
 use crate::domain::time::Micros;
 use crate::store::operations::products;
-use crate::store::row::Columns as _;
+use crate::store::row::RowColumns as _;
 use crate::store::row::agents::kind_text;
 use crate::store::row::products::ProductWriter;
-use crate::store::sql::{Json, Row, Sql, Tx, args, json, sql};
+use crate::store::sql::{Json, Sql, SqlRow, Tx, args, json, sql};
 use crate::store::{Plan, PlannedAgent, PlannedOwner, PlannedProduct, StoreError};
 
 /// Serializes hosts that apply plans at once. Any number that no other lock uses.
@@ -234,7 +234,7 @@ impl<'t> Declare<'t> {
     /// [`StoreError`] if the database fails.
     pub async fn agent(&mut self, name: &str) -> Result<Option<AgentId>, StoreError> {
         let args = args! { workspace: self.workspace, name };
-        let id = |row: &Row<'_>| Ok(AgentId(row.number("id")?));
+        let id = |row: &SqlRow<'_>| Ok(AgentId(row.number("id")?));
         self.tx.row(&AGENT, &args, id).await
     }
 
@@ -253,7 +253,7 @@ impl<'t> Declare<'t> {
             adapter: agent.adapter.as_deref(),
             internal: agent.internal,
         };
-        let id = |row: &Row<'_>| Ok(AgentId(row.number("id")?));
+        let id = |row: &SqlRow<'_>| Ok(AgentId(row.number("id")?));
         self.tx.only(&NEW_AGENT, &args, id).await
     }
 
@@ -331,10 +331,10 @@ impl<'t> Declare<'t> {
         &mut self,
         planned: &'a [PlannedProduct],
         now: Micros,
-    ) -> Result<Vec<(&'a str, Became)>, StoreError> {
+    ) -> Result<Vec<(&'a str, RowEffect)>, StoreError> {
         let by = ProductWriter::Declaration(now);
         let sorted = products::write(self.tx, self.workspace, by, planned, now).await?;
-        Ok(sorted.became)
+        Ok(sorted.effects)
     }
 
     /// Returns the id of the connection of this kind with this name, or `None` if there is
@@ -363,7 +363,7 @@ impl<'t> Declare<'t> {
     pub async fn new_connection(
         &mut self,
         id: &ConnectionId,
-        wanted: &Resolved<'_>,
+        wanted: &ResolvedConnection<'_>,
     ) -> Result<(), StoreError> {
         let planned = wanted.planned;
         let args = args! {
@@ -401,7 +401,7 @@ impl<'t> Declare<'t> {
     pub async fn change_connection(
         &mut self,
         id: &ConnectionId,
-        wanted: &Resolved<'_>,
+        wanted: &ResolvedConnection<'_>,
     ) -> Result<u64, StoreError> {
         let planned = wanted.planned;
         let args = args! {

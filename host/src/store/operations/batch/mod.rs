@@ -8,7 +8,7 @@ use crate::clock::Clock;
 use crate::domain::id::WorkspaceId;
 use crate::store::decide::{self, ReadSet};
 use crate::store::sql::Tx;
-use crate::store::{StoreError, Write, Written};
+use crate::store::{StoreError, Write, WriteOutcome};
 
 /// Returns the result of each write. The transaction has already named the workspaces of `read_set`.
 ///
@@ -22,7 +22,7 @@ pub async fn run(
     clock: &dyn Clock,
     writes: &[Write],
     read_set: ReadSet,
-) -> Result<Vec<Written>, StoreError> {
+) -> Result<Vec<WriteOutcome>, StoreError> {
     let locked = load::work(tx, &read_set.deliveries).await?;
     let of_work = locked.workspaces();
     if !of_work.is_subset(&read_set.workspaces) {

@@ -2,7 +2,7 @@
 
 use super::raw;
 use crate::store::database::Database;
-use crate::store::postgres::Rows;
+use crate::store::postgres::VisibleRows;
 use crate::store::row::erase::erased;
 use crate::store::sql::{Sql, args, json, sql, steps};
 use crate::store::{Erased, Person, StoreError};
@@ -112,6 +112,28 @@ select
       offset 0                                                             -- postgres
     ) as h                                                                 -- postgres
     where k.workspace_id = :workspace) as holds,
+  (select count(*) from (
+    select number
+    from repair_changes
+    where contact_id = :contact
+    and value_before is not null
+    union
+    select c.number
+    from deals as d
+    join repair_changes as c on c.row_id = d.id
+    where d.person_id = :contact
+    and d.workspace_id = :workspace                                        -- postgres
+    and c.value_before is not null
+    union
+    select c.number
+    from repair_changes as moved
+    join repair_changes as c
+      on c.row_id = moved.row_id
+      and c.repair_id = moved.repair_id
+    where moved.contact_id = :contact
+    and moved.field = 'deal.person'
+    and c.value_before is not null
+  ) as found) as repair_changes,
   (select count(*) from tickets where contact_id = :contact) as tickets");
 
 /// Returns how many rows of each kind an erasure of this person would remove. Changes nothing.
@@ -123,7 +145,7 @@ select
 pub async fn count(database: &Database, person: Person) -> Result<Erased, StoreError> {
     database
         .read_many(
-            Rows::Of(&[person.workspace]),
+            VisibleRows::Of(&[person.workspace]),
             steps!(|tx| {
                 let args = args! {
                     workspace: person.workspace,

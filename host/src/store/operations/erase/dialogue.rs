@@ -10,9 +10,9 @@ use crate::domain::row::Entity;
 use crate::limits;
 use crate::store::erase::ERASED_ANSWER;
 use crate::store::operations::remove::{REMOVE_TICKETS, locked, rows_of};
-use crate::store::row::Columns as _;
+use crate::store::row::RowColumns as _;
 use crate::store::schema;
-use crate::store::sql::{Json, Row, Sql, args, json, made, sql};
+use crate::store::sql::{Json, Sql, SqlRow, args, json, made, sql};
 use crate::store::tombstones::Removal;
 use crate::store::{Erased, StoreError};
 
@@ -60,6 +60,9 @@ static LOCK_MESSAGES: Sql = sql(locked!(
 ));
 
 static SENDS: Sql = made(|| schema::SENDS.remove_with("message_id"));
+
+// What was kept of them to compare versions of the adapter.
+static KEPT_SENDS: Sql = made(|| schema::KEPT_SENDS.remove_with("message_id"));
 
 // The stored answer for a sent message contains only ids. A refusal quotes the provider, whose
 // words may name the person.
@@ -124,6 +127,7 @@ pub async fn messages(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreE
     }
     let messages = ids(&locked);
     let sends = work.run(&SENDS, &messages).await?;
+    work.run(&KEPT_SENDS, &messages).await?;
     work.run(&WORK, &messages).await?;
     let answers: Vec<_> = messages
         .iter()
@@ -146,7 +150,7 @@ pub async fn messages(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreE
     }))
 }
 
-fn named(row: &Row<'_>) -> Result<Named, StoreError> {
+fn named(row: &SqlRow<'_>) -> Result<Named, StoreError> {
     let names: Option<Vec<String>> = row.json_if("external_ids")?;
     Ok((row.id("id")?, names.unwrap_or_default()))
 }
@@ -165,7 +169,7 @@ fn external_ids(messages: &[Named]) -> BTreeSet<(Uuid, &str)> {
 }
 
 /// Reads a channel's id of a message: the channel and the id.
-fn reference(row: &Row<'_>) -> Result<(String, String), StoreError> {
+fn reference(row: &SqlRow<'_>) -> Result<(String, String), StoreError> {
     Ok((row.text("connection_id")?, row.text("external_id")?))
 }
 
@@ -376,6 +380,7 @@ pub const SQL: &[&Sql] = &[
     &LOCK_REFERENCES,
     &LOCK_MESSAGES,
     &SENDS,
+    &KEPT_SENDS,
     &ANSWERS,
     &REFERENCES,
     &REMOVE_MESSAGES,

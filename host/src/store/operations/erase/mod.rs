@@ -77,11 +77,24 @@ macro_rules! is_pending {
     };
 }
 
+/// Whether an item of the delivery `d` led to a contact. Not written as `is not null`, which the
+/// index by contact supports too: while that index is small, it would be read from end to end.
+macro_rules! has_led {
+    () => {
+        has_item!(
+            "d.workspace_id",
+            "d.id",
+            "case when one.contact_id is null then 0 else 1 end = 1"
+        )
+    };
+}
+
 mod count;
 mod dialogue;
 mod person;
 mod raw;
 mod record;
+mod standing;
 
 use uuid::Uuid;
 
@@ -90,14 +103,15 @@ pub use self::person::person;
 pub use self::raw::{deliveries, unlinked};
 pub use self::record::{begin, left, list};
 use super::remove::{self, rows_of};
+use super::repairs;
 use super::tombstones;
 use crate::domain::id::ErasureId;
 use crate::domain::row::Entity;
 use crate::domain::time::Micros;
 use crate::limits;
 use crate::store::database::Database;
-use crate::store::postgres::Rows;
-use crate::store::row::Columns as _;
+use crate::store::postgres::VisibleRows;
+use crate::store::row::RowColumns as _;
 use crate::store::schema;
 use crate::store::sql::{Sql, Tx, args, made, sql, steps};
 use crate::store::tombstones::Removal;
@@ -166,7 +180,7 @@ pub async fn step(
     };
     database
         .write(
-            Rows::Of(&[person.workspace]),
+            VisibleRows::Of(&[person.workspace]),
             steps!(|tx| {
                 let noted = record::lock(tx, erasure).await?;
                 let mut work = ErasureTx {
@@ -315,12 +329,13 @@ async fn contact(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError>
     if is_left {
         return Ok(None);
     }
-    let mut gone = [0; 4];
-    let all = [&HOLDS, &KEYS, &SHARED_KEYS, &CONTACT];
+    let mut gone = [0; 5];
+    let receipts = &repairs::ERASE_OF_CONTACT;
+    let all = [&HOLDS, &KEYS, &SHARED_KEYS, receipts, &CONTACT];
     for (sql, count) in all.into_iter().zip(&mut gone) {
         *count = work.tx.run(sql, &args).await?;
     }
-    let [holds, own_keys, shared_keys, contacts] = gone;
+    let [holds, own_keys, shared_keys, repair_changes, contacts] = gone;
     if contacts > 0 {
         let mut rows = Removal::default();
         rows.remove(Entity::Contacts, &[work.person.id.0]);
@@ -330,6 +345,7 @@ async fn contact(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError>
         contacts,
         contact_keys: own_keys + shared_keys,
         holds,
+        repair_changes,
         ..Erased::default()
     }))
 }
@@ -347,11 +363,12 @@ const OWN: &[&Sql] = &[
 ];
 
 /// One list per file.
-pub const SQL: [&[&Sql]; 6] = [
+pub const SQL: [&[&Sql]; 7] = [
     OWN,
     count::SQL,
     person::SQL,
     raw::SQL,
     record::SQL,
+    standing::SQL,
     dialogue::SQL,
 ];

@@ -6,8 +6,8 @@ use uuid::Uuid;
 use crate::domain::id::{ContactId, WorkspaceId};
 use crate::limits;
 use crate::store::database::Database;
-use crate::store::postgres::Rows;
-use crate::store::row::Columns as _;
+use crate::store::postgres::VisibleRows;
+use crate::store::row::RowColumns as _;
 use crate::store::sql::{Sql, args, sql, steps};
 use crate::store::{Person, PersonBy, StoreError};
 
@@ -60,7 +60,7 @@ pub async fn person(
 ) -> Result<Option<Person>, StoreError> {
     database
         .read(
-            Rows::Of(&[workspace]),
+            VisibleRows::Of(&[workspace]),
             steps!(|tx| {
                 let found: Vec<ContactId> = match by {
                     PersonBy::Id(id) => vec![id],

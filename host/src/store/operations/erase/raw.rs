@@ -1,8 +1,6 @@
 //! Raw deliveries about a person. A delivery that also led to others is emptied rather than
 //! removed, so that its results for the others remain visible.
 
-use std::collections::BTreeSet;
-
 use uuid::Uuid;
 
 use super::{ErasureTx, LOCK_WORK, WORK, record};
@@ -11,12 +9,12 @@ use crate::limits;
 use crate::store::database::Database;
 use crate::store::erase::EMPTIED;
 use crate::store::operations::remove::rows_of;
-use crate::store::postgres::Rows;
-use crate::store::row::Columns as _;
-use crate::store::row::erase::{erased_raw, standing as standing_of, unlinked as unlinked_of};
+use crate::store::postgres::VisibleRows;
+use crate::store::row::RowColumns as _;
+use crate::store::row::erase::{erased_raw, unlinked as unlinked_of};
 use crate::store::schema;
 use crate::store::sql::{Sql, Tx, args, json, made, sql, steps};
-use crate::store::{Erased, Person, StandingDelivery, StoreError, UnlinkedPage};
+use crate::store::{Erased, Person, StoreError, UnlinkedPage};
 
 static LINKED: Sql = sql(concat!(
     "
@@ -255,18 +253,6 @@ async fn remove(
     })
 }
 
-// Whether an item of the delivery `d` led to a contact. Not written as `is not null`, which the
-// index by contact supports too: while that index is small, it would be read from end to end.
-macro_rules! has_led {
-    () => {
-        has_item!(
-            "d.workspace_id",
-            "d.id",
-            "case when one.contact_id is null then 0 else 1 end = 1"
-        )
-    };
-}
-
 // The contacts of an unfinished delivery are not known yet.
 static LED: Sql = sql(concat!(
     "
@@ -296,7 +282,7 @@ pub async fn deliveries(
 ) -> Result<Erased, StoreError> {
     database
         .write(
-            Rows::Of(&[workspace]),
+            VisibleRows::Of(&[workspace]),
             steps!(|tx| {
                 let noted = record::lock(tx, erasure).await?;
                 let mut ids: Vec<Uuid> = ids.into_iter().map(|id| id.0).collect();
@@ -374,7 +360,7 @@ pub async fn unlinked(
 ) -> Result<UnlinkedPage, StoreError> {
     database
         .read_many(
-            Rows::Of(&[workspace]),
+            VisibleRows::Of(&[workspace]),
             steps!(|tx| {
                 let args = args! {
                     workspace,
@@ -410,50 +396,6 @@ pub async fn unlinked(
         .await
 }
 
-// Emptied deliveries, and those that became other contacts', no longer belong to the person.
-static STANDING: Sql = sql(concat!(
-    "
-each (workspace_id uuid, id uuid)
-select d.id, d.status,
-  ",
-    has_led!(),
-    " as shared,
-  ",
-    is_pending!(d),
-    " as pending
-from each
-cross join deliveries as d                               -- sqlite
-join deliveries as d                                     -- postgres
-  on d.workspace_id = each.workspace_id
-  and d.id = each.id
-where (d.body_bytes > 0 or d.query::text <> '[]' or d.headers::text <> '[]')
-and (d.next_attempt_at is not null or (
-  select min(case when i.contact_id is null then 0 else 1 end) = 1
-  from items as i
-  where i.workspace_id = d.workspace_id
-  and i.delivery_id = d.id
-) is not true)
-order by d.id"
-));
-
-/// Returns the deliveries left by erasures that are still there.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
-pub async fn standing(
-    tx: &mut Tx,
-    left: &[(WorkspaceId, DeliveryId)],
-) -> Result<Vec<StandingDelivery>, StoreError> {
-    // Sorted by id, which is the order of the answer.
-    let left: BTreeSet<_> = left.iter().map(|(of, id)| (*id, *of)).collect();
-    let left: Vec<_> = left
-        .into_iter()
-        .map(|(id, workspace_id)| args! { workspace_id, id })
-        .collect();
-    tx.rows_each(&STANDING, &left, |row| standing_of(row)).await
-}
-
 pub const SQL: &[&Sql] = &[
     &LINKED,
     &PENDING,
@@ -470,5 +412,4 @@ pub const SQL: &[&Sql] = &[
     &LED,
     &PAGE,
     &RAW,
-    &STANDING,
 ];

@@ -2,18 +2,18 @@
 
 use uuid::Uuid;
 
-use super::{LOCK_CONTACT, raw};
+use super::{LOCK_CONTACT, standing};
 use crate::domain::id::{ContactId, ErasureId, WorkspaceId};
 use crate::domain::time::Micros;
 use crate::store::database::Database;
 use crate::store::erase::left_by;
-use crate::store::postgres::Rows;
-use crate::store::row::Columns as _;
+use crate::store::postgres::VisibleRows;
+use crate::store::row::RowColumns as _;
 use crate::store::row::erase::erasure;
 use crate::store::sql::{Sql, Tx, args, json, sql, steps};
 use crate::store::sqlite::threads::End;
 use crate::store::{
-    Erased, Erasure, ErasureFilter, NewErasure, Remaining, StandingDelivery, StoreError,
+    Erased, Erasure, ErasureFilter, NewErasure, RemainingData, StandingDelivery, StoreError,
 };
 
 macro_rules! erasures {
@@ -49,7 +49,7 @@ values (:workspace, :id, :contact, :found_by, :key, :began_at, '{}', '{}')");
 pub async fn begin(database: &Database, new: NewErasure) -> Result<Erasure, StoreError> {
     database
         .write_or_undo(
-            Rows::Of(&[new.workspace]),
+            VisibleRows::Of(&[new.workspace]),
             steps!(|tx| {
                 let args = args! { workspace: new.workspace, contact: new.contact };
                 tx.run(&LOCK_CONTACT, &args).await?;
@@ -75,7 +75,7 @@ pub async fn begin(database: &Database, new: NewErasure) -> Result<Erasure, Stor
                     began_at: new.began_at,
                     done_at: None,
                     erased: Erased::default(),
-                    remaining: Remaining::default(),
+                    remaining: RemainingData::default(),
                 };
                 Ok((begun, End::Commit))
             }),
@@ -141,7 +141,7 @@ pub async fn end(
     tx: &mut Tx,
     id: ErasureId,
     now: Micros,
-    remaining: &Remaining,
+    remaining: &RemainingData,
 ) -> Result<(), StoreError> {
     let args = args! { id, now, remaining: json(remaining)? };
     tx.run(&END, &args).await?;
@@ -162,8 +162,8 @@ limit :limit"
 );
 
 /// Returns the erasures of one workspace, or of all, newest first: at most the filter's
-/// `limit`. Of the deliveries that they left, only those that still stand are listed, with
-/// their current status.
+/// `limit`. Lists only those of the deliveries that they left that still stand, with their
+/// current status.
 ///
 /// # Errors
 ///
@@ -171,7 +171,7 @@ limit :limit"
 pub async fn list(database: &Database, filter: ErasureFilter) -> Result<Vec<Erasure>, StoreError> {
     database
         .read_many(
-            Rows::All,
+            VisibleRows::All,
             steps!(|tx| {
                 // Without a given id, up to the greatest one, so that the index is walked as a
                 // range.
@@ -187,7 +187,7 @@ pub async fn list(database: &Database, filter: ErasureFilter) -> Result<Vec<Eras
                         tx.rows(&ALL, &args, |row| erasure(row)).await?
                     }
                 };
-                let standing = raw::standing(tx, &left_by(&all)).await?;
+                let standing = standing::find(tx, &left_by(&all)).await?;
                 let standing = standing.iter().map(|one| (one.id, one.status)).collect();
                 for one in &mut all {
                     one.remaining.keep(&standing);
@@ -216,11 +216,11 @@ pub async fn left(
 ) -> Result<Vec<StandingDelivery>, StoreError> {
     database
         .read_many(
-            Rows::Of(&[workspace]),
+            VisibleRows::Of(&[workspace]),
             steps!(|tx| {
                 let args = args! { workspace, contact };
                 let all = tx.rows(&OF_CONTACT, &args, |row| erasure(row)).await?;
-                raw::standing(tx, &left_by(&all)).await
+                standing::find(tx, &left_by(&all)).await
             }),
         )
         .await

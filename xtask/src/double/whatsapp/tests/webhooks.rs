@@ -41,10 +41,10 @@ fn webhooks_are_signed_over_their_bytes() {
     double.inbound(Inbound::text("5511987650101", "Olá, é às 10/11? 🏠").named("João"));
     double.status(&id, "delivered");
     double.fails("wamid.nobody", &[131_026, 131_000]);
-    let told = double
+    let answers = double
         .flush(Flush::default().batches(1_000))
         .expect("the callback is there");
-    assert_eq!(told.len(), 1);
+    assert_eq!(answers.len(), 1);
     let request = thread.join().expect("no panic").remove(0);
     assert_eq!(request.path, "/channel-webhook/7/token");
     let signature = hmac_sha256_hex(&double.options().app_secret, &request.body);
@@ -76,10 +76,10 @@ fn refused_events_are_sent_again() {
     let (to, thread) = callback(vec![503, 200, 200, 200]);
     double.call_back(to);
     for id in ["a", "b"] {
-        double.tell(Status::new(id, "sent"));
+        double.queue(Status::new(id, "sent"));
     }
-    let told = double.flush(Flush::default()).expect("it is there");
-    assert_eq!([told[0].status, told[1].status], [503, 200]);
+    let answers = double.flush(Flush::default()).expect("it is there");
+    assert_eq!([answers[0].status, answers[1].status], [503, 200]);
     assert_eq!(double.pending(), 1);
     double.status("c", "read");
     let back = Flush::default().order(Order::Reversed);
@@ -99,7 +99,7 @@ fn refused_events_are_sent_again() {
 #[test]
 fn nothing_is_lost_without_a_callback() {
     let double = double();
-    double.tell(Status::new("a", "sent"));
+    double.queue(Status::new("a", "sent"));
     assert!(double.flush(Flush::default()).is_err());
     assert_eq!(double.pending(), 1);
 }
@@ -110,9 +110,9 @@ fn the_handshake_shows_the_token_and_wants_its_challenge_back() {
     let (to, thread) = callback(vec![200, 403]);
     double.call_back(to);
     assert!(double.handshake(None).expect("an answer").0);
-    let (right, told) = double.handshake(Some("other")).expect("an answer");
+    let (right, answer) = double.handshake(Some("other")).expect("an answer");
     assert!(!right);
-    assert_eq!(told.status, 403);
+    assert_eq!(answer.status, 403);
     let requests = thread.join().expect("no panic");
     assert_eq!(
         requests[0].query("hub.verify_token"),

@@ -9,13 +9,15 @@ use crate::http::call::Call;
 use crate::http::endpoints::admin::{last_of_full, moment, page_limit};
 use crate::http::error::ApiError;
 use crate::http::query::Query;
-use crate::http::reply::{self, Reply};
+use crate::http::reply::{self, ApiResponse};
 use crate::store::AuditFilter;
 
+/// Returns a page of the audit.
+///
 /// # Errors
 ///
 /// A parameter is invalid, or the store cannot be read.
-pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
+pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let query = call.query();
     let limit = page_limit(&query)?;
     let store = &call.http.core.store;

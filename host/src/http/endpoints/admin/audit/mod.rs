@@ -5,26 +5,31 @@ pub mod list;
 
 use serde_json::{Map, Value, json};
 
-use crate::domain::audit::{Act, ActOutcome};
+use crate::domain::audit::{Act, ActOutcome, AuditActor};
 use crate::domain::key::KeyKind;
 use crate::http::auth::AdminCaller;
-use crate::http::call::Call;
-use crate::http::error::ApiError;
-use crate::http::reply::Reply;
+use crate::http::call::{Audited, Call};
+use crate::http::error::{ApiError, ConflictDetails};
+use crate::http::reply::ApiResponse;
 use crate::http::route::AdminRoute;
 
-/// The acts of the rows: every operation that changes something, and, at the end, what the service
+/// The acts of the rows: every operation of [`AdminRoute::changes`], and, at the end, what the service
 /// itself does with a rollout.
-pub const ACTS: [&str; 29] = [
+pub const ACTS: [&str; 34] = [
     "apply",
     "create-key",
     "revoke-key",
     "upload-plugin",
     "activate-plugin",
     "roll-back-plugin",
+    "remove-plugin",
     "start-rollout",
     "change-rollout",
     "replay-delivery",
+    "capture-deliveries",
+    "start-repair",
+    "cancel-repair",
+    "undo-repair",
     "pause-connection",
     "resume-connection",
     "pause-instance",
@@ -57,8 +62,8 @@ pub async fn recorded(
     call: &Call<'_>,
     caller: &AdminCaller,
     route: AdminRoute<'_>,
-    operation: impl Future<Output = Result<Reply, ApiError>>,
-) -> Result<Reply, ApiError> {
+    operation: impl Future<Output = Result<ApiResponse, ApiError>>,
+) -> Result<ApiResponse, ApiError> {
     if !route.changes() {
         return operation.await;
     }
@@ -71,12 +76,13 @@ pub async fn recorded(
         _ => route.act(),
     };
     debug_assert!(ACTS.contains(&name), "`{name}` is not in ACTS");
+    let actor = actor(call, caller);
     let act = Act {
         at: core.clock.now(),
-        key_id: Some(caller.key()),
-        label: caller.label().chars().take(LABEL_CHARACTERS).collect(),
-        role: Some(caller.role()),
-        address: call.peer.to_string(),
+        key_id: actor.key,
+        label: actor.label,
+        role: actor.role,
+        address: actor.address,
         act: name.to_owned(),
         target: named(&super::decoded(&route.target())),
         outcome: ActOutcome::Begun,
@@ -85,10 +91,16 @@ pub async fn recorded(
     };
     let begun = core.store.add_audit(act.clone()).await?;
     let result = operation.await;
-    let mut detail = call.detail();
+    let Audited {
+        mut detail,
+        is_partly_done,
+    } = call.audited();
     let outcome = match &result {
         Ok(_) => ActOutcome::Done,
-        Err(error) => refused(error, &mut detail),
+        Err(error) => match refused(error, &mut detail) {
+            ActOutcome::Refused if is_partly_done => ActOutcome::PartlyDone,
+            outcome => outcome,
+        },
     };
     // An upload has no name before it is read.
     let plugin = detail.get("plugin").and_then(Value::as_str);
@@ -105,6 +117,16 @@ pub async fn recorded(
         tracing::error!(act = name, begun = begun.number, %error, "end of an operator's act not stored in the audit");
     }
     result
+}
+
+/// Returns the caller as rows name it.
+pub fn actor(call: &Call<'_>, caller: &AdminCaller) -> AuditActor {
+    AuditActor {
+        key: Some(caller.key()),
+        label: caller.label().chars().take(LABEL_CHARACTERS).collect(),
+        role: Some(caller.role()),
+        address: call.peer.to_string(),
+    }
 }
 
 /// Characters of a key's label, and of a target, that a row has.
@@ -132,10 +154,20 @@ fn named(target: &str) -> String {
 fn refused(error: &ApiError, detail: &mut Map<String, Value>) -> ActOutcome {
     let (status, _) = error.outside();
     detail.insert("status".to_owned(), json!(status.as_u16()));
-    if let ApiError::Conflict { details, .. } = error
-        && let Some(needed) = details.get("accept")
+    if let ApiError::Conflict {
+        details: Some(details),
+        ..
+    } = error
     {
-        detail.insert("needsAccept".to_owned(), needed.clone());
+        match details {
+            ConflictDetails::Activation(activation) => {
+                detail.insert("needsAccept".to_owned(), json!(activation.accept));
+            }
+            ConflictDetails::SecondKey(waits) => {
+                detail.insert("needsSecondKey".to_owned(), json!(waits.second_key.accept));
+            }
+            ConflictDetails::Ambiguous(_) => {}
+        }
     }
     match status.is_server_error() {
         true => ActOutcome::Failed,

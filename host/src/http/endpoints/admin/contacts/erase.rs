@@ -17,15 +17,15 @@ use crate::domain::id::ContactId;
 use crate::domain::workspace::Workspace;
 use crate::domain::{contact, phone};
 use crate::http::auth::AdminCaller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::call::Call;
 use crate::http::endpoints::admin::{read_json, workspaces};
 use crate::http::error::ApiError;
-use crate::http::reply::{self, Reply};
-use crate::pipeline::erase::{self, EraseError, Order};
+use crate::http::reply::{self, ApiResponse};
+use crate::pipeline::erase::{self, EraseError, ErasureRequest};
 use crate::store::{Person, PersonBy, Store};
 
-/// What the service cannot know or reach, listed in every receipt.
+/// Data that the service cannot know or reach. Every receipt lists it.
 const NOT_REACHED: [&str; 4] = [
     "backups of the store, and copies that its database keeps (the log of PostgreSQL, replicas)",
     "copies that clients exported before: /v1/export/{entity}/ids shows them what was removed",
@@ -33,10 +33,16 @@ const NOT_REACHED: [&str; 4] = [
     "data about the person that arrives from now on: a repeat of a known lead does not restore the contact, but its raw delivery is kept for its retention time",
 ];
 
+/// Erases a person, or counts in a dry run what would be removed. Returns the receipt.
+///
 /// # Errors
 ///
 /// The body is invalid, there is no such contact, the service is stopping, or the store fails.
-pub async fn run(call: &Call<'_>, caller: &AdminCaller, body: Unread) -> Result<Reply, ApiError> {
+pub async fn run(
+    call: &Call<'_>,
+    caller: &AdminCaller,
+    body: UnreadBody,
+) -> Result<ApiResponse, ApiError> {
     let request: EraseRequest = read_json(call, body).await?;
     let store = &*call.http.core.store;
     let (workspace, person, found_by) = find(store, &request).await?;
@@ -45,7 +51,7 @@ pub async fn run(call: &Call<'_>, caller: &AdminCaller, body: Unread) -> Result<
         "contactId": person.id,
         "dryRun": request.dry_run,
     }));
-    let order = Order {
+    let order = ErasureRequest {
         found_by,
         key: caller.key(),
         unconverted: request.unconverted,
@@ -117,7 +123,7 @@ async fn find(
         ));
     }
     for workspace in among {
-        let (by, found_by) = by(request, &workspace)?;
+        let (by, found_by) = person_by(request, &workspace)?;
         if let Some(person) = store.person(workspace.id, &by).await? {
             return Ok((workspace, person, found_by));
         }
@@ -128,7 +134,10 @@ async fn find(
     ))
 }
 
-fn by(request: &EraseRequest, workspace: &Workspace) -> Result<(PersonBy, FoundBy), ApiError> {
+fn person_by(
+    request: &EraseRequest,
+    workspace: &Workspace,
+) -> Result<(PersonBy, FoundBy), ApiError> {
     if let Some(text) = &request.id {
         let id: ContactId = text
             .parse()

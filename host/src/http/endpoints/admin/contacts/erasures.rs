@@ -10,13 +10,15 @@ use crate::domain::id::ErasureId;
 use crate::http::call::Call;
 use crate::http::endpoints::admin::{last_of_full, page_limit, workspaces};
 use crate::http::error::ApiError;
-use crate::http::reply::{self, Reply};
+use crate::http::reply::{self, ApiResponse};
 use crate::store::{Erasure, ErasureFilter};
 
+/// Returns a page of the erasures.
+///
 /// # Errors
 ///
 /// A parameter is invalid, there is no such workspace, or the store cannot be read.
-pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
+pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let query = call.query();
     let mut filter = ErasureFilter {
         limit: page_limit(&query)?,
@@ -33,11 +35,11 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     }
     let erasures = call.http.core.store.erasures(&filter).await?;
     let next = last_of_full(&erasures, filter.limit).map(|erasure| erasure.id);
-    let erasures = erasures.into_iter().map(shown).collect();
+    let erasures = erasures.into_iter().map(to_view).collect();
     reply::json(StatusCode::OK, &Erasures { erasures, next })
 }
 
-fn shown(erasure: Erasure) -> ErasureView {
+fn to_view(erasure: Erasure) -> ErasureView {
     ErasureView {
         id: erasure.id,
         workspace_id: erasure.workspace_id,

@@ -24,6 +24,7 @@ fn counts(erased: store::Erased) -> ErasedCounts {
         deliveries,
         shared_deliveries,
         fetch_answers,
+        repair_changes,
     } = erased;
     ErasedCounts {
         contacts,
@@ -42,10 +43,11 @@ fn counts(erased: store::Erased) -> ErasedCounts {
         deliveries,
         shared_deliveries,
         fetch_answers,
+        repair_changes,
     }
 }
 
-fn remaining(kept: store::Remaining) -> Remaining {
+fn remaining(kept: store::RemainingData) -> Remaining {
     let deliveries = kept.deliveries.into_iter().map(|left| RemainingDelivery {
         id: left.id,
         status: left.status,

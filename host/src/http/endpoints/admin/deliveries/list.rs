@@ -10,13 +10,15 @@ use crate::http::call::Call;
 use crate::http::endpoints::admin::{connections, instances, last_of_full, moment, page_limit};
 use crate::http::error::ApiError;
 use crate::http::query::Query;
-use crate::http::reply::{self, Reply};
+use crate::http::reply::{self, ApiResponse};
 use crate::store::DeliveryFilter;
 
+/// Returns a page of the deliveries.
+///
 /// # Errors
 ///
 /// A parameter is invalid or names something unknown, or the store cannot be read.
-pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
+pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let filter = filter(call).await?;
     let deliveries = call.http.core.store.deliveries(&filter).await?;
     let next = last_of_full(&deliveries, filter.limit).map(|delivery| delivery.id);

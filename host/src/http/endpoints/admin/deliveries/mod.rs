@@ -1,16 +1,20 @@
 //! Deliveries: what senders sent, and its outcome.
 
+pub mod capture;
 pub mod list;
 pub mod replay;
 pub mod show;
 
 use std::collections::HashMap;
 
-use crate::admin_api::deliveries::{DeliveryFacts, DiffView, ItemView};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::admin_api::deliveries::{DeliveryFacts, DiffView, ItemView, RequestView};
 use crate::domain::connection::ConnectionKind;
 use crate::domain::id::{AgentId, ConnectionId, DeliveryId};
 use crate::http::error::ApiError;
-use crate::store::{DeliverySummary, FieldDiff, ItemOutcome, Store, StoreError};
+use crate::store::{DeliverySummary, FieldDiff, ItemOutcome, NewDelivery, Store, StoreError};
 
 /// The instances of channels: a delivery of a channel is its provider's webhook.
 struct Channels(HashMap<ConnectionId, Option<AgentId>>);
@@ -74,6 +78,27 @@ impl From<FieldDiff> for DiffView {
             applied,
             edited_by_person,
         }
+    }
+}
+
+/// Returns a request as it is stored.
+fn request_view(request: NewDelivery) -> RequestView {
+    let (body, body_base64) = text_or_base64(request.body.into());
+    RequestView {
+        method: request.method,
+        path: request.path,
+        query: request.query,
+        headers: request.headers,
+        body,
+        body_base64,
+    }
+}
+
+/// Returns bytes as text if they are UTF-8, and in base64 otherwise.
+fn text_or_base64(bytes: Vec<u8>) -> (Option<String>, Option<String>) {
+    match String::from_utf8(bytes) {
+        Ok(text) => (Some(text), None),
+        Err(error) => (None, Some(STANDARD.encode(error.as_bytes()))),
     }
 }
 

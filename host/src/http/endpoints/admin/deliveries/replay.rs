@@ -9,17 +9,19 @@ use serde_json::json;
 
 use super::parse_id;
 use crate::admin_api::deliveries::{ReplayRequest, Replayed};
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::call::Call;
 use crate::http::endpoints::admin::read_json;
 use crate::http::error::ApiError;
-use crate::http::reply::{self, Reply};
+use crate::http::reply::{self, ApiResponse};
 use crate::pipeline::replay::{self, ReplayError, ReplayOptions};
 
+/// Replays a delivery. Returns its outcome.
+///
 /// # Errors
 ///
 /// The body is invalid, the delivery is unknown or cannot be replayed, or the store fails.
-pub async fn replay(call: &Call<'_>, id: &str, body: Unread) -> Result<Reply, ApiError> {
+pub async fn replay(call: &Call<'_>, id: &str, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let id = parse_id(id)?;
     let request: ReplayRequest = read_json(call, body).await?;
     let options = ReplayOptions {

@@ -11,7 +11,7 @@ use crate::domain::id::WorkspaceId;
 use crate::http::state::Http;
 use crate::store::{RollupStatus, Store, StoreError, is_stale};
 
-/// Returns the freshness of a metric set, and nothing else.
+/// Returns only the freshness of a metric set.
 pub fn freshness(http: &Http, status: &RollupStatus) -> MetricSetFreshness {
     MetricSetFreshness {
         metric_set: status.set,
@@ -21,9 +21,9 @@ pub fn freshness(http: &Http, status: &RollupStatus) -> MetricSetFreshness {
 }
 
 /// The names by which operators know workspaces.
-struct Names(HashMap<WorkspaceId, String>);
+struct WorkspaceNames(HashMap<WorkspaceId, String>);
 
-impl Names {
+impl WorkspaceNames {
     async fn load(store: &dyn Store) -> Result<Self, StoreError> {
         let all = store.workspaces().await?;
         let names = all.into_iter().map(|one| (one.id, one.slug));

@@ -7,18 +7,20 @@ use hyper::StatusCode;
 
 use crate::admin_api::etl::{RebuildRequest, Rebuilds};
 use crate::domain::analytics::MetricSet;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::call::Call;
 use crate::http::endpoints::admin::{read_json, workspaces};
 use crate::http::error::ApiError;
-use crate::http::reply::{self, Reply};
+use crate::http::reply::{self, ApiResponse};
 use crate::pipeline::fleet;
 use crate::store::Announcement;
 
+/// Begins new builds.
+///
 /// # Errors
 ///
 /// The body is invalid, the metric set or the workspace is unknown, or the store fails.
-pub async fn rebuild(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
+pub async fn rebuild(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let request: RebuildRequest = read_json(call, body).await?;
     let store = &*call.http.core.store;
     let sets = match &request.metric_set {

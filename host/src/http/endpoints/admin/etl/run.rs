@@ -6,26 +6,28 @@ use std::sync::Arc;
 
 use hyper::StatusCode;
 
-use super::Names;
+use super::WorkspaceNames;
 use crate::admin_api::etl::{EtlRun, EtlRuns, UncountedWorkspace};
 use crate::http::call::Call;
 use crate::http::error::ApiError;
-use crate::http::reply::{self, Reply};
+use crate::http::reply::{self, ApiResponse};
 use crate::limits;
-use crate::pipeline::rollup::{self, Cut, Ran};
+use crate::pipeline::rollup::{self, RollupRun, RoundStop};
 
+/// Runs a round of the analytics. Returns its runs.
+///
 /// # Errors
 ///
 /// [`ApiError::Overloaded`] if this host cannot count now, and [`ApiError::Store`] if the store
 /// fails.
-pub async fn run(call: &Call<'_>) -> Result<Reply, ApiError> {
+pub async fn run(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let http = Arc::clone(call.http);
     let ran = call
         .http
         .core
         .spawn(async move { rollup::now(&http.pipeline).await });
     let round = ran.await.map_err(ApiError::internal)?.map_err(refusal)?;
-    let names = Names::load(&*call.http.core.store).await?;
+    let names = WorkspaceNames::load(&*call.http.core.store).await?;
     let runs = round.runs.into_iter().map(|run| etl_run(run, &names));
     let answer = EtlRuns {
         runs: runs.collect(),
@@ -38,7 +40,7 @@ pub async fn run(call: &Call<'_>) -> Result<Reply, ApiError> {
     reply::json(StatusCode::OK, &answer)
 }
 
-fn etl_run(run: Ran, names: &Names) -> EtlRun {
+fn etl_run(run: RollupRun, names: &WorkspaceNames) -> EtlRun {
     let unfinished = run.unfinished.into_iter().map(|id| names.name(id));
     let failed = run.failed.into_iter();
     EtlRun {
@@ -56,12 +58,14 @@ fn etl_run(run: Ran, names: &Names) -> EtlRun {
     }
 }
 
-fn refusal(cut: Cut) -> ApiError {
+fn refusal(cut: RoundStop) -> ApiError {
     let what = match cut {
-        Cut::Store(error) => return error.into(),
-        Cut::Stopping => "This host is stopping; try again when it is back, or on another host.",
-        Cut::CutOff => "This host was cut off and is catching up with the others; try again.",
-        Cut::AnotherHost => "Another host does the job now; try again.",
+        RoundStop::Store(error) => return error.into(),
+        RoundStop::Stopping => {
+            "This host is stopping; try again when it is back, or on another host."
+        }
+        RoundStop::CutOff => "This host was cut off and is catching up with the others; try again.",
+        RoundStop::AnotherHost => "Another host does the job now; try again.",
     };
     ApiError::Overloaded {
         what,

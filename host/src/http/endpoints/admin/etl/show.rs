@@ -3,19 +3,21 @@
 
 use hyper::StatusCode;
 
-use super::{Names, freshness};
+use super::{WorkspaceNames, freshness};
 use crate::admin_api::etl::{BuildView, EtlStatus, MetricSetView, WorkspaceBehind};
 use crate::domain::zone;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
-use crate::http::reply::{self, Reply};
+use crate::http::reply::{self, ApiResponse};
 
+/// Returns the state of the analytics.
+///
 /// # Errors
 ///
 /// [`ApiError::Store`] if the store cannot be read.
-pub async fn show(call: &Call<'_>) -> Result<Reply, ApiError> {
+pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let http = call.http;
-    let names = Names::load(&*http.core.store).await?;
+    let names = WorkspaceNames::load(&*http.core.store).await?;
     let mut metric_sets = Vec::new();
     for status in http.core.store.rollup_status().await? {
         let freshness = freshness(http, &status);

@@ -3,30 +3,27 @@
 use hyper::StatusCode;
 use serde_json::json;
 
-use super::shown;
+use super::to_view;
 use crate::admin_api::keys::{CreateKeyRequest, CreatedKey};
 use crate::domain::id::{PartnerId, WorkspaceId};
 use crate::domain::key::{KeyKind, Role};
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::call::Call;
 use crate::http::endpoints::admin::read_json;
 use crate::http::error::ApiError;
-use crate::http::reply::{self, Reply};
+use crate::http::reply::{self, ApiResponse};
 use crate::pipeline::apply::{KeyRequest, mint};
 use crate::pipeline::fleet;
 use crate::store::Announcement;
 
+/// Creates a key. Returns it with its text.
+///
 /// # Errors
 ///
 /// The body is invalid, the workspace or the partner is unknown, or the store fails.
-pub async fn create(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
+pub async fn create(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let request: CreateKeyRequest = read_json(call, body).await?;
-    let kind = KeyKind::from_text(&request.kind).ok_or_else(|| {
-        ApiError::BadRequest(format!(
-            "`{}` is no kind of key: expected partner, workspace, access-token or admin.",
-            request.kind
-        ))
-    })?;
+    let kind = request.kind;
     let (workspace, partner) = scope(call, kind, &request).await?;
     let role = match (kind, request.role) {
         (KeyKind::Admin, role) => Some(role.unwrap_or(Role::Admin)),
@@ -60,7 +57,7 @@ pub async fn create(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
         "partner": request.partner,
     }));
     let answer = CreatedKey {
-        view: shown(record, request.workspace, request.partner, now),
+        view: to_view(record, request.workspace, request.partner, now),
         key: plain.reveal().to_owned(),
     };
     reply::json(StatusCode::CREATED, &answer)

@@ -4,17 +4,19 @@ use std::collections::BTreeMap;
 
 use hyper::StatusCode;
 
-use super::shown;
+use super::to_view;
 use crate::admin_api::keys::Keys;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
-use crate::http::reply::{self, Reply};
+use crate::http::reply::{self, ApiResponse};
 
+/// Returns the keys, without their texts.
+///
 /// # Errors
 ///
 /// [`ApiError::NotFound`] if there is no such workspace, and [`ApiError::Store`] if the store
 /// cannot be read.
-pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
+pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let store = &call.http.core.store;
     let query = call.query();
     let wanted = query.filled(&["workspace"]);
@@ -50,7 +52,7 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
                 .find(|one| Some(one.id) == key.workspace)
                 .map(|one| one.slug.clone());
             let partner = key.partner.and_then(|id| partners.get(&id)).cloned();
-            shown(key, workspace, partner, now)
+            to_view(key, workspace, partner, now)
         })
         .collect();
     reply::json(StatusCode::OK, &Keys { keys })

@@ -9,7 +9,7 @@ use crate::domain::key::KeyRecord;
 use crate::domain::time::Micros;
 
 /// Returns a key as operators see it: everything but its text.
-fn shown(
+fn to_view(
     key: KeyRecord,
     workspace: Option<String>,
     partner: Option<String>,

@@ -8,14 +8,20 @@ use crate::domain::id::KeyId;
 use crate::http::auth::AdminCaller;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
-use crate::http::reply::{self, Reply};
+use crate::http::reply::{self, ApiResponse};
 use crate::pipeline::fleet;
 use crate::store::Announcement;
 
+/// Revokes a key.
+///
 /// # Errors
 ///
 /// There is no live key with this id, it is the caller's own key, or the store fails.
-pub async fn revoke(call: &Call<'_>, caller: &AdminCaller, id: &str) -> Result<Reply, ApiError> {
+pub async fn revoke(
+    call: &Call<'_>,
+    caller: &AdminCaller,
+    id: &str,
+) -> Result<ApiResponse, ApiError> {
     let missing = || {
         ApiError::NotFound(format!(
             "There is no live key `{id}`; `leadhost key list` shows those that exist."

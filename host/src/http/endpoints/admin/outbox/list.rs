@@ -9,21 +9,23 @@ use crate::domain::message::MessageState;
 use crate::http::call::Call;
 use crate::http::endpoints::admin::{instances, last_of_full, page_limit};
 use crate::http::error::ApiError;
-use crate::http::reply::{self, Reply};
+use crate::http::reply::{self, ApiResponse};
 use crate::store::{OutboxFilter, OutboxMessage};
 
+/// Returns a page of the messages.
+///
 /// # Errors
 ///
 /// A parameter is invalid or names an unknown instance, or the store cannot be read.
-pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
+pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let filter = filter(call).await?;
     let messages = call.http.core.store.outbox(&filter).await?;
     let next = last_of_full(&messages, filter.limit).map(|message| message.id);
-    let messages = messages.into_iter().map(shown).collect();
+    let messages = messages.into_iter().map(to_view).collect();
     reply::json(StatusCode::OK, &Messages { messages, next })
 }
 
-fn shown(message: OutboxMessage) -> MessageView {
+fn to_view(message: OutboxMessage) -> MessageView {
     MessageView {
         id: message.id,
         workspace_id: message.workspace_id,

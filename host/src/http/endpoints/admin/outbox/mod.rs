@@ -18,7 +18,7 @@ use crate::domain::id::MessageId;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::pipeline::connections::webhook_path;
-use crate::pipeline::intake::{self, Address, Inbound, Received};
+use crate::pipeline::intake::{self, Address, InboundRequest, Received};
 use crate::store::{DeliveryOutcome, OutboxFilter, OutboxMessage, Store};
 
 /// The adapter whose contacts can be simulated.
@@ -89,7 +89,7 @@ async fn play(
 ) -> Result<DeliveryOutcome, ApiError> {
     let instance = channel.agent.ok_or_else(|| not_simulated(channel))?;
     let path = webhook_path(instance, &channel.id);
-    let inbound = Inbound {
+    let inbound = InboundRequest {
         address: Address::Channel {
             instance,
             token: channel.id.clone(),

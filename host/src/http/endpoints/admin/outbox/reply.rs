@@ -10,18 +10,20 @@ use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::id::MessageId;
 use crate::domain::message::Actor;
 use crate::domain::phone;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::call::Call;
 use crate::http::endpoints::admin::{instances, read_json};
 use crate::http::error::ApiError;
-use crate::http::reply::{self, Reply};
+use crate::http::reply::{self, ApiResponse};
 use crate::pipeline::apply::DEFAULT_REGION;
 use crate::store::{OutboxFilter, Store};
 
+/// Simulates a message of a contact.
+///
 /// # Errors
 ///
 /// The body is invalid, it names no sandbox, the sandbox refuses the event, or the store fails.
-pub async fn reply(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
+pub async fn reply(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let request: ReplyRequest = read_json(call, body).await?;
     if request.text.trim().is_empty() {
         return Err(ApiError::BadRequest(

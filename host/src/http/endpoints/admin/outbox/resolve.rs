@@ -2,31 +2,40 @@
 //! waits or whose outcome is unknown: `send-again` (it was not sent) or `give-up`.
 
 use hyper::StatusCode;
+use serde_json::json;
 
 use super::{channel_of, find, parse_id};
 use crate::admin_api::outbox::{ResolveRequest, Resolved, Verdict};
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::call::Call;
 use crate::http::endpoints::admin::read_json;
 use crate::http::error::ApiError;
-use crate::http::reply::{self, Reply};
-use crate::store::{self, Resolution, Write, Written};
+use crate::http::reply::{self, ApiResponse};
+use crate::store::{self, Resolution, Write, WriteOutcome};
 
+/// Sends a message again, or gives it up.
+///
 /// # Errors
 ///
 /// The body is invalid, there is no such message, it neither waits nor has an unknown outcome, or
 /// the store fails.
-pub async fn resolve(call: &Call<'_>, id: &str, body: Unread) -> Result<Reply, ApiError> {
+pub async fn resolve(call: &Call<'_>, id: &str, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let request: ResolveRequest = read_json(call, body).await?;
     let http = call.http;
-    let message = find(&*http.core.store, parse_id(id)?).await?;
+    let id = parse_id(id)?;
+    call.audit(json!({ "message": id, "verdict": request.verdict }));
+    let message = find(&*http.core.store, id).await?;
+    call.audit(json!({
+        "workspace": message.workspace_id,
+        "state": message.metadata.status,
+    }));
     let verdict = match request.verdict {
-        Verdict::GiveUp => store::Verdict::GiveUp,
+        Verdict::GiveUp => store::MessageVerdict::GiveUp,
         Verdict::SendAgain => {
             let channel = channel_of(&*http.core.store, &message).await?;
             let now = http.core.clock.now();
-            store::Verdict::SendAgain {
-                until: now.plus_seconds(channel.settings.kept_seconds),
+            store::MessageVerdict::SendAgain {
+                until: now.plus(channel.settings.kept_for),
             }
         }
     };
@@ -36,8 +45,9 @@ pub async fn resolve(call: &Call<'_>, id: &str, body: Unread) -> Result<Reply, A
         verdict,
     });
     match http.core.writer.submit(write).await? {
-        Written::Message(outcome) => {
+        WriteOutcome::Message(outcome) => {
             http.pipeline.wake();
+            call.audit(json!({ "state": outcome.state }));
             let answer = Resolved {
                 id: outcome.message,
                 state: outcome.state,

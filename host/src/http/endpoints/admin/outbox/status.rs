@@ -6,18 +6,20 @@ use serde_json::{Value, json};
 
 use super::{find, parse_id, play, played, sandbox_of};
 use crate::admin_api::outbox::StatusRequest;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::call::Call;
 use crate::http::endpoints::admin::read_json;
 use crate::http::error::ApiError;
-use crate::http::reply::{self, Reply};
+use crate::http::reply::{self, ApiResponse};
 use crate::store::OutboxMessage;
 
+/// Simulates a status report of a message.
+///
 /// # Errors
 ///
 /// The body is invalid, there is no such message of a sandbox, the sandbox refuses the event,
 /// or the store fails.
-pub async fn status(call: &Call<'_>, id: &str, body: Unread) -> Result<Reply, ApiError> {
+pub async fn status(call: &Call<'_>, id: &str, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let request: StatusRequest = read_json(call, body).await?;
     if !StatusRequest::WORDS.contains(&request.status.as_str()) {
         return Err(ApiError::BadRequest(format!(
@@ -34,10 +36,10 @@ pub async fn status(call: &Call<'_>, id: &str, body: Unread) -> Result<Reply, Ap
 }
 
 fn event(message: &OutboxMessage, status: &str) -> Value {
-    let mut told = json!({ "messageId": message.id, "status": status });
+    let mut simulated = json!({ "messageId": message.id, "status": status });
     if status == "failed" {
-        told["code"] = json!("played");
-        told["text"] = json!("Failure simulated by an operator");
+        simulated["code"] = json!("played");
+        simulated["text"] = json!("Failure simulated by an operator");
     }
-    json!({ "status": told })
+    json!({ "status": simulated })
 }

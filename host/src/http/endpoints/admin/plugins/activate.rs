@@ -6,16 +6,18 @@ use std::sync::Arc;
 use hyper::StatusCode;
 use serde_json::json;
 
-use super::{accepted, activated, refusal, while_wanted, whole};
+use super::{accepted, activated, audit_first, refusal, while_wanted, whole};
 use crate::admin_api::plugins::ActivateRequest;
 use crate::http::auth::AdminCaller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::call::Call;
 use crate::http::endpoints::admin::read_json;
 use crate::http::error::ApiError;
-use crate::http::reply::{self, Reply};
+use crate::http::reply::{self, ApiResponse};
 use crate::pipeline::deploy;
 
+/// Activates a stored version. Returns it.
+///
 /// # Errors
 ///
 /// The body is invalid, the digest matches no stored version or several, the activation is
@@ -24,10 +26,10 @@ pub async fn activate(
     call: &Call<'_>,
     caller: &AdminCaller,
     name: &str,
-    body: Unread,
-) -> Result<Reply, ApiError> {
+    body: UnreadBody,
+) -> Result<ApiResponse, ApiError> {
     let request: ActivateRequest = read_json(call, body).await?;
-    let accept = accepted(caller, request.accept.iter().map(String::as_str))?;
+    let accept = accepted(call, caller, request.accept.iter().map(String::as_str))?;
     let digest = whole(call.http, name, &request.digest).await?.digest;
     call.audit(json!({ "digest": digest, "accept": request.accept }));
     let http = Arc::clone(call.http);
@@ -42,5 +44,6 @@ pub async fn activate(
         .map_err(ApiError::internal)?
         .map_err(refusal)?;
     call.audit(json!({ "previous": swapped.activation.previous }));
+    audit_first(call, swapped.first_acceptance.as_ref());
     reply::json(StatusCode::OK, &activated(call.http, swapped).await?)
 }

@@ -8,19 +8,25 @@ use hyper::StatusCode;
 use super::{component, while_wanted};
 use crate::admin_api::plugins::CheckedPlugin;
 use crate::http::auth::AdminCaller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
-use crate::http::reply::{self, Reply};
-use crate::pipeline::deploy::{self, Origin};
+use crate::http::reply::{self, ApiResponse};
+use crate::pipeline::deploy::{self, ComponentOrigin};
 
+/// Checks a component without storing it. Returns its description and the concerns about it.
+///
 /// # Errors
 ///
 /// The body cannot be read, the component is refused, the client leaves, or the store fails.
-pub async fn check(call: &Call<'_>, caller: &AdminCaller, body: Unread) -> Result<Reply, ApiError> {
+pub async fn check(
+    call: &Call<'_>,
+    caller: &AdminCaller,
+    body: UnreadBody,
+) -> Result<ApiResponse, ApiError> {
     let wasm = component(call, body).await?;
     let http = Arc::clone(call.http);
-    let origin = Origin::upload(caller.key());
+    let origin = ComponentOrigin::upload(caller.key());
     let report = while_wanted(call, deploy::check(&http.pipeline, wasm, origin)).await?;
     let checked = CheckedPlugin {
         name: report.description.name,

@@ -5,22 +5,25 @@ use std::collections::{BTreeMap, HashMap};
 
 use hyper::StatusCode;
 
+use super::rollout;
 use crate::admin_api::plugins::{
-    CircuitView, PluginVersion, PluginView, Plugins, RefusalView, VersionState,
+    CircuitView, PluginList, PluginVersion, PluginView, RefusalView, VersionState,
 };
 use crate::domain::connection::Connection;
 use crate::domain::workspace::Workspace;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
-use crate::http::reply::{self, Reply};
+use crate::http::reply::{self, ApiResponse};
 use crate::pipeline::fleet;
-use crate::plugin::Open;
-use crate::store::{Activation, PluginRecord, Refusal, Store};
+use crate::plugin::OpenCircuit;
+use crate::store::{Activation, PluginRecord, PluginRefusal, Store};
 
+/// Returns the stored versions.
+///
 /// # Errors
 ///
 /// [`ApiError::Store`] if the store cannot be read.
-pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
+pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let store = &call.http.core.store;
     let hosts = store.hosts().await?;
     let activations = store.activations().await?;
@@ -29,6 +32,7 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
         let name = record.description.name.clone();
         by_name.entry(name).or_default().push(record);
     }
+    let mut rollouts = rollout::open(call).await?;
     let open = call.http.core.plugins.open_breakers();
     let names = if open.is_empty() {
         HashMap::new()
@@ -52,6 +56,7 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
                 serves: served.map(|loaded| loaded.digest.clone()),
                 served_by,
                 behind: behind.map(|behind| behind.into_iter().map(Into::into).collect()),
+                rollout: rollouts.remove(&name),
                 circuits: circuits(&open, &names, &records),
                 versions: records
                     .into_iter()
@@ -62,7 +67,7 @@ pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
         })
         .collect();
     let refusals = store.refusals().await?;
-    let list = Plugins {
+    let list = PluginList {
         plugins,
         refusals: refusals
             .into_iter()
@@ -88,11 +93,11 @@ async fn names(store: &dyn Store) -> Result<HashMap<String, String>, ApiError> {
 }
 
 fn circuits(
-    open: &[Open],
+    open: &[OpenCircuit],
     names: &HashMap<String, String>,
     records: &[PluginRecord],
 ) -> Vec<CircuitView> {
-    let of_these = |open: &&Open| records.iter().any(|record| record.digest == open.digest);
+    let of_these = |open: &&OpenCircuit| records.iter().any(|record| record.digest == open.digest);
     open.iter()
         .filter(of_these)
         .map(|open| CircuitView {
@@ -132,9 +137,9 @@ fn version(record: PluginRecord, activation: Option<&Activation>) -> PluginVersi
     }
 }
 
-impl From<Refusal> for RefusalView {
-    fn from(refusal: Refusal) -> Self {
-        let Refusal {
+impl From<PluginRefusal> for RefusalView {
+    fn from(refusal: PluginRefusal) -> Self {
+        let PluginRefusal {
             origin,
             digest,
             plugin: _,

@@ -1,29 +1,33 @@
-//! Plugins: their list, upload, activation and rollback.
+//! Plugins: their list, upload, activation, rollback and removal.
 
 pub mod activate;
 pub mod check;
 pub mod list;
+pub mod remove;
 pub mod rollback;
 pub mod rollout;
 pub mod upload;
 pub mod verify;
 
-use std::collections::BTreeSet;
-
 use serde_json::json;
 
+use crate::admin_api::hosts::BehindView;
 use crate::admin_api::plugins::{
-    BehindView, ConcernView, DeployedPlugin, RefusedActivation, RefusedComponent,
+    AwaitsSecondKey, ConcernView, DeployedPlugin, RefusedActivation, RefusedComponent, SecondKey,
 };
+use crate::domain::accept::AcceptWord;
+use crate::domain::acceptance::FirstAcceptance;
 use crate::domain::key::Role;
 use crate::domain::plugin::Digest;
 use crate::http::auth::AdminCaller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::call::Call;
+use crate::http::endpoints::admin::audit::actor;
 use crate::http::endpoints::admin::needs;
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, ConflictDetails, UnprocessableDetails};
 use crate::http::state::Http;
-use crate::pipeline::deploy::{Accept, Activated, Concern, DeployError};
+use crate::limits;
+use crate::pipeline::deploy::{AcceptedWords, Activated, Concern, DeployError};
 use crate::pipeline::fleet::{Behind, FleetError};
 use crate::plugin::LoadError;
 use crate::store::PluginRecord;
@@ -61,7 +65,7 @@ async fn whole(http: &Http, name: &str, start: &str) -> Result<PluginRecord, Api
 }
 
 /// Reads the bytes of a component.
-async fn component(call: &Call<'_>, body: Unread) -> Result<Vec<u8>, ApiError> {
+async fn component(call: &Call<'_>, body: UnreadBody) -> Result<Vec<u8>, ApiError> {
     let limit = call.http.core.config.plugins.component_mib << 20;
     let body = body.read(call.http, limit).await?;
     Ok(body.bytes.to_vec())
@@ -83,34 +87,43 @@ async fn while_wanted<T>(
     }
 }
 
-/// Reads the accepted words. Those that let a version do more need the role `admin`.
+/// Reads the words that the caller accepts. Those that let a version do more need the role `admin`.
 fn accepted<'a>(
+    call: &Call<'_>,
     caller: &AdminCaller,
     words: impl IntoIterator<Item = &'a str>,
-) -> Result<Accept, ApiError> {
-    let accept = Accept::parse(words).map_err(|word| {
-        ApiError::BadRequest(format!(
-            "`{word}` cannot be accepted; there are {}.",
-            Accept::WORDS.join(", ")
-        ))
-    })?;
-    if let Some(word) = accept.widening() {
+) -> Result<AcceptedWords, ApiError> {
+    let accept: AcceptedWords = words
+        .into_iter()
+        .map(AcceptWord::parse)
+        .collect::<Result<_, _>>()
+        .map_err(|error| ApiError::BadRequest(format!("{error}.")))?;
+    if let Some(word) = accept.for_admins() {
         needs(caller, Role::Admin, &format!("accept {word}"))?;
     }
-    Ok(accept)
+    Ok(accept.by(actor(call, caller)))
+}
+
+/// Adds the first of the two keys that have accepted a version to the audit, if two were needed.
+fn audit_first(call: &Call<'_>, first: Option<&FirstAcceptance>) {
+    if let Some(first) = first {
+        let key = json!({ "id": first.key, "label": first.label, "at": first.at });
+        call.audit(json!({ "firstKey": key }));
+    }
 }
 
 /// Returns the answer to an activation.
 async fn activated(http: &Http, activated: Activated) -> Result<DeployedPlugin, ApiError> {
     let record = http.core.store.plugin(&activated.activation.digest).await?;
-    Ok(shown(activated, record))
+    Ok(to_view(activated, record))
 }
 
-fn shown(activated: Activated, record: Option<PluginRecord>) -> DeployedPlugin {
+fn to_view(activated: Activated, record: Option<PluginRecord>) -> DeployedPlugin {
     let Activated {
         activation,
         behind,
         verified,
+        first_acceptance: _,
     } = activated;
     DeployedPlugin {
         name: activation.name,
@@ -122,7 +135,7 @@ fn shown(activated: Activated, record: Option<PluginRecord>) -> DeployedPlugin {
         activated_at: Some(activation.activated_at),
         active: true,
         behind: Some(behind.into_iter().map(Into::into).collect()),
-        verification: verified.map(|verified| verify::shown(*verified)),
+        verification: verified.map(|verified| verify::to_view(*verified)),
     }
 }
 
@@ -153,34 +166,55 @@ fn refusal(error: DeployError) -> ApiError {
         },
         DeployError::Load(error) => ApiError::Unprocessable {
             message,
-            details: json!(RefusedComponent {
+            details: Some(UnprocessableDetails::Component(RefusedComponent {
                 kind: error.kind().to_owned(),
                 hosts: None,
-            }),
+            })),
         },
+        DeployError::Untrusted { signer, .. } => {
+            let kind = match signer {
+                None => "unsigned",
+                Some(_) => "unknown_signer",
+            };
+            ApiError::Unprocessable {
+                message,
+                details: Some(UnprocessableDetails::Component(RefusedComponent {
+                    kind: kind.to_owned(),
+                    hosts: None,
+                })),
+            }
+        }
         DeployError::Refused {
             concerns, verified, ..
         } => {
-            let accept: BTreeSet<&String> = concerns
-                .iter()
-                .map(|concern| &concern.accept)
-                .filter(|word| !word.is_empty())
-                .collect();
             let refused = RefusedActivation {
-                accept: accept.into_iter().cloned().collect(),
+                accept: AcceptWord::in_order(concerns.iter().filter_map(|one| one.accept)),
                 concerns: concerns.into_iter().map(Into::into).collect(),
-                verification: verified.map(|verified| verify::shown(*verified)),
+                verification: verified.map(|verified| verify::to_view(*verified)),
             };
             ApiError::Conflict {
-                details: json!(refused),
                 message,
+                details: Some(ConflictDetails::Activation(Box::new(refused))),
+            }
+        }
+        DeployError::SecondKey { concerns, .. } => {
+            let waits = AwaitsSecondKey {
+                second_key: SecondKey {
+                    accept: AcceptWord::in_order(concerns.iter().filter_map(|one| one.accept)),
+                    within_seconds: limits::ACCEPTANCE_KEPT.as_secs(),
+                },
+            };
+            ApiError::Conflict {
+                message,
+                details: Some(ConflictDetails::SecondKey(waits)),
             }
         }
         DeployError::UnknownDigest(_) | DeployError::UnknownPlugin(_) => {
             ApiError::NotFound(message)
         }
-        DeployError::Widening { .. } => ApiError::Forbidden(message),
+        DeployError::Widening { .. } | DeployError::NoKey { .. } => ApiError::Forbidden(message),
         DeployError::AnotherName { .. }
+        | DeployError::Named { .. }
         | DeployError::NothingBefore(_)
         | DeployError::CanaryOpen { .. }
         | DeployError::Rollout(_) => ApiError::conflict(message),
@@ -191,7 +225,7 @@ fn refusal(error: DeployError) -> ApiError {
             };
             ApiError::Unprocessable {
                 message,
-                details: json!(refused),
+                details: Some(UnprocessableDetails::Component(refused)),
             }
         }
         DeployError::Fleet(_) => ApiError::conflict(message),

@@ -10,9 +10,11 @@ use crate::domain::key::Role;
 use crate::http::auth::AdminCaller;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
-use crate::http::reply::{self, Reply};
+use crate::http::reply::{self, ApiResponse};
 use crate::pipeline::deploy;
 
+/// Activates the previous version of a plugin. Returns it.
+///
 /// # Errors
 ///
 /// There is no such plugin or no previous version, the activation is refused, or the store
@@ -21,7 +23,7 @@ pub async fn roll_back(
     call: &Call<'_>,
     caller: &AdminCaller,
     name: &str,
-) -> Result<Reply, ApiError> {
+) -> Result<ApiResponse, ApiError> {
     let may_widen = caller.role() == Role::Admin;
     let (http, name) = (Arc::clone(call.http), name.to_owned());
     let swapped = call

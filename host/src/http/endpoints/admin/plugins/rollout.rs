@@ -1,38 +1,44 @@
 //! `POST /admin/v1/plugins/{name}/rollout` starts a rollout of a stored version, `GET` shows the
 //! last one, and `PATCH` with `{change}` pauses, resumes, promotes or aborts it.
 
+use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hyper::StatusCode;
 use serde_json::json;
 
-use super::{accepted, refusal, verify, while_wanted, whole};
+use super::{accepted, audit_first, refusal, verify, while_wanted, whole};
+use crate::admin_api::open_rollouts::{OpenRollout, RolloutVersion};
 use crate::admin_api::rollouts::{
-    RolloutChange, RolloutChangeRequest, RolloutConnection, RolloutRequest, RolloutVersion,
+    CheckDifferences, RolloutChangeRequest, RolloutConnection, RolloutPlanView, RolloutRequest,
     RolloutView,
 };
 use crate::domain::plugin::Digest;
 use crate::domain::rollout::{RolloutMode, RolloutPlan};
+use crate::domain::time::{self, whole_seconds};
 use crate::http::auth::AdminCaller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::call::Call;
+use crate::http::endpoints::admin::audit::actor;
 use crate::http::endpoints::admin::read_json;
 use crate::http::error::ApiError;
-use crate::http::reply::{self, Reply};
+use crate::http::reply::{self, ApiResponse};
 use crate::limits;
-use crate::pipeline::deploy::rollout::{self, Begun, Change, RolloutOrder, Standing};
+use crate::pipeline::deploy::rollout::{self, RolloutOrder, RolloutStatus, StartedRollout};
 use crate::pipeline::deploy::{self, Verified};
-use crate::pipeline::verify::drift;
 
 /// The steps of a canary, unless the operator names others.
 const STEPS: [u8; 4] = [1, 10, 50, 100];
 
-/// Seconds of a step of a canary, unless the operator names others.
-const STEP_SECONDS: u64 = 300;
+/// How long a step of a canary lasts, unless the operator names another time.
+const STEP: Duration = Duration::from_mins(5);
 
-/// Seconds of a shadow, and of the probation, unless the operator names others.
-const HOUR: u64 = 3_600;
+/// How long a shadow and the probation last, unless the operator names another time.
+const HOUR: Duration = Duration::from_hours(1);
 
+/// Starts a rollout. Returns its status.
+///
 /// # Errors
 ///
 /// The body is invalid, the digest matches no stored version or several, the rollout is refused,
@@ -41,10 +47,10 @@ pub async fn start(
     call: &Call<'_>,
     caller: &AdminCaller,
     name: &str,
-    body: Unread,
-) -> Result<Reply, ApiError> {
+    body: UnreadBody,
+) -> Result<ApiResponse, ApiError> {
     let request: RolloutRequest = read_json(call, body).await?;
-    let accept = accepted(caller, request.accept.iter().map(String::as_str))?;
+    let accept = accepted(call, caller, request.accept.iter().map(String::as_str))?;
     let order = RolloutOrder {
         plan: plan(&request)?,
         started_by: caller.label().to_owned(),
@@ -67,46 +73,99 @@ pub async fn start(
             async move { rollout::operate::canary(&http.pipeline, tried, &accept, order).await };
         call.http.core.spawn(canary)
     };
-    let Begun { standing, verified } = begun.await.map_err(ApiError::internal)?.map_err(refusal)?;
-    reply::json(StatusCode::CREATED, &shown(call, standing, verified).await?)
+    let StartedRollout {
+        status,
+        verified,
+        first_acceptance,
+    } = begun.await.map_err(ApiError::internal)?.map_err(refusal)?;
+    audit_first(call, first_acceptance.as_ref());
+    reply::json(StatusCode::CREATED, &to_view(call, status, verified).await?)
 }
 
+/// Returns the status of a plugin's last rollout.
+///
 /// # Errors
 ///
 /// The plugin never had a rollout, or the store fails.
-pub async fn show(call: &Call<'_>, name: &str) -> Result<Reply, ApiError> {
-    let standing = rollout::standing::of(&call.http.pipeline, name).await?;
-    let standing = standing.ok_or_else(|| {
+pub async fn show(call: &Call<'_>, name: &str) -> Result<ApiResponse, ApiError> {
+    let status = rollout::status::latest(&call.http.pipeline, name).await?;
+    let status = status.ok_or_else(|| {
         ApiError::NotFound(format!(
             "There was no rollout of `{name}`; `leadhost plugin list` shows the plugins."
         ))
     })?;
-    reply::json(StatusCode::OK, &shown(call, standing, None).await?)
+    reply::json(StatusCode::OK, &to_view(call, status, None).await?)
 }
 
+/// Pauses, resumes, promotes or aborts a rollout. Returns its status.
+///
 /// # Errors
 ///
 /// The body is invalid, no rollout is open, its stage does not allow the change, or the store or
 /// the fleet fails.
-pub async fn change(call: &Call<'_>, name: &str, body: Unread) -> Result<Reply, ApiError> {
+pub async fn change(
+    call: &Call<'_>,
+    caller: &AdminCaller,
+    name: &str,
+    body: UnreadBody,
+) -> Result<ApiResponse, ApiError> {
     let request: RolloutChangeRequest = read_json(call, body).await?;
     call.audit(json!({ "change": request.change }));
-    let change = match request.change {
-        RolloutChange::Pause => Change::Pause,
-        RolloutChange::Resume => Change::Resume,
-        RolloutChange::Promote => Change::Promote,
-        RolloutChange::Abort => Change::Abort,
-    };
-    let (http, name) = (Arc::clone(call.http), name.to_owned());
-    let changed = async move { rollout::operate::change(&http.pipeline, &name, change).await };
-    let standing = call
+    let (http, name, by) = (Arc::clone(call.http), name.to_owned(), actor(call, caller));
+    let changed =
+        async move { rollout::operate::change(&http.pipeline, &name, request.change, &by).await };
+    let status = call
         .http
         .core
         .spawn(changed)
         .await
         .map_err(ApiError::internal)?
         .map_err(refusal)?;
-    reply::json(StatusCode::OK, &shown(call, standing, None).await?)
+    reply::json(StatusCode::OK, &to_view(call, status, None).await?)
+}
+
+/// Returns the open rollouts, by plugin.
+///
+/// # Errors
+///
+/// [`ApiError::Store`] if the store cannot be read.
+pub async fn open(call: &Call<'_>) -> Result<HashMap<String, OpenRollout>, ApiError> {
+    let core = &call.http.core;
+    let now = core.clock.now();
+    let mut open = HashMap::new();
+    for rollout in core.store.rollouts().await? {
+        let Some(left) = rollout.left(now) else {
+            continue;
+        };
+        let view = OpenRollout {
+            candidate: version(call, &rollout.candidate).await?,
+            stage: rollout.stage,
+            paused: rollout.paused,
+            percent: rollout.share(),
+            seconds_left: whole_seconds(left),
+        };
+        open.insert(rollout.name, view);
+    }
+    Ok(open)
+}
+
+impl From<RolloutPlan> for RolloutPlanView {
+    fn from(plan: RolloutPlan) -> Self {
+        let RolloutPlan {
+            mode,
+            steps,
+            every,
+            probation,
+            guards,
+        } = plan;
+        Self {
+            mode,
+            steps,
+            every_seconds: every.as_secs(),
+            probation_seconds: probation.as_secs(),
+            guards,
+        }
+    }
 }
 
 /// Reads the plan, with its defaults.
@@ -114,13 +173,13 @@ fn plan(request: &RolloutRequest) -> Result<RolloutPlan, ApiError> {
     let is_shadow = request.mode == RolloutMode::Shadow;
     let (steps, every) = match is_shadow {
         true => (vec![100], HOUR),
-        false => (STEPS.to_vec(), STEP_SECONDS),
+        false => (STEPS.to_vec(), STEP),
     };
     let plan = RolloutPlan {
         mode: request.mode,
         steps: request.steps.clone().unwrap_or(steps),
-        every_seconds: request.every_seconds.unwrap_or(every),
-        probation_seconds: request.probation_seconds.unwrap_or(HOUR),
+        every: request.every_seconds.map_or(every, Duration::from_secs),
+        probation: request.probation_seconds.map_or(HOUR, Duration::from_secs),
         guards: request.guards.unwrap_or(true),
     };
     let most = if is_shadow { 1 } else { limits::ROLLOUT_STEPS };
@@ -132,12 +191,12 @@ fn plan(request: &RolloutRequest) -> Result<RolloutPlan, ApiError> {
         )));
     }
     let longest = limits::ROLLOUT_LONGEST.as_secs();
-    if !(1..=longest).contains(&plan.every_seconds) {
+    if plan.every.is_zero() || plan.every > limits::ROLLOUT_LONGEST {
         return Err(ApiError::BadRequest(format!(
             "`everySeconds`: expected a whole number from 1 to {longest}."
         )));
     }
-    if plan.probation_seconds > longest {
+    if plan.probation > limits::ROLLOUT_LONGEST {
         return Err(ApiError::BadRequest(format!(
             "`probationSeconds`: expected a whole number from 0 to {longest}."
         )));
@@ -145,33 +204,36 @@ fn plan(request: &RolloutRequest) -> Result<RolloutPlan, ApiError> {
     Ok(plan)
 }
 
-async fn shown(
+async fn to_view(
     call: &Call<'_>,
-    standing: Standing,
+    status: RolloutStatus,
     verified: Option<Box<Verified>>,
 ) -> Result<RolloutView, ApiError> {
     let core = &call.http.core;
-    let Standing {
+    let drift = status.drift(&core.config.verify);
+    let RolloutStatus {
         rollout,
         seen,
         hosts,
         behind,
-    } = standing;
+    } = status;
     let candidate = version(call, &rollout.candidate).await?;
     let stable = version(call, &rollout.stable).await?;
+    let mean = seen.mean_times();
+    let micros = |took: Duration| time::micros(took).unsigned_abs();
     let tally = seen.tally;
-    let drift = drift(&tally, &core.config.verify);
-    let mean = |total: u64| total.checked_div(seen.timed);
+    let mean_memory = |total: u64| total.checked_div(seen.measured);
+    let (sends, checks) = (seen.sends, seen.checks);
     let connections = tally.connections.into_iter();
     Ok(RolloutView {
         percent: rollout.percent(),
+        spent_seconds: rollout.spent(core.clock.now()).as_secs(),
         name: rollout.name,
         candidate,
         stable,
         stage: rollout.stage,
         paused: rollout.paused,
-        plan: rollout.plan,
-        spent_seconds: rollout.spent_seconds,
+        plan: rollout.plan.into(),
         generation: rollout.generation,
         started_by: rollout.started_by,
         started_at: rollout.started_at,
@@ -184,14 +246,21 @@ async fn shown(
         dropped: seen.dropped,
         leads: tally.leads,
         candidate_leads: tally.candidate_leads,
-        stable_us: mean(seen.stable_us),
-        candidate_us: mean(seen.candidate_us),
+        stable_us: mean.map(|mean| micros(mean.stable)),
+        candidate_us: mean.map(|mean| micros(mean.candidate)),
+        stable_bytes: mean_memory(seen.stable_bytes),
+        candidate_bytes: mean_memory(seen.candidate_bytes),
         newly_failing: verify::group(tally.newly_failing),
         no_longer_failing: verify::group(tally.no_longer_failing),
         appeared: verify::group(tally.appeared),
         vanished: verify::group(tally.vanished),
         items: verify::group(tally.items),
         fields: verify::fields(tally.fields),
+        sends: (sends.compared > 0).then(|| verify::of_sends(sends)),
+        checks: (checks.compared > 0).then(|| CheckDifferences {
+            compared: checks.compared,
+            refused: verify::group(checks.newly_failing),
+        }),
         connections: connections
             .map(|(connection_id, counts)| RolloutConnection {
                 connection_id,
@@ -205,7 +274,7 @@ async fn shown(
         drift,
         hosts,
         behind: behind.into_iter().map(Into::into).collect(),
-        verification: verified.map(|verified| verify::shown(*verified)),
+        verification: verified.map(|verified| verify::to_view(*verified)),
     })
 }
 

@@ -1,22 +1,26 @@
-//! `POST /admin/v1/plugins?activate=true&accept=..`: the body is a component. It is stored, and
-//! activated if the request asks for it and nothing speaks against it.
+//! `POST /admin/v1/plugins?activate=true&accept=..&source=..`: the body is a component. It is stored,
+//! and activated if the request asks for it and nothing speaks against it.
 
 use std::sync::Arc;
 
 use hyper::StatusCode;
 use serde_json::json;
 
-use super::{accepted, component, refusal, shown, while_wanted};
+use super::{accepted, audit_first, component, refusal, to_view, while_wanted};
 use crate::admin_api::plugins::DeployedPlugin;
 use crate::http::auth::AdminCaller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::call::Call;
 use crate::http::endpoints::admin::flag;
 use crate::http::error::ApiError;
-use crate::http::reply::{self, Reply};
+use crate::http::query::Query;
+use crate::http::reply::{self, ApiResponse};
+use crate::limits;
 use crate::pipeline::deploy;
-use crate::pipeline::deploy::Origin;
+use crate::pipeline::deploy::ComponentOrigin;
 
+/// Stores a component, and activates it if the request asks for it. Returns the version.
+///
 /// # Errors
 ///
 /// A parameter is invalid, the body cannot be read, the component or its activation is refused,
@@ -24,14 +28,15 @@ use crate::pipeline::deploy::Origin;
 pub async fn upload(
     call: &Call<'_>,
     caller: &AdminCaller,
-    body: Unread,
-) -> Result<Reply, ApiError> {
+    body: UnreadBody,
+) -> Result<ApiResponse, ApiError> {
     let activate = flag(call, "activate")?;
     let query = call.query();
-    let accept = accepted(caller, query.all("accept"))?;
+    let accept = accepted(call, caller, query.all("accept"))?;
+    let source = source(&query)?;
     let wasm = component(call, body).await?;
     let http = Arc::clone(call.http);
-    let origin = Origin::upload(caller.key());
+    let origin = ComponentOrigin::upload(caller.key()).from_registry(source);
     let tried = deploy::try_out(&http.pipeline, wasm.clone(), activate);
     let tried = while_wanted(call, tried).await?;
     let candidate = tried.version();
@@ -41,6 +46,9 @@ pub async fn upload(
         "digest": candidate.digest,
         "accept": query.all("accept").collect::<Vec<_>>(),
     }));
+    if let Some(source) = source {
+        call.audit(json!({ "source": source }));
+    }
     let deployed = call
         .http
         .core
@@ -55,8 +63,12 @@ pub async fn upload(
         "activated": activation.is_some(),
         "previous": activation.map(|one| &one.activation.previous),
     }));
+    audit_first(
+        call,
+        activation.and_then(|one| one.first_acceptance.as_ref()),
+    );
     let answer = match deployed.activation {
-        Some(activated) => shown(activated, Some(record)),
+        Some(activated) => to_view(activated, Some(record)),
         None => DeployedPlugin {
             name: record.description.name,
             version: Some(record.description.version),
@@ -71,4 +83,21 @@ pub async fn upload(
         },
     };
     reply::json(StatusCode::CREATED, &answer)
+}
+
+/// Reads the address in a registry from which the client has pulled the component.
+fn source<'q>(query: &'q Query<'_>) -> Result<Option<&'q str>, ApiError> {
+    let Some(source) = query.get("source") else {
+        return Ok(None);
+    };
+    let is_pinned = source.starts_with("oci://") && source.contains("@sha256:");
+    let is_text =
+        source.len() <= limits::SOURCE_BYTES && source.bytes().all(|byte| byte.is_ascii_graphic());
+    if is_pinned && is_text {
+        return Ok(Some(source));
+    }
+    Err(ApiError::BadRequest(format!(
+        "`source` is not the address of a component in a registry: expected oci://REGISTRY/NAME@sha256:DIGEST of at most {} bytes.",
+        limits::SOURCE_BYTES
+    )))
 }

@@ -3,7 +3,8 @@
 //! the one that serves convert stored deliveries now, and the answer says what differs.
 //! `POST /admin/v1/plugins/{name}/impact {digest, against}` compares a version with another one on
 //! the deliveries that it converted. The query has `last`, `since`, `failed` and `seconds`. Nothing
-//! is changed.
+//! is changed. `GET /admin/v1/plugins/verify` shows the progress of those that run on this host, also
+//! of those before an activation.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,51 +14,70 @@ use hyper::StatusCode;
 
 use super::{component, while_wanted, whole};
 use crate::admin_api::plugins::{
-    ComparedVersion, DifferenceView, ExampleView, FieldDifference, ImpactRequest, VerifiedPlugin,
+    ComparedVersion, DifferenceView, ExampleView, FieldDifference, ImpactRequest,
+    RunningVerifications, SendDifferences, VerificationView, VerifiedPlugin, VerifiedSends,
     VerifyRequest,
 };
-use crate::domain::difference::Change;
-use crate::http::body::Unread;
+use crate::domain::difference::DifferenceKind;
+use crate::domain::plugin::PluginKind;
+use crate::http::body::UnreadBody;
 use crate::http::call::Call;
 use crate::http::endpoints::admin::{flag, moment, read_json};
 use crate::http::error::ApiError;
-use crate::http::reply::{self, Reply};
+use crate::http::reply::{self, ApiResponse};
 use crate::limits;
 use crate::pipeline::deploy::{self, Verified};
-use crate::pipeline::verify::{Choice, Example, Group, Report};
+use crate::pipeline::verify::{
+    Choice, Covered, DifferenceGroup, Example, Subject, Tally, VerifyReport,
+};
 
+/// Compares a component with the version that serves. Returns the differences.
+///
 /// # Errors
 ///
 /// The body cannot be read, the component is refused, a parameter is invalid, the client
 /// leaves, or the store fails.
-pub async fn upload(call: &Call<'_>, body: Unread) -> Result<Reply, ApiError> {
+pub async fn upload(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let (choice, budget) = bounds(call)?;
     let wasm = component(call, body).await?;
     let http = Arc::clone(call.http);
     let verified = deploy::verify::component(&http.pipeline, wasm, choice, budget);
     let verified = while_wanted(call, verified).await?;
-    reply::json(StatusCode::OK, &shown(verified))
+    reply::json(StatusCode::OK, &to_view(verified))
 }
 
+/// Compares a stored version with the one that serves. Returns the differences.
+///
 /// # Errors
 ///
 /// The body or a parameter is invalid, the digest matches no stored version or several, the
 /// client leaves, or the store fails.
-pub async fn stored(call: &Call<'_>, name: &str, body: Unread) -> Result<Reply, ApiError> {
+pub async fn stored(
+    call: &Call<'_>,
+    name: &str,
+    body: UnreadBody,
+) -> Result<ApiResponse, ApiError> {
     let (choice, budget) = bounds(call)?;
     let request: VerifyRequest = read_json(call, body).await?;
     let digest = whole(call.http, name, &request.digest).await?.digest;
     let http = Arc::clone(call.http);
     let verified = deploy::verify::stored(&http.pipeline, &digest, choice, budget);
     let verified = while_wanted(call, verified).await?;
-    reply::json(StatusCode::OK, &shown(verified))
+    reply::json(StatusCode::OK, &to_view(verified))
 }
 
+/// Compares a version with another one on the deliveries that it converted. Returns the
+/// differences.
+///
 /// # Errors
 ///
 /// The body or a parameter is invalid, a digest matches no stored version or several, there is no
 /// version to compare with, the client leaves, or the store fails.
-pub async fn impact(call: &Call<'_>, name: &str, body: Unread) -> Result<Reply, ApiError> {
+pub async fn impact(
+    call: &Call<'_>,
+    name: &str,
+    body: UnreadBody,
+) -> Result<ApiResponse, ApiError> {
     let (choice, budget) = bounds(call)?;
     let request: ImpactRequest = read_json(call, body).await?;
     let record = whole(call.http, name, &request.digest).await?;
@@ -68,7 +88,26 @@ pub async fn impact(call: &Call<'_>, name: &str, body: Unread) -> Result<Reply, 
     let http = Arc::clone(call.http);
     let verified = deploy::verify::impact(&http.pipeline, &record, against, choice, budget);
     let verified = while_wanted(call, verified).await?;
-    reply::json(StatusCode::OK, &shown(verified))
+    reply::json(StatusCode::OK, &to_view(verified))
+}
+
+/// Lists the comparisons that run on this host, with their progress.
+///
+/// # Errors
+///
+/// [`ApiError::Internal`] if the answer cannot be written.
+pub fn running(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+    let running = call.http.pipeline.verifying.list();
+    let views = running.iter().map(|one| VerificationView {
+        name: one.name.clone(),
+        digest: one.candidate.clone(),
+        chosen: one.chosen(),
+        done: one.done(),
+        since: one.since,
+        seconds_left: one.left().as_secs(),
+    });
+    let verifications = views.collect();
+    reply::json(StatusCode::OK, &RunningVerifications { verifications })
 }
 
 /// Reads which deliveries are converted, and for how long.
@@ -101,7 +140,7 @@ fn bounds(call: &Call<'_>) -> Result<(Choice, Duration), ApiError> {
 }
 
 /// Returns the answer about a comparison.
-pub fn shown(verified: Verified) -> VerifiedPlugin {
+pub fn to_view(verified: Verified) -> VerifiedPlugin {
     let Verified {
         candidate,
         golden,
@@ -110,16 +149,27 @@ pub fn shown(verified: Verified) -> VerifiedPlugin {
         report,
         drift,
     } = verified;
-    let Report {
-        chosen,
+    let VerifyReport {
         connections,
         connections_not_covered,
+        deliveries,
+        sends,
+        took,
+    } = report;
+    let Covered {
+        chosen,
         emptied,
         not_tried,
         not_reached,
         tally,
-        took,
-    } = report;
+    } = deliveries;
+    let sends = (candidate.kind == PluginKind::Adapter).then(|| VerifiedSends {
+        chosen: sends.chosen,
+        emptied: sends.emptied,
+        not_tried: sends.not_tried,
+        not_reached: sends.not_reached,
+        differences: of_sends(sends.tally),
+    });
     VerifiedPlugin {
         name: candidate.description.name.clone(),
         version: candidate.description.version.clone(),
@@ -146,41 +196,69 @@ pub fn shown(verified: Verified) -> VerifiedPlugin {
         vanished: group(tally.vanished),
         items: group(tally.items),
         fields: fields(tally.fields),
+        sends,
         drift,
         took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
     }
 }
 
+/// Returns the differences of sends.
+pub fn of_sends(tally: Tally) -> SendDifferences {
+    SendDifferences {
+        compared: tally.compared,
+        same: tally.same,
+        changed: tally.harm.changed,
+        newly_failing: group(tally.newly_failing),
+        no_longer_failing: group(tally.no_longer_failing),
+        items: group(tally.items),
+        fields: fields(tally.fields),
+    }
+}
+
 /// Returns the differences of fields.
-pub fn fields(fields: BTreeMap<(String, Change), Group>) -> Vec<FieldDifference> {
-    fields
-        .into_iter()
-        .map(|((field, change), differences)| FieldDifference {
-            field,
-            change,
-            differences: group(differences),
-        })
-        .collect()
+pub fn fields(fields: BTreeMap<(String, DifferenceKind), DifferenceGroup>) -> Vec<FieldDifference> {
+    fields.into_iter().map(Into::into).collect()
 }
 
 /// Returns differences of one kind.
-pub fn group(group: Group) -> DifferenceView {
-    DifferenceView {
-        count: group.count,
-        examples: group.examples.into_iter().map(Into::into).collect(),
+pub fn group(group: DifferenceGroup) -> DifferenceView {
+    group.into()
+}
+
+impl From<((String, DifferenceKind), DifferenceGroup)> for FieldDifference {
+    fn from(((field, change), differences): ((String, DifferenceKind), DifferenceGroup)) -> Self {
+        Self {
+            field,
+            change,
+            differences: differences.into(),
+        }
+    }
+}
+
+impl From<DifferenceGroup> for DifferenceView {
+    fn from(group: DifferenceGroup) -> Self {
+        Self {
+            count: group.count,
+            examples: group.examples.into_iter().map(Into::into).collect(),
+        }
     }
 }
 
 impl From<Example> for ExampleView {
     fn from(example: Example) -> Self {
         let Example {
-            delivery,
+            subject,
             connection,
             before,
             after,
         } = example;
+        let (delivery_id, message_id) = match subject {
+            Subject::Delivery(id) => (Some(id), None),
+            Subject::Message(id) => (None, Some(id)),
+        };
         Self {
-            delivery_id: delivery,
+            delivery_id,
+            message_id,
             connection_id: connection,
             before,
             after,

@@ -6,19 +6,21 @@ use crate::admin_api::workspaces::{WorkspaceView, Workspaces};
 use crate::domain::workspace::Workspace;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
-use crate::http::reply::{self, Reply};
+use crate::http::reply::{self, ApiResponse};
 
+/// Returns all workspaces.
+///
 /// # Errors
 ///
 /// [`ApiError::Store`] if the store cannot be read.
-pub async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
+pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let mut workspaces = call.http.core.store.workspaces().await?;
     workspaces.sort_by(|one, other| one.slug.cmp(&other.slug));
-    let workspaces = workspaces.into_iter().map(shown).collect();
+    let workspaces = workspaces.into_iter().map(to_view).collect();
     reply::json(StatusCode::OK, &Workspaces { workspaces })
 }
 
-fn shown(workspace: Workspace) -> WorkspaceView {
+fn to_view(workspace: Workspace) -> WorkspaceView {
     WorkspaceView {
         id: workspace.id,
         slug: workspace.slug,

@@ -6,23 +6,29 @@
 use std::sync::Arc;
 
 use hyper::StatusCode;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::find;
 use crate::admin_api::workspaces::{AgentView, Agents, OwnerView, Owners, PartApplied};
-use crate::domain::workspace::{Agent, Owner};
-use crate::http::body::Unread;
+use crate::domain::workspace::{Agent, ChangeKind, Owner};
+use crate::http::body::UnreadBody;
 use crate::http::call::Call;
 use crate::http::endpoints::admin::{apply, flag, read_json};
 use crate::http::error::ApiError;
-use crate::http::reply::{self, Reply};
+use crate::http::reply::{self, ApiResponse};
 use crate::pipeline::apply::{DeclarationPart, apply_part};
 
+/// Returns the owners or agents of a workspace.
+///
 /// # Errors
 ///
 /// [`ApiError::NotFound`] if there is no such workspace, and [`ApiError::Store`] if the store
 /// cannot be read.
-pub async fn get(call: &Call<'_>, which: &str, part: DeclarationPart) -> Result<Reply, ApiError> {
+pub async fn get(
+    call: &Call<'_>,
+    which: &str,
+    part: DeclarationPart,
+) -> Result<ApiResponse, ApiError> {
     let store = &*call.http.core.store;
     let workspace = find(store, which).await?;
     match part {
@@ -45,6 +51,8 @@ pub async fn get(call: &Call<'_>, which: &str, part: DeclarationPart) -> Result<
     }
 }
 
+/// Applies a list of owners or agents, or reports in a dry run what it would change.
+///
 /// # Errors
 ///
 /// The body is invalid, there is no such workspace, the list has problems, or the store fails.
@@ -52,10 +60,11 @@ pub async fn put(
     call: &Call<'_>,
     which: &str,
     part: DeclarationPart,
-    body: Unread,
-) -> Result<Reply, ApiError> {
+    body: UnreadBody,
+) -> Result<ApiResponse, ApiError> {
     let dry_run = flag(call, "dryRun")?;
     let workspace = find(&*call.http.core.store, which).await?;
+    call.audit(json!({ "workspace": workspace.slug, "dryRun": dry_run }));
     let wanted: Value = read_json(call, body).await?;
     let slug = workspace.slug.clone();
     let http = Arc::clone(call.http);
@@ -74,7 +83,21 @@ pub async fn put(
         dry_run,
         changes: changes.into_iter().map(Into::into).collect(),
     };
+    call.audit(audited(&answer));
     reply::json(StatusCode::OK, &answer)
+}
+
+/// Returns what the audit shows of the changes. Owners and agents may be persons: only their numbers
+/// are shown.
+fn audited(answer: &PartApplied) -> Value {
+    let count = |what: ChangeKind| {
+        let changes = answer.changes.iter();
+        changes.filter(|change| change.what == what).count()
+    };
+    json!({
+        "created": count(ChangeKind::Created),
+        "changed": count(ChangeKind::Changed),
+    })
 }
 
 fn owner(owner: Owner) -> OwnerView {

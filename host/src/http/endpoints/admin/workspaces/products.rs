@@ -9,34 +9,70 @@ use std::sync::Arc;
 
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{HeaderMap, StatusCode};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use super::find;
 use crate::admin_api::workspaces::{ImportReport, ProductRemoved, RefusedLine};
+use crate::domain::hex;
 use crate::domain::workspace::Workspace;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::json::refuse_compressed;
-use crate::http::reply::{self, Reply};
+use crate::http::reply::{self, ApiResponse};
 use crate::http::state::Http;
-use crate::pipeline::import::{Format, Import, Reader, Replace, Report, Stopped};
+use crate::pipeline::import::{
+    ImportError, ImportFormat, ImportOutcome, ImportReader, ProductImport, Replace,
+};
 
+/// Imports a catalogue. Returns the report of the import.
+///
 /// # Errors
 ///
 /// There is no such workspace, the format is not supported, the catalogue cannot be read,
 /// another import is under way, or the store fails.
-pub async fn import(call: &Call<'_>, which: &str, body: Unread) -> Result<Reply, ApiError> {
+pub async fn import(
+    call: &Call<'_>,
+    which: &str,
+    body: UnreadBody,
+) -> Result<ApiResponse, ApiError> {
     let format = format(&call.head.headers)?;
     let replace = replace(call)?;
     let workspace = find(&*call.http.core.store, which).await?;
+    call.audit(json!({ "workspace": workspace.slug, "format": word(format) }));
     let http = Arc::clone(call.http);
     // If the operator hangs up, the body ends early, and so does the import.
-    let report = call
+    let import = call
         .http
         .core
         .spawn(async move { run(&http, &workspace, format, replace, body).await });
-    let report = report.await.map_err(ApiError::internal)??;
-    reply::json(StatusCode::OK, &import_report(report))
+    let (report, read) = import.await.map_err(ApiError::internal)?;
+    call.audit(audited(&report));
+    match read {
+        Ok(file) => {
+            call.audit(json!({ "bytes": file.bytes, "sha256": file.sha256 }));
+            reply::json(StatusCode::OK, &import_report(report))
+        }
+        Err(error) => {
+            if report.has_changed() {
+                call.audit_partly_done();
+            }
+            Err(error)
+        }
+    }
+}
+
+/// Returns what the audit shows of an import, also of one that failed.
+fn audited(report: &ImportOutcome) -> Value {
+    json!({
+        "created": report.created,
+        "changed": report.changed,
+        "kept": report.kept,
+        "removed": report.removed,
+        "refused": report.refused,
+        "replaced": report.replaced,
+    })
 }
 
 /// `DELETE /admin/v1/workspaces/{id}/products/{externalId}`: removes a product. Searches no
@@ -46,7 +82,11 @@ pub async fn import(call: &Call<'_>, which: &str, body: Unread) -> Result<Reply,
 ///
 /// [`ApiError::NotFound`] if there is no such workspace or product, and [`ApiError::Store`] if
 /// the store fails.
-pub async fn remove(call: &Call<'_>, which: &str, external_id: &str) -> Result<Reply, ApiError> {
+pub async fn remove(
+    call: &Call<'_>,
+    which: &str,
+    external_id: &str,
+) -> Result<ApiResponse, ApiError> {
     let store = &*call.http.core.store;
     let workspace = find(store, which).await?;
     let named = [external_id.to_owned()];
@@ -64,7 +104,7 @@ pub async fn remove(call: &Call<'_>, which: &str, external_id: &str) -> Result<R
     reply::json(StatusCode::OK, &answer)
 }
 
-fn import_report(report: Report) -> ImportReport {
+fn import_report(report: ImportOutcome) -> ImportReport {
     let problems = report.problems.into_iter().map(|problem| RefusedLine {
         line: problem.line,
         message: problem.message,
@@ -82,7 +122,14 @@ fn import_report(report: Report) -> ImportReport {
     }
 }
 
-fn format(headers: &HeaderMap) -> Result<Format, ApiError> {
+fn word(format: ImportFormat) -> &'static str {
+    match format {
+        ImportFormat::Ndjson => "ndjson",
+        ImportFormat::Csv => "csv",
+    }
+}
+
+fn format(headers: &HeaderMap) -> Result<ImportFormat, ApiError> {
     refuse_compressed(headers)?;
     let text = headers.get(CONTENT_TYPE).map(HeaderValue::to_str);
     let text = text.and_then(Result::ok).unwrap_or_default();
@@ -99,8 +146,10 @@ fn format(headers: &HeaderMap) -> Result<Format, ApiError> {
         ));
     }
     match essence.as_str() {
-        "application/x-ndjson" | "application/ndjson" | "application/jsonl" => Ok(Format::Ndjson),
-        "text/csv" => Ok(Format::Csv),
+        "application/x-ndjson" | "application/ndjson" | "application/jsonl" => {
+            Ok(ImportFormat::Ndjson)
+        }
+        "text/csv" => Ok(ImportFormat::Csv),
         _ => Err(ApiError::UnsupportedMediaType(
             "Send the catalogue with Content-Type: text/csv or application/x-ndjson.".to_owned(),
         )),
@@ -118,38 +167,47 @@ fn replace(call: &Call<'_>) -> Result<Replace, ApiError> {
     }
 }
 
+/// A catalogue that was read to its end.
+struct CatalogueFile {
+    bytes: usize,
+    /// By which an operator recognises the file, in hexadecimal.
+    sha256: String,
+}
+
+/// Returns the outcome, and the file, or the reason for which the import ended early.
 async fn run(
     http: &Http,
     workspace: &Workspace,
-    format: Format,
+    format: ImportFormat,
     replace: Replace,
-    body: Unread,
-) -> Result<Report, ApiError> {
-    let mut import = Import::begin(&http.pipeline, workspace.id)
-        .await
-        .map_err(refused)?;
-    let mut reader = Reader::new(format);
-    let read = read(http, &mut import, &mut reader, body).await;
-    let result = match read {
-        Ok(()) => {
-            let report = import.finish(replace, reader.ignored()).await;
-            report.map_err(refused)
-        }
-        Err(error) => Err(error),
+    body: UnreadBody,
+) -> (ImportOutcome, Result<CatalogueFile, ApiError>) {
+    let mut import = match ProductImport::begin(&http.pipeline, workspace.id).await {
+        Ok(import) => import,
+        Err(stopped) => return (ImportOutcome::default(), Err(refused(stopped))),
     };
-    import.leave().await;
-    result
+    let mut reader = ImportReader::new(format);
+    let mut result = read(http, &mut import, &mut reader, body).await;
+    if result.is_ok()
+        && let Err(stopped) = import.finish(replace, reader.ignored()).await
+    {
+        result = Err(refused(stopped));
+    }
+    (import.leave().await, result)
 }
 
 async fn read(
     http: &Http,
-    import: &mut Import<'_>,
-    reader: &mut Reader,
-    mut body: Unread,
-) -> Result<(), ApiError> {
+    import: &mut ProductImport<'_>,
+    reader: &mut ImportReader,
+    mut body: UnreadBody,
+) -> Result<CatalogueFile, ApiError> {
     let time = http.core.config.server.body_time();
     let mut rows = Vec::new();
+    let (mut size, mut hash) = (0, Sha256::new());
     while let Some(bytes) = body.next(time).await? {
+        size += bytes.len();
+        hash.update(&bytes);
         let pushed = reader.push(&bytes, &mut rows);
         // The rows before a mistake count.
         import.take(&mut rows).await.map_err(refused)?;
@@ -157,19 +215,23 @@ async fn read(
     }
     let ended = reader.end(&mut rows);
     import.take(&mut rows).await.map_err(refused)?;
-    ended.map_err(|wrong| refused(wrong.into()))
+    ended.map_err(|wrong| refused(wrong.into()))?;
+    Ok(CatalogueFile {
+        bytes: size,
+        sha256: hex::encode(&hash.finalize()),
+    })
 }
 
-fn refused(stopped: Stopped) -> ApiError {
+fn refused(stopped: ImportError) -> ApiError {
     match stopped {
-        Stopped::Wrong(wrong) => ApiError::BadRequest(wrong.0),
-        Stopped::Taken => ApiError::conflict(
+        ImportError::File(fault) => ApiError::BadRequest(fault.0),
+        ImportError::Taken => ApiError::conflict(
             "Another import of this workspace's products is under way; wait for its end.",
         ),
-        Stopped::Stopping => ApiError::Overloaded {
+        ImportError::Stopping => ApiError::Overloaded {
             what: "The service is stopping; send the whole catalogue again.",
             retry_after: 5,
         },
-        Stopped::Store(error) => ApiError::Store(error),
+        ImportError::Store(error) => ApiError::Store(error),
     }
 }

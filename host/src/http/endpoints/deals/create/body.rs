@@ -4,13 +4,13 @@
 
 use crate::domain::id::AgentId;
 use crate::http::endpoints::notifications::body as notification;
-use crate::http::zod::{Issue, Length, Node};
+use crate::http::zod::{Issue, Node, TextLength};
 use crate::limits;
 use crate::pipeline::templates::requested::TemplateUse;
 use crate::store::NotificationDetails;
 
-const NAME: Length = Length::filled(limits::NAME_CHARACTERS);
-const EXTERNAL_ID: Length = Length::filled(limits::EXTERNAL_ID_CHARACTERS);
+const NAME: TextLength = TextLength::filled(limits::NAME_CHARACTERS);
+const EXTERNAL_ID: TextLength = TextLength::filled(limits::EXTERNAL_ID_CHARACTERS);
 
 /// A body as far as it could be read. The phone number and the instance are checked even if other
 /// fields have issues, so that a partner gets all issues at once.
@@ -56,7 +56,7 @@ pub fn read(body: Node<'_>) -> Option<PartialDraft> {
             field.optional()
         }
     };
-    let text = |name: &str, length: Length| {
+    let text = |name: &str, length: TextLength| {
         let field = body.field(name).optional();
         let text = field.and_then(|field| field.trimmed(length));
         text.map(str::to_owned)
@@ -239,16 +239,16 @@ mod fuzz {
             let mut at = Some(body);
             for (number, step) in issue.path.iter().enumerate() {
                 let next = at.and_then(|at| match step {
-                    zod::Step::Field(name) => at.get(name),
-                    zod::Step::Index(index) => at.get(index),
+                    zod::PathStep::Field(name) => at.get(name),
+                    zod::PathStep::Index(index) => at.get(index),
                 });
                 let is_last = number + 1 == issue.path.len();
                 assert!(next.is_some() || is_last, "{issue:?}");
                 at = next;
             }
         }
-        let told = zod::message(issues);
-        assert!(serde_json::from_str::<serde_json::Value>(&told).is_ok());
+        let message = zod::message(issues);
+        assert!(serde_json::from_str::<serde_json::Value>(&message).is_ok());
     }
 
     fn fits(text: Option<&String>, most: usize) {

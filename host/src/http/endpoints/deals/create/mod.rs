@@ -15,7 +15,7 @@ use self::body::Draft;
 use crate::domain::id::{AgentId, ConversationId, DealId};
 use crate::domain::phone::Phone;
 use crate::http::auth::PartnerCaller;
-use crate::http::body::Unread;
+use crate::http::body::UnreadBody;
 use crate::http::call::Call;
 use crate::http::endpoints::notifications::{
     answer as notification_answer, body as notification, instance,
@@ -23,11 +23,11 @@ use crate::http::endpoints::notifications::{
 use crate::http::error::ApiError;
 use crate::http::idempotency::{self, IdempotencyHeader};
 use crate::http::json;
-use crate::http::reply::Reply;
+use crate::http::reply::ApiResponse;
 use crate::http::route::PartnerRoute;
 use crate::http::zod;
 use crate::pipeline::connections::Live;
-use crate::pipeline::deals::{self, Created, FirstMessage, Order};
+use crate::pipeline::deals::{self, Created, FirstMessage, NewDealRequest};
 use crate::store::{CreatedDeal, IdempotencyClaim, ProductReference, StoredAnswer};
 
 /// Answers `POST /deal`.
@@ -38,8 +38,8 @@ use crate::store::{CreatedDeal, IdempotencyClaim, ProductReference, StoredAnswer
 pub async fn run(
     call: &Call<'_>,
     caller: &PartnerCaller,
-    unread: Unread,
-) -> Result<Reply, ApiError> {
+    unread: UnreadBody,
+) -> Result<ApiResponse, ApiError> {
     let http = call.http;
     let key = IdempotencyHeader::from_call(call)?;
     let (body, held) = json::read(call, unread).await?;
@@ -79,13 +79,13 @@ async fn order(
     draft: Draft,
     (agent, phone, live): (Option<AgentId>, Option<Phone>, Option<Arc<Live>>),
     claim: Option<IdempotencyClaim>,
-) -> Result<Order, ApiError> {
+) -> Result<NewDealRequest, ApiError> {
     let message = match (draft.template, agent) {
         (Some(template), agent) => {
             let channel = live.and_then(|live| Some((live.channel()?, live)));
             let Some((channel, live)) = channel else {
                 if let Some(agent) = agent {
-                    instance::tell_why(call, caller, agent).await?;
+                    instance::log_reason(call, caller, agent).await?;
                 }
                 return Err(instance::not_found());
             };
@@ -125,7 +125,7 @@ async fn order(
         }
         props.insert("productId".to_owned(), Value::String(id));
     }
-    Ok(Order {
+    Ok(NewDealRequest {
         by: caller.by(),
         name: draft.details.name,
         phone,

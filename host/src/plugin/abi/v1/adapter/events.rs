@@ -8,7 +8,7 @@ use crate::domain::channel::{
     ChannelError, ChannelEvent, ContactChange, EventBody, InboundMessage, StatusUpdate,
     TemplateChange,
 };
-use crate::domain::exchange::{Pairs, Problem};
+use crate::domain::exchange::{InputProblem, Pairs};
 use crate::domain::json;
 use crate::domain::text::kept;
 use crate::limits;
@@ -41,7 +41,7 @@ pub(super) fn read(events: Vec<wit::Event>) -> Result<Vec<ChannelEvent>, Fault> 
 /// any of it.
 fn event(index: usize, event: wit::Event, room: &mut usize) -> ChannelEvent {
     let invalid = |(what, field): (String, &str)| {
-        EventBody::Invalid(Problem {
+        EventBody::Invalid(InputProblem {
             message: cut_note(format!("the adapter gave {what}")),
             path: format!("events.{index}.{field}"),
         })

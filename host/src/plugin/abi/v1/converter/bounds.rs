@@ -9,7 +9,7 @@ use crate::plugin::abi::v1::types::core;
 use crate::plugin::rules::size;
 
 /// The rule that an item breaks, and the field.
-pub(super) type Broken = (String, String);
+pub(super) type RuleViolation = (String, String);
 
 const KEPT: &str = "the raw delivery is kept";
 
@@ -28,7 +28,7 @@ impl Room {
 /// # Errors
 ///
 /// The violation and the field that has it, if the item or a part of it is too large.
-pub(super) fn item(item: &wit::Item, room: &mut Room) -> Result<(), Broken> {
+pub(super) fn item(item: &wit::Item, room: &mut Room) -> Result<(), RuleViolation> {
     size::route(&item.route).map_err(|what| (what, "route".to_owned()))?;
     let route: usize = item
         .route
@@ -53,10 +53,10 @@ pub(super) fn item(item: &wit::Item, room: &mut Room) -> Result<(), Broken> {
     Ok(())
 }
 
-fn lead(lead: &wit::Lead) -> Result<usize, Broken> {
+fn lead(lead: &wit::Lead) -> Result<usize, RuleViolation> {
     const WORD: usize = limits::LEAD_WORD_BYTES;
     const TEXT: usize = limits::LEAD_TEXT_BYTES;
-    let mut of = Measured {
+    let mut of = RecordSize {
         record: "lead",
         bytes: 0,
     };
@@ -145,8 +145,8 @@ fn lead(lead: &wit::Lead) -> Result<usize, Broken> {
     Ok(of.bytes)
 }
 
-fn fetch(fetch: &wit::Fetch) -> Result<usize, Broken> {
-    let mut of = Measured {
+fn fetch(fetch: &wit::Fetch) -> Result<usize, RuleViolation> {
+    let mut of = RecordSize {
         record: "fetch",
         bytes: 0,
     };
@@ -187,13 +187,19 @@ fn request(request: &core::HttpRequest) -> usize {
 }
 
 /// Adds up the bytes of a record.
-struct Measured {
+struct RecordSize {
     record: &'static str,
     bytes: usize,
 }
 
-impl Measured {
-    fn list(&self, field: &str, what: &str, count: usize, most: usize) -> Result<(), Broken> {
+impl RecordSize {
+    fn list(
+        &self,
+        field: &str,
+        what: &str,
+        count: usize,
+        most: usize,
+    ) -> Result<(), RuleViolation> {
         if count <= most {
             return Ok(());
         }
@@ -203,11 +209,11 @@ impl Measured {
 
     fn text(
         &mut self,
-        field: impl Field,
+        field: impl FieldPath,
         what: &str,
         text: &str,
         most: usize,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), RuleViolation> {
         let bytes = text.len();
         self.bytes += bytes;
         if bytes <= most {
@@ -223,23 +229,23 @@ impl Measured {
         what: &str,
         text: Option<&String>,
         most: usize,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), RuleViolation> {
         text.map_or(Ok(()), |text| self.text(field, what, text, most))
     }
 }
 
 /// The path of a text, created only for an error.
-trait Field {
+trait FieldPath {
     fn path(self) -> String;
 }
 
-impl Field for &str {
+impl FieldPath for &str {
     fn path(self) -> String {
         self.to_owned()
     }
 }
 
-impl<F: FnOnce() -> String> Field for F {
+impl<F: FnOnce() -> String> FieldPath for F {
     fn path(self) -> String {
         self()
     }
@@ -295,7 +301,7 @@ mod tests {
         }
     }
 
-    fn alone(item: &wit::Item) -> Result<(), Broken> {
+    fn alone(item: &wit::Item) -> Result<(), RuleViolation> {
         self::item(item, &mut Room::of_delivery())
     }
 
@@ -309,8 +315,8 @@ mod tests {
         };
         assert_eq!(with(most), Ok(()), "{field}");
         let (what, place) = with(most + 1).expect_err(field);
-        let told = format!("{words}; at most {most} are taken, and the raw delivery is kept");
-        assert_eq!((what.as_str(), place.as_str()), (told.as_str(), field));
+        let expected = format!("{words}; at most {most} are taken, and the raw delivery is kept");
+        assert_eq!((what.as_str(), place.as_str()), (expected.as_str(), field));
     }
 
     fn x(bytes: usize) -> String {
@@ -356,8 +362,8 @@ mod tests {
 
     #[test]
     fn every_text_of_a_lead_has_a_maximum_length() {
-        type Change = fn(&mut wit::Lead, String);
-        let all: [(usize, &str, &str, Change); 18] = [
+        type SetText = fn(&mut wit::Lead, String);
+        let all: [(usize, &str, &str, SetText); 18] = [
             (1_024, "an external id", "external-id", |lead, text| {
                 lead.external_id = Some(text)
             }),

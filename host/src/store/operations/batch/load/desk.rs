@@ -6,12 +6,12 @@
 
 use std::collections::BTreeSet;
 
-use super::dialogue::Links;
 use super::ids;
+use super::links::Links;
 use crate::domain::id::{ConversationId, DealId, TicketId, WorkspaceId};
 use crate::store::StoreError;
-use crate::store::decide::{ReadSet, Ticket, WorkingSet};
-use crate::store::row::Columns as _;
+use crate::store::decide::{ReadSet, TicketRecord, WorkingSet};
+use crate::store::row::RowColumns as _;
 use crate::store::sql::{Arg, Sql, Tx, args, sql};
 
 macro_rules! tickets_of {
@@ -47,9 +47,9 @@ pub async fn follow(
     draft: &mut WorkingSet,
     read_set: &ReadSet,
 ) -> Result<BTreeSet<(WorkspaceId, TicketId)>, StoreError> {
-    let named: Vec<(TicketId, Ticket)> = tx
+    let named: Vec<(TicketId, TicketRecord)> = tx
         .rows_each(&FIND, &ids(&read_set.tickets), |row| {
-            Ok((row.id("id")?, Ticket::read(row)?))
+            Ok((row.id("id")?, TicketRecord::read(row)?))
         })
         .await?;
     let mut found = BTreeSet::new();
@@ -144,7 +144,7 @@ pub async fn tickets(
 ) -> Result<(), StoreError> {
     let mut conversations = read_set.handed_of(set);
     conversations.extend(&links.handed);
-    let mut deals = read_set.deal_talks.clone();
+    let mut deals = read_set.deal_conversations.clone();
     deals.extend(&links.deals);
     let mut wanted = Vec::new();
     for (workspace, id) in &links.tickets {
@@ -159,9 +159,9 @@ pub async fn tickets(
     for (workspace, deal) in read_set.trials_of(set) {
         wanted.push(TicketLookup::Trial(deal).row(workspace));
     }
-    let found: Vec<(TicketId, Ticket)> = tx
+    let found: Vec<(TicketId, TicketRecord)> = tx
         .rows_each(&LOCK, &wanted, |row| {
-            Ok((row.id("id")?, Ticket::read(row)?))
+            Ok((row.id("id")?, TicketRecord::read(row)?))
         })
         .await?;
     for (id, ticket) in found {

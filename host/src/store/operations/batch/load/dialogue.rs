@@ -5,16 +5,18 @@ use std::collections::BTreeSet;
 
 use uuid::Uuid;
 
-use super::{Locked, SEND, asked, desk, ids};
+use super::links::Links;
+use super::{LockedRows, SEND, asked, desk, ids};
 use crate::domain::id::{
-    AgentId, ConnectionId, ContactId, ConversationId, DealId, MessageErrorId, MessageId, TicketId,
+    AgentId, ConnectionId, ContactId, ConversationId, DealId, MessageErrorId, MessageId,
     WorkspaceId,
 };
 use crate::domain::time::Micros;
 use crate::store::decide::{
-    Conversation, Message, MessageError, ReadSet, Reference, ReferenceKey, Remembered, WorkingSet,
+    ConversationRecord, IdempotencyRecord, MessageErrorRecord, MessageRecord, ReadSet, Reference,
+    ReferenceKey, WorkingSet,
 };
-use crate::store::row::{Columns as _, working_set};
+use crate::store::row::{RowColumns as _, working_set};
 use crate::store::sql::{Arg, Sql, Tx, args, sql};
 use crate::store::{IdempotencyKey, StoreError};
 
@@ -24,27 +26,6 @@ macro_rules! find_and_lock {
         static $find: Sql = sql($sql);
         static $lock: Sql = sql(concat!($sql, $order));
     };
-}
-
-/// The rows that the batch leads to, found without a lock. Rows that did not exist then are not
-/// looked for again: if another host creates one in the meantime, this batch meets it when it saves
-/// its own.
-#[derive(Default)]
-pub struct Links {
-    requests: BTreeSet<IdempotencyKey>,
-    references: BTreeSet<ReferenceKey>,
-    /// Includes messages that do not exist.
-    wanted: BTreeSet<(WorkspaceId, MessageId)>,
-    messages: BTreeSet<(WorkspaceId, MessageId)>,
-    pub sends: BTreeSet<MessageId>,
-    conversations: BTreeSet<(WorkspaceId, ConversationId)>,
-    pub contacts: BTreeSet<(WorkspaceId, ContactId)>,
-    /// The tickets that writes name.
-    pub tickets: BTreeSet<(WorkspaceId, TicketId)>,
-    /// The conversations of these tickets.
-    pub handed: BTreeSet<(WorkspaceId, ConversationId)>,
-    /// The deals of those tickets that have no conversation.
-    pub deals: BTreeSet<(WorkspaceId, DealId)>,
 }
 
 /// Finds the messages, sends, tickets, conversations and contacts that the batch leads to,
@@ -89,7 +70,7 @@ pub async fn follow(tx: &mut Tx, read_set: &ReadSet) -> Result<Links, StoreError
 pub async fn names(
     tx: &mut Tx,
     set: &mut WorkingSet,
-    locked: &mut Locked,
+    locked: &mut LockedRows,
     links: &Links,
 ) -> Result<(), StoreError> {
     for (key, row) in requests(tx, &LOCK_REQUESTS, &links.requests).await? {
@@ -110,10 +91,10 @@ pub async fn names(
 ///
 /// [`StoreError::Contended`] if the locked rows lead to rows that are not locked, and
 /// [`StoreError`] if the database fails.
-pub async fn talks(
+pub async fn lock_conversations(
     tx: &mut Tx,
     set: &mut WorkingSet,
-    locked: &Locked,
+    locked: &LockedRows,
     links: &Links,
     read_set: &ReadSet,
 ) -> Result<(), StoreError> {
@@ -159,7 +140,7 @@ async fn requests(
     tx: &mut Tx,
     sql: &'static Sql,
     wanted: &BTreeSet<IdempotencyKey>,
-) -> Result<Vec<(IdempotencyKey, Remembered)>, StoreError> {
+) -> Result<Vec<(IdempotencyKey, IdempotencyRecord)>, StoreError> {
     let keys: Vec<&IdempotencyKey> = wanted.iter().collect();
     let rows: Vec<_> = keys
         .iter()
@@ -232,9 +213,9 @@ async fn messages(
     sql: &'static Sql,
     wanted: &BTreeSet<(WorkspaceId, MessageId)>,
 ) -> Result<(), StoreError> {
-    let found: Vec<(MessageId, Message)> = tx
+    let found: Vec<(MessageId, MessageRecord)> = tx
         .rows_each(sql, &ids(wanted), |row| {
-            Ok((row.id("id")?, Message::read(row)?))
+            Ok((row.id("id")?, MessageRecord::read(row)?))
         })
         .await?;
     set.dialogue.messages.extend(found);
@@ -370,18 +351,18 @@ async fn conversations(
     for (workspace, id) in &links.conversations {
         wanted.push(ConversationLookup::Id(*id).row(*workspace));
     }
-    for (workspace, contact, agent) in read_set.talks_of(set) {
+    for (workspace, contact, agent) in read_set.contact_conversations_of(set) {
         wanted.push(ConversationLookup::Talk(contact, agent).row(workspace));
     }
-    for (workspace, deal) in &read_set.deal_talks {
+    for (workspace, deal) in &read_set.deal_conversations {
         wanted.push(ConversationLookup::Deal(*deal).row(*workspace));
     }
     for (workspace, deal) in read_set.trials_of(set) {
         wanted.push(ConversationLookup::Trial(deal).row(workspace));
     }
-    let found: Vec<(ConversationId, Conversation)> = tx
+    let found: Vec<(ConversationId, ConversationRecord)> = tx
         .rows_each(&CONVERSATIONS, &wanted, |row| {
-            Ok((row.id("id")?, Conversation::read(row)?))
+            Ok((row.id("id")?, ConversationRecord::read(row)?))
         })
         .await?;
     for (id, conversation) in found {
@@ -406,9 +387,9 @@ for update of e -- postgres
 
 async fn errors(tx: &mut Tx, set: &mut WorkingSet, read_set: &ReadSet) -> Result<(), StoreError> {
     let wanted = read_set.errors_of(set);
-    let found: Vec<(MessageErrorId, MessageError)> = tx
+    let found: Vec<(MessageErrorId, MessageErrorRecord)> = tx
         .rows_each(&ERRORS, &ids(&wanted), |row| {
-            Ok((row.id("id")?, MessageError::read(row)?))
+            Ok((row.id("id")?, MessageErrorRecord::read(row)?))
         })
         .await?;
     set.dialogue.errors.extend(found);

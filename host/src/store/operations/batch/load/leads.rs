@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Locked, WHOLE, asked, ids, place};
-use crate::domain::deal::Status;
+use super::{LockedRows, WHOLE, asked, ids, place};
+use crate::domain::deal::DealStatus;
 use crate::domain::delivery::ItemStatus;
 use crate::domain::id::{
     AgentId, ConnectionId, ContactId, DealId, DeliveryId, OwnerId, ProductId, WorkspaceId,
@@ -12,11 +12,11 @@ use crate::domain::id::{
 use crate::limits;
 use crate::store::StoreError;
 use crate::store::decide::{
-    Arriving, ClaimKey, Contact, Deal, Delivery, Fetch, Item, Places, Quarantined, ReadSet,
-    WorkingSet,
+    Arriving, ClaimKey, ContactRecord, DealRecord, DeliveryRecord, FetchRecord, ItemPlaces,
+    ItemRecord, Quarantined, ReadSet, WorkingSet,
 };
 use crate::store::row::deliveries::item_status;
-use crate::store::row::{Columns as _, working_set};
+use crate::store::row::{RowColumns as _, working_set};
 use crate::store::schema;
 use crate::store::sql::{Arg, Sql, Tx, args, made, sql};
 
@@ -107,15 +107,15 @@ type Stretch = (WorkspaceId, DeliveryId, (u32, u32));
 pub async fn deliveries(
     tx: &mut Tx,
     set: &mut WorkingSet,
-    locked: &Locked,
-    places: &BTreeMap<DeliveryId, Places>,
+    locked: &LockedRows,
+    places: &BTreeMap<DeliveryId, ItemPlaces>,
 ) -> Result<(), StoreError> {
     let wanted: BTreeSet<(WorkspaceId, DeliveryId)> = locked
         .work
         .iter()
         .map(|((delivery, _), work)| (work.workspace, DeliveryId(*delivery)))
         .collect();
-    let found: Vec<(DeliveryId, Delivery)> = tx
+    let found: Vec<(DeliveryId, DeliveryRecord)> = tx
         .rows_each(&DELIVERIES, &ids(&wanted), |row| {
             let id = row.id("id")?;
             Ok((id, working_set::delivery(row, locked.lease(id, WHOLE))?))
@@ -130,7 +130,7 @@ pub async fn deliveries(
         })
         .collect();
     items(tx, set, &stretches).await?;
-    let found: Vec<(DeliveryId, u32, Fetch)> = tx
+    let found: Vec<(DeliveryId, u32, FetchRecord)> = tx
         .rows_each(&FETCHES, &in_stretches(&stretches), |row| {
             let id: DeliveryId = row.id("delivery_id")?;
             let index: u32 = row.small("item")?;
@@ -153,7 +153,7 @@ async fn items(
     set: &mut WorkingSet,
     wanted: &BTreeSet<Stretch>,
 ) -> Result<(), StoreError> {
-    let found: Vec<(DeliveryId, u32, Item)> = tx
+    let found: Vec<(DeliveryId, u32, ItemRecord)> = tx
         .rows_each(&ITEMS, &in_stretches(wanted), |row| {
             let id = row.id("delivery_id")?;
             Ok((id, row.small("item")?, working_set::item(row)?))
@@ -322,7 +322,7 @@ impl<'a> LookupKey<'a> {
 pub async fn keys(
     tx: &mut Tx,
     set: &mut WorkingSet,
-    locked: &mut Locked,
+    locked: &mut LockedRows,
     read_set: &ReadSet,
 ) -> Result<BTreeSet<(WorkspaceId, ContactId)>, StoreError> {
     let claimed = read_set.claims.iter().map(LookupKey::Claimed);
@@ -409,25 +409,25 @@ pub async fn deals(
     read_set: &ReadSet,
     wanted: &BTreeSet<(WorkspaceId, DealId)>,
 ) -> Result<BTreeSet<(WorkspaceId, ContactId)>, StoreError> {
-    let talks = read_set.talks_of(set);
-    let talks: BTreeSet<_> = talks.iter().map(|(of, id, _)| (*of, *id)).collect();
+    let conversations = read_set.contact_conversations_of(set);
+    let conversations: BTreeSet<_> = conversations.iter().map(|(of, id, _)| (*of, *id)).collect();
     let mut rows = Vec::new();
     for (workspace, deal) in wanted {
         rows.push(one_deal(*workspace, Some(*deal), None));
     }
-    for (workspace, contact) in &talks {
+    for (workspace, contact) in &conversations {
         rows.push(one_deal(*workspace, None, Some(*contact)));
     }
     // A deal that is both named and the newest occurs twice.
-    let found: Vec<(DealId, Deal, bool)> = tx
+    let found: Vec<(DealId, DealRecord, bool)> = tx
         .rows_each(&DEALS, &rows, |row| {
-            Ok((row.id("id")?, Deal::read(row)?, row.flag("newest")?))
+            Ok((row.id("id")?, DealRecord::read(row)?, row.flag("newest")?))
         })
         .await?;
     let mut people = BTreeSet::new();
     for (id, deal, is_newest) in found {
         if is_newest {
-            if deal.status != Status::Open {
+            if deal.status != DealStatus::Open {
                 // It was closed while this transaction waited for it, so another deal is the
                 // newest.
                 return Err(StoreError::Contended);
@@ -461,27 +461,29 @@ order by c.id -- postgres
 for update of c -- postgres
 ");
 
-/// Locks and loads these contacts.
+/// Locks and loads the contacts that something led to, and those of the named ones that exist.
 ///
 /// # Errors
 ///
-/// [`StoreError::Contended`] if one of the contacts was erased in the meantime, and
+/// [`StoreError::Contended`] if one of the former was erased in the meantime, and
 /// [`StoreError`] if the database fails.
 pub async fn contacts(
     tx: &mut Tx,
     set: &mut WorkingSet,
     wanted: &BTreeSet<(WorkspaceId, ContactId)>,
+    named: &BTreeSet<(WorkspaceId, ContactId)>,
 ) -> Result<(), StoreError> {
-    let found: Vec<(ContactId, Contact)> = tx
-        .rows_each(&CONTACTS, &ids(wanted), |row| {
-            Ok((row.id("id")?, Contact::read(row, "props", "edited")?))
+    let all = wanted.union(named).copied().collect();
+    let found: Vec<(ContactId, ContactRecord)> = tx
+        .rows_each(&CONTACTS, &ids(&all), |row| {
+            Ok((row.id("id")?, ContactRecord::read(row, "props", "edited")?))
         })
         .await?;
-    if found.len() < wanted.len() {
+    set.contacts.extend(found);
+    if wanted.iter().any(|(_, id)| !set.contacts.contains_key(id)) {
         // A contact was erased after a key, a deal or a message led to it.
         return Err(StoreError::Contended);
     }
-    set.contacts.extend(found);
     Ok(())
 }
 

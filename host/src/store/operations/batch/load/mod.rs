@@ -1,8 +1,8 @@
 //! Loads the rows that a batch touches, and locks those that it may change, in a few statements
 //! regardless of the number of writes.
 //!
-//! Every batch locks in the same order, so that hosts do not deadlock: work of deliveries, work of
-//! sends, dedupe keys, partners' idempotency keys, channels' ids of messages, deals, contacts,
+//! Every batch locks in the same order, so that hosts do not deadlock: work of deliveries, repairs,
+//! work of sends, dedupe keys, partners' idempotency keys, channels' ids of messages, deals, contacts,
 //! conversations, messages, message errors, tickets, each sorted. New rows are inserted after
 //! all of these locks are held (`save`), and the clocks of the feeds come last (`stamp`). On SQLite
 //! the batch holds the file's write lock from its beginning: it takes the same steps, never waits,
@@ -22,6 +22,8 @@
 pub mod desk;
 pub mod dialogue;
 pub mod leads;
+mod links;
+pub mod repairs;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -29,9 +31,9 @@ use uuid::Uuid;
 
 use crate::domain::id::{DealId, DeliveryId, WorkspaceId};
 use crate::domain::time::Micros;
-use crate::store::decide::{self, ClaimKey, Places, ReadSet, ReferenceKey, WorkingSet};
-use crate::store::row::Columns as _;
-use crate::store::sql::{Arg, Row, Sql, Tx, args, sql};
+use crate::store::decide::{self, ClaimKey, ItemPlaces, ReadSet, ReferenceKey, WorkingSet};
+use crate::store::row::RowColumns as _;
+use crate::store::sql::{Arg, Sql, SqlRow, Tx, args, sql};
 use crate::store::{IdempotencyKey, StoreError, Write};
 
 /// The place in the queue of a delivery itself, as opposed to the fetches of its items.
@@ -47,7 +49,7 @@ pub fn place(index: u32) -> i32 {
 
 /// The rows that the transaction has locked.
 #[derive(Default)]
-pub struct Locked {
+pub struct LockedRows {
     /// By the id of a delivery and a place, or by the id of a message.
     pub work: HashMap<(Uuid, i32), QueueRow>,
     /// Dedupe keys that are claimed, including expired ones.
@@ -63,7 +65,7 @@ pub struct QueueRow {
     pub until: Option<Micros>,
 }
 
-impl Locked {
+impl LockedRows {
     /// Returns the workspaces of the locked work.
     pub fn workspaces(&self) -> BTreeSet<WorkspaceId> {
         self.work.values().map(|work| work.workspace).collect()
@@ -103,8 +105,8 @@ cross join queue as q                                              -- sqlite
 /// [`StoreError`] if the database fails.
 pub async fn work(
     tx: &mut Tx,
-    wanted: &BTreeMap<DeliveryId, Places>,
-) -> Result<Locked, StoreError> {
+    wanted: &BTreeMap<DeliveryId, ItemPlaces>,
+) -> Result<LockedRows, StoreError> {
     let mut stretches = Vec::new();
     for (id, places) in wanted {
         if places.stretches.is_empty() {
@@ -115,7 +117,7 @@ pub async fn work(
             stretches.push(stretch(id.0, place(*first), place(*last)));
         }
     }
-    let mut locked = Locked::default();
+    let mut locked = LockedRows::default();
     lock_work(tx, &mut locked, &stretches).await?;
     Ok(locked)
 }
@@ -126,7 +128,7 @@ fn stretch(id: Uuid, first: i32, last: i32) -> [Arg<'static>; 3] {
 
 async fn lock_work(
     tx: &mut Tx,
-    locked: &mut Locked,
+    locked: &mut LockedRows,
     wanted: &[[Arg<'static>; 3]],
 ) -> Result<(), StoreError> {
     let found: Vec<((Uuid, i32), QueueRow)> = tx
@@ -156,7 +158,7 @@ fn ids<I: Copy + Into<Uuid>>(wanted: &BTreeSet<(WorkspaceId, I)>) -> Vec<[Arg<'s
 
 /// Returns the lookup that a row answers, by its place from 0. The text cannot be compared, because
 /// it may have been stored without the characters that the database does not accept.
-fn asked<'a, T>(wanted: &[&'a T], row: &Row<'_>) -> Result<&'a T, StoreError> {
+fn asked<'a, T>(wanted: &[&'a T], row: &SqlRow<'_>) -> Result<&'a T, StoreError> {
     let place: usize = row.number("place")?;
     let asked = wanted.get(place).copied();
     asked.ok_or_else(|| StoreError::Inconsistent {
@@ -174,8 +176,8 @@ pub async fn all(
     tx: &mut Tx,
     writes: &[Write],
     first: ReadSet,
-    mut locked: Locked,
-) -> Result<(WorkingSet, Locked), StoreError> {
+    mut locked: LockedRows,
+) -> Result<(WorkingSet, LockedRows), StoreError> {
     let mut set = WorkingSet::default();
     leads::deliveries(tx, &mut set, &locked, &first.deliveries).await?;
     let mut read_set = if locked.work.is_empty() {
@@ -189,6 +191,7 @@ pub async fn all(
             .values()
             .filter_map(|fetch| Some((fetch.connection.clone(), fetch.dedupe_key.clone()?))),
     );
+    repairs::states(tx, &mut set, &read_set.repairs).await?;
     let links = dialogue::follow(tx, &read_set).await?;
     let sends = links.sends.iter().map(|id| stretch(id.0, SEND, SEND));
     let sends: Vec<_> = sends.collect();
@@ -200,8 +203,10 @@ pub async fn all(
     deals.extend(&links.deals);
     people.extend(leads::deals(tx, &mut set, &read_set, &deals).await?);
     people.extend(&links.contacts);
-    leads::contacts(tx, &mut set, &people).await?;
-    dialogue::talks(tx, &mut set, &locked, &links, &read_set).await?;
+    leads::contacts(tx, &mut set, &people, &read_set.contacts).await?;
+    repairs::shared_keys(tx, &mut set, &read_set.shared_keys).await?;
+    repairs::said(tx, &mut set, &read_set.said_by_leads).await?;
+    dialogue::lock_conversations(tx, &mut set, &locked, &links, &read_set).await?;
     desk::tickets(tx, &mut set, &links, &read_set).await?;
     dialogue::holds(tx, &mut set, &read_set).await?;
     leads::product_ids(tx, &mut set, &read_set.product_ids).await?;

@@ -6,25 +6,24 @@ use std::collections::BTreeMap;
 use crate::domain::channel::Template;
 use crate::domain::id::{ConnectionId, ContactId};
 use crate::domain::time::Micros;
-use crate::store::decide::{
-    Change, Reference, ReferenceKey, Remembered, TemplateState, WorkingSet,
-};
-use crate::store::operations::batch::load::Locked;
+use crate::store::decide::{IdempotencyRecord, Reference, ReferenceKey, TemplateState, WorkingSet};
+use crate::store::operations::batch::load::LockedRows;
 use crate::store::operations::batch::load::dialogue::contact_of;
-use crate::store::row::Columns as _;
-use crate::store::schema::{self, Met};
+use crate::store::row::RowColumns as _;
+use crate::store::schema::{self, OnConflict};
 use crate::store::sql::{Arg, Json, Sql, Tx, args, json, made, sql};
 use crate::store::{IdempotencyKey, StoreError};
 
 use super::all_made;
+use crate::store::change::RowChange;
 
-static NEW_REQUESTS: Sql = made(|| schema::IDEMPOTENCY.insert(&[], Met::Kept));
+static NEW_REQUESTS: Sql = made(|| schema::IDEMPOTENCY.insert(&[], OnConflict::Skip));
 static CHANGED_REQUESTS: Sql =
     made(|| schema::IDEMPOTENCY.update(&["fingerprint", "message_id", "answer", "until_at"]));
 
 fn request_row<'a>(
     key: &'a IdempotencyKey,
-    row: &'a Remembered,
+    row: &'a IdempotencyRecord,
 ) -> Result<[Arg<'a>; 8], StoreError> {
     Ok(args! {
         workspace_id: key.workspace,
@@ -45,7 +44,7 @@ fn requests(
 ) -> Result<Vec<[Arg<'_>; 8]>, StoreError> {
     let changed = set.dialogue.idempotency.iter();
     let changed: BTreeMap<_, _> = changed
-        .filter(|(key, row)| row.change != Change::None && which(key))
+        .filter(|(key, row)| row.change != RowChange::None && which(key))
         .collect();
     changed
         .into_iter()
@@ -53,7 +52,7 @@ fn requests(
         .collect()
 }
 
-static NEW_REFERENCES: Sql = made(|| schema::CHANNEL_REFS.insert(&[], Met::Kept));
+static NEW_REFERENCES: Sql = made(|| schema::CHANNEL_REFS.insert(&[], OnConflict::Skip));
 static CHANGED_REFERENCES: Sql =
     made(|| schema::CHANNEL_REFS.update(&["message_id", "progress", "recipient_id", "until_at"]));
 
@@ -80,7 +79,7 @@ fn references(
 ) -> Result<Vec<[Arg<'_>; 7]>, StoreError> {
     let changed = set.dialogue.references.iter();
     let changed: BTreeMap<_, _> = changed
-        .filter(|(key, row)| row.change != Change::None && which(key))
+        .filter(|(key, row)| row.change != RowChange::None && which(key))
         .collect();
     changed
         .into_iter()
@@ -94,7 +93,7 @@ fn references(
 ///
 /// [`StoreError::Contended`] if another host created one of the rows in the meantime, and
 /// [`StoreError`] if the database fails.
-pub async fn new(tx: &mut Tx, set: &WorkingSet, locked: &Locked) -> Result<(), StoreError> {
+pub async fn new(tx: &mut Tx, set: &WorkingSet, locked: &LockedRows) -> Result<(), StoreError> {
     let rows = requests(set, |key| !locked.requests.contains(key))?;
     let made = tx.run_each(&NEW_REQUESTS, &rows).await?;
     all_made(rows.len(), made)?;
@@ -109,29 +108,31 @@ pub async fn new(tx: &mut Tx, set: &WorkingSet, locked: &Locked) -> Result<(), S
 ///
 /// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
 /// the database fails.
-pub async fn changes(tx: &mut Tx, set: &WorkingSet, locked: &Locked) -> Result<(), StoreError> {
+pub async fn changes(tx: &mut Tx, set: &WorkingSet, locked: &LockedRows) -> Result<(), StoreError> {
     let rows = requests(set, |key| locked.requests.contains(key))?;
     tx.run_each(&CHANGED_REQUESTS, &rows).await?;
     let rows = references(set, |key| locked.references.contains(key))?;
     tx.run_each(&CHANGED_REFERENCES, &rows).await?;
     sends(tx, set).await?;
+    kept_sends(tx, set).await?;
     holds(tx, set).await?;
     templates(tx, &set.dialogue.template_changes).await
 }
 
 // The due time and the lease of a send are stored in the queue.
-static SENDS: Sql = made(|| schema::SENDS.insert(&[], Met::Changed(&["attempts", "until_at"])));
+static SENDS: Sql =
+    made(|| schema::SENDS.insert(&[], OnConflict::Update(&["attempts", "until_at"])));
 static REMOVED_SENDS: Sql = made(|| schema::SENDS.remove());
 
 async fn sends(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     let (mut written, mut removed) = (Vec::new(), Vec::new());
     for (id, send) in &set.dialogue.sends {
         match send.change {
-            Change::None => {}
-            Change::Removed => {
+            RowChange::None => {}
+            RowChange::Removed => {
                 removed.push(args! { workspace_id: send.workspace, message_id: *id });
             }
-            Change::New | Change::Changed => written.push(args! {
+            RowChange::New | RowChange::Changed => written.push(args! {
                 workspace_id: send.workspace,
                 message_id: *id,
                 conversation_id: send.conversation,
@@ -146,6 +147,51 @@ async fn sends(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     }
     tx.run_each(&REMOVED_SENDS, &removed).await?;
     tx.run_each(&SENDS, &written).await?;
+    Ok(())
+}
+
+static KEPT_SENDS: Sql = made(|| {
+    let changed = OnConflict::Update(&[
+        "conversation_id",
+        "connection_id",
+        "sent_at",
+        "until_at",
+        "digest",
+        "outcome",
+        "recipient",
+        "payload",
+        "response_head",
+        "response_body",
+    ]);
+    schema::KEPT_SENDS.insert(&[], changed)
+});
+
+// The lock of the message is held, so an erasure removes these rows with it.
+async fn kept_sends(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
+    let rows = set
+        .dialogue
+        .kept_sends
+        .values()
+        .map(|kept| {
+            let response = kept.response.as_ref();
+            let head = response.map(|response| json(&(response.status, &response.headers)));
+            Ok(args! {
+                workspace_id: kept.workspace,
+                message_id: kept.message,
+                conversation_id: kept.conversation,
+                connection_id: &kept.connection,
+                sent_at: kept.sent_at,
+                until_at: kept.until,
+                digest: &kept.digest,
+                outcome: &kept.outcome,
+                recipient: &kept.recipient,
+                payload: Json(kept.payload.clone()),
+                response_head: head.transpose()?,
+                response_body: response.map(|response| response.body.as_slice()),
+            })
+        })
+        .collect::<Result<Vec<_>, StoreError>>()?;
+    tx.run_each(&KEPT_SENDS, &rows).await?;
     Ok(())
 }
 
@@ -234,6 +280,7 @@ pub fn statements() -> Vec<&'static Sql> {
         &CHANGED_REFERENCES,
         &SENDS,
         &REMOVED_SENDS,
+        &KEPT_SENDS,
         &HOLDS,
         &LISTS,
         &CHANGED_LISTS,

@@ -11,8 +11,10 @@ use crate::domain::id::WorkspaceId;
 use crate::domain::row::Entity;
 use crate::domain::time::Micros;
 use crate::store::StoreError;
+use crate::store::change::RowChange;
 use crate::store::decide::{
-    Change, Contact, Conversation, Deal, Message, MessageError, Ticket, WorkingSet,
+    ContactRecord, ConversationRecord, DealRecord, MessageErrorRecord, MessageRecord, TicketRecord,
+    WorkingSet,
 };
 use crate::store::fed::Fed;
 use crate::store::operations::stamp::{self, Stamps};
@@ -110,7 +112,7 @@ fn split<'a, const N: usize, R: Fed<N>>(
         // A stamp may be ahead of the clock or behind it. A time never exceeds the stamp.
         let at = now.min(Micros(*stamp));
         let of = match row.change() {
-            Change::New => &mut new,
+            RowChange::New => &mut new,
             _ if row.is_over() => &mut over,
             _ => &mut changed,
         };
@@ -122,10 +124,10 @@ fn split<'a, const N: usize, R: Fed<N>>(
 // None of these rows has to end before another one of its kind can be created.
 static PEOPLE: LazyLock<Together> = LazyLock::new(|| {
     Together::new(vec![
-        Contact::update(),
-        Contact::insert(),
-        Deal::update(),
-        Deal::insert(),
+        ContactRecord::update(),
+        ContactRecord::insert(),
+        DealRecord::update(),
+        DealRecord::insert(),
     ])
 });
 
@@ -162,17 +164,17 @@ async fn save<const N: usize, R: Fed<N>>(
 /// Returns the statements that insert and update rows of feeds.
 pub fn statements() -> Vec<&'static Sql> {
     vec![
-        Contact::insert(),
-        Contact::update(),
-        Deal::insert(),
-        Deal::update(),
-        Conversation::insert(),
-        Conversation::update(),
-        Message::insert(),
-        Message::update(),
-        MessageError::insert(),
-        MessageError::update(),
-        Ticket::insert(),
-        Ticket::update(),
+        ContactRecord::insert(),
+        ContactRecord::update(),
+        DealRecord::insert(),
+        DealRecord::update(),
+        ConversationRecord::insert(),
+        ConversationRecord::update(),
+        MessageRecord::insert(),
+        MessageRecord::update(),
+        MessageErrorRecord::insert(),
+        MessageErrorRecord::update(),
+        TicketRecord::insert(),
+        TicketRecord::update(),
     ]
 }

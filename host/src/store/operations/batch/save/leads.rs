@@ -7,15 +7,16 @@ use std::sync::LazyLock;
 
 use crate::domain::exchange::HttpResponse;
 use crate::domain::id::{ConnectionId, DeliveryId};
-use crate::store::decide::{Change, Claim, ClaimKey, Delivery, Fetch, Item, WorkingSet};
-use crate::store::operations::batch::load::{Locked, place};
-use crate::store::schema::{self, Met};
+use crate::store::decide::{Claim, ClaimKey, DeliveryRecord, FetchRecord, ItemRecord, WorkingSet};
+use crate::store::operations::batch::load::{LockedRows, place};
+use crate::store::schema::{self, OnConflict};
 use crate::store::sql::{Arg, Json, Sql, Together, Tx, args, json, listed, made, sql};
 use crate::store::{StoreError, Write};
 
 use super::all_made;
+use crate::store::change::RowChange;
 
-static NEW_CLAIMS: Sql = made(|| schema::DEDUPE.insert(&[], Met::Kept));
+static NEW_CLAIMS: Sql = made(|| schema::DEDUPE.insert(&[], OnConflict::Skip));
 static CHANGED_CLAIMS: Sql =
     made(|| schema::DEDUPE.update(&["delivery_id", "item", "until_at", "deal_id", "contact_id"]));
 static REMOVED_CLAIMS: Sql = made(|| schema::DEDUPE.remove());
@@ -34,7 +35,7 @@ fn claim_row<'a>((connection, key): &'a ClaimKey, claim: &'a Claim) -> [Arg<'a>;
 }
 
 /// Returns dedupe keys that were not claimed before.
-fn new_claims<'a>(set: &'a WorkingSet, locked: &Locked) -> Vec<[Arg<'a>; 8]> {
+fn new_claims<'a>(set: &'a WorkingSet, locked: &LockedRows) -> Vec<[Arg<'a>; 8]> {
     let new: BTreeMap<_, _> = set
         .claims
         .iter()
@@ -53,7 +54,7 @@ fn new_claims<'a>(set: &'a WorkingSet, locked: &Locked) -> Vec<[Arg<'a>; 8]> {
 pub async fn changed_claims(
     tx: &mut Tx,
     set: &WorkingSet,
-    locked: &Locked,
+    locked: &LockedRows,
 ) -> Result<(), StoreError> {
     let (mut changed, mut removed) = (Vec::new(), Vec::new());
     for key in &locked.claims {
@@ -61,9 +62,9 @@ pub async fn changed_claims(
             continue;
         };
         match claim.change {
-            Change::None => {}
-            Change::New | Change::Changed => changed.push(claim_row(key, claim)),
-            Change::Removed => removed.push(claim_row(key, claim)),
+            RowChange::None => {}
+            RowChange::New | RowChange::Changed => changed.push(claim_row(key, claim)),
+            RowChange::Removed => removed.push(claim_row(key, claim)),
         }
     }
     tx.run_each(&REMOVED_CLAIMS, &removed).await?;
@@ -71,8 +72,8 @@ pub async fn changed_claims(
     Ok(())
 }
 
-static CONTACT_KEYS: Sql = made(|| schema::CONTACT_KEYS.insert(&[], Met::Kept));
-static SHARED_KEYS: Sql = made(|| schema::SHARED_KEYS.insert(&[], Met::Kept));
+static CONTACT_KEYS: Sql = made(|| schema::CONTACT_KEYS.insert(&[], OnConflict::Skip));
+static SHARED_KEYS: Sql = made(|| schema::SHARED_KEYS.insert(&[], OnConflict::Skip));
 
 fn contact_keys(set: &WorkingSet) -> Vec<[Arg<'_>; 3]> {
     let new: BTreeMap<_, _> = set
@@ -94,7 +95,7 @@ fn shared_keys(set: &WorkingSet) -> Vec<[Arg<'_>; 3]> {
         .collect()
 }
 
-static NEW_DELIVERIES: Sql = made(|| schema::DELIVERIES.insert(&[], Met::Never));
+static NEW_DELIVERIES: Sql = made(|| schema::DELIVERIES.insert(&[], OnConflict::Fail));
 
 /// In the order of the writes, so that rows are stored in the order of arrival.
 fn new_deliveries<'a>(
@@ -156,7 +157,7 @@ and d.id = each.id");
 pub async fn changed_deliveries(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     let mut rows = Vec::new();
     for (id, delivery) in &set.deliveries {
-        if delivery.change == Change::Changed {
+        if delivery.change == RowChange::Changed {
             rows.push(args! {
                 workspace_id: delivery.workspace,
                 id: *id,
@@ -174,18 +175,19 @@ pub async fn changed_deliveries(tx: &mut Tx, set: &WorkingSet) -> Result<(), Sto
     Ok(())
 }
 
-static NEW_ITEMS: Sql = made(|| schema::ITEMS.insert(&[], Met::Never));
+static NEW_ITEMS: Sql = made(|| schema::ITEMS.insert(&[], OnConflict::Fail));
 static ITEMS: Sql = made(|| {
-    let changed = Met::Changed(&["status", "external_id", "deal_id", "contact_id", "message"]);
+    let changed =
+        OnConflict::Update(&["status", "external_id", "deal_id", "contact_id", "message"]);
     schema::ITEMS.insert(&[], changed)
 });
 static REMOVED_ITEMS: Sql = made(|| schema::ITEMS.remove());
 
 fn item_row<'a>(
     id: DeliveryId,
-    delivery: &'a Delivery,
+    delivery: &'a DeliveryRecord,
     index: u32,
-    item: &'a Item,
+    item: &'a ItemRecord,
 ) -> [Arg<'a>; 8] {
     args! {
         workspace_id: delivery.workspace,
@@ -199,7 +201,10 @@ fn item_row<'a>(
     }
 }
 
-fn items(set: &WorkingSet, which: impl Fn(&Delivery, Change) -> bool) -> Vec<[Arg<'_>; 8]> {
+fn items(
+    set: &WorkingSet,
+    which: impl Fn(&DeliveryRecord, RowChange) -> bool,
+) -> Vec<[Arg<'_>; 8]> {
     let mut rows = Vec::new();
     for (id, delivery) in &set.deliveries {
         let items = delivery.items.iter();
@@ -215,21 +220,21 @@ fn items(set: &WorkingSet, which: impl Fn(&Delivery, Change) -> bool) -> Vec<[Ar
 ///
 /// [`StoreError`] if the database fails.
 pub async fn changed_items(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
-    let removed = items(set, |_, change| change == Change::Removed);
+    let removed = items(set, |_, change| change == RowChange::Removed);
     tx.run_each(&REMOVED_ITEMS, &removed).await?;
     let written = items(set, |delivery, change| {
-        delivery.change != Change::New && is_written(change)
+        delivery.change != RowChange::New && is_written(change)
     });
     tx.run_each(&ITEMS, &written).await?;
     Ok(())
 }
 
-fn is_written(change: Change) -> bool {
-    matches!(change, Change::New | Change::Changed)
+fn is_written(change: RowChange) -> bool {
+    matches!(change, RowChange::New | RowChange::Changed)
 }
 
 static FETCHES: Sql = made(|| {
-    let changed = Met::Changed(&[
+    let changed = OnConflict::Update(&[
         "connection_id",
         "dedupe_key",
         "external_id",
@@ -249,7 +254,7 @@ static REMOVED_FETCHES: Sql = made(|| schema::FETCHES.remove());
 
 fn fetch_row<'a>(
     (delivery, index): &'a (DeliveryId, u32),
-    fetch: &'a Fetch,
+    fetch: &'a FetchRecord,
 ) -> Result<[Arg<'a>; 15], StoreError> {
     let response = fetch.response.as_ref();
     Ok(args! {
@@ -286,9 +291,9 @@ pub async fn fetches(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     let (mut written, mut removed) = (Vec::new(), Vec::new());
     for (key, fetch) in &set.fetches {
         match fetch.change {
-            Change::None => {}
-            Change::Removed => removed.push(fetch_row(key, fetch)?),
-            Change::New | Change::Changed => written.push(fetch_row(key, fetch)?),
+            RowChange::None => {}
+            RowChange::Removed => removed.push(fetch_row(key, fetch)?),
+            RowChange::New | RowChange::Changed => written.push(fetch_row(key, fetch)?),
         }
     }
     tx.run_each(&REMOVED_FETCHES, &removed).await?;
@@ -369,9 +374,9 @@ pub async fn pauses(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
 
 static HISTORY: Sql = made(|| {
     let columns = ["workspace_id", "deal_id", "at", "who", "changes"];
-    schema::DEAL_HISTORY.insert(&columns, Met::Never)
+    schema::DEAL_HISTORY.insert(&columns, OnConflict::Fail)
 });
-static LOGS: Sql = made(|| schema::DEAL_LOGS.insert(&[], Met::Never));
+static LOGS: Sql = made(|| schema::DEAL_LOGS.insert(&[], OnConflict::Fail));
 
 /// Returns the history of deals: who changed what. Every writer has locked the deal, so a deal's
 /// rows are in the order in which they were decided.
@@ -429,17 +434,18 @@ static NEW: LazyLock<Together> = LazyLock::new(|| {
 ///
 /// # Errors
 ///
-/// Fails with [`StoreError::Contended`] if another host created one of the keys.
+/// [`StoreError::Contended`] if another host created one of the keys, and [`StoreError`] if the
+/// database fails.
 pub async fn new(
     tx: &mut Tx,
     set: &WorkingSet,
-    locked: &Locked,
+    locked: &LockedRows,
     writes: &[Write],
 ) -> Result<(), StoreError> {
     let (claims, keys, shared) = (new_claims(set, locked), contact_keys(set), shared_keys(set));
     let deliveries = new_deliveries(set, writes)?;
     let items = items(set, |delivery, change| {
-        delivery.change == Change::New && is_written(change)
+        delivery.change == RowChange::New && is_written(change)
     });
     let (history, logs) = (history(set)?, logs(set)?);
     let rows = [

@@ -6,9 +6,10 @@ mod dialogue;
 mod feeds;
 mod leads;
 mod queue;
+mod repairs;
 
 use crate::store::decide::WorkingSet;
-use crate::store::operations::batch::load::Locked;
+use crate::store::operations::batch::load::LockedRows;
 use crate::store::operations::sweep;
 use crate::store::sql::{Sql, Tx};
 use crate::store::{StoreError, Write};
@@ -22,14 +23,16 @@ use crate::store::{StoreError, Write};
 pub async fn all(
     tx: &mut Tx,
     set: &WorkingSet,
-    locked: &Locked,
+    locked: &LockedRows,
     writes: &[Write],
 ) -> Result<(), StoreError> {
+    repairs::gone_keys(tx, set).await?;
     leads::new(tx, set, locked, writes).await?;
     dialogue::new(tx, set, locked).await?;
 
     leads::changed_deliveries(tx, set).await?;
     leads::changed_items(tx, set).await?;
+    repairs::save(tx, set).await?;
     leads::fetches(tx, set).await?;
     queue::save(tx, set, locked, writes).await?;
     leads::answers(tx, set).await?;
@@ -60,6 +63,7 @@ pub fn statements() -> Vec<&'static Sql> {
         feeds::statements(),
         leads::statements(),
         queue::statements(),
+        repairs::statements(),
     ]
     .concat()
 }

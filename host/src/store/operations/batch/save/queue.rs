@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::time::Micros;
-use crate::store::decide::{Change, Delivery, WorkingSet};
-use crate::store::operations::batch::load::{Locked, SEND, WHOLE, place};
-use crate::store::schema::{self, Met};
-use crate::store::sql::{Arg, Sql, Tx, Value, args, made};
+use crate::store::change::RowChange;
+use crate::store::decide::{DeliveryRecord, WorkingSet};
+use crate::store::operations::batch::load::{LockedRows, SEND, WHOLE, place};
+use crate::store::schema::{self, OnConflict};
+use crate::store::sql::{Arg, Sql, SqlValue, Tx, args, made};
 use crate::store::{StoreError, Write};
 
 /// Returns whether a delivery in this state has a place in the queue even if it is not leased.
@@ -29,7 +30,7 @@ fn waits(status: DeliveryStatus) -> bool {
 
 // The size of a delivery is kept as it was on arrival.
 static WAITS: Sql = made(|| {
-    let changed = Met::Changed(&[
+    let changed = OnConflict::Update(&[
         "connection_id",
         "status",
         "digest",
@@ -51,7 +52,7 @@ static IS_DONE: Sql = made(|| schema::QUEUE.remove());
 pub async fn save(
     tx: &mut Tx,
     set: &WorkingSet,
-    locked: &Locked,
+    locked: &LockedRows,
     writes: &[Write],
 ) -> Result<(), StoreError> {
     let (mut waiting, mut done) = (Vec::new(), Vec::new());
@@ -61,7 +62,7 @@ pub async fn save(
     };
     let deliveries: BTreeMap<_, _> = set.deliveries.iter().collect();
     for (id, delivery) in deliveries {
-        if delivery.change == Change::None {
+        if delivery.change == RowChange::None {
             continue;
         }
         if !waits(delivery.status) && !delivery.held {
@@ -92,9 +93,9 @@ pub async fn save(
     let fetches: BTreeMap<_, _> = set.fetches.iter().collect();
     for ((id, index), fetch) in fetches {
         match fetch.change {
-            Change::None => {}
-            Change::Removed => done.push(place_of(fetch.workspace, *id, place(*index))),
-            Change::New | Change::Changed => waiting.push(args! {
+            RowChange::None => {}
+            RowChange::Removed => done.push(place_of(fetch.workspace, *id, place(*index))),
+            RowChange::New | RowChange::Changed => waiting.push(args! {
                 workspace_id: fetch.workspace,
                 delivery_id: *id,
                 item: place(*index),
@@ -112,9 +113,9 @@ pub async fn save(
     let sends: BTreeMap<_, _> = set.dialogue.sends.iter().collect();
     for (id, send) in sends {
         match send.change {
-            Change::None => {}
-            Change::Removed => done.push(place_of(send.workspace, *id, SEND)),
-            Change::New | Change::Changed => waiting.push(args! {
+            RowChange::None => {}
+            RowChange::Removed => done.push(place_of(send.workspace, *id, SEND)),
+            RowChange::New | RowChange::Changed => waiting.push(args! {
                 workspace_id: send.workspace,
                 delivery_id: *id,
                 item: SEND,
@@ -136,14 +137,14 @@ pub async fn save(
 
 fn place_of<'a>(
     workspace_id: crate::domain::id::WorkspaceId,
-    delivery_id: impl Into<Value<'a>>,
+    delivery_id: impl Into<SqlValue<'a>>,
     item: i32,
 ) -> [Arg<'a>; 3] {
     args! { workspace_id, delivery_id: delivery_id.into(), item }
 }
 
 /// Returns the size in bytes of a delivery that this batch adds, and 0 for others.
-fn size(delivery: &Delivery, writes: &[Write]) -> i64 {
+fn size(delivery: &DeliveryRecord, writes: &[Write]) -> i64 {
     match delivery.brought_by.and_then(|place| writes.get(place)) {
         Some(Write::Accept(acceptance)) => {
             i64::try_from(acceptance.delivery.body.len()).unwrap_or(i64::MAX)

@@ -1,0 +1,29 @@
+//! Open rollouts in short, as lists of plugins and the status of the service show them.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::domain::plugin::Digest;
+use crate::domain::rollout::RolloutStage;
+
+/// A version of a rollout.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct RolloutVersion {
+    /// Null if the store no longer has the version.
+    pub version: Option<String>,
+    pub digest: Digest,
+}
+
+/// The open rollout of a plugin, in short.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OpenRollout {
+    pub candidate: RolloutVersion,
+    pub stage: RolloutStage,
+    pub paused: bool,
+    /// The part of the deliveries that the candidate gets now, or that a shadow compares. Null in the
+    /// probation, when it gets all of them.
+    pub percent: Option<u8>,
+    /// Seconds until the stage or step may end. They stand still during a pause.
+    pub seconds_left: u64,
+}

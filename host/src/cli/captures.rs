@@ -1,0 +1,58 @@
+//! Captured deliveries as the admin API gives them, for `leadhost delivery export` and `leadhost plugin
+//! replay`.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::client::{AdminAnswer, AdminClient};
+use super::failure::CommandFailure;
+use crate::admin_api::captures::{CaptureRequest, CaptureView, CapturedDeliveries};
+use crate::domain::id::DeliveryId;
+use crate::limits;
+
+/// Asks for the deliveries, as many as fit into one answer. `plugin`: only deliveries of this one.
+///
+/// # Errors
+///
+/// [`CommandFailure`] if the service cannot be reached or refuses the request.
+pub async fn fetch(
+    client: &AdminClient,
+    deliveries: &[DeliveryId],
+    plugin: Option<&str>,
+) -> Result<CapturedDeliveries, CommandFailure> {
+    let most = deliveries.len().min(limits::CAPTURES);
+    let request = CaptureRequest {
+        deliveries: deliveries[..most].to_vec(),
+        plugin: plugin.map(str::to_owned),
+    };
+    let answer: AdminAnswer<CapturedDeliveries> = client
+        .post("/admin/v1/deliveries/captures", &request)
+        .await?;
+    Ok(answer.content)
+}
+
+/// Returns a body that an answer has as text or in base64.
+///
+/// # Errors
+///
+/// [`CommandFailure`] if the service sent something else.
+pub fn body(text: Option<&str>, base64: Option<&str>) -> Result<Vec<u8>, CommandFailure> {
+    match (text, base64) {
+        (Some(text), _) => Ok(text.as_bytes().to_vec()),
+        (None, Some(encoded)) => STANDARD.decode(encoded).map_err(|error| {
+            CommandFailure::new(format!(
+                "the service sent a body that is not base64: {error}"
+            ))
+        }),
+        (None, None) => Ok(Vec::new()),
+    }
+}
+
+/// Returns how many bytes a captured delivery has.
+pub fn bytes(capture: &CaptureView) -> u64 {
+    let answers = capture.answers.iter().map(|answer| {
+        let body = answer.body.as_ref().or(answer.body_base64.as_ref());
+        body.map_or(0, String::len) as u64
+    });
+    capture.facts.bytes + answers.sum::<u64>()
+}

@@ -1,0 +1,54 @@
+//! `leadhost componentize`: makes a component of a core module and exits. It is internal: the
+//! tools of integrators start it as a child process, write the module to its standard input and
+//! read the component from its standard output (`plugin/componentizing.rs`). Before it reads a byte
+//! it limits its own memory and processor time: a module may be made to break the encoder.
+
+use std::io::{Read as _, Write as _};
+
+use clap::Args;
+use rustix::process::Resource;
+
+use super::compile::bound;
+use super::failure::CommandFailure;
+use crate::plugin::{COMPILE_EXIT_INVALID, core_module};
+
+#[derive(Args)]
+pub struct Componentize {
+    /// Mebibytes of address space
+    memory_mib: u64,
+    /// Seconds of processor time
+    seconds: u64,
+}
+
+impl Componentize {
+    /// Reads a core module from standard input and writes the component to standard output. Why a
+    /// module cannot become one goes to standard output too, with the exit code
+    /// `COMPILE_EXIT_INVALID`.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandFailure`] if a limit cannot be set, the module cannot be read or become a component,
+    /// or the answer cannot be written.
+    pub fn run(self) -> Result<(), CommandFailure> {
+        bound(Resource::As, self.memory_mib << 20)?;
+        bound(Resource::Cpu, self.seconds.max(1))?;
+        bound(Resource::Core, 0)?;
+        let failed = |what: &str, error: std::io::Error| {
+            CommandFailure::new(format!("cannot {what}: {error}"))
+        };
+        let mut module = Vec::new();
+        std::io::stdin()
+            .lock()
+            .read_to_end(&mut module)
+            .map_err(|error| failed("read the core module", error))?;
+        let encoded = core_module::encode(&module);
+        let refusal = encoded.as_ref().err().map(ToString::to_string);
+        let answer = encoded.unwrap_or_else(|error| error.to_string().into_bytes());
+        std::io::stdout()
+            .write_all(&answer)
+            .map_err(|error| failed("write the answer", error))?;
+        refusal.map_or(Ok(()), |why| {
+            Err(CommandFailure::new(why).with_code(COMPILE_EXIT_INVALID))
+        })
+    }
+}

@@ -1,0 +1,70 @@
+//! The open rollouts, as `leadhost status` and `leadhost plugin list` show them.
+
+use super::output::say;
+use super::table::{optional, rounded, table};
+use crate::admin_api::open_rollouts::OpenRollout;
+
+/// Prints a table of the open rollouts, each with its plugin's name, if there are any.
+pub fn show<'a>(open: impl Iterator<Item = (&'a str, &'a OpenRollout)>) {
+    let rows: Vec<Vec<String>> = open.map(|(plugin, rollout)| row(plugin, rollout)).collect();
+    if !rows.is_empty() {
+        say("");
+        say(&table(
+            &[
+                "ROLLOUT",
+                "CANDIDATE",
+                "DIGEST",
+                "STAGE",
+                "PERCENT",
+                "TIME LEFT",
+            ],
+            &rows,
+        ));
+    }
+}
+
+fn row(plugin: &str, rollout: &OpenRollout) -> Vec<String> {
+    let stage = match rollout.paused {
+        true => format!("{} (paused)", rollout.stage),
+        false => rollout.stage.to_string(),
+    };
+    vec![
+        plugin.to_owned(),
+        optional(rollout.candidate.version.as_ref()),
+        rollout.candidate.digest.short().to_owned(),
+        stage,
+        optional(rollout.percent),
+        rounded(rollout.seconds_left),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn a_rollout_is_a_row_with_its_stage_and_the_time_that_is_left() {
+        let check = |changes: Value, expect: [&str; 3]| {
+            let mut rollout = json!({
+                "candidate": {"version": "1.5.0", "digest": "3f9c01ab42de8d07"},
+                "stage": "canary",
+                "paused": false,
+                "percent": 10,
+                "secondsLeft": 190,
+            });
+            for (key, value) in changes.as_object().expect("keys") {
+                rollout[key] = value.clone();
+            }
+            let rollout = serde_json::from_value(rollout).expect("a rollout");
+            let row = row("grupo-olx", &rollout);
+            assert_eq!(row[..3], ["grupo-olx", "1.5.0", "3f9c01ab42de"]);
+            assert_eq!(row[3..], expect);
+        };
+        check(json!({}), ["canary", "10", "4 min"]);
+        check(json!({"paused": true}), ["canary (paused)", "10", "4 min"]);
+        let probation = json!({"stage": "probation", "percent": null, "secondsLeft": 59});
+        check(probation, ["probation", "-", "59 s"]);
+    }
+}

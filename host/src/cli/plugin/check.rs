@@ -1,0 +1,141 @@
+//! `leadhost plugin check`: the trial of an activation, in the service or on this machine.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+
+use super::local::EngineFlags;
+use super::{component_file, verifying};
+use crate::admin_api::plugins::CheckedPlugin;
+use crate::cli::client::ServiceAddress;
+use crate::cli::failure::CommandFailure;
+use crate::cli::output::{count, say, say_json};
+use crate::cli::progress::ProgressLine;
+use crate::cli::table::safe;
+use crate::domain::plugin::{Digest, PluginKind};
+use crate::plugin::PreparedVersion;
+
+#[derive(Args)]
+pub struct Check {
+    /// The component or the core module, or the folder of a project that is built
+    file: PathBuf,
+    /// Try it on this machine, without a service; what an activation would change is not shown
+    #[arg(long)]
+    offline: bool,
+    #[command(flatten)]
+    engine: EngineFlags,
+    #[command(flatten)]
+    service: ServiceAddress,
+}
+
+impl Check {
+    /// Prints what the trial of the plugin shows. It activates nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandFailure`] if the file cannot be read or fails the trial, or if no admin key is found,
+    /// the service cannot be reached or refuses the request, or, with `--offline`, the engine cannot
+    /// be started.
+    pub async fn run(self) -> Result<(), CommandFailure> {
+        let wasm = component_file::read(&self.file)?.with_its_cases()?;
+        if self.offline {
+            return self.here(wasm).await;
+        }
+        self.in_the_service(wasm).await
+    }
+
+    async fn in_the_service(&self, wasm: Vec<u8>) -> Result<(), CommandFailure> {
+        const ELSE: &str = "to try it without a service, add --offline";
+        let client = self
+            .service
+            .client()
+            .map_err(|failure| failure.also(ELSE))?;
+        let progress = ProgressLine::start("compiling and running the trial");
+        let digest = Digest::compute(&wasm);
+        let request = client.post_wasm("/admin/v1/plugins/check", wasm);
+        let answer = verifying::shown(&client, &progress, &digest.0, request).await;
+        drop(progress);
+        let answer = answer.map_err(|failure| failure.also(ELSE))?;
+        let report = answer.map_err(CommandFailure::from)?;
+        client.print(&report, show);
+        Ok(())
+    }
+
+    async fn here(&self, wasm: Vec<u8>) -> Result<(), CommandFailure> {
+        let engine = self.engine.start(self.service.config_file())?;
+        let progress = ProgressLine::start("compiling and running the trial");
+        let prepared = engine.load(wasm).await;
+        drop(progress);
+        let prepared = prepared?;
+        let loaded = &prepared.loaded;
+        if self.service.json() {
+            say_json(&json!({
+                "name": loaded.description.name,
+                "version": loaded.description.version,
+                "digest": loaded.digest,
+                "kind": loaded.kind,
+                "contract": loaded.contract,
+                "golden": prepared.golden,
+                "engine": engine.fingerprint(),
+            }));
+            return Ok(());
+        }
+        say(&tried(&prepared));
+        self.engine.show(&engine);
+        say(
+            "Whether an activation would need --accept depends on the active version: without --offline, the service tells it.",
+        );
+        Ok(())
+    }
+}
+
+/// Says that a version has passed its trial on this machine.
+pub fn tried(prepared: &PreparedVersion) -> String {
+    let loaded = &prepared.loaded;
+    usable(&TriedVersion {
+        name: &loaded.description.name,
+        version: &loaded.description.version,
+        digest: &loaded.digest,
+        kind: loaded.kind,
+        golden: prepared.golden,
+    })
+}
+
+/// Prints what the trial in the service shows.
+pub fn show(report: &CheckedPlugin) {
+    say(&usable(&TriedVersion {
+        name: &report.name,
+        version: &report.version,
+        digest: &report.digest,
+        kind: report.kind,
+        golden: report.golden,
+    }));
+    for concern in &report.concerns {
+        let what = &concern.what;
+        say(&safe(&match concern.accept {
+            None => format!("it cannot be activated: {what}"),
+            Some(word) => format!("activating it needs --accept {word}: {what}"),
+        }));
+    }
+}
+
+/// A version that has passed its trial.
+struct TriedVersion<'a> {
+    name: &'a str,
+    version: &'a str,
+    digest: &'a Digest,
+    kind: PluginKind,
+    golden: u32,
+}
+
+fn usable(tried: &TriedVersion<'_>) -> String {
+    safe(&format!(
+        "{} {} ({}), {}: usable, {} passed.",
+        tried.name,
+        tried.version,
+        tried.digest.short(),
+        tried.kind.as_str(),
+        count(tried.golden, "golden case", "golden cases"),
+    ))
+}

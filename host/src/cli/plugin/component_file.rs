@@ -1,0 +1,154 @@
+//! The plugin that a command gets: a component, a core module, or the folder of a project that
+//! was built. A component is made of a core module here, so that the service and the engine get
+//! only components.
+
+use std::path::{Path, PathBuf};
+
+use leadhost_golden::{Case, SECTION_NAME, append_section, load_dir, pack, without_custom};
+
+use super::componentizing::componentize;
+use crate::cli::failure::CommandFailure;
+use crate::domain::text::quoted;
+use crate::plugin::{core_module, signature};
+
+/// The file that the build of every project writes.
+pub const BUILT: &str = "build/plugin.wasm";
+
+/// The folder of a project's golden cases.
+pub const GOLDEN: &str = "golden";
+
+/// A component, and the golden cases of the project that it is built from.
+pub struct ComponentFile {
+    /// The file or the folder as it was named.
+    named: PathBuf,
+    file: PathBuf,
+    component: Vec<u8>,
+    /// Whether the file is a core module, of which the component was made.
+    pub is_encoded: bool,
+    /// The folder of golden cases, if the command got a project that has one.
+    pub golden: Option<PathBuf>,
+}
+
+/// Reads the plugin in a file or a project's folder.
+///
+/// # Errors
+///
+/// [`CommandFailure`] if the file cannot be read, the project is not built, or the file is a core
+/// module that cannot become a component.
+pub fn read(path: &Path) -> Result<ComponentFile, CommandFailure> {
+    let is_project = path.is_dir();
+    let (file, golden) = match is_project {
+        true => (path.join(BUILT), Some(path.join(GOLDEN))),
+        false => (path.to_owned(), None),
+    };
+    let bytes = read_bytes(&file).map_err(|failure| match is_project {
+        true => failure.hint(format!(
+            "{} is a folder: build the project in it first, as its README.md says, or name the component file",
+            path.display()
+        )),
+        false => failure,
+    })?;
+    let is_encoded = core_module::is_core_module(&bytes);
+    let component = match is_encoded {
+        true => componentize(&bytes).map_err(|error| of_file(&file, &error))?,
+        false => bytes,
+    };
+    Ok(ComponentFile {
+        named: path.to_owned(),
+        file,
+        component,
+        is_encoded,
+        golden: golden.filter(|folder| folder.is_dir()),
+    })
+}
+
+/// Reads a file as it is.
+///
+/// # Errors
+///
+/// [`CommandFailure`] if it cannot be read.
+pub fn read_bytes(path: &Path) -> Result<Vec<u8>, CommandFailure> {
+    std::fs::read(path)
+        .map_err(|error| CommandFailure::new(format!("cannot read {}: {error}", path.display())))
+}
+
+impl ComponentFile {
+    /// Returns the component for the service: with the golden cases of its project, or with
+    /// those that it carries already.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandFailure`] if the cases of the project cannot be read or packed.
+    pub fn with_its_cases(self) -> Result<Vec<u8>, CommandFailure> {
+        match &self.golden {
+            Some(folder) => Ok(self.with_cases(folder)?.0),
+            None => Ok(self.component),
+        }
+    }
+
+    /// Returns the component with the golden cases of a folder, and their number.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandFailure`] if the folder contains no cases, a case is wrong or has no expectation,
+    /// there are too many, or the file is not a component.
+    pub fn with_cases(&self, folder: &Path) -> Result<(Vec<u8>, usize), CommandFailure> {
+        let failed = |error: &dyn std::fmt::Display| CommandFailure::new(error.to_string());
+        let cases = load_dir(folder).map_err(|error| failed(&error))?;
+        if let Some(case) = cases.iter().find(|case| case.expect.is_none()) {
+            let own = self.golden.as_deref() == Some(folder);
+            let test = test_command(&self.named, (!own).then_some(folder));
+            return Err(CommandFailure::new(format!(
+                "the golden case {} of {} has no expectation yet",
+                case.name,
+                folder.display()
+            ))
+            .hint(format!(
+                "`{test} --write` writes what the plugin makes of it: review that"
+            )));
+        }
+        let packed = pack(&cases).map_err(|error| of_file(folder, &error))?;
+        let whole = append_section(&self.component, &packed)
+            .map_err(|error| of_file(&self.file, &error))?;
+        Ok((whole, cases.len()))
+    }
+
+    /// Returns the component with these golden cases.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandFailure`] if there are too many cases, or the file is not a component.
+    pub fn with(&self, cases: &[Case]) -> Result<Vec<u8>, CommandFailure> {
+        let packed = pack(cases).map_err(|error| of_file(&self.file, &error))?;
+        append_section(&self.component, &packed).map_err(|error| of_file(&self.file, &error))
+    }
+
+    /// Returns the component without golden cases, and without the signature that covers them:
+    /// a trial of it runs no cases.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandFailure`] if the file is not a component.
+    pub fn without_cases(&self) -> Result<Vec<u8>, CommandFailure> {
+        without_custom(&self.component, SECTION_NAME)
+            .and_then(|bare| without_custom(&bare, signature::SECTION))
+            .map_err(|error| of_file(&self.file, &error))
+    }
+
+    /// Returns the component as it is in the file, or as it was made of the core module.
+    pub fn component(&self) -> &[u8] {
+        &self.component
+    }
+}
+
+/// Returns the command that tests a plugin, with the folder of its cases if that was named.
+pub fn test_command(file: &Path, golden: Option<&Path>) -> String {
+    let text = |path: &Path| quoted(&path.to_string_lossy());
+    let golden = golden.map(|folder| format!(" --golden {}", text(folder)));
+    let golden = golden.unwrap_or_default();
+    format!("leadhost plugin test {}{golden}", text(file))
+}
+
+fn of_file(file: &Path, error: &dyn std::fmt::Display) -> CommandFailure {
+    CommandFailure::new(format!("{}: {error}", file.display()))
+}

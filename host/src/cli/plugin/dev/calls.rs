@@ -1,0 +1,329 @@
+//! Shows what arrives at the private service: each request with the calls that were made for it, and
+//! the calls that the service makes on its own. Nothing is masked: it is the author's own data.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+
+use super::requests::AnsweredRequest;
+use crate::cli::output::say;
+use crate::cli::plugin::run::{bytes, milliseconds};
+use crate::cli::table::safe;
+use crate::domain::channel::EventBody;
+use crate::domain::plugin::{ConversionOutcome, ConvertedItem};
+use crate::plugin::{WatchedCall, WatchedOutput};
+use crate::store::{DeliveryDetail, Store};
+
+/// Calls that wait for the answer to their request, and requests that later calls may belong to.
+const WAITING: usize = 64;
+
+/// Items of one call that are shown.
+const ITEMS: usize = 20;
+
+/// Characters of a text that are shown.
+const CHARACTERS: usize = 200;
+
+/// Shows requests and calls.
+pub struct CallBoard {
+    store: Arc<dyn Store>,
+    /// One line for each request or call.
+    is_quiet: bool,
+    /// Calls whose request is not answered yet.
+    waiting: VecDeque<WatchedCall>,
+    /// Deliveries whose request was answered: what is called for them now is later work.
+    answered: VecDeque<String>,
+}
+
+impl CallBoard {
+    /// Returns a board without calls.
+    pub fn new(store: Arc<dyn Store>, is_quiet: bool) -> Self {
+        Self {
+            store,
+            is_quiet,
+            waiting: VecDeque::new(),
+            answered: VecDeque::new(),
+        }
+    }
+
+    /// Shows what arrives, without end.
+    pub async fn run(
+        mut self,
+        mut calls: mpsc::Receiver<WatchedCall>,
+        mut requests: mpsc::Receiver<AnsweredRequest>,
+    ) {
+        loop {
+            tokio::select! {
+                // The calls for a request end before its answer.
+                biased;
+                Some(call) = calls.recv() => self.called(call),
+                Some(request) = requests.recv() => self.answered(request).await,
+                else => return,
+            }
+        }
+    }
+
+    fn called(&mut self, call: WatchedCall) {
+        match call.function {
+            // They are made for every delivery and every list; only a failure is news.
+            "sender-checks" | "routes" => {
+                if call.output.is_err() {
+                    self.show("", &[call], None);
+                }
+            }
+            "convert" | "read-webhook" | "handshake" if !self.answered.contains(&call.id) => {
+                self.waiting.push_back(call);
+                if self.waiting.len() > WAITING
+                    && let Some(oldest) = self.waiting.pop_front()
+                {
+                    self.show("", &[oldest], None);
+                }
+            }
+            _ => self.show("", &[call], None),
+        }
+    }
+
+    async fn answered(&mut self, request: AnsweredRequest) {
+        // Those of operators, probes and documents are not for the plugin.
+        let is_shown = ["ingest", "channel", "send", "none"]
+            .iter()
+            .any(|first| request.route.starts_with(first));
+        if !is_shown {
+            return;
+        }
+        let is_its_own = |call: &WatchedCall| match &request.delivery {
+            Some(id) => call.id == *id,
+            None => call.function == "handshake" && request.route.ends_with("handshake"),
+        };
+        let (mut own, others): (VecDeque<_>, VecDeque<_>) =
+            self.waiting.drain(..).partition(is_its_own);
+        self.waiting = others;
+        let detail = self.detail(request.delivery.as_deref()).await;
+        if let Some(id) = &request.delivery {
+            self.answered.push_back(id.clone());
+            while self.answered.len() > WAITING {
+                self.answered.pop_front();
+            }
+        }
+        let head = head(&request, detail.as_ref());
+        self.show(&head, own.make_contiguous(), detail.as_ref());
+    }
+
+    async fn detail(&self, id: Option<&str>) -> Option<DeliveryDetail> {
+        let id = id?.parse().ok()?;
+        self.store.delivery(id).await.ok().flatten()
+    }
+
+    fn show(&self, head: &str, calls: &[WatchedCall], detail: Option<&DeliveryDetail>) {
+        let mut lines = Vec::new();
+        if !head.is_empty() {
+            lines.push(head.to_owned());
+        }
+        for call in calls {
+            lines.extend(call_lines(call));
+        }
+        if let Some(detail) = detail {
+            lines.extend(detail_lines(detail));
+        }
+        lines.truncate(if self.is_quiet { 1 } else { lines.len() });
+        say(&lines.join("\n"));
+    }
+}
+
+/// Returns the line of a request, such as `POST ingest-lead: 200 converted, 4.1 ms`.
+fn head(request: &AnsweredRequest, detail: Option<&DeliveryDetail>) -> String {
+    let status = match detail {
+        Some(detail) => format!(" {}", detail.summary.status.as_str()),
+        None => match (request.status, request.route.as_str()) {
+            (401, "ingest-lead" | "channel-webhook") => {
+                " the proof of the sender is missing or wrong".to_owned()
+            }
+            (404, _) => " there is nothing at this address".to_owned(),
+            _ => String::new(),
+        },
+    };
+    let took = milliseconds(Duration::from_micros(request.micros));
+    safe(&format!(
+        "{} {}: {}{status}, {took}",
+        request.method, request.route, request.status
+    ))
+}
+
+fn call_lines(call: &WatchedCall) -> Vec<String> {
+    let mut lines = Vec::new();
+    match &call.output {
+        Ok(WatchedOutput::Conversion(output)) => {
+            lines.extend(bounded(output.items.iter().map(item_line)));
+            lines.extend(output.notes.iter().map(|note| line("note", note)));
+            let reply = output.reply.as_ref();
+            lines.extend(reply.map(|reply| line("reply", &reply.status.to_string())));
+        }
+        Ok(WatchedOutput::Webhook(webhook)) => {
+            lines.extend(bounded(
+                webhook.events.iter().map(|event| event_line(&event.body)),
+            ));
+            lines.extend(webhook.notes.iter().map(|note| line("note", note)));
+        }
+        Ok(WatchedOutput::Refused(problem)) => {
+            lines.push(line("the body is refused", &problem.to_string()));
+        }
+        Ok(WatchedOutput::Other) => {}
+        Err(error) => lines.push(line("FAILED", error)),
+    }
+    let usage = &call.usage;
+    lines.extend(usage.log.iter().map(|text| line("plugin", text)));
+    lines.push(format!(
+        "  {}: {}, {} of the processor, {} of memory at most",
+        call.function,
+        milliseconds(call.elapsed),
+        milliseconds(usage.processor),
+        bytes(usage.memory),
+    ));
+    lines
+}
+
+/// Returns what the store says about the items, where it is not what a lead usually becomes, and why
+/// a delivery failed.
+fn detail_lines(detail: &DeliveryDetail) -> Vec<String> {
+    let mut lines = Vec::new();
+    let items = detail.items.iter().filter(|item| item.message.is_some());
+    lines.extend(bounded(items.map(|item| {
+        let message = item.message.as_deref().unwrap_or_default();
+        line(
+            &format!("item {} {}", item.index, item.status.as_str()),
+            message,
+        )
+    })));
+    let error = detail.summary.error.as_ref();
+    lines.extend(error.map(|error| line("error", error)));
+    lines
+}
+
+fn item_line(item: &ConvertedItem) -> String {
+    match &item.outcome {
+        ConversionOutcome::Lead(lead) => {
+            let words = [
+                lead.name.clone(),
+                (!lead.phones.is_empty()).then(|| lead.phones.join(" ")),
+                (!lead.emails.is_empty()).then(|| lead.emails.join(" ")),
+                lead.external_id.as_ref().map(|id| format!("id {id}")),
+                lead.message.as_ref().map(|text| format!("{text:?}")),
+            ];
+            let words: Vec<String> = words.into_iter().flatten().collect();
+            line("lead", &words.join(", "))
+        }
+        ConversionOutcome::Fetch(fetch) => {
+            let id = fetch.external_id.as_deref().unwrap_or("no id");
+            line("fetch", &format!("{id} from {}", fetch.request.authority))
+        }
+        ConversionOutcome::Ignored(why) => line("ignored", why),
+        ConversionOutcome::Invalid(problem) => line("invalid", &problem.to_string()),
+    }
+}
+
+fn event_line(event: &EventBody) -> String {
+    match event {
+        EventBody::Status(status) => line(
+            "status",
+            &format!("{} of {}", status.status, status.external_id),
+        ),
+        EventBody::Inbound(message) => {
+            let sender = message.sender_phone.as_ref().unwrap_or(&message.sender_id);
+            let content = message.content.as_deref().unwrap_or_default();
+            let kind = &message.kind;
+            line("message", &format!("{kind} from {sender}: {content}"))
+        }
+        EventBody::Template(template) => line(
+            "template",
+            &format!("{} {}", template.name, template.status),
+        ),
+        EventBody::Contact(contact) => line(
+            "contact",
+            &format!("{} {}", contact.kind, contact.sender_id),
+        ),
+        EventBody::Other(what) => line("other", what),
+        EventBody::Invalid(problem) => line("invalid", &problem.to_string()),
+    }
+}
+
+/// Returns an indented line of bounded length.
+fn line(label: &str, text: &str) -> String {
+    let text = safe(text);
+    let end = text.char_indices().nth(CHARACTERS).map(|(end, _)| end);
+    match end {
+        Some(end) => format!("  {label}: {}…", &text[..end]),
+        None => format!("  {label}: {text}"),
+    }
+}
+
+/// Returns the first lines, and the number of the others.
+fn bounded(mut lines: impl Iterator<Item = String>) -> Vec<String> {
+    let mut shown: Vec<String> = lines.by_ref().take(ITEMS).collect();
+    let more = lines.count();
+    if more > 0 {
+        shown.push(format!("  and {more} more"));
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::exchange::InputProblem;
+    use crate::domain::plugin::ConverterOutput;
+    use crate::plugin::CallUsage;
+
+    fn call(output: Result<WatchedOutput, String>) -> WatchedCall {
+        WatchedCall {
+            function: "convert",
+            id: "d-1".to_owned(),
+            elapsed: Duration::from_micros(4_100),
+            usage: CallUsage {
+                processor: Duration::from_micros(1_200),
+                memory: 3 << 20,
+                log: vec!["a word".to_owned()],
+            },
+            output,
+        }
+    }
+
+    fn item(outcome: ConversionOutcome) -> ConvertedItem {
+        ConvertedItem {
+            route: vec![],
+            outcome,
+        }
+    }
+
+    #[test]
+    fn a_call_is_shown_with_items_notes_log_and_measures() {
+        let ignored = item(ConversionOutcome::Ignored("a\nb".to_owned()));
+        let output = ConverterOutput {
+            items: vec![ignored; ITEMS + 2],
+            reply: None,
+            notes: vec!["n".repeat(2 * CHARACTERS)],
+            memory: 0,
+        };
+        let lines = call_lines(&call(Ok(WatchedOutput::Conversion(output))));
+        assert_eq!(lines[0], "  ignored: a\\nb");
+        assert_eq!(lines[ITEMS], "  and 2 more");
+        assert!(lines[ITEMS + 1].ends_with('…'));
+        let expected = [
+            "  plugin: a word",
+            "  convert: 4.1 ms, 1.2 ms of the processor, 3 MiB of memory at most",
+        ];
+        assert_eq!(lines[ITEMS + 2..], expected);
+    }
+
+    #[test]
+    fn a_call_without_items_says_why() {
+        let problem = InputProblem {
+            message: "no object".to_owned(),
+            path: String::new(),
+        };
+        let refused = call_lines(&call(Ok(WatchedOutput::Refused(problem))));
+        assert_eq!(refused[0], "  the body is refused: no object");
+        let failed = call_lines(&call(Err("it trapped".to_owned())));
+        assert_eq!(failed[0], "  FAILED: it trapped");
+    }
+}

@@ -1,0 +1,291 @@
+//! The files of a project, and the wait for a change of one. What builds write is left out: usual
+//! folders of builds, hidden files, and the names in `.gitignore`. Only contents count, so a build
+//! that writes the same file again causes no other build.
+
+use std::collections::HashSet;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use notify::{RecommendedWatcher, RecursiveMode, Watcher};
+use sha2::{Digest as _, Sha256};
+use tokio::sync::Notify;
+
+use crate::cli::failure::CommandFailure;
+use crate::cli::output::complain;
+
+/// Folders and files that builds write.
+const BUILT: [&str; 8] = [
+    "__pycache__",
+    "build",
+    "dist",
+    "node_modules",
+    "target",
+    "venv",
+    "zig-cache",
+    "zig-out",
+];
+
+/// How long nothing may have changed: an editor saves in several steps.
+const QUIET: Duration = Duration::from_millis(100);
+
+/// How often the files are read where the system reports no changes.
+const POLL: Duration = Duration::from_secs(1);
+
+/// Files of a project. More are not a project's own.
+const FILES: usize = 20_000;
+
+/// Bytes that are read of a file; a change after them does not count.
+const FILE_BYTES: u64 = 16 << 20;
+
+/// The contents of all files, as one hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FilesState([u8; 32]);
+
+/// The files of a project.
+pub struct ProjectFiles {
+    root: PathBuf,
+    notice: Arc<Notify>,
+    /// `None`: the system reports no changes.
+    watcher: Option<RecommendedWatcher>,
+}
+
+impl ProjectFiles {
+    /// Watches the files of a project.
+    pub fn watch(root: &Path) -> Self {
+        let notice = Arc::new(Notify::new());
+        let noticed = Arc::clone(&notice);
+        let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+            // Reading the files causes events too; reacting to them would never end.
+            if !event.is_ok_and(|event| event.kind.is_access()) {
+                noticed.notify_one();
+            }
+        });
+        let mut files = Self {
+            root: root.to_owned(),
+            notice,
+            watcher: None,
+        };
+        match watcher {
+            Ok(watcher) => files.watcher = Some(watcher),
+            Err(error) => files.poll_instead(&error),
+        }
+        files
+    }
+
+    fn poll_instead(&mut self, error: &notify::Error) {
+        self.watcher = None;
+        complain(&format!(
+            "The system reports no changes of files ({error}): they are read every second instead."
+        ));
+    }
+
+    /// Reads all files. New folders are watched from then on.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandFailure`] if the folder cannot be read or has too many files.
+    pub fn state(&mut self) -> Result<FilesState, CommandFailure> {
+        let ignored = ignored(&self.root);
+        let mut files = Vec::new();
+        self.list(&self.root.clone(), &ignored, &mut files)?;
+        files.sort();
+        let mut hash = Sha256::new();
+        for path in &files {
+            let name = path.strip_prefix(&self.root).unwrap_or(path);
+            hash.update(name.as_os_str().as_encoded_bytes());
+            // A file that is gone by now is another state at the next look.
+            let content = read(path).unwrap_or_default();
+            hash.update([0]);
+            hash.update(Sha256::digest(&content));
+        }
+        Ok(FilesState(hash.finalize().into()))
+    }
+
+    fn list(
+        &mut self,
+        folder: &Path,
+        ignored: &HashSet<String>,
+        files: &mut Vec<PathBuf>,
+    ) -> Result<(), CommandFailure> {
+        // Before it is read, so that no change is lost between.
+        self.watch_folder(folder);
+        let entries = match std::fs::read_dir(folder) {
+            Ok(entries) => entries,
+            // It was removed in the meantime.
+            Err(_) if folder != self.root => return Ok(()),
+            Err(error) => {
+                let folder = folder.display();
+                return Err(CommandFailure::new(format!(
+                    "cannot read the folder {folder}: {error}"
+                )));
+            }
+        };
+        for entry in entries.flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if is_left_out(&name, ignored) {
+                continue;
+            }
+            // A link may lead to a folder above, without end.
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => self.list(&entry.path(), ignored, files)?,
+                Ok(_) => files.push(entry.path()),
+                Err(_) => {}
+            }
+            if files.len() > FILES {
+                return Err(CommandFailure::new(format!(
+                    "{} has more than {FILES} files",
+                    self.root.display()
+                ))
+                .hint("name the folder of one project; names in its .gitignore are left out"));
+            }
+        }
+        Ok(())
+    }
+
+    fn watch_folder(&mut self, folder: &Path) {
+        let Some(watcher) = &mut self.watcher else {
+            return;
+        };
+        // Again each time: a folder of the same name may be another one by now.
+        let watched = watcher.watch(folder, RecursiveMode::NonRecursive);
+        if let Err(error) = watched
+            && folder.exists()
+        {
+            self.poll_instead(&error);
+        }
+    }
+
+    /// Waits until the files differ from `since` and have not changed for a moment.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`Self::state`].
+    pub async fn changed(&mut self, since: FilesState) -> Result<(), CommandFailure> {
+        let notice = Arc::clone(&self.notice);
+        let mut seen = since;
+        loop {
+            let now = tokio::task::block_in_place(|| self.state())?;
+            if now != since && now == seen {
+                return Ok(());
+            }
+            let is_settled = now == since;
+            seen = now;
+            match (is_settled, &self.watcher) {
+                (false, _) => tokio::time::sleep(QUIET).await,
+                (true, Some(_)) => notice.notified().await,
+                (true, None) => tokio::time::sleep(POLL).await,
+            }
+        }
+    }
+}
+
+fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    // A pipe would block, and a device would never end.
+    if !path.metadata()?.is_file() {
+        return Ok(Vec::new());
+    }
+    let mut content = Vec::new();
+    std::fs::File::open(path)?
+        .take(FILE_BYTES)
+        .read_to_end(&mut content)?;
+    Ok(content)
+}
+
+/// Hidden files are those of tools and of editors, which also write names that end in `~`.
+fn is_left_out(name: &str, ignored: &HashSet<String>) -> bool {
+    name.starts_with('.') || name.ends_with('~') || BUILT.contains(&name) || ignored.contains(name)
+}
+
+/// Returns the plain names in the project's `.gitignore`. Patterns and paths do not count.
+fn ignored(root: &Path) -> HashSet<String> {
+    let text = std::fs::read_to_string(root.join(".gitignore")).unwrap_or_default();
+    text.lines()
+        .map(|line| line.trim().trim_matches('/'))
+        .filter(|name| !name.is_empty() && !name.contains(['#', '!', '*', '?', '[', '/']))
+        .map(str::to_owned)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Project(tempfile::TempDir);
+
+    impl Project {
+        fn new() -> Self {
+            let project = Self(tempfile::tempdir().expect("a folder"));
+            project.put("src/lib.rs", "1");
+            project.put(".gitignore", "/out/\n*.log\n!keep\n# note\n\nzig\n");
+            project
+        }
+
+        fn put(&self, name: &str, content: &str) {
+            let path = self.0.path().join(name);
+            std::fs::create_dir_all(path.parent().expect("it has one")).expect("a folder");
+            std::fs::write(path, content).expect("a file");
+        }
+
+        fn files(&self) -> ProjectFiles {
+            ProjectFiles::watch(self.0.path())
+        }
+    }
+
+    #[test]
+    fn only_contents_of_sources_count() {
+        let project = Project::new();
+        let mut files = project.files();
+        let mut state = || files.state().expect("it is read");
+        let first = state();
+        project.put("src/lib.rs", "1");
+        for built in [
+            "build/plugin.wasm",
+            "target/x",
+            "node_modules/a/b",
+            "out/y",
+            "src/zig",
+            ".git/HEAD",
+            "src/lib.rs~",
+        ] {
+            project.put(built, "2");
+            assert_eq!(state(), first, "{built}");
+        }
+        for source in ["src/lib.rs", "golden/lead/body.json", "keep"] {
+            let before = state();
+            project.put(source, "3");
+            assert_ne!(state(), before, "{source}");
+        }
+        let before = state();
+        let path = |name: &str| project.0.path().join(name);
+        std::fs::rename(path("keep"), path("kept")).expect("it is there");
+        assert_ne!(state(), before, "a name is a part of the state");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_change_in_a_new_folder_is_seen() {
+        let project = Project::new();
+        let mut files = project.files();
+        let first = files.state().expect("it is read");
+        project.put("src/new/a.rs", "1");
+        files.changed(first).await.expect("it is read");
+        let second = files.state().expect("it is read");
+        assert_ne!(first, second);
+        let change = async {
+            tokio::task::yield_now().await;
+            project.put("src/new/a.rs", "2");
+        };
+        let (changed, ()) = tokio::join!(files.changed(second), change);
+        changed.expect("it is read");
+    }
+
+    #[test]
+    fn a_folder_that_is_gone_is_reported() {
+        let project = Project::new();
+        let mut files = project.files();
+        std::fs::remove_dir_all(project.0.path()).expect("it is ours");
+        let said = files.state().expect_err("it is gone").to_string();
+        assert!(said.contains("cannot read the folder"), "{said}");
+    }
+}

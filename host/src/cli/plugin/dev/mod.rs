@@ -1,0 +1,431 @@
+//! `leadhost plugin dev`: builds a project after each change, runs its golden cases, and serves it in a
+//! private service on this machine. A build or a case that fails is shown, and the version before it
+//! serves on. This file decides what follows what.
+
+mod builder;
+mod calls;
+mod candidate;
+mod files;
+mod requests;
+mod sample;
+mod service;
+mod setup;
+mod workspace;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use self::builder::BuildOutcome;
+use self::calls::CallBoard;
+use self::candidate::Candidate;
+use self::files::ProjectFiles;
+use self::sample::Sample;
+use self::service::PrivateService;
+use super::component_file::BUILT;
+use super::language::Language;
+use super::local;
+use super::project::{self, ProjectFile};
+use super::toolchain::{Finding, NEEDS};
+use crate::cli::failure::CommandFailure;
+use crate::cli::output::{complain, count, say};
+use crate::cli::serve::first_apply;
+use crate::cli::table::safe;
+use crate::cli::workspace_file;
+use crate::config::Config;
+use crate::domain::connection::Connection;
+use crate::domain::plugin::{Digest, PluginKind};
+use crate::domain::text::quoted;
+use crate::limits;
+use crate::pipeline::apply::ApplyOutcome;
+use crate::pipeline::deploy::DeployError;
+use crate::plugin::{LoadError, Loaded};
+use crate::shutdown::{self, Shutdown};
+use crate::telemetry;
+
+/// The file with the fields of the connection, in the project's folder.
+const CONNECTION_FILE: &str = "dev.toml";
+
+/// What the service says on standard error. That every concern is accepted is the command's purpose.
+const LOG_FILTER: &str = "warn,sqlx_core::pool=error,leadhost::pipeline::deploy=error";
+
+/// Timeout for blocking threads, which cannot be cancelled, at the very end.
+const THREAD_PATIENCE: Duration = Duration::from_secs(1);
+
+#[derive(Args)]
+pub struct Dev {
+    /// The folder of the project
+    #[arg(default_value = ".")]
+    folder: PathBuf,
+    /// Port of the private service on this machine [default: a free one]
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    port: u16,
+    /// A TOML file with fields of the connection, or of the instance of an adapter, as a workspace file has them: config, secrets, allow, … [default: dev.toml in the project's folder, if it is there]
+    #[arg(long, value_name = "FILE")]
+    connection: Option<PathBuf>,
+    /// Build, test and serve once, and end; a failure is the exit code 1
+    #[arg(long)]
+    once: bool,
+    /// Show one line for each request
+    #[arg(long)]
+    quiet: bool,
+    /// The service's configuration file, for the limits of plugins
+    #[arg(long, value_name = "FILE", env = "LEADHOST_CONFIG")]
+    service_config: Option<PathBuf>,
+}
+
+impl Dev {
+    /// Serves the project until it is stopped.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandFailure`] if the folder is no project, its files cannot be read, or the private service
+    /// cannot be started; with `--once` also if the build or a golden case fails.
+    pub fn run(self) -> Result<(), CommandFailure> {
+        project::read(&self.folder)?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| CommandFailure::new(format!("cannot start: {error}")))?;
+        let ended = runtime.block_on(self.serve());
+        runtime.shutdown_timeout(THREAD_PATIENCE);
+        ended
+    }
+
+    async fn serve(&self) -> Result<(), CommandFailure> {
+        let limits = Config::load(self.service_config.as_deref(), &[])?.plugins;
+        let (layer, requests) = requests::layer();
+        telemetry::init_with(LOG_FILTER, layer)
+            .map_err(|error| CommandFailure::new(error.to_string()))?;
+        let shutdown = Shutdown::new();
+        shutdown::on_signals(shutdown.clone(), limits::STOP_DEADLINE)
+            .map_err(|error| CommandFailure::new(format!("cannot listen for signals: {error}")))?;
+        let service = PrivateService::start(self.port, limits, shutdown.clone()).await?;
+        let calls = service.app.core.plugins.watch_calls();
+        let board = CallBoard::new(Arc::clone(&service.app.core.store), self.quiet);
+        let board = tokio::spawn(board.run(calls, requests));
+        let mut session = Session {
+            flags: self,
+            shutdown,
+            service,
+            served: None,
+            declared: None,
+            shown: String::new(),
+        };
+        let ended = session.watch().await;
+        session.service.stop().await;
+        board.abort();
+        ended
+    }
+
+    /// Returns the fields of the connection that the author gives.
+    fn connection(&self) -> Result<Map<String, Value>, CommandFailure> {
+        let usual = self.folder.join(CONNECTION_FILE);
+        let file = match &self.connection {
+            Some(file) => file,
+            None if usual.is_file() => &usual,
+            None => return Ok(Map::new()),
+        };
+        match workspace_file::read_one(file)? {
+            Value::Object(fields) => Ok(fields),
+            _ => Ok(Map::new()),
+        }
+    }
+}
+
+/// The private service, and what it serves.
+struct Session<'a> {
+    flags: &'a Dev,
+    shutdown: Shutdown,
+    service: PrivateService,
+    /// Name, version and digest of the version that serves.
+    served: Option<String>,
+    declared: Option<DeclaredWorkspace>,
+    /// The lines of `curl` that were printed last.
+    shown: String,
+}
+
+/// The workspace as it was declared last.
+struct DeclaredWorkspace {
+    file: Value,
+    /// The key of the partner, which only the first apply returns.
+    partner_key: Option<String>,
+    outcome: ApplyOutcome,
+}
+
+/// How one build ended.
+enum RoundEnd {
+    Serving,
+    /// It was shown why.
+    Failed,
+    Stopped,
+}
+
+impl Session<'_> {
+    /// Builds and serves after each change, until the shutdown begins.
+    async fn watch(&mut self) -> Result<(), CommandFailure> {
+        let folder = self.flags.folder.as_path();
+        let mut files = ProjectFiles::watch(folder);
+        loop {
+            // Before the build: a change while it runs causes another one.
+            let state = tokio::task::block_in_place(|| files.state())?;
+            let end = match self.round().await {
+                Ok(end) => end,
+                Err(failure) if self.flags.once => return Err(failure),
+                Err(failure) => {
+                    complain(&failure.to_string());
+                    RoundEnd::Failed
+                }
+            };
+            match end {
+                RoundEnd::Stopped => return Ok(()),
+                RoundEnd::Serving if self.flags.once => return Ok(()),
+                RoundEnd::Failed if self.flags.once => {
+                    return Err(CommandFailure::new(format!(
+                        "{} is not served",
+                        folder.display()
+                    )));
+                }
+                RoundEnd::Serving => {}
+                RoundEnd::Failed => self.say_what_serves(),
+            }
+            tokio::select! {
+                changed = files.changed(state) => changed?,
+                () = self.shutdown.begun() => return Ok(()),
+            }
+        }
+    }
+
+    /// Builds, tests and serves the project as it is now.
+    async fn round(&mut self) -> Result<RoundEnd, CommandFailure> {
+        let folder = self.flags.folder.as_path();
+        let project = project::read(folder)?;
+        if let Some(setup) = setup::needed(folder, &project) {
+            match self.build(&project, &project.setup, "setting up").await? {
+                Ok(_) => setup.done(folder),
+                Err(end) => return Ok(end),
+            }
+        }
+        let took = match self.build(&project, &project.build, "building").await? {
+            Ok(took) => took,
+            Err(end) => return Ok(end),
+        };
+        let built = Instant::now();
+        let candidate =
+            tokio::task::block_in_place(|| candidate::read(folder)).map_err(|failure| {
+                failure.also(&format!(
+                    "the build is to write {}",
+                    folder.join(BUILT).display()
+                ))
+            })?;
+        if !self.service.is_serving(&candidate.wasm) {
+            // A large component takes long to compile.
+            let swapped = tokio::select! {
+                swapped = self.service.swap(candidate.wasm.clone()) => swapped,
+                () = self.shutdown.begun() => return Ok(RoundEnd::Stopped),
+            };
+            match swapped {
+                Ok(deployed) => {
+                    let record = deployed.record;
+                    let (name, version) = (&record.description.name, &record.description.version);
+                    self.served = Some(format!("{name} {version} ({})", record.digest.short()));
+                }
+                Err(error) => {
+                    self.show_refusal(&candidate, &error).await;
+                    return Ok(RoundEnd::Failed);
+                }
+            }
+        }
+        let line = self.connect(&candidate).await?;
+        self.say_serving(&candidate, took, built.elapsed());
+        if self.shown != line {
+            say(&format!("\n{line}\n"));
+            self.shown = line;
+        }
+        Ok(RoundEnd::Serving)
+    }
+
+    /// Runs commands of the project. Returns how long they took, or how the round ends.
+    async fn build(
+        &self,
+        project: &ProjectFile,
+        commands: &[String],
+        what: &str,
+    ) -> Result<Result<Duration, RoundEnd>, CommandFailure> {
+        let folder = self.flags.folder.as_path();
+        let built = builder::run(folder, commands, what, &self.shutdown).await;
+        let built = built.map_err(|error| {
+            CommandFailure::new(format!("cannot run the commands of the build: {error}"))
+        })?;
+        Ok(match built {
+            BuildOutcome::Built(took) => Ok(took),
+            BuildOutcome::Failed { took, how, said } => {
+                complain(&said);
+                let took = seconds(took);
+                complain(&format!("FAILED {what}, after {took}: {how}"));
+                if let Some(language) = project.language() {
+                    say_missing(language).await;
+                }
+                Err(RoundEnd::Failed)
+            }
+            BuildOutcome::Stopped(took) => {
+                complain(&format!("Stopped while {what}, after {}.", seconds(took)));
+                Err(RoundEnd::Stopped)
+            }
+        })
+    }
+
+    async fn show_refusal(&self, candidate: &Candidate, error: &DeployError) {
+        let folder = quoted(&self.flags.folder.to_string_lossy());
+        match error {
+            DeployError::Load(LoadError::Golden { failed, total, .. }) => {
+                if let Err(failure) = candidate.show_failing(&self.service.app.core.plugins).await {
+                    complain(&failure.to_string());
+                }
+                let cases = count(*total as u64, "golden case", "golden cases");
+                complain(&format!(
+                    "FAILED {failed} of {cases}: where the new output is right, `leadhost plugin test {folder} --renew` makes it the expected one"
+                ));
+            }
+            DeployError::Load(error) => complain(&local::refused(error).to_string()),
+            error => complain(&safe(&error.to_string())),
+        }
+    }
+
+    /// Makes the workspace with the plugin's connection. Returns the lines that send to it.
+    async fn connect(&mut self, candidate: &Candidate) -> Result<String, CommandFailure> {
+        let plugins = &self.service.app.core.plugins;
+        let digest = Digest::compute(&candidate.wasm);
+        let loaded = plugins
+            .by_digest(&digest)
+            .ok_or_else(|| CommandFailure::new("the version is no longer loaded"))?;
+        let mut fields = self.flags.connection()?;
+        let sample = Sample::find(&self.flags.folder, loaded.kind);
+        let config = fields.entry("config").or_insert_with(|| {
+            sample
+                .as_ref()
+                .map_or_else(|| json!({}), |one| one.config.clone())
+        });
+        let generated = workspace::generated_secrets(plugins, &loaded, config).await?;
+        let file = workspace::declaration(&loaded, &fields, generated, self.service.has_sandbox);
+        if self.declared.as_ref().is_none_or(|last| last.file != file) {
+            let outcome = self.service.declare(&file).await?;
+            let made = outcome.keys.iter().find_map(|made| made.key.clone());
+            let before = self.declared.take().and_then(|last| last.partner_key);
+            self.declared = Some(DeclaredWorkspace {
+                file,
+                partner_key: made.or(before),
+                outcome,
+            });
+        }
+        match &self.declared {
+            Some(declared) => self.lines(&loaded, declared, sample.as_ref()).await,
+            None => Ok(String::new()),
+        }
+    }
+
+    async fn lines(
+        &self,
+        loaded: &Loaded,
+        declared: &DeclaredWorkspace,
+        sample: Option<&Sample>,
+    ) -> Result<String, CommandFailure> {
+        let failed = |error: &dyn std::fmt::Display| CommandFailure::new(error.to_string());
+        let (core, outcome) = (&self.service.app.core, &declared.outcome);
+        let all = core.store.connections(Some(outcome.workspace_id)).await;
+        let all = all.map_err(|error| failed(&error))?;
+        let own = all.into_iter().find(|one| one.name == workspace::NAME);
+        let own: Connection = own.ok_or_else(|| failed(&"the connection is not stored"))?;
+        let secrets = core.sealer.open_secrets(&own.name, &own.sealed);
+        let secrets = secrets.map_err(|error| failed(&error))?;
+        let checks = first_apply::checks(&self.service.app.pipeline, &own).await;
+        let gateway = format!("http://{}", self.service.addresses.gateway);
+        let url = match outcome.channels.get(workspace::NAME) {
+            Some(webhooks) => format!("{gateway}{webhooks}"),
+            None => format!("{gateway}/ingest-lead/{}", own.id),
+        };
+        let mut lines = Vec::new();
+        match sample {
+            Some(sample) => {
+                let (line, unproven) = sample.curl(&url, &checks, &secrets);
+                lines.push(line);
+                for check in unproven {
+                    lines.push(format!(
+                        "# It also needs the proof of the check {} in {}; its secret {} is {}",
+                        check.scheme,
+                        check.proof,
+                        check.secret,
+                        secrets.get(&check.secret).unwrap_or("missing"),
+                    ));
+                }
+            }
+            None => lines.push(format!("curl -sS {url} --data-binary @BODY")),
+        }
+        if loaded.kind == PluginKind::Adapter
+            && let Some((instance, key)) = outcome
+                .instances
+                .get(workspace::NAME)
+                .zip(declared.partner_key.as_ref())
+        {
+            lines.push(format!(
+                "curl -sS {gateway}/send-notification -H 'x-service-api-key: {key}' -H 'content-type: application/json' -d '{{\"name\":\"Ana\",\"phoneNumber\":\"+5511900000002\",\"instanceId\":{instance},\"source\":\"dev\",\"template\":{{\"name\":\"TEMPLATE\",\"language\":{{\"code\":\"pt_BR\"}}}}}}'"
+            ));
+        }
+        if !self.flags.once {
+            let folder = self.service.data_dir();
+            lines.push(format!(
+                "# Other commands reach this service with --data-dir {}, such as `leadhost delivery list`.",
+                quoted(&folder.to_string_lossy())
+            ));
+        }
+        Ok(lines.join("\n"))
+    }
+
+    fn say_serving(&self, candidate: &Candidate, built: Duration, swapped: Duration) {
+        let served = self.served.as_deref().unwrap_or_default();
+        let cases = count(candidate.cases.len() as u64, "golden case", "golden cases");
+        say(&safe(&format!(
+            "{served}: built in {}, {cases} passed, serving after {}.",
+            seconds(built),
+            seconds(swapped),
+        )));
+        if !candidate.unwritten.is_empty() {
+            say(&safe(&format!(
+                "Without an expectation, and not run: {}. `leadhost plugin test {} --write` writes the output into them.",
+                candidate.unwritten.join(", "),
+                quoted(&self.flags.folder.to_string_lossy()),
+            )));
+        }
+    }
+
+    /// Says after a failure which version serves.
+    fn say_what_serves(&self) {
+        complain(&match &self.served {
+            Some(served) => safe(&format!("{served} serves on. Waiting for a change.")),
+            None => "Nothing is served yet. Waiting for a change.".to_owned(),
+        });
+    }
+}
+
+/// Names the tools that the builds of a language need and that are missing on this machine.
+async fn say_missing(language: Language) {
+    for need in NEEDS
+        .iter()
+        .filter(|need| need.languages.contains(&language))
+    {
+        if let Finding::Missing(why) = need.find().await {
+            complain(&safe(&format!(
+                "The build needs {} ({why}). On Debian: {}; elsewhere: {}",
+                need.what, need.debian, need.elsewhere
+            )));
+        }
+    }
+}
+
+/// Formats a time to the tenth of a second.
+fn seconds(time: Duration) -> String {
+    format!("{:.1} s", time.as_secs_f64())
+}

@@ -1,0 +1,242 @@
+//! The private service of `leadhost plugin dev`: the real one, in this process, on free ports of this
+//! machine and a temporary folder that is removed with it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::task::JoinHandle;
+
+use crate::app::App;
+use crate::cli::command::ServiceFlags;
+use crate::cli::failure::CommandFailure;
+use crate::cli::output::complain;
+use crate::cli::plugin::local::forget_old_code;
+use crate::cli::serve::local_files::AddressesFile;
+use crate::cli::serve::{first_key, sealing, stop};
+use crate::cli::table::safe;
+use crate::clock::SystemClock;
+use crate::config::{Config, PluginsSection};
+use crate::core::Core;
+use crate::domain::accept::AcceptWord;
+use crate::domain::plugin::Digest;
+use crate::domain::publisher::TrustedKeys;
+use crate::http::listen::{self, Addresses, StartError};
+use crate::pipeline;
+use crate::pipeline::apply::{ApplyError, ApplyOutcome, apply};
+use crate::pipeline::deploy::{self, AcceptedWords, DeployError, Deployed};
+use crate::shutdown::Shutdown;
+use crate::store::{self, StoreLocation};
+
+/// The file of the sandbox adapter, in a folder of plugins.
+const SANDBOX: &str = "adapter-sandbox.wasm";
+
+/// The folders of plugins, seen from that of the program: of the image, of a build, beside it.
+const PLUGIN_FOLDERS: [&str; 3] = ["../share/leadhost/plugins", "../plugins", "plugins"];
+
+/// The folder of plugins of the image.
+const SHARED_PLUGINS: &str = "/usr/share/leadhost/plugins";
+
+/// A service that runs in this process.
+pub struct PrivateService {
+    pub app: App,
+    pub addresses: Addresses,
+    /// Whether the workspace has the sandbox as a channel.
+    pub has_sandbox: bool,
+    tasks: Vec<JoinHandle<()>>,
+    addresses_file: AddressesFile,
+    serving: Option<Digest>,
+    folder: TempDir,
+}
+
+impl PrivateService {
+    /// Starts it. `port`: that of the gateway; 0 for a free one.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandFailure`] if the temporary folder cannot be used, the store or the engine cannot be
+    /// started, or the port is taken.
+    pub async fn start(
+        port: u16,
+        limits: PluginsSection,
+        shutdown: Shutdown,
+    ) -> Result<Self, CommandFailure> {
+        let failed = |error: &dyn std::fmt::Display| {
+            CommandFailure::new(format!("cannot start the private service: {error}"))
+        };
+        // The folder holds people's data: only its owner may read it.
+        let folder = tempfile::Builder::new()
+            .prefix("leadhost-dev-")
+            .tempdir()
+            .map_err(|error| failed(&error))?;
+        let config = config(port, limits, folder.path())?;
+        let location = StoreLocation::from_config(&config.store).map_err(|error| failed(&error))?;
+        let clock = Arc::new(SystemClock);
+        let store = store::open_remembered(&location, clock.clone(), folder.path())
+            .await
+            .map_err(|error| failed(&error))?;
+        let flags = ServiceFlags::new(Some(folder.path()), None, None);
+        let sealer = sealing::sealer(&*store, folder.path(), false, &flags).await?;
+        let core = Core::new(config, clock, store, Arc::new(sealer), shutdown)
+            .map_err(|error| failed(&error))?;
+        let app = App::new(core);
+        first_key::ensure(&app.pipeline, folder.path(), false, &flags).await?;
+        let has_sandbox = activate_sandbox(&app).await;
+        let addresses = listen::start(&app.http).await.map_err(|error| {
+            let failure = CommandFailure::new(error.to_string());
+            match error {
+                StartError::Bind { .. } => {
+                    failure.hint("choose another port with --port, or leave it out for a free one")
+                }
+                StartError::Tls(_) => failure,
+            }
+        })?;
+        let tasks = pipeline::start(&app.pipeline, &app.core.shutdown);
+        let addresses_file = AddressesFile::write(folder.path(), &addresses)?;
+        Ok(Self {
+            app,
+            addresses,
+            has_sandbox,
+            tasks,
+            addresses_file,
+            serving: None,
+            folder,
+        })
+    }
+
+    /// Returns the data folder, by which other commands find the service.
+    pub fn data_dir(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Tries a component and makes it the active version, whatever would concern an operator.
+    ///
+    /// # Errors
+    ///
+    /// [`DeployError`] if the trial refuses it, or its name is in use by a plugin of another kind.
+    /// Then the version before it serves on.
+    pub async fn swap(&mut self, wasm: Vec<u8>) -> Result<Deployed, DeployError> {
+        let deployed = upload(&self.app, wasm).await?;
+        self.serving = Some(deployed.record.digest.clone());
+        forget_old_code(&self.folder.path().join("compiled"));
+        Ok(deployed)
+    }
+
+    /// Returns whether this version serves.
+    pub fn is_serving(&self, wasm: &[u8]) -> bool {
+        self.serving.as_ref() == Some(&Digest::compute(wasm))
+    }
+
+    /// Makes the workspace as the file declares it.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandFailure`] with all problems of the file, or if the store fails.
+    pub async fn declare(&self, file: &Value) -> Result<ApplyOutcome, CommandFailure> {
+        let applied = apply(&self.app.pipeline, file, false).await;
+        applied.map_err(|error| match error {
+            ApplyError::Problems(problems) => {
+                let lines = problems.iter().map(|problem| format!("\n  {problem}"));
+                let lines: String = lines.collect();
+                CommandFailure::new(format!("the plugin's connection cannot be made:{lines}"))
+            }
+            other => CommandFailure::new(other.to_string()),
+        })
+    }
+
+    /// Stops it, and removes its folder.
+    pub async fn stop(self) {
+        stop(&self.app, self.tasks).await;
+        drop(self.addresses_file);
+        let folder = self.folder.path().to_owned();
+        if let Err(error) = self.folder.close() {
+            complain(&format!(
+                "The private data in {} could not be removed: {error}",
+                folder.display()
+            ));
+        }
+    }
+}
+
+fn config(port: u16, limits: PluginsSection, folder: &Path) -> Result<Config, CommandFailure> {
+    let folder = folder.to_string_lossy();
+    let listen = format!("127.0.0.1:{port}");
+    let overrides = [
+        ("server.listen", listen.as_str()),
+        ("server.admin_listen", "127.0.0.1:0"),
+        ("server.drain_seconds", "2"),
+        ("store.data_dir", &*folder),
+        // Another version may make other leads: that is why it was written.
+        ("verify.deliveries", "0"),
+    ];
+    let overrides = overrides.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let mut config = Config::load(None, &overrides)?;
+    // Its rules for components are for those that serve; these are unsigned, and one person's.
+    config.plugins = PluginsSection {
+        inbox: String::new(),
+        two_person: false,
+        trusted_keys: TrustedKeys::default(),
+        ..limits
+    };
+    Ok(config)
+}
+
+async fn upload(app: &App, wasm: Vec<u8>) -> Result<Deployed, DeployError> {
+    let accept: AcceptedWords = [AcceptWord::All].into_iter().collect();
+    deploy::upload(&app.pipeline, wasm, "upload", true, &accept).await
+}
+
+/// Activates the sandbox adapter, if it is on this machine. Without it the workspace has no channel.
+async fn activate_sandbox(app: &App) -> bool {
+    let Some(file) = sandbox_file() else {
+        return false;
+    };
+    let Ok(wasm) = tokio::fs::read(&file).await else {
+        return false;
+    };
+    match upload(app, wasm).await {
+        Ok(_) => true,
+        Err(error) => {
+            complain(&safe(&format!(
+                "The workspace has no sandbox channel: {} is refused: {error}",
+                file.display()
+            )));
+            false
+        }
+    }
+}
+
+fn sandbox_file() -> Option<PathBuf> {
+    let program = std::env::current_exe().ok();
+    let beside = program.as_deref().and_then(Path::parent);
+    let folders = beside
+        .into_iter()
+        .flat_map(|folder| PLUGIN_FOLDERS.map(|name| folder.join(name)));
+    folders
+        .chain([PathBuf::from(SHARED_PLUGINS)])
+        .map(|folder| folder.join(SANDBOX))
+        .find(|file| file.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rules_of_a_service_for_components_do_not_hold_here() {
+        let key = format!("ed25519:{}", "0".repeat(64));
+        let rules = [
+            ("plugins.two_person", "true"),
+            ("plugins.trusted_keys", &*key),
+            ("plugins.memory_mib", "32"),
+        ];
+        let rules = rules.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let theirs = Config::load(None, &rules).expect("it is valid").plugins;
+        assert!(theirs.two_person && !theirs.trusted_keys.are_all());
+        let folder = tempfile::tempdir().expect("a folder");
+        let own = config(0, theirs, folder.path()).expect("it is valid");
+        assert!(!own.plugins.two_person && own.plugins.trusted_keys.are_all());
+        assert_eq!(own.plugins.memory_mib, 32);
+    }
+}

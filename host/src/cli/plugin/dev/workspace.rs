@@ -1,0 +1,128 @@
+//! The workspace of the private service: one connection for a converter, one instance for an adapter,
+//! with the fields that the author gives. Secrets that are not given are generated.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use crate::cli::failure::CommandFailure;
+use crate::domain::exchange::{Scheme, SenderCheck};
+use crate::domain::plugin::PluginKind;
+use crate::plugin::{CallBudget, Loaded, Plugins, TRIAL_LANE};
+
+/// The name of the workspace, the partner, and the connection or the instance.
+pub const NAME: &str = "dev";
+
+/// The kind of secrets that can be made up.
+const STATIC: &str = "static";
+
+/// Returns the workspace as a file declares it. `fields`: those of the connection or of the instance
+/// that the author gives.
+pub fn declaration(
+    loaded: &Loaded,
+    fields: &Map<String, Value>,
+    generated: Map<String, Value>,
+    has_sandbox: bool,
+) -> Value {
+    let mut own = fields.clone();
+    let secrets = own.entry("secrets").or_insert_with(|| json!({}));
+    if let Some(secrets) = secrets.as_object_mut() {
+        for (name, value) in generated {
+            secrets.entry(name).or_insert(value);
+        }
+    }
+    own.insert("name".to_owned(), NAME.into());
+    let plugin = loaded.description.name.as_str();
+    let mut instances = Vec::new();
+    let mut connections = Vec::new();
+    let sandbox = json!({
+        "name": "sandbox",
+        "number": "+5511900000001",
+        "adapter": "sandbox",
+        "config": {"templates": [
+            {"name": "welcome", "language": "pt_BR", "text": "Olá {{1}}, recebemos o seu contato."}
+        ]},
+    });
+    match loaded.kind {
+        PluginKind::Converter => {
+            own.insert("partner".to_owned(), NAME.into());
+            own.insert("plugin".to_owned(), plugin.into());
+            if has_sandbox {
+                instances.push(sandbox);
+                own.insert("instance".to_owned(), "sandbox".into());
+            }
+            connections.push(Value::Object(own));
+        }
+        PluginKind::Adapter => {
+            own.insert("adapter".to_owned(), plugin.into());
+            own.entry("number")
+                .or_insert_with(|| "+5511900000000".into());
+            instances.push(Value::Object(own));
+        }
+    }
+    json!({
+        "workspace": {"slug": NAME, "name": "Development"},
+        "partners": [{"name": NAME}],
+        "instances": instances,
+        "connections": connections,
+        "keys": [{"kind": "partner", "label": NAME, "partner": NAME}],
+    })
+}
+
+/// Returns the secrets to generate: those that the plugin requires, and those of its sender checks.
+///
+/// # Errors
+///
+/// [`CommandFailure`] if the plugin does not take the configuration, or gives no answer.
+pub async fn generated_secrets(
+    plugins: &Plugins,
+    loaded: &Arc<Loaded>,
+    config: &Value,
+) -> Result<Map<String, Value>, CommandFailure> {
+    let checks = sender_checks(plugins, loaded, config).await?;
+    let required =
+        loaded.description.secrets.iter().filter(|secret| {
+            secret.required && secret.kind == STATIC && !secret.name.ends_with("/*")
+        });
+    let mut secrets: Map<String, Value> = required
+        .map(|secret| (secret.name.clone(), json!({"generate": ""})))
+        .collect();
+    for check in &checks {
+        // HTTP Basic has the user before the password.
+        let prefix = match check.scheme {
+            Scheme::Basic => format!("{NAME}:"),
+            _ => String::new(),
+        };
+        secrets.insert(check.secret.clone(), json!({"generate": prefix}));
+    }
+    Ok(secrets)
+}
+
+async fn sender_checks(
+    plugins: &Plugins,
+    loaded: &Arc<Loaded>,
+    config: &Value,
+) -> Result<Vec<SenderCheck>, CommandFailure> {
+    let refused = |what: &dyn std::fmt::Display| {
+        CommandFailure::new(format!(
+            "the plugin {} does not take the configuration of its connection: {what}",
+            loaded.description.name
+        ))
+        .hint("write it to dev.toml in the project's folder, below [config], or name such a file with --connection")
+    };
+    let faults = plugins
+        .config_faults(loaded, std::slice::from_ref(config))
+        .await
+        .map_err(|error| refused(&error))?;
+    let faults: Vec<String> = faults.iter().flatten().map(ToString::to_string).collect();
+    if !faults.is_empty() {
+        return Err(refused(&faults.join("; ")));
+    }
+    let text = config.to_string();
+    let asked = plugins.sender_checks(loaded, TRIAL_LANE, &text, CallBudget::Trial);
+    match asked.await {
+        Ok(Ok(checks)) => Ok(checks.checks),
+        Ok(Err(problem)) => Err(refused(&problem)),
+        Err(error) => Err(refused(&error)),
+    }
+}

@@ -1,0 +1,49 @@
+//! `leadhost plugin doctor`: the toolchains of the languages on this machine, and how to install those that
+//! are missing.
+
+use clap::Args;
+
+use super::language::Language;
+use super::toolchain::{Finding, NEEDS, Need};
+use crate::cli::output::say;
+use crate::cli::progress::ProgressLine;
+use crate::cli::table::table;
+
+#[derive(Args)]
+pub struct Doctor {
+    /// Only this language
+    #[arg(long, value_name = "LANGUAGE")]
+    lang: Option<Language>,
+}
+
+impl Doctor {
+    /// Prints a row for each thing that the template of a language needs. What is missing is no
+    /// failure: a person needs few of the languages.
+    pub async fn run(self) {
+        let is_asked = |language: &Language| self.lang.is_none_or(|lang| lang == *language);
+        let progress = ProgressLine::start("asking the toolchains for their versions");
+        let mut rows = Vec::new();
+        for need in &NEEDS {
+            let languages = need.languages.iter().copied().filter(is_asked);
+            let languages: Vec<&str> = languages.map(Language::title).collect();
+            if !languages.is_empty() {
+                rows.push(row(&languages.join(", "), need, need.find().await));
+            }
+        }
+        drop(progress);
+        say(&table(
+            &["LANGUAGE", "NEEDS", "FOUND", "ON DEBIAN", "ELSEWHERE"],
+            &rows,
+        ));
+    }
+}
+
+fn row(languages: &str, need: &Need, finding: Finding) -> Vec<String> {
+    let (found, debian, elsewhere) = match finding {
+        Finding::There(what) => (what, "-", "-"),
+        Finding::Missing(why) => (why, need.debian, need.elsewhere),
+    };
+    [languages, need.what, &found, debian, elsewhere]
+        .map(str::to_owned)
+        .to_vec()
+}

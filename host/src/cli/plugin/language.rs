@@ -1,0 +1,60 @@
+//! The languages that a plugin can be written in with a template of this program.
+
+use clap::ValueEnum;
+
+/// A language with a template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Language {
+    #[value(alias = "rs")]
+    Rust,
+    #[value(alias = "ts")]
+    Typescript,
+    #[value(alias = "js")]
+    Javascript,
+    #[value(alias = "py")]
+    Python,
+    #[value(alias = "golang")]
+    Go,
+    C,
+    Zig,
+}
+
+impl Language {
+    /// Returns the word of the command line, which is also the name of its folder of templates.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Rust => "rust",
+            Self::Typescript => "typescript",
+            Self::Javascript => "javascript",
+            Self::Python => "python",
+            Self::Go => "go",
+            Self::C => "c",
+            Self::Zig => "zig",
+        }
+    }
+
+    /// Returns the name in sentences.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Rust => "Rust",
+            Self::Typescript => "TypeScript",
+            Self::Javascript => "JavaScript",
+            Self::Python => "Python",
+            Self::Go => "Go",
+            Self::C => "C",
+            Self::Zig => "Zig",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_knows_every_language_by_its_word() {
+        for language in Language::value_variants() {
+            assert_eq!(Language::from_str(language.word(), false), Ok(*language));
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! The engine of the service on this machine, for integrators: the same limits and the same trial, but
+//! no store and no connections.
+
+use std::error::Error as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use clap::Args;
+
+use crate::cli::failure::CommandFailure;
+use crate::cli::output::complain;
+use crate::cli::table::safe;
+use crate::clock::SystemClock;
+use crate::config::{Config, PluginsSection};
+use crate::domain::text::quoted;
+use crate::plugin::{LoadError, Plugins, PreparedVersion};
+
+/// Files of machine code that the cache keeps, the newest ones: each build of a plugin makes one, of
+/// several megabytes.
+const CODE_FILES: usize = 32;
+
+/// Characters of the fingerprint that are shown.
+const FINGERPRINT: usize = 12;
+
+// How to start the engine.
+#[derive(Args)]
+pub struct EngineFlags {
+    /// Folder for compiled code, on this machine [default: leadhost in your cache folder]
+    #[arg(long, value_name = "DIR", env = "LEADHOST_CACHE_DIR")]
+    cache_dir: Option<PathBuf>,
+    /// Also print the fingerprint of the engine on this machine: engines with the same one run the same machine code
+    #[arg(long)]
+    engine: bool,
+}
+
+impl EngineFlags {
+    /// Starts the engine with the limits of the service's configuration file, or with the default
+    /// ones.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandFailure`] if the configuration cannot be read, the folder for compiled code cannot be
+    /// used, or the engine cannot start.
+    pub fn start(&self, service_config: Option<&Path>) -> Result<LocalEngine, CommandFailure> {
+        let limits = Config::load(service_config, &[])?.plugins;
+        let folder = match &self.cache_dir {
+            Some(folder) => folder.clone(),
+            None => user_cache()?.join("leadhost"),
+        };
+        make_private(&folder)?;
+        let plugins = Plugins::new(&limits, &folder, Arc::new(SystemClock)).map_err(|error| {
+            let cause = error.source().map(|cause| format!(": {cause}"));
+            CommandFailure::new(format!("{error}{}", cause.unwrap_or_default()))
+                .hint("choose another folder for compiled code with --cache-dir")
+        })?;
+        Ok(LocalEngine {
+            plugins,
+            limits,
+            folder,
+        })
+    }
+
+    /// Prints the fingerprint, if it is asked for.
+    pub fn show(&self, engine: &LocalEngine) {
+        if self.engine {
+            complain(&format!("engine {}", engine.fingerprint()));
+        }
+    }
+}
+
+/// The engine on this machine.
+pub struct LocalEngine {
+    pub plugins: Plugins,
+    pub limits: PluginsSection,
+    folder: PathBuf,
+}
+
+impl LocalEngine {
+    /// Compiles a component and makes the trial that every activation makes.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandFailure`] with the reason why the component is refused.
+    pub async fn load(&self, wasm: Vec<u8>) -> Result<PreparedVersion, CommandFailure> {
+        let prepared = self
+            .plugins
+            .prepare(wasm)
+            .await
+            .map_err(|error| refused(&error))?;
+        forget_old_code(&self.folder.join("compiled"));
+        Ok(prepared)
+    }
+
+    /// Returns the first characters of the engine's fingerprint.
+    pub fn fingerprint(&self) -> &str {
+        let whole = self.plugins.fingerprint();
+        whole.get(..FINGERPRINT).unwrap_or(whole)
+    }
+}
+
+/// Shows what the plugin wrote in its trial, and returns why it is refused.
+pub fn refused(error: &LoadError) -> CommandFailure {
+    let LoadError::Tried { function, source } = error else {
+        return CommandFailure::new(safe(&error.to_string()));
+    };
+    for line in source.log() {
+        complain(&format!("plugin: {}", safe(line)));
+    }
+    CommandFailure::new(format!(
+        "`{function}` returned no answer in the plugin's trial: {}",
+        safe(&source.to_string())
+    ))
+}
+
+/// Returns the folder for what programs of this user may compute again.
+fn user_cache() -> Result<PathBuf, CommandFailure> {
+    // The specification has programs ignore a path that is not absolute.
+    let named = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    named
+        .filter(|folder| folder.is_absolute())
+        .or_else(|| std::env::home_dir().map(|home| home.join(".cache")))
+        .ok_or_else(|| {
+            CommandFailure::new("this user has no home folder, in which to keep compiled code")
+                .hint("name a folder for it with --cache-dir")
+        })
+}
+
+/// Creates the folder for this user alone. Whoever can write there decides what the engine executes.
+fn make_private(folder: &Path) -> Result<(), CommandFailure> {
+    let failed = |error: std::io::Error| {
+        CommandFailure::new(format!(
+            "the folder for compiled code, {}, cannot be used: {error}",
+            folder.display()
+        ))
+        .hint("choose another one with --cache-dir")
+    };
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
+        .map_err(failed)?;
+    let found = std::fs::metadata(folder).map_err(failed)?;
+    let own = rustix::process::geteuid().as_raw();
+    if found.uid() == own && found.permissions().mode() & 0o022 == 0 {
+        return Ok(());
+    }
+    Err(CommandFailure::new(format!(
+        "other users of this machine may write to the folder for compiled code, {}",
+        folder.display()
+    ))
+    .hint(format!(
+        "run chmod 700 {} if it is yours, or choose another one with --cache-dir",
+        quoted(&folder.to_string_lossy())
+    )))
+}
+
+/// Removes all machine code but the newest. What is missing is compiled again.
+pub fn forget_old_code(folder: &Path) {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return;
+    };
+    let mut files: Vec<(SystemTime, PathBuf)> = entries
+        .filter_map(|entry| {
+            let entry = entry.ok()?;
+            let modified = entry.metadata().ok()?.modified().ok()?;
+            Some((modified, entry.path()))
+        })
+        .filter(|(_, path)| path.extension().is_some_and(|end| end == "cwasm"))
+        .collect();
+    files.sort();
+    let old = files.len().saturating_sub(CODE_FILES);
+    for (_, path) in &files[..old] {
+        let _ = std::fs::remove_file(path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn the_newest_machine_code_is_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |number: u64| folder.path().join(format!("{number}.cwasm"));
+        for number in 0..40 {
+            let file = std::fs::File::create(path(number)).expect("a file");
+            let time = SystemTime::UNIX_EPOCH + Duration::from_secs(number);
+            file.set_modified(time).expect("a time");
+        }
+        std::fs::write(folder.path().join("other"), "").expect("a file");
+        forget_old_code(folder.path());
+        let kept: Vec<u64> = (0..40).filter(|number| path(*number).exists()).collect();
+        assert_eq!(kept, (8..40).collect::<Vec<u64>>());
+        assert!(folder.path().join("other").exists());
+    }
+
+    #[test]
+    fn a_folder_that_others_may_write_to_is_refused() {
+        let outer = tempfile::tempdir().expect("a folder");
+        let folder = outer.path().join("a/b");
+        make_private(&folder).expect("it is created");
+        let mode = |mode: u32| {
+            let mode = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(&folder, mode).expect("it is ours");
+        };
+        mode(0o755);
+        make_private(&folder).expect("others may only read it");
+        mode(0o770);
+        let said = make_private(&folder).expect_err("others may write to it");
+        assert!(said.to_string().contains("chmod 700"), "{said}");
+    }
+}

@@ -1,0 +1,383 @@
+//! `leadhost plugin new`: writes the project of a plugin from a template of this program.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+
+use super::body::{BodyFormat, without_mark};
+use super::component_file::read_bytes;
+use super::language::Language;
+use super::project::{PROJECT_FILE, ProjectFile};
+use super::template::{self, NewProject};
+use crate::cli::failure::CommandFailure;
+use crate::cli::output::say;
+use crate::domain::plugin::PluginKind;
+use crate::domain::text::quoted;
+use crate::plugin::rules;
+
+/// The golden case that a sample replaces.
+const SAMPLE_CASE: &str = "golden/lead";
+
+/// The file of a configuration of a connection or an instance, for `leadhost plugin run`.
+const CONFIG: &str = "config.json";
+
+#[derive(Args)]
+pub struct New {
+    /// The name of the plugin and of its folder: lower-case letters, digits and hyphens
+    name: String,
+    /// The language
+    #[arg(long, value_name = "LANGUAGE")]
+    lang: Language,
+    /// What the plugin does
+    #[arg(long, default_value = "converter")]
+    kind: KindChoice,
+    /// A body of your source, JSON or a form, which becomes the first golden case of a converter
+    #[arg(long, value_name = "FILE")]
+    sample: Option<PathBuf>,
+    /// The folder of the project [default: its name, in the current folder]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum KindChoice {
+    /// Turns the deliveries of a source into leads
+    Converter,
+    /// Sends and receives messages of a channel
+    Adapter,
+}
+
+impl KindChoice {
+    fn kind(self) -> PluginKind {
+        match self {
+            Self::Converter => PluginKind::Converter,
+            Self::Adapter => PluginKind::Adapter,
+        }
+    }
+}
+
+impl New {
+    /// Writes the project into a new folder, and prints the commands that follow.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandFailure`] if the name is not a plugin's, there is no template, the sample cannot be
+    /// read or is neither JSON nor a form, the folder is not empty, or it cannot be written.
+    pub fn run(self) -> Result<(), CommandFailure> {
+        check_name(&self.name)?;
+        self.refuse_sample_of_adapter()?;
+        let mut project = self.project()?;
+        let example = ExampleRun::of(self.kind.kind(), &mut project);
+        if let Some(sample) = &self.sample {
+            put_sample(&mut project, sample)?;
+        }
+        let file = self.project_file(&project).text().into_bytes();
+        project.files.insert(PROJECT_FILE.to_owned(), file);
+        let folder = match &self.dir {
+            Some(folder) => folder.clone(),
+            None => PathBuf::from(&self.name),
+        };
+        refuse_content(&folder)?;
+        write(&folder, &project)?;
+        self.say_next(&folder, &project, example.as_ref());
+        Ok(())
+    }
+
+    fn refuse_sample_of_adapter(&self) -> Result<(), CommandFailure> {
+        match (self.kind, &self.sample) {
+            (KindChoice::Adapter, Some(_)) => Err(CommandFailure::usage(
+                "an adapter takes no --sample: a sample is the delivery of a source, and an adapter has golden cases of sends, answers and webhooks",
+            )
+            .hint("start without --sample, and put bodies of your provider into the cases in golden/")),
+            _ => Ok(()),
+        }
+    }
+
+    fn project(&self) -> Result<NewProject, CommandFailure> {
+        let kind = self.kind.kind();
+        template::project(self.lang, kind, &self.name).ok_or_else(|| {
+            let with_one: Vec<&str> = Language::value_variants()
+                .iter()
+                .copied()
+                .filter(|language| template::project(*language, kind, &self.name).is_some())
+                .map(Language::word)
+                .collect();
+            let (what, language) = (kind.with_article(), self.lang.title());
+            let failure = CommandFailure::usage(format!(
+                "there is no template of {what} in {language}"
+            ));
+            match with_one.is_empty() {
+                true => failure.hint(format!(
+                    "the guide for integrators tells how to write {what}; for converters there are templates in all languages"
+                )),
+                false => failure.hint(format!("take --lang {}", with_one.join(" or "))),
+            }
+        })
+    }
+
+    fn project_file(&self, project: &NewProject) -> ProjectFile {
+        ProjectFile {
+            name: self.name.clone(),
+            kind: self.kind.kind(),
+            language: self.lang.word().to_owned(),
+            contract: project.contract.to_owned(),
+            template: env!("CARGO_PKG_VERSION").to_owned(),
+            setup: project.setup.clone(),
+            setup_from: project.setup_from.clone(),
+            build: project.build.clone(),
+        }
+    }
+
+    fn say_next(&self, folder: &Path, project: &NewProject, example: Option<&ExampleRun>) {
+        let commands = project.setup.iter().chain(&project.build);
+        let build: String = commands.map(|line| format!("\n  {line}")).collect();
+        let (write, review) = match self.sample {
+            Some(_) => (
+                " --write",
+                format!(
+                    "\nThen review {SAMPLE_CASE}/case.json: it has what the plugin made of the sample."
+                ),
+            ),
+            None => ("", String::new()),
+        };
+        let run = example.map_or_else(String::new, |example| {
+            format!("\n  leadhost plugin run . {}", example.arguments(project))
+        });
+        say(&format!(
+            "Wrote {} in {} to {}. It needs {}; `leadhost plugin doctor` shows what is missing. To try each change at once:\n\n  leadhost plugin dev {}\n\nOr step by step:\n\n  cd {}{build}\n  leadhost plugin test .{write}{run}\n  leadhost plugin publish . --to https://HOST\n{review}",
+            self.kind.kind().with_article(),
+            self.lang.title(),
+            folder.display(),
+            project.toolchain.join(", "),
+            quoted(&folder.to_string_lossy()),
+            quoted(&folder.to_string_lossy()),
+        ));
+    }
+}
+
+/// A golden case of a new project whose body `leadhost plugin run` can take.
+struct ExampleRun {
+    case: String,
+    /// Whether the project has a configuration for it, in [`CONFIG`].
+    has_config: bool,
+}
+
+impl ExampleRun {
+    /// Finds the example of the project, and writes the configuration that it needs to a file of it.
+    fn of(kind: PluginKind, project: &mut NewProject) -> Option<Self> {
+        let case = match kind {
+            PluginKind::Converter => SAMPLE_CASE.to_owned(),
+            PluginKind::Adapter => readable_webhook(project)?,
+        };
+        let content = project.files.get(&format!("{case}/case.json"))?;
+        let content: Value = serde_json::from_slice(content).ok()?;
+        let config = &content["delivery"]["config"];
+        let has_config = config.is_object();
+        if has_config {
+            let text = format!("{config:#}\n").into_bytes();
+            project.files.insert(CONFIG.to_owned(), text);
+        }
+        Some(Self { case, has_config })
+    }
+
+    fn arguments(&self, project: &NewProject) -> String {
+        let body = body_of_case(project, &self.case);
+        let config = match self.has_config {
+            true => format!(" --config {CONFIG}"),
+            false => String::new(),
+        };
+        format!("{}/{body}{config}", self.case)
+    }
+}
+
+/// Returns the folder of the first golden case of a webhook that the adapter can read.
+fn readable_webhook(project: &NewProject) -> Option<String> {
+    let mut cases = project.files.iter().filter_map(|(path, content)| {
+        let folder = path.strip_suffix("/case.json")?;
+        let case: Value = serde_json::from_slice(content).ok()?;
+        let is_readable = case["call"] == "readWebhook" && case["expect"]["ok"].is_object();
+        (is_readable && case["body"].is_string()).then(|| folder.to_owned())
+    });
+    cases.next()
+}
+
+/// The service takes names that begin with a digit or a hyphen; the toolchains name packages after
+/// the plugin, and do not.
+fn check_name(name: &str) -> Result<(), CommandFailure> {
+    let refused = |what: String| CommandFailure::usage(format!("NAME: {what}"));
+    rules::name(name).map_err(refused)?;
+    if name.starts_with(|first: char| first.is_ascii_lowercase()) {
+        return Ok(());
+    }
+    Err(refused(format!(
+        "the name {name:?}; the name of a project begins with a letter"
+    )))
+}
+
+/// Makes the sample the body of the first golden case, whose expectation is then to be written.
+fn put_sample(project: &mut NewProject, sample: &Path) -> Result<(), CommandFailure> {
+    let body = without_mark(&read_bytes(sample)?).to_vec();
+    let refused = |what: String| {
+        CommandFailure::new(format!("{} cannot be the sample: {what}", sample.display()))
+    };
+    if body.len() > leadhost_golden::MAX_PACKED_BYTES {
+        return Err(refused(format!(
+            "it has {} bytes, and the golden cases of a plugin have at most {} together",
+            body.len(),
+            leadhost_golden::MAX_PACKED_BYTES
+        ))
+        .hint("shorten it to one lead or a few"));
+    }
+    let format = BodyFormat::of(&body).map_err(|why| {
+        refused(why).hint(
+            "save the body alone, as the source sends it, without headers; for another format, start without --sample and change the converter",
+        )
+    })?;
+    let prefix = format!("{SAMPLE_CASE}/");
+    project.files.retain(|path, _| !path.starts_with(&prefix));
+    let name = match format {
+        BodyFormat::Json => "body.json",
+        BodyFormat::Form => "body.txt",
+    };
+    let case = json!({
+        "about": "The sample that the project began with",
+        "call": "convert",
+        "delivery": {"headers": [["content-type", format.content_type()]]},
+        "body": name,
+    });
+    let case = format!("{case:#}\n").into_bytes();
+    project.files.insert(format!("{prefix}case.json"), case);
+    project.files.insert(format!("{prefix}{name}"), body);
+    Ok(())
+}
+
+/// Returns the name of the body's file in a golden case.
+fn body_of_case<'a>(project: &'a NewProject, case: &str) -> &'a str {
+    let mut in_case = project.files.keys().filter_map(|path| {
+        let name = path.strip_prefix(case)?.strip_prefix('/')?;
+        (name != "case.json").then_some(name)
+    });
+    in_case.next().unwrap_or("body.json")
+}
+
+fn refuse_content(folder: &Path) -> Result<(), CommandFailure> {
+    let refused = |what: String| {
+        CommandFailure::new(format!("{} {what}", folder.display()))
+            .hint("name another folder with --dir")
+    };
+    match std::fs::read_dir(folder).map(Iterator::count) {
+        Ok(0) => Ok(()),
+        Ok(_) => Err(refused("already exists and is not empty".to_owned())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {
+            Err(refused("already exists and is a file".to_owned()))
+        }
+        Err(error) => Err(refused(format!("cannot be read: {error}"))),
+    }
+}
+
+fn write(folder: &Path, project: &NewProject) -> Result<(), CommandFailure> {
+    for (path, content) in &project.files {
+        let file = folder.join(path);
+        let parent = file.parent().unwrap_or(folder);
+        std::fs::create_dir_all(parent)
+            .and_then(|()| std::fs::write(&file, content))
+            .map_err(|error| {
+                CommandFailure::new(format!("cannot write {}: {error}", file.display())).hint(
+                    format!(
+                        "the project in {} is not complete: remove it, and try again",
+                        folder.display()
+                    ),
+                )
+            })?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn project() -> NewProject {
+        let project = template::project(Language::Go, PluginKind::Converter, "ana-form");
+        project.expect("it has a template")
+    }
+
+    fn sampled(body: &[u8]) -> Result<NewProject, String> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("sample");
+        std::fs::write(&file, body).expect("a file");
+        let mut project = project();
+        put_sample(&mut project, &file).map_err(|failure| failure.to_string())?;
+        Ok(project)
+    }
+
+    #[test]
+    fn a_name_is_one_that_the_service_and_the_toolchains_take() {
+        for name in ["ana", "ana-form-2", "a"] {
+            check_name(name).expect("it is a name");
+        }
+        for name in ["", "Ana", "ana form", "ana_form", "2ana", "-ana", "../ana"] {
+            let said = check_name(name).expect_err("it is none");
+            assert_eq!(said.code(), 2, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_sample_becomes_the_case_and_its_expectation_is_to_be_written() {
+        let body = b"{\"id\":9007199254740993}";
+        let project = sampled(body).expect("it is JSON");
+        assert_eq!(project.files["golden/lead/body.json"], body);
+        let case = String::from_utf8_lossy(&project.files["golden/lead/case.json"]).into_owned();
+        assert!(!case.contains("expect"), "{case}");
+        assert!(case.contains("application/json"), "{case}");
+        assert!(project.files.contains_key("golden/invalid/case.json"));
+        assert_eq!(body_of_case(&project, SAMPLE_CASE), "body.json");
+    }
+
+    #[test]
+    fn a_byte_order_mark_in_front_of_a_sample_is_removed() {
+        let project = sampled(b"\xef\xbb\xbf{\"id\":1}").expect("it is JSON");
+        assert_eq!(project.files["golden/lead/body.json"], b"{\"id\":1}");
+    }
+
+    #[test]
+    fn every_template_has_an_example_that_can_be_run() {
+        for language in Language::value_variants() {
+            for kind in [PluginKind::Converter, PluginKind::Adapter] {
+                let Some(mut project) = template::project(*language, kind, "ana-form") else {
+                    continue;
+                };
+                let example = ExampleRun::of(kind, &mut project);
+                let example = example.unwrap_or_else(|| panic!("{language:?} {kind:?}"));
+                let arguments = example.arguments(&project);
+                for file in arguments.split(' ').filter(|word| *word != "--config") {
+                    let files = &project.files;
+                    assert!(
+                        files.contains_key(file),
+                        "{language:?} {kind:?}: {arguments}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_form_is_a_sample_with_its_content_type() {
+        let project = sampled(b"name=Ana&phone=11900000001").expect("it is a form");
+        assert_eq!(body_of_case(&project, SAMPLE_CASE), "body.txt");
+        let case = String::from_utf8_lossy(&project.files["golden/lead/case.json"]).into_owned();
+        assert!(case.contains("x-www-form-urlencoded"), "{case}");
+        assert!(!project.files.contains_key("golden/lead/body.json"));
+    }
+
+    #[test]
+    fn a_sample_of_another_format_is_refused_with_the_reason() {
+        let refused = |body: &[u8]| sampled(body).expect_err("it is refused");
+        let said = refused(b"{\"id\": 1");
+        assert!(said.contains("neither JSON (EOF"), "{said}");
+        let said = refused(&vec![b' '; leadhost_golden::MAX_PACKED_BYTES + 1]);
+        assert!(said.contains("1048577 bytes"), "{said}");
+    }
+}

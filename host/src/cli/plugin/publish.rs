@@ -1,0 +1,198 @@
+//! `leadhost plugin publish`: from a built project to the version that serves, step by step. Each step
+//! can stop it, and the service is changed only by the last one.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::check::{show as show_check, tried};
+use super::local::EngineFlags;
+use super::{component_file, explain, say_active, verify, verifying};
+use crate::admin_api::plugins::{CheckedPlugin, DeployedPlugin, VerifiedPlugin};
+use crate::cli::client::{AdminClient, RemoteFlags, ServiceAddress, query};
+use crate::cli::failure::CommandFailure;
+use crate::cli::output::{complain, say, say_json};
+use crate::cli::progress::ProgressLine;
+use crate::cli::table::safe;
+use crate::domain::accept::AcceptWord;
+use crate::domain::plugin::Digest;
+
+#[derive(Args)]
+pub struct Publish {
+    /// The component or the core module, or the folder of a project that is built
+    file: PathBuf,
+    /// The address of the service's admin API, such as <https://leads.example.com> [default: the service of the data folder]
+    #[arg(long, value_name = "HOST")]
+    to: Option<String>,
+    /// A concern to accept with the activation, as for `plugin activate`; may be repeated
+    #[arg(long, value_name = "WHAT", value_parser = AcceptWord::parse)]
+    accept: Vec<AcceptWord>,
+    /// Compare on at most this many stored deliveries
+    #[arg(long, value_name = "COUNT")]
+    last: Option<u32>,
+    /// Stop the comparison after this many seconds
+    #[arg(long, value_name = "SECONDS")]
+    seconds: Option<u64>,
+    #[command(flatten)]
+    remote: RemoteFlags,
+    #[command(flatten)]
+    engine: EngineFlags,
+    #[command(flatten)]
+    service: ServiceAddress,
+}
+
+const STEPS: u8 = 4;
+
+impl Publish {
+    /// Tries the component here and in the service, compares it with the active version on stored
+    /// deliveries, and activates it.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandFailure`] of the first step that fails, with what to do then; or if no admin key is
+    /// found, or the service cannot be reached or refuses a request.
+    pub async fn run(self) -> Result<(), CommandFailure> {
+        let client = self.service.client_at(self.to.as_deref(), &self.remote)?;
+        let wasm = component_file::read(&self.file)?.with_its_cases()?;
+        self.try_here(wasm.clone()).await?;
+        self.check(&client, wasm.clone()).await?;
+        self.compare(&client, wasm.clone()).await?;
+        self.activate(&client, wasm).await
+    }
+
+    fn step(&self, number: u8, what: &str) {
+        let line = format!("{number}/{STEPS} {what}");
+        match self.service.json() {
+            true => complain(&line),
+            false => say(&line),
+        }
+    }
+
+    /// Makes the trial of an activation on this machine, golden cases included.
+    async fn try_here(&self, wasm: Vec<u8>) -> Result<(), CommandFailure> {
+        self.step(1, "trial on this machine, with the golden cases");
+        let engine = self.engine.start(self.service.config_file())?;
+        let progress = ProgressLine::start("compiling and running the trial");
+        let prepared = engine.load(wasm).await;
+        drop(progress);
+        let prepared = prepared.map_err(|failure| {
+            failure
+                .also("nothing was sent; `leadhost plugin test` shows each golden case that fails")
+        })?;
+        if prepared.golden == 0 {
+            complain(
+                "The component has no golden cases: nothing shows that it reads what it should.",
+            );
+        }
+        if !self.service.json() {
+            say(&tried(&prepared));
+        }
+        self.engine.show(&engine);
+        Ok(())
+    }
+
+    /// Makes the trial in the service, which knows what an activation would change.
+    async fn check(&self, client: &AdminClient, wasm: Vec<u8>) -> Result<(), CommandFailure> {
+        self.step(2, "trial in the service");
+        let progress = ProgressLine::start("compiling and running the trial");
+        let request = client.post_wasm::<CheckedPlugin>("/admin/v1/plugins/check", wasm);
+        let answer = request.await;
+        drop(progress);
+        let report = answer?.map_err(CommandFailure::from)?;
+        if !client.json() {
+            show_check(&report);
+        }
+        // The next step shows the differences.
+        let open = report.concerns.iter().filter(|concern| {
+            let accepted = |word| word == AcceptWord::Drift || self.accepts(word);
+            !concern.accept.is_some_and(accepted)
+        });
+        let open: Vec<_> = open.collect();
+        if open.is_empty() {
+            return Ok(());
+        }
+        let whats: Vec<&str> = open.iter().map(|one| one.what.as_str()).collect();
+        let failure = CommandFailure::new(safe(&format!(
+            "the service would refuse the activation: {}",
+            whats.join("; ")
+        )));
+        let words: Option<Vec<AcceptWord>> = open.iter().map(|one| one.accept).collect();
+        Err(match words {
+            Some(words) => failure.hint(format!(
+                "nothing was changed; if this is intended, run the command again with {}",
+                flags(&words)
+            )),
+            None => failure.hint("nothing was changed; this cannot be accepted: change the plugin, build it, and run the command again"),
+        })
+    }
+
+    /// Has the service convert stored deliveries with both versions.
+    async fn compare(&self, client: &AdminClient, wasm: Vec<u8>) -> Result<(), CommandFailure> {
+        self.step(3, "comparison on stored deliveries");
+        let query = query(&[
+            ("last", self.last.map(|last| last.to_string())),
+            ("seconds", self.seconds.map(|seconds| seconds.to_string())),
+        ]);
+        let progress = ProgressLine::start("converting stored deliveries with both versions");
+        let digest = Digest::compute(&wasm);
+        let path = format!("/admin/v1/plugins/verify{query}");
+        let request = client.post_wasm::<VerifiedPlugin>(&path, wasm);
+        let answer = verifying::shown(client, &progress, &digest.0, request).await;
+        drop(progress);
+        let verified = answer?.map_err(CommandFailure::from)?;
+        if !client.json() {
+            verify::show(&verified);
+        }
+        if verified.drift.is_empty() || self.accepts(AcceptWord::Drift) {
+            return Ok(());
+        }
+        if client.json() {
+            say_json(&verified.json);
+        }
+        Err(CommandFailure::new(safe(&format!(
+            "the differences would harm leads: {}",
+            verified.drift.join("; ")
+        )))
+        .hint(format!(
+            "nothing was changed; `leadhost plugin replay` shows the differences while you change the plugin; if they are intended, run the command again with {}",
+            flags(&[AcceptWord::Drift])
+        )))
+    }
+
+    async fn activate(&self, client: &AdminClient, wasm: Vec<u8>) -> Result<(), CommandFailure> {
+        self.step(4, "activation");
+        let accept: String = self
+            .accept
+            .iter()
+            .map(|word| format!("&accept={word}"))
+            .collect();
+        let path = format!("/admin/v1/plugins?activate=true{accept}");
+        let progress = ProgressLine::start("activating");
+        let digest = Digest::compute(&wasm);
+        let request = client.post_wasm::<DeployedPlugin>(&path, wasm);
+        let answer = verifying::shown(client, &progress, &digest.0, request).await;
+        drop(progress);
+        let deployed = answer?.map_err(|refusal| explain(refusal, client.json()))?;
+        client.print(&deployed, |deployed| {
+            // The step before has shown the comparison.
+            say_active(deployed, client.flags());
+            say(&safe(&format!(
+                "`{}` activates the version before it again.",
+                client
+                    .flags()
+                    .command(&format!("plugin rollback {}", deployed.name))
+            )));
+        });
+        Ok(())
+    }
+
+    fn accepts(&self, word: AcceptWord) -> bool {
+        self.accept.contains(&word) || self.accept.contains(&AcceptWord::All)
+    }
+}
+
+fn flags(words: &[AcceptWord]) -> String {
+    let words = AcceptWord::in_order(words.iter().copied()).into_iter();
+    let flags: Vec<String> = words.map(|word| format!("--accept {word}")).collect();
+    flags.join(" ")
+}

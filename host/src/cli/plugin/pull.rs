@@ -1,0 +1,63 @@
+//! `leadhost plugin pull`: writes a component of a registry to a file.
+
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::registry::{RegistryAddress, RegistryClient, component_limit};
+use crate::cli::client::block_on;
+use crate::cli::failure::CommandFailure;
+use crate::cli::output::say;
+
+#[derive(Args)]
+pub struct Pull {
+    /// The component: oci://REGISTRY/NAME:TAG or oci://REGISTRY/NAME@sha256:DIGEST
+    #[arg(value_name = "ADDRESS", value_parser = RegistryAddress::parse)]
+    address: RegistryAddress,
+    /// The output file, which is replaced [default: a new file NAME.wasm in this folder]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// The service's configuration file, for its limits
+    #[arg(long, value_name = "FILE", env = "LEADHOST_CONFIG")]
+    config: Option<PathBuf>,
+}
+
+impl Pull {
+    /// Writes the component to the file and prints its address with the digest.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandFailure`] if the registry cannot be reached, refuses the request or does not have a
+    /// component there, the component is too large, or the file cannot be written.
+    pub fn run(self) -> Result<(), CommandFailure> {
+        let limit = component_limit(self.config.as_deref())?;
+        let pulled = block_on(async {
+            let registry = RegistryClient::new(&self.address).await?;
+            registry.pull(limit).await
+        })?;
+        let new = PathBuf::from(format!("{}.wasm", self.address.short_name()));
+        let (path, written) = match &self.output {
+            Some(path) => (path, std::fs::write(path, &pulled.wasm)),
+            None => (&new, write_new(&new, &pulled.wasm)),
+        };
+        written.map_err(|error| {
+            let failure = CommandFailure::new(format!("cannot write {}: {error}", path.display()));
+            match error.kind() {
+                ErrorKind::AlreadyExists => failure.hint("name the file to replace with -o FILE"),
+                _ => failure,
+            }
+        })?;
+        say(&format!(
+            "{} holds {} bytes of\n{}.",
+            path.display(),
+            pulled.wasm.len(),
+            pulled.pinned
+        ));
+        Ok(())
+    }
+}
+
+fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    std::fs::File::create_new(path)?.write_all(bytes)
+}

@@ -1,0 +1,52 @@
+//! `leadhost plugin push`: puts a component into a registry.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::component_file;
+use super::registry::{RegistryAddress, RegistryClient, component_limit};
+use crate::cli::client::block_on;
+use crate::cli::failure::CommandFailure;
+use crate::cli::output::say;
+
+#[derive(Args)]
+pub struct Push {
+    /// The component or the core module, or the folder of a project that is built; sign it before
+    file: PathBuf,
+    /// Where to put it: oci://REGISTRY/NAME:TAG
+    #[arg(value_name = "ADDRESS", value_parser = RegistryAddress::parse_target)]
+    address: RegistryAddress,
+    /// The service's configuration file, for its limits
+    #[arg(long, value_name = "FILE", env = "LEADHOST_CONFIG")]
+    config: Option<PathBuf>,
+}
+
+impl Push {
+    /// Puts the component into the registry and prints its address with the digest.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandFailure`] if the file cannot be read, is not a component or is too large, or the
+    /// registry cannot be reached or refuses it.
+    pub fn run(self) -> Result<(), CommandFailure> {
+        let limit = component_limit(self.config.as_deref())?;
+        let wasm = component_file::read(&self.file)?.with_its_cases()?;
+        let bytes = wasm.len();
+        if bytes > limit {
+            return Err(CommandFailure::new(format!(
+                "{} has {bytes} bytes; at most {limit} are accepted (plugins.component_mib)",
+                self.file.display()
+            )));
+        }
+        let pinned = block_on(async {
+            let registry = RegistryClient::new(&self.address).await?;
+            registry.push(wasm).await
+        })?;
+        say(&format!(
+            "{pinned}\nholds {bytes} bytes of {}.",
+            self.file.display()
+        ));
+        Ok(())
+    }
+}

@@ -1,0 +1,50 @@
+//! `leadhost plugin remove`: removes a stored version that nothing names.
+
+use clap::Args;
+
+use super::stored_only;
+use crate::admin_api::plugins::RemovedPlugin;
+use crate::cli::client::{ServiceAddress, encoded};
+use crate::cli::failure::CommandFailure;
+use crate::cli::output::say;
+use crate::cli::table::safe;
+
+#[derive(Args)]
+pub struct Remove {
+    /// NAME@DIGEST of a stored version; the first 8 or more characters of the digest are enough
+    what: String,
+    #[command(flatten)]
+    service: ServiceAddress,
+}
+
+impl Remove {
+    /// Removes the version from the store. The refusal says what still names it.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandFailure`] if no stored version is named, no admin key is found, or the service cannot
+    /// be reached or refuses the request.
+    pub async fn run(self) -> Result<(), CommandFailure> {
+        let client = self.service.client()?;
+        let (name, digest) = stored_only(&self.what, client.flags())?;
+        let path = format!(
+            "/admin/v1/plugins/{}/versions/{}",
+            encoded(name),
+            encoded(digest)
+        );
+        let answer = client.delete(&path).await?;
+        client.print(&answer, |removed: &RemovedPlugin| {
+            let RemovedPlugin {
+                name,
+                version,
+                digest,
+                removed: _,
+            } = removed;
+            say(&safe(&format!(
+                "Removed {name} {version} ({}).",
+                digest.short()
+            )));
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,525 @@
+//! `leadhost plugin replay`: a component on this machine converts deliveries that a running service has
+//! stored, and the result is compared with what the active version makes of them. Nothing is changed in
+//! the service.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use clap::{ArgGroup, Args};
+
+use super::local::{EngineFlags, LocalEngine};
+use super::{component_file, verify};
+use crate::admin_api::captures::{
+    CaptureView, CapturedConnection, CapturedDeliveries, OutcomeView, ServingVersion,
+};
+use crate::admin_api::deliveries::Deliveries;
+use crate::admin_api::plugins::{ComparedVersion, VerifiedPlugin};
+use crate::cli::captures;
+use crate::cli::client::{AdminClient, RemoteFlags, ServiceAddress, query};
+use crate::cli::failure::CommandFailure;
+use crate::cli::output::{complain, count, say_json};
+use crate::cli::progress::ProgressLine;
+use crate::cli::table::safe;
+use crate::config::Config;
+use crate::domain::connection::{Connection, ConnectionKind, ConnectionSettings};
+use crate::domain::delivery::DeliveryStatus;
+use crate::domain::exchange::HttpResponse;
+use crate::domain::id::{ConnectionId, DeliveryId};
+use crate::domain::plugin::PluginKind;
+use crate::limits;
+use crate::pipeline::connections::Live;
+use crate::pipeline::routing::ToldConnection;
+use crate::pipeline::verify::compare::ComparedSubject;
+use crate::pipeline::verify::outcome::{FieldValue, OutcomeItem, VersionOutcome};
+use crate::pipeline::verify::{CapturedDelivery, Subject, Tally, drift, outcome_of};
+use crate::plugin::Loaded;
+use crate::store::{KeptAnswer, NewDelivery};
+
+#[derive(Args)]
+#[command(group(ArgGroup::new("which").required(true).multiple(true).args(["deliveries", "connection", "failed"])))]
+pub struct Replay {
+    /// The component or the core module, or the folder of a project that is built
+    file: PathBuf,
+    /// The address of the service's admin API, such as <https://leads.example.com> [default: the service of the data folder]
+    #[arg(long, value_name = "HOST")]
+    from: Option<String>,
+    /// The id of a delivery; may be repeated
+    #[arg(long = "delivery", value_name = "ID", conflicts_with_all = ["connection", "failed"])]
+    deliveries: Vec<String>,
+    /// The newest deliveries of this connection: its name, workspace/name or id
+    #[arg(long, value_name = "NAME")]
+    connection: Option<String>,
+    /// Only failed and parked deliveries
+    #[arg(long)]
+    failed: bool,
+    /// At most this many deliveries
+    #[arg(long, value_name = "COUNT", default_value_t = limits::REPLAYED, value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::REPLAYED_MOST)))]
+    last: u32,
+    /// Stop after this many seconds, with what was compared by then
+    #[arg(long, value_name = "SECONDS", default_value_t = limits::REPLAY_TIME.as_secs(), value_parser = clap::value_parser!(u64).range(1..=limits::REPLAY_LONGEST.as_secs()))]
+    seconds: u64,
+    #[command(flatten)]
+    remote: RemoteFlags,
+    #[command(flatten)]
+    engine: EngineFlags,
+    #[command(flatten)]
+    service: ServiceAddress,
+}
+
+impl Replay {
+    /// Converts the deliveries here, and prints how the result differs from that of the active version.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandFailure`] if an activation would be refused for the differences, nothing could be
+    /// compared, the file cannot be read, the engine refuses the component, or if no admin key is
+    /// found, or the service cannot be reached or refuses a request.
+    pub async fn run(self) -> Result<(), CommandFailure> {
+        let client = self.service.client_at(self.from.as_deref(), &self.remote)?;
+        let policy = Config::load(self.service.config_file(), &[])?.verify;
+        let component = component_file::read(&self.file)?.without_cases()?;
+        let engine = self.engine.start(self.service.config_file())?;
+        let progress = ProgressLine::start("compiling");
+        let loaded = engine.load(component).await?.loaded;
+        progress.update("finding deliveries");
+        let ids = self.find(&client).await?;
+        let mut replayed = ReplayedHere::new(&engine, Arc::clone(&loaded), ids.len());
+        replayed.all(&client, ids, &progress, self.budget()).await?;
+        drop(progress);
+        self.engine.show(&engine);
+        replayed.remark();
+        let drift = drift(&replayed.tally, &policy);
+        let compared = replayed.tally.compared;
+        let verified = replayed.report(drift);
+        match self.service.json() {
+            true => say_json(&serde_json::to_value(&verified).unwrap_or_default()),
+            false if compared > 0 => verify::show(&verified),
+            false => {}
+        }
+        if compared == 0 {
+            return Err(CommandFailure::new(format!(
+                "nothing was compared: no such delivery of the plugin {} can be converted, or no version of it is active",
+                safe(&verified.name)
+            ))
+            .hint(format!(
+                "`{}` shows which deliveries there are",
+                client.flags().command("delivery list")
+            )));
+        }
+        if verified.drift.is_empty() {
+            return Ok(());
+        }
+        let drift = verified.drift.join("; ");
+        Err(CommandFailure::new(safe(&format!(
+            "an activation would be refused: {drift}"
+        ))))
+    }
+
+    fn budget(&self) -> Duration {
+        Duration::from_secs(self.seconds)
+    }
+
+    /// Returns the ids of the deliveries, newest first.
+    async fn find(&self, client: &AdminClient) -> Result<Vec<DeliveryId>, CommandFailure> {
+        if !self.deliveries.is_empty() {
+            let ids = self.deliveries.iter().map(|text| {
+                text.parse::<DeliveryId>().map_err(|_| {
+                    CommandFailure::usage(format!("`{}` is not the id of a delivery", safe(text)))
+                })
+            });
+            return ids.collect();
+        }
+        let states: &[Option<DeliveryStatus>] = match self.failed {
+            true => &[Some(DeliveryStatus::Failed), Some(DeliveryStatus::Parked)],
+            false => &[None],
+        };
+        let most = self.last as usize;
+        let mut ids = Vec::new();
+        for status in states {
+            let mut found = self.newest(client, *status).await?;
+            ids.append(&mut found);
+        }
+        // Ids sort by the time of receipt.
+        ids.sort_unstable_by(|one, other| other.cmp(one));
+        ids.truncate(most);
+        Ok(ids)
+    }
+
+    /// Returns the newest deliveries in this state, or in any but quarantine: their senders proved
+    /// nothing.
+    async fn newest(
+        &self,
+        client: &AdminClient,
+        status: Option<DeliveryStatus>,
+    ) -> Result<Vec<DeliveryId>, CommandFailure> {
+        let most = self.last as usize;
+        let mut ids = Vec::new();
+        let mut before = None;
+        loop {
+            let page = self.last.min(limits::DELIVERIES_PER_PAGE);
+            let query = query(&[
+                ("status", status.map(|one| one.as_str().to_owned())),
+                ("connection", self.connection.clone()),
+                ("before", before),
+                ("limit", Some(page.to_string())),
+            ]);
+            let path = format!("/admin/v1/deliveries{query}");
+            let page = client.get::<Deliveries>(&path).await?;
+            let facts = page.deliveries.iter().map(|one| &one.facts);
+            let proven = facts.filter(|facts| facts.status != DeliveryStatus::Quarantined);
+            ids.extend(proven.map(|facts| facts.id));
+            before = page.next.map(|id| id.to_string());
+            if ids.len() >= most || before.is_none() {
+                ids.truncate(most);
+                return Ok(ids);
+            }
+        }
+    }
+}
+
+/// The deliveries that were converted here, and those that were not.
+struct ReplayedHere<'a> {
+    engine: &'a LocalEngine,
+    loaded: Arc<Loaded>,
+    chosen: usize,
+    tally: Tally,
+    /// The versions that served, by the number of deliveries.
+    serving: BTreeMap<String, (ServingVersion, u64)>,
+    connections: HashSet<ConnectionId>,
+    emptied: u64,
+    not_tried: u64,
+    not_reached: u64,
+    unknown: u64,
+    of_another_plugin: u64,
+    /// Deliveries of a source for an adapter, or the other way round.
+    of_another_kind: u64,
+    /// Deliveries with more answers than the service gives.
+    cut: u64,
+    took: Duration,
+}
+
+impl<'a> ReplayedHere<'a> {
+    fn new(engine: &'a LocalEngine, loaded: Arc<Loaded>, chosen: usize) -> Self {
+        Self {
+            engine,
+            loaded,
+            chosen,
+            tally: Tally::default(),
+            serving: BTreeMap::new(),
+            connections: HashSet::new(),
+            emptied: 0,
+            not_tried: 0,
+            not_reached: 0,
+            unknown: 0,
+            of_another_plugin: 0,
+            of_another_kind: 0,
+            cut: 0,
+            took: Duration::ZERO,
+        }
+    }
+
+    /// Gets the deliveries in turn, as long as there is time, and converts each.
+    async fn all(
+        &mut self,
+        client: &AdminClient,
+        mut ids: Vec<DeliveryId>,
+        progress: &ProgressLine,
+        budget: Duration,
+    ) -> Result<(), CommandFailure> {
+        let began = Instant::now();
+        let name = self.loaded.description.name.clone();
+        let mut bytes = 0;
+        while !ids.is_empty() {
+            progress.update(&format!(
+                "converted {} of {}",
+                self.chosen - ids.len(),
+                self.chosen
+            ));
+            if began.elapsed() > budget || bytes > limits::REPLAYED_BYTES {
+                break;
+            }
+            let captured = captures::fetch(client, &ids, Some(&name)).await?;
+            let asked = ids.len().min(limits::CAPTURES);
+            let rest = ids.split_off(asked);
+            let left = captured.not_reached.len();
+            ids = captured.not_reached.iter().copied().chain(rest).collect();
+            bytes += captured.deliveries.iter().map(captures::bytes).sum::<u64>();
+            self.some(captured, began + budget).await?;
+            if left == asked {
+                break;
+            }
+        }
+        self.not_reached += ids.len() as u64;
+        self.took = began.elapsed();
+        Ok(())
+    }
+
+    async fn some(
+        &mut self,
+        captured: CapturedDeliveries,
+        until: Instant,
+    ) -> Result<(), CommandFailure> {
+        self.emptied += captured.emptied.len() as u64;
+        self.unknown += captured.unknown.len() as u64;
+        self.of_another_plugin += captured.of_another_plugin.len() as u64;
+        let connections: Vec<ToldConnection> = captured.connections.into_iter().map(told).collect();
+        for capture in captured.deliveries {
+            if Instant::now() > until {
+                self.not_reached += 1;
+                continue;
+            }
+            self.one(capture, &connections).await?;
+        }
+        Ok(())
+    }
+
+    async fn one(
+        &mut self,
+        capture: CaptureView,
+        connections: &[ToldConnection],
+    ) -> Result<(), CommandFailure> {
+        let kind = match capture.facts.instance_id {
+            None => PluginKind::Converter,
+            Some(_) => PluginKind::Adapter,
+        };
+        if kind != self.loaded.kind {
+            self.of_another_kind += 1;
+            return Ok(());
+        }
+        if capture.answers_left_out {
+            self.cut += 1;
+            self.not_tried += 1;
+            return Ok(());
+        }
+        let id = &capture.facts.connection_id;
+        let mut received_by = connections.iter().map(|one| &one.live);
+        let received_by = received_by.find(|live| live.connection.id == *id);
+        let (Some(served_by), Some(received_by)) = (capture.served_by.clone(), received_by) else {
+            self.not_tried += 1;
+            return Ok(());
+        };
+        let Some(before) = capture.outcome.as_ref().and_then(outcome) else {
+            self.not_tried += 1;
+            return Ok(());
+        };
+        let delivery = delivery(&capture, received_by)?;
+        let plugins = &self.engine.plugins;
+        let after = outcome_of(plugins, &self.loaded, &delivery, connections).await;
+        let compared = ComparedSubject {
+            subject: Subject::Delivery(capture.facts.id),
+            connection: id,
+        };
+        self.tally.merge(Tally::of_one(&compared, &before, &after));
+        self.connections.insert(id.clone());
+        let served = self.serving.entry(served_by.digest.0.clone());
+        served.or_insert((served_by, 0)).1 += 1;
+        Ok(())
+    }
+
+    /// Prints what the report does not have.
+    fn remark(&self) {
+        let name = &self.loaded.description.name;
+        let of_another_plugin = format!("of another plugin than {name}");
+        for (many, what) in [
+            (
+                self.emptied,
+                "without a body: emptied by an erasure, or by its age",
+            ),
+            (self.unknown, "not in the service, or erased"),
+            (self.of_another_plugin, of_another_plugin.as_str()),
+            (self.of_another_kind, "not for this kind of plugin"),
+            (
+                self.cut,
+                "left out, because the answers to its fetches are too large",
+            ),
+        ] {
+            if many > 0 {
+                let many = count(many, "delivery", "deliveries");
+                complain(&safe(&format!("{many}: {what}.")));
+            }
+        }
+        if self.serving.len() > 1 {
+            complain(
+                "Another version became active meanwhile: some deliveries are compared with it.",
+            );
+        }
+    }
+
+    /// Returns the report, as the service gives it of a verification.
+    fn report(self, drift: Vec<String>) -> VerifiedPlugin {
+        let Self { loaded, tally, .. } = self;
+        let served = self.serving.into_values().max_by_key(|(_, many)| *many);
+        VerifiedPlugin {
+            name: loaded.description.name.clone(),
+            version: loaded.description.version.clone(),
+            digest: loaded.digest.clone(),
+            golden: 0,
+            against: served.map(|(served, _)| ComparedVersion {
+                version: served.version,
+                digest: served.digest,
+                active: true,
+            }),
+            chosen: self.chosen as u64,
+            connections: self.connections.len(),
+            connections_not_covered: 0,
+            emptied: self.emptied,
+            not_tried: self.not_tried,
+            not_reached: self.not_reached,
+            compared: tally.compared,
+            same: tally.same,
+            leads: tally.leads,
+            candidate_leads: tally.candidate_leads,
+            newly_failing: tally.newly_failing.into(),
+            no_longer_failing: tally.no_longer_failing.into(),
+            appeared: tally.appeared.into(),
+            vanished: tally.vanished.into(),
+            items: tally.items.into(),
+            fields: tally.fields.into_iter().map(Into::into).collect(),
+            sends: None,
+            drift,
+            took_ms: u64::try_from(self.took.as_millis()).unwrap_or(u64::MAX),
+        }
+    }
+}
+
+/// Returns a connection as conversions use it.
+fn told(view: CapturedConnection) -> ToldConnection {
+    let kind = match view.instance_id {
+        None => ConnectionKind::Source,
+        Some(_) => ConnectionKind::Channel,
+    };
+    ToldConnection {
+        is_proven: view.is_checked,
+        live: Arc::new(Live::without_secrets(Connection {
+            id: view.id,
+            kind,
+            workspace: view.workspace_id,
+            partner: None,
+            name: view.name,
+            plugin: view.plugin,
+            config: view.config.to_string(),
+            config_version: view.config_version,
+            agent: view.instance_id,
+            allow: Vec::new(),
+            checks: Vec::new(),
+            routes: view.routes,
+            secrets: Vec::new(),
+            sealed: Vec::new(),
+            region: view.region,
+            time_zone: view.time_zone,
+            dedupe_by_content: false,
+            settings: ConnectionSettings {
+                channel: view.channel,
+                ..ConnectionSettings::default()
+            },
+            paused: None,
+        })),
+    }
+}
+
+/// Returns the delivery as its plugin gets it.
+fn delivery(
+    capture: &CaptureView,
+    received_by: &Arc<Live>,
+) -> Result<CapturedDelivery, CommandFailure> {
+    let request = &capture.request;
+    let body = captures::body(request.body.as_deref(), request.body_base64.as_deref())?;
+    let answers = capture.answers.iter().zip(1..).map(|(answer, number)| {
+        Ok(KeptAnswer {
+            number,
+            index: answer.item,
+            hop: answer.hop,
+            external_id: answer.external_id.clone(),
+            request: answer.request.clone(),
+            response: HttpResponse {
+                status: answer.status,
+                headers: answer.headers.clone(),
+                body: captures::body(answer.body.as_deref(), answer.body_base64.as_deref())?,
+            },
+        })
+    });
+    Ok(CapturedDelivery {
+        request: NewDelivery {
+            id: capture.facts.id,
+            workspace: received_by.connection.workspace,
+            connection: received_by.connection.id.clone(),
+            received_at: capture.facts.received_at,
+            method: request.method.clone(),
+            path: request.path.clone(),
+            query: request.query.clone(),
+            headers: request.headers.clone(),
+            body: body.into(),
+        },
+        received_by: Arc::clone(received_by),
+        answers: answers.collect::<Result<_, CommandFailure>>()?,
+    })
+}
+
+/// Returns an outcome for comparison.
+fn outcome(view: &OutcomeView) -> Option<VersionOutcome> {
+    if let Some(items) = &view.items {
+        let items = items.iter().map(|item| {
+            let fields = item.fields.iter().map(|(name, values)| {
+                let values = values.iter().cloned().collect();
+                (name.clone(), FieldValue::Many(values))
+            });
+            OutcomeItem {
+                kind: item.kind,
+                key: item.key.clone(),
+                fields: fields.collect(),
+            }
+        });
+        return Some(VersionOutcome::Converted(items.collect()));
+    }
+    let refused = view.refused.clone().map(VersionOutcome::Refused);
+    refused.or_else(|| view.failed.clone().map(VersionOutcome::Failed))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::pipeline::routing::{Reachable, Routing};
+
+    fn connection(workspace: u128, name: &str) -> ToldConnection {
+        let view = json!({
+            "id": name,
+            "name": name,
+            "workspaceId": Uuid::from_u128(workspace),
+            "plugin": "portal",
+            "instanceId": null,
+            "channel": "",
+            "config": {},
+            "configVersion": 1,
+            "routes": {"account": [name]},
+            "region": "BR",
+            "timeZone": "America/Sao_Paulo",
+            "isChecked": true,
+        });
+        told(serde_json::from_value(view).expect("a connection"))
+    }
+
+    #[tokio::test]
+    async fn items_reach_only_connections_of_the_workspace_that_received_them() {
+        let all = [
+            connection(1, "own"),
+            connection(2, "theirs"),
+            connection(1, "sibling"),
+        ];
+        let routing = Routing {
+            received_by: &all[0].live,
+            among: Reachable::Told(&all),
+        };
+        for (name, reaches) in [("own", true), ("sibling", true), ("theirs", false)] {
+            let route = vec![("account".to_owned(), name.to_owned())];
+            let found = routing.find("connection", &route).await;
+            let found = found.expect("nothing is read from a store");
+            let found = found.ok().map(|live| live.connection.name.clone());
+            assert_eq!(found.as_deref(), reaches.then_some(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,447 @@
+//! `leadhost plugin run`: one call with one body, in the engine of this machine. The items go to standard
+//! output, for other programs; notes, log and measures go to standard error.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use leadhost_golden::{Call, Case, Delivery};
+use serde_json::{Value, json};
+
+use super::body::BodyFormat;
+use super::component_file::{self, read_bytes};
+use super::local::{EngineFlags, LocalEngine};
+use crate::cli::failure::CommandFailure;
+use crate::cli::output::{complain, say_json};
+use crate::cli::progress::ProgressLine;
+use crate::cli::table::{safe, table};
+use crate::domain::plugin::PluginKind;
+use crate::limits;
+use crate::plugin::{CallBudget, CaseAnswer, Loaded};
+
+#[derive(Args)]
+pub struct Run {
+    /// The component or the core module, or the folder of a project that is built
+    pub file: PathBuf,
+    /// The file with the body of the delivery; `-` reads it from standard input
+    pub body: PathBuf,
+    /// The configuration of the connection, a JSON file
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// A header of the delivery, as `Name: value`; may be repeated
+    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = header)]
+    pub headers: Vec<(String, String)>,
+    /// The method of the delivery
+    #[arg(long, default_value = "POST")]
+    pub method: String,
+    /// A field of the query of the delivery, as `name=value`; may be repeated
+    #[arg(long = "query", value_name = "NAME=VALUE", value_parser = field)]
+    pub query: Vec<(String, String)>,
+    /// The content type of the delivery [default: that of JSON or of a form, if the body is one]
+    #[arg(long, value_name = "TYPE")]
+    pub content_type: Option<String>,
+    /// The service's configuration file, for the limits of plugins
+    #[arg(long, value_name = "FILE", env = "LEADHOST_CONFIG")]
+    pub service_config: Option<PathBuf>,
+    /// Print all of the answer, the log and the measures as JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub engine: EngineFlags,
+}
+
+/// Reads a header as people write it.
+///
+/// # Errors
+///
+/// The expected form, if it has another one.
+pub fn header(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text
+        .split_once(':')
+        .filter(|(name, _)| !name.trim().is_empty())
+        .ok_or("expected a name, a colon and a value, such as 'X-Form: 7'")?;
+    // The host gives the names of headers in lower case.
+    Ok((name.trim().to_ascii_lowercase(), value.trim().to_owned()))
+}
+
+/// Reads a field of a query as people write it.
+///
+/// # Errors
+///
+/// The expected form, if it has another one.
+pub fn field(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text
+        .split_once('=')
+        .ok_or("expected a name, an equals sign and a value, such as form=7")?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+impl Run {
+    /// Calls `convert` of a converter or `read-webhook` of an adapter, and shows the answer and what the
+    /// call used.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandFailure`] if a file cannot be read, the plugin does not take the configuration, the
+    /// engine cannot be started or refuses the component, or the call gives no answer.
+    pub async fn run(self) -> Result<(), CommandFailure> {
+        let body = read_body(&self.body)?;
+        let config = self.read_config()?;
+        let PluginCall {
+            engine,
+            loaded,
+            answer,
+            elapsed,
+        } = self.call(body, config).await?;
+        let measured = MeasuredRun {
+            engine: &engine,
+            answer: &answer,
+            elapsed,
+        };
+        if self.json {
+            say_json(&measured.as_json());
+        } else {
+            measured.show(loaded.kind);
+            self.engine.show(&engine);
+        }
+        match answer.output {
+            Ok(_) => Ok(()),
+            Err(error) => Err(CommandFailure::new(safe(&error.to_string()))),
+        }
+    }
+
+    /// Calls the plugin with this body and this configuration.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandFailure`] if the plugin cannot be read or does not take the configuration, or the
+    /// engine cannot be started or refuses the component.
+    pub async fn call(&self, body: Vec<u8>, config: Value) -> Result<PluginCall, CommandFailure> {
+        let component = component_file::read(&self.file)?.without_cases()?;
+        let engine = self.engine.start(self.service_config.as_deref())?;
+        let progress = ProgressLine::start("compiling");
+        let prepared = engine.load(component).await;
+        drop(progress);
+        let loaded = prepared?.loaded;
+        self.check_config(&engine, &loaded, &config).await?;
+        let case = Arc::new(self.case(loaded.kind, body, config));
+        let begun = Instant::now();
+        let answer = engine.plugins.answer_case(&loaded, case).await;
+        Ok(PluginCall {
+            engine,
+            loaded,
+            answer,
+            elapsed: begun.elapsed(),
+        })
+    }
+
+    /// Reads the configuration of the connection, which is empty if none is named.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandFailure`] if the file cannot be read or has no JSON object.
+    pub fn read_config(&self) -> Result<Value, CommandFailure> {
+        let Some(file) = &self.config else {
+            return Ok(json!({}));
+        };
+        let text = read_bytes(file)?;
+        let refused = |what: &dyn std::fmt::Display| {
+            CommandFailure::new(format!(
+                "{} is no configuration of a connection: {what}",
+                file.display()
+            ))
+            .hint("it is a JSON object; that of the service is named with --service-config")
+        };
+        let config: Value = serde_json::from_slice(&text).map_err(|error| refused(&error))?;
+        match config.is_object() {
+            true => Ok(config),
+            false => Err(refused(&"it is not an object")),
+        }
+    }
+
+    async fn check_config(
+        &self,
+        engine: &LocalEngine,
+        loaded: &Loaded,
+        config: &Value,
+    ) -> Result<(), CommandFailure> {
+        let configs = std::slice::from_ref(config);
+        let faults = engine
+            .plugins
+            .config_faults(loaded, configs)
+            .await
+            .map_err(|error| CommandFailure::new(safe(&error.to_string())))?;
+        let faults: Vec<String> = faults.iter().flatten().map(ToString::to_string).collect();
+        if faults.is_empty() {
+            return Ok(());
+        }
+        let failure = CommandFailure::new(format!(
+            "the plugin {} does not take this configuration: {}",
+            loaded.description.name,
+            safe(&faults.join("; "))
+        ));
+        Err(match self.config {
+            Some(_) => failure,
+            None => failure.hint("it needs one: name its file with --config"),
+        })
+    }
+
+    /// Returns the call as a golden case, which has the form that people read.
+    fn case(&self, kind: PluginKind, body: Vec<u8>, config: Value) -> Case {
+        let call = match kind {
+            PluginKind::Converter => Call::Convert,
+            PluginKind::Adapter => Call::ReadWebhook,
+        };
+        let mut headers = self.headers.clone();
+        let is_typed = headers.iter().any(|(name, _)| name == CONTENT_TYPE);
+        let guessed = || BodyFormat::of(&body).ok().map(BodyFormat::content_type);
+        match &self.content_type {
+            Some(given) => {
+                headers.retain(|(name, _)| name != CONTENT_TYPE);
+                headers.push((CONTENT_TYPE.to_owned(), given.clone()));
+            }
+            None if is_typed => {}
+            None => {
+                headers.extend(guessed().map(|found| (CONTENT_TYPE.to_owned(), found.to_owned())))
+            }
+        }
+        Case {
+            delivery: Delivery {
+                method: self.method.clone(),
+                query: self.query.clone(),
+                headers,
+                config,
+                ..Delivery::default()
+            },
+            body,
+            ..Case::new("run", call)
+        }
+    }
+}
+
+const CONTENT_TYPE: &str = "content-type";
+
+/// Reads a body as large as the service takes it.
+///
+/// # Errors
+///
+/// [`CommandFailure`] if it cannot be read or is too large.
+pub fn read_body(path: &Path) -> Result<Vec<u8>, CommandFailure> {
+    let body = if path == Path::new("-") {
+        let mut body = Vec::new();
+        std::io::stdin()
+            .lock()
+            .take(limits::DELIVERY_BYTES as u64 + 1)
+            .read_to_end(&mut body)
+            .map_err(|error| CommandFailure::new(format!("cannot read standard input: {error}")))?;
+        body
+    } else {
+        read_bytes(path)?
+    };
+    if body.len() > limits::DELIVERY_BYTES {
+        return Err(CommandFailure::new(format!(
+            "the body has more than {} bytes, which the service does not take",
+            limits::DELIVERY_BYTES
+        ))
+        .hint("shorten it"));
+    }
+    Ok(body)
+}
+
+/// A call that was made.
+pub struct PluginCall {
+    engine: LocalEngine,
+    pub loaded: Arc<Loaded>,
+    pub answer: CaseAnswer,
+    elapsed: Duration,
+}
+
+/// A call that was made, and what it used.
+struct MeasuredRun<'a> {
+    engine: &'a LocalEngine,
+    answer: &'a CaseAnswer,
+    elapsed: Duration,
+}
+
+impl MeasuredRun<'_> {
+    fn show(&self, kind: PluginKind) {
+        // Without an answer, what the plugin wrote comes first: its exception, with file and line.
+        if let Ok(output) = &self.answer.output {
+            show_output(output, kind);
+        }
+        for line in &self.answer.usage.log {
+            complain(&format!("plugin: {}", safe(line)));
+        }
+        complain(&format!("\n{}", self.table()));
+        let inline = Duration::from_millis(self.engine.limits.inline_ms);
+        if self.answer.usage.processor > inline {
+            complain(
+                "A request has less time than this call used: the sender would be answered `queued`, and the worker would convert the delivery.",
+            );
+        }
+    }
+
+    fn table(&self) -> String {
+        let usage = &self.answer.usage;
+        let limits = &self.engine.limits;
+        let patience = |budget: CallBudget| milliseconds(self.engine.plugins.patience(budget));
+        let ms = |number: u64| milliseconds(Duration::from_millis(number));
+        let memory = bytes((limits.memory_mib as u64) << 20);
+        let output = bytes((limits.output_mib as u64) << 20);
+        let row = |cells: [String; 4]| cells.to_vec();
+        table(
+            &[
+                "MEASURE",
+                "USED",
+                "LIMIT IN A REQUEST",
+                "LIMIT OF THE WORKER",
+            ],
+            &[
+                row([
+                    "time".to_owned(),
+                    milliseconds(self.elapsed),
+                    patience(CallBudget::Inline),
+                    patience(CallBudget::Worker),
+                ]),
+                row([
+                    "processor time".to_owned(),
+                    milliseconds(usage.processor),
+                    ms(limits.inline_ms),
+                    ms(limits.deadline_ms),
+                ]),
+                row([
+                    "memory".to_owned(),
+                    bytes(usage.memory),
+                    memory.clone(),
+                    memory,
+                ]),
+                row([
+                    "output as JSON".to_owned(),
+                    self.output_bytes().map_or_else(|| "-".to_owned(), bytes),
+                    output.clone(),
+                    output,
+                ]),
+            ],
+        )
+    }
+
+    fn output_bytes(&self) -> Option<u64> {
+        let output = self.answer.output.as_ref().ok()?;
+        Some(output.to_string().len() as u64)
+    }
+
+    fn as_json(&self) -> Value {
+        let usage = &self.answer.usage;
+        let limits = &self.engine.limits;
+        let error = self.answer.output.as_ref().err().map(ToString::to_string);
+        json!({
+            "answer": self.answer.output.as_ref().ok(),
+            "error": error,
+            "log": usage.log,
+            "used": {
+                "microseconds": micros(self.elapsed),
+                "processorMicroseconds": micros(usage.processor),
+                "memoryBytes": usage.memory,
+                "outputBytes": self.output_bytes(),
+            },
+            "limits": {
+                "inlineMicroseconds": limits.inline_ms * 1_000,
+                "deadlineMicroseconds": limits.deadline_ms * 1_000,
+                "memoryBytes": limits.memory_mib << 20,
+                "outputBytes": limits.output_mib << 20,
+            },
+            "engine": self.engine.fingerprint(),
+        })
+    }
+}
+
+/// Prints the items of a converter or the events of an adapter, or the problem for which it refuses
+/// the body.
+fn show_output(output: &Value, kind: PluginKind) {
+    if let Some(problem) = output.get("err") {
+        let text = |name: &str| problem[name].as_str().unwrap_or_default();
+        let place = match text("path") {
+            "" => String::new(),
+            path => format!(" ({path})"),
+        };
+        return complain(&safe(&format!(
+            "The plugin refuses the body, and the sender gets 400: {}{place}",
+            text("message")
+        )));
+    }
+    let answer = &output["ok"];
+    say_json(
+        &answer[match kind {
+            PluginKind::Converter => "items",
+            PluginKind::Adapter => "events",
+        }],
+    );
+    if !answer["reply"].is_null() {
+        complain(&format!("reply: {}", safe(&answer["reply"].to_string())));
+    }
+    for note in answer["notes"].as_array().into_iter().flatten() {
+        complain(&format!(
+            "note: {}",
+            safe(note.as_str().unwrap_or_default())
+        ));
+    }
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// Formats a time: to the tenth below a second, since calls take a few milliseconds.
+pub fn milliseconds(time: Duration) -> String {
+    let tenths = time.as_micros() / 100;
+    match (tenths / 10, tenths % 10) {
+        (whole, 0) => format!("{whole} ms"),
+        (whole, tenth) if whole < 1_000 => format!("{whole}.{tenth} ms"),
+        (whole, _) => format!("{whole} ms"),
+    }
+}
+
+/// Formats a number of bytes in the largest unit of which there is one.
+pub fn bytes(number: u64) -> String {
+    for (unit, size) in [("MiB", 1 << 20), ("KiB", 1 << 10)] {
+        if number >= size {
+            let tenths = number * 10 / size;
+            return match (tenths / 10, tenths % 10) {
+                (whole, 0) => format!("{whole} {unit}"),
+                (whole, tenth) => format!("{whole}.{tenth} {unit}"),
+            };
+        }
+    }
+    format!("{number} bytes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn measures_are_short() {
+        assert_eq!(milliseconds(Duration::from_micros(3_270)), "3.2 ms");
+        assert_eq!(milliseconds(Duration::from_millis(50)), "50 ms");
+        assert_eq!(milliseconds(Duration::from_micros(2_000_900)), "2000 ms");
+        assert_eq!(bytes(812), "812 bytes");
+        assert_eq!(bytes(1_100), "1 KiB");
+        assert_eq!(bytes(1_600_000), "1.5 MiB");
+        assert_eq!(bytes(128 << 20), "128 MiB");
+    }
+
+    #[test]
+    fn headers_and_fields_are_read_as_people_write_them() {
+        let pair = |name: &str, value: &str| -> Result<(String, String), String> {
+            Ok((name.to_owned(), value.to_owned()))
+        };
+        assert_eq!(header("X-Form: a: b "), pair("x-form", "a: b"));
+        assert_eq!(header("X-Form:"), pair("x-form", ""));
+        assert_eq!(field("a=b=c"), pair("a", "b=c"));
+        assert_eq!(field("a="), pair("a", ""));
+        assert!(header("X-Form").is_err() && header(": b").is_err());
+        assert!(field("a").is_err());
+    }
+}

@@ -1,0 +1,241 @@
+//! `leadhost plugin test`: runs golden cases in the engine of this machine, whatever language the plugin
+//! is written in, and writes their expectations.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+use leadhost_golden::{Case, load_dir, read_section, unpack, write_expect};
+use serde_json::Value;
+
+use super::component_file::{self, ComponentFile, GOLDEN};
+use super::local::{EngineFlags, LocalEngine};
+use crate::cli::failure::CommandFailure;
+use crate::cli::output::{complain, count, say};
+use crate::cli::progress::ProgressLine;
+use crate::cli::table::safe;
+use crate::plugin::Loaded;
+
+#[derive(Args)]
+pub struct Test {
+    /// The component or the core module, or the folder of a project that is built
+    file: PathBuf,
+    /// The folder of golden cases [default: golden in the project's folder or in the current one; without it, the cases in the component]
+    #[arg(long, value_name = "DIR")]
+    golden: Option<PathBuf>,
+    /// Write the output into the cases that have no expectation
+    #[arg(long)]
+    write: bool,
+    /// Also replace the expectations that differ, and show each difference
+    #[arg(long)]
+    renew: bool,
+    /// The service's configuration file, for the limits of plugins
+    #[arg(long, value_name = "FILE", env = "LEADHOST_CONFIG")]
+    service_config: Option<PathBuf>,
+    #[command(flatten)]
+    engine: EngineFlags,
+}
+
+impl Test {
+    /// Runs the golden cases, and prints those that fail.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandFailure`] if a case fails, the plugin or a case cannot be read, an expectation cannot
+    /// be written, or the engine cannot be started or refuses the component.
+    pub async fn run(self) -> Result<(), CommandFailure> {
+        let component = component_file::read(&self.file)?;
+        let chosen = self.choose(&component)?;
+        let engine = self.engine.start(self.service_config.as_deref())?;
+        let progress = ProgressLine::start("compiling");
+        let prepared = engine.load(component.without_cases()?).await;
+        drop(progress);
+        let loaded = prepared?.loaded;
+        self.engine.show(&engine);
+        let mut tally = Tally::default();
+        for case in chosen.cases {
+            let outcome = self
+                .try_case(&engine, &loaded, case, chosen.folder.as_deref())
+                .await?;
+            tally.add(outcome);
+        }
+        let command = component_file::test_command(&self.file, self.golden.as_deref());
+        tally.conclude(&chosen.origin, &command)
+    }
+
+    /// Returns the cases to run.
+    fn choose(&self, component: &ComponentFile) -> Result<ChosenCases, CommandFailure> {
+        let here = || Some(PathBuf::from(GOLDEN)).filter(|folder| folder.is_dir());
+        let named = self.golden.clone();
+        let folder = named.or_else(|| component.golden.clone()).or_else(here);
+        if let Some(folder) = folder {
+            let cases =
+                load_dir(&folder).map_err(|error| CommandFailure::new(error.to_string()))?;
+            return Ok(ChosenCases {
+                cases,
+                origin: folder.display().to_string(),
+                folder: Some(folder),
+            });
+        }
+        let file = self.file.display();
+        if self.write || self.renew {
+            return Err(CommandFailure::usage(
+                "there is no folder of golden cases in which to write expectations",
+            )
+            .hint("name it with --golden DIR"));
+        }
+        let failed =
+            |error: &dyn std::fmt::Display| CommandFailure::new(format!("{file}: {error}"));
+        let packed = read_section(component.component()).map_err(|error| failed(&error))?;
+        let packed = packed.ok_or_else(|| {
+            CommandFailure::new(format!("{file} carries no golden cases"))
+                .hint("name the folder of its cases with --golden DIR")
+        })?;
+        Ok(ChosenCases {
+            cases: unpack(&packed).map_err(|error| failed(&error))?,
+            origin: file.to_string(),
+            folder: None,
+        })
+    }
+
+    /// Runs one case, shows how it fails, and writes its expectation if that is wanted.
+    async fn try_case(
+        &self,
+        engine: &LocalEngine,
+        loaded: &Arc<Loaded>,
+        case: Case,
+        folder: Option<&Path>,
+    ) -> Result<CaseOutcome, CommandFailure> {
+        let case = Arc::new(case);
+        let answer = engine.plugins.answer_case(loaded, Arc::clone(&case)).await;
+        let output = match answer.output {
+            Ok(output) => output,
+            Err(error) if error.is_fault() => {
+                show_failing(&case.name, &answer.usage.log, &error.to_string());
+                return Ok(CaseOutcome::Failed);
+            }
+            Err(error) => {
+                return Err(CommandFailure::new(format!(
+                    "the case {} could not be run: {error}",
+                    case.name
+                )));
+            }
+        };
+        let difference = match &case.expect {
+            None => None,
+            Some(_) => match case.difference(&output) {
+                None => return Ok(CaseOutcome::Passed),
+                different => different,
+            },
+        };
+        let target = folder.filter(|_| self.renew || (self.write && difference.is_none()));
+        match (target, difference) {
+            (Some(folder), difference) => {
+                write_output(folder, &case.name, &output, difference.as_deref())
+            }
+            (None, Some(difference)) => {
+                show_failing(&case.name, &answer.usage.log, &difference);
+                Ok(CaseOutcome::Differs)
+            }
+            (None, None) => {
+                let what = "it has no expectation yet; --write writes the output into it";
+                show_failing(&case.name, &answer.usage.log, what);
+                Ok(CaseOutcome::Failed)
+            }
+        }
+    }
+}
+
+/// The cases of a run.
+struct ChosenCases {
+    cases: Vec<Case>,
+    /// The folder or the component, for messages.
+    origin: String,
+    /// The folder, if expectations may be written.
+    folder: Option<PathBuf>,
+}
+
+enum CaseOutcome {
+    Passed,
+    /// Its expectation is new.
+    Written,
+    /// The output is not the expected one.
+    Differs,
+    /// There is no output, or no expectation.
+    Failed,
+}
+
+fn write_output(
+    folder: &Path,
+    name: &str,
+    output: &Value,
+    difference: Option<&str>,
+) -> Result<CaseOutcome, CommandFailure> {
+    write_expect(folder, name, output).map_err(|error| CommandFailure::new(error.to_string()))?;
+    match difference {
+        Some(difference) => say(&format!("renewed {}\n{}", safe(name), indented(difference))),
+        None => say(&format!("wrote {}", safe(name))),
+    }
+    Ok(CaseOutcome::Written)
+}
+
+/// Shows a failing case: first what the plugin wrote, which often says more than the rest.
+pub fn show_failing(name: &str, log: &[String], what: &str) {
+    let mut lines = vec![format!("FAILED {}", safe(name))];
+    lines.extend(log.iter().map(|line| format!("  plugin: {}", safe(line))));
+    lines.push(indented(what));
+    complain(&lines.join("\n"));
+}
+
+fn indented(text: &str) -> String {
+    let lines: Vec<String> = text
+        .lines()
+        .map(|line| format!("  {}", safe(line)))
+        .collect();
+    lines.join("\n")
+}
+
+#[derive(Default)]
+struct Tally {
+    passed: u64,
+    written: u64,
+    differing: u64,
+    failed: u64,
+}
+
+impl Tally {
+    fn add(&mut self, outcome: CaseOutcome) {
+        match outcome {
+            CaseOutcome::Passed => self.passed += 1,
+            CaseOutcome::Written => self.written += 1,
+            CaseOutcome::Differs => self.differing += 1,
+            CaseOutcome::Failed => self.failed += 1,
+        }
+    }
+
+    /// Says what passed. It is a failure if a case did not; `command` makes the same test again.
+    fn conclude(&self, origin: &str, command: &str) -> Result<(), CommandFailure> {
+        let failing = self.differing + self.failed;
+        let all = self.passed + self.written + failing;
+        let cases = |number: u64| count(number, "golden case", "golden cases");
+        if failing > 0 {
+            let failure =
+                CommandFailure::new(format!("{failing} of {} of {origin} fail", cases(all)));
+            return Err(match self.differing {
+                0 => failure,
+                _ => failure.hint(format!(
+                    "where the new output is right, `{command} --renew` makes it the expected one"
+                )),
+            });
+        }
+        let mut said = format!("{} of {origin} passed", cases(self.passed));
+        if self.written > 0 {
+            said += &format!(
+                "; this output is now expected of {}: review it",
+                cases(self.written)
+            );
+        }
+        say(&format!("{said}."));
+        Ok(())
+    }
+}

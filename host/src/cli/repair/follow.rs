@@ -1,0 +1,72 @@
+//! Follows a repair, which runs in the service: interrupting the command stops only the following.
+
+use std::time::Duration;
+
+use super::path;
+use crate::admin_api::repairs::RepairView;
+use crate::cli::client::{AdminAnswer, AdminClient};
+use crate::cli::failure::CommandFailure;
+use crate::cli::progress::ProgressLine;
+use crate::cli::table::optional;
+use crate::domain::repair::RepairState;
+
+/// Time between two queries.
+const PERIOD: Duration = Duration::from_millis(300);
+
+/// The exit code of a program that Ctrl-C ended.
+const INTERRUPTED: u8 = 130;
+
+/// Shows the progress of a repair until it has ended, and returns it.
+///
+/// # Errors
+///
+/// [`CommandFailure`] if the service cannot be reached any more, or the command is interrupted.
+pub async fn to_its_end(
+    client: &AdminClient,
+    repair: AdminAnswer<RepairView>,
+) -> Result<AdminAnswer<RepairView>, CommandFailure> {
+    let id = repair.facts.id;
+    let progress = ProgressLine::start(&progress_text(&repair));
+    let followed = async {
+        let mut repair = repair;
+        while repair.facts.state.is_open() {
+            progress.update(&progress_text(&repair));
+            tokio::time::sleep(PERIOD).await;
+            repair = client.get(&path(&id.to_string())).await?;
+        }
+        Ok::<_, CommandFailure>(repair)
+    };
+    let ended = tokio::select! {
+        ended = followed => Some(ended),
+        _ = tokio::signal::ctrl_c() => None,
+    };
+    drop(progress);
+    ended.unwrap_or_else(|| {
+        let flags = client.flags();
+        let (show, cancel) = (format!("repair show {id}"), format!("repair cancel {id}"));
+        Err(CommandFailure::new(format!(
+            "no longer following repair {id}, which goes on in the service"
+        ))
+        .hint(format!(
+            "see it with `{}`, or end it with `{}`",
+            flags.command(&show),
+            flags.command(&cancel)
+        ))
+        .with_code(INTERRUPTED))
+    })
+}
+
+/// Returns the text of the progress line.
+fn progress_text(repair: &RepairView) -> String {
+    let facts = &repair.facts;
+    match (facts.state, &repair.undo) {
+        (RepairState::Undoing, Some(undo)) => {
+            let done = undo.undone + undo.changed_since + undo.stays + undo.in_use;
+            format!("undoing change {done} of {}", done + undo.left)
+        }
+        _ => {
+            let dealt = facts.deliveries.sum();
+            format!("replaying delivery {dealt} of {}", optional(facts.found))
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! A repair and the sum of its receipt, in words.
+
+use crate::admin_api::repairs::{
+    RepairFacts, RepairUndoView, RepairView, RepairedDeliveries, RepairedRows,
+};
+use crate::cli::command::ServiceFlags;
+use crate::cli::output::{count, say};
+use crate::cli::table::{optional, safe, seconds};
+use crate::domain::repair::RepairState;
+
+/// Prints a repair, and the commands that an operator may want next.
+pub fn show(repair: &RepairView, flags: &ServiceFlags) {
+    for line in lines(repair, flags) {
+        say(&safe(&line));
+    }
+}
+
+/// Returns the version whose deliveries are replayed.
+pub fn version(repair: &RepairFacts) -> String {
+    format!(
+        "{} {} ({})",
+        repair.plugin,
+        optional(repair.version.as_ref()),
+        repair.converted_by.short()
+    )
+}
+
+fn lines(repair: &RepairView, flags: &ServiceFlags) -> Vec<String> {
+    let facts = &repair.facts;
+    let (id, state) = (facts.id, facts.state);
+    let mut lines = vec![format!(
+        "Repair {id} of what {} converted: {state}.",
+        version(facts)
+    )];
+    lines.push(format!(
+        "Started by {} at {}.",
+        facts.started_by,
+        seconds(facts.started_at)
+    ));
+    if let Some(why) = &facts.why {
+        lines.push(format!("It ended early: {why}."));
+    }
+    if facts.found == Some(0) && facts.deliveries.sum() == 0 {
+        lines.push("The version has converted nothing of that: there is nothing to repair.".into());
+        return lines;
+    }
+    lines.push(deliveries(facts.found, &facts.deliveries));
+    lines.push(changes(repair));
+    lines.extend(repair.undo.as_ref().map(undone));
+    let is_any = repair.deals.rows + repair.contacts.rows + repair.created > 0;
+    let ended = matches!(state, RepairState::Done | RepairState::Cancelled);
+    let command = |words: &str| flags.command(&format!("repair {words} {id}"));
+    if state.is_open() {
+        lines.push(format!("To end it: `{}`", command("cancel")));
+    } else if ended && is_any && facts.apply {
+        let what = match &repair.undo {
+            None => "the changes",
+            Some(_) => "the changes that are left",
+        };
+        lines.push(format!("To take {what} back: `{}`", command("undo")));
+    } else if ended && is_any {
+        lines.push("Nothing was written: run the same command with --apply to do so.".to_owned());
+    }
+    lines
+}
+
+/// Returns the outcomes of the deliveries.
+fn deliveries(found: Option<u64>, deliveries: &RepairedDeliveries) -> String {
+    let RepairedDeliveries {
+        replayed,
+        failed,
+        rejected,
+        quarantined,
+        leased,
+        emptied,
+        gone,
+    } = deliveries;
+    let others = [
+        ("failed", failed),
+        ("refused by the active version", rejected),
+        ("in quarantine", quarantined),
+        ("held by a host", leased),
+        ("emptied by an erasure", emptied),
+        ("gone", gone),
+    ];
+    let others: Vec<String> = others
+        .iter()
+        .filter(|(_, count)| **count > 0)
+        .map(|(what, count)| format!("{count} {what}"))
+        .collect();
+    let of = found.map_or(String::new(), |found| format!(" of {found}"));
+    let noun = if found == Some(1) {
+        "delivery"
+    } else {
+        "deliveries"
+    };
+    match others.is_empty() {
+        true => format!("Replayed {replayed}{of} {noun}."),
+        false => format!("Replayed {replayed}{of} {noun}; {}.", others.join(", ")),
+    }
+}
+
+/// Returns the changes that were made, or would be.
+fn changes(repair: &RepairView) -> String {
+    let contacts = rows(&repair.contacts, "contact", "contacts");
+    let deals = rows(&repair.deals, "deal", "deals");
+    let created = count(repair.created, "deal", "deals");
+    let is_written = repair.facts.apply;
+    let mut parts = vec![match is_written {
+        true => format!("Changed {contacts} and {deals}"),
+        false => format!("It would change {contacts} and {deals}"),
+    }];
+    if repair.created > 0 {
+        parts.push(match is_written {
+            true => format!("created {created}"),
+            false => format!("create {created}"),
+        });
+    }
+    if repair.merged > 0 {
+        let merged = count(repair.merged, "contact", "contacts");
+        parts.push(format!(
+            "merged {merged} into others, which an undo leaves so"
+        ));
+    }
+    let kept = repair.facts.kept;
+    if kept > 0 {
+        parts.push(count(
+            kept,
+            "field that a person edited is kept",
+            "fields that people edited are kept",
+        ));
+    }
+    format!("{}.", parts.join("; "))
+}
+
+/// Returns a text such as `2 deals (person 2, title 1)`.
+fn rows(rows: &RepairedRows, one: &str, many: &str) -> String {
+    let fields = rows.fields.iter();
+    let fields: Vec<String> = fields.map(|(name, n)| format!("{name} {n}")).collect();
+    let rows = count(rows.rows, one, many);
+    match fields.as_slice() {
+        [] => rows,
+        fields => format!("{rows} ({})", fields.join(", ")),
+    }
+}
+
+fn undone(undo: &RepairUndoView) -> String {
+    let mut parts = vec![format!(
+        "Undone: {}",
+        count(undo.undone, "change", "changes")
+    )];
+    if undo.changed_since > 0 {
+        parts.push(format!(
+            "{} changed since, or gone, and stay as they are",
+            undo.changed_since
+        ));
+    }
+    if undo.stays > 0 {
+        parts.push(format!(
+            "{} cannot be taken back: created deals, and contacts that were merged",
+            undo.stays
+        ));
+    }
+    if undo.in_use > 0 {
+        parts.push(format!(
+            "{} of match keys that another lead names, which stay",
+            undo.in_use
+        ));
+    }
+    if undo.left > 0 {
+        parts.push(format!("{} left", undo.left));
+    }
+    format!("{}.", parts.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::domain::id::RepairId;
+    use crate::domain::plugin::Digest;
+    use crate::domain::time::Micros;
+
+    fn repair() -> RepairView {
+        let fields = |fields: &[(&str, u64)]| -> BTreeMap<String, u64> {
+            let fields = fields.iter();
+            fields.map(|(name, n)| ((*name).to_owned(), *n)).collect()
+        };
+        RepairView {
+            facts: RepairFacts {
+                id: RepairId::new(Micros(0)),
+                plugin: "portal".to_owned(),
+                converted_by: Digest("0123456789abcdef".to_owned()),
+                version: Some("1.1.0".to_owned()),
+                connection_id: None,
+                since: None,
+                until: None,
+                field: None,
+                apply: true,
+                state: RepairState::Done,
+                why: None,
+                started_by: "ana".to_owned(),
+                started_at: Micros(0),
+                ended_at: Some(Micros(0)),
+                found: Some(31),
+                deliveries: RepairedDeliveries {
+                    replayed: 30,
+                    gone: 1,
+                    ..RepairedDeliveries::default()
+                },
+                kept: 1,
+            },
+            deals: RepairedRows::default(),
+            contacts: RepairedRows {
+                rows: 30,
+                fields: fields(&[("phone_number", 30)]),
+            },
+            created: 0,
+            merged: 0,
+            undo: None,
+        }
+    }
+
+    #[test]
+    fn a_receipt_counts_rows_and_fields_and_names_the_undo() {
+        let shown = lines(&repair(), &ServiceFlags::default());
+        assert_eq!(shown[2], "Replayed 30 of 31 deliveries; 1 gone.");
+        let changed = "Changed 30 contacts (phone_number 30) and 0 deals; 1 field that a person edited is kept.";
+        assert_eq!(shown[3], changed);
+        assert!(shown[4].contains("leadhost repair undo "), "{shown:?}");
+    }
+
+    #[test]
+    fn a_repair_without_apply_says_that_it_wrote_nothing() {
+        let mut repair = repair();
+        repair.facts.apply = false;
+        repair.created = 2;
+        let shown = lines(&repair, &ServiceFlags::default());
+        assert!(
+            shown[3].starts_with("It would change 30 contacts"),
+            "{shown:?}"
+        );
+        assert!(shown[3].contains("create 2 deals"), "{shown:?}");
+        assert!(shown[4].starts_with("Nothing was written"), "{shown:?}");
+    }
+
+    #[test]
+    fn an_undo_counts_the_changes_that_stay() {
+        let mut repair = repair();
+        repair.facts.state = RepairState::Undone;
+        repair.undo = Some(RepairUndoView {
+            undone: 28,
+            changed_since: 2,
+            stays: 0,
+            in_use: 1,
+            left: 0,
+        });
+        let shown = lines(&repair, &ServiceFlags::default());
+        let undone = "Undone: 28 changes; 2 changed since, or gone, and stay as they are; 1 of match keys that another lead names, which stay.";
+        assert_eq!(shown.last().map(String::as_str), Some(undone));
+    }
+
+    #[test]
+    fn an_undo_that_ended_early_names_the_command_for_the_rest() {
+        let mut repair = repair();
+        repair.facts.state = RepairState::Cancelled;
+        repair.facts.why = Some("an operator cancelled its undo".to_owned());
+        repair.undo = Some(RepairUndoView {
+            undone: 28,
+            changed_since: 0,
+            stays: 0,
+            in_use: 0,
+            left: 2,
+        });
+        let shown = lines(&repair, &ServiceFlags::default());
+        assert!(shown[2].contains("cancelled its undo"), "{shown:?}");
+        assert_eq!(shown[5], "Undone: 28 changes; 2 left.");
+        assert!(shown[6].contains("changes that are left"), "{shown:?}");
+        assert!(shown[6].contains("leadhost repair undo "), "{shown:?}");
+    }
+
+    #[test]
+    fn a_version_that_converted_nothing_leaves_nothing_to_repair() {
+        let mut repair = repair();
+        repair.facts.found = Some(0);
+        repair.facts.deliveries = RepairedDeliveries::default();
+        let shown = lines(&repair, &ServiceFlags::default());
+        assert!(shown[2].contains("nothing to repair"), "{shown:?}");
+    }
+}

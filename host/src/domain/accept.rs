@@ -1,0 +1,119 @@
+//! The words by which an operator accepts concerns about a version, so that it is activated all
+//! the same.
+
+use super::word::words;
+
+words! {
+    /// A word that accepts concerns: the word of a concern, or `all`.
+    AcceptWord: "the accepted concern" {
+        /// Differences on stored deliveries exceed the policy.
+        Drift = "drift",
+        NewPublisher = "new-publisher",
+        /// The version carries fewer golden cases.
+        FewerCases = "fewer-cases",
+        /// Replies contain more secrets, or signatures by them.
+        NewReplySlots = "new-reply-slots",
+        NewKind = "new-kind",
+        WeakerChecks = "weaker-checks",
+        NewHosts = "new-hosts",
+        NewSecrets = "new-secrets",
+        Older = "older",
+        /// Other content has the active version number.
+        SameVersion = "same-version",
+        /// Every concern that can be accepted.
+        All = "all",
+    }
+}
+
+impl AcceptWord {
+    /// Reads a word that an operator typed. Blanks around it do not count.
+    ///
+    /// # Errors
+    ///
+    /// [`UnknownAcceptWord`] if there is no such word.
+    pub fn parse(text: &str) -> Result<Self, UnknownAcceptWord> {
+        let text = text.trim();
+        text.parse().map_err(|_| UnknownAcceptWord(text.to_owned()))
+    }
+
+    /// Returns the words in the order of the alphabet, each once.
+    pub fn in_order(words: impl IntoIterator<Item = Self>) -> Vec<Self> {
+        let mut words: Vec<Self> = words.into_iter().collect();
+        words.sort_unstable_by_key(|word| word.as_str());
+        words.dedup();
+        words
+    }
+
+    /// Returns whether the concern is that the version could do more than the one before it.
+    pub fn is_widening(self) -> bool {
+        match self {
+            Self::NewReplySlots | Self::WeakerChecks | Self::NewHosts | Self::NewSecrets => true,
+            Self::Drift
+            | Self::NewPublisher
+            | Self::FewerCases
+            | Self::NewKind
+            | Self::Older
+            | Self::SameVersion
+            | Self::All => false,
+        }
+    }
+
+    /// Returns whether only an administrator may accept it: it lets a version do more than the one
+    /// before it, or lets another publisher take over a name.
+    pub fn is_for_admins(self) -> bool {
+        match self {
+            Self::NewPublisher | Self::All => true,
+            Self::Drift
+            | Self::FewerCases
+            | Self::NewReplySlots
+            | Self::NewKind
+            | Self::WeakerChecks
+            | Self::NewHosts
+            | Self::NewSecrets
+            | Self::Older
+            | Self::SameVersion => self.is_widening(),
+        }
+    }
+}
+
+/// A text that is not an [`AcceptWord`]. The message lists the words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` cannot be accepted; there are {list}", list = list())]
+pub struct UnknownAcceptWord(String);
+
+fn list() -> String {
+    let words = AcceptWord::ALL.iter().map(|word| word.as_str());
+    words.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_read_and_an_unknown_one_is_refused_with_the_list() {
+        assert_eq!(AcceptWord::parse(" older "), Ok(AcceptWord::Older));
+        let error = AcceptWord::parse("nosuch")
+            .expect_err("unknown")
+            .to_string();
+        let expect = "`nosuch` cannot be accepted; there are drift, new-publisher, fewer-cases, \
+                      new-reply-slots, new-kind, weaker-checks, new-hosts, new-secrets, older, \
+                      same-version, all";
+        assert_eq!(error, expect);
+    }
+
+    #[test]
+    fn the_words_that_let_a_version_do_more_are_for_administrators() {
+        let for_admins = AcceptWord::ALL.iter().filter(|word| word.is_for_admins());
+        let for_admins: Vec<&str> = for_admins.map(|word| word.as_str()).collect();
+        let expect = [
+            "new-publisher",
+            "new-reply-slots",
+            "weaker-checks",
+            "new-hosts",
+            "new-secrets",
+            "all",
+        ];
+        assert_eq!(for_admins, expect);
+    }
+}

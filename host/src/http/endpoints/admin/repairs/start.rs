@@ -1,0 +1,94 @@
+//! `POST /admin/v1/repairs {convertedBy, plugin, connection, since, until, field, apply}`: replays
+//! all deliveries that a version converted, in the background. The answer is the repair at its
+//! begin; if the version converted nothing, it has ended already.
+
+use std::sync::Arc;
+
+use hyper::StatusCode;
+use serde_json::json;
+
+use super::{refusal, to_view};
+use crate::admin_api::repairs::RepairRequest;
+use crate::domain::plugin::Digest;
+use crate::domain::repair::RepairPlan;
+use crate::http::auth::AdminCaller;
+use crate::http::body::UnreadBody;
+use crate::http::call::Call;
+use crate::http::endpoints::admin::{connections, moment_of, read_json};
+use crate::http::error::ApiError;
+use crate::http::reply::{self, ApiResponse};
+use crate::pipeline::repair::{RepairOrder, operate};
+use crate::store::{PluginRecord, Store};
+
+/// # Errors
+///
+/// The body is invalid, the version is unknown, ambiguous or active, another repair is open, or the
+/// store fails.
+pub async fn start(
+    call: &Call<'_>,
+    caller: &AdminCaller,
+    body: UnreadBody,
+) -> Result<ApiResponse, ApiError> {
+    let request: RepairRequest = read_json(call, body).await?;
+    let store = &*call.http.core.store;
+    let version = version(store, &request).await?;
+    let connection = match &request.connection {
+        Some(text) => Some(connections::find(store, text).await?.id),
+        None => None,
+    };
+    let moment =
+        |name: &str, text: Option<&str>| text.map(|text| moment_of(name, text)).transpose();
+    let plan = RepairPlan {
+        plugin: version.description.name.clone(),
+        converted_by: version.digest.clone(),
+        connection,
+        since: moment("since", request.since.as_deref())?,
+        until: moment("until", request.until.as_deref())?,
+        field: request.field,
+        apply: request.apply,
+    };
+    call.audit(json!({ "plugin": plan.plugin, "plan": plan }));
+    let order = RepairOrder {
+        plan,
+        started_by: caller.label().to_owned(),
+    };
+    let http = Arc::clone(call.http);
+    let begun = async move { operate::begin(&http.pipeline, &version, order).await };
+    let begun = call.http.core.spawn(begun).await;
+    let repair = begun.map_err(ApiError::internal)?.map_err(refusal)?;
+    call.audit(json!({ "repair": repair.id }));
+    reply::json(StatusCode::CREATED, &to_view(call, repair).await?)
+}
+
+/// Returns the one stored version that the request names.
+async fn version(store: &dyn Store, request: &RepairRequest) -> Result<PluginRecord, ApiError> {
+    let wanted = request.converted_by.trim();
+    let start = wanted.to_ascii_lowercase();
+    let is_digest =
+        start.len() >= Digest::SHORTEST && start.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_meant = |record: &PluginRecord| {
+        record.description.version == wanted || (is_digest && record.digest.0.starts_with(&start))
+    };
+    let mut found = store.plugins().await?;
+    found.retain(|record| {
+        let name = &record.description.name;
+        is_meant(record) && request.plugin.as_ref().is_none_or(|wanted| wanted == name)
+    });
+    let names: Vec<String> = found
+        .iter()
+        .map(|record| format!("{}@{}", record.description.name, record.digest.short()))
+        .collect();
+    let Some(first) = found.pop() else {
+        return Err(ApiError::NotFound(format!(
+            "There is no version `{wanted}`; `leadhost plugin list` shows those that exist."
+        )));
+    };
+    if found.is_empty() {
+        return Ok(first);
+    }
+    let message = format!(
+        "`convertedBy={wanted}` may be any of {}: give more of its digest, or name its plugin.",
+        names.join(", ")
+    );
+    Err(ApiError::BadRequest(message))
+}

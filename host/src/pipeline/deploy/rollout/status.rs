@@ -1,0 +1,115 @@
+//! The status of a rollout: the sum of the observations of all hosts, and which of them act on it.
+
+use std::collections::HashSet;
+
+use crate::config;
+use crate::domain::id::HostId;
+use crate::domain::rollout::Rollout;
+use crate::pipeline::deploy::rollout_of;
+use crate::pipeline::fleet::Behind;
+use crate::pipeline::rollout::Observations;
+use crate::pipeline::state::Pipeline;
+use crate::pipeline::verify;
+use crate::store::StoreError;
+
+/// A rollout, with the sum of the hosts' observations.
+#[derive(Debug)]
+pub struct RolloutStatus {
+    pub rollout: Rollout,
+    pub seen: Observations,
+    /// Live hosts that act on its current generation.
+    pub hosts: Vec<String>,
+    /// Live hosts that do not, with the reason.
+    pub behind: Vec<Behind>,
+}
+
+impl RolloutStatus {
+    /// Returns the differences that exceed the policy, each in a sentence.
+    pub fn drift(&self, policy: &config::VerifySection) -> Vec<String> {
+        let mut drift = verify::drift(&self.seen.tally, policy);
+        drift.extend(verify::drift_of_sends(&self.seen.sends, policy));
+        drift.extend(verify::drift_of_checks(&self.seen.checks, policy));
+        drift
+    }
+}
+
+/// Returns the status of a plugin's last rollout, or `None` if there was none.
+///
+/// # Errors
+///
+/// [`StoreError`] if the store fails.
+pub async fn latest(
+    pipeline: &Pipeline,
+    plugin: &str,
+) -> Result<Option<RolloutStatus>, StoreError> {
+    match rollout_of(pipeline, plugin).await? {
+        Some(rollout) => Ok(Some(load(pipeline, rollout).await?)),
+        None => Ok(None),
+    }
+}
+
+/// Returns the status of a rollout, by adding up the reports of the hosts.
+///
+/// # Errors
+///
+/// [`StoreError`] if the store fails.
+pub async fn load(pipeline: &Pipeline, rollout: Rollout) -> Result<RolloutStatus, StoreError> {
+    let store = &pipeline.core.store;
+    let reports = store.rollout_reports(&rollout.name, rollout.number).await?;
+    let mut live: Vec<(HostId, String)> = if store.is_shared() {
+        let hosts = store.hosts().await?;
+        let live = hosts.into_iter().filter(|host| host.alive);
+        live.map(|host| (host.id, host.name)).collect()
+    } else {
+        Vec::new()
+    };
+    let own = pipeline.fleet.host();
+    // Before its first heartbeat a host is not among them.
+    if !live.iter().any(|(id, _)| *id == own) {
+        live.push((own, pipeline.fleet.name().to_owned()));
+    }
+    let is_open = rollout.stage.is_open();
+    let mut status = RolloutStatus {
+        rollout,
+        seen: Observations::default(),
+        hosts: Vec::new(),
+        behind: Vec::new(),
+    };
+    let mut known = HashSet::new();
+    for report in reports {
+        if live.iter().any(|(id, _)| *id == report.host) {
+            known.insert(report.host);
+            let reason = match &report.error {
+                // It does not act on it, and the rollout has ended.
+                Some(_) if !is_open => None,
+                Some(error) => Some(error.clone()),
+                None if report.generation < status.rollout.generation => {
+                    Some(format!("it still acts on generation {}", report.generation))
+                }
+                None => None,
+            };
+            match reason {
+                None => status.hosts.push(report.host_name),
+                Some(reason) => status.behind.push(Behind {
+                    host: report.host_name,
+                    reason,
+                }),
+            }
+        }
+        // Hosts that have stopped saw it too.
+        let seen = serde_json::from_value(report.seen);
+        status
+            .seen
+            .merge(seen.map_err(|error| StoreError::Inconsistent {
+                what: format!("a report on a rollout cannot be read: {error}"),
+            })?);
+    }
+    live.retain(|(id, _)| is_open && !known.contains(id));
+    status
+        .behind
+        .extend(live.into_iter().map(|(_, host)| Behind {
+            host,
+            reason: "it has not prepared the versions yet".to_owned(),
+        }));
+    Ok(status)
+}

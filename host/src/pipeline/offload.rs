@@ -1,0 +1,27 @@
+//! Moves long computations of the host away from the threads that serve requests.
+
+/// Runs work: here if it is short, otherwise on a thread for blocking work, so that no request that
+/// is served beside it waits for it.
+///
+/// # Panics
+///
+/// If the work panics.
+pub async fn run<T: Send + 'static>(is_long: bool, work: impl FnOnce() -> T + Send + 'static) -> T {
+    if !is_long {
+        return work();
+    }
+    let done = tokio::task::spawn_blocking(work).await;
+    done.expect("the work does not panic")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn only_long_work_runs_on_another_thread() {
+        let own = std::thread::current().id();
+        assert_eq!(run(false, || std::thread::current().id()).await, own);
+        assert_ne!(run(true, || std::thread::current().id()).await, own);
+    }
+}

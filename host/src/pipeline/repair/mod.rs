@@ -1,0 +1,19 @@
+//! Repairs: replays of all deliveries that a version converted, in the background. Operators begin,
+//! cancel and undo them ([`operate`]), and one host at a time works on the one that is open ([`job`]):
+//! it replays deliveries ([`replaying`]) and merges the contacts that lose their last deal
+//! ([`merging`]), or takes changes back ([`undoing`]), behind live traffic.
+//!
+//! The changes of a repair and their receipt are one commit, which has no effect once the repair has
+//! ended or another host has taken it. So a repair may be cut off anywhere: the next host continues
+//! after the stored cursor, and a delivery that is replayed once more differs in nothing.
+
+mod job;
+mod merging;
+pub mod operate;
+mod pass;
+mod replaying;
+pub(super) mod state;
+mod undoing;
+
+pub use job::run;
+pub use operate::{RepairError, RepairOrder};

@@ -1,0 +1,125 @@
+//! The work of one host on the open repair, which the replay and the undo share: the lease on the job,
+//! the pauses for live traffic, and the end.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::domain::repair::{Repair, RepairOutcome, RepairState};
+use crate::limits;
+use crate::pipeline::fleet::FleetJob;
+use crate::pipeline::state::Pipeline;
+use crate::shutdown::Shutdown;
+use crate::store::{RepairChanged, StoreError};
+
+/// The longest pause after a piece of work.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// The work of this host on a repair.
+pub(super) struct RepairPass<'a> {
+    pub pipeline: &'a Arc<Pipeline>,
+    shutdown: &'a Shutdown,
+    job: &'a mut FleetJob,
+    pub repair: Repair,
+    /// The number of the last moved deal in the receipt whose former contact was looked at.
+    pub merged: i64,
+    /// When the lease on the job was renewed.
+    held: Instant,
+}
+
+impl<'a> RepairPass<'a> {
+    /// Returns the work on a repair that this host has just taken. It holds the job.
+    pub fn new(
+        pipeline: &'a Arc<Pipeline>,
+        shutdown: &'a Shutdown,
+        job: &'a mut FleetJob,
+        repair: Repair,
+    ) -> Self {
+        Self {
+            pipeline,
+            shutdown,
+            job,
+            repair,
+            merged: 0,
+            held: Instant::now(),
+        }
+    }
+
+    /// Returns whether this host goes on: the service does not stop, and the job is this host's.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the lease on the job cannot be renewed.
+    pub async fn goes_on(&mut self) -> Result<bool, StoreError> {
+        if self.shutdown.has_begun() {
+            return Ok(false);
+        }
+        if self.held.elapsed() < FleetJob::period() {
+            return Ok(true);
+        }
+        self.held = Instant::now();
+        Ok(self.job.hold(self.pipeline).await?.is_some())
+    }
+
+    /// Waits this long, or until shutdown.
+    pub async fn wait(&self, span: Duration) {
+        tokio::select! {
+            () = tokio::time::sleep(span) => {}
+            () = self.shutdown.begun() => {}
+        }
+    }
+
+    /// Gives way to live traffic for some times as long as a piece of work took.
+    pub async fn give_way(&self, began: Instant) {
+        let pause = began.elapsed() * limits::REPAIR_PAUSE;
+        self.wait(pause.min(LONGEST_PAUSE)).await;
+    }
+
+    /// Returns whether this host still works on the repair.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store fails.
+    pub async fn stands(&self) -> Result<bool, StoreError> {
+        let now = self.pipeline.core.store.repair(self.repair.id).await?;
+        let own = (self.repair.state, self.repair.generation);
+        Ok(now.is_some_and(|now| (now.state, now.generation) == own))
+    }
+
+    /// Ends the repair, unless it was changed meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store fails.
+    pub async fn end(&self, state: RepairState, why: Option<String>) -> Result<(), StoreError> {
+        let now = self.pipeline.core.clock.now();
+        let ended = self.repair.in_state(state, now, why);
+        match self.pipeline.core.store.change_repair(&ended).await? {
+            RepairChanged::Done(repair) => log_end(self.pipeline, &repair).await,
+            RepairChanged::Open(_) | RepairChanged::Stale => Ok(()),
+        }
+    }
+}
+
+/// Logs the end of a repair or of its undo.
+///
+/// # Errors
+///
+/// [`StoreError`] if its receipt cannot be read.
+pub(super) async fn log_end(pipeline: &Pipeline, repair: &Repair) -> Result<(), StoreError> {
+    let receipt = pipeline.core.store.repair_receipt(repair.id).await?;
+    let count = |outcome| repair.counts.deliveries.get(&outcome).copied();
+    tracing::info!(
+        repair = %repair.id,
+        plugin = %repair.plan.plugin,
+        converted_by = repair.plan.converted_by.short(),
+        state = repair.state.as_str(),
+        why = repair.why.as_deref().unwrap_or_default(),
+        deliveries = repair.counts.dealt(),
+        replayed = count(RepairOutcome::Replayed).unwrap_or_default(),
+        failed = count(RepairOutcome::Failed).unwrap_or_default(),
+        deals = receipt.deals,
+        contacts = receipt.contacts,
+        "repair ended"
+    );
+    Ok(())
+}

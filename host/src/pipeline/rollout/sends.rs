@@ -1,0 +1,339 @@
+//! The choice of the version that sends a message while a rollout of its adapter is open, and the
+//! comparison of both.
+//!
+//! In the canary stage the stable version makes the request of every send first, as the fallback. The
+//! contact decides whether the candidate makes the request too, and then its request is sent. A
+//! request is sent once: that of the stable version takes the place of the candidate's only if the
+//! candidate makes none, if its request could not be sent, or if the provider has refused it for good
+//! and both versions read the refusal. With guards, the stable version reads
+//! the answer to the candidate's request too, and its result counts where the two differ, so that a
+//! wrong reading neither repeats nor loses a message.
+//!
+//! Afterwards both versions are asked about the same send and the same answer once more, in the lane
+//! of trials and without effect: so sends that only the stable version made are compared too.
+
+use std::sync::Arc;
+
+use super::guard::Part;
+use super::state::{LiveRollout, SentSend};
+use super::{Cost, record};
+use crate::domain::channel::{Category, SendAnswer, SendStep, TemplateSend};
+use crate::domain::exchange::{HttpRequest, HttpResponse};
+use crate::domain::id::{ConnectionId, ContactId, MessageId};
+use crate::domain::rollout::RolloutStage;
+use crate::pipeline::connections::Live;
+use crate::pipeline::state::Pipeline;
+use crate::pipeline::verify::compare::{ComparedSubject, Subject, Tally};
+use crate::pipeline::verify::composed;
+use crate::pipeline::verify::outcome::VersionOutcome;
+use crate::plugin::{CallBudget, CallError, Loaded};
+
+/// The step of a send, and the version that it is of.
+pub struct ChosenStep {
+    pub plugin: Arc<Loaded>,
+    pub step: Result<SendStep, CallError>,
+}
+
+impl ChosenStep {
+    /// Returns whether the message can go out by it: by a request, or because the version has sent
+    /// it in its own way.
+    fn sends(&self) -> bool {
+        matches!(
+            self.step,
+            Ok(SendStep::Call(_) | SendStep::Answer(SendAnswer::Accepted(_)))
+        )
+    }
+
+    fn is_call(&self) -> bool {
+        matches!(self.step, Ok(SendStep::Call(_)))
+    }
+}
+
+/// Asks the version that the rollout of the adapter chooses, or the active one, for the step by
+/// which a message is sent. If the candidate makes no request, it is the step of the stable version.
+pub async fn compose(
+    pipeline: &Pipeline,
+    live: &Live,
+    active: &Arc<Loaded>,
+    send: &TemplateSend,
+    contact: ContactId,
+) -> ChosenStep {
+    let composing = Composing {
+        pipeline,
+        live,
+        send,
+    };
+    let Some(rollout) = pipeline.rollouts.get(&live.connection.plugin) else {
+        return composing.with(active).await;
+    };
+    match rollout.rollout.stage {
+        RolloutStage::Canary if active.digest == rollout.stable.digest => {
+            Box::pin(composing.canary(&rollout, contact)).await
+        }
+        // The activation may be a moment ahead of the stage.
+        RolloutStage::Canary | RolloutStage::Probation
+            if active.digest == rollout.candidate.digest =>
+        {
+            Box::pin(composing.probation(&rollout)).await
+        }
+        _ => composing.with(active).await,
+    }
+}
+
+/// The request of one send.
+struct Composing<'a> {
+    pipeline: &'a Pipeline,
+    live: &'a Live,
+    send: &'a TemplateSend,
+}
+
+impl Composing<'_> {
+    async fn with(&self, plugin: &Arc<Loaded>) -> ChosenStep {
+        let core = &self.pipeline.core;
+        let lane = self.live.connection.id.as_str();
+        let call = core
+            .plugins
+            .send(plugin, lane, self.send.clone(), CallBudget::Worker);
+        ChosenStep {
+            plugin: Arc::clone(plugin),
+            step: core.metrics.plugins.calling(plugin, call).await,
+        }
+    }
+
+    async fn canary(&self, rollout: &LiveRollout, contact: ContactId) -> ChosenStep {
+        let stable = self.with(&rollout.stable).await;
+        let key = format!("{} {contact}", self.live.connection.id.as_str());
+        if !stable.is_call() || !rollout.takes(&key) {
+            return stable;
+        }
+        let candidate = self.with(&rollout.candidate).await;
+        let is_used = candidate.is_call();
+        rollout.observed.chosen(is_used);
+        if is_used { candidate } else { stable }
+    }
+
+    /// The candidate is active; the version before it is the fallback.
+    async fn probation(&self, rollout: &LiveRollout) -> ChosenStep {
+        // A guard has tripped here, and the rollback is under way.
+        if rollout.observed.is_stopped() {
+            return self.with(&rollout.stable).await;
+        }
+        let candidate = self.with(&rollout.candidate).await;
+        if candidate.sends() {
+            rollout.observed.chosen(true);
+            return candidate;
+        }
+        let stable = self.with(&rollout.stable).await;
+        if stable.sends() {
+            rollout.observed.chosen(false);
+            return stable;
+        }
+        candidate
+    }
+}
+
+/// Returns the rollout in which this version is the candidate and has an effect.
+fn rollout_of(pipeline: &Pipeline, plugin: &Loaded) -> Option<Arc<LiveRollout>> {
+    let rollout = pipeline.rollouts.get(&plugin.description.name)?;
+    (rollout.candidate.digest == plugin.digest).then_some(rollout)
+}
+
+/// Returns the request of the stable version for a send whose request by the candidate could not
+/// be sent, for this reason. `None` if the version is no candidate, or the stable version makes no
+/// request either.
+pub async fn instead(
+    pipeline: &Pipeline,
+    live: &Live,
+    plugin: &Loaded,
+    send: &TemplateSend,
+    why: String,
+) -> Option<(Arc<Loaded>, Box<HttpRequest>)> {
+    let rollout = rollout_of(pipeline, plugin)?;
+    let composing = Composing {
+        pipeline,
+        live,
+        send,
+    };
+    let stable = composing.with(&rollout.stable).await;
+    let Ok(SendStep::Call(request)) = stable.step else {
+        return None;
+    };
+    failed(pipeline, live, plugin, send, why);
+    Some((stable.plugin, request))
+}
+
+/// Returns the request of the stable version for a send whose request by the candidate the provider has
+/// refused, and the reason. `None` if the version is no candidate; if one of the versions does not read
+/// a refusal of the request, because then the message may have been sent; or if the stable version makes
+/// no other request.
+pub async fn after_refusal(
+    pipeline: &Pipeline,
+    live: &Live,
+    (plugin, send, request): (&Arc<Loaded>, &TemplateSend, &HttpRequest),
+    response: &HttpResponse,
+) -> Option<(Arc<Loaded>, Box<HttpRequest>, String)> {
+    let rollout = rollout_of(pipeline, plugin)?;
+    let mut why = String::new();
+    for version in [&rollout.stable, plugin] {
+        let read = read_with(pipeline, live, version, send, response.clone()).await;
+        let category = refused_request(&read.ok()?)?;
+        why = format!(
+            "the provider refused its request ({}), and not that of the stable version",
+            category.as_str()
+        );
+    }
+    let composing = Composing {
+        pipeline,
+        live,
+        send,
+    };
+    let stable = composing.with(&rollout.stable).await;
+    match stable.step {
+        Ok(SendStep::Call(other)) if *other != *request => Some((stable.plugin, other, why)),
+        _ => None,
+    }
+}
+
+/// Returns the category of a refusal that another request might not get. Others are about the contact
+/// or the moment.
+fn refused_request(answer: &SendAnswer) -> Option<Category> {
+    let SendAnswer::Refused(refused) = answer else {
+        return None;
+    };
+    let is_so = matches!(
+        refused.category,
+        Category::Request
+            | Category::Template
+            | Category::UnknownTemplate
+            | Category::Recipient
+            | Category::Account
+            | Category::Connection
+    );
+    is_so.then_some(refused.category)
+}
+
+/// Counts a send as a failure of the candidate that the stable version does not have.
+pub fn failed(
+    pipeline: &Pipeline,
+    live: &Live,
+    candidate: &Loaded,
+    send: &TemplateSend,
+    why: String,
+) {
+    let Some(rollout) = rollout_of(pipeline, candidate) else {
+        return;
+    };
+    let Ok(message) = send.message_id.parse() else {
+        return;
+    };
+    let (before, after) = (
+        VersionOutcome::Converted(Vec::new()),
+        VersionOutcome::Failed(why),
+    );
+    let of = (message, &live.connection.id);
+    observe(pipeline, &rollout, of, &before, &after);
+}
+
+/// Has a version read the provider's answer to its request. If it is a candidate that cannot, or in
+/// a canary with guards reads another result than the stable version, it is the reading of the
+/// stable version.
+///
+/// # Errors
+///
+/// [`CallError`] if the version cannot read it, and there is no fallback.
+pub async fn read(
+    pipeline: &Pipeline,
+    live: &Live,
+    plugin: &Arc<Loaded>,
+    send: &TemplateSend,
+    response: HttpResponse,
+) -> Result<SendAnswer, CallError> {
+    let Some(rollout) = rollout_of(pipeline, plugin) else {
+        return read_with(pipeline, live, plugin, send, response).await;
+    };
+    let own = read_with(pipeline, live, plugin, send, response.clone()).await;
+    let compares = rollout.rollout.plan.guards && rollout.rollout.stage == RolloutStage::Canary;
+    if own.is_ok() && !compares {
+        return own;
+    }
+    let stable = read_with(pipeline, live, &rollout.stable, send, response).await;
+    match (&own, &stable) {
+        (_, Err(_)) => own,
+        (Ok(one), Ok(other)) if composed::result(one) == composed::result(other) => own,
+        _ => stable,
+    }
+}
+
+async fn read_with(
+    pipeline: &Pipeline,
+    live: &Live,
+    plugin: &Arc<Loaded>,
+    send: &TemplateSend,
+    response: HttpResponse,
+) -> Result<SendAnswer, CallError> {
+    let core = &pipeline.core;
+    let lane = live.connection.id.as_str();
+    let read = core
+        .plugins
+        .read_answer(plugin, lane, send.clone(), response, CallBudget::Worker);
+    core.metrics.plugins.calling(plugin, read).await
+}
+
+/// Has a send compared whose outcome was stored, if the rollout of the adapter samples it.
+pub fn answered(pipeline: &Pipeline, adapter: &str, sent: SentSend) {
+    if let Some(rollout) = pipeline.rollouts.get(adapter)
+        && rollout.samples_send(sent.message)
+    {
+        rollout.observed.offer_send(sent);
+    }
+}
+
+/// Adds the comparison of a send to this host's observations.
+pub fn observe(
+    pipeline: &Pipeline,
+    rollout: &LiveRollout,
+    (message, connection): (MessageId, &ConnectionId),
+    before: &VersionOutcome,
+    after: &VersionOutcome,
+) {
+    let compared = ComparedSubject {
+        subject: Subject::Message(message),
+        connection,
+    };
+    let one = Tally::of_one(&compared, before, after);
+    record(pipeline, rollout, Part::Sends, one, Cost::default());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::channel::RefusedSend;
+
+    #[test]
+    fn a_refusal_about_the_contact_or_the_moment_is_none_of_the_request() {
+        let others = [
+            Category::Window,
+            Category::OptOut,
+            Category::ThrottledRecipient,
+            Category::ThrottledNumber,
+            Category::ThrottledAccount,
+            Category::Transient,
+            Category::Expired,
+            Category::GivenUp,
+        ];
+        for category in Category::ALL {
+            let answer = SendAnswer::Refused(RefusedSend {
+                category,
+                code: String::new(),
+                title: String::new(),
+                text: String::new(),
+                details: String::new(),
+                retry_after_seconds: None,
+            });
+            let expect = (!others.contains(&category)).then_some(category);
+            assert_eq!(refused_request(&answer), expect, "{}", category.as_str());
+        }
+        let unknown = SendAnswer::Unknown(String::new());
+        assert_eq!(refused_request(&unknown), None);
+    }
+}

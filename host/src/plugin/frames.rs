@@ -1,0 +1,182 @@
+//! The message of a call that failed: its root cause, then the functions in which it happened,
+//! those of the plugin's author first. Only components with a section of names have names.
+
+use std::fmt::{self, Write};
+
+use wasmtime::{FrameInfo, WasmBacktrace};
+
+use crate::domain::text::on_one_line;
+use crate::limits;
+
+/// Functions that a message names. The engine records at most 20 frames.
+const NAMED: usize = 5;
+
+/// How the names of functions begin that end a program, allocate, or lead to the author's code: of
+/// Rust, C, Go and Zig, in this order.
+const MACHINERY: [&str; 26] = [
+    "std::",
+    "core::",
+    "alloc::",
+    "panic_abort::",
+    "dlmalloc::",
+    "wit_bindgen::",
+    "leadhost_sdk::",
+    "__rust",
+    "rust_begin_unwind",
+    "rust_panic",
+    "__wasm_",
+    "__wasi_",
+    "__wasilibc_",
+    "__imported_wasi_",
+    "__assert_",
+    "__stack_chk_",
+    "__funcs_on_exit",
+    "cabi_realloc",
+    "runtime.",
+    "internal/",
+    "syscall.",
+    "reflect.",
+    "debug.",
+    "builtin.",
+    "posix.",
+    "compiler_rt.",
+];
+
+/// Whole names of such functions.
+const MACHINERY_OF_C: [&str; 14] = [
+    "abort",
+    "raise",
+    "exit",
+    "_Exit",
+    "_exit",
+    "_start",
+    "_initialize",
+    "malloc",
+    "calloc",
+    "realloc",
+    "free",
+    "memcpy",
+    "memmove",
+    "memset",
+];
+
+/// Returns the root cause and the functions in which it happened, on one line.
+pub fn cause_first(error: &wasmtime::Error) -> String {
+    let mut message = error.root_cause().to_string();
+    if let Some(trace) = error.downcast_ref::<WasmBacktrace>() {
+        let names = trace.frames().iter().filter_map(FrameInfo::func_name);
+        message.push_str(&place(names));
+    }
+    on_one_line(&message)
+}
+
+/// Returns the place of a failure, given the functions from the innermost one outwards.
+fn place<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<String> = names.map(readable).collect();
+    let mut shown: Vec<&str> = names.iter().map(String::as_str).collect();
+    if shown.iter().any(|name| !is_machinery(name)) {
+        shown.retain(|name| !is_machinery(name));
+    }
+    shown.truncate(NAMED);
+    match shown.is_empty() {
+        true => String::new(),
+        false => format!(", in {}", shown.join(" < ")),
+    }
+}
+
+fn is_machinery(name: &str) -> bool {
+    // `<T as Trait>::f` is of the crate of `T`, and `(*T).f` of the package of `T`.
+    let path = name.trim_start_matches(['<', '&', '(', '[', '*']);
+    MACHINERY.iter().any(|begin| path.starts_with(begin)) || MACHINERY_OF_C.contains(&name)
+}
+
+/// Returns a name as its author wrote it, cut to its bound.
+fn readable(name: &str) -> String {
+    let mut out = BoundedName(String::new());
+    // It ends with an error as soon as the name is long enough: a short symbol may stand for a name
+    // of a megabyte.
+    let _ = match rustc_demangle::try_demangle(name) {
+        Ok(symbol) => write!(out, "{symbol:#}"),
+        Err(_) => out.write_str(name),
+    };
+    out.0
+}
+
+struct BoundedName(String);
+
+impl Write for BoundedName {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let room = limits::REFUSAL_NAME_BYTES.saturating_sub(self.0.len());
+        self.0.push_str(&text[..text.floor_char_boundary(room)]);
+        match text.len() <= room {
+            true => Ok(()),
+            false => Err(fmt::Error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(names: &[&str], expect: &str) {
+        assert_eq!(place(names.iter().copied()), expect);
+    }
+
+    #[test]
+    fn the_authors_function_comes_first_in_every_language() {
+        check(
+            &[
+                "_RNvCs1234_7___rustc17rust_begin_unwind",
+                "_ZN4core9panicking9panic_fmt17h0123456789abcdefE",
+                "_ZN4core6option13unwrap_failed17h0123456789abcdefE",
+                "_ZN8ana_form9read_form17h0123456789abcdefE",
+                "_ZN72_$LT$ana_form..AnaForm$u20$as$u20$leadhost_sdk..converter..Converter$GT$7convert17h0123456789abcdefE",
+                "leadhost:converter/converter@1.0.0#convert",
+            ],
+            ", in ana_form::read_form < <ana_form::AnaForm as leadhost_sdk::converter::Converter>::convert < leadhost:converter/converter@1.0.0#convert",
+        );
+        check(
+            &["abort", "__assert_fail", "read_form", "exports_convert"],
+            ", in read_form < exports_convert",
+        );
+        check(
+            &[
+                "runtime.abort",
+                "runtime.gopanic",
+                "(*runtime.gcHeap).alloc",
+                "converter.read",
+                "converter.Convert",
+            ],
+            ", in converter.read < converter.Convert",
+        );
+        check(
+            &["debug.defaultPanic", "debug.panicExtra", "converter.read"],
+            ", in converter.read",
+        );
+    }
+
+    #[test]
+    fn functions_without_an_author_are_shown_as_they_are() {
+        check(&[], "");
+        check(&["abort", "__assert_fail"], ", in abort < __assert_fail");
+    }
+
+    #[test]
+    fn a_deep_or_hostile_stack_stays_short() {
+        let long = "x".repeat(10_000);
+        let shown = place(std::iter::repeat_n(&*long, 20));
+        assert!(
+            shown.len() <= NAMED * (limits::REFUSAL_NAME_BYTES + 5),
+            "{shown}"
+        );
+        let deep = format!("_ZN{}17h0123456789abcdefE", "3abc".repeat(1_000));
+        assert!(readable(&deep).starts_with("abc::abc::"));
+        assert!(readable(&deep).len() <= limits::REFUSAL_NAME_BYTES);
+        assert_eq!(
+            readable("é".repeat(80).as_str()).len(),
+            limits::REFUSAL_NAME_BYTES
+        );
+    }
+}

@@ -1,0 +1,14 @@
+//! What one call used of its limits. Only callers that show it to a person ask for it.
+
+use std::time::Duration;
+
+/// What a call used, and what the guest wrote.
+#[derive(Clone, Debug, Default)]
+pub struct CallUsage {
+    /// The processor time of all its slices.
+    pub processor: Duration,
+    /// The bytes of all linear memories together. They never shrink, so this is their peak.
+    pub memory: u64,
+    /// Standard output and error, line by line, also of a call that failed.
+    pub log: Vec<String>,
+}

@@ -1,0 +1,70 @@
+//! A version of a plugin that is loaded and can be called.
+
+use std::sync::{Arc, OnceLock};
+
+use super::abi::Guest;
+use super::schema::BoundedSchema;
+use super::warm::WarmInstances;
+use crate::domain::plugin::{Description, Digest, PluginKind, RanWith, ReplySlot};
+use crate::domain::publisher::PublicKey;
+use crate::domain::time::Micros;
+
+/// A version that can be called.
+pub struct Loaded {
+    pub digest: Digest,
+    pub kind: PluginKind,
+    pub description: Description,
+    /// Package and version of the contract, such as `leadhost:converter@1.0.0`.
+    pub contract: String,
+    /// Size of the component.
+    pub bytes: u64,
+    pub loaded_at: Micros,
+    /// The key that the component is signed with.
+    pub signer: Option<PublicKey>,
+    /// Secrets that replies and handshakes of its golden cases use.
+    pub reply_slots: Vec<ReplySlot>,
+    /// Empty if its instances must be fresh.
+    pub(super) warm: OnceLock<Arc<WarmInstances>>,
+    pub(super) imports_wasi: bool,
+    pub(super) guest: Guest,
+    /// `None` if the plugin takes no configuration.
+    pub(super) schema: Option<BoundedSchema>,
+}
+
+impl std::fmt::Debug for Loaded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{} {} ({})",
+            self.description.name,
+            self.description.version,
+            self.digest.short()
+        )
+    }
+}
+
+impl Loaded {
+    /// Returns whether instances of this version may be made ahead of their calls.
+    pub fn may_be_warm(&self) -> bool {
+        self.warm.get().is_some()
+    }
+
+    /// Drops the warm instances of this version.
+    pub(super) fn cool(&self) {
+        if let Some(warm) = self.warm.get() {
+            warm.cool();
+        }
+    }
+
+    /// Returns the identity of the version, for the record of a conversion with this
+    /// configuration.
+    pub fn ran_with(&self, config_version: i64) -> RanWith {
+        RanWith {
+            plugin: self.description.name.clone(),
+            version: self.description.version.clone(),
+            digest: self.digest.clone(),
+            contract: self.contract.clone(),
+            config_version,
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Shows the calls of this process to a watcher: what each used, and what the plugin made. Only
+//! `leadhost plugin dev` watches, for the author of the plugin; a service has no watcher and measures no
+//! call.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+
+use super::instance::CallHandle;
+use super::usage::CallUsage;
+use crate::domain::channel::Webhook;
+use crate::domain::exchange::InputProblem;
+use crate::domain::plugin::ConverterOutput;
+use crate::limits;
+
+/// A call that has ended.
+#[derive(Debug)]
+pub struct WatchedCall {
+    /// The name of the function, as the contract has it.
+    pub function: &'static str,
+    /// The id of the delivery or of the message; the version's digest if the call is for neither.
+    pub id: String,
+    /// The time from the request for the call to its answer, with the wait for a thread.
+    pub elapsed: Duration,
+    pub usage: CallUsage,
+    /// The output, or why there is none.
+    pub output: Result<WatchedOutput, String>,
+}
+
+/// The output of a call, as far as it is shown.
+#[derive(Debug)]
+pub enum WatchedOutput {
+    Conversion(ConverterOutput),
+    Webhook(Webhook),
+    /// The plugin refused the body.
+    Refused(InputProblem),
+    /// The output of another function.
+    Other,
+}
+
+impl WatchedOutput {
+    /// Copies the output of `convert`.
+    pub(super) fn of_conversion(answer: &Result<ConverterOutput, InputProblem>) -> Self {
+        match answer {
+            Ok(output) => Self::Conversion(output.clone()),
+            Err(problem) => Self::Refused(problem.clone()),
+        }
+    }
+
+    /// Copies the output of `read-webhook`.
+    pub(super) fn of_webhook(answer: &Result<Webhook, InputProblem>) -> Self {
+        match answer {
+            Ok(webhook) => Self::Webhook(webhook.clone()),
+            Err(problem) => Self::Refused(problem.clone()),
+        }
+    }
+
+    /// The output of any other function.
+    pub(super) fn of_another<T>(_: &T) -> Self {
+        Self::Other
+    }
+}
+
+/// The watcher of the calls, if there is one.
+#[derive(Default)]
+pub(super) struct CallWatch(OnceLock<mpsc::Sender<WatchedCall>>);
+
+impl CallWatch {
+    /// Returns the calls that end from now on. The first watcher is the only one: later ones get
+    /// nothing. Calls that it does not take in time are left out.
+    pub(super) fn begin(&self) -> mpsc::Receiver<WatchedCall> {
+        let (sender, receiver) = mpsc::channel(limits::WATCHED_CALLS);
+        // The receiver of a second watcher ends at once.
+        let _ = self.0.set(sender);
+        receiver
+    }
+
+    /// Returns the handle for a call, which measures it if somebody watches.
+    pub(super) fn handle(&self) -> Arc<CallHandle> {
+        match self.0.get() {
+            Some(_) => Arc::new(CallHandle::measured()),
+            None => Arc::default(),
+        }
+    }
+
+    /// Shows a call that has ended, if somebody watches.
+    pub(super) fn tell(&self, call: impl FnOnce() -> WatchedCall) {
+        if let Some(watcher) = self.0.get() {
+            let _ = watcher.try_send(call());
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Replays of a repair. A narrow repair, which only counts differences or writes one field, leaves the
+//! delivery and its unfinished items as they are. The receipt is in `receipt`.
+
+use super::items::{ItemContext, put};
+use super::lead;
+use super::working_set::WorkingSet;
+use crate::domain::repair::RepairState;
+use crate::store::{DeliveryOutcome, ItemResult, Reconversion, RepairWrite, WriteOutcome};
+
+/// Returns whether the repair is running in the generation for which the replay was made.
+pub(super) fn runs(set: &WorkingSet, repair: &RepairWrite) -> bool {
+    set.repairs.get(&repair.id) == Some(&(RepairState::Running, repair.generation))
+}
+
+/// Decides the replay of a narrow repair. The delivery is held under this lease, and is released
+/// with the last part.
+pub(super) fn narrow(
+    set: &mut WorkingSet,
+    new: &Reconversion,
+    repair: &RepairWrite,
+) -> WriteOutcome {
+    let Some(delivery) = set.deliveries.get_mut(&new.delivery) else {
+        return WriteOutcome::Stale;
+    };
+    match &new.part {
+        Some(part) if !part.is_last() => {
+            if part.until.is_some() {
+                delivery.held_until = part.until;
+                delivery.change.touch();
+            }
+        }
+        _ => {
+            delivery.held = false;
+            delivery.change.touch();
+        }
+    }
+    let status = delivery.status;
+    let mut context = ItemContext {
+        delivery: new.delivery,
+        workspace: delivery.workspace,
+        received_at: delivery.received_at,
+        ran: new.result.ran.as_ref(),
+        mode: Some(new.mode),
+        used: new
+            .part
+            .as_ref()
+            .map(|part| part.used.clone())
+            .unwrap_or_default(),
+    };
+    let mut items = Vec::new();
+    for new_item in &new.result.items {
+        let ItemResult::Lead(lead) = &new_item.result else {
+            continue;
+        };
+        let (index, item) = lead::look(set, &mut context, new_item.index, lead);
+        items.push(item.outcome(index));
+        // Its contact may be another one now.
+        if repair.apply && item.deal.is_some() {
+            put(set, new.delivery, index, item);
+        }
+    }
+    WriteOutcome::Done(DeliveryOutcome {
+        delivery: new.delivery,
+        status,
+        items,
+        evicted: 0,
+    })
+}

@@ -1,0 +1,488 @@
+//! Takes changes of a repair back, the newest first. A field is restored only if it still has the
+//! value that the repair gave it: what a person or a newer delivery changed since stays.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::diff::history_name;
+use super::receipt::id_of;
+use super::working_set::{MovedItem, UndoneChange, WorkingSet};
+use super::{ContactRecord, deal};
+use crate::domain::contact;
+use crate::domain::deal::TEST;
+use crate::domain::id::{ContactId, DealId, WorkspaceId};
+use crate::domain::phone;
+use crate::domain::repair::{
+    CREATED, KEYS, MERGED, PERSON, RepairChange, RepairState, RepairUndone, RepairedKind,
+    SHARED_KEYS, TAKEN_KEYS,
+};
+use crate::store::{ChangedBy, FieldChange, RepairUndo, WriteOutcome};
+
+/// The changes of deals for their histories.
+type Histories = BTreeMap<(WorkspaceId, DealId), Vec<FieldChange>>;
+
+/// Decides what becomes of each change. Nothing is decided unless the repair is being undone in
+/// this generation.
+pub(super) fn changes(set: &mut WorkingSet, undo: &RepairUndo) -> WriteOutcome {
+    let is_undone = (RepairState::Undoing, undo.generation);
+    if set.repairs.get(&undo.repair) != Some(&is_undone) {
+        return WriteOutcome::Stale;
+    }
+    let mut histories = Histories::new();
+    for change in &undo.changes {
+        let undone = match &change.values {
+            Some((before, after)) => one(set, &mut histories, change, before, after),
+            None => RepairUndone::ChangedSince,
+        };
+        set.undone_changes.push(UndoneChange {
+            workspace: change.workspace,
+            number: change.number,
+            undone,
+        });
+    }
+    for ((workspace, id), changes) in histories {
+        let by = ChangedBy::Repair {
+            repair_id: undo.repair,
+        };
+        deal::history(set, workspace, id, by, changes);
+    }
+    WriteOutcome::RepairUndone
+}
+
+fn one(
+    set: &mut WorkingSet,
+    histories: &mut Histories,
+    change: &RepairChange,
+    before: &Value,
+    after: &Value,
+) -> RepairUndone {
+    if [CREATED, MERGED, TAKEN_KEYS].contains(&change.field.as_str()) {
+        return RepairUndone::Stays;
+    }
+    let id = ContactId(change.row);
+    match change.kind {
+        RepairedKind::Deal => of_deal(set, histories, change, before, after),
+        RepairedKind::Contact if is_of_keys(change) => {
+            keys(set, (change.workspace, id), change, after)
+        }
+        RepairedKind::Contact => {
+            let Some(contact) = set.contacts.get_mut(&id) else {
+                return RepairUndone::ChangedSince;
+            };
+            if !of_contact(contact, &change.field, before, after) {
+                return RepairUndone::ChangedSince;
+            }
+            set.touch_contact(id);
+            RepairUndone::Undone
+        }
+    }
+}
+
+fn of_deal(
+    set: &mut WorkingSet,
+    histories: &mut Histories,
+    change: &RepairChange,
+    before: &Value,
+    after: &Value,
+) -> RepairUndone {
+    let id = DealId(change.row);
+    let Some(deal) = set.deals.get_mut(&id) else {
+        return RepairUndone::ChangedSince;
+    };
+    let name = change.field.strip_prefix("deal.").unwrap_or_default();
+    if deal.edited.iter().any(|edited| edited == name) {
+        return RepairUndone::ChangedSince;
+    }
+    let restored = match name {
+        "person" => {
+            if json!(deal.person) != *after {
+                return RepairUndone::ChangedSince;
+            }
+            let former = id_of(before).filter(|former| set.contacts.contains_key(former));
+            let Some(former) = former else {
+                // It was merged into the other contact.
+                return RepairUndone::Stays;
+            };
+            deal.person = former;
+            set.moved_items.push(MovedItem {
+                workspace: change.workspace,
+                delivery: change.delivery,
+                item: change.item,
+                contact: former,
+            });
+            true
+        }
+        "title" => text(&mut deal.title, before, after),
+        "product" => {
+            let is_so = json!(deal.product) == *after;
+            if is_so {
+                deal.product = before.as_str().and_then(|id| id.parse().ok());
+            }
+            is_so
+        }
+        name => property(&mut deal.props, name, before, after),
+    };
+    if !restored {
+        return RepairUndone::ChangedSince;
+    }
+    set.touch_deal(id);
+    if name.strip_prefix("props.") == Some(TEST) {
+        // Their rows do not change, but analytics must count them again.
+        set.dialogue.touch_counted_of(id);
+    }
+    if let Some(field) = history_name(&change.field) {
+        let changes = histories.entry((change.workspace, id)).or_default();
+        changes.push(FieldChange {
+            field: field.to_owned(),
+            before: after.clone(),
+            after: before.clone(),
+        });
+    }
+    RepairUndone::Undone
+}
+
+/// Restores a field of a contact. Returns whether it had the value of the repair.
+fn of_contact(contact: &mut ContactRecord, field: &str, before: &Value, after: &Value) -> bool {
+    let name = field.strip_prefix("contact.").unwrap_or_default();
+    if contact.edited.iter().any(|edited| edited == name) {
+        return false;
+    }
+    match name {
+        "name" => text(&mut contact.name, before, after),
+        "email" => text(&mut contact.email, before, after),
+        "phone_number" => text(&mut contact.phone_number, before, after),
+        name => property(&mut contact.props, name, before, after),
+    }
+}
+
+/// Returns whether a change gave a contact match keys that an undo takes away.
+fn is_of_keys(change: &RepairChange) -> bool {
+    [KEYS, SHARED_KEYS].contains(&change.field.as_str())
+}
+
+/// Takes match keys from a contact, unless they stand for a value that it has, or one of its leads
+/// names: without the key the next lead of the person would not find the contact. They count as undone
+/// if it has lost all of them.
+fn keys(
+    set: &mut WorkingSet,
+    (workspace, id): (WorkspaceId, ContactId),
+    change: &RepairChange,
+    added: &Value,
+) -> RepairUndone {
+    let Some(contact) = set.contacts.get(&id) else {
+        return RepairUndone::ChangedSince;
+    };
+    let own = keys_for(contact.phone_number.iter(), contact.email.iter());
+    let named = named_by_leads(set, id);
+    let mut undone = RepairUndone::Undone;
+    let added = added.as_array().into_iter().flatten();
+    for key in added.filter_map(Value::as_str) {
+        let is = |other: &String| other == key;
+        let entry = (workspace, key.to_owned());
+        let shared = (workspace, key.to_owned(), id);
+        let owner = set.contact_keys.get(&entry);
+        let is_there = match change.field == KEYS {
+            true => owner == Some(&id),
+            // It has become its own if the others are gone.
+            false => owner.is_some() && owner != Some(&id),
+        };
+        if !is_there || own.iter().any(is) {
+            if undone == RepairUndone::Undone {
+                undone = RepairUndone::ChangedSince;
+            }
+        } else if named.iter().any(is) {
+            undone = RepairUndone::InUse;
+        } else if change.field == KEYS {
+            set.contact_keys.remove(&entry);
+            set.gone_contact_keys.push(entry);
+        } else {
+            set.gone_shared_keys.push(shared);
+        }
+    }
+    undone
+}
+
+/// Returns the match keys that the leads of a contact name, as they are by now in this batch.
+fn named_by_leads(set: &WorkingSet, id: ContactId) -> Vec<String> {
+    let loaded = set.deals.values().filter(|deal| deal.person == id);
+    let loaded = loaded.filter_map(|deal| deal.props.get(contact::SAID));
+    let stored = set.said.get(&id).into_iter().flatten();
+    let stored = stored.filter(|(deal, _)| !set.deals.contains_key(deal));
+    let all = loaded.chain(stored.map(|(_, said)| said));
+    let texts = |said: &Value, name: &str| -> Vec<String> {
+        let list = said[name].as_array().into_iter().flatten();
+        list.filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    all.flat_map(|said| {
+        let (phones, emails) = (texts(said, "phones"), texts(said, "emails"));
+        keys_for(phones.iter(), emails.iter())
+    })
+    .collect()
+}
+
+/// Returns the match keys of these numbers and addresses.
+fn keys_for<'a>(
+    phones: impl Iterator<Item = &'a String>,
+    emails: impl Iterator<Item = &'a String>,
+) -> Vec<String> {
+    let phones: Vec<_> = phones.map(|number| phone::normalise(number, "")).collect();
+    let emails: Vec<_> = emails.cloned().collect();
+    contact::keys(&phones, &emails)
+}
+
+fn text(field: &mut Option<String>, before: &Value, after: &Value) -> bool {
+    let is_so = json!(field) == *after;
+    if is_so {
+        *field = before.as_str().map(str::to_owned);
+    }
+    is_so
+}
+
+fn property(props: &mut Map<String, Value>, name: &str, before: &Value, after: &Value) -> bool {
+    let Some(key) = name.strip_prefix("props.") else {
+        return false;
+    };
+    if props.get(key).unwrap_or(&Value::Null) != after {
+        return false;
+    }
+    if before.is_null() {
+        props.remove(key);
+    } else {
+        props.insert(key.to_owned(), before.clone());
+    }
+    true
+}
+
+/// Returns the contacts that the undo of a change looks at.
+pub(super) fn contacts_of(change: &RepairChange) -> Vec<ContactId> {
+    if change.kind == RepairedKind::Contact {
+        return vec![ContactId(change.row)];
+    }
+    match &change.values {
+        Some((before, _)) if change.field == PERSON => id_of(before).into_iter().collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the match keys that the undo of a change looks at.
+pub(super) fn keys_of(change: &RepairChange) -> Vec<String> {
+    match &change.values {
+        Some((_, Value::Array(keys))) if is_of_keys(change) => {
+            let keys = keys.iter().filter_map(Value::as_str);
+            keys.map(str::to_owned).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the contact whose leads the undo of a change looks at, for the keys that they name.
+pub(super) fn leads_of(change: &RepairChange) -> Option<ContactId> {
+    (is_of_keys(change) && change.values.is_some()).then_some(ContactId(change.row))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::DealRecord;
+    use super::super::people::{self, PersonDetails};
+    use super::super::sample::{NOW, channel, working_set};
+    use super::*;
+    use crate::domain::id::{DeliveryId, RepairId};
+
+    struct Changed {
+        set: WorkingSet,
+        repair: RepairId,
+        deal: DealId,
+        contact: ContactId,
+    }
+
+    /// A deal and its contact, and a repair that is being undone.
+    fn changed() -> Changed {
+        let mut set = working_set();
+        let workspace = channel().workspace;
+        let details = PersonDetails {
+            name: Some("Rita"),
+            phone_number: Some("+5511987654321"),
+            ..PersonDetails::default()
+        };
+        let contact = people::find_or_create(&mut set, workspace, &details);
+        let deal = DealId::new(NOW);
+        set.add_deal(
+            deal,
+            DealRecord {
+                title: Some("Rita asks".to_owned()),
+                ..DealRecord::new(workspace, contact)
+            },
+        );
+        let repair = RepairId::new(NOW);
+        set.repairs.insert(repair, (RepairState::Undoing, 4));
+        Changed {
+            set,
+            repair,
+            deal,
+            contact,
+        }
+    }
+
+    impl Changed {
+        fn change(&self, field: &str, before: Value, after: Value) -> RepairChange {
+            let is_deal = field.starts_with("deal.");
+            RepairChange {
+                number: 7,
+                repair: self.repair,
+                workspace: channel().workspace,
+                delivery: DeliveryId::new(NOW),
+                item: 0,
+                kind: match is_deal {
+                    true => RepairedKind::Deal,
+                    false => RepairedKind::Contact,
+                },
+                row: if is_deal { self.deal.0 } else { self.contact.0 },
+                contact: self.contact,
+                field: field.to_owned(),
+                values: Some((before, after)),
+                undone: None,
+            }
+        }
+
+        fn undo(&mut self, all: Vec<RepairChange>) -> Vec<RepairUndone> {
+            let undo = RepairUndo {
+                repair: self.repair,
+                generation: 4,
+                changes: all,
+            };
+            let written = changes(&mut self.set, &undo);
+            assert!(matches!(written, WriteOutcome::RepairUndone));
+            let undone = self.set.undone_changes.drain(..);
+            undone.map(|one| one.undone).collect()
+        }
+    }
+
+    #[test]
+    fn a_field_that_has_the_value_of_the_repair_gets_its_former_one() {
+        let mut changed = changed();
+        let all = vec![
+            changed.change("deal.title", json!("A flat"), json!("Rita asks")),
+            changed.change("contact.phone_number", Value::Null, json!("+5511987654321")),
+        ];
+        assert_eq!(changed.undo(all), [RepairUndone::Undone; 2]);
+        let Changed {
+            set, deal, contact, ..
+        } = &changed;
+        assert_eq!(set.deals[deal].title.as_deref(), Some("A flat"));
+        assert_eq!(set.contacts[contact].phone_number, None);
+        let [history] = &set.new_history[..] else {
+            panic!("one row: {:?}", set.new_history);
+        };
+        assert!(matches!(history.by, ChangedBy::Repair { .. }));
+        assert_eq!(history.changes.len(), 1);
+        assert_eq!(history.changes[0].after, json!("A flat"));
+    }
+
+    #[test]
+    fn what_was_changed_or_edited_or_erased_since_stays() {
+        let mut changed = changed();
+        let other = changed.change("deal.title", json!("A flat"), json!("Rita called"));
+        let mut erased = changed.change("contact.name", Value::Null, json!("Rita"));
+        erased.values = None;
+        assert_eq!(
+            changed.undo(vec![other, erased]),
+            [RepairUndone::ChangedSince; 2]
+        );
+        let deal = changed.deal;
+        let edited = &mut changed.set.deals.get_mut(&deal).expect("the deal").edited;
+        edited.push("title".to_owned());
+        let same = changed.change("deal.title", json!("A flat"), json!("Rita asks"));
+        assert_eq!(changed.undo(vec![same]), [RepairUndone::ChangedSince]);
+        assert!(changed.set.new_history.is_empty());
+    }
+
+    #[test]
+    fn a_deal_of_a_merged_contact_and_a_new_deal_stay() {
+        let mut changed = changed();
+        let gone = ContactId::new(NOW);
+        let all = vec![
+            changed.change(CREATED, Value::Null, json!(changed.deal)),
+            changed.change(MERGED, json!(gone), json!(changed.contact)),
+            changed.change(PERSON, json!(gone), json!(changed.contact)),
+        ];
+        assert_eq!(changed.undo(all), [RepairUndone::Stays; 3]);
+    }
+
+    #[test]
+    fn a_key_goes_with_the_value_that_it_stands_for() {
+        let mut changed = changed();
+        let (workspace, contact) = (channel().workspace, changed.contact);
+        let added = contact::keys(&[phone::normalise("+5511987654321", "")], &[]);
+        for key in &added {
+            let entry = (workspace, key.clone());
+            changed.set.contact_keys.insert(entry, contact);
+        }
+        let keys = changed.change(KEYS, json!([]), json!(added));
+        let value = changed.change("contact.phone_number", Value::Null, json!("+5511987654321"));
+        assert_eq!(
+            changed.undo(vec![keys.clone()]),
+            [RepairUndone::ChangedSince],
+            "the contact has the number"
+        );
+        assert_eq!(changed.undo(vec![value, keys]), [RepairUndone::Undone; 2]);
+        let gone: Vec<_> = added.into_iter().map(|key| (workspace, key)).collect();
+        assert_eq!(changed.set.gone_contact_keys, gone);
+    }
+
+    #[test]
+    fn a_key_that_a_lead_of_the_contact_names_stays() {
+        let mut changed = changed();
+        let (workspace, contact, deal) = (channel().workspace, changed.contact, changed.deal);
+        let emails = ["rita@example.com", "r@example.org"];
+        let added = emails.map(contact::email_key);
+        for key in &added {
+            let entry = (workspace, key.clone());
+            changed.set.contact_keys.insert(entry, contact);
+        }
+        let said = |email: &str| json!({"emails": [email]});
+        changed.set.said.insert(
+            contact,
+            vec![
+                (DealId::new(NOW), said(emails[0])),
+                // It says something else by now.
+                (deal, said(emails[1])),
+            ],
+        );
+        let keys = changed.change(KEYS, json!([]), json!(added));
+        assert_eq!(changed.undo(vec![keys]), [RepairUndone::InUse]);
+        let gone = [(workspace, added[1].clone())];
+        assert_eq!(changed.set.gone_contact_keys, gone);
+    }
+
+    #[test]
+    fn a_shared_key_goes_unless_the_contact_owns_it_by_now() {
+        let mut changed = changed();
+        let (workspace, contact) = (channel().workspace, changed.contact);
+        let key = contact::email_key("rita@example.com");
+        let entry = (workspace, key.clone());
+        let keys = changed.change(SHARED_KEYS, json!([]), json!([key]));
+        changed.set.contact_keys.insert(entry.clone(), contact);
+        let same = keys.clone();
+        assert_eq!(changed.undo(vec![same]), [RepairUndone::ChangedSince]);
+        let other = ContactId::new(NOW);
+        changed.set.contact_keys.insert(entry, other);
+        assert_eq!(changed.undo(vec![keys]), [RepairUndone::Undone]);
+        assert_eq!(changed.set.gone_shared_keys, [(workspace, key, contact)]);
+        assert!(changed.set.gone_contact_keys.is_empty());
+    }
+
+    #[test]
+    fn a_repair_of_another_generation_is_not_undone() {
+        let mut changed = changed();
+        let change = changed.change("deal.title", json!("A flat"), json!("Rita asks"));
+        let undo = RepairUndo {
+            repair: changed.repair,
+            generation: 3,
+            changes: vec![change],
+        };
+        let written = changes(&mut changed.set, &undo);
+        assert!(matches!(written, WriteOutcome::Stale));
+        assert!(changed.set.undone_changes.is_empty());
+    }
+}

@@ -1,0 +1,134 @@
+//! Repairs that replays are part of, or that are undone, and what only they need to know of contacts.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::domain::id::{ContactId, DealId, RepairId, WorkspaceId};
+use crate::domain::repair::RepairState;
+use crate::store::StoreError;
+use crate::store::decide::WorkingSet;
+use crate::store::row::RowColumns as _;
+use crate::store::sql::{Sql, Tx, args, sql};
+
+// A change of the state waits until the batch has ended, so nothing is committed for a repair that
+// has ended.
+static STATES: Sql = sql("
+each (id uuid)
+select r.id, r.state, r.generation
+from each
+cross join repairs as r -- sqlite
+join repairs as r -- postgres
+  on r.id = each.id
+order by r.id
+for share of r -- postgres
+");
+
+/// Loads the states of these repairs, which stay as they are until the batch has ended.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn states(
+    tx: &mut Tx,
+    set: &mut WorkingSet,
+    wanted: &BTreeSet<RepairId>,
+) -> Result<(), StoreError> {
+    let rows: Vec<_> = wanted.iter().map(|id| args! { id: *id }).collect();
+    let found: Vec<(RepairId, (RepairState, i64))> = tx
+        .rows_each(&STATES, &rows, |row| {
+            let state = row.word("repairs", "state", |word| word.parse().ok())?;
+            Ok((row.id("id")?, (state, row.number("generation")?)))
+        })
+        .await?;
+    set.repairs.extend(found);
+    Ok(())
+}
+
+static SHARED_KEYS: Sql = sql("
+each (workspace_id uuid, key text, contact_id uuid)
+select s.workspace_id, s.key, s.contact_id
+from each
+cross join shared_keys as s -- sqlite
+join shared_keys as s -- postgres
+  on s.workspace_id = each.workspace_id
+  and s.key = each.key
+  and s.contact_id = each.contact_id");
+
+/// Loads which of these keys the loaded contacts share already. A key may have thousands of contacts,
+/// such as the address of a portal, so only those of the batch are looked up.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn shared_keys(
+    tx: &mut Tx,
+    set: &mut WorkingSet,
+    wanted: &BTreeSet<(WorkspaceId, String)>,
+) -> Result<(), StoreError> {
+    let mut rows = Vec::new();
+    for entry in wanted {
+        // A key without an owner is shared by nobody.
+        let Some(owner) = set.contact_keys.get(entry) else {
+            continue;
+        };
+        let (workspace, key) = entry;
+        let others = set.contacts.iter();
+        let others = others.filter(|(id, one)| one.workspace == *workspace && *id != owner);
+        for (contact, _) in others {
+            rows.push(args! { workspace_id: *workspace, key, contact_id: *contact });
+        }
+    }
+    let found: Vec<(WorkspaceId, String, ContactId)> = tx
+        .rows_each(&SHARED_KEYS, &rows, |row| {
+            Ok((
+                row.id("workspace_id")?,
+                row.text("key")?,
+                row.id("contact_id")?,
+            ))
+        })
+        .await?;
+    set.known_shared_keys.extend(found);
+    Ok(())
+}
+
+static SAID: Sql = sql("
+each (workspace_id uuid, contact_id uuid)
+select d.person_id, d.id, d.props -> 'contact' as said
+from each
+cross join deals as d -- sqlite
+join deals as d -- postgres
+  on d.person_id = each.contact_id
+  and d.workspace_id = each.workspace_id                    -- postgres
+  and (d.workspace_id = each.workspace_id) is true          -- sqlite
+where (d.props -> 'contact') is not null");
+
+/// Loads what the leads of these contacts say of the person. A new lead needs the lock of its contact,
+/// which this transaction holds, so none is missed.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn said(
+    tx: &mut Tx,
+    set: &mut WorkingSet,
+    wanted: &BTreeSet<(WorkspaceId, ContactId)>,
+) -> Result<(), StoreError> {
+    let rows: Vec<_> = wanted
+        .iter()
+        .map(|(workspace_id, contact_id)| {
+            args! { workspace_id: *workspace_id, contact_id: *contact_id }
+        })
+        .collect();
+    let found: Vec<(ContactId, (DealId, Value))> = tx
+        .rows_each(&SAID, &rows, |row| {
+            Ok((row.id("person_id")?, (row.id("id")?, row.json("said")?)))
+        })
+        .await?;
+    for (contact, said) in found {
+        set.said.entry(contact).or_default().push(said);
+    }
+    Ok(())
+}
+
+pub const SQL: &[&Sql] = &[&STATES, &SHARED_KEYS, &SAID];

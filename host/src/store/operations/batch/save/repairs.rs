@@ -1,0 +1,96 @@
+//! Receipts of repairs: the rows for the changes of a replay, and the rows besides those of feeds that
+//! an undo changes.
+
+use crate::store::StoreError;
+use crate::store::decide::WorkingSet;
+use crate::store::operations::batch::load::place;
+use crate::store::operations::repairs::NEW_CHANGES;
+use crate::store::schema;
+use crate::store::sql::{Sql, Tx, args, json, made};
+
+static GONE_KEYS: Sql = made(|| schema::CONTACT_KEYS.remove());
+static GONE_SHARED_KEYS: Sql = made(|| schema::SHARED_KEYS.remove());
+
+/// Removes match keys that an undo takes from their contacts. They come before new ones, because
+/// another contact may get one of them in the same batch.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn gone_keys(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
+    let gone: Vec<_> = set
+        .gone_contact_keys
+        .iter()
+        .map(|(workspace_id, key)| args! { workspace_id: *workspace_id, key })
+        .collect();
+    tx.run_each(&GONE_KEYS, &gone).await?;
+    let gone: Vec<_> = set
+        .gone_shared_keys
+        .iter()
+        .map(|(workspace_id, key, contact_id)| {
+            args! { workspace_id: *workspace_id, key, contact_id: *contact_id }
+        })
+        .collect();
+    tx.run_each(&GONE_SHARED_KEYS, &gone).await?;
+    Ok(())
+}
+
+static MARKS: Sql = made(|| schema::REPAIR_CHANGES.update(&["undone"]));
+static MOVED_ITEMS: Sql = made(|| schema::ITEMS.update(&["contact_id"]));
+
+/// Saves the new rows of receipts, the results of undone ones, and the contacts of items whose
+/// deals went back to them.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
+/// the database fails.
+pub async fn save(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
+    let mut new = Vec::new();
+    for change in &set.new_repair_changes {
+        new.push(args! {
+            workspace_id: change.workspace,
+            repair_id: change.repair,
+            delivery_id: change.delivery,
+            item: place(change.item),
+            kind: change.kind.as_str(),
+            row_id: change.row,
+            contact_id: change.contact,
+            field: &change.field,
+            value_before: json(&change.before)?,
+            value_after: json(&change.after)?,
+        });
+    }
+    tx.run_each(&NEW_CHANGES, &new).await?;
+    let marks: Vec<_> = set
+        .undone_changes
+        .iter()
+        .map(|one| {
+            args! {
+                number: one.number,
+                workspace_id: one.workspace,
+                undone: one.undone.as_str(),
+            }
+        })
+        .collect();
+    tx.run_each(&MARKS, &marks).await?;
+    let items: Vec<_> = set
+        .moved_items
+        .iter()
+        .map(|moved| {
+            args! {
+                delivery_id: moved.delivery,
+                item: place(moved.item),
+                workspace_id: moved.workspace,
+                contact_id: moved.contact,
+            }
+        })
+        .collect();
+    tx.run_each(&MOVED_ITEMS, &items).await?;
+    Ok(())
+}
+
+/// Returns the statements of this file.
+pub fn statements() -> Vec<&'static Sql> {
+    vec![&GONE_KEYS, &GONE_SHARED_KEYS, &MARKS, &MOVED_ITEMS]
+}

@@ -1,0 +1,96 @@
+//! The number of commits to the file, for which the thread of checkpoints waits.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Counts commits, and wakes the thread that waits for the next one.
+#[derive(Default)]
+pub struct Commits {
+    state: Mutex<CommitState>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct CommitState {
+    commits: u64,
+    /// A thread waits for the next commit. Otherwise a commit wakes none.
+    is_awaited: bool,
+    is_closed: bool,
+}
+
+impl Commits {
+    /// Returns the number of commits since the store was opened.
+    pub fn count(&self) -> u64 {
+        self.state().commits
+    }
+
+    /// Counts a commit.
+    pub fn add(&self) {
+        let mut state = self.state();
+        state.commits += 1;
+        if state.is_awaited {
+            self.changed.notify_one();
+        }
+    }
+
+    /// Notes that the store is closed: no further commits follow.
+    pub fn close(&self) {
+        self.state().is_closed = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits for a commit after `seen`. Returns whether the store is still open.
+    pub fn past(&self, seen: u64) -> bool {
+        let mut state = self.state();
+        state.is_awaited = true;
+        let waits = |state: &mut CommitState| !state.is_closed && state.commits == seen;
+        let state = self.changed.wait_while(state, waits);
+        let mut state = state.unwrap_or_else(PoisonError::into_inner);
+        state.is_awaited = false;
+        !state.is_closed
+    }
+
+    /// Waits for this time. Returns whether the store is still open.
+    pub fn rest(&self, time: Duration) -> bool {
+        let rests = |state: &mut CommitState| !state.is_closed;
+        let rested = self.changed.wait_timeout_while(self.state(), time, rests);
+        let (state, _) = rested.unwrap_or_else(PoisonError::into_inner);
+        !state.is_closed
+    }
+
+    fn state(&self) -> MutexGuard<'_, CommitState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn a_waiting_thread_is_woken_by_a_commit_and_by_closing() {
+        let commits = Arc::new(Commits::default());
+        let past = |seen| {
+            let commits = Arc::clone(&commits);
+            thread::spawn(move || commits.past(seen))
+        };
+        let waiting = past(0);
+        commits.add();
+        assert!(waiting.join().expect("it ends"));
+        let waiting = past(1);
+        commits.close();
+        assert!(!waiting.join().expect("it ends"));
+        assert!(!commits.rest(Duration::from_secs(3_600)));
+    }
+
+    #[test]
+    fn an_unseen_commit_ends_the_wait_at_once() {
+        let commits = Commits::default();
+        commits.add();
+        assert!(commits.past(0));
+        assert!(commits.rest(Duration::ZERO));
+    }
+}

@@ -1,0 +1,675 @@
+// The fields of a form of unknown shape, by their usual names: in the form itself, and in
+// the objects in it that usually hold a lead.
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "leadhost.h"
+#include "names.h"
+
+// Bounds of the search: real leads are three levels deep, with dozens of fields.
+enum { MAX_VIEW_DEPTH = 5, MAX_VIEWS = 16, MAX_VIEW_FIELDS = 1000 };
+
+// One object in which fields of the lead may be.
+struct view {
+    struct value **fields;
+    size_t count;
+    bool is_person, is_root;
+};
+
+struct fields {
+    struct value *form;
+    struct view views[MAX_VIEWS];
+    size_t count;
+};
+
+static const struct text NO_TEXT = {"", 0};
+
+// --- What a name asks for, and what a text looks like ---
+
+static bool equal(struct text a, struct text b)
+{
+    return a.length == b.length && memcmp(a.at, b.at, a.length) == 0;
+}
+
+static bool ends_with(struct text text, struct text end)
+{
+    return end.length <= text.length &&
+           memcmp(text.at + text.length - end.length, end.at, end.length) == 0;
+}
+
+static bool starts_with(struct text text, struct text start)
+{
+    return start.length <= text.length && memcmp(text.at, start.at, start.length) == 0;
+}
+
+static bool contains(struct text text, const char *part)
+{
+    for (; text.length > 0; text = (struct text){text.at + 1, text.length - 1})
+        if (starts_with(text, text_from(part)))
+            return true;
+    return false;
+}
+
+static bool contains_any(struct text text, const char *const *parts)
+{
+    for (; *parts != NULL; parts++)
+        if (contains(text, *parts))
+            return true;
+    return false;
+}
+
+static bool is_among(struct text text, const char *const *names)
+{
+    for (; *names != NULL; names++)
+        if (text_is(text, *names))
+            return true;
+    return false;
+}
+
+static bool is_digit(char character)
+{
+    return character >= '0' && character <= '9';
+}
+
+static struct text digits(struct text text)
+{
+    char *out = new_memory(text.length, 1);
+    size_t length = 0;
+    for (size_t at = 0; at < text.length; at++)
+        if (is_digit(text.at[at]))
+            out[length++] = text.at[at];
+    return (struct text){out, length};
+}
+
+// Counts letters; a character that is not ASCII counts as one.
+static size_t letters(struct text text)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < text.length; at++) {
+        unsigned char next = (unsigned char)text.at[at];
+        count += ((next | 32) >= 'a' && (next | 32) <= 'z') || next >= 0xC3;
+    }
+    return count;
+}
+
+static bool looks_like_email(struct text text)
+{
+    const char *at = text.length <= 254 ? memchr(text.at, '@', text.length) : NULL;
+    if (at == NULL || at == text.at)
+        return false;
+    struct text domain = {at + 1, text.length - (size_t)(at + 1 - text.at)};
+    for (size_t index = 0; index < text.length; index++)
+        if ((unsigned char)text.at[index] <= ' ')
+            return false;
+    return contains(domain, ".") && !contains(domain, "@");
+}
+
+static bool may_be_name(struct text text)
+{
+    return letters(text) > 0 && !looks_like_email(text);
+}
+
+// A switch such as `whatsapp: 1` is no phone.
+static bool is_phone_number(struct text text)
+{
+    return digits(text).length > 3;
+}
+
+static bool looks_like_phone(struct text text)
+{
+    size_t count = digits(text).length;
+    bool is_date = text.length >= 10 && ((text.at[4] == '-' && text.at[7] == '-') ||
+                                         (text.at[2] == '/' && text.at[5] == '/'));
+    return count >= 8 && count <= 20 && letters(text) <= 5 && !is_date && !contains(text, "//");
+}
+
+// Whether a name is for another person's contact. `client` is the advertiser's word for
+// itself, `cliente` the lead.
+static bool is_others(struct text name)
+{
+    return contains_any(name, names_others) || contains(name, "clientemail") ||
+           (contains(name, "client") && !contains(name, "cliente"));
+}
+
+static bool is_phone_name(struct text name)
+{
+    return contains_any(name, names_phone_parts) && !ends_with(name, text_from("id")) &&
+           !is_others(name);
+}
+
+static bool is_email_name(struct text name)
+{
+    return (contains(name, "email") || contains(name, "correo")) && !is_others(name);
+}
+
+struct text text_folded(struct text name)
+{
+    // The letters U+00E0 to U+00FF without their accents; `?` stays as it is.
+    static const char plain[] = "aaaaa??ceeeeiiii?nooooo??uuuu?""?y";
+    if (name.length > 2 && name.at[0] == 'q' && is_digit(name.at[1])) {
+        size_t at = 1;
+        while (at < name.length && is_digit(name.at[at]))
+            at++;
+        if (at + 1 < name.length && name.at[at] == '_')
+            name = (struct text){name.at + at + 1, name.length - at - 1};
+    }
+    char *out = new_memory(name.length, 1);
+    size_t length = 0;
+    for (size_t at = 0; at < name.length; at++) {
+        unsigned char next = (unsigned char)name.at[at];
+        if (next >= 'A' && next <= 'Z')
+            out[length++] = (char)(next | 32);
+        else if ((next >= 'a' && next <= 'z') || is_digit((char)next))
+            out[length++] = (char)next;
+        else if (next == 0xC3 && at + 1 < name.length) {
+            unsigned char second = (unsigned char)name.at[++at] | 0x20;
+            char letter = plain[second & 0x1F];
+            if (letter != '?') {
+                out[length++] = letter;
+            } else if (second != 0xB7) { // Neither of the signs of U+00D7 and U+00F7.
+                out[length++] = (char)next;
+                out[length++] = (char)second;
+            }
+        } else if (next == 0xC2 || next == 0xCC || next == 0xCD || next == 0xE2 || next == 0xF0) {
+            // Signs, accents on their own, and pictures.
+            while (at + 1 < name.length && (name.at[at + 1] & 0xC0) == 0x80)
+                at++;
+        } else if (next >= 0x80) {
+            out[length++] = (char)next;
+        }
+    }
+    return (struct text){out, length};
+}
+
+// --- Where the fields are ---
+
+static struct view view_of(struct value *object)
+{
+    struct view view = {0};
+    size_t most = object->count < MAX_VIEW_FIELDS ? object->count : MAX_VIEW_FIELDS;
+    view.fields = new_memory(most, sizeof *view.fields);
+    for (struct value *field = object->first; field && view.count < most; field = field->next) {
+        if (field->folded.at == NULL)
+            field->folded = text_folded(field->name);
+        view.fields[view.count++] = field;
+    }
+    return view;
+}
+
+// Returns the only item of a list, and any other value as it is.
+static struct value *only(struct value *value)
+{
+    return value->kind == JSON_ARRAY && value->count == 1 ? value->first : value;
+}
+
+static void collect(struct fields *fields, struct value *value, struct text name, int depth)
+{
+    if (!value_is_object(value) || depth > MAX_VIEW_DEPTH || fields->count == MAX_VIEWS)
+        return;
+    struct view view = view_of(value);
+    view.is_person = is_among(name, names_persons);
+    view.is_root = depth == 0;
+    fields->views[fields->count++] = view;
+    for (size_t at = 0; at < view.count; at++)
+        if (is_among(view.fields[at]->folded, names_containers))
+            collect(fields, only(view.fields[at]), view.fields[at]->folded, depth + 1);
+}
+
+// Returns the next value of this name that is not absent, after `*at` fields.
+static struct value *next_named(const struct view *view, const char *name, size_t *at)
+{
+    while (*at < view->count) {
+        struct value *field = view->fields[(*at)++];
+        if (text_is(field->folded, name) && !value_is_absent(field))
+            return field;
+    }
+    return NULL;
+}
+
+static bool has_contact(const struct view *view)
+{
+    for (size_t at = 0; at < view->count; at++) {
+        struct text name = view->fields[at]->folded;
+        if ((is_among(name, names_phones) || is_among(name, names_emails)) &&
+            !value_is_absent(view->fields[at]))
+            return true;
+    }
+    return false;
+}
+
+struct fields *fields_from(struct value *form)
+{
+    struct fields *fields = new_memory(1, sizeof *fields);
+    fields->form = form;
+    collect(fields, form, NO_TEXT, 0);
+    // The object with a phone or an e-mail address comes first.
+    size_t best = 0;
+    while (best < fields->count && !has_contact(&fields->views[best]))
+        best++;
+    if (best < fields->count) {
+        struct view view = fields->views[best];
+        memmove(&fields->views[1], &fields->views[0], best * sizeof view);
+        fields->views[0] = view;
+    }
+    return fields;
+}
+
+// --- Texts by their names ---
+
+static struct text take(struct value *value)
+{
+    value->read = true;
+    return value_scalar(value);
+}
+
+// Returns the value under the first of the names that has a text, or NULL.
+static struct value *find(const struct view *view, const char *const *names)
+{
+    for (; *names != NULL; names++) {
+        size_t at = 0;
+        for (struct value *value; (value = next_named(view, *names, &at)) != NULL;) {
+            value = only(value);
+            // The text of `{"value": "..."}`.
+            if (value->kind == JSON_OBJECT)
+                value = value_at(value, "value");
+            if (value_scalar(value).length > 0)
+                return value;
+        }
+    }
+    return NULL;
+}
+
+static struct text take_first(const struct view *view, const char *const *names)
+{
+    struct value *found = find(view, names);
+    return found ? take(found) : NO_TEXT;
+}
+
+static struct text take_any(const struct fields *fields, const char *const *names, bool of_persons)
+{
+    for (size_t at = 0; at < fields->count; at++) {
+        if (fields->views[at].is_person && !of_persons)
+            continue;
+        struct text text = take_first(&fields->views[at], names);
+        if (text.length > 0)
+            return text;
+    }
+    return NO_TEXT;
+}
+
+struct text fields_external_id(struct fields *fields)
+{
+    struct text id = take_any(fields, names_ids, true);
+    return id.length > 0 ? id : take_any(fields, names_plain_ids, false);
+}
+
+struct text fields_message(struct fields *fields)
+{
+    return take_any(fields, names_messages, true);
+}
+
+// --- Names ---
+
+// Joins the parts of a name, unless the first one is the whole name.
+static struct text joined(struct text first, struct text last)
+{
+    if (ends_with(text_folded(first), text_folded(last)))
+        return first;
+    struct writer out = {0};
+    write_text(&out, first);
+    write_string(&out, " ");
+    write_text(&out, last);
+    return text_trimmed(written(&out));
+}
+
+// Returns the name in an object; `is_plain` says whether `name` itself is a person's.
+static struct text name_in(const struct view *view, bool is_plain)
+{
+    struct text full = take_first(view, names_full_names);
+    if (full.length > 0)
+        return full;
+    struct value *first = find(view, names_first_names), *last = find(view, names_last_names);
+    if (first != NULL && last != NULL)
+        return joined(take(first), take(last));
+    for (const char *const *name = names_plain_names; is_plain && *name != NULL; name++) {
+        size_t at = 0;
+        for (struct value *value; (value = next_named(view, *name, &at)) != NULL;) {
+            // A name in its parts; an object named `contact` is a person instead.
+            struct text text = NO_TEXT;
+            if (value->kind == JSON_OBJECT && strncmp(*name, "cont", 4) != 0) {
+                struct view parts = view_of(value);
+                text = name_in(&parts, true);
+            } else if (may_be_name(value_scalar(value))) {
+                text = take(value);
+            }
+            if (text.length > 0)
+                return text;
+        }
+    }
+    struct value *part = first != NULL ? first : last;
+    return is_plain && part != NULL ? take(part) : NO_TEXT;
+}
+
+// Whether a name says whose it is: `buyer_name`, `nomeDoComprador`.
+static bool is_of_lead(struct text name, const char *const *words)
+{
+    static const char *const of[] = {"", "do", "da", "de", "del", NULL};
+    for (; *words != NULL; words++) {
+        struct text word = text_from(*words);
+        if (ends_with(name, word) &&
+            is_among((struct text){name.at, name.length - word.length}, names_lead_words))
+            return true;
+        for (const char *const *link = of; starts_with(name, word) && *link != NULL; link++) {
+            struct text rest = {name.at + word.length, name.length - word.length};
+            size_t skipped = strlen(*link);
+            if (starts_with(rest, text_from(*link)) &&
+                is_among((struct text){rest.at + skipped, rest.length - skipped}, names_lead_words))
+                return true;
+        }
+    }
+    return false;
+}
+
+static struct text take_of_lead(const struct view *view, const char *const *words)
+{
+    for (size_t at = 0; at < view->count; at++)
+        if (is_of_lead(view->fields[at]->folded, words) && may_be_name(value_scalar(view->fields[at])))
+            return take(view->fields[at]);
+    return NO_TEXT;
+}
+
+struct text fields_name(struct fields *fields)
+{
+    // Beside an object with the contact, `name` is rather a form's.
+    const struct view *best = &fields->views[0];
+    bool is_apart = has_contact(best) && !best->is_root && !best->is_person;
+    for (size_t at = 0; at < fields->count; at++) {
+        const struct view *view = &fields->views[at];
+        struct text name = name_in(view, !is_apart || at == 0 || view->is_person);
+        if (name.length > 0)
+            return name;
+    }
+    for (size_t at = 0; at < fields->count; at++) {
+        const struct view *view = &fields->views[at];
+        struct text name = take_of_lead(view, names_name_words);
+        if (name.length == 0)
+            name = joined(take_of_lead(view, names_first_name_words),
+                          take_of_lead(view, names_last_name_words));
+        if (name.length > 0)
+            return name;
+    }
+    return NO_TEXT;
+}
+
+// --- Phones and e-mail addresses ---
+
+// Returns the code that belongs to a phone's name: `ddd_celular` or `celular_ddd` of
+// `celular`, `ddd2` of `telefone2`, or one without the name of a phone.
+static struct value *find_code(const struct view *view, struct text phone, const char *const *names)
+{
+    struct value *plain = NULL;
+    for (; *names != NULL; names++) {
+        struct text code = text_from(*names);
+        for (size_t at = 0; at < view->count; at++) {
+            struct text name = view->fields[at]->folded;
+            struct text text = value_scalar(view->fields[at]);
+            struct text rest = {name.at, name.length - code.length};
+            if (starts_with(name, code))
+                rest.at += code.length;
+            else if (!ends_with(name, code))
+                continue;
+            if (digits(text).length == 0 || text.length > 6 || letters(text) > 0)
+                continue;
+            bool is_number = rest.length > 0 && digits(rest).length == rest.length &&
+                             ends_with(phone, rest) && strcmp(*names, "area") != 0;
+            if (rest.length > 0 && (equal(rest, phone) || is_number))
+                return view->fields[at];
+            if (rest.length == 0 && plain == NULL)
+                plain = view->fields[at];
+        }
+    }
+    return plain;
+}
+
+// Adds the codes beside a phone, if it has none itself. A code that is not used stays an
+// attribute.
+static struct text with_codes(struct text phone, struct value *area, struct value *country)
+{
+    struct text number = digits(phone);
+    if (phone.at[0] == '+' || number.length > 11)
+        return phone;
+    struct text area_code = digits(value_scalar(area)), country_code = digits(value_scalar(country));
+    while (area_code.length > 0 && area_code.at[0] == '0')
+        area_code = (struct text){area_code.at + 1, area_code.length - 1};
+    struct writer out = {0};
+    if (country_code.length > 0 && country_code.length <= 3) {
+        take(country);
+        write_string(&out, "+");
+        // A number of North America may have its country code already.
+        if (!text_is(country_code, "1") || number.length != 11 || number.at[0] != '1') {
+            write_text(&out, country_code);
+            write_string(&out, " ");
+        }
+    }
+    if (area_code.length > 0 && area_code.length <= 4 && number.length < 10) {
+        take(area);
+        write_string(&out, "(");
+        write_text(&out, area_code);
+        write_string(&out, ") ");
+    }
+    write_text(&out, phone);
+    return written(&out);
+}
+
+// Whether two spellings are one number: it may come whole and without its codes.
+static bool is_same_phone(struct text a, struct text b)
+{
+    struct text x = digits(a), y = digits(b);
+    bool is_long = x.length >= 8 && y.length >= 8;
+    return equal(a, b) || (is_long && (ends_with(x, y) || ends_with(y, x)));
+}
+
+static void add_phone(struct texts *out, const struct view *view, struct value *node,
+                      struct text name, bool (*fits)(struct text))
+{
+    struct value *number = node, *area = NULL, *country = NULL;
+    if (node->kind == JSON_OBJECT) {
+        struct view parts = view_of(node);
+        number = find(&parts, names_phone_nodes);
+        area = find(&parts, names_area_codes);
+        country = find(&parts, names_country_codes);
+    }
+    if (number == NULL || !fits(value_scalar(number)) || out->count == MAX_CONTACTS)
+        return;
+    if (area == NULL)
+        area = find_code(view, name, names_area_codes);
+    if (country == NULL)
+        country = find_code(view, name, names_country_codes);
+    struct text phone = with_codes(take(number), area, country);
+    for (size_t at = 0; at < out->count; at++)
+        if (is_same_phone(out->items[at], phone))
+            return;
+    out->items[out->count++] = phone;
+}
+
+static void add_email(struct texts *out, struct value *node)
+{
+    static const char *const others[] = {"value", "address", NULL};
+    if (node->kind == JSON_OBJECT) {
+        struct view parts = view_of(node);
+        node = find(&parts, names_emails);
+        node = node ? node : find(&parts, others);
+    }
+    if (!looks_like_email(value_scalar(node)) || out->count == MAX_CONTACTS)
+        return;
+    struct text email = take(node);
+    for (size_t at = 0; at < out->count; at++)
+        if (equal(out->items[at], email))
+            return;
+    out->items[out->count++] = email;
+}
+
+// Adds the contacts in a field: in the items of a list, or the value. An e-mail address has
+// no view.
+static void add_contacts(struct texts *out, const struct view *view, struct value *field,
+                         bool (*fits)(struct text))
+{
+    bool is_list = field->kind == JSON_ARRAY;
+    for (struct value *node = is_list ? field->first : field; node != NULL;
+         node = is_list ? node->next : NULL) {
+        if (view == NULL)
+            add_email(out, node);
+        else
+            add_phone(out, view, node, field->folded, fits);
+    }
+}
+
+struct texts fields_phones(struct fields *fields)
+{
+    static const char *const codes[] = {"ddd", "areacode", NULL};
+    struct texts out = {0};
+    for (size_t at = 0; at < fields->count; at++)
+        for (const char *const *name = names_phones; *name != NULL; name++) {
+            size_t from = 0;
+            for (struct value *value; (value = next_named(&fields->views[at], *name, &from)) != NULL;)
+                add_contacts(&out, &fields->views[at], value, is_phone_number);
+        }
+    for (size_t at = 0; at < fields->count && out.count == 0; at++) {
+        const struct view *view = &fields->views[at];
+        for (size_t field = 0; field < view->count; field++)
+            if (is_phone_name(view->fields[field]->folded))
+                add_contacts(&out, view, view->fields[field], looks_like_phone);
+        if (find_code(view, NO_TEXT, codes) == NULL)
+            continue;
+        for (const char *const *name = names_numbers; *name != NULL; name++) {
+            size_t from = 0;
+            for (struct value *value; (value = next_named(view, *name, &from)) != NULL;)
+                add_contacts(&out, view, value, looks_like_phone);
+        }
+    }
+    return out;
+}
+
+struct texts fields_emails(struct fields *fields)
+{
+    struct texts out = {0};
+    for (size_t at = 0; at < fields->count; at++)
+        for (const char *const *name = names_emails; *name != NULL; name++) {
+            size_t from = 0;
+            for (struct value *value; (value = next_named(&fields->views[at], *name, &from)) != NULL;)
+                add_contacts(&out, NULL, value, NULL);
+        }
+    for (size_t at = 0; at < fields->count && out.count == 0; at++)
+        for (size_t field = 0; field < fields->views[at].count; field++)
+            if (is_email_name(fields->views[at].fields[field]->folded))
+                add_contacts(&out, NULL, fields->views[at].fields[field], NULL);
+    return out;
+}
+
+// --- Listings and the rest ---
+
+struct references {
+    struct text items[MAX_LISTINGS];
+    size_t count;
+};
+
+static bool has_reference(const struct references *list, struct text reference)
+{
+    for (size_t at = 0; at < list->count; at++)
+        if (equal(list->items[at], reference))
+            return true;
+    return false;
+}
+
+static void add_reference(struct references *list, struct text reference)
+{
+    if (reference.length > 0 && list->count < MAX_LISTINGS && !has_reference(list, reference))
+        list->items[list->count++] = reference;
+}
+
+static void add_references(struct references *list, const struct view *view, const char *const *names)
+{
+    for (; *names != NULL; names++)
+        add_reference(list, take_first(view, (const char *const[]){*names, NULL}));
+}
+
+static void add_listings(listing_list *out, const struct references *list, const char *kind,
+                         const struct references *known)
+{
+    for (size_t at = 0; at < list->count && out->len < MAX_LISTINGS; at++)
+        if (!has_reference(known, list->items[at]))
+            out->ptr[out->len++] = (listing){
+                .kind = string_from(text_from(kind)),
+                .reference = string_from(list->items[at]),
+            };
+}
+
+listing_list fields_listings(struct fields *fields)
+{
+    static const char *const ids[] = {"id", "listingid", NULL};
+    struct references client = {0}, portal = {0}, none = {0};
+    for (size_t at = 0; at < fields->count; at++) {
+        const struct view *view = &fields->views[at];
+        add_references(&client, view, names_client_listings);
+        add_references(&portal, view, names_portal_listings);
+        for (size_t field = 0; field < view->count; field++) {
+            struct value *value = view->fields[field];
+            if (!value_is_object(value) || !is_among(value->folded, names_listing_objects))
+                continue;
+            struct view object = view_of(value);
+            add_reference(&client, take_first(&object, names_listing_references));
+            add_reference(&portal, take_first(&object, ids));
+        }
+    }
+    listing_list out = {new_memory(MAX_LISTINGS, sizeof *out.ptr), 0};
+    add_listings(&out, &client, "client", &none);
+    add_listings(&out, &portal, "portal", &client);
+    return out;
+}
+
+static bool has_read(const struct value *value)
+{
+    bool found = value->read;
+    for (const struct value *child = value->first; child != NULL && !found; child = child->next)
+        found = has_read(child);
+    return found;
+}
+
+// Returns a value without what is read of it, NULL if nothing is left; the value itself if
+// nothing is read.
+static struct value *unread(struct value *value)
+{
+    if (value->read)
+        return NULL;
+    if (!has_read(value))
+        return value;
+    struct value *left = value_from_text(NO_TEXT);
+    left->kind = value->kind;
+    left->name = value->name;
+    for (struct value *child = value->first; child != NULL; child = child->next) {
+        struct value *rest = unread(child);
+        if (value_is_absent(rest))
+            continue;
+        struct value *copy = value_from_text(rest->text);
+        *copy = *rest;
+        copy->next = NULL;
+        value_append(left, copy);
+    }
+    return left;
+}
+
+attribute_list fields_rest(struct fields *fields)
+{
+    attribute_list out = {0};
+    // One more than a host accepts is enough: it refuses the lead and says why.
+    out.ptr = new_memory(MAX_ATTRIBUTES + 1, sizeof *out.ptr);
+    for (struct value *field = fields->form->first; field && out.len <= MAX_ATTRIBUTES; field = field->next) {
+        struct value *left = unread(field);
+        if (value_is_absent(left))
+            continue;
+        out.ptr[out.len].f0 = string_from(field->name);
+        out.ptr[out.len++].f1 = string_from(json_text(left));
+    }
+    return out;
+}

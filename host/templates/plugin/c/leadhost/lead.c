@@ -1,0 +1,127 @@
+// The records of the contract. Texts in them are copies, which the bindings free.
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "leadhost.h"
+
+string string_from(struct text text)
+{
+    string out = {NULL, text.length};
+    if (text.length > 0) {
+        out.ptr = new_memory(text.length, 1);
+        memcpy(out.ptr, text.at, text.length);
+    }
+    return out;
+}
+
+optional_string optional_from(struct text text)
+{
+    text = text_trimmed(text);
+    return (optional_string){.is_some = text.length > 0, .val = string_from(text)};
+}
+
+string_list list_from(struct texts texts)
+{
+    string_list out = {NULL, texts.count};
+    if (texts.count > 0)
+        out.ptr = new_memory(texts.count, sizeof *out.ptr);
+    for (size_t at = 0; at < texts.count; at++)
+        out.ptr[at] = string_from(texts.items[at]);
+    return out;
+}
+
+struct text header(const delivery *delivery, const char *name)
+{
+    for (size_t at = 0; at < delivery->headers.len; at++) {
+        lead_converter_tuple2_string_string_t header = delivery->headers.ptr[at];
+        if (text_is((struct text){(char *)header.f0.ptr, header.f0.len}, name) && header.f1.len > 0)
+            return (struct text){(char *)header.f1.ptr, header.f1.len};
+    }
+    return (struct text){"", 0};
+}
+
+static struct text body_bytes(const delivery *delivery)
+{
+    struct text body = {(char *)delivery->body.val.bytes.ptr, delivery->body.val.bytes.len};
+    if (delivery->body.tag == LEADHOST_TYPES_CORE_CONTENT_TEXT)
+        body = (struct text){(char *)delivery->body.val.text.ptr, delivery->body.val.text.len};
+    // An empty list has no address.
+    return body.length > 0 ? body : (struct text){"", 0};
+}
+
+static struct text without_mark(struct text text)
+{
+    bool has_mark = text.length >= 3 && memcmp(text.at, "\xEF\xBB\xBF", 3) == 0;
+    return text_trimmed(has_mark ? (struct text){text.at + 3, text.length - 3} : text);
+}
+
+static bool is_form(struct text kind)
+{
+    static const char form[] = "application/x-www-form-urlencoded";
+    const char *end = memchr(kind.at, ';', kind.length);
+    if (end != NULL)
+        kind.length = (size_t)(end - kind.at);
+    kind = text_trimmed(kind);
+    for (size_t at = 0; at < kind.length && at < sizeof form; at++)
+        if ((kind.at[at] >= 'A' && kind.at[at] <= 'Z' ? kind.at[at] | 32 : kind.at[at]) != form[at])
+            return false;
+    return kind.length == sizeof form - 1;
+}
+
+struct value *body_parse(const delivery *delivery)
+{
+    struct text text = body_bytes(delivery);
+    if (is_form(header(delivery, "content-type"))) {
+        // Each name and value of a form has an encoding of its own.
+        struct text form = without_mark(text);
+        if (form.length == 0 || (form.at[0] != '{' && form.at[0] != '['))
+            return form_parse(form);
+    }
+    // The host passes UTF-8 as text, so bytes are Latin-1.
+    bool is_text = delivery->body.tag == LEADHOST_TYPES_CORE_CONTENT_TEXT;
+    return json_parse(without_mark(is_text ? text : text_from_latin1(text)));
+}
+
+item_list items_from(struct value *body, item (*read)(struct value *form, struct text path))
+{
+    struct value *leads = value_is_object(body) ? value_at(body, "leads") : NULL;
+    struct value *list = leads != NULL && leads->kind == JSON_ARRAY ? leads : body;
+    if (list->kind != JSON_ARRAY) {
+        item_list one = {new_memory(1, sizeof(item)), 1};
+        one.ptr[0] = read(body, (struct text){"", 0});
+        return one;
+    }
+    item_list items = {new_memory(list->count, sizeof(item)), 0};
+    for (struct value *form = list->first; form != NULL; form = form->next) {
+        char digits[20], *end = digits + sizeof digits, *at = end;
+        size_t number = items.len;
+        do
+            *--at = (char)('0' + number % 10);
+        while ((number /= 10) > 0);
+        struct writer path = {0};
+        write_string(&path, list == leads ? "leads." : "");
+        write_text(&path, (struct text){at, (size_t)(end - at)});
+        items.ptr[items.len++] = read(form, written(&path));
+        free(path.at);
+    }
+    return items;
+}
+
+item lead_item(lead lead)
+{
+    if (lead.action.len == 0)
+        lead.action = string_from(text_from("create"));
+    item out = {0};
+    out.outcome.tag = EXPORTS_LEADHOST_CONVERTER_CONVERTER_OUTCOME_LEAD;
+    out.outcome.val.lead = lead;
+    return out;
+}
+
+item invalid_item(const char *message, struct text path)
+{
+    item out = {0};
+    out.outcome.tag = EXPORTS_LEADHOST_CONVERTER_CONVERTER_OUTCOME_INVALID;
+    out.outcome.val.invalid = (problem){string_from(text_from(message)), string_from(path)};
+    return out;
+}

@@ -1,0 +1,198 @@
+// The usual names of fields in Portuguese, Spanish and English, folded: letters and
+// digits in lower case without accents. The same as in the host's mapping converter.
+// Each list ends in NULL.
+
+// Objects in which sources put the lead, or a part of it.
+static const char *const names_containers[] = {
+    "lead", "contact", "contato", "contacto", "person", "pessoa", "persona", "customer",
+    "cliente", "applicant", "prospect", "inquirer", "enquirer", "interessado",
+    "interesado", "comprador", "buyer", "guest", "data", "dados", "datos", "payload",
+    "body", "submission", "formresponse", "rawrequest", "fields", "campos", "formdata",
+    "formfields", "answers", "responses", "respostas", "respuestas", "values", "valores",
+    "properties", "attributes", "inquiry", "enquiry", "message", "mensagem", "leaddata",
+    "userdata", "adf", "facebook", "tiktok", "summary", "info", "contactinfo",
+    "contactdetails", "personaldetails", "record", "visitor", "visitante", "current",
+    "item", "entry", "result", "json", "leads", "contatos", "contactos", "contacts",
+    "datajson", NULL,
+};
+
+// Containers that are a person: their `id` is the person's, not the lead's.
+static const char *const names_persons[] = {
+    "contatos", "contactos", "contacts", "visitor", "visitante", "contact", "contato",
+    "contacto", "person", "pessoa", "persona", "customer", "cliente", "interessado",
+    "interesado", "comprador", "buyer", "guest", "contactinfo", "userdata", "inquirer",
+    "enquirer", "contactdetails", "personaldetails", NULL,
+};
+
+// Names of the lead's id.
+static const char *const names_ids[] = {
+    "leadid", "idlead", "originleadid", "leadgenid", "submissionid", "responseid",
+    "entryid", "leaduuid", "externalid", "externalleadid", "idmensagem", "idmensaje",
+    "leadref", "leadreference", "inquiryid", "enquiryid", "idcontato", "idcontacto",
+    "conversionid", "idexterno", "uniqueid", NULL,
+};
+
+// Names of an id that is the lead's outside of a person.
+static const char *const names_plain_ids[] = {
+    "id", "uuid", "guid", NULL,
+};
+
+// Names of a person's whole name.
+static const char *const names_full_names[] = {
+    "fullname", "nomecompleto", "nombrecompleto", "nombreyapellido", "nombreyapellidos",
+    "nomeesobrenome", "seunome", "seunomecompleto", "yourname", "yourfullname",
+    "tunombre", "sunombre", "leadname", "nomelead", "nomedolead", "customername",
+    "contactname", "contactperson", "pessoadecontato", "personadecontacto",
+    "nomecontato", "nomedocontato", "nombrecontacto", "nomecliente",
+    "nomedocliente", "nombrecliente", "nomeinteressado", "displayname", NULL,
+};
+
+// Names of the first part of it.
+static const char *const names_first_names[] = {
+    "firstname", "first", "fname", "givenname", "primeironome", "primernombre", "nome",
+    "nombre", "nombres", "name", "yourfirstname", NULL,
+};
+
+// Names of the last part of it.
+static const char *const names_last_names[] = {
+    "lastname", "last", "lname", "surname", "familyname", "sobrenome", "ultimonome",
+    "apellido", "apellidos", "yourlastname", "apelido", NULL,
+};
+
+// Names of a name that may also be something else's.
+static const char *const names_plain_names[] = {
+    "name", "nome", "nombre", "names", "contato", "contacto", "contact", NULL,
+};
+
+// Words for the lead, in names such as `buyer_name`.
+static const char *const names_lead_words[] = {
+    "lead", "contact", "contato", "contacto", "customer", "cliente", "person", "pessoa",
+    "persona", "prospect", "buyer", "comprador", "compradora", "visitor", "visitante",
+    "inquirer", "enquirer", "interessado", "interessada", "interesado", "interesada",
+    "applicant", "guest", "requester", "solicitante", "candidato", "candidate",
+    "consumidor", "consumer", "aluno", "student", "paciente", "patient", "participante",
+    "participant", "attendee", "inscrito", NULL,
+};
+
+// Words for a whole name in such names.
+static const char *const names_name_words[] = {
+    "fullname", "nomecompleto", "nombrecompleto", "nome", "nombre", "name", NULL,
+};
+
+// Words for a first name in such names.
+static const char *const names_first_name_words[] = {
+    "firstname", "givenname", "fname", "primeironome", "primernombre", NULL,
+};
+
+// Words for a last name in such names.
+static const char *const names_last_name_words[] = {
+    "lastname", "familyname", "surname", "lname", "sobrenome", "ultimonome", "apellido",
+    "apellidos", NULL,
+};
+
+// Names of a phone, best first.
+static const char *const names_phones[] = {
+    "whatsapp", "whatsappnumber", "numerowhatsapp", "numerodewhatsapp",
+    "telefonewhatsapp", "whatsapptelefone", "celular", "celularwhatsapp",
+    "telefonecelular", "telefonocelular", "telefonomovil", "movil", "mobilephone",
+    "mobile", "mobilenumber", "mobilephonenumber", "cellphone", "cellphonenumber",
+    "cell", "phonemobile", "telemovel", "phonenumber", "phone", "phones", "fullphone",
+    "telefone", "telefones", "telefono", "telefonos", "telephone", "telephonenumber",
+    "tel", "fone", "seutelefone", "yourphone", "tutelefono", "contactphone",
+    "contactnumber", "telefonecontato", "telefonedecontato", "telefonocontacto",
+    "leadphone", "customerphone", "telefonecliente", "celularcliente", "userphone",
+    "telefone1", "phone1", "personalphone", "homephone", "phonehome",
+    "telefoneresidencial", "daytimephone", "eveningphone", "personphonemain",
+    "telefone2", "phone2", "telefone3", "secondaryphone", "otherphone", "workphone",
+    "workphonenumber", "phonework", "telefonecomercial", "companyphone",
+    "companyphonemain", "yourtel", "zap", "wpp", "whats", "numerowpp", "numerozap",
+    "msisdn", "fones", "celulares", "moviles", "mobiles", NULL,
+};
+
+// Parts of other names of a phone.
+static const char *const names_phone_parts[] = {
+    "telefone", "telefono", "celular", "whatsapp", "phone", "fone", "mobile", "movil", NULL,
+};
+
+// Names of the number in an object that is a phone.
+static const char *const names_phone_nodes[] = {
+    "value", "number", "full", "numero", "phone", "telefone", "telefono", "phonenumber", "raw",
+    "e164", "internationalnumber", "nationalnumber", "formatted", "num", NULL,
+};
+
+// Names of the area code beside a phone.
+static const char *const names_area_codes[] = {
+    "ddd", "areacode", "codigoarea", "codigodearea", "area", NULL,
+};
+
+// Names of the country code beside a phone.
+static const char *const names_country_codes[] = {
+    "ddi", "countrycode", "phonecountrycode", "dialcode", NULL,
+};
+
+// Names of a phone beside its area code; alone they are the number of a house.
+static const char *const names_numbers[] = {
+    "numero", "number", "num", NULL,
+};
+
+// Names of an e-mail address, best first.
+static const char *const names_emails[] = {
+    "email", "emails", "emailaddress", "emailaddresses", "mail", "correo",
+    "correoelectronico", "enderecodeemail", "seuemail", "youremail", "tuemail",
+    "useremail", "personalemail", "contactemail", "emailcontato", "emailcontacto",
+    "leademail", "emaillead", "customeremail", "emailcliente", "emaildocliente",
+    "email1", "primaryemail", "workemail", "businessemail", "email2", "secondaryemail", NULL,
+};
+
+// Names of the message.
+static const char *const names_messages[] = {
+    "message", "mensagem", "mensaje", "messagetext", "textomensagem", "suamensagem",
+    "yourmessage", "tumensaje", "msg", "comments", "comment", "comentarios",
+    "comentario", "observacoes", "observacao", "observaciones", "observacion", "obs",
+    "enquiry", "inquiry", "consulta", "duvida", "pergunta", "pregunta", "question",
+    "notes", "note", "notas", "nota", "texto", "text", NULL,
+};
+
+// Names of the workspace's own reference of a listing.
+static const char *const names_client_listings[] = {
+    "clientlistingid", "codigodoanunciante", "codigoanunciante", "claveinterna",
+    "codigoimovel", "codigodoimovel", "imovelcodigo", "codimovel", "referenciaimovel",
+    "imovelreferencia", "referencia", "reference", "codigopropiedad", "codigointerno",
+    "propertyreference", "propertyref", "propertycode", "propertyid", "listingref",
+    "listingreference", "listingcode", "listingid", "idimovel", "imovelid",
+    "idpropiedad", "productid", "productcode", "sku", "mlsnumber", "mlsid",
+    "stocknumber", "imovel", "inmueble", "propiedad", "property", "empreendimento", NULL,
+};
+
+// Names of the portal's reference of a listing.
+static const char *const names_portal_listings[] = {
+    "originlistingid", "portallistingid", "adlistingid", "idanuncio", "anuncioid",
+    "idaviso", "codigoanuncio", NULL,
+};
+
+// Objects that describe a listing.
+static const char *const names_listing_objects[] = {
+    "ad", "anuncio", "aviso", "imovel", "inmueble", "propiedad", "property", "listing",
+    "listingdetails", "product", "produto", "producto", "unit", "unidade",
+    "empreendimento", NULL,
+};
+
+// Names of the workspace's own reference in such an object.
+static const char *const names_listing_references[] = {
+    "clientlistingid", "clientreference", "reference", "referencia", "ref", "externalid",
+    "codigo", "mlsnumber", "mlsid", "sku", "code", NULL,
+};
+
+// Parts of names for another person's contact.
+static const char *const names_others[] = {
+    "corretor", "broker", "agent", "agente", "owner", "propriet", "dono", "duen",
+    "vendor", "vended", "seller", "advert", "anunciante", "imobiliaria", "inmobiliaria",
+    "agency", "agencia", "recipient", "destin", "user", "usuario", "respondent",
+    "account", "store", "loja", "tienda", "dealer", "provider", "assign", "responsavel",
+    "responsable", "manager", "gerente", "sender", "support", "captador", "secretaria",
+    "parceiro", "partner", "admin", "friend", "amigo", "referr", "indica", "salesman",
+    "salesperson", "consultor", "atendente", "realtor", "notif", "from", "landlord",
+    "office", "escritorio", "branch", "conjuge", "spouse", "organizer", "organizador",
+    "creator", "createdby", "criadopor", "updatedby", "staff", "employee", "funcionario",
+    "displayphone", "remetente", "suporte", NULL,
+};

@@ -1,0 +1,565 @@
+package leadhost
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Fields reads a form of unknown shape by the usual names of its fields: in the form
+// itself, and in the objects in it that usually hold a lead (`data`, `contact`, ...).
+// What it returns is marked as read.
+type Fields struct {
+	form  *Value
+	views []*view
+}
+
+// view is one object in which fields of the lead may be.
+type view struct {
+	fields       []Field // With folded names.
+	person, root bool
+}
+
+// Bounds of the search: real leads are three levels deep, with dozens of fields.
+const (
+	maxViewDepth  = 5
+	maxViews      = 16
+	maxViewFields = 1000
+)
+
+// The most phones, addresses and attributes of a lead that a host accepts.
+const (
+	maxContacts   = 20
+	maxAttributes = 200
+)
+
+// NewFields returns the fields of a form, which should be an object.
+func NewFields(form *Value) *Fields {
+	fields := &Fields{form: form}
+	fields.collect(form, "", 0)
+	// The object with a phone or an e-mail address comes first.
+	best := slices.IndexFunc(fields.views, (*view).hasContact)
+	if best > 0 {
+		view := fields.views[best]
+		fields.views = slices.Insert(slices.Delete(fields.views, best, best+1), 0, view)
+	}
+	return fields
+}
+
+func (f *Fields) collect(value *Value, name string, depth int) {
+	if !value.IsObject() || depth > maxViewDepth || len(f.views) == maxViews {
+		return
+	}
+	view := &view{person: slices.Contains(persons, name), root: depth == 0}
+	f.views = append(f.views, view)
+	for _, field := range value.Fields[:min(len(value.Fields), maxViewFields)] {
+		view.fields = append(view.fields, Field{Fold(field.Name), field.Value})
+	}
+	for _, field := range view.fields {
+		if slices.Contains(containers, field.Name) {
+			f.collect(only(field.Value), field.Name, depth+1)
+		}
+	}
+}
+
+// Forms returns the forms of a body with their paths: those of a list, of a list under
+// `leads`, or the body itself.
+func Forms(body *Value) (forms []*Value, paths []string) {
+	list, prefix := body, ""
+	if leads := body.child("leads"); body.IsObject() && leads != nil && leads.Kind == Array {
+		list, prefix = leads, "leads."
+	}
+	if list.Kind != Array {
+		return []*Value{body}, []string{""}
+	}
+	for index := range list.Items {
+		paths = append(paths, prefix+strconv.Itoa(index))
+	}
+	return list.Items, paths
+}
+
+// Take returns the text at the first of the paths that has one, or "".
+func (f *Fields) Take(paths ...string) string {
+	return f.form.Text(paths...)
+}
+
+// ExternalID returns the lead's id, or "".
+func (f *Fields) ExternalID() string {
+	if id := f.first(ids, func(*view) bool { return true }); id != "" {
+		return id
+	}
+	return f.first(plainIDs, func(view *view) bool { return !view.person })
+}
+
+// Name returns the person's name, joined from its parts, or "".
+func (f *Fields) Name() string {
+	// Beside an object with the contact, `name` is rather a form's.
+	best := f.views[0]
+	apart := best.hasContact() && !best.root && !best.person
+	for index, view := range f.views {
+		plain := !apart || index == 0 || view.person
+		if name := view.name(plain); name != "" {
+			return name
+		}
+	}
+	for _, view := range f.views {
+		if name := view.whole(nameWords); name != "" {
+			return name
+		}
+		if name := join(view.whole(firstNameWords), view.whole(lastNameWords)); name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+// Phones returns the phones as they were written, best first, with the codes beside them.
+func (f *Fields) Phones() []string {
+	var out []string
+	for _, view := range f.views {
+		for _, name := range phones {
+			out = view.phones(out, name, func(text string) bool { return len(digits(text)) > 3 })
+		}
+	}
+	for _, view := range f.views {
+		if len(out) > 0 {
+			break
+		}
+		for _, field := range view.fields {
+			if isPhoneName(field.Name) {
+				out = view.phones(out, field.Name, looksLikePhone)
+			}
+		}
+		if view.code("", []string{"ddd", "areacode"}) == nil {
+			continue
+		}
+		for _, name := range numbers {
+			out = view.phones(out, name, looksLikePhone)
+		}
+	}
+	return out
+}
+
+// Emails returns the e-mail addresses, best first.
+func (f *Fields) Emails() []string {
+	var out []string
+	for _, view := range f.views {
+		for _, name := range emails {
+			out = view.emails(out, name)
+		}
+	}
+	for _, view := range f.views {
+		if len(out) > 0 {
+			break
+		}
+		for _, field := range view.fields {
+			if isEmailName(field.Name) {
+				out = view.emails(out, field.Name)
+			}
+		}
+	}
+	return out
+}
+
+// Message returns the message, or "".
+func (f *Fields) Message() string {
+	return f.first(messages, func(*view) bool { return true })
+}
+
+// Listings returns the listings: the workspace's own references first, then the portal's
+// others.
+func (f *Fields) Listings() []Listing {
+	var client, portal []string
+	add := func(list *[]string, reference string) {
+		if reference != "" && !slices.Contains(*list, reference) {
+			*list = append(*list, reference)
+		}
+	}
+	for _, view := range f.views {
+		for _, name := range clientListings {
+			add(&client, view.first([]string{name}))
+		}
+		for _, name := range portalListings {
+			add(&portal, view.first([]string{name}))
+		}
+		for _, field := range view.fields {
+			if slices.Contains(listingObjects, field.Name) && field.Value.IsObject() {
+				object := newView(field.Value)
+				add(&client, object.first(listingReferences))
+				add(&portal, object.first([]string{"id", "listingid"}))
+			}
+		}
+	}
+	var out []Listing
+	for _, reference := range client {
+		out = append(out, Listing{Kind: "client", Reference: reference})
+	}
+	for _, reference := range portal {
+		if !slices.Contains(client, reference) {
+			out = append(out, Listing{Kind: "portal", Reference: reference})
+		}
+	}
+	return out
+}
+
+// Rest returns what is not read, as attributes in order of name. An object of which a
+// part is read keeps the other parts; empty values are left out.
+func (f *Fields) Rest() []Attribute {
+	var out []Attribute
+	for _, field := range f.form.Fields {
+		value := field.Value.unread()
+		if value.Absent() {
+			continue
+		}
+		// One more than a host accepts is enough: it refuses the lead and says why.
+		if len(out) > maxAttributes {
+			break
+		}
+		out = append(out, Attribute{field.Name, value.JSON()})
+	}
+	return out
+}
+
+// unread returns the value without what is read; the value itself if nothing is.
+func (v *Value) unread() *Value {
+	if v.read {
+		return nil
+	}
+	left, changed := &Value{Kind: v.Kind, Raw: v.Raw}, false
+	for _, item := range v.Items {
+		rest := item.unread()
+		changed = changed || rest != item
+		if !rest.Absent() {
+			left.Items = append(left.Items, rest)
+		}
+	}
+	for _, field := range v.Fields {
+		rest := field.Value.unread()
+		changed = changed || rest != field.Value
+		if !rest.Absent() {
+			left.Fields = append(left.Fields, Field{field.Name, rest})
+		}
+	}
+	if changed {
+		return left
+	}
+	return v
+}
+
+func (f *Fields) first(names []string, wanted func(*view) bool) string {
+	for _, view := range f.views {
+		if !wanted(view) {
+			continue
+		}
+		if text := view.first(names); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+func newView(value *Value) *view {
+	fields := &Fields{}
+	fields.collect(value, "", maxViewDepth)
+	return fields.views[0]
+}
+
+// values returns the values under a folded name that are not absent.
+func (v *view) values(name string) []*Value {
+	var out []*Value
+	for _, field := range v.fields {
+		if field.Name == name && !field.Value.Absent() {
+			out = append(out, field.Value)
+		}
+	}
+	return out
+}
+
+// find returns the value under the first of the names that has a text, or nil.
+func (v *view) find(names []string) *Value {
+	for _, name := range names {
+		for _, value := range v.values(name) {
+			value = only(value)
+			if value.IsObject() {
+				value = value.child("value") // The text of `{"value": "..."}`.
+			}
+			if value.Scalar() != "" {
+				return value
+			}
+		}
+	}
+	return nil
+}
+
+func (v *view) first(names []string) string {
+	return v.find(names).take()
+}
+
+func (v *view) hasContact() bool {
+	return slices.ContainsFunc(v.fields, func(field Field) bool {
+		isContact := slices.Contains(phones, field.Name) || slices.Contains(emails, field.Name)
+		return isContact && !field.Value.Absent()
+	})
+}
+
+// name returns the name in this object; plain says whether `name` itself is a person's.
+func (v *view) name(plain bool) string {
+	if name := v.first(fullNames); name != "" {
+		return name
+	}
+	first, last := v.find(firstNames), v.find(lastNames)
+	if first != nil && last != nil {
+		return join(first.take(), last.take())
+	}
+	if !plain {
+		return ""
+	}
+	for _, name := range plainNames {
+		for _, value := range v.values(name) {
+			text := ""
+			// A name in its parts; an object named `contact` is a person instead.
+			if value.IsObject() && !strings.HasPrefix(name, "cont") {
+				text = newView(value).name(true)
+			} else if mayBeName(value.Scalar()) {
+				text = value.take()
+			}
+			if text != "" {
+				return text
+			}
+		}
+	}
+	if first != nil {
+		return first.take()
+	}
+	return last.take()
+}
+
+// whole returns the text under a name that says whose it is: `buyer_name`,
+// `nomeDoComprador`.
+func (v *view) whole(words []string) string {
+	isLead := func(rest string) bool { return slices.Contains(leadWords, rest) }
+	for _, field := range v.fields {
+		isOwn := slices.ContainsFunc(words, func(word string) bool {
+			before, isEnd := strings.CutSuffix(field.Name, word)
+			after, isStart := strings.CutPrefix(field.Name, word)
+			return isEnd && isLead(before) || isStart && slices.ContainsFunc(
+				[]string{"", "do", "da", "de", "del"},
+				func(of string) bool {
+					person, isOf := strings.CutPrefix(after, of)
+					return isOf && isLead(person)
+				})
+		})
+		if isOwn && mayBeName(field.Value.Scalar()) {
+			return field.Value.take()
+		}
+	}
+	return ""
+}
+
+// phones adds the phones under a name, with the codes that are beside them.
+func (v *view) phones(out []string, name string, fits func(string) bool) []string {
+	for _, value := range v.values(name) {
+		for _, number := range nodes(value) {
+			var area, country *Value
+			if number.IsObject() {
+				object := newView(number)
+				number = object.find(phoneNodes)
+				area, country = object.find(areaCodes), object.find(countryCodes)
+			}
+			if !fits(number.Scalar()) || len(out) == maxContacts {
+				continue
+			}
+			if area == nil {
+				area = v.code(name, areaCodes)
+			}
+			if country == nil {
+				country = v.code(name, countryCodes)
+			}
+			text := withCodes(number.take(), area, country)
+			if !slices.ContainsFunc(out, func(known string) bool { return samePhone(known, text) }) {
+				out = append(out, text)
+			}
+		}
+	}
+	return out
+}
+
+// code returns the code that belongs to a phone's name: `ddd_celular` or `celular_ddd` of
+// `celular`, `ddd2` of `telefone2`, or one without the name of a phone.
+func (v *view) code(phone string, names []string) *Value {
+	var plain *Value
+	for _, name := range names {
+		for _, field := range v.fields {
+			rest, isCode := strings.CutPrefix(field.Name, name)
+			if !isCode {
+				rest, isCode = strings.CutSuffix(field.Name, name)
+			}
+			text := field.Value.Scalar()
+			if !isCode || digits(text) == "" || len(text) > 6 || hasLetters(text) {
+				continue
+			}
+			isNumber := rest != "" && digits(rest) == rest && strings.HasSuffix(phone, rest)
+			if rest != "" && (rest == phone || isNumber && name != "area") {
+				return field.Value
+			}
+			if rest == "" && plain == nil {
+				plain = field.Value
+			}
+		}
+	}
+	return plain
+}
+
+func (v *view) emails(out []string, name string) []string {
+	for _, value := range v.values(name) {
+		for _, node := range nodes(value) {
+			address := node
+			if node.IsObject() {
+				object := newView(node)
+				if address = object.find(emails); address == nil {
+					address = object.find([]string{"value", "address"})
+				}
+			}
+			if looksLikeEmail(address.Scalar()) && len(out) < maxContacts {
+				if text := address.take(); !slices.Contains(out, text) {
+					out = append(out, text)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// nodes returns the items of a list, or the value alone.
+func nodes(value *Value) []*Value {
+	if value.Kind == Array {
+		return value.Items
+	}
+	return []*Value{value}
+}
+
+// only returns the only item of a list, and any other value as it is.
+func only(value *Value) *Value {
+	if value.Kind == Array && len(value.Items) == 1 {
+		return value.Items[0]
+	}
+	return value
+}
+
+// Fold returns a name's letters and digits in lower case, without accents and without the
+// number that form builders put in front (`q3_`): `Full Name`, `full_name` and
+// `q3_fullName` are one name.
+func Fold(name string) string {
+	if rest, ok := strings.CutPrefix(name, "q"); ok {
+		after := strings.TrimLeft(rest, "0123456789")
+		if len(after) < len(rest) && len(after) > 1 && after[0] == '_' {
+			name = after[1:]
+		}
+	}
+	return strings.Map(func(character rune) rune {
+		character = unicode.ToLower(character)
+		if plain, ok := plainLetters[character]; ok {
+			return plain
+		}
+		if unicode.IsLetter(character) || unicode.IsDigit(character) {
+			return character
+		}
+		return -1
+	}, name)
+}
+
+var plainLetters = map[rune]rune{
+	'á': 'a', 'à': 'a', 'â': 'a', 'ã': 'a', 'ä': 'a', 'é': 'e', 'è': 'e', 'ê': 'e', 'ë': 'e',
+	'í': 'i', 'ì': 'i', 'î': 'i', 'ï': 'i', 'ó': 'o', 'ò': 'o', 'ô': 'o', 'õ': 'o', 'ö': 'o',
+	'ú': 'u', 'ù': 'u', 'û': 'u', 'ü': 'u', 'ç': 'c', 'ñ': 'n',
+}
+
+func digits(text string) string {
+	return strings.Map(func(character rune) rune {
+		if character < '0' || character > '9' {
+			return -1
+		}
+		return character
+	}, text)
+}
+
+func hasLetters(text string) bool {
+	return strings.ContainsFunc(text, unicode.IsLetter)
+}
+
+// join joins the parts of a name, unless the first one is the whole name.
+func join(first, last string) string {
+	if strings.HasSuffix(strings.ToLower(first), strings.ToLower(last)) {
+		return first
+	}
+	return strings.TrimSpace(first + " " + last)
+}
+
+func mayBeName(text string) bool {
+	return hasLetters(text) && !looksLikeEmail(text)
+}
+
+func looksLikeEmail(text string) bool {
+	local, domain, _ := strings.Cut(text, "@")
+	return local != "" && strings.Contains(domain, ".") && !strings.Contains(domain, "@") &&
+		len(text) <= 254 && !strings.ContainsFunc(text, unicode.IsSpace)
+}
+
+func looksLikePhone(text string) bool {
+	count, letters := len(digits(text)), 0
+	for _, character := range text {
+		if unicode.IsLetter(character) {
+			letters++
+		}
+	}
+	isDate := len(text) >= 10 && (text[4] == '-' && text[7] == '-' || text[2] == '/' && text[5] == '/')
+	return count >= 8 && count <= 20 && letters <= 5 && !isDate && !strings.Contains(text, "//")
+}
+
+func isPhoneName(name string) bool {
+	hasPart := slices.ContainsFunc(phoneParts, func(part string) bool { return strings.Contains(name, part) })
+	return hasPart && !strings.HasSuffix(name, "id") && !isOthers(name)
+}
+
+func isEmailName(name string) bool {
+	return (strings.Contains(name, "email") || strings.Contains(name, "correo")) && !isOthers(name)
+}
+
+// isOthers reports whether a name is for another person's contact. `client` is the
+// advertiser's word for itself, `cliente` the lead.
+func isOthers(name string) bool {
+	isOther := slices.ContainsFunc(others, func(part string) bool { return strings.Contains(name, part) })
+	return isOther || strings.Contains(name, "client") && !strings.Contains(name, "cliente") ||
+		strings.Contains(name, "clientemail")
+}
+
+// withCodes adds the codes beside a phone, if it has none itself. A code that is not used
+// stays an attribute.
+func withCodes(phone string, area, country *Value) string {
+	number := digits(phone)
+	if strings.HasPrefix(phone, "+") || len(number) > 11 {
+		return phone
+	}
+	if code := strings.TrimLeft(digits(area.Scalar()), "0"); code != "" && len(code) <= 4 && len(number) < 10 {
+		area.take()
+		phone = "(" + code + ") " + phone
+	}
+	if code := digits(country.Scalar()); code != "" && len(code) <= 3 {
+		country.take()
+		// A number of North America may have its country code already.
+		if code == "1" && len(number) == 11 && number[0] == '1' {
+			return "+" + phone
+		}
+		phone = "+" + code + " " + phone
+	}
+	return phone
+}
+
+// samePhone reports whether two spellings are one number: it may come whole and without
+// its codes.
+func samePhone(a, b string) bool {
+	x, y := digits(a), digits(b)
+	return a == b ||
+		min(len(x), len(y)) >= 8 && (strings.HasSuffix(x, y) || strings.HasSuffix(y, x))
+}

@@ -1,0 +1,52 @@
+// Reads the leads of {{name}}: an object, or a list of objects.
+//
+// A value under a usual name (`nome`, `first_name`, `telefone`, `e-mail`, …) fills its
+// field, wherever it is; everything else is kept as an attribute. `fields.take("deal.ref")`
+// reads a name that is not usual, by its path. Raise the version with each change.
+
+import {
+  conversion,
+  defineConverter,
+  description,
+  Fields,
+  formsIn,
+  invalid,
+  isObject,
+  lead,
+  parseBody,
+} from "../leadhost-sdk/index.js";
+
+export const converter = defineConverter({
+  describe: () => description("{{name}}", "1.0.0", "Leads of {{name}}"),
+
+  convert(delivery) {
+    const forms = formsIn(parseBody(delivery));
+    return conversion(forms.map(([form, path]) => read(form, path)));
+  },
+});
+
+/**
+ * @param {import("../leadhost-sdk/index.js").Json} form
+ * @param {string} path
+ */
+function read(form, path) {
+  if (!isObject(form)) {
+    return invalid("a lead must be an object", path);
+  }
+  const fields = new Fields(form);
+  const phones = fields.phones();
+  const emails = fields.emails();
+  if (phones.length === 0 && emails.length === 0) {
+    return invalid("the lead has no phone and no e-mail address", path);
+  }
+  return lead({
+    externalId: fields.externalId(),
+    name: fields.name(),
+    phones,
+    emails,
+    listings: fields.listings(),
+    message: fields.message(),
+    // Last: what nothing above has read.
+    attributes: fields.rest(),
+  });
+}

@@ -1,0 +1,91 @@
+// Runs with `npm test`. The golden cases run in the built component: `leadhost plugin test`.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { converter } from "../src/converter.js";
+
+test("a value under a usual name fills its field, and the rest is kept", () => {
+  const lead = only({
+    lead_id: 17,
+    contact: { first_name: "Ana", last_name: "Prado", ddd: "11", celular: "90000-0001", age: 41 },
+    "E-mail": "ana@example.com",
+    anúncio: { id: "P-9", referência: "AP-9" },
+    mensagem: "Olá",
+    broker_phone: "11 90000-0009",
+    tags: [],
+  });
+  assert.equal(lead.externalId, "17");
+  assert.equal(lead.name, "Ana Prado");
+  assert.deepEqual(lead.phones, ["(11) 90000-0001"]);
+  assert.deepEqual(lead.emails, ["ana@example.com"]);
+  assert.deepEqual(lead.listings, [
+    { kind: "client", reference: "AP-9" },
+    { kind: "portal", reference: "P-9" },
+  ]);
+  assert.equal(lead.message, "Olá");
+  assert.deepEqual(lead.attributes, [
+    ["broker_phone", '"11 90000-0009"'],
+    ["contact", '{"age":41}'],
+  ]);
+});
+
+test("one number in two spellings is one phone", () => {
+  const { phones } = only({ ddd: "11", phone: "900000001", phoneNumber: "11900000001" });
+  assert.deepEqual(phones, ["11900000001"]);
+});
+
+test("numbers keep every digit", { skip: JSON.rawJSON === undefined }, () => {
+  const lead = only('{"id": 9007199254740993, "phone": "11900000001", "price": 1.10}');
+  assert.equal(lead.externalId, "9007199254740993");
+  assert.deepEqual(lead.attributes, [["price", "1.10"]]);
+});
+
+test("of two members with one name the last counts", () => {
+  const lead = only('{"email": "a@example.com", "a": {"b": 1}, "a": {"b": "n1", "c": "x:\\\\"}, "a:b": [2, "2"], "a:b": [3, "\\"3"]}');
+  assert.deepEqual(lead.attributes, [
+    ["a", '{"b":"n1","c":"x:\\\\"}'],
+    ["a:b", '[3,"\\"3"]'],
+  ]);
+});
+
+test("a form is read like JSON", () => {
+  const body = "lead[nome]=Ana+Prado&lead[fones][]=%2811%29+90000-0001&lead[fones][]=1130000002&origem=rodap%C3%A9";
+  const lead = only(body, "application/x-www-form-urlencoded; charset=utf-8");
+  assert.equal(lead.name, "Ana Prado");
+  assert.deepEqual(lead.phones, ["(11) 90000-0001", "1130000002"]);
+  assert.deepEqual(lead.attributes, [["origem", '"rodapé"']]);
+});
+
+test("a bad item does not affect the others", () => {
+  const outcomes = convert([{ name: "Ana" }, 1, { email: "bia@example.com" }]).map(({ outcome }) => outcome);
+  assert.deepEqual(outcomes.map(({ tag }) => tag), ["invalid", "invalid", "lead"]);
+  assert.deepEqual(outcomes.slice(0, 2).map(({ val }) => val.path), ["0", "1"]);
+  assert.deepEqual(convert([]), []);
+});
+
+test("a body that is not JSON is refused", () => {
+  for (const body of ["", "{", "[".repeat(1000), '{"a": "\\ud800"}']) {
+    assert.throws(() => convert(body), { message: "the body is not valid JSON", path: "" });
+  }
+});
+
+function only(body, type) {
+  const [{ outcome }] = convert(body, type);
+  assert.equal(outcome.tag, "lead");
+  return outcome.val;
+}
+
+function convert(body, type = "application/json") {
+  const delivery = {
+    id: "1",
+    receivedAt: "2026-01-01T12:00:00Z",
+    method: "POST",
+    path: "/",
+    query: [],
+    headers: [["content-type", type]],
+    body: { tag: "text", val: typeof body === "string" ? body : JSON.stringify(body) },
+    config: "{}",
+    context: [],
+  };
+  return converter.convert(delivery).items;
+}

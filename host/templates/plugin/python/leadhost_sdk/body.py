@@ -1,0 +1,118 @@
+"""The body of a delivery: JSON, or an urlencoded form with the bracket paths that form
+builders send."""
+
+import re
+from typing import Any, Optional, Union
+from urllib.parse import unquote_to_bytes
+
+from wit_world.imports import core
+
+from .items import problem
+from .values import parse_json
+
+# Brackets deeper than this stay part of the last key.
+MAX_DEPTH = 16
+
+
+def parse_body(delivery: core.Delivery) -> Any:
+    """Returns the body as JSON values. Raises a problem, which refuses the whole delivery."""
+    text = body_text(delivery.body)
+    # Some senders label JSON as a form.
+    is_json = text.removeprefix("\ufeff").lstrip().startswith(("{", "["))
+    if content_type(delivery) == "application/x-www-form-urlencoded" and not is_json:
+        return parse_form(text if isinstance(delivery.body, core.Content_Text) else delivery.body.value)
+    try:
+        return parse_json(text)
+    except ValueError:
+        raise problem("the body is not valid JSON") from None
+
+
+def forms_in(body: Any) -> list[tuple[Any, str]]:
+    """Returns the forms of a body and their paths: of a list, of a list under `leads`, or one."""
+    leads = body.get("leads") if isinstance(body, dict) else None
+    forms, prefix = (leads, "leads.") if isinstance(leads, list) else (body, "")
+    if isinstance(forms, list):
+        return [(form, f"{prefix}{index}") for index, form in enumerate(forms)]
+    return [(body, "")]
+
+
+def parse_form(body: Union[str, bytes]) -> dict[str, Any]:
+    """Returns a form as a tree: `a[b][0]=x` is {"a": {"b": ["x"]}}, `a=x&a=y` a list. A name
+    or a value that is not UTF-8 is read as Latin-1, which old senders still use."""
+    data = body.encode() if isinstance(body, str) else body
+    root = _Node()
+    for pair in filter(None, data.removeprefix(b"\xef\xbb\xbf").strip().split(b"&")):
+        name, _, value = pair.partition(b"=")
+        node = root
+        for step in _steps(_decode(name)):
+            node = node.child(step)
+        node.values.append(_decode(value))
+    tree = root.tree()
+    if isinstance(tree, list):
+        return {str(index): value for index, value in enumerate(tree)}
+    return tree or {}
+
+
+def body_text(body: core.Content) -> str:
+    """Returns the text of a body. Bytes are not UTF-8, so they are the Latin-1 of old senders."""
+    return body.value if isinstance(body, core.Content_Text) else body.value.decode("latin-1")
+
+
+def content_type(delivery: core.Delivery) -> str:
+    """Returns the media type, in lower case and without parameters; empty if there is none."""
+    return (header(delivery, "content-type") or "").partition(";")[0].strip().lower()
+
+
+def header(delivery: core.Delivery, name: str) -> Optional[str]:
+    """Returns the first header of this name; else None."""
+    return dict(reversed(delivery.headers)).get(name.lower())
+
+
+def query_field(delivery: core.Delivery, name: str) -> Optional[str]:
+    """Returns the first field of this name in the query; else None."""
+    return dict(reversed(delivery.query)).get(name)
+
+
+class _Node:
+    def __init__(self):
+        self.values = []
+        self.children = {}
+        self.appended = 0
+
+    def child(self, step):
+        key = step
+        # `a[]` is the first index that is free.
+        while step == "" and (key == "" or key in self.children):
+            key, self.appended = str(self.appended), self.appended + 1
+        return self.children.setdefault(key, _Node())
+
+    def tree(self):
+        if not self.children:
+            return self.values if len(self.values) > 1 else next(iter(self.values), None)
+        indexes = [str(index) for index in range(len(self.children))]
+        if not self.values and all(index in self.children for index in indexes):
+            return [self.children[index].tree() for index in indexes]
+        tree = {key: node.tree() for key, node in self.children.items()}
+        if self.values:
+            tree[""] = self.values if len(self.values) > 1 else self.values[0]
+        return tree
+
+
+def _steps(name):
+    """Splits `a[b][]` into `a`, `b` and an empty step."""
+    match = re.fullmatch(r"([^\[]+)((?:\[[^\]]*\])+)", name)
+    if match is None:
+        return [name]
+    keys = match[2][1:-1].split("][")
+    if len(keys) < MAX_DEPTH:
+        return [match[1], *keys]
+    rest = "][".join(keys[MAX_DEPTH - 1 :])
+    return [match[1], *keys[: MAX_DEPTH - 1], f"[{rest}]"]
+
+
+def _decode(text):
+    data = unquote_to_bytes(text.replace(b"+", b" "))
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data.decode("latin-1")

@@ -1,0 +1,349 @@
+"""Reads a form of unknown shape by the usual names of fields, as the mapping converter
+does: in the form itself, and in the dicts in it that are known to hold a lead. The place
+with a phone or an e-mail address comes first. What is read is noted, so that all the rest
+can be kept."""
+
+import re
+import unicodedata
+from typing import Any, NamedTuple, Optional
+
+from wit_world.exports.converter import Listing
+
+from . import names
+from .values import Path, find, is_absent, json_text, text_of
+
+# Real containers are three deep.
+MAX_DEPTH = 5
+MAX_PLACES = 16
+# The host takes no more phones or e-mail addresses of a lead; further ones stay attributes.
+MAX_CONTACTS = 20
+
+
+class Field(NamedTuple):
+    """A value, and the dict or list that it is in under its key."""
+
+    of: Any
+    key: Any
+    value: Any
+
+
+class Found(NamedTuple):
+    of: Any
+    key: Any
+    text: str
+
+
+class Fields:
+    def __init__(self, form: dict[str, Any]):
+        self._form = form
+        # The keys that were read, by the id of each dict and list.
+        self._read: dict[int, set[Any]] = {}
+        # Whether something was read that is not in the form itself.
+        self._inside = False
+        self._places: list[Place] = []
+        self._collect(form, "", 0)
+        best = next((place for place in self._places if place.has_contact()), None)
+        if best is not None:
+            self._places.remove(best)
+            self._places.insert(0, best)
+
+    def take(self, *paths: Path) -> Optional[str]:
+        """Returns the text at the first of these paths: `take("deal.ref", "phones[0]")`."""
+        found = find(self._form, paths)
+        return self._take(found and Found(*found))
+
+    def external_id(self) -> Optional[str]:
+        places = [place for place in self._places if not place.is_person]
+        return self._text("IDS", self._places) or self._text("PLAIN_IDS", places)
+
+    def name(self) -> Optional[str]:
+        """Returns the name, joined if it came in two parts."""
+        best = self._places[0]
+        # Beside a contact's dict, `name` may be that of a form.
+        is_apart = best.has_contact() and not best.is_form and not best.is_person
+        for place in self._places:
+            name = self._name_in(place, not is_apart or place is best or place.is_person)
+            if name is not None:
+                return name
+        return None
+
+    def phones(self) -> list[str]:
+        """Returns all phones, likeliest first, with the area code that is beside them."""
+        out: list[str] = []
+        for place in self._places:
+            self._phones_in(place, place.named("PHONES"), _is_phone_number, out)
+        if not out:
+            for place in self._places:
+                self._phones_in(place, place.likely(_is_phone_name), _looks_like_phone, out)
+        return out
+
+    def emails(self) -> list[str]:
+        out: list[str] = []
+        for place in self._places:
+            self._emails_in(place.named("EMAILS"), out)
+        if not out:
+            for place in self._places:
+                self._emails_in(place.likely(_is_email_name), out)
+        return out
+
+    def message(self) -> Optional[str]:
+        return self._text("MESSAGES", self._places)
+
+    def listings(self) -> list[Listing]:
+        """Returns the client's own references of listings first, then the portal's."""
+        client: list[str] = []
+        portal: list[str] = []
+        for place in self._places:
+            self._push(client, place.named("CLIENT_LISTINGS"))
+            self._push(portal, place.named("PORTAL_LISTINGS"))
+            for field in place.named("LISTING_OBJECTS"):
+                if isinstance(field.value, dict):
+                    listing = Place(field.value)
+                    self._push(client, listing.named("LISTING_REFERENCES")[:1])
+                    self._push(portal, listing.named("LISTING_IDS")[:1])
+        return [
+            *(Listing("client", reference) for reference in client),
+            *(Listing("portal", reference) for reference in portal if reference not in client),
+        ]
+
+    def rest(self) -> list[tuple[str, str]]:
+        """Returns what was not read so far, as attributes: call it last."""
+        rest = self._rest_of(self._form)
+        return [(name, json_text(rest[name])) for name in sorted(rest) if not is_absent(rest[name])]
+
+    def _collect(self, value, name, depth):
+        if not isinstance(value, dict) or depth > MAX_DEPTH or len(self._places) >= MAX_PLACES:
+            return
+        place = Place(value, is_person=name in names.PERSONS, is_form=depth == 0)
+        self._places.append(place)
+        for name, key in place.shape.containers:
+            self._collect(_only(Field(value, key, value[key])).value, name, depth + 1)
+
+    def _take(self, found):
+        if found is None:
+            return None
+        self._inside |= found.of is not self._form
+        self._read.setdefault(id(found.of), set()).add(found.key)
+        return found.text
+
+    def _push(self, out, fields):
+        for field in fields:
+            found = _scalar(field) if len(out) < MAX_CONTACTS else None
+            if found is not None and self._take(found) not in out:
+                out.append(found.text)
+
+    def _text(self, kind, places):
+        found = (place.text(kind) for place in places)
+        return self._take(next(filter(None, found), None))
+
+    def _name_in(self, place, is_plain):
+        full = place.text("FULL_NAMES")
+        if full is not None:
+            return self._take(full)
+        first, last = place.text("FIRST_NAMES"), place.text("LAST_NAMES")
+        if first is not None and last is not None:
+            is_whole = first.text.lower().endswith(last.text.lower())
+            parts = [self._take(first), self._take(last)]
+            return parts[0] if is_whole else " ".join(parts)
+        if not is_plain:
+            return None
+        for field in place.named("NAMES"):
+            inner = _only(field).value
+            if isinstance(inner, dict) and fold(field.key) not in names.CONTAINERS:
+                name = self._name_in(Place(inner), True)
+                if name is not None:
+                    return name
+            found = _scalar(field)
+            if found is not None and _looks_like_name(found.text):
+                return self._take(found)
+        return self._take(first or last)
+
+    def _phones_in(self, place, fields, fits, out):
+        for node in (node for field in fields for node in _nodes(field)):
+            inner = Place(node.value) if isinstance(node.value, dict) else None
+            found = _scalar(node) if inner is None else inner.text("NUMBERS")
+            if found is None or not fits(found.text) or len(out) == MAX_CONTACTS:
+                continue
+            phone = self._with_codes(self._take(found), inner, place)
+            if not any(_is_same_phone(known, phone) for known in out):
+                out.append(phone)
+
+    def _with_codes(self, phone, inner, place):
+        """Adds the codes that are in or beside a phone, if it has none itself."""
+        number = _digits(phone)
+        if phone.startswith("+") or len(number) > 11:
+            return phone
+        area, country = (
+            (inner and inner.text(codes)) or place.text(codes)
+            for codes in ("AREA_CODES", "COUNTRY_CODES")
+        )
+        area_code, country_code = _code(area).lstrip("0"), _code(country)
+        if len(number) < 10 and 1 <= len(area_code) <= 4:
+            self._take(area)
+            phone = f"({area_code}) {phone}"
+        if 1 <= len(country_code) <= 3:
+            self._take(country)
+            # A number of North America may have its country code already.
+            has_code = country_code == "1" and len(number) == 11 and number[0] == "1"
+            phone = f"+{phone}" if has_code else f"+{country_code} {phone}"
+        return phone
+
+    def _emails_in(self, fields, out):
+        for node in (node for field in fields for node in _nodes(field)):
+            if isinstance(node.value, dict):
+                found = Place(node.value).address()
+            else:
+                found = _scalar(node)
+            if found is not None and _looks_like_email(found.text) and len(out) < MAX_CONTACTS:
+                if self._take(found) not in out:
+                    out.append(found.text)
+
+    def _rest_of(self, value):
+        """Returns a value without what was read of it; as it is, if nothing was."""
+        if not isinstance(value, (dict, list)) or (value is not self._form and not self._inside):
+            return value
+        read = self._read.get(id(value), ())
+        fields = value.items() if isinstance(value, dict) else enumerate(value)
+        left = [(key, inner, self._rest_of(inner)) for key, inner in fields if key not in read]
+        if not read and all(inner is rest for _, inner, rest in left):
+            return value
+        rests = {key: rest for key, _, rest in left if not is_absent(rest)}
+        return rests if isinstance(value, dict) else list(rests.values())
+
+
+class Shape:
+    """The keys of a dict by the lists that their folded names are in."""
+
+    def __init__(self, keys):
+        self.folded = [(fold(key), key) for key in sorted(keys)]
+        ranked: dict[str, list[tuple[int, str]]] = {}
+        for name, key in self.folded:
+            for kind, rank in _RANKS.get(name, ()):
+                ranked.setdefault(kind, []).append((rank, key))
+        self.kinds = {
+            kind: [key for _, key in sorted(keys, key=lambda ranked: ranked[0])]
+            for kind, keys in ranked.items()
+        }
+        self.containers = [(name, key) for name, key in self.folded if name in _CONTAINERS]
+
+
+class Place:
+    """A dict, and its keys by the usual names of fields. The forms of a list share a shape."""
+
+    def __init__(self, value, is_person=False, is_form=False):
+        self.value = value
+        self.is_person = is_person
+        self.is_form = is_form
+        keys = tuple(value)
+        self.shape = _SHAPES.get(keys) or _SHAPES.setdefault(keys, Shape(keys))
+
+    def named(self, kind):
+        """Returns the fields that have a value under a name of this list, likeliest first."""
+        keys = self.shape.kinds.get(kind, ())
+        fields = (Field(self.value, key, self.value[key]) for key in keys)
+        return [field for field in fields if not is_absent(field.value)]
+
+    def likely(self, is_name):
+        keys = (key for name, key in self.shape.folded if is_name(name))
+        return [Field(self.value, key, self.value[key]) for key in keys]
+
+    def text(self, kind):
+        return next(filter(None, map(_scalar, self.named(kind))), None)
+
+    def address(self):
+        """Returns the address in a dict that is an e-mail address."""
+        others = [Field(self.value, key, self.value.get(key)) for key in ("value", "address")]
+        return next(filter(None, map(_scalar, self.named("EMAILS") + others)), None)
+
+    def has_contact(self):
+        return bool(self.named("PHONES") or self.named("EMAILS"))
+
+
+_SHAPES: dict[tuple[str, ...], Shape] = {}
+
+_CONTAINERS = frozenset(names.CONTAINERS)
+# The lists that a folded name is in, and its rank in each.
+_RANKS: dict[str, list[tuple[str, int]]] = {}
+for _kind, _list in vars(names).items():
+    if _kind.isupper():
+        for _rank, _name in enumerate(_list):
+            _RANKS.setdefault(_name, []).append((_kind, _rank))
+
+
+def fold(name):
+    """Returns letters and digits in lower case, without accents and the number of `q3_name`."""
+    name = re.sub(r"^q[0-9]+_(?=.)", "", name).lower()
+    if not name.isascii():
+        name = unicodedata.normalize("NFD", name)
+    return name if name.isalnum() else "".join(filter(str.isalnum, name))
+
+
+def _only(field):
+    """Returns the only element of a list, and all else as it is."""
+    value = field.value
+    return Field(value, 0, value[0]) if isinstance(value, list) and len(value) == 1 else field
+
+
+def _nodes(field):
+    value = field.value
+    if isinstance(value, list):
+        return [Field(value, index, node) for index, node in enumerate(value)]
+    return [field]
+
+
+def _scalar(field):
+    """Returns the text of a field, also of a list of one and of {"value": "…"}. JSON is no text."""
+    of, key, value = _only(field)
+    if isinstance(value, dict):
+        of, key, value = value, "value", value.get("value")
+    text = text_of(value)
+    return None if text is None or text.startswith(("{", "[")) else Found(of, key, text)
+
+
+def _digits(text):
+    return re.sub("[^0-9]", "", text)
+
+
+def _code(found):
+    return _digits(found.text) if found and re.fullmatch("[0-9+() ]+", found.text) else ""
+
+
+def _is_same_phone(one, other):
+    """One number may come whole and in parts."""
+    short, long = sorted((_digits(one), _digits(other)), key=len)
+    return one == other or (len(short) >= 8 and long.endswith(short))
+
+
+def _is_phone_number(text):
+    # A switch such as `whatsapp: 1` is no phone.
+    return len(_digits(text)) >= 4
+
+
+def _looks_like_phone(text):
+    is_date = re.match("[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{2}/[0-9]{2}/[0-9]{4}", text)
+    letters = sum(map(str.isalpha, text))
+    is_short = 8 <= len(_digits(text)) <= 20 and len(text) <= 40 and letters <= 5
+    return is_short and "//" not in text and not is_date
+
+
+def _looks_like_email(text):
+    return len(text) <= 254 and re.fullmatch(r"[^\s@]+@[^\s@]*\.[^\s@]*", text) is not None
+
+
+def _looks_like_name(text):
+    return any(map(str.isalpha, text)) and not _looks_like_email(text)
+
+
+def _is_phone_name(name):
+    is_phone = any(part in name for part in names.PHONE_PARTS) and not name.endswith("id")
+    return is_phone and not _is_others(name)
+
+
+def _is_email_name(name):
+    return any(part in name for part in names.EMAIL_PARTS) and not _is_others(name)
+
+
+def _is_others(name):
+    """Whether a name is another person's; `client` is the advertiser, `cliente` the lead."""
+    is_client = "client" in name and ("cliente" not in name or "clientemail" in name)
+    return is_client or any(part in name for part in names.OTHERS)

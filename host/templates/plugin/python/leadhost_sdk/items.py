@@ -1,0 +1,88 @@
+"""The records of the contract, with the parts that few converters fill."""
+
+from typing import Any, Iterable, Optional
+
+from componentize_py_types import Err
+from wit_world import exports
+from wit_world.exports import converter as c
+from wit_world.imports import core
+
+
+class Converter(exports.Converter):
+    """A converter that checks no sender, answers no handshake and fetches nothing."""
+
+    def sender_checks(self, config: str) -> core.SenderPolicy:
+        return core.SenderPolicy(checks=[], carried_secrets=[])
+
+    def handshake(self, delivery: core.Delivery) -> Optional[core.HandshakeAnswer]:
+        return None
+
+    def complete(self, completion: c.Completion) -> list[c.Item]:
+        raise Err(c.Failure("give-up", "this converter fetches nothing", None))
+
+
+def description(
+    name: str,
+    version: str,
+    summary: str,
+    config_schema: str = "",
+    secrets: Iterable[core.SecretDeclaration] = (),
+    hosts: Iterable[str] = (),
+) -> core.Description:
+    """Returns a description; `summary` is one line for people."""
+    return core.Description(name, version, summary, config_schema, list(secrets), list(hosts))
+
+
+def conversion(items: list[c.Item], reply: Optional[core.Reply] = None) -> c.Conversion:
+    """Returns what `convert` returns: the items, and the lines of `note`."""
+    lines = _notes.copy()
+    _notes.clear()
+    return c.Conversion(items=items, reply=reply, notes=lines)
+
+
+def lead(route: Iterable[tuple[str, str]] = (), **fields: Any) -> c.Item:
+    """Returns an item with a lead. Fields that are left out are empty."""
+    empty: dict[str, Any] = {
+        "external_id": None,
+        "action": "create",
+        "is_test": False,
+        "name": None,
+        "phones": [],
+        "emails": [],
+        "region": None,
+        "listings": [],
+        "message": None,
+        "occurred_at": None,
+        "source": None,
+        "consents": [],
+        "campaign": [],
+        "attributes": [],
+    }
+    return c.Item(route=list(route), outcome=c.Outcome_Lead(c.Lead(**(empty | fields))))
+
+
+def invalid(message: str, path: str = "") -> c.Item:
+    """Returns an item without a lead, and why; the other items of the body are not affected."""
+    return c.Item(route=[], outcome=c.Outcome_Invalid(core.Problem(message, path)))
+
+
+def ignored(why: str) -> c.Item:
+    """Returns an item about which nothing is to be done, and why."""
+    return c.Item(route=[], outcome=c.Outcome_Ignored(why))
+
+
+def problem(message: str, path: str = "") -> Err[core.Problem]:
+    """Returns a problem to be raised, which refuses the whole body. Any other exception is a
+    crash of the converter instead."""
+    return Err(core.Problem(message, path))
+
+
+# More lines than anybody reads.
+MAX_NOTES = 200
+_notes: list[str] = []
+
+
+def note(line: object) -> None:
+    """Adds a line to the notes of the delivery."""
+    if len(_notes) < MAX_NOTES:
+        _notes.append(str(line))

@@ -1,0 +1,145 @@
+"""The usual names of fields in Portuguese, Spanish and English, likeliest first, folded:
+without case, accents, spaces and signs. The mapping converter of Leadhost guesses by
+the same lists.
+"""
+
+# Objects in which sources put the lead, or a part of it.
+CONTAINERS = """
+    lead contact contato contacto person pessoa persona customer cliente applicant prospect
+    inquirer enquirer interessado interesado comprador buyer guest data dados datos payload body
+    submission formresponse rawrequest fields campos formdata formfields answers responses
+    respostas respuestas values valores properties attributes inquiry enquiry message mensagem
+    leaddata userdata adf facebook tiktok summary info contactinfo contactdetails
+    personaldetails record visitor visitante current item entry result json leads contatos
+    contactos contacts datajson
+""".split()
+
+# Containers that are a person: their `id` is the person's, not the lead's.
+PERSONS = """
+    contatos contactos contacts visitor visitante contact contato contacto person pessoa persona
+    customer cliente interessado interesado comprador buyer guest contactinfo userdata inquirer
+    enquirer contactdetails personaldetails
+""".split()
+
+# Ids of the lead.
+IDS = """
+    leadid idlead originleadid leadgenid submissionid responseid entryid leaduuid externalid
+    externalleadid idmensagem idmensaje leadref leadreference inquiryid enquiryid idcontato
+    idcontacto conversionid idexterno uniqueid
+""".split()
+
+# Ids of the lead outside of a person.
+PLAIN_IDS = "id uuid guid".split()
+
+# Names in one piece.
+FULL_NAMES = """
+    fullname nomecompleto nombrecompleto nombreyapellido nombreyapellidos nomeesobrenome seunome
+    seunomecompleto yourname yourfullname tunombre sunombre leadname nomelead nomedolead
+    customername contactname contactperson pessoadecontato personadecontacto
+    nomecontato nomedocontato nombrecontacto nomecliente nomedocliente
+    nombrecliente nomeinteressado displayname
+""".split()
+
+# The first part of a name.
+FIRST_NAMES = """
+    firstname first fname givenname primeironome primernombre nome nombre nombres name
+    yourfirstname
+""".split()
+
+# The last part of a name.
+LAST_NAMES = """
+    lastname last lname surname familyname sobrenome ultimonome apellido apellidos yourlastname
+    apelido
+""".split()
+
+# Names in one piece, or objects of a name's parts.
+NAMES = "name nome nombre names contato contacto contact".split()
+
+# Phones, likeliest first.
+PHONES = """
+    whatsapp whatsappnumber numerowhatsapp numerodewhatsapp telefonewhatsapp whatsapptelefone
+    celular celularwhatsapp telefonecelular telefonocelular telefonomovil movil mobilephone
+    mobile mobilenumber mobilephonenumber cellphone cellphonenumber cell phonemobile telemovel
+    phonenumber phone phones fullphone telefone telefones telefono telefonos telephone
+    telephonenumber tel fone seutelefone yourphone tutelefono contactphone contactnumber
+    telefonecontato telefonedecontato telefonocontacto leadphone customerphone telefonecliente
+    celularcliente userphone telefone1 phone1 personalphone homephone phonehome
+    telefoneresidencial daytimephone eveningphone personphonemain telefone2 phone2 telefone3
+    secondaryphone otherphone workphone workphonenumber phonework telefonecomercial companyphone
+    companyphonemain yourtel zap wpp whats numerowpp numerozap msisdn fones celulares moviles
+    mobiles
+""".split()
+
+# Parts of other names of phones.
+PHONE_PARTS = "telefone telefono celular whatsapp phone fone mobile movil".split()
+
+# The number in an object that is a phone.
+NUMBERS = """
+    value number full numero phone telefone telefono phonenumber raw e164 internationalnumber
+    nationalnumber formatted num
+""".split()
+
+# Area codes beside a phone.
+AREA_CODES = "ddd areacode codigoarea codigodearea".split()
+
+# Country codes beside a phone.
+COUNTRY_CODES = "ddi countrycode phonecountrycode dialcode".split()
+
+# E-mail addresses, likeliest first.
+EMAILS = """
+    email emails emailaddress emailaddresses mail correo correoelectronico enderecodeemail
+    seuemail youremail tuemail useremail personalemail contactemail emailcontato emailcontacto
+    leademail emaillead customeremail emailcliente emaildocliente email1 primaryemail workemail
+    businessemail email2 secondaryemail
+""".split()
+
+# Parts of other names of e-mail addresses.
+EMAIL_PARTS = "email correo".split()
+
+# What the lead wrote.
+MESSAGES = """
+    message mensagem mensaje messagetext textomensagem suamensagem yourmessage tumensaje msg
+    comments comment comentarios comentario observacoes observacao observaciones observacion obs
+    enquiry inquiry consulta duvida pergunta pregunta question notes note notas nota texto text
+""".split()
+
+# The client's own reference of the listing.
+CLIENT_LISTINGS = """
+    clientlistingid codigodoanunciante codigoanunciante claveinterna codigoimovel codigodoimovel
+    imovelcodigo codimovel referenciaimovel imovelreferencia referencia reference
+    codigopropiedad codigointerno propertyreference propertyref propertycode propertyid
+    listingref listingreference listingcode listingid idimovel imovelid idpropiedad productid
+    productcode sku mlsnumber mlsid stocknumber imovel inmueble propiedad property
+    empreendimento
+""".split()
+
+# The portal's reference of the listing.
+PORTAL_LISTINGS = """
+    originlistingid portallistingid adlistingid idanuncio anuncioid idaviso codigoanuncio
+""".split()
+
+# Objects that describe the listing.
+LISTING_OBJECTS = """
+    ad anuncio aviso imovel inmueble propiedad property listing listingdetails product produto
+    producto unit unidade empreendimento
+""".split()
+
+# The client's own reference in such an object.
+LISTING_REFERENCES = """
+    clientlistingid clientreference reference referencia ref externalid codigo mlsnumber mlsid
+    sku code
+""".split()
+
+# The portal's reference in such an object.
+LISTING_IDS = "id listingid".split()
+
+# Parts of names of another person's contact, such as the broker's.
+OTHERS = """
+    corretor broker agent agente owner propriet dono duen vendor vended seller advert anunciante
+    imobiliaria inmobiliaria agency agencia recipient destin user usuario respondent account
+    store loja tienda dealer provider assign responsavel responsable manager gerente sender
+    support captador secretaria parceiro partner admin friend amigo referr indica salesman
+    salesperson consultor atendente realtor notif from landlord office escritorio branch conjuge
+    spouse organizer organizador creator createdby criadopor updatedby staff employee
+    funcionario displayphone remetente suporte
+""".split()

@@ -1,0 +1,85 @@
+"""The golden cases run in the built component: `leadhost plugin test`."""
+
+import json
+import unittest
+
+from componentize_py_types import Err
+from converter import Converter
+from wit_world.exports import converter as c
+from wit_world.imports import core
+
+
+class ConverterTest(unittest.TestCase):
+    def test_a_value_under_a_usual_name_fills_its_field_and_the_rest_is_kept(self):
+        contact = {"first_name": "Ana", "last_name": "Prado", "age": 41}
+        contact |= {"ddd": "11", "celular": "90000-0001"}
+        lead = self.only(
+            {
+                "lead_id": 17,
+                "contact": contact,
+                "E-mail": "ana@example.com",
+                "anúncio": {"id": "P-9", "referência": "AP-9"},
+                "mensagem": "Olá",
+                "broker_phone": "11 90000-0009",
+                "tags": [],
+            }
+        )
+        self.assertEqual(lead.external_id, "17")
+        self.assertEqual(lead.name, "Ana Prado")
+        self.assertEqual(lead.phones, ["(11) 90000-0001"])
+        self.assertEqual(lead.emails, ["ana@example.com"])
+        self.assertEqual(lead.listings, [c.Listing("client", "AP-9"), c.Listing("portal", "P-9")])
+        self.assertEqual(lead.message, "Olá")
+        attributes = [("broker_phone", '"11 90000-0009"'), ("contact", '{"age":41}')]
+        self.assertEqual(lead.attributes, attributes)
+
+    def test_one_number_in_two_spellings_is_one_phone(self):
+        lead = self.only({"ddd": "11", "phone": "900000001", "phoneNumber": "11900000001"})
+        self.assertEqual(lead.phones, ["11900000001"])
+
+    def test_numbers_keep_every_digit(self):
+        lead = self.only('{"id": 9007199254740993, "phone": "11900000001", "price": 1.10}')
+        self.assertEqual(lead.external_id, "9007199254740993")
+        self.assertEqual(lead.attributes, [("price", "1.10")])
+
+    def test_a_form_is_read_like_json(self):
+        body = (
+            "lead[nome]=Ana+Prado&lead[fones][]=%2811%29+90000-0001&lead[fones][]=1130000002"
+            "&origem=rodap%C3%A9"
+        )
+        lead = self.only(body, "application/x-www-form-urlencoded; charset=utf-8")
+        self.assertEqual(lead.name, "Ana Prado")
+        self.assertEqual(lead.phones, ["(11) 90000-0001", "1130000002"])
+        self.assertEqual(lead.attributes, [("origem", '"rodapé"')])
+
+    def test_a_bad_item_does_not_affect_the_others(self):
+        first, second, third = convert([{"name": "Ana"}, 1, {"email": "bia@example.com"}])
+        self.assertEqual([first.outcome.value.path, second.outcome.value.path], ["0", "1"])
+        self.assertIsInstance(third.outcome, c.Outcome_Lead)
+        self.assertEqual(convert([]), [])
+
+    def test_a_body_that_is_not_json_is_refused(self):
+        for body in ["", "{", "[" * 1000, "[NaN]", '{"a": "\\ud800"}']:
+            with self.assertRaises(Err) as raised:
+                convert(body)
+            self.assertEqual(raised.exception.value, core.Problem("the body is not valid JSON", ""))
+
+    def only(self, body, content_type="application/json"):
+        [item] = convert(body, content_type)
+        self.assertIsInstance(item.outcome, c.Outcome_Lead)
+        return item.outcome.value
+
+
+def convert(body, content_type="application/json"):
+    delivery = core.Delivery(
+        id="1",
+        received_at="2026-01-01T12:00:00Z",
+        method="POST",
+        path="/",
+        query=[],
+        headers=[("content-type", content_type)],
+        body=core.Content_Text(body if isinstance(body, str) else json.dumps(body)),
+        config="{}",
+        context=[],
+    )
+    return Converter().convert(delivery).items

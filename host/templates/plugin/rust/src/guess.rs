@@ -1,0 +1,525 @@
+//! Reads a form of unknown shape by the usual names of fields, as the mapping converter
+//! does: in the form itself, and in the objects in it that are known to hold a lead. The
+//! place with a phone or an e-mail address comes first. What is read is noted, so that all
+//! the rest can be kept.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use leadhost_sdk::serde_json::Value;
+use leadhost_sdk::{Delivery, Problem, body_bytes, digits, form, is_absent, json, text_of};
+
+use crate::names;
+
+/// Real containers are three deep.
+const MAX_DEPTH: usize = 5;
+const MAX_PLACES: usize = 16;
+/// The host takes no more phones or e-mail addresses of a lead; further ones stay attributes.
+const MAX_CONTACTS: usize = 20;
+
+/// Returns the body as JSON values: of JSON, or of an urlencoded form.
+///
+/// # Errors
+///
+/// If it is neither, which refuses the whole delivery.
+pub fn body(delivery: &Delivery) -> Result<Value, Problem> {
+    if delivery.content_type() == "application/x-www-form-urlencoded" {
+        let bytes = body_bytes(&delivery.body);
+        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii();
+        // Some senders label JSON as a form.
+        if !text.starts_with(b"{") && !text.starts_with(b"[") {
+            return Ok(form::tree(text));
+        }
+    }
+    let refused = |_| Problem::new("the body is not valid JSON");
+    delivery.json().map_err(refused)
+}
+
+/// Returns the forms of a body and their paths: of a list, of a list under `leads`, or one.
+pub fn forms_in(body: &Value) -> Vec<(&Value, String)> {
+    let leads = body.get("leads").and_then(Value::as_array);
+    let prefix = if leads.is_some() { "leads." } else { "" };
+    match leads.or(body.as_array()) {
+        Some(list) => {
+            let forms = list.iter().enumerate();
+            forms
+                .map(|(index, form)| (form, format!("{prefix}{index}")))
+                .collect()
+        }
+        None => vec![(body, String::new())],
+    }
+}
+
+/// A text, and the value that it is.
+type Found<'a> = (&'a Value, String);
+
+pub struct Fields<'a> {
+    form: &'a Value,
+    places: Vec<Place<'a>>,
+    /// The addresses of the values that were read.
+    read: HashSet<*const Value>,
+}
+
+impl<'a> Fields<'a> {
+    pub fn new(form: &'a Value) -> Self {
+        let mut places = Vec::new();
+        collect(&mut places, form, "", 0);
+        if let Some(best) = places.iter().position(Place::has_contact) {
+            places[..=best].rotate_right(1);
+        }
+        Self {
+            form,
+            places,
+            read: HashSet::new(),
+        }
+    }
+
+    /// Returns the text at the first of these paths: `take(&["deal.ref", "phones[0]"])`.
+    #[allow(dead_code)]
+    pub fn take(&mut self, paths: &[&str]) -> Option<String> {
+        let form = self.form;
+        let mut values = paths.iter().filter_map(|path| json::at(form, path));
+        let found = values.find_map(|value| Some((value, text_of(value)?)));
+        self.note(found)
+    }
+
+    pub fn external_id(&mut self) -> Option<String> {
+        let found = self.text(names::IDS, |_| true);
+        let found = found.or_else(|| self.text(names::PLAIN_IDS, |place| !place.is_person));
+        self.note(found)
+    }
+
+    /// Returns the name, joined if it came in two parts.
+    pub fn name(&mut self) -> Option<String> {
+        let best = &self.places[0];
+        // Beside a contact's object, `name` may be that of a form.
+        let is_apart = best.has_contact() && !best.is_form && !best.is_person;
+        let mut places = self.places.iter().enumerate();
+        let parts = places
+            .find_map(|(index, place)| place.name(!is_apart || index == 0 || place.is_person))?;
+        let texts: Vec<String> = parts
+            .into_iter()
+            .filter_map(|part| self.note(Some(part)))
+            .collect();
+        match texts.as_slice() {
+            [first, last] if first.to_lowercase().ends_with(&last.to_lowercase()) => {
+                Some(first.clone())
+            }
+            texts => Some(texts.join(" ")),
+        }
+    }
+
+    /// Returns all phones, likeliest first, with the area code that is beside them.
+    pub fn phones(&mut self) -> Vec<String> {
+        let mut out = Vec::new();
+        let read = &mut self.read;
+        for place in &self.places {
+            // A switch such as `whatsapp: 1` is no phone.
+            let is_number = |text: &str| digits(text).len() >= 4;
+            place.phones(place.named(names::PHONES), is_number, read, &mut out);
+        }
+        if out.is_empty() {
+            for place in &self.places {
+                place.phones(
+                    place.likely(is_phone_name),
+                    looks_like_phone,
+                    read,
+                    &mut out,
+                );
+            }
+        }
+        out
+    }
+
+    pub fn emails(&mut self) -> Vec<String> {
+        let places = self.places.iter();
+        let mut found = emails_in(places.flat_map(|place| place.named(names::EMAILS)));
+        if found.is_empty() {
+            let places = self.places.iter();
+            found = emails_in(places.flat_map(|place| place.likely(is_email_name)));
+        }
+        let mut out = Vec::new();
+        for found in found {
+            self.push(&mut out, Some(found));
+        }
+        out
+    }
+
+    pub fn message(&mut self) -> Option<String> {
+        let found = self.text(names::MESSAGES, |_| true);
+        self.note(found)
+    }
+
+    /// Returns the client's own references of listings first, then the portal's, with the
+    /// kind of each.
+    pub fn listings(&mut self) -> Vec<(&'static str, String)> {
+        let (mut client, mut portal) = (Vec::new(), Vec::new());
+        for index in 0..self.places.len() {
+            let place = &self.places[index];
+            let mut of_client: Vec<_> = place.named(names::CLIENT_LISTINGS).collect();
+            let mut of_portal: Vec<_> = place.named(names::PORTAL_LISTINGS).collect();
+            for listing in place
+                .named(names::LISTING_OBJECTS)
+                .filter(|value| value.is_object())
+            {
+                let listing = Place::new(listing);
+                of_client.extend(listing.named(names::LISTING_REFERENCES).next());
+                of_portal.extend(listing.named(names::LISTING_IDS).next());
+            }
+            for value in of_client {
+                self.push(&mut client, scalar(value));
+            }
+            for value in of_portal {
+                self.push(&mut portal, scalar(value));
+            }
+        }
+        portal.retain(|reference| !client.contains(reference));
+        let client = client.into_iter().map(|reference| ("client", reference));
+        client
+            .chain(portal.into_iter().map(|reference| ("portal", reference)))
+            .collect()
+    }
+
+    /// Returns what was not read so far, by name: call it last.
+    pub fn rest(&self) -> Vec<(String, Value)> {
+        match self.rest_of(self.form).into_owned() {
+            Value::Object(fields) => fields
+                .into_iter()
+                .filter(|(_, value)| !is_absent(value))
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns a value without what was read of it; a value of which nothing was read as it is.
+    fn rest_of(&self, value: &'a Value) -> Cow<'a, Value> {
+        let is_left = |value: &Value| !self.read.contains(&std::ptr::from_ref(value));
+        let is_whole = |rest: &Cow<'_, Value>| matches!(rest, Cow::Borrowed(_));
+        match value {
+            Value::Object(fields) => {
+                let left = fields.iter().filter(|(_, value)| is_left(value));
+                let left: Vec<_> = left
+                    .map(|(key, value)| (key, self.rest_of(value)))
+                    .collect();
+                if left.len() == fields.len() && left.iter().all(|(_, rest)| is_whole(rest)) {
+                    return Cow::Borrowed(value);
+                }
+                let left = left.into_iter().filter(|(_, rest)| !is_absent(rest));
+                Cow::Owned(
+                    left.map(|(key, rest)| (key.clone(), rest.into_owned()))
+                        .collect(),
+                )
+            }
+            Value::Array(items) => {
+                let left = items.iter().filter(|value| is_left(value));
+                let left: Vec<_> = left.map(|value| self.rest_of(value)).collect();
+                if left.len() == items.len() && left.iter().all(is_whole) {
+                    return Cow::Borrowed(value);
+                }
+                let left = left.into_iter().filter(|rest| !is_absent(rest));
+                Cow::Owned(left.map(Cow::into_owned).collect())
+            }
+            _ => Cow::Borrowed(value),
+        }
+    }
+
+    fn text(&self, names: &[&str], is_wanted: fn(&Place<'_>) -> bool) -> Option<Found<'a>> {
+        let mut places = self.places.iter().filter(|place| is_wanted(place));
+        places.find_map(|place| place.text(names))
+    }
+
+    fn note(&mut self, found: Option<Found<'a>>) -> Option<String> {
+        let (value, text) = found?;
+        self.read.insert(value);
+        Some(text)
+    }
+
+    fn push(&mut self, out: &mut Vec<String>, found: Option<Found<'a>>) {
+        let found = found.filter(|_| out.len() < MAX_CONTACTS);
+        out.extend(self.note(found).filter(|text| !out.contains(text)));
+    }
+}
+
+/// An object that may hold fields of the lead.
+struct Place<'a> {
+    /// Folded names and values, in order of the object's own names.
+    fields: Vec<(String, &'a Value)>,
+    /// Whether its id is a person's.
+    is_person: bool,
+    is_form: bool,
+}
+
+fn collect<'a>(places: &mut Vec<Place<'a>>, object: &'a Value, name: &str, depth: usize) {
+    if !object.is_object() || depth > MAX_DEPTH || places.len() >= MAX_PLACES {
+        return;
+    }
+    let place = Place {
+        is_person: names::PERSONS.contains(&name),
+        is_form: depth == 0,
+        ..Place::new(object)
+    };
+    let inner = place
+        .fields
+        .iter()
+        .filter(|(name, _)| names::CONTAINERS.contains(&name.as_str()));
+    let inner: Vec<_> = inner.cloned().collect();
+    places.push(place);
+    for (name, value) in inner {
+        collect(places, only(value), &name, depth + 1);
+    }
+}
+
+impl<'a> Place<'a> {
+    fn new(object: &'a Value) -> Self {
+        let fields = object.as_object().into_iter().flatten();
+        let fields = fields.map(|(key, value)| (fold(key), value)).collect();
+        Self {
+            fields,
+            is_person: false,
+            is_form: false,
+        }
+    }
+
+    fn named<'s>(&'s self, names: &'s [&str]) -> impl Iterator<Item = &'a Value> + 's {
+        let is_given = |value: &&Value| !is_absent(value);
+        names.iter().flat_map(move |name| {
+            let fields = self.fields.iter().filter(move |(own, _)| own == name);
+            fields.map(|(_, value)| *value).filter(is_given)
+        })
+    }
+
+    fn likely(&self, is_name: fn(&str) -> bool) -> impl Iterator<Item = &'a Value> + '_ {
+        let fields = self.fields.iter().filter(move |(name, _)| is_name(name));
+        fields.map(|(_, value)| *value)
+    }
+
+    fn text(&self, names: &[&str]) -> Option<Found<'a>> {
+        self.named(names).find_map(scalar)
+    }
+
+    fn has_contact(&self) -> bool {
+        self.named(names::PHONES)
+            .chain(self.named(names::EMAILS))
+            .next()
+            .is_some()
+    }
+
+    /// Returns the name in one piece, or its first and its last part; `is_plain` says whether
+    /// `name` itself counts here.
+    fn name(&self, is_plain: bool) -> Option<Vec<Found<'a>>> {
+        if let Some(full) = self.text(names::FULL_NAMES) {
+            return Some(vec![full]);
+        }
+        let (first, last) = (self.text(names::FIRST_NAMES), self.text(names::LAST_NAMES));
+        if first.is_some() && last.is_some() {
+            return Some(first.into_iter().chain(last).collect());
+        }
+        if !is_plain {
+            return None;
+        }
+        for name in names::NAMES {
+            for value in self.named(&[*name]) {
+                let inner = only(value);
+                if inner.is_object()
+                    && !names::CONTAINERS.contains(name)
+                    && let Some(parts) = Place::new(inner).name(true)
+                {
+                    return Some(parts);
+                }
+                if let Some(found) = scalar(value).filter(|(_, text)| looks_like_name(text)) {
+                    return Some(vec![found]);
+                }
+            }
+        }
+        first.or(last).map(|part| vec![part])
+    }
+
+    fn phones(
+        &self,
+        values: impl Iterator<Item = &'a Value>,
+        fits: fn(&str) -> bool,
+        read: &mut HashSet<*const Value>,
+        out: &mut Vec<String>,
+    ) {
+        for node in values.flat_map(nodes) {
+            let inner = node.is_object().then(|| Place::new(node));
+            let found = match &inner {
+                Some(inner) => inner.text(names::NUMBERS),
+                None => scalar(node),
+            };
+            let found = found.filter(|(_, text)| fits(text) && out.len() < MAX_CONTACTS);
+            let Some((value, text)) = found else {
+                continue;
+            };
+            read.insert(value);
+            let code = |names| {
+                let own = inner.as_ref().and_then(|inner| inner.text(names));
+                own.or_else(|| self.text(names))
+            };
+            let phone = with_codes(
+                text,
+                code(names::AREA_CODES),
+                code(names::COUNTRY_CODES),
+                read,
+            );
+            if !out.iter().any(|known| is_same_phone(known, &phone)) {
+                out.push(phone);
+            }
+        }
+    }
+}
+
+fn emails_in<'a>(values: impl Iterator<Item = &'a Value>) -> Vec<Found<'a>> {
+    let found = values.flat_map(nodes).filter_map(|node| match node {
+        Value::Object(_) => {
+            let inner = Place::new(node);
+            inner
+                .text(names::EMAILS)
+                .or_else(|| inner.text(&["value", "address"]))
+        }
+        node => scalar(node),
+    });
+    found.filter(|(_, text)| looks_like_email(text)).collect()
+}
+
+/// Returns letters and digits in lower case, without accents and the number of `q3_name`.
+fn fold(name: &str) -> String {
+    let rest = name
+        .strip_prefix('q')
+        .map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
+    let own = rest
+        .filter(|rest| rest.len() + 1 < name.len())
+        .and_then(|rest| rest.strip_prefix('_'));
+    let own = own.filter(|own| !own.is_empty()).unwrap_or(name);
+    let plain = |character| match character {
+        'á' | 'à' | 'â' | 'ã' | 'ä' => 'a',
+        'é' | 'è' | 'ê' | 'ë' => 'e',
+        'í' | 'ì' | 'î' | 'ï' => 'i',
+        'ó' | 'ò' | 'ô' | 'õ' | 'ö' => 'o',
+        'ú' | 'ù' | 'û' | 'ü' => 'u',
+        'ç' => 'c',
+        'ñ' => 'n',
+        other => other,
+    };
+    own.to_lowercase()
+        .chars()
+        .map(plain)
+        .filter(|c| c.is_alphanumeric())
+        .collect()
+}
+
+/// Returns the only element of a list, and all else as it is.
+fn only(value: &Value) -> &Value {
+    match value.as_array().map(Vec::as_slice) {
+        Some([one]) => one,
+        _ => value,
+    }
+}
+
+fn nodes(value: &Value) -> &[Value] {
+    match value {
+        Value::Array(items) => items,
+        one => std::slice::from_ref(one),
+    }
+}
+
+/// Returns the text of a value, also of a list of one and of `{"value": "…"}`. JSON is no text.
+fn scalar(value: &Value) -> Option<Found<'_>> {
+    let one = only(value);
+    let value = if one.is_object() {
+        one.get("value")?
+    } else {
+        one
+    };
+    let text = text_of(value).filter(|text| !text.starts_with(['{', '[']))?;
+    Some((value, text))
+}
+
+/// Adds the codes that are beside a phone, if it has none itself.
+fn with_codes(
+    phone: String,
+    area: Option<Found<'_>>,
+    country: Option<Found<'_>>,
+    read: &mut HashSet<*const Value>,
+) -> String {
+    let number = digits(&phone);
+    if phone.starts_with('+') || number.len() > 11 {
+        return phone;
+    }
+    let is_code = |c: char| c.is_ascii_digit() || "+() ".contains(c);
+    let code = |found: Option<Found<'_>>| {
+        let (value, text) = found.filter(|(_, text)| text.chars().all(is_code))?;
+        Some((std::ptr::from_ref(value), digits(&text)))
+    };
+    let mut out = phone;
+    if let Some((value, text)) = code(area)
+        && let code = text.trim_start_matches('0')
+        && (1..=4).contains(&code.len())
+        && number.len() < 10
+    {
+        read.insert(value);
+        out = format!("({code}) {out}");
+    }
+    if let Some((value, code)) = code(country)
+        && (1..=3).contains(&code.len())
+    {
+        read.insert(value);
+        // A number of North America may have its country code already.
+        let has_code = code == "1" && number.len() == 11 && number.starts_with('1');
+        out = if has_code {
+            format!("+{out}")
+        } else {
+            format!("+{code} {out}")
+        };
+    }
+    out
+}
+
+/// One number may come whole and in parts.
+fn is_same_phone(one: &str, other: &str) -> bool {
+    let (a, b) = (digits(one), digits(other));
+    one == other || a.len().min(b.len()) >= 8 && (a.ends_with(&b) || b.ends_with(&a))
+}
+
+fn looks_like_phone(text: &str) -> bool {
+    let shape: String = text
+        .chars()
+        .map(|c| if c.is_ascii_digit() { '0' } else { c })
+        .collect();
+    let is_date = shape.starts_with("0000-00-00") || shape.starts_with("00/00/0000");
+    let letters = text.chars().filter(|c| c.is_alphabetic()).count();
+    (8..=20).contains(&digits(text).len())
+        && text.chars().count() <= 40
+        && letters <= 5
+        && !text.contains("//")
+        && !is_date
+}
+
+fn looks_like_email(text: &str) -> bool {
+    let parts = text.split_once('@');
+    text.len() <= 254
+        && !text.contains(char::is_whitespace)
+        && parts.is_some_and(|(local, domain)| {
+            !local.is_empty() && domain.contains('.') && !domain.contains('@')
+        })
+}
+
+fn looks_like_name(text: &str) -> bool {
+    text.contains(char::is_alphabetic) && !looks_like_email(text)
+}
+
+fn is_phone_name(name: &str) -> bool {
+    let is_part = names::PHONE_PARTS.iter().any(|part| name.contains(part));
+    is_part && !name.ends_with("id") && !is_others(name)
+}
+
+fn is_email_name(name: &str) -> bool {
+    names::EMAIL_PARTS.iter().any(|part| name.contains(part)) && !is_others(name)
+}
+
+/// Whether a name is another person's; `client` is the advertiser, `cliente` the lead.
+fn is_others(name: &str) -> bool {
+    name.contains("clientemail")
+        || name.contains("client") && !name.contains("cliente")
+        || names::OTHERS.iter().any(|part| name.contains(part))
+}

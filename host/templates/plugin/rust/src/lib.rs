@@ -1,0 +1,57 @@
+//! Reads the leads of {{name}}: an object, or a list of objects.
+//!
+//! A value under a usual name (`nome`, `first_name`, `telefone`, `e-mail`, …) fills its
+//! field, wherever it is; everything else is kept as an attribute.
+//! `fields.take(&["deal.ref"])` reads a name that is not usual, by its path. Raise the
+//! version with each change.
+
+mod guess;
+mod names;
+#[cfg(test)]
+mod tests;
+
+use guess::Fields;
+use leadhost_sdk::serde_json::Value;
+use leadhost_sdk::{Conversion, Converter, Delivery, Description, Item, Lead, NoConfig, Problem};
+
+pub struct Form;
+
+leadhost_sdk::export_converter!(Form);
+
+impl Converter for Form {
+    type Config = NoConfig;
+
+    fn describe() -> Description {
+        Description::new("{{name}}", "1.0.0", "Leads of {{name}}")
+    }
+
+    fn convert(_: &NoConfig, delivery: &Delivery) -> Result<Conversion, Problem> {
+        let body = guess::body(delivery)?;
+        let forms = guess::forms_in(&body).into_iter();
+        let items: Vec<Item> = forms.map(|(form, path)| read(form, &path)).collect();
+        Ok(items.into())
+    }
+}
+
+fn read(form: &Value, path: &str) -> Item {
+    if !form.is_object() {
+        return Item::invalid("a lead must be an object", path);
+    }
+    let mut fields = Fields::new(form);
+    let (phones, emails) = (fields.phones(), fields.emails());
+    if phones.is_empty() && emails.is_empty() {
+        return Item::invalid("the lead has no phone and no e-mail address", path);
+    }
+    let mut lead = Lead::new()
+        .external_id(fields.external_id())
+        .name(fields.name())
+        .message(fields.message());
+    lead.phones = phones;
+    lead.emails = emails;
+    for (kind, reference) in fields.listings() {
+        lead = lead.listing(kind, reference);
+    }
+    // Last: what nothing above has read.
+    let rest = fields.rest().into_iter();
+    Item::lead(rest.fold(lead, |lead, (name, value)| lead.attribute(&name, &value)))
+}

@@ -1,0 +1,179 @@
+//! The usual names of fields in Portuguese, Spanish and English, likeliest first, folded:
+//! without case, accents, spaces and signs. The mapping converter of Leadhost guesses by
+//! the same lists.
+
+/// Objects in which sources put the lead, or a part of it.
+#[rustfmt::skip]
+pub const CONTAINERS: &[&str] = &[
+    "lead", "contact", "contato", "contacto", "person", "pessoa", "persona", "customer",
+    "cliente", "applicant", "prospect", "inquirer", "enquirer", "interessado", "interesado",
+    "comprador", "buyer", "guest", "data", "dados", "datos", "payload", "body", "submission",
+    "formresponse", "rawrequest", "fields", "campos", "formdata", "formfields", "answers",
+    "responses", "respostas", "respuestas", "values", "valores", "properties", "attributes",
+    "inquiry", "enquiry", "message", "mensagem", "leaddata", "userdata", "adf", "facebook",
+    "tiktok", "summary", "info", "contactinfo", "contactdetails", "personaldetails", "record",
+    "visitor", "visitante", "current", "item", "entry", "result", "json", "leads", "contatos",
+    "contactos", "contacts", "datajson",
+];
+
+/// Containers that are a person: their `id` is the person's, not the lead's.
+#[rustfmt::skip]
+pub const PERSONS: &[&str] = &[
+    "contatos", "contactos", "contacts", "visitor", "visitante", "contact", "contato",
+    "contacto", "person", "pessoa", "persona", "customer", "cliente", "interessado",
+    "interesado", "comprador", "buyer", "guest", "contactinfo", "userdata", "inquirer",
+    "enquirer", "contactdetails", "personaldetails",
+];
+
+/// Ids of the lead.
+#[rustfmt::skip]
+pub const IDS: &[&str] = &[
+    "leadid", "idlead", "originleadid", "leadgenid", "submissionid", "responseid", "entryid",
+    "leaduuid", "externalid", "externalleadid", "idmensagem", "idmensaje", "leadref",
+    "leadreference", "inquiryid", "enquiryid", "idcontato", "idcontacto", "conversionid",
+    "idexterno", "uniqueid",
+];
+
+/// Ids of the lead outside of a person.
+pub const PLAIN_IDS: &[&str] = &["id", "uuid", "guid"];
+
+/// Names in one piece.
+#[rustfmt::skip]
+pub const FULL_NAMES: &[&str] = &[
+    "fullname", "nomecompleto", "nombrecompleto", "nombreyapellido", "nombreyapellidos",
+    "nomeesobrenome", "seunome", "seunomecompleto", "yourname", "yourfullname", "tunombre",
+    "sunombre", "leadname", "nomelead", "nomedolead", "customername", "contactname",
+    "contactperson", "pessoadecontato", "personadecontacto",
+    "nomecontato", "nomedocontato", "nombrecontacto", "nomecliente", "nomedocliente",
+    "nombrecliente", "nomeinteressado", "displayname",
+];
+
+/// The first part of a name.
+#[rustfmt::skip]
+pub const FIRST_NAMES: &[&str] = &[
+    "firstname", "first", "fname", "givenname", "primeironome", "primernombre", "nome",
+    "nombre", "nombres", "name", "yourfirstname",
+];
+
+/// The last part of a name.
+#[rustfmt::skip]
+pub const LAST_NAMES: &[&str] = &[
+    "lastname", "last", "lname", "surname", "familyname", "sobrenome", "ultimonome",
+    "apellido", "apellidos", "yourlastname", "apelido",
+];
+
+/// Names in one piece, or objects of a name's parts.
+pub const NAMES: &[&str] = &[
+    "name", "nome", "nombre", "names", "contato", "contacto", "contact",
+];
+
+/// Phones, likeliest first.
+#[rustfmt::skip]
+pub const PHONES: &[&str] = &[
+    "whatsapp", "whatsappnumber", "numerowhatsapp", "numerodewhatsapp", "telefonewhatsapp",
+    "whatsapptelefone", "celular", "celularwhatsapp", "telefonecelular", "telefonocelular",
+    "telefonomovil", "movil", "mobilephone", "mobile", "mobilenumber", "mobilephonenumber",
+    "cellphone", "cellphonenumber", "cell", "phonemobile", "telemovel", "phonenumber",
+    "phone", "phones", "fullphone", "telefone", "telefones", "telefono", "telefonos",
+    "telephone", "telephonenumber", "tel", "fone", "seutelefone", "yourphone", "tutelefono",
+    "contactphone", "contactnumber", "telefonecontato", "telefonedecontato",
+    "telefonocontacto", "leadphone", "customerphone", "telefonecliente", "celularcliente",
+    "userphone", "telefone1", "phone1", "personalphone", "homephone", "phonehome",
+    "telefoneresidencial", "daytimephone", "eveningphone", "personphonemain", "telefone2",
+    "phone2", "telefone3", "secondaryphone", "otherphone", "workphone", "workphonenumber",
+    "phonework", "telefonecomercial", "companyphone", "companyphonemain", "yourtel", "zap",
+    "wpp", "whats", "numerowpp", "numerozap", "msisdn", "fones", "celulares", "moviles",
+    "mobiles",
+];
+
+/// Parts of other names of phones.
+#[rustfmt::skip]
+pub const PHONE_PARTS: &[&str] = &[
+    "telefone", "telefono", "celular", "whatsapp", "phone", "fone", "mobile", "movil",
+];
+
+/// The number in an object that is a phone.
+#[rustfmt::skip]
+pub const NUMBERS: &[&str] = &[
+    "value", "number", "full", "numero", "phone", "telefone", "telefono", "phonenumber",
+    "raw", "e164", "internationalnumber", "nationalnumber", "formatted", "num",
+];
+
+/// Area codes beside a phone.
+pub const AREA_CODES: &[&str] = &["ddd", "areacode", "codigoarea", "codigodearea"];
+
+/// Country codes beside a phone.
+pub const COUNTRY_CODES: &[&str] = &["ddi", "countrycode", "phonecountrycode", "dialcode"];
+
+/// E-mail addresses, likeliest first.
+#[rustfmt::skip]
+pub const EMAILS: &[&str] = &[
+    "email", "emails", "emailaddress", "emailaddresses", "mail", "correo",
+    "correoelectronico", "enderecodeemail", "seuemail", "youremail", "tuemail", "useremail",
+    "personalemail", "contactemail", "emailcontato", "emailcontacto", "leademail",
+    "emaillead", "customeremail", "emailcliente", "emaildocliente", "email1", "primaryemail",
+    "workemail", "businessemail", "email2", "secondaryemail",
+];
+
+/// Parts of other names of e-mail addresses.
+pub const EMAIL_PARTS: &[&str] = &["email", "correo"];
+
+/// What the lead wrote.
+#[rustfmt::skip]
+pub const MESSAGES: &[&str] = &[
+    "message", "mensagem", "mensaje", "messagetext", "textomensagem", "suamensagem",
+    "yourmessage", "tumensaje", "msg", "comments", "comment", "comentarios", "comentario",
+    "observacoes", "observacao", "observaciones", "observacion", "obs", "enquiry", "inquiry",
+    "consulta", "duvida", "pergunta", "pregunta", "question", "notes", "note", "notas",
+    "nota", "texto", "text",
+];
+
+/// The client's own reference of the listing.
+#[rustfmt::skip]
+pub const CLIENT_LISTINGS: &[&str] = &[
+    "clientlistingid", "codigodoanunciante", "codigoanunciante", "claveinterna",
+    "codigoimovel", "codigodoimovel", "imovelcodigo", "codimovel", "referenciaimovel",
+    "imovelreferencia", "referencia", "reference", "codigopropiedad", "codigointerno",
+    "propertyreference", "propertyref", "propertycode", "propertyid", "listingref",
+    "listingreference", "listingcode", "listingid", "idimovel", "imovelid", "idpropiedad",
+    "productid", "productcode", "sku", "mlsnumber", "mlsid", "stocknumber", "imovel",
+    "inmueble", "propiedad", "property", "empreendimento",
+];
+
+/// The portal's reference of the listing.
+#[rustfmt::skip]
+pub const PORTAL_LISTINGS: &[&str] = &[
+    "originlistingid", "portallistingid", "adlistingid", "idanuncio", "anuncioid", "idaviso",
+    "codigoanuncio",
+];
+
+/// Objects that describe the listing.
+#[rustfmt::skip]
+pub const LISTING_OBJECTS: &[&str] = &[
+    "ad", "anuncio", "aviso", "imovel", "inmueble", "propiedad", "property", "listing",
+    "listingdetails", "product", "produto", "producto", "unit", "unidade", "empreendimento",
+];
+
+/// The client's own reference in such an object.
+#[rustfmt::skip]
+pub const LISTING_REFERENCES: &[&str] = &[
+    "clientlistingid", "clientreference", "reference", "referencia", "ref", "externalid",
+    "codigo", "mlsnumber", "mlsid", "sku", "code",
+];
+
+/// The portal's reference in such an object.
+pub const LISTING_IDS: &[&str] = &["id", "listingid"];
+
+/// Parts of names of another person's contact, such as the broker's.
+#[rustfmt::skip]
+pub const OTHERS: &[&str] = &[
+    "corretor", "broker", "agent", "agente", "owner", "propriet", "dono", "duen", "vendor",
+    "vended", "seller", "advert", "anunciante", "imobiliaria", "inmobiliaria", "agency",
+    "agencia", "recipient", "destin", "user", "usuario", "respondent", "account", "store",
+    "loja", "tienda", "dealer", "provider", "assign", "responsavel", "responsable", "manager",
+    "gerente", "sender", "support", "captador", "secretaria", "parceiro", "partner", "admin",
+    "friend", "amigo", "referr", "indica", "salesman", "salesperson", "consultor",
+    "atendente", "realtor", "notif", "from", "landlord", "office", "escritorio", "branch",
+    "conjuge", "spouse", "organizer", "organizador", "creator", "createdby", "criadopor",
+    "updatedby", "staff", "employee", "funcionario", "displayphone", "remetente", "suporte",
+];

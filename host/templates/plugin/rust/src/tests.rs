@@ -1,0 +1,65 @@
+//! Runs with `cargo test`. `GOLDEN_WRITE=1` writes the output into cases that have none yet,
+//! `GOLDEN_WRITE=renew` also into those that differ.
+
+use leadhost_sdk::serde_json::{Value, json};
+use leadhost_sdk::{Item, Lead, Outcome, testing};
+
+use crate::{Form, read};
+
+const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/golden");
+
+#[test]
+fn golden_cases_hold() {
+    testing::run_golden::<Form>(CASES);
+}
+
+#[test]
+fn damaged_deliveries_do_not_panic() {
+    testing::run_damaged::<Form>(CASES);
+}
+
+#[test]
+fn a_value_under_a_usual_name_fills_its_field_and_the_rest_is_kept() {
+    let lead = only(json!({
+        "lead_id": 17,
+        "contact": { "first_name": "Ana", "last_name": "Prado", "ddd": "11", "celular": "90000-0001", "age": 41 },
+        "E-mail": "ana@example.com",
+        "anúncio": { "id": "P-9", "referência": "AP-9" },
+        "mensagem": "Olá",
+        "broker_phone": "11 90000-0009",
+        "tags": [],
+    }));
+    assert_eq!(lead.external_id.as_deref(), Some("17"));
+    assert_eq!(lead.name.as_deref(), Some("Ana Prado"));
+    assert_eq!(lead.phones, ["(11) 90000-0001"]);
+    assert_eq!(lead.emails, ["ana@example.com"]);
+    let listings: Vec<_> = lead
+        .listings
+        .iter()
+        .map(|one| (one.kind.as_str(), one.reference.as_str()))
+        .collect();
+    assert_eq!(listings, [("client", "AP-9"), ("portal", "P-9")]);
+    assert_eq!(lead.message.as_deref(), Some("Olá"));
+    let attributes = [
+        ("broker_phone", r#""11 90000-0009""#),
+        ("contact", r#"{"age":41}"#),
+    ];
+    assert_eq!(
+        lead.attributes,
+        attributes.map(|(name, text)| (name.into(), text.into()))
+    );
+}
+
+#[test]
+fn one_number_in_two_spellings_is_one_phone() {
+    let lead = only(json!({ "ddd": "11", "phone": "900000001", "phoneNumber": "11900000001" }));
+    assert_eq!(lead.phones, ["11900000001"]);
+}
+
+fn only(form: Value) -> Lead {
+    let Item { outcome, .. } = read(&form, "");
+    match outcome {
+        Outcome::Lead(lead) => lead,
+        other => panic!("{other:?}"),
+    }
+}

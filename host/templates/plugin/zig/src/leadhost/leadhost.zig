@@ -1,0 +1,121 @@
+//! What converters need: bodies as a tree whose numbers keep every digit, the fields of a
+//! form by their usual names, and leads as the contract has them.
+
+const std = @import("std");
+const contract = @import("contract.zig");
+const form = @import("form.zig");
+const json = @import("json.zig");
+
+/// Memory that the host drops after the call; never free it.
+pub const allocator = @import("heap.zig").allocator;
+pub const exportConverter = contract.exportConverter;
+pub const types = contract;
+pub const Value = json.Value;
+pub const Fields = @import("fields.zig").Fields;
+
+const Error = std.mem.Allocator.Error;
+const Handshake = contract.Option(contract.HandshakeAnswer);
+
+pub const SenderPolicyResult = contract.Result(contract.SenderPolicy, contract.Problem);
+pub const HandshakeResult = contract.Result(Handshake, contract.Problem);
+pub const ConvertResult = contract.Result(contract.Conversion, contract.Problem);
+pub const CompleteResult = contract.Result(contract.List(contract.Item), contract.Failure);
+
+pub fn description(name: []const u8, version: []const u8, summary: []const u8) contract.Description {
+    return .{ .name = .from(name), .version = .from(version), .summary = .from(summary) };
+}
+
+/// The leads of a body.
+pub fn converted(items: []const contract.Item) ConvertResult {
+    return .ok(.{ .items = .from(items) });
+}
+
+/// Refuses the body as a whole: the sender gets 400.
+pub fn refused(message: []const u8) ConvertResult {
+    return .err(.{ .message = .from(message) });
+}
+
+/// The answer to a fetch that the converter never asked for.
+pub fn givenUp(message: []const u8) CompleteResult {
+    return .err(.{ .category = .from("give-up"), .message = .from(message) });
+}
+
+pub fn leadItem(lead: contract.Lead) contract.Item {
+    return .{ .outcome = .{ .tag = .lead, .value = .{ .lead = lead } } };
+}
+
+/// An item that cannot be read; the others of the body are not affected.
+pub fn invalid(message: []const u8, path: []const u8) contract.Item {
+    const problem: contract.Problem = .{ .message = .from(message), .path = .from(path) };
+    return .{ .outcome = .{ .tag = .invalid, .value = .{ .invalid = problem } } };
+}
+
+/// Returns a text, absent if it is blank.
+pub fn optional(text: []const u8) contract.Option(contract.String) {
+    const trimmed = std.mem.trim(u8, text, &std.ascii.whitespace);
+    return .{ .is_some = trimmed.len > 0, .value = .from(trimmed) };
+}
+
+pub fn list(texts: []const []const u8) Error!contract.List(contract.String) {
+    const out = try allocator.alloc(contract.String, texts.len);
+    for (out, texts) |*string, text| string.* = .from(text);
+    return .from(out);
+}
+
+/// Returns the body of a delivery: a form if its content type says so and it does not begin
+/// like JSON, else JSON.
+pub fn parseBody(delivery: *const contract.Delivery) json.ParseError!*Value {
+    const kind, _ = std.mem.cutScalar(u8, header(delivery, "content-type"), ';') orelse
+        .{ header(delivery, "content-type"), "" };
+    if (std.ascii.eqlIgnoreCase(trim(kind), "application/x-www-form-urlencoded")) {
+        // Each name and value of a form has an encoding of its own.
+        const text = withoutMark(delivery.body.value.slice());
+        const is_json = text.len > 0 and (text[0] == '{' or text[0] == '[');
+        if (!is_json) return form.parse(text);
+    }
+    return json.parse(withoutMark(try bodyText(delivery)));
+}
+
+fn withoutMark(text: []const u8) []const u8 {
+    return trim(std.mem.cutPrefix(u8, text, "\u{FEFF}") orelse text);
+}
+
+/// Returns the body as text. The host passes UTF-8 as text, so bytes are read as Latin-1.
+pub fn bodyText(delivery: *const contract.Delivery) Error![]const u8 {
+    const bytes = delivery.body.value.slice();
+    return if (delivery.body.tag == .text) bytes else form.fromLatin1(bytes);
+}
+
+/// Returns the first header of that name, in lower case; "" if there is none.
+pub fn header(delivery: *const contract.Delivery, name: []const u8) []const u8 {
+    for (delivery.headers.slice()) |pair| {
+        if (std.mem.eql(u8, pair.name.slice(), name)) return pair.value.slice();
+    }
+    return "";
+}
+
+pub const Form = struct { value: *Value, path: []const u8 };
+
+/// Returns the forms of a body and their paths: those of a list, of a list under `leads`,
+/// or the body itself.
+pub fn forms(body: *Value) Error![]const Form {
+    const leads = if (body.isObject()) body.get("leads") else null;
+    const inside = if (leads) |value| value.kind == .array else false;
+    const source = if (inside) leads.? else body;
+    const out = try allocator.alloc(Form, if (source.kind == .array) source.count else 1);
+    if (source.kind != .array) {
+        out[0] = .{ .value = body, .path = "" };
+        return out;
+    }
+    var next = source.first;
+    for (out, 0..) |*one, index| {
+        const path = try std.fmt.allocPrint(allocator, "{s}{d}", .{ if (inside) "leads." else "", index });
+        one.* = .{ .value = next.?, .path = path };
+        next = next.?.next;
+    }
+    return out;
+}
+
+fn trim(text: []const u8) []const u8 {
+    return std.mem.trim(u8, text, &std.ascii.whitespace);
+}

@@ -1,0 +1,194 @@
+//! The usual names of fields in Portuguese, Spanish and English, folded: letters and
+//! digits in lower case without accents. The same as in the host's mapping converter.
+
+/// Objects in which sources put the lead, or a part of it.
+pub const containers = [_][]const u8{
+    "lead",         "contact",     "contato",        "contacto",        "person",     "pessoa",      "persona",    "customer",
+    "cliente",      "applicant",   "prospect",       "inquirer",        "enquirer",   "interessado", "interesado", "comprador",
+    "buyer",        "guest",       "data",           "dados",           "datos",      "payload",     "body",       "submission",
+    "formresponse", "rawrequest",  "fields",         "campos",          "formdata",   "formfields",  "answers",    "responses",
+    "respostas",    "respuestas",  "values",         "valores",         "properties", "attributes",  "inquiry",    "enquiry",
+    "message",      "mensagem",    "leaddata",       "userdata",        "adf",        "facebook",    "tiktok",     "summary",
+    "info",         "contactinfo", "contactdetails", "personaldetails", "record",     "visitor",     "visitante",  "current",
+    "item",         "entry",       "result",         "json",            "leads",      "contatos",    "contactos",  "contacts",
+    "datajson",
+};
+
+/// Containers that are a person: their `id` is the person's, not the lead's.
+pub const persons = [_][]const u8{
+    "contatos",   "contactos",      "contacts",        "visitor", "visitante",   "contact",  "contato",
+    "contacto",   "person",         "pessoa",          "persona", "customer",    "cliente",  "interessado",
+    "interesado", "comprador",      "buyer",           "guest",   "contactinfo", "userdata", "inquirer",
+    "enquirer",   "contactdetails", "personaldetails",
+};
+
+/// Names of the lead's id.
+pub const ids = [_][]const u8{
+    "leadid",    "idlead",     "originleadid",   "leadgenid",  "submissionid", "responseid", "entryid",
+    "leaduuid",  "externalid", "externalleadid", "idmensagem", "idmensaje",    "leadref",    "leadreference",
+    "inquiryid", "enquiryid",  "idcontato",      "idcontacto", "conversionid", "idexterno",  "uniqueid",
+};
+
+/// Names of an id that is the lead's outside of a person.
+pub const plain_ids = [_][]const u8{
+    "id", "uuid", "guid",
+};
+
+/// Names of a person's whole name.
+pub const full_names = [_][]const u8{
+    "fullname",       "nomecompleto",    "nombrecompleto",  "nombreyapellido", "nombreyapellidos",
+    "nomeesobrenome", "seunome",         "seunomecompleto", "yourname",        "yourfullname",
+    "tunombre",       "sunombre",        "leadname",        "nomelead",        "nomedolead",
+    "customername",   "contactname",     "contactperson",   "pessoadecontato", "personadecontacto",
+    "nomecontato",    "nomedocontato",   "nombrecontacto",  "nomecliente",     "nomedocliente",
+    "nombrecliente",  "nomeinteressado", "displayname",
+};
+
+/// Names of the first part of it.
+pub const first_names = [_][]const u8{
+    "firstname", "first",   "fname", "givenname",     "primeironome", "primernombre", "nome",
+    "nombre",    "nombres", "name",  "yourfirstname",
+};
+
+/// Names of the last part of it.
+pub const last_names = [_][]const u8{
+    "lastname", "last",      "lname",        "surname", "familyname", "sobrenome", "ultimonome",
+    "apellido", "apellidos", "yourlastname", "apelido",
+};
+
+/// Names of a name that may also be something else's.
+pub const plain_names = [_][]const u8{
+    "name", "nome", "nombre", "names", "contato", "contacto", "contact",
+};
+
+/// Words for the lead, in names such as `buyer_name`.
+pub const lead_words = [_][]const u8{
+    "lead",        "contact",      "contato",     "contacto",   "customer",   "cliente",   "person",    "pessoa",
+    "persona",     "prospect",     "buyer",       "comprador",  "compradora", "visitor",   "visitante", "inquirer",
+    "enquirer",    "interessado",  "interessada", "interesado", "interesada", "applicant", "guest",     "requester",
+    "solicitante", "candidato",    "candidate",   "consumidor", "consumer",   "aluno",     "student",   "paciente",
+    "patient",     "participante", "participant", "attendee",   "inscrito",
+};
+
+/// Words for a whole name in such names.
+pub const name_words = [_][]const u8{
+    "fullname", "nomecompleto", "nombrecompleto", "nome", "nombre", "name",
+};
+
+/// Words for a first name in such names.
+pub const first_name_words = [_][]const u8{
+    "firstname", "givenname", "fname", "primeironome", "primernombre",
+};
+
+/// Words for a last name in such names.
+pub const last_name_words = [_][]const u8{
+    "lastname",  "familyname", "surname", "lname", "sobrenome", "ultimonome", "apellido",
+    "apellidos",
+};
+
+/// Names of a phone, best first.
+pub const phones = [_][]const u8{
+    "whatsapp",          "whatsappnumber",      "numerowhatsapp",  "numerodewhatsapp",  "telefonewhatsapp",
+    "whatsapptelefone",  "celular",             "celularwhatsapp", "telefonecelular",   "telefonocelular",
+    "telefonomovil",     "movil",               "mobilephone",     "mobile",            "mobilenumber",
+    "mobilephonenumber", "cellphone",           "cellphonenumber", "cell",              "phonemobile",
+    "telemovel",         "phonenumber",         "phone",           "phones",            "fullphone",
+    "telefone",          "telefones",           "telefono",        "telefonos",         "telephone",
+    "telephonenumber",   "tel",                 "fone",            "seutelefone",       "yourphone",
+    "tutelefono",        "contactphone",        "contactnumber",   "telefonecontato",   "telefonedecontato",
+    "telefonocontacto",  "leadphone",           "customerphone",   "telefonecliente",   "celularcliente",
+    "userphone",         "telefone1",           "phone1",          "personalphone",     "homephone",
+    "phonehome",         "telefoneresidencial", "daytimephone",    "eveningphone",      "personphonemain",
+    "telefone2",         "phone2",              "telefone3",       "secondaryphone",    "otherphone",
+    "workphone",         "workphonenumber",     "phonework",       "telefonecomercial", "companyphone",
+    "companyphonemain",  "yourtel",             "zap",             "wpp",               "whats",
+    "numerowpp",         "numerozap",           "msisdn",          "fones",             "celulares",
+    "moviles",           "mobiles",
+};
+
+/// Parts of other names of a phone.
+pub const phone_parts = [_][]const u8{
+    "telefone", "telefono", "celular", "whatsapp", "phone", "fone", "mobile", "movil",
+};
+
+/// Names of the number in an object that is a phone.
+pub const phone_nodes = [_][]const u8{
+    "value",               "number",         "full",      "numero", "phone", "telefone", "telefono", "phonenumber", "raw", "e164",
+    "internationalnumber", "nationalnumber", "formatted", "num",
+};
+
+/// Names of the area code beside a phone.
+pub const area_codes = [_][]const u8{
+    "ddd", "areacode", "codigoarea", "codigodearea", "area",
+};
+
+/// Names of the country code beside a phone.
+pub const country_codes = [_][]const u8{
+    "ddi", "countrycode", "phonecountrycode", "dialcode",
+};
+
+/// Names of a phone beside its area code; alone they are the number of a house.
+pub const numbers = [_][]const u8{
+    "numero", "number", "num",
+};
+
+/// Names of an e-mail address, best first.
+pub const emails = [_][]const u8{
+    "email",           "emails",        "emailaddress", "emailaddresses", "mail",          "correo",         "correoelectronico",
+    "enderecodeemail", "seuemail",      "youremail",    "tuemail",        "useremail",     "personalemail",  "contactemail",
+    "emailcontato",    "emailcontacto", "leademail",    "emaillead",      "customeremail", "emailcliente",   "emaildocliente",
+    "email1",          "primaryemail",  "workemail",    "businessemail",  "email2",        "secondaryemail",
+};
+
+/// Names of the message.
+pub const messages = [_][]const u8{
+    "message",     "mensagem",    "mensaje",    "messagetext",   "textomensagem", "suamensagem",
+    "yourmessage", "tumensaje",   "msg",        "comments",      "comment",       "comentarios",
+    "comentario",  "observacoes", "observacao", "observaciones", "observacion",   "obs",
+    "enquiry",     "inquiry",     "consulta",   "duvida",        "pergunta",      "pregunta",
+    "question",    "notes",       "note",       "notas",         "nota",          "texto",
+    "text",
+};
+
+/// Names of the workspace's own reference of a listing.
+pub const client_listings = [_][]const u8{
+    "clientlistingid",  "codigodoanunciante", "codigoanunciante",  "claveinterna",
+    "codigoimovel",     "codigodoimovel",     "imovelcodigo",      "codimovel",
+    "referenciaimovel", "imovelreferencia",   "referencia",        "reference",
+    "codigopropiedad",  "codigointerno",      "propertyreference", "propertyref",
+    "propertycode",     "propertyid",         "listingref",        "listingreference",
+    "listingcode",      "listingid",          "idimovel",          "imovelid",
+    "idpropiedad",      "productid",          "productcode",       "sku",
+    "mlsnumber",        "mlsid",              "stocknumber",       "imovel",
+    "inmueble",         "propiedad",          "property",          "empreendimento",
+};
+
+/// Names of the portal's reference of a listing.
+pub const portal_listings = [_][]const u8{
+    "originlistingid", "portallistingid", "adlistingid", "idanuncio", "anuncioid", "idaviso",
+    "codigoanuncio",
+};
+
+/// Objects that describe a listing.
+pub const listing_objects = [_][]const u8{
+    "ad",             "anuncio", "aviso",   "imovel",   "inmueble", "propiedad", "property",       "listing",
+    "listingdetails", "product", "produto", "producto", "unit",     "unidade",   "empreendimento",
+};
+
+/// Names of the workspace's own reference in such an object.
+pub const listing_references = [_][]const u8{
+    "clientlistingid", "clientreference", "reference", "referencia", "ref",  "externalid",
+    "codigo",          "mlsnumber",       "mlsid",     "sku",        "code",
+};
+
+/// Parts of names for another person's contact.
+pub const others = [_][]const u8{
+    "corretor",    "broker",    "agent",       "agente",       "owner",       "propriet",     "dono",      "duen",      "vendor",
+    "vended",      "seller",    "advert",      "anunciante",   "imobiliaria", "inmobiliaria", "agency",    "agencia",   "recipient",
+    "destin",      "user",      "usuario",     "respondent",   "account",     "store",        "loja",      "tienda",    "dealer",
+    "provider",    "assign",    "responsavel", "responsable",  "manager",     "gerente",      "sender",    "support",   "captador",
+    "secretaria",  "parceiro",  "partner",     "admin",        "friend",      "amigo",        "referr",    "indica",    "salesman",
+    "salesperson", "consultor", "atendente",   "realtor",      "notif",       "from",         "landlord",  "office",    "escritorio",
+    "branch",      "conjuge",   "spouse",      "organizer",    "organizador", "creator",      "createdby", "criadopor", "updatedby",
+    "staff",       "employee",  "funcionario", "displayphone", "remetente",   "suporte",
+};

@@ -1,0 +1,394 @@
+// Reads a form of unknown shape by the usual names of fields, as the mapping converter
+// does: in the form itself, and in the objects in it that are known to hold a lead. The
+// place with a phone or an e-mail address comes first. What is read is noted, so that all
+// the rest can be kept.
+
+import { find, isAbsent, isObject, jsonText, textOf } from "./json.js";
+import * as names from "./names.js";
+
+/** Real containers are three deep. */
+const MAX_DEPTH = 5;
+const MAX_PLACES = 16;
+/** The host takes no more phones or e-mail addresses of a lead; further ones stay attributes. */
+const MAX_CONTACTS = 20;
+
+export class Fields {
+  #form;
+  #places = [];
+  /** The keys that were read, of each object and array. */
+  #read = new Map();
+  /** Whether something was read that is not in the form itself. */
+  #isReadInside = false;
+
+  constructor(form) {
+    this.#form = form;
+    this.#collect(form, "", 0);
+    const best = this.#places.findIndex(hasContact);
+    if (best > 0) {
+      this.#places.unshift(...this.#places.splice(best, 1));
+    }
+  }
+
+  /** Returns the text at the first of these paths: `take("deal.ref", "phones[0]")`. */
+  take(...paths) {
+    return this.#take(find(this.#form, paths));
+  }
+
+  externalId() {
+    const isLead = ({ isPerson }) => !isPerson;
+    return this.#text("IDS", this.#places) ?? this.#text("PLAIN_IDS", this.#places.filter(isLead));
+  }
+
+  /** Returns the name, joined if it came in two parts. */
+  name() {
+    const [best] = this.#places;
+    // Beside a contact's object, `name` may be that of a form.
+    const isApart = hasContact(best) && best.of !== this.#form && !best.isPerson;
+    for (const place of this.#places) {
+      const name = this.#nameIn(place, !isApart || place === best || place.isPerson);
+      if (name !== undefined) {
+        return name;
+      }
+    }
+    return undefined;
+  }
+
+  /** Returns all phones, likeliest first, with the area code that is beside them. */
+  phones() {
+    const out = [];
+    this.#places.forEach((place) => this.#phonesIn(place, named(place, "PHONES"), isPhoneNumber, out));
+    if (out.length === 0) {
+      this.#places.forEach((place) => this.#phonesIn(place, likely(place, isPhoneName), looksLikePhone, out));
+    }
+    return out;
+  }
+
+  emails() {
+    const out = [];
+    this.#places.forEach((place) => this.#emailsIn(named(place, "EMAILS"), out));
+    if (out.length === 0) {
+      this.#places.forEach((place) => this.#emailsIn(likely(place, isEmailName), out));
+    }
+    return out;
+  }
+
+  message() {
+    return this.#text("MESSAGES", this.#places);
+  }
+
+  /** Returns the client's own references of listings first, then the portal's. */
+  listings() {
+    const client = [];
+    const portal = [];
+    for (const place of this.#places) {
+      this.#push(client, named(place, "CLIENT_LISTINGS"));
+      this.#push(portal, named(place, "PORTAL_LISTINGS"));
+      for (const { value } of named(place, "LISTING_OBJECTS")) {
+        if (isObject(value)) {
+          const listing = placeOf(value);
+          this.#push(client, named(listing, "LISTING_REFERENCES").slice(0, 1));
+          this.#push(portal, named(listing, "LISTING_IDS").slice(0, 1));
+        }
+      }
+    }
+    const others = portal.filter((reference) => !client.includes(reference));
+    return [
+      ...client.map((reference) => ({ kind: "client", reference })),
+      ...others.map((reference) => ({ kind: "portal", reference })),
+    ];
+  }
+
+  /** Returns what was not read so far, as attributes: call it last. */
+  rest() {
+    const read = this.#read.get(this.#form);
+    const form = this.#places.find(({ of }) => of === this.#form);
+    const out = [];
+    for (const key of form.shape.keys) {
+      const rest = read?.has(key) ? undefined : this.#restOf(this.#form[key]);
+      if (!isAbsent(rest)) {
+        out.push([key, jsonText(rest)]);
+      }
+    }
+    return out;
+  }
+
+  #collect(object, name, depth) {
+    if (!isObject(object) || depth > MAX_DEPTH || this.#places.length >= MAX_PLACES) {
+      return;
+    }
+    const { of, shape } = placeOf(object);
+    this.#places.push({ of, shape, isPerson: names.PERSONS.includes(name) });
+    for (const key of shape.containers) {
+      this.#collect(only(of[key]), fold(key), depth + 1);
+    }
+  }
+
+  #take(found) {
+    if (found === undefined) {
+      return undefined;
+    }
+    this.#isReadInside ||= found.of !== this.#form;
+    if (!this.#read.has(found.of)) {
+      this.#read.set(found.of, new Set());
+    }
+    this.#read.get(found.of).add(found.key);
+    return found.text;
+  }
+
+  #push(out, fields) {
+    for (const field of fields) {
+      const found = out.length < MAX_CONTACTS ? scalar(field) : undefined;
+      if (found !== undefined && !out.includes(this.#take(found))) {
+        out.push(found.text);
+      }
+    }
+  }
+
+  #text(kind, places) {
+    return this.#take(firstIn(places, kind));
+  }
+
+  #nameIn(place, isPlain) {
+    const full = firstIn([place], "FULL_NAMES");
+    if (full !== undefined) {
+      return this.#take(full);
+    }
+    const first = firstIn([place], "FIRST_NAMES");
+    const last = firstIn([place], "LAST_NAMES");
+    if (first !== undefined && last !== undefined) {
+      const isWhole = first.text.toLowerCase().endsWith(last.text.toLowerCase());
+      return [this.#take(first), this.#take(last)].slice(0, isWhole ? 1 : 2).join(" ");
+    }
+    if (!isPlain) {
+      return undefined;
+    }
+    for (const field of named(place, "NAMES")) {
+      const inner = only(field.value);
+      const isParts = isObject(inner) && !place.shape.containers.includes(field.key);
+      const name = isParts ? this.#nameIn(placeOf(inner), true) : undefined;
+      const found = scalar(field);
+      if (name !== undefined || (found !== undefined && looksLikeName(found.text))) {
+        return name ?? this.#take(found);
+      }
+    }
+    return this.#take(first ?? last);
+  }
+
+  #phonesIn(place, fields, fits, out) {
+    for (const node of fields.flatMap(nodes)) {
+      const inner = isObject(node.value) ? placeOf(node.value) : undefined;
+      const found = inner === undefined ? scalar(node) : firstIn([inner], "NUMBERS");
+      if (found !== undefined && fits(found.text) && out.length < MAX_CONTACTS) {
+        const phone = this.#withCodes(this.#take(found), inner === undefined ? [place] : [inner, place]);
+        if (!out.some((known) => isSamePhone(known, phone))) {
+          out.push(phone);
+        }
+      }
+    }
+  }
+
+  /** Adds the codes that are in or beside a phone, if it has none itself. */
+  #withCodes(phone, places) {
+    const number = digits(phone);
+    if (phone.startsWith("+") || number.length > 11) {
+      return phone;
+    }
+    const area = firstIn(places, "AREA_CODES");
+    const country = firstIn(places, "COUNTRY_CODES");
+    const areaCode = codeIn(area).replace(/^0+/, "");
+    const countryCode = codeIn(country);
+    let out = phone;
+    if (number.length < 10 && areaCode.length >= 1 && areaCode.length <= 4) {
+      this.#take(area);
+      out = `(${areaCode}) ${out}`;
+    }
+    if (countryCode.length >= 1 && countryCode.length <= 3) {
+      this.#take(country);
+      // A number of North America may have its country code already.
+      const hasCode = countryCode === "1" && /^1[0-9]{10}$/.test(number);
+      out = hasCode ? `+${out}` : `+${countryCode} ${out}`;
+    }
+    return out;
+  }
+
+  #emailsIn(fields, out) {
+    for (const node of fields.flatMap(nodes)) {
+      const found = isObject(node.value) ? emailIn(placeOf(node.value)) : scalar(node);
+      const isEmail = found !== undefined && looksLikeEmail(found.text) && out.length < MAX_CONTACTS;
+      if (isEmail && !out.includes(this.#take(found))) {
+        out.push(found.text);
+      }
+    }
+  }
+
+  /** Returns a value without what was read of it; as it is, if nothing was. */
+  #restOf(value) {
+    if (!this.#isReadInside || typeof value !== "object" || value === null) {
+      return value;
+    }
+    const read = this.#read.get(value);
+    const isList = Array.isArray(value);
+    const keys = Object.keys(value).filter((key) => !read?.has(isList ? Number(key) : key));
+    const left = keys.map((key) => [key, this.#restOf(value[key])]);
+    if (read === undefined && left.every(([key, rest]) => rest === value[key])) {
+      return value;
+    }
+    const given = left.filter(([, rest]) => !isAbsent(rest));
+    return isList ? given.map(([, rest]) => rest) : Object.fromEntries(given);
+  }
+}
+
+/** The rank of a folded name in each list that it is in. */
+const RANKS = new Map();
+for (const [kind, list] of Object.entries(names)) {
+  list.forEach((name, rank) => RANKS.set(name, { ...RANKS.get(name), [kind]: rank }));
+}
+
+/** By the keys of an object; the forms of a list share one. */
+const SHAPES = new Map();
+
+/** Returns an object, its folded names, and its keys by the lists that these are in. */
+function placeOf(of) {
+  const keys = Object.keys(of);
+  const id = JSON.stringify(keys);
+  if (!SHAPES.has(id)) {
+    SHAPES.set(id, shapeOf(keys));
+  }
+  return { of, shape: SHAPES.get(id) };
+}
+
+function shapeOf(keys) {
+  const kinds = {};
+  const containers = [];
+  for (const key of keys.sort()) {
+    const ranks = RANKS.get(fold(key)) ?? {};
+    for (const kind in ranks) {
+      (kinds[kind] ??= []).push(key);
+    }
+    if (ranks.CONTAINERS !== undefined) {
+      containers.push(key);
+    }
+  }
+  for (const kind in kinds) {
+    if (kinds[kind].length > 1) {
+      const rank = (key) => RANKS.get(fold(key))[kind];
+      kinds[kind].sort((a, b) => rank(a) - rank(b));
+    }
+  }
+  return { keys, kinds, containers };
+}
+
+/** Returns letters and digits in lower case, without accents and the number of `q3_name`. */
+export function fold(name) {
+  const own = (name.startsWith("q") ? name.replace(/^q[0-9]+_(?=.)/, "") : name).toLowerCase();
+  return /^[a-z0-9]*$/.test(own) ? own : own.normalize("NFD").replace(/[^\p{L}\p{N}]/gu, "");
+}
+
+/** Returns the fields that have a value under a name of this list, likeliest first. */
+function named({ of, shape }, kind) {
+  const keys = shape.kinds[kind];
+  return keys === undefined ? [] : keys.map((key) => ({ of, key, value: of[key] })).filter(isGiven);
+}
+
+function likely({ of, shape }, isName) {
+  const keys = shape.keys.filter((key) => isName(fold(key)));
+  return keys.map((key) => ({ of, key, value: of[key] })).filter(isGiven);
+}
+
+function isGiven({ value }) {
+  return !isAbsent(value);
+}
+
+function hasContact(place) {
+  return named(place, "PHONES").length > 0 || named(place, "EMAILS").length > 0;
+}
+
+/** Returns the only element of a list, and all else as it is. */
+function only(value) {
+  return Array.isArray(value) && value.length === 1 ? value[0] : value;
+}
+
+function nodes(field) {
+  const { value } = field;
+  return Array.isArray(value) ? value.map((node, key) => ({ of: value, key, value: node })) : [field];
+}
+
+/** Returns the text of a field, also of a list of one and of `{ value: "…" }`. JSON is no text. */
+function scalar(field) {
+  let { of, key, value } = field;
+  if (Array.isArray(value) && value.length === 1) {
+    [of, key, value] = [value, 0, value[0]];
+  }
+  if (isObject(value)) {
+    [of, key, value] = [value, "value", value.value];
+  }
+  const text = textOf(value);
+  return text === undefined || text.startsWith("{") || text.startsWith("[") ? undefined : { of, key, text };
+}
+
+/** Returns the first text under a name of this list in these places. */
+function firstIn(places, kind) {
+  for (const { of, shape } of places) {
+    for (const key of shape.kinds[kind] ?? []) {
+      const found = scalar({ of, key, value: of[key] });
+      if (found !== undefined) {
+        return found;
+      }
+    }
+  }
+  return undefined;
+}
+
+/** Returns the address in an object that is an e-mail address. */
+function emailIn({ of, shape }) {
+  const keys = [...(shape.kinds.EMAILS ?? []), "value", "address"];
+  return keys.map((key) => scalar({ of, key, value: of[key] })).find((found) => found !== undefined);
+}
+
+function digits(text) {
+  return text.replace(/[^0-9]/g, "");
+}
+
+function codeIn(found) {
+  return found !== undefined && /^[0-9+() ]+$/.test(found.text) ? digits(found.text) : "";
+}
+
+/** One number may come whole and in parts. */
+function isSamePhone(one, other) {
+  const [short, long] = [digits(one), digits(other)].sort((a, b) => a.length - b.length);
+  return one === other || (short.length >= 8 && long.endsWith(short));
+}
+
+/** A switch such as `whatsapp: 1` is no phone. */
+function isPhoneNumber(text) {
+  return digits(text).length >= 4;
+}
+
+function looksLikePhone(text) {
+  const { length } = digits(text);
+  const isDate = /^[0-9]{4}-[0-9]{2}-[0-9]{2}|^[0-9]{2}\/[0-9]{2}\/[0-9]{4}/.test(text);
+  const letters = text.match(/\p{L}/gu)?.length ?? 0;
+  return length >= 8 && length <= 20 && text.length <= 40 && letters <= 5 && !text.includes("//") && !isDate;
+}
+
+function looksLikeEmail(text) {
+  return text.length <= 254 && /^[^\s@]+@[^\s@]*\.[^\s@]*$/.test(text);
+}
+
+function looksLikeName(text) {
+  return /\p{L}/u.test(text) && !looksLikeEmail(text);
+}
+
+function isPhoneName(name) {
+  return names.PHONE_PARTS.some((part) => name.includes(part)) && !name.endsWith("id") && !isOthers(name);
+}
+
+function isEmailName(name) {
+  return names.EMAIL_PARTS.some((part) => name.includes(part)) && !isOthers(name);
+}
+
+/** Whether a name is another person's; `client` is the advertiser, `cliente` the lead. */
+function isOthers(name) {
+  const isClient = name.includes("client") && (!name.includes("cliente") || name.includes("clientemail"));
+  return isClient || names.OTHERS.some((part) => name.includes(part));
+}

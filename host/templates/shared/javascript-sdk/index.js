@@ -1,0 +1,9 @@
+// What a converter needs beside the language. `index.d.ts` describes it for editors.
+
+import "./console.js";
+
+export { bodyText, contentType, header, parseBody, parseForm, queryField } from "./body.js";
+export { Fields } from "./fields.js";
+export { conversion, defineConverter, formsIn, ignored, invalid, lead } from "./items.js";
+export { isAbsent, isObject, jsonText, parseJson, textAt, textOf } from "./json.js";
+export { description, note, problem } from "./plugin.js";

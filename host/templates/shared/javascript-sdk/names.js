@@ -1,0 +1,145 @@
+// The usual names of fields in Portuguese, Spanish and English, likeliest first, folded:
+// without case, accents, spaces and signs. The mapping converter of Leadhost guesses by
+// the same lists.
+
+const words = (text) => text.trim().split(/\s+/);
+
+/** Objects in which sources put the lead, or a part of it. */
+export const CONTAINERS = words(`
+  lead contact contato contacto person pessoa persona customer cliente applicant prospect
+  inquirer enquirer interessado interesado comprador buyer guest data dados datos payload body
+  submission formresponse rawrequest fields campos formdata formfields answers responses
+  respostas respuestas values valores properties attributes inquiry enquiry message mensagem
+  leaddata userdata adf facebook tiktok summary info contactinfo contactdetails personaldetails
+  record visitor visitante current item entry result json leads contatos contactos contacts
+  datajson
+`);
+
+/** Containers that are a person: their `id` is the person's, not the lead's. */
+export const PERSONS = words(`
+  contatos contactos contacts visitor visitante contact contato contacto person pessoa persona
+  customer cliente interessado interesado comprador buyer guest contactinfo userdata inquirer
+  enquirer contactdetails personaldetails
+`);
+
+/** Ids of the lead. */
+export const IDS = words(`
+  leadid idlead originleadid leadgenid submissionid responseid entryid leaduuid externalid
+  externalleadid idmensagem idmensaje leadref leadreference inquiryid enquiryid idcontato
+  idcontacto conversionid idexterno uniqueid
+`);
+
+/** Ids of the lead outside of a person. */
+export const PLAIN_IDS = words("id uuid guid");
+
+/** Names in one piece. */
+export const FULL_NAMES = words(`
+  fullname nomecompleto nombrecompleto nombreyapellido nombreyapellidos nomeesobrenome seunome
+  seunomecompleto yourname yourfullname tunombre sunombre leadname nomelead nomedolead
+  customername contactname contactperson pessoadecontato personadecontacto
+  nomecontato nomedocontato nombrecontacto nomecliente nomedocliente
+  nombrecliente nomeinteressado displayname
+`);
+
+/** The first part of a name. */
+export const FIRST_NAMES = words(`
+  firstname first fname givenname primeironome primernombre nome nombre nombres name
+  yourfirstname
+`);
+
+/** The last part of a name. */
+export const LAST_NAMES = words(`
+  lastname last lname surname familyname sobrenome ultimonome apellido apellidos yourlastname
+  apelido
+`);
+
+/** Names in one piece, or objects of a name's parts. */
+export const NAMES = words("name nome nombre names contato contacto contact");
+
+/** Phones, likeliest first. */
+export const PHONES = words(`
+  whatsapp whatsappnumber numerowhatsapp numerodewhatsapp telefonewhatsapp whatsapptelefone
+  celular celularwhatsapp telefonecelular telefonocelular telefonomovil movil mobilephone mobile
+  mobilenumber mobilephonenumber cellphone cellphonenumber cell phonemobile telemovel
+  phonenumber phone phones fullphone telefone telefones telefono telefonos telephone
+  telephonenumber tel fone seutelefone yourphone tutelefono contactphone contactnumber
+  telefonecontato telefonedecontato telefonocontacto leadphone customerphone telefonecliente
+  celularcliente userphone telefone1 phone1 personalphone homephone phonehome
+  telefoneresidencial daytimephone eveningphone personphonemain telefone2 phone2 telefone3
+  secondaryphone otherphone workphone workphonenumber phonework telefonecomercial companyphone
+  companyphonemain yourtel zap wpp whats numerowpp numerozap msisdn fones celulares moviles
+  mobiles
+`);
+
+/** Parts of other names of phones. */
+export const PHONE_PARTS = words("telefone telefono celular whatsapp phone fone mobile movil");
+
+/** The number in an object that is a phone. */
+export const NUMBERS = words(`
+  value number full numero phone telefone telefono phonenumber raw e164 internationalnumber
+  nationalnumber formatted num
+`);
+
+/** Area codes beside a phone. */
+export const AREA_CODES = words("ddd areacode codigoarea codigodearea");
+
+/** Country codes beside a phone. */
+export const COUNTRY_CODES = words("ddi countrycode phonecountrycode dialcode");
+
+/** E-mail addresses, likeliest first. */
+export const EMAILS = words(`
+  email emails emailaddress emailaddresses mail correo correoelectronico enderecodeemail
+  seuemail youremail tuemail useremail personalemail contactemail emailcontato emailcontacto
+  leademail emaillead customeremail emailcliente emaildocliente email1 primaryemail workemail
+  businessemail email2 secondaryemail
+`);
+
+/** Parts of other names of e-mail addresses. */
+export const EMAIL_PARTS = words("email correo");
+
+/** What the lead wrote. */
+export const MESSAGES = words(`
+  message mensagem mensaje messagetext textomensagem suamensagem yourmessage tumensaje msg
+  comments comment comentarios comentario observacoes observacao observaciones observacion obs
+  enquiry inquiry consulta duvida pergunta pregunta question notes note notas nota texto text
+`);
+
+/** The client's own reference of the listing. */
+export const CLIENT_LISTINGS = words(`
+  clientlistingid codigodoanunciante codigoanunciante claveinterna codigoimovel codigodoimovel
+  imovelcodigo codimovel referenciaimovel imovelreferencia referencia reference codigopropiedad
+  codigointerno propertyreference propertyref propertycode propertyid listingref
+  listingreference listingcode listingid idimovel imovelid idpropiedad productid productcode sku
+  mlsnumber mlsid stocknumber imovel inmueble propiedad property empreendimento
+`);
+
+/** The portal's reference of the listing. */
+export const PORTAL_LISTINGS = words(`
+  originlistingid portallistingid adlistingid idanuncio anuncioid idaviso codigoanuncio
+`);
+
+/** Objects that describe the listing. */
+export const LISTING_OBJECTS = words(`
+  ad anuncio aviso imovel inmueble propiedad property listing listingdetails product produto
+  producto unit unidade empreendimento
+`);
+
+/** The client's own reference in such an object. */
+export const LISTING_REFERENCES = words(`
+  clientlistingid clientreference reference referencia ref externalid codigo mlsnumber mlsid sku
+  code
+`);
+
+/** The portal's reference in such an object. */
+export const LISTING_IDS = words("id listingid");
+
+/** Parts of names of another person's contact, such as the broker's. */
+export const OTHERS = words(`
+  corretor broker agent agente owner propriet dono duen vendor vended seller advert anunciante
+  imobiliaria inmobiliaria agency agencia recipient destin user usuario respondent account store
+  loja tienda dealer provider assign responsavel responsable manager gerente sender support
+  captador secretaria parceiro partner admin friend amigo referr indica salesman salesperson
+  consultor atendente realtor notif from landlord office escritorio branch conjuge spouse
+  organizer organizador creator createdby criadopor updatedby staff employee funcionario
+  displayphone remetente suporte
+`);

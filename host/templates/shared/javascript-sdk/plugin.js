@@ -1,0 +1,30 @@
+// What converters and adapters share: who they are, problems, and notes.
+
+/** Returns a description; `summary` is one line for people. */
+export function description(name, version, summary, more = {}) {
+  return { name, version, summary, configSchema: "", secrets: [], hosts: [], ...more };
+}
+
+/**
+ * Returns a problem to be thrown: `throw problem("…")` refuses the whole body. An `Error`
+ * would be a crash of the plugin instead.
+ */
+export function problem(message, path = "") {
+  return { message, path };
+}
+
+/** More lines than anybody reads. */
+const MAX_NOTES = 200;
+const notes = [];
+
+/** Returns the lines so far, and forgets them. */
+export function takeNotes() {
+  return notes.splice(0);
+}
+
+/** Adds a line to the notes of the delivery. */
+export function note(line) {
+  if (notes.length < MAX_NOTES) {
+    notes.push(String(line));
+  }
+}

@@ -1,0 +1,121 @@
+//! Captured deliveries: what an operator may take out of the service for golden cases and replays.
+
+use leadhost_tests::On;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::roles::with_role;
+use super::{Operator, TOKEN};
+
+leadhost_tests::on_every_store! {
+    a_captured_delivery_has_everything_that_its_conversion_depends_on,
+    deliveries_that_cannot_be_captured_are_named,
+    unreadable_requests_for_captures_are_refused,
+    a_viewer_captures_nothing_and_each_capture_is_in_the_audit,
+}
+
+/// A host that has converted one lead, and the delivery's id.
+async fn with_lead(on: On) -> (Operator, Value) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    let answer = operator.lead(&report, TOKEN, "L1").await.expect(200);
+    let id = answer.json()["deliveryId"].clone();
+    (operator, id)
+}
+
+async fn capture(operator: &Operator, body: &Value) -> Value {
+    let answer = operator.post("/deliveries/captures", body).await;
+    answer.expect(200).json()
+}
+
+async fn a_captured_delivery_has_everything_that_its_conversion_depends_on(on: On) {
+    let (operator, id) = with_lead(on).await;
+    let captured = capture(&operator, &json!({"deliveries": [id], "plugin": "mapping"})).await;
+    let delivery = &captured["deliveries"][0];
+    assert_eq!(delivery["id"], id, "{captured:#}");
+    assert_eq!(delivery["plugin"], "mapping");
+    assert_eq!(delivery["answers"], json!([]));
+    assert_eq!(delivery["answersLeftOut"], false);
+    assert!(delivery["servedBy"]["digest"].is_string());
+    let body: Value =
+        serde_json::from_str(delivery["request"]["body"].as_str().expect("text")).expect("JSON");
+    assert_eq!(body["name"], "Ada Prado");
+    assert!(!captured.to_string().contains(TOKEN), "{captured:#}");
+
+    let items = delivery["outcome"]["items"].as_array().expect("items");
+    assert_eq!(items.len(), 1);
+    assert_eq!(items[0]["kind"], "lead");
+    assert_eq!(items[0]["fields"]["phone"], json!(["+5511987654321"]));
+    assert_eq!(delivery["outcome"]["refused"], Value::Null);
+
+    let connection = &captured["connections"][0];
+    assert_eq!(connection["id"], delivery["connectionId"]);
+    assert_eq!(connection["region"], "BR");
+    assert_eq!(connection["isChecked"], true);
+    assert_eq!(connection["instanceId"], Value::Null);
+    assert!(connection["config"].is_object());
+}
+
+async fn deliveries_that_cannot_be_captured_are_named(on: On) {
+    let (operator, id) = with_lead(on).await;
+    let other = capture(&operator, &json!({"deliveries": [id], "plugin": "portal"})).await;
+    assert_eq!(other["deliveries"], json!([]));
+    assert_eq!(other["ofAnotherPlugin"], json!([id]));
+
+    let person = json!({"workspace": "acme", "phone": "(11) 98765-4321"});
+    operator.post("/contacts/erase", &person).await.expect(200);
+    let nowhere = Uuid::nil().to_string();
+    let none = capture(&operator, &json!({"deliveries": [id, nowhere]})).await;
+    assert_eq!(none["deliveries"], json!([]));
+    assert_eq!(none["unknown"], json!([id, nowhere]), "{none:#}");
+    assert_eq!(none["emptied"], json!([]));
+    assert_eq!(none["notReached"], json!([]));
+}
+
+async fn unreadable_requests_for_captures_are_refused(on: On) {
+    let (operator, id) = with_lead(on).await;
+    let many = vec![id.clone(); 51];
+    for body in [
+        json!({}),
+        json!({"deliveries": []}),
+        json!({"deliveries": many}),
+        json!({"deliveries": ["17"]}),
+        json!({"deliveries": [id], "last": 3}),
+        json!([]),
+    ] {
+        let refused = operator.post("/deliveries/captures", &body).await;
+        refused.expect(400);
+    }
+    let ask = operator.ask("POST", "/deliveries/captures").body("no JSON");
+    ask.send().await.expect(400);
+}
+
+async fn a_viewer_captures_nothing_and_each_capture_is_in_the_audit(on: On) {
+    let (operator, id) = with_lead(on).await;
+    let viewer = with_role(&operator, "viewer").await;
+    let body = json!({"deliveries": [id]});
+    let ask = operator
+        .host
+        .admin("POST", "/admin/v1/deliveries/captures")
+        .bearer(&viewer)
+        .json(&body);
+    let refused = ask.send().await.expect(403).json();
+    let error = refused["error"].as_str().expect("a text");
+    assert!(error.contains("needs the role operator"), "{error}");
+
+    let second = with_role(&operator, "operator").await;
+    let ask = operator
+        .host
+        .admin("POST", "/admin/v1/deliveries/captures")
+        .bearer(&second)
+        .json(&body);
+    ask.send().await.expect(200);
+    let audit = operator.get("/audit?act=capture-deliveries").await;
+    let rows = audit["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 4, "{audit:#}");
+    assert_eq!(rows[0]["outcome"], "done");
+    assert_eq!(rows[0]["role"], "operator");
+    assert_eq!(rows[0]["detail"], r#"{"deliveries":1}"#);
+    assert_eq!(rows[2]["outcome"], "refused");
+    let text = audit.to_string();
+    assert!(!text.contains("Ada") && !text.contains("98765"), "{text}");
+}

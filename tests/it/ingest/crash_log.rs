@@ -1,0 +1,190 @@
+//! What a plugin wrote before it failed: kept with the delivery without secrets, bounded, and removed
+//! with it.
+//!
+//! The guest is built for `wasm32-wasip2`; without that target these tests print a message
+//! and do nothing.
+
+use leadhost::domain::delivery::DeliveryStatus;
+use leadhost::store::DeliveryDetail;
+use leadhost_tests::guests::{self, Variant};
+use leadhost_tests::{Declared, Host, On};
+use serde_json::{Value, json};
+
+use super::{FORM, harm};
+
+leadhost_tests::on_every_store! {
+    a_crash_tells_the_operator_what_happened,
+    a_secret_in_the_log_is_masked,
+    an_endless_log_keeps_its_end,
+    a_call_that_is_not_made_leaves_the_log_of_the_crash,
+    the_conversion_by_another_version_replaces_the_log,
+    a_failed_replay_adds_the_log_to_the_notes,
+    an_erasure_removes_the_log,
+}
+
+const SECRET: &str = "made-up-form-key";
+
+/// A connection of the misbehaving converter with WASI, which has a secret. `None` without the target.
+async fn crashing(on: On, word: &str, size: u64) -> Option<(Host, Declared)> {
+    let guest = guests::misbehave_with_wasi()?;
+    let host = Host::working(on).await;
+    host.converter(guest).await;
+    let checked = format!(
+        r#"
+secrets = {{ token = "{SECRET}" }}
+[[connections.checks]]
+secret = "token"
+scheme = "equals"
+proof = {{ place = "header", name = "x-token" }}
+"#
+    );
+    let file = harm("log", word, size) + &checked;
+    let declared = host.declare(&file).await;
+    Some((host, declared))
+}
+
+async fn deliver(host: &Host, declared: &Declared, body: &str) -> DeliveryDetail {
+    let ask = host
+        .post(&declared.address("log"))
+        .header("x-token", SECRET)
+        .body(body.to_owned());
+    let answer = ask.send().await.expect(200);
+    host.delivery(&answer).await
+}
+
+fn shows(delivery: &DeliveryDetail, part: &str) -> bool {
+    delivery.notes.iter().any(|note| note.contains(part))
+}
+
+async fn a_crash_tells_the_operator_what_happened(on: On) {
+    let Some((host, declared)) = crashing(on, "confess", 1).await else {
+        return;
+    };
+    let failed = deliver(&host, &declared, "no lead").await;
+    assert_eq!(failed.summary.status, DeliveryStatus::Failed);
+    let error = failed.summary.error.as_deref().expect("a reason");
+    assert!(error.contains("unreachable"), "{error}");
+    assert!(!error.contains('\n'), "{error}");
+    let key = host.admin_key().await;
+    let target = format!("/admin/v1/deliveries/{}", failed.summary.id);
+    let shown = host.admin("GET", &target).bearer(&key).send().await;
+    let shown = shown.expect(200).json();
+    let notes = shown["notes"].as_array().expect("a list");
+    let at = |part: &str| {
+        let found = notes
+            .iter()
+            .position(|note| note.as_str().is_some_and(|note| note.contains(part)));
+        found.unwrap_or_else(|| panic!("{part}: {notes:?}"))
+    };
+    assert!(at("line 0") < at("read no lead"));
+    assert!(at("read no lead") < at("misbehave/src/"));
+    assert!(at("misbehave/src/") < at("the last words"));
+    let text = shown["notes"].to_string();
+    assert!(!text.contains("\\u001b"), "{text}");
+}
+
+async fn a_secret_in_the_log_is_masked(on: On) {
+    let Some((host, declared)) = crashing(on, "confess", 0).await else {
+        return;
+    };
+    // The converter gets the body without the secret, and can still derive it.
+    let backwards: String = SECRET.chars().rev().collect();
+    let failed = deliver(&host, &declared, &format!("<{backwards}>")).await;
+    assert!(shows(&failed, "backwards >***<"), "{:?}", failed.notes);
+    assert!(!host.keeps(SECRET).await);
+}
+
+async fn an_endless_log_keeps_its_end(on: On) {
+    let Some((host, declared)) = crashing(on, "confess", 10_000).await else {
+        return;
+    };
+    let failed = deliver(&host, &declared, "no lead").await;
+    // The start of a slow machine may take the time of the request.
+    let failed = match failed.summary.status {
+        DeliveryStatus::Failed => failed,
+        _ => {
+            host.becomes(failed.summary.id, DeliveryStatus::Failed)
+                .await
+        }
+    };
+    assert!(shows(&failed, "the last words"), "{:?}", failed.notes);
+    assert!(shows(&failed, "line 9999"), "{:?}", failed.notes);
+    assert!(!shows(&failed, "line 0"), "{:?}", failed.notes);
+    let bytes: usize = failed.notes.iter().map(String::len).sum();
+    assert!(failed.notes.len() <= 100 && bytes <= 16 << 10, "{bytes}");
+}
+
+async fn a_call_that_is_not_made_leaves_the_log_of_the_crash(on: On) {
+    let Some((host, declared)) = crashing(on, "confess", 0).await else {
+        return;
+    };
+    let first = deliver(&host, &declared, "the first").await.summary.id;
+    // The circuit opens.
+    for _ in 0..3 {
+        deliver(&host, &declared, "another").await;
+    }
+    host.pass(3_600).await;
+    let again = host.becomes(first, DeliveryStatus::Failed).await;
+    assert!(shows(&again, "read the first"), "{:?}", again.notes);
+}
+
+async fn the_conversion_by_another_version_replaces_the_log(on: On) {
+    let Some((host, declared)) = crashing(on, "confess", 0).await else {
+        return;
+    };
+    let failed = deliver(&host, &declared, "no lead").await;
+    assert!(shows(&failed, "the last words"), "{:?}", failed.notes);
+    let mended = Variant {
+        version: "1.0.1",
+        mended: "confess",
+        ..Variant::default()
+    };
+    host.converter(mended.component()).await;
+    host.pass(3_600).await;
+    let id = failed.summary.id;
+    let converted = host.becomes(id, DeliveryStatus::Converted).await;
+    assert_eq!(converted.notes, [""; 0]);
+}
+
+async fn a_failed_replay_adds_the_log_to_the_notes(on: On) {
+    let Some(guest) = guests::misbehave_with_wasi() else {
+        return;
+    };
+    let host = Host::working(on).await;
+    host.converter(guest).await;
+    let declared = host.declare(&harm("log", "", 0)).await;
+    let converted = deliver(&host, &declared, "no lead").await;
+    assert_eq!(converted.summary.status, DeliveryStatus::Converted);
+    host.declare(&harm("log", "confess", 0)).await;
+    let key = host.admin_key().await;
+    let target = format!("/admin/v1/deliveries/{}/replay", converted.summary.id);
+    let replay = host.admin("POST", &target).bearer(&key).json(&json!({}));
+    replay.send().await.expect(200);
+    let stored = host.stored(converted.summary.id).await;
+    // The lead exists: a failure now does not undo it.
+    assert_eq!(stored.summary.status, DeliveryStatus::Converted);
+    assert!(stored.summary.error.is_some());
+    assert!(shows(&stored, "the last words"), "{:?}", stored.notes);
+}
+
+async fn an_erasure_removes_the_log(on: On) {
+    let Some((host, _)) = crashing(on, "confess", 0).await else {
+        return;
+    };
+    host.converter(guests::example_form()).await;
+    let file = harm("log", "confess", 0) + FORM;
+    let declared = host.declare(&file).await;
+    let lead = super::lead("L1", "Ana Prado", "11 98888-0001");
+    let form = host.post(&declared.address("form")).json(&lead);
+    form.send().await.expect(200);
+    let failed = deliver(&host, &declared, &lead.to_string()).await;
+    let id = failed.summary.id;
+    assert!(shows(&failed, "11 98888-0001"), "{:?}", failed.notes);
+    let key = host.admin_key().await;
+    let erase = json!({"workspace": "demo", "phone": "11 98888-0001", "unconverted": true});
+    let target = "/admin/v1/contacts/erase";
+    let done = host.admin("POST", target).bearer(&key).json(&erase);
+    let receipt: Value = done.send().await.expect(200).json();
+    assert_eq!(receipt["erased"]["deliveries"], 2, "{receipt}");
+    assert!(host.store().delivery(id).await.expect("a store").is_none());
+}

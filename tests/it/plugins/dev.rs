@@ -1,0 +1,298 @@
+//! `leadhost plugin dev`: a project is built after each change, and its calls go to the new version. The
+//! build of these projects copies a component, so no toolchain is needed.
+
+use std::io::{BufRead as _, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
+
+use hyper::Method;
+use leadhost_tests::guests::{self, Variant};
+use leadhost_tests::service::command;
+use leadhost_tests::{Answer, Ask, until};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+
+use super::local::Desk;
+
+/// The folder of the project.
+const PROJECT: &str = "ana";
+
+/// A project whose build copies `next.wasm`.
+fn project(component: &[u8], build: &[&str]) -> Desk {
+    let desk = Desk::new();
+    let lock = json!({
+        "name": "ana",
+        "kind": "converter",
+        "language": "",
+        "build": build,
+    });
+    let lock = toml::to_string(&lock).unwrap();
+    put(&desk, "leadhost.lock", lock);
+    put(&desk, "next.wasm", component);
+    desk
+}
+
+const COPY: [&str; 2] = ["mkdir -p build", "cp next.wasm build/plugin.wasm"];
+
+fn put(desk: &Desk, name: &str, content: impl AsRef<[u8]>) {
+    let path = desk.path(&format!("{PROJECT}/{name}"));
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, content).unwrap();
+}
+
+/// A golden case that the misbehaving converter passes, or does not.
+fn put_case(desk: &Desk, name: &str, expect: Option<serde_json::Value>) {
+    let mut case = json!({"about": "A word", "call": "convert", "body": "body.json"});
+    if let Some(expect) = expect {
+        case["expect"] = expect;
+    }
+    put(desk, &format!("golden/{name}/case.json"), case.to_string());
+    put(desk, &format!("golden/{name}/body.json"), "{}");
+}
+
+/// The command while it runs.
+struct Dev {
+    child: Child,
+    said: Arc<Mutex<String>>,
+}
+
+impl Dev {
+    fn start(desk: &Desk, arguments: &[&str]) -> Self {
+        let arguments = [&["plugin", "dev", PROJECT], arguments].concat();
+        let mut child = command(Path::new("unused"), &arguments)
+            .current_dir(desk.path(""))
+            // Its private data goes with the desk, even if the test ends it by force.
+            .env("TMPDIR", desk.path(""))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let said = Arc::new(Mutex::new(String::new()));
+        keep(child.stdout.take().unwrap(), &said);
+        keep(child.stderr.take().unwrap(), &said);
+        Self { child, said }
+    }
+
+    fn said(&self) -> String {
+        self.said.lock().unwrap().clone()
+    }
+
+    /// Waits until it says this, and returns all that it said.
+    async fn says(&self, part: &str) -> String {
+        let look = async || {
+            let said = self.said();
+            said.contains(part).then_some(said)
+        };
+        until(part, look).await
+    }
+
+    /// Posts a body to the address in the line for `curl`, with the headers there.
+    async fn post(&self, body: &str) -> Answer {
+        let said = self.said();
+        let line = said.lines().rev().find(|line| line.starts_with("curl "));
+        let line = line.expect("it prints a line");
+        let url = line.split_whitespace().nth(2).unwrap();
+        let url = url::Url::parse(url.trim_matches('\'')).unwrap();
+        let to = format!("127.0.0.1:{}", url.port().unwrap());
+        let mut ask = Ask::new(to.parse().unwrap(), Method::POST, url.path());
+        for header in line.split(" -H '").skip(1) {
+            let (header, _) = header.split_once('\'').unwrap();
+            let (name, value) = header.split_once(": ").unwrap();
+            ask = ask.header(name, value);
+        }
+        ask.body(body.to_owned()).send().await
+    }
+
+    fn signal(&self, signal: Signal) {
+        let id = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        kill_process(id.unwrap(), signal).unwrap();
+    }
+
+    /// Stops it as Ctrl-C does.
+    fn stop(mut self) -> ExitStatus {
+        self.signal(Signal::INT);
+        self.child.wait().unwrap()
+    }
+}
+
+impl Drop for Dev {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A pipe that is not read would block the command.
+fn keep(stream: impl Read + Send + 'static, said: &Arc<Mutex<String>>) {
+    let said = Arc::clone(said);
+    std::thread::spawn(move || {
+        for line in BufReader::new(stream).lines().map_while(Result::ok) {
+            let mut said = said.lock().unwrap();
+            said.push_str(&line);
+            said.push('\n');
+        }
+    });
+}
+
+/// The data folder that the command names.
+fn data_dir(said: &str) -> std::path::PathBuf {
+    let (_, after) = said.split_once("--data-dir ").unwrap();
+    let (folder, _) = after.split_once(',').unwrap();
+    folder.into()
+}
+
+fn version(version: &str) -> Vec<u8> {
+    let variant = Variant {
+        version,
+        check: "",
+        ..Variant::default()
+    };
+    variant.component()
+}
+
+#[tokio::test]
+async fn an_edit_is_answered_by_the_new_version_and_the_data_is_removed_at_the_end() {
+    let desk = project(&version("1.0.0"), &COPY);
+    put_case(&desk, "lead", None);
+    let dev = Dev::start(&desk, &[]);
+    let said = dev.says("--data-dir").await;
+    for part in [
+        "misbehave 1.0.0 (",
+        "serving after ",
+        "ana/golden/lead/body.json",
+        "Without an expectation, and not run: lead",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let folder = data_dir(&said);
+    assert!(folder.is_dir());
+    dev.post("{}").await.expect(200);
+    let said = dev.says(" of memory at most").await;
+    for part in ["POST ingest-lead: 200 ", "  lead: ", "  convert: "] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+
+    put(&desk, "next.wasm", version("1.1.0"));
+    dev.says("misbehave 1.1.0 (").await;
+    dev.post("{\"again\": 1}").await.expect(200);
+    let mut list = command(
+        &folder,
+        &["delivery", "list", "--version", "1.1.0", "--json"],
+    );
+    let list = list.output().unwrap();
+    let list: serde_json::Value = serde_json::from_slice(&list.stdout).unwrap();
+    assert_eq!(list["deliveries"].as_array().unwrap().len(), 1, "{list}");
+
+    assert!(dev.stop().success());
+    assert!(!folder.exists(), "{}", folder.display());
+}
+
+#[tokio::test]
+async fn a_build_that_fails_is_shown_and_the_last_good_one_serves_on() {
+    let check = "if test -e broken; then cat broken >&2; exit 7; fi";
+    let desk = project(&version("1.0.0"), &[check, COPY[0], COPY[1]]);
+    let dev = Dev::start(&desk, &[]);
+    dev.says("--data-dir").await;
+    put(&desk, "broken", "src/x.rs:7: a word is missing\n");
+    let said = dev.says("serves on").await;
+    for part in [
+        "src/x.rs:7: a word is missing",
+        "exit code 7",
+        "FAILED building",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    dev.post("{}").await.expect(200);
+
+    // A file that is no component fails too, and names the file.
+    std::fs::remove_file(desk.path("ana/broken")).unwrap();
+    put(&desk, "next.wasm", "no component");
+    dev.says("not a WebAssembly component").await;
+    dev.post("{\"id\": 2}").await.expect(200);
+    put(&desk, "next.wasm", version("1.2.0"));
+    dev.says("misbehave 1.2.0 (").await;
+}
+
+#[tokio::test]
+async fn a_golden_case_that_fails_is_shown_with_its_difference_and_is_not_served() {
+    let desk = project(&version("1.0.0"), &COPY);
+    let dev = Dev::start(&desk, &[]);
+    dev.says("--data-dir").await;
+    put_case(&desk, "wrong", Some(json!({"ok": {"items": []}})));
+    let said = dev.says("serves on").await;
+    for part in ["FAILED wrong", "expected", "--renew", "misbehave 1.0.0 ("] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    dev.post("{}").await.expect(200);
+}
+
+#[tokio::test]
+async fn a_sender_check_gets_a_secret_and_the_line_its_proof() {
+    let desk = project(&guests::misbehave(), &COPY);
+    put_case(&desk, "lead", None);
+    let dev = Dev::start(&desk, &[]);
+    let said = dev.says("--data-dir").await;
+    for part in ["x-signature: ", "openssl dgst -sha256 -hmac "] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    dev.post("{}").await.expect(401);
+    dev.says("the proof of the sender is missing or wrong")
+        .await;
+}
+
+#[test]
+fn once_ends_after_the_first_version_and_fails_with_the_build() {
+    let desk = project(&version("1.0.0"), &COPY);
+    let (out, _) = desk.run(&["plugin", "dev", PROJECT, "--once"]);
+    assert!(out.contains("serving after "), "{out}");
+    // It ends, so no other command can reach it.
+    assert!(!out.contains("--data-dir"), "{out}");
+
+    let desk = project(b"", &["echo a reason; exit 2"]);
+    let said = desk.fail(1, &["plugin", "dev", PROJECT, "--once"]);
+    assert!(said.contains("a reason"), "{said}");
+    assert!(said.contains("ana is not served"), "{said}");
+    let desk = project(b"", &["true"]);
+    let said = desk.fail(1, &["plugin", "dev", PROJECT, "--once"]);
+    assert!(said.contains("build/plugin.wasm"), "{said}");
+}
+
+#[test]
+fn a_folder_that_is_no_project_is_refused_with_what_makes_one() {
+    let desk = Desk::new();
+    std::fs::create_dir(desk.path("empty")).unwrap();
+    std::fs::write(desk.path("file"), "").unwrap();
+    for (folder, says) in [
+        ("empty", "no leadhost.lock"),
+        ("nosuch", "does not exist"),
+        ("file", "is a file"),
+    ] {
+        let said = desk.fail(1, &["plugin", "dev", folder]);
+        assert!(said.contains(says), "{said}");
+        assert!(said.contains("leadhost plugin new"), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn a_build_that_hangs_is_ended_with_the_command() {
+    let desk = project(b"", &["echo $$ >build.id; exec sleep 600"]);
+    let dev = Dev::start(&desk, &[]);
+    let file = desk.path("ana/build.id");
+    let look = async || {
+        let text = std::fs::read_to_string(&file).ok()?;
+        text.ends_with('\n').then_some(text)
+    };
+    let id = until("the build runs", look).await;
+    let id = id.trim().parse().ok().and_then(Pid::from_raw).unwrap();
+    let said = Arc::clone(&dev.said);
+    assert!(dev.stop().success());
+    assert!(rustix::process::test_kill_process(id).is_err());
+    let look = async || {
+        said.lock()
+            .unwrap()
+            .contains("Stopped while building")
+            .then_some(())
+    };
+    until("its last words", look).await;
+}

@@ -1,0 +1,522 @@
+//! The commands that call a plugin on the integrator's machine, without a service: `check
+//! --offline`, `test`, `run`, and `pack` of core modules.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+
+use leadhost_tests::components::{component, guest, target};
+use leadhost_tests::guests;
+use leadhost_tests::service::command;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A folder in which commands run.
+pub struct Desk(TempDir);
+
+impl Desk {
+    pub fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// Writes a file, and returns its name.
+    fn put<'a>(&self, name: &'a str, content: impl AsRef<[u8]>) -> &'a str {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+        name
+    }
+
+    /// The folder of golden cases that all examples of forms share, as a copy.
+    fn put_golden(&self, name: &str) {
+        let from = repository("examples/golden-form");
+        for case in std::fs::read_dir(from).unwrap() {
+            let case = case.unwrap();
+            if !case.path().is_dir() {
+                continue;
+            }
+            let to = self.path(name).join(case.file_name());
+            std::fs::create_dir_all(&to).unwrap();
+            for file in std::fs::read_dir(case.path()).unwrap() {
+                let file = file.unwrap();
+                std::fs::copy(file.path(), to.join(file.file_name())).unwrap();
+            }
+        }
+    }
+
+    /// Runs a command in the folder. All tests share the compiled code.
+    pub fn try_run(&self, arguments: &[&str]) -> Output {
+        self.prepared(arguments).output().unwrap()
+    }
+
+    fn prepared(&self, arguments: &[&str]) -> std::process::Command {
+        let mut command = command(self.0.path(), arguments);
+        command
+            .current_dir(self.0.path())
+            .env("LEADHOST_CACHE_DIR", target().join("tmp/plugin-cache"));
+        command
+    }
+
+    /// Runs a command that succeeds. Returns its standard output and error.
+    pub fn run(&self, arguments: &[&str]) -> (String, String) {
+        let output = self.try_run(arguments);
+        let (out, err) = said(&output);
+        assert!(output.status.success(), "{arguments:?}: {out}{err}");
+        (out, err)
+    }
+
+    /// Runs a command that ends with this code. Returns its standard error.
+    pub fn fail(&self, code: i32, arguments: &[&str]) -> String {
+        let output = self.try_run(arguments);
+        let (out, err) = said(&output);
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "{arguments:?}: {out}{err}"
+        );
+        err
+    }
+}
+
+fn said(output: &Output) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr))
+}
+
+fn repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
+}
+
+const LEAD: &str = r#"{"id": "f-1", "nome": "Lia Campos", "email": "lia@example.com"}"#;
+
+// ---- check
+
+#[test]
+fn a_plugin_is_checked_without_a_service() {
+    let desk = Desk::new();
+    let file = desk.put("example-form.wasm", component("plugins/example-form.wasm"));
+    let check = ["plugin", "check", file];
+    let without = desk.fail(1, &check);
+    assert!(without.contains("no service runs on"), "{without}");
+    assert!(without.contains("--offline"), "{without}");
+
+    let offline = [&check[..], &["--offline"]].concat();
+    let (out, _) = desk.run(&offline);
+    assert!(out.contains("example-form 1.0.0 ("), "{out}");
+    assert!(out.contains("converter: usable, 26 golden cases"), "{out}");
+    let (out, _) = desk.run(&[&offline[..], &["--json"]].concat());
+    let report: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(report["contract"], "leadhost:converter@1.0.0");
+    let engine = report["engine"].as_str().unwrap();
+    let (_, err) = desk.run(&[&offline[..], &["--engine"]].concat());
+    assert!(err.contains(&format!("engine {engine}")), "{err}");
+}
+
+#[test]
+fn a_component_of_another_contract_is_refused_as_an_activation_would_do_it() {
+    let desk = Desk::new();
+    let other = guests::exporting("leadhost:converter/converter@2.0.0");
+    let file = desk.put("other.wasm", other);
+    let body = desk.put("lead.json", LEAD);
+    for arguments in [
+        &["plugin", "check", file, "--offline"][..],
+        &["plugin", "run", file, body],
+    ] {
+        let said = desk.fail(1, arguments);
+        for part in ["leadhost:converter@2.0.0", "this host offers"] {
+            assert!(said.contains(part), "{arguments:?}: {said}");
+        }
+    }
+}
+
+#[test]
+fn the_folder_for_compiled_code_is_closed_to_others() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let desk = Desk::new();
+    let file = desk.put("misbehave.wasm", guests::misbehave());
+    let cache = desk.path("cache");
+    let arguments = ["plugin", "check", file, "--offline", "--cache-dir", "cache"];
+    desk.run(&arguments);
+    let mode = std::fs::metadata(&cache).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+    let open = std::fs::Permissions::from_mode(0o777);
+    std::fs::set_permissions(&cache, open).unwrap();
+    let said = desk.fail(1, &arguments);
+    assert!(said.contains("chmod 700"), "{said}");
+}
+
+// ---- test
+
+#[test]
+fn golden_cases_of_a_folder_run_on_a_component_of_any_language() {
+    let desk = Desk::new();
+    desk.put_golden("golden");
+    let rust = Some(guests::example_form());
+    let javascript = guest("guests/example-form-js.wasm");
+    for (name, wasm) in [("rust.wasm", rust), ("js.wasm", javascript)] {
+        let Some(wasm) = wasm else {
+            continue;
+        };
+        let file = desk.put(name, wasm);
+        let (out, _) = desk.run(&["plugin", "test", file]);
+        assert!(out.contains("26 golden cases of golden passed"), "{out}");
+    }
+}
+
+#[test]
+fn without_a_folder_the_cases_in_the_component_run() {
+    let desk = Desk::new();
+    let file = desk.put("example-form.wasm", component("plugins/example-form.wasm"));
+    let (out, _) = desk.run(&["plugin", "test", file]);
+    assert!(out.contains("example-form.wasm passed"), "{out}");
+    let said = desk.fail(2, &["plugin", "test", file, "--write"]);
+    assert!(said.contains("--golden DIR"), "{said}");
+    let bare = desk.put("bare.wasm", guests::example_form());
+    let said = desk.fail(1, &["plugin", "test", bare]);
+    assert!(said.contains("carries no golden cases"), "{said}");
+}
+
+#[test]
+fn expectations_are_written_and_renewed_and_the_difference_is_shown() {
+    let desk = Desk::new();
+    desk.put_golden("golden");
+    let file = desk.put("form.wasm", guests::example_form());
+    let case = |change: &dyn Fn(&mut Value)| {
+        let path = desk.path("golden/lead/case.json");
+        let mut case: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        change(&mut case);
+        std::fs::write(path, case.to_string()).unwrap();
+    };
+    let test = ["plugin", "test", file];
+
+    case(&|case| case["expect"]["ok"]["items"][0]["outcome"]["lead"]["name"] = json!("Eva"));
+    let said = desk.fail(1, &test);
+    for part in [
+        "FAILED lead",
+        "lead.name: expected \"Eva\", got \"Marina Teixeira\"",
+        "1 of 26 golden cases of golden fail",
+        "`leadhost plugin test form.wasm --renew`",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    // An expectation that differs is a person's word: only --renew replaces it.
+    desk.fail(1, &[&test[..], &["--write"]].concat());
+    let (out, _) = desk.run(&[&test[..], &["--renew"]].concat());
+    assert!(out.contains("renewed lead\n"), "{out}");
+    assert!(out.contains("expected \"Eva\""), "{out}");
+    desk.run(&test);
+
+    case(&|case| drop(case.as_object_mut().unwrap().remove("expect")));
+    let said = desk.fail(1, &test);
+    assert!(said.contains("--write"), "{said}");
+    let (out, _) = desk.run(&[&test[..], &["--write"]].concat());
+    assert!(out.contains("wrote lead\n"), "{out}");
+    desk.run(&test);
+}
+
+#[test]
+fn a_case_that_traps_fails_and_the_others_run() {
+    let desk = Desk::new();
+    let file = desk.put("misbehave.wasm", guests::misbehave());
+    let case = |word: &str| {
+        let case = json!({"about": word, "call": "convert", "delivery": {"config": {"do": word}}});
+        desk.put(&format!("golden/{word}/case.json"), case.to_string());
+    };
+    case("trap");
+    case("refuse");
+    let test = ["plugin", "test", file, "--write"];
+    let said = desk.fail(1, &test);
+    assert!(said.contains("FAILED trap"), "{said}");
+    assert!(said.contains("1 of 2 golden cases"), "{said}");
+    assert!(!said.contains("--renew"), "{said}");
+}
+
+// ---- run
+
+#[test]
+fn one_body_is_converted_and_the_call_is_measured() {
+    let desk = Desk::new();
+    let file = desk.put("form.wasm", guests::example_form());
+    let body = desk.put("lead.json", LEAD);
+    let (out, err) = desk.run(&["plugin", "run", file, body]);
+    let items: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(items[0]["outcome"]["lead"]["name"], "Lia Campos");
+    for part in [
+        "processor time",
+        "50 ms",
+        "2000 ms",
+        "memory",
+        "128 MiB",
+        "16 MiB",
+    ] {
+        assert!(err.contains(part), "{part}: {err}");
+    }
+
+    let (out, _) = desk.run(&["plugin", "run", file, body, "--json"]);
+    let run: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(run["answer"]["ok"]["items"], items);
+    for measure in [
+        "microseconds",
+        "processorMicroseconds",
+        "memoryBytes",
+        "outputBytes",
+    ] {
+        assert!(
+            run["used"][measure].as_u64().unwrap() > 0,
+            "{measure}: {run}"
+        );
+    }
+}
+
+#[test]
+fn the_request_of_a_run_is_as_its_flags_say() {
+    let desk = Desk::new();
+    let file = desk.put("misbehave.wasm", guests::misbehave());
+    let config = desk.put("config.json", "{}");
+    let mut run = desk
+        .prepared(&[
+            "plugin",
+            "run",
+            file,
+            "-",
+            "--config",
+            config,
+            "-H",
+            "X-Form: 7",
+            "--query",
+            "a=b=c",
+        ])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    run.stdin.take().unwrap().write_all(b"a=1&b=2").unwrap();
+    let output = run.wait_with_output().unwrap();
+    let (out, err) = said(&output);
+    assert!(output.status.success(), "{err}");
+    let items: Value = serde_json::from_str(&out).unwrap();
+    let attributes = items[0]["outcome"]["lead"]["attributes"].to_string();
+    assert!(
+        attributes.contains(r#"["query",[["a","b=c"]]]"#),
+        "{attributes}"
+    );
+}
+
+#[test]
+fn a_body_that_the_plugin_refuses_is_an_answer() {
+    let desk = Desk::new();
+    let file = desk.put("form.wasm", guests::example_form());
+    let body = desk.put("body", "no JSON");
+    let (out, err) = desk.run(&["plugin", "run", file, body]);
+    assert!(out.is_empty(), "{out}");
+    assert!(err.contains("refuses the body"), "{err}");
+}
+
+#[test]
+fn after_a_crash_the_words_of_the_plugin_come_first() {
+    let Some(wasm) = guests::misbehave_with_wasi() else {
+        return;
+    };
+    let desk = Desk::new();
+    let file = desk.put("misbehave.wasm", wasm);
+    let body = desk.put("lead.json", LEAD);
+    let config = desk.put("config.json", r#"{"do": "print-and-trap"}"#);
+    let said = desk.fail(1, &["plugin", "run", file, body, "--config", config]);
+    let at = |part: &str| said.find(part).unwrap_or_else(|| panic!("{part}: {said}"));
+    assert!(said.starts_with("plugin: the last words"), "{said}");
+    assert!(at("as asked") < at("processor time"), "{said}");
+    assert!(at("misbehave/src/lib.rs:") < at("processor time"), "{said}");
+    assert!(at("processor time") < at("leadhost: the plugin call failed"));
+}
+
+#[test]
+fn a_configuration_that_the_plugin_does_not_take_is_refused_before_the_call() {
+    let desk = Desk::new();
+    let file = desk.put("mapping.wasm", component("plugins/converter-mapping.wasm"));
+    let body = desk.put("lead.json", LEAD);
+    let config = desk.put("config.json", r#"{"nosuch": 1}"#);
+    let said = desk.fail(1, &["plugin", "run", file, body, "--config", config]);
+    assert!(said.contains("does not take this configuration"), "{said}");
+    assert!(said.contains("nosuch"), "{said}");
+    let list = desk.put("list.json", "[]");
+    let said = desk.fail(1, &["plugin", "run", file, body, "--config", list]);
+    assert!(said.contains("list.json is no configuration"), "{said}");
+}
+
+// ---- projects and core modules
+
+#[test]
+fn a_project_is_named_by_its_folder() {
+    let desk = Desk::new();
+    let said = desk.fail(1, &["plugin", "test", "."]);
+    assert!(said.contains("build/plugin.wasm"), "{said}");
+    assert!(said.contains("build the project"), "{said}");
+    desk.put("build/plugin.wasm", guests::example_form());
+    desk.put_golden("golden");
+    let (out, _) = desk.run(&["plugin", "test", "."]);
+    assert!(out.contains("26 golden cases"), "{out}");
+    let (out, _) = desk.run(&["plugin", "check", ".", "--offline"]);
+    assert!(out.contains("26 golden cases passed"), "{out}");
+    desk.run(&["plugin", "pack", ".", "-o", "packed.wasm"]);
+    let (out, _) = desk.run(&["plugin", "check", "packed.wasm", "--offline"]);
+    assert!(out.contains("26 golden cases passed"), "{out}");
+}
+
+/// Returns the module without the description of its world, as compilers write it whose
+/// bindings bring none.
+fn without_world(module: &[u8]) -> Vec<u8> {
+    let (header, mut rest) = module.split_at(8);
+    let mut bare = header.to_vec();
+    while let [id, after @ ..] = rest {
+        let (length, begin) = leb(after);
+        let (content, next) = after[begin..].split_at(length);
+        let is_world = *id == 0 && {
+            let (_, name) = leb(content);
+            content[name..].starts_with(b"component-type")
+        };
+        if !is_world {
+            bare.extend_from_slice(&rest[..rest.len() - next.len()]);
+        }
+        rest = next;
+    }
+    bare
+}
+
+/// Reads a length, and returns it with the number of its bytes.
+fn leb(bytes: &[u8]) -> (usize, usize) {
+    let mut value = 0;
+    for (index, byte) in bytes.iter().enumerate() {
+        value |= usize::from(byte & 0x7f) << (7 * index);
+        if byte & 0x80 == 0 {
+            return (value, index + 1);
+        }
+    }
+    panic!("a length without an end")
+}
+
+#[test]
+fn a_core_module_is_taken_with_and_without_its_world() {
+    let Some(module) = guests::rust_module("example-form") else {
+        return;
+    };
+    let bare = without_world(&module);
+    assert!(bare.len() < module.len());
+    for module in [module, bare] {
+        let desk = Desk::new();
+        desk.put_golden("golden");
+        let file = desk.put("core.wasm", module);
+        let (out, _) = desk.run(&["plugin", "test", file]);
+        assert!(out.contains("26 golden cases of golden passed"), "{out}");
+        let (out, _) = desk.run(&["plugin", "check", file, "--offline"]);
+        assert!(out.contains("usable"), "{out}");
+        let (out, _) = desk.run(&["plugin", "pack", file, "-o", "whole.wasm"]);
+        assert!(out.contains("without golden cases"), "{out}");
+        let again = desk.fail(2, &["plugin", "pack", "whole.wasm", "-o", "again.wasm"]);
+        assert!(again.contains("--golden DIR"), "{again}");
+        desk.run(&["plugin", "check", "whole.wasm", "--offline"]);
+    }
+}
+
+#[test]
+fn a_core_module_with_a_foreign_import_is_refused_by_name() {
+    let desk = Desk::new();
+    let module = guests::importing_module("env", "emscripten_now");
+    let file = desk.put("core.wasm", module);
+    for arguments in [
+        &["plugin", "pack", file, "-o", "out.wasm"][..],
+        &["plugin", "test", file],
+        &["plugin", "check", file],
+    ] {
+        let said = desk.fail(1, arguments);
+        for part in [
+            "core.wasm: ",
+            "env.emscripten_now",
+            "Allowed are the functions of wasi_snapshot_preview1",
+            "build for WASI",
+        ] {
+            assert!(said.contains(part), "{arguments:?}: {said}");
+        }
+    }
+    assert!(!desk.path("out.wasm").exists());
+}
+
+/// The description of a world is data of the toolchain, which the encoder takes for granted: some
+/// damage makes it panic.
+#[test]
+fn a_core_module_with_a_damaged_world_is_refused_and_ends_no_command() {
+    let Some(module) = guests::rust_module("example-form") else {
+        return;
+    };
+    let desk = Desk::new();
+    let begin = module
+        .windows(14)
+        .position(|window| window == b"component-type")
+        .expect("bindings describe the world");
+    for place in (begin..module.len().min(begin + 1_300)).step_by(31) {
+        for byte in [0, 0x7f] {
+            let mut damaged = module.clone();
+            damaged[place] = byte;
+            let file = desk.put("core.wasm", damaged);
+            let output = desk.try_run(&["plugin", "pack", file, "-o", "out.wasm"]);
+            let (_, err) = said(&output);
+            let code = output.status.code();
+            assert!(matches!(code, Some(0 | 1)), "{place}: {code:?} {err}");
+            if code == Some(1) {
+                assert!(err.contains("core.wasm: "), "{place}: {err}");
+                assert!(!err.contains("panicked"), "{place}: {err}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_core_module_without_a_contract_is_refused() {
+    let desk = Desk::new();
+    let module = guests::importing_module("wasi_snapshot_preview1", "proc_exit");
+    let file = desk.put("core.wasm", module);
+    let said = desk.fail(1, &["plugin", "pack", file, "-o", "out.wasm"]);
+    assert!(said.contains("implements no contract"), "{said}");
+    assert!(
+        said.contains("leadhost:converter/converter@1.0.0"),
+        "{said}"
+    );
+}
+
+// ---- mapping
+
+#[test]
+fn a_mapping_is_tried_on_a_body_and_says_what_it_read_from_where() {
+    let desk = Desk::new();
+    let wasm = component("plugins/converter-mapping.wasm");
+    let missing = desk.put("body.json", r#"{"nome": "Lia Campos"}"#);
+    let said = desk.fail(1, &["mapping", "try", missing]);
+    assert!(said.contains("--component"), "{said}");
+
+    desk.put("target/plugins/converter-mapping.wasm", wasm);
+    let body = desk.put(
+        "body.json",
+        r#"{"nome": "Lia Campos", "ddd": "11", "telefone": "90000-0001", "ref": "AP-7", "andar": 3}"#,
+    );
+    let (out, _) = desk.run(&["mapping", "try", body]);
+    for part in ["Lia Campos", "(11) 90000-0001", "nome", "guessed", "andar"] {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+    let config = desk.put("config.json", r#"{"fields": {"listings": "ref"}}"#);
+    let arguments = ["mapping", "try", body, "--config", config, "--json"];
+    let (out, _) = desk.run(&arguments);
+    let shown: Value = serde_json::from_str(&out).unwrap();
+    let listings = shown["explanations"].as_array().unwrap().iter();
+    let mut listings = listings.filter(|one| one["field"] == "listings");
+    let listings = listings.next().unwrap();
+    assert_eq!(listings["from"], json!(["ref"]));
+    assert_eq!(listings["guessed"], false);
+
+    let form = desk.put("form.wasm", guests::example_form());
+    let other = desk.fail(1, &["mapping", "try", body, "--component", form]);
+    assert!(other.contains("the plugin example-form"), "{other}");
+}

@@ -1,0 +1,166 @@
+//! An instance whose adapter misbehaves, and a far end for its messages. The far end refuses each
+//! request with the same answer, which the adapter takes for an acceptance.
+
+use std::net::SocketAddr;
+
+use leadhost::domain::key::PlainKey;
+use leadhost::domain::plugin::Digest;
+use leadhost_tests::graph::{GraphDouble, GraphOptions};
+use leadhost_tests::guests::AdapterVariant;
+use leadhost_tests::{Answer, Ask, Declared, Host, On, Options, until};
+use serde_json::{Value, json};
+
+pub struct Mailer {
+    pub host: Host,
+    pub key: PlainKey,
+    pub declared: Declared,
+    pub double: GraphDouble,
+    /// The address of sends.
+    pub url: String,
+}
+
+impl Mailer {
+    /// Serves version 1, which does nothing wrong.
+    pub async fn new(on: On) -> Self {
+        Self::start(Options::patient(on)).await
+    }
+
+    pub async fn start(options: Options) -> Self {
+        let double = GraphDouble::start(GraphOptions::default()).expect("a free port");
+        let address = double.address();
+        Self::sending_to(options, double, address).await
+    }
+
+    /// The same with another far end, at this address.
+    pub async fn sending_to(options: Options, double: GraphDouble, address: SocketAddr) -> Self {
+        let host = Host::working_with(options).await;
+        let url = format!("http://{address}/v1/messages");
+        let first = AdapterVariant {
+            sends: &url,
+            check: "",
+            ..AdapterVariant::default()
+        };
+        host.converter(first.component()).await;
+        let declared = host
+            .declare(&format!(
+                r#"
+[[instances]]
+name = "bot"
+adapter = "misbehave-adapter"
+config = {{}}
+allow = [{{ url = "http://{address}", private = true }}]
+"#
+            ))
+            .await;
+        Self {
+            key: host.admin_key().await,
+            host,
+            declared,
+            double,
+            url,
+        }
+    }
+
+    /// Another version, which does this in a function, such as `send:trap`.
+    pub fn version(&self, version: &str, always: &str) -> Vec<u8> {
+        let variant = AdapterVariant {
+            version,
+            always,
+            sends: &self.url,
+            check: "",
+            ..AdapterVariant::default()
+        };
+        variant.component()
+    }
+
+    /// Sends this many messages, each to a contact of its own. Returns the answers.
+    pub async fn send(&self, from: usize, messages: usize) -> Vec<Answer> {
+        let answers = self.send_any(from, messages).await;
+        answers
+            .into_iter()
+            .map(|answer| answer.expect(200))
+            .collect()
+    }
+
+    /// The same, whatever the answers are.
+    pub async fn send_any(&self, from: usize, messages: usize) -> Vec<Answer> {
+        let mut answers = Vec::new();
+        for number in from..from + messages {
+            let body = json!({
+                "name": "Ana Prado",
+                "phoneNumber": format!("+55 11 98765-{number:04}"),
+                "instanceId": self.declared.report.instances["bot"].0,
+                "source": "landing-page",
+                "template": {
+                    "name": "welcome",
+                    "language": {"code": "pt_BR"},
+                    "components": [],
+                },
+            });
+            let ask = self.host.post("/send-notification");
+            let ask = ask.header("x-service-api-key", &self.declared.key("partner"));
+            answers.push(ask.json(&body).send().await);
+        }
+        answers
+    }
+
+    /// The same, of which each must be accepted.
+    pub async fn deliver(&self, from: usize, messages: usize) {
+        for answer in self.send(from, messages).await {
+            let status = answer.header("x-message-status");
+            assert_eq!(status, "accepted", "{}", answer.text());
+        }
+    }
+
+    pub fn ask(&self, method: &str, path: &str) -> Ask {
+        let path = format!("/admin/v1/plugins{path}");
+        self.host.admin(method, &path).bearer(&self.key)
+    }
+
+    /// Verifies a version that is not stored.
+    pub async fn verify(&self, wasm: Vec<u8>, query: &str) -> Value {
+        let ask = self.ask("POST", &format!("/verify{query}")).body(wasm);
+        ask.send().await.expect(200).json()
+    }
+
+    pub async fn keep(&self, version: &str, always: &str) -> Digest {
+        self.host.keep_version(self.version(version, always)).await
+    }
+
+    /// Starts a rollout.
+    pub async fn begin(&self, candidate: &Digest, mut order: Value) -> Value {
+        order["digest"] = json!(candidate.0);
+        let ask = self.ask("POST", ROLLOUT).json(&order);
+        ask.send().await.expect(201).json()
+    }
+
+    pub async fn change(&self, change: &str) -> Value {
+        let ask = self
+            .ask("PATCH", ROLLOUT)
+            .json(&json!({ "change": change }));
+        ask.send().await.expect(200).json()
+    }
+
+    pub async fn shown(&self) -> Value {
+        let ask = self.ask("GET", ROLLOUT);
+        ask.send().await.expect(200).json()
+    }
+
+    /// Waits until the rollout is shown like this.
+    pub async fn until(&self, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+        until(what, async || {
+            let shown = self.shown().await;
+            is_so(&shown).then_some(shown)
+        })
+        .await
+    }
+}
+
+const ROLLOUT: &str = "/misbehave-adapter/rollout";
+
+/// The differences of a field of sends.
+pub fn field<'a>(sends: &'a Value, name: &str) -> &'a Value {
+    let fields = sends["fields"].as_array().expect("a list");
+    let found = fields.iter().find(|one| one["field"] == name);
+    found.unwrap_or_else(|| panic!("{name}: {sends:#}"))
+}

@@ -1,0 +1,178 @@
+//! `leadhost plugin new` and `doctor`: projects in all languages, from the program alone.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::local::Desk;
+
+const LANGUAGES: [&str; 7] = [
+    "rust",
+    "typescript",
+    "javascript",
+    "python",
+    "go",
+    "c",
+    "zig",
+];
+
+/// The files of a folder and below, as texts.
+fn texts(folder: &Path) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(texts(&path));
+        } else {
+            let content = std::fs::read(&path).unwrap();
+            let text = String::from_utf8_lossy(&content).into_owned();
+            found.push((path.display().to_string(), text));
+        }
+    }
+    found
+}
+
+#[test]
+fn a_project_in_every_language_has_no_placeholder_left() {
+    // Sources that the templates take as they are; they speak of the placeholders of messages.
+    const COPIED: [&str; 3] = ["/leadhost-sdk/src/", "/leadhost-sdk/golden/src/", "/wit/"];
+    let desk = Desk::new();
+    for language in LANGUAGES {
+        let name = format!("{language}-form");
+        let (out, _) = desk.run(&["plugin", "new", &name, "--lang", language]);
+        assert!(out.contains(&format!("cd {name}\n")), "{out}");
+        assert!(out.contains("leadhost plugin test ."), "{out}");
+        let folder = desk.path(&name);
+        for file in [
+            ".gitignore",
+            "README.md",
+            "golden/lead/case.json",
+            "wit/leadhost-converter-1.0.0.wit",
+        ] {
+            assert!(folder.join(file).is_file(), "{language}: {file}");
+        }
+        assert!(!folder.join("template.toml").exists(), "{language}");
+        let lock = std::fs::read_to_string(folder.join("leadhost.lock")).unwrap();
+        let lock: toml::Table = lock.parse().unwrap();
+        assert_eq!(lock["name"].as_str(), Some(&*name));
+        assert_eq!(lock["kind"].as_str(), Some("converter"));
+        assert_eq!(lock["language"].as_str(), Some(language));
+        assert_eq!(lock["contract"].as_str(), Some("leadhost:converter@1.0.0"));
+        for (path, text) in texts(&folder) {
+            let is_copied = COPIED.iter().any(|part| path.contains(part));
+            for left in ["{{name", "{{Name"] {
+                assert!(is_copied || !text.contains(left), "{path} has {left}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_sample_becomes_the_first_golden_case() {
+    let desk = Desk::new();
+    let body = "{\"id\": 9007199254740993, \"nome\": \"Lia Campos\"}\n";
+    std::fs::write(desk.path("sample.json"), body).unwrap();
+    let new = [
+        "plugin",
+        "new",
+        "ana",
+        "--lang",
+        "c",
+        "--sample",
+        "sample.json",
+        "--dir",
+        "x/y",
+    ];
+    let (out, _) = desk.run(&new);
+    assert!(out.contains("leadhost plugin test . --write"), "{out}");
+    let case = desk.path("x/y/golden/lead");
+    assert_eq!(
+        std::fs::read_to_string(case.join("body.json")).unwrap(),
+        body
+    );
+    let case = std::fs::read(case.join("case.json")).unwrap();
+    let case: Value = serde_json::from_slice(&case).unwrap();
+    assert_eq!(case["body"], "body.json");
+    assert!(case.get("expect").is_none());
+}
+
+#[test]
+fn what_cannot_become_a_project_is_refused_and_nothing_is_written() {
+    let desk = Desk::new();
+    std::fs::create_dir(desk.path("taken")).unwrap();
+    std::fs::write(desk.path("taken/file"), "").unwrap();
+    std::fs::write(desk.path("file"), "").unwrap();
+    std::fs::write(desk.path("cut.json"), "{\"id\": 1").unwrap();
+    let check = |code: i32, arguments: &[&str], parts: &[&str]| {
+        let arguments = [&["plugin", "new"][..], arguments].concat();
+        let said = desk.fail(code, &arguments);
+        for part in parts {
+            assert!(said.contains(part), "{arguments:?}: {said}");
+        }
+    };
+    let taken = ["taken", "--lang", "go"];
+    check(1, &taken, &["already exists and is not empty", "--dir"]);
+    check(1, &["file", "--lang", "go"], &["is a file"]);
+    let bad = ["Ana Form", "--lang", "go"];
+    check(2, &bad, &["Ana Form", "lower-case letters"]);
+    check(2, &["2ana", "--lang", "go"], &["begins with a letter"]);
+    check(
+        2,
+        &["ana", "--lang", "perl"],
+        &["perl", "typescript", "zig"],
+    );
+    let adapter = ["ana", "--lang", "go", "--kind", "adapter"];
+    check(2, &adapter, &["no template of an adapter in Go"]);
+    let adapter = [
+        "ana", "--lang", "rust", "--kind", "adapter", "--sample", "cut.json",
+    ];
+    check(2, &adapter, &["an adapter takes no --sample"]);
+    let sample = ["ana", "--lang", "go", "--sample", "cut.json"];
+    check(1, &sample, &["cut.json", "neither JSON (EOF", "nor a form"]);
+    let missing = ["ana", "--lang", "go", "--sample", "nosuch.json"];
+    check(1, &missing, &["cannot read nosuch.json"]);
+    assert!(!desk.path("ana").exists());
+    let left = std::fs::read_dir(desk.path("taken")).unwrap().count();
+    assert_eq!(left, 1);
+}
+
+#[test]
+fn the_example_of_an_adapter_is_a_webhook_with_a_configuration() {
+    let desk = Desk::new();
+    let new = [
+        "plugin", "new", "ana", "--lang", "rust", "--kind", "adapter",
+    ];
+    let (out, _) = desk.run(&new);
+    let line = "leadhost plugin run . golden/webhook/body.json --config config.json\n";
+    assert!(out.contains(line), "{out}");
+    assert!(desk.path("ana/golden/webhook/body.json").is_file());
+    let config = std::fs::read(desk.path("ana/config.json")).unwrap();
+    let config: Value = serde_json::from_slice(&config).unwrap();
+    assert!(config.is_object());
+}
+
+#[test]
+fn an_empty_folder_takes_a_project() {
+    let desk = Desk::new();
+    std::fs::create_dir(desk.path("ana")).unwrap();
+    desk.run(&["plugin", "new", "ana", "--lang", "py"]);
+    assert!(desk.path("ana/README.md").is_file());
+}
+
+#[test]
+fn the_doctor_names_every_language_and_fails_never() {
+    let desk = Desk::new();
+    let (out, _) = desk.run(&["plugin", "doctor"]);
+    for language in [
+        "Rust",
+        "TypeScript, JavaScript",
+        "Python",
+        "Go",
+        "C ",
+        "Zig",
+    ] {
+        assert!(out.contains(language), "{language}: {out}");
+    }
+    let (out, _) = desk.run(&["plugin", "doctor", "--lang", "zig"]);
+    assert_eq!(out.lines().count(), 2, "{out}");
+}

@@ -1,0 +1,519 @@
+//! Components in a registry of container images: pushed, pulled and activated by the command, against
+//! the real registry of Debian, and against one that lies.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::Output;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use leadhost::domain::plugin::Digest;
+use leadhost_tests::guests::Variant;
+use leadhost_tests::registry::{NAME, PASSWORD, Registry};
+use leadhost_tests::service::command;
+use leadhost_tests::{Ask, On, Service};
+use serde_json::{Value, json};
+use sha2::Digest as _;
+use tempfile::TempDir;
+
+leadhost_tests::on_every_store! {
+    #[tokio::test(flavor = "multi_thread")]
+    a_component_of_a_registry_is_activated_and_the_store_keeps_where_it_came_from,
+}
+
+const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+const CONFIG: &str = "application/vnd.wasm.config.v0+json";
+const LAYER: &str = "application/wasm";
+
+/// The folder of a person who pushes and pulls: Docker's configuration and files.
+struct Person {
+    folder: TempDir,
+}
+
+impl Person {
+    /// Without credentials.
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Self { folder }
+    }
+
+    /// With these credentials for a registry, as `docker login` writes them.
+    fn with_password(registry: &str, password: &str) -> Self {
+        let person = Self::new();
+        let auth = STANDARD.encode(format!("{NAME}:{password}"));
+        let config = json!({"auths": {registry: {"auth": auth}}});
+        std::fs::write(person.path("config.json"), config.to_string()).unwrap();
+        person
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.folder.path().join(name).display().to_string()
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> String {
+        std::fs::write(self.path(name), bytes).unwrap();
+        self.path(name)
+    }
+
+    /// Runs a command. `data`: the data folder of a service.
+    fn run(&self, data: &Path, arguments: &[&str]) -> Output {
+        let mut command = command(data, arguments);
+        command
+            .env("DOCKER_CONFIG", self.folder.path())
+            .current_dir(self.folder.path());
+        command.output().unwrap()
+    }
+
+    /// Runs `leadhost plugin` with these arguments, which must succeed.
+    #[track_caller]
+    fn plugin(&self, arguments: &[&str]) -> String {
+        let output = self.run(self.folder.path(), &[&["plugin"], arguments].concat());
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments:?}: {complaint}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Runs it, and it must fail with this exit code. Returns what it says.
+    #[track_caller]
+    fn refused(&self, code: i32, arguments: &[&str]) -> String {
+        let output = self.run(self.folder.path(), &[&["plugin"], arguments].concat());
+        let complaint = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "{arguments:?}: {complaint}"
+        );
+        complaint
+    }
+}
+
+fn component(version: &str) -> Vec<u8> {
+    let variant = Variant {
+        version,
+        ..Variant::default()
+    };
+    variant.component()
+}
+
+fn digest(bytes: &[u8]) -> String {
+    let digest = sha2::Sha256::digest(bytes);
+    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{hex}")
+}
+
+/// Returns the address with its digest that a push has printed.
+fn pinned(said: &str) -> &str {
+    said.lines().next().unwrap()
+}
+
+/// Returns the same without the tag: only the digest names it.
+fn by_digest(pinned: &str) -> String {
+    let (tagged, digest) = pinned.split_once('@').unwrap();
+    let (name, _) = tagged.rsplit_once(':').unwrap();
+    format!("{name}@{digest}")
+}
+
+#[test]
+fn a_pushed_component_is_pulled_by_its_tag_and_by_its_digest() {
+    let Some(registry) = Registry::open() else {
+        return;
+    };
+    let person = Person::new();
+    let wasm = component("1.0.0");
+    let file = person.write("built.wasm", &wasm);
+    let tag = format!("oci://{}/plugins/portal:1.0.0", registry.address());
+    let said = person.plugin(&["push", &file, &tag]);
+    let pinned = pinned(&said);
+    assert!(pinned.starts_with(&format!("{tag}@sha256:")), "{said}");
+
+    let said = person.plugin(&["pull", &tag]);
+    assert!(said.contains(pinned), "{said}");
+    assert_eq!(std::fs::read(person.path("portal.wasm")).unwrap(), wasm);
+    let kept = person.refused(1, &["pull", &tag]);
+    assert!(kept.contains("-o FILE"), "{kept}");
+    for address in [by_digest(pinned), pinned.to_owned()] {
+        let other = person.path("other.wasm");
+        person.plugin(&["pull", &address, "-o", &other]);
+        assert_eq!(std::fs::read(&other).unwrap(), wasm);
+    }
+
+    // The same bytes have the same digest under another tag, at another time.
+    let latest = format!("oci://{}/plugins/portal:latest", registry.address());
+    let again = person.plugin(&["push", &file, &latest]);
+    assert!(again.starts_with(&format!("{latest}@")), "{again}");
+    assert_eq!(by_digest(self::pinned(&again)), by_digest(pinned));
+}
+
+#[test]
+fn what_is_not_in_the_registry_or_is_no_component_is_refused() {
+    let Some(registry) = Registry::open() else {
+        return;
+    };
+    let person = Person::new();
+    let to = |rest: &str| format!("oci://{}/plugins/{rest}", registry.address());
+    let file = person.write("built.wasm", &component("1.0.0"));
+    person.plugin(&["push", &file, &to("portal:1.0.0")]);
+
+    let other = to(&format!("portal@{}", digest(b"made up")));
+    for missing in [to("portal:2.0.0"), to("nothing:1.0.0"), other] {
+        let said = person.refused(1, &["pull", &missing]);
+        assert!(said.contains(&format!("does not have {missing}")), "{said}");
+        assert!(!person.folder.path().join("portal.wasm").exists());
+    }
+    let text = person.write("text.wasm", b"hello");
+    let said = person.refused(1, &["push", &text, &to("text:1")]);
+    assert!(said.contains("not WebAssembly"), "{said}");
+    let said = person.refused(2, &["push", &file, &to("portal")]);
+    assert!(said.contains("neither a tag nor a digest"), "{said}");
+    let said = person.refused(2, &["pull", &file]);
+    assert!(said.contains("oci://REGISTRY/NAME:TAG"), "{said}");
+
+    let small = person.write("small.toml", b"[plugins]\ncomponent_mib = 0\n");
+    let said = [
+        person.refused(1, &["push", &file, &to("portal:1.0.1"), "--config", &small]),
+        person.refused(
+            1,
+            &["pull", &to("portal:1.0.0"), "-o", &text, "--config", &small],
+        ),
+    ];
+    for said in said {
+        assert!(said.contains("at most 0 are accepted"), "{said}");
+    }
+    assert_eq!(
+        std::fs::read(&text).unwrap(),
+        b"hello",
+        "nothing is written"
+    );
+}
+
+#[test]
+fn a_registry_that_asks_for_credentials_gets_those_of_docker() {
+    let Some(registry) = Registry::closed() else {
+        return;
+    };
+    let tag = format!("oci://{}/portal:1.0.0", registry.address());
+    let known = Person::with_password(registry.address(), PASSWORD);
+    let file = known.write("built.wasm", &component("1.0.0"));
+    known.plugin(&["push", &file, &tag]);
+    known.plugin(&["pull", &tag]);
+
+    let nobody = Person::new();
+    let wrong = Person::with_password(registry.address(), "another-secret");
+    let elsewhere = Person::with_password("registry.example.com", PASSWORD);
+    for (person, with) in [
+        (&nobody, "with no credentials"),
+        (&elsewhere, "with no credentials"),
+        (&wrong, "with the credentials of `ana`"),
+    ] {
+        let said = [
+            person.refused(1, &["pull", &tag]),
+            person.refused(1, &["push", &file, &tag]),
+        ];
+        for said in said {
+            assert!(said.contains("(401)") && said.contains(with), "{said}");
+            assert!(said.contains("docker login"), "{said}");
+            assert!(!said.contains("secret"), "{said}");
+        }
+    }
+    let broken = Person::new();
+    broken.write("config.json", b"{");
+    let said = broken.refused(1, &["pull", &tag]);
+    assert!(said.contains("the credentials for"), "{said}");
+}
+
+#[test]
+fn a_registry_that_is_down_is_named() {
+    let person = Person::new();
+    let file = person.write("built.wasm", &component("1.0.0"));
+    // Nothing listens there any more.
+    let port = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let tag = format!("oci://{port}/portal:1.0.0");
+    let said = [
+        person.refused(1, &["pull", &tag]),
+        person.refused(1, &["push", &file, &tag]),
+    ];
+    for said in said {
+        assert!(
+            said.contains(&format!("the registry {port} cannot be reached")),
+            "{said}"
+        );
+    }
+}
+
+/// A manifest, and the parts that it names, as `wkg` writes them.
+struct Artifact {
+    manifest: Vec<u8>,
+    parts: Vec<Vec<u8>>,
+}
+
+impl Artifact {
+    fn new(config_type: &str, layer_type: &str, layer: &[u8]) -> Self {
+        let config = json!({
+            "created": "2026-03-02T12:15:30.250000123Z",
+            "author": "Ana",
+            "architecture": "wasm",
+            "os": "wasip2",
+            "layerDigests": [digest(layer)],
+            "component": {"exports": ["leadhost:converter/guest@1.0.0"], "imports": [], "target": null},
+        });
+        let config = config.to_string().into_bytes();
+        let part = |media_type: &str, bytes: &[u8]| json!({"mediaType": media_type, "digest": digest(bytes), "size": bytes.len()});
+        let manifest = json!({
+            "schemaVersion": 2,
+            "mediaType": MANIFEST,
+            "config": part(config_type, &config),
+            "layers": [part(layer_type, layer)],
+            "annotations": {
+                "org.opencontainers.image.version": "1.0.0",
+                "org.opencontainers.image.title": "portal",
+            },
+        });
+        Self {
+            manifest: manifest.to_string().into_bytes(),
+            parts: vec![config, layer.to_vec()],
+        }
+    }
+
+    /// Puts it into a registry by plain calls.
+    async fn put(&self, registry: &Registry, name: &str, tag: &str) {
+        let to = registry.address().parse().unwrap();
+        let ask = |method: &str, target: &str| {
+            let method = hyper::Method::from_bytes(method.as_bytes()).unwrap();
+            Ask::new(to, method, target).header("host", registry.address())
+        };
+        for part in &self.parts {
+            let begun = ask("POST", &format!("/v2/{name}/blobs/uploads/"))
+                .send()
+                .await;
+            let begun = begun.expect(202);
+            let (_, target) = begun
+                .header("location")
+                .split_once(registry.address())
+                .unwrap();
+            let put = ask("PUT", &format!("{target}&digest={}", digest(part)));
+            let put = put.header("content-type", "application/octet-stream");
+            put.body(part.clone()).send().await.expect(201);
+        }
+        let put = ask("PUT", &format!("/v2/{name}/manifests/{tag}"));
+        let put = put.header("content-type", MANIFEST);
+        put.body(self.manifest.clone()).send().await.expect(201);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_layout_of_wkg_is_read_and_written_and_other_layouts_are_refused() {
+    let Some(registry) = Registry::open() else {
+        return;
+    };
+    let wasm = component("1.0.0");
+    let person = Person::new();
+    let theirs = Artifact::new(CONFIG, LAYER, &wasm);
+    theirs.put(&registry, "theirs", "1.0.0").await;
+    let tag = format!("oci://{}/theirs:1.0.0", registry.address());
+    let said = person.plugin(&["pull", &tag]);
+    assert!(said.contains(&digest(&theirs.manifest)), "{said}");
+    assert_eq!(std::fs::read(person.path("theirs.wasm")).unwrap(), wasm);
+
+    let gzip = "application/vnd.oci.image.layer.v1.tar+gzip";
+    let image = "application/vnd.oci.image.config.v1+json";
+    let core = b"\0asm\x01\0\0\0";
+    for (name, artifact, why) in [
+        ("image", Artifact::new(image, gzip, &wasm), "media type"),
+        ("layer", Artifact::new(CONFIG, gzip, &wasm), "media type"),
+        ("core", Artifact::new(CONFIG, LAYER, core), "core module"),
+    ] {
+        artifact.put(&registry, name, "1").await;
+        let tag = format!("oci://{}/{name}:1", registry.address());
+        let said = person.refused(1, &["pull", &tag]);
+        assert!(
+            said.contains(&format!("{tag} is not a component")) && said.contains(why),
+            "{said}"
+        );
+    }
+
+    // What `wkg` checks when it reads what we wrote.
+    let file = person.write("built.wasm", &wasm);
+    let tag = format!("oci://{}/ours:1.0.0", registry.address());
+    let said = person.plugin(&["push", &file, &tag]);
+    let to = registry.address().parse().unwrap();
+    let get = async |target: String| {
+        let ask = Ask::new(to, hyper::Method::GET, &target);
+        let ask = ask
+            .header("host", registry.address())
+            .header("accept", MANIFEST);
+        ask.send().await.expect(200)
+    };
+    let answer = get("/v2/ours/manifests/1.0.0".to_owned()).await;
+    assert_eq!(answer.header("content-type"), MANIFEST);
+    let manifest = answer.json();
+    assert_eq!(manifest["schemaVersion"], 2);
+    assert_eq!(manifest["mediaType"], MANIFEST);
+    assert_eq!(manifest["config"]["mediaType"], CONFIG);
+    let layers = manifest["layers"].as_array().unwrap();
+    assert_eq!(layers.len(), 1);
+    assert_eq!(layers[0]["mediaType"], LAYER);
+    assert_eq!(layers[0]["digest"], digest(&wasm));
+    assert_eq!(layers[0]["size"], wasm.len());
+    let config = manifest["config"]["digest"].as_str().unwrap();
+    let config = get(format!("/v2/ours/blobs/{config}")).await.json();
+    assert_eq!(config["architecture"], "wasm");
+    assert_eq!(config["os"], "wasip2");
+    assert_eq!(config["layerDigests"], json!([digest(&wasm)]));
+    assert!(config["created"].is_string(), "{config}");
+    let exports = config["component"]["exports"].as_array().unwrap();
+    let names = |export: &Value| export.as_str().unwrap().starts_with("leadhost:converter/");
+    assert!(exports.iter().any(names), "{config}");
+    assert!(pinned(&said).contains("@sha256:"), "{said}");
+}
+
+/// A registry that answers every request for a manifest with `manifest`, and every other one with
+/// `part`.
+struct Liar {
+    address: String,
+}
+
+impl Liar {
+    fn start(manifest: Vec<u8>, part: Vec<u8>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        // It ends with the process.
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+                let Some(Ok(head)) = lines.next() else {
+                    continue;
+                };
+                let is_head = |line: &String| !line.is_empty();
+                lines
+                    .map_while(Result::ok)
+                    .take_while(is_head)
+                    .for_each(drop);
+                let body = match head.contains("/manifests/") {
+                    true => &manifest,
+                    false => &part,
+                };
+                let answer = format!(
+                    "HTTP/1.1 200 OK\r\ncontent-type: {MANIFEST}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+                    body.len()
+                );
+                // The client may have seen enough.
+                let _ = stream
+                    .write_all(answer.as_bytes())
+                    .and_then(|()| stream.write_all(body));
+                let _ = stream.shutdown(std::net::Shutdown::Write);
+                let _ = stream.read(&mut [0]);
+            }
+        });
+        Self { address }
+    }
+}
+
+#[test]
+fn other_bytes_than_those_of_the_digest_are_not_kept() {
+    let person = Person::new();
+    let wasm = component("1.0.0");
+    let artifact = Artifact::new(CONFIG, LAYER, &wasm);
+    let expected = digest(&artifact.manifest);
+    let mut changed = wasm.clone();
+    *changed.last_mut().unwrap() ^= 1;
+    let mut longer = wasm.clone();
+    longer.push(0);
+
+    let other = Artifact::new(CONFIG, LAYER, &component("1.1.0"));
+    let of_other = Liar::start(other.manifest, wasm.clone());
+    let said = person.refused(
+        1,
+        &[
+            "pull",
+            &format!("oci://{}/portal@{expected}", of_other.address),
+        ],
+    );
+    assert!(
+        said.contains("other bytes than those of") && said.contains(&expected),
+        "{said}"
+    );
+
+    let honest = Liar::start(artifact.manifest.clone(), wasm.clone());
+    person.plugin(&[
+        "pull",
+        &format!("oci://{}/honest@{expected}", honest.address),
+    ]);
+    assert_eq!(std::fs::read(person.path("honest.wasm")).unwrap(), wasm);
+
+    for (part, why) in [
+        (changed, "other bytes than those of"),
+        (longer, "has more bytes than the"),
+    ] {
+        let liar = Liar::start(artifact.manifest.clone(), part);
+        let said = person.refused(1, &["pull", &format!("oci://{}/portal:1", liar.address)]);
+        assert!(said.contains(why), "{said}");
+        assert!(!person.folder.path().join("portal.wasm").exists());
+    }
+    let page = Liar::start(b"<html>".to_vec(), Vec::new());
+    let said = person.refused(1, &["pull", &format!("oci://{}/portal:1", page.address)]);
+    assert!(said.contains("is not a component"), "{said}");
+}
+
+async fn a_component_of_a_registry_is_activated_and_the_store_keeps_where_it_came_from(on: On) {
+    let Some(registry) = Registry::open() else {
+        return;
+    };
+    let person = Person::new();
+    let data = tempfile::tempdir().unwrap();
+    let _service = Service::start_on(&on, data.path(), &[]);
+    let run = |arguments: &[&str]| {
+        let output = person.run(data.path(), arguments);
+        let complaint = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{arguments:?}: {complaint}");
+        (String::from_utf8(output.stdout).unwrap(), complaint)
+    };
+    let push = |version: &str, tag: &str| {
+        let wasm = component(version);
+        let file = person.write("built.wasm", &wasm);
+        let to = format!("oci://{}/plugins/misbehave:{tag}", registry.address());
+        let said = person.plugin(&["push", &file, &to]);
+        (to, pinned(&said).to_owned(), Digest::compute(&wasm))
+    };
+
+    let (tag, first, digest) = push("1.0.0", "latest");
+    let (said, note) = run(&["plugin", "activate", &tag, "--json"]);
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(said["digest"], json!(digest));
+    assert!(note.contains(&format!("pulled {first}")), "{note}");
+
+    // The tag moves on; the digest does not.
+    let (_, second, newer) = push("1.1.0", "latest");
+    let by_digest = by_digest(&second);
+    run(&["plugin", "verify", &tag]);
+    run(&["plugin", "activate", &by_digest]);
+    let (list, _) = run(&["plugin", "list", "--json"]);
+    let list: Value = serde_json::from_str(&list).unwrap();
+    let versions = list["plugins"][0]["versions"].as_array().unwrap();
+    let origin = |digest: &Digest| {
+        let one = versions.iter().find(|one| one["digest"] == json!(digest));
+        one.unwrap()["origin"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(origin(&digest), first);
+    assert_eq!(origin(&newer), by_digest);
+    assert_eq!(list["plugins"][0]["digest"], json!(newer));
+    let (table, _) = run(&["plugin", "list"]);
+    assert!(
+        table.contains(&first) && table.contains(&by_digest),
+        "{table}"
+    );
+
+    // Bytes that are stored already keep their origin; the audit has each activation.
+    run(&["plugin", "activate", &first, "--accept", "older"]);
+    let (audit, _) = run(&["audit", "--json"]);
+    for source in [&first, &by_digest] {
+        assert!(audit.contains(source.as_str()), "{audit}");
+    }
+
+    let (_, third, _) = push("1.2.0", "next");
+    run(&["plugin", "rollout", "start", &third]);
+}

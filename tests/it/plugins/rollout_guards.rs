@@ -1,0 +1,157 @@
+//! Other reasons that end a rollout: other sender checks, far more memory. And the comparisons
+//! besides the usual delivery: many leads at once, and the later answers of a lead that is fetched in steps.
+
+use leadhost::domain::delivery::DeliveryStatus;
+use leadhost_tests::graph::{GraphDouble, GraphOptions};
+use leadhost_tests::guests::Variant;
+use leadhost_tests::{Host, On, until};
+use serde_json::{Value, json};
+
+use super::rollout::{LONG, Rolling, canary, connection, count, phones, version, why};
+
+leadhost_tests::on_every_store! {
+    a_candidate_that_would_refuse_senders_is_rolled_back_and_refuses_none,
+    a_candidate_whose_other_checks_pass_goes_on,
+    a_candidate_that_needs_far_more_memory_is_rolled_back,
+    a_delivery_of_many_leads_is_compared_too,
+    the_later_answers_of_a_fetched_lead_are_compared_too,
+}
+
+/// The connection `odd`, which has the secret of the check that a version may declare.
+fn with_secret() -> String {
+    connection("odd", "{ size = 1 }") + "secrets = { key = \"made-up-key\" }\n"
+}
+
+async fn a_candidate_that_would_refuse_senders_is_rolled_back_and_refuses_none(on: On) {
+    // A secret can be given to the connection only while a version uses it.
+    let guarded = Variant {
+        check: "key",
+        ..phones("0.9.0")
+    };
+    let host = Host::working(on).await;
+    let mut rolling = Rolling::with_stable(host, &with_secret(), guarded).await;
+    rolling.stable = rolling.keep(phones("1.0.0")).await;
+    let order = json!({"digest": rolling.stable.0, "accept": ["all"]});
+    let activate = rolling.ask("POST", "/plugins/misbehave/activate");
+    activate.json(&order).send().await.expect(200);
+    let stricter = Variant {
+        check: "key",
+        ..phones("1.1.0")
+    };
+    let candidate = rolling.keep(stricter).await;
+    // The guard needs no delivery of the candidate's share.
+    rolling.begin(&candidate, canary(&[1], LONG)).await;
+    until("it is rolled back", async || {
+        let versions = rolling.send("odd", 1).await;
+        assert_eq!(versions.len(), 1, "the sender was not refused");
+        (rolling.shown().await["stage"] == "rolled-back").then_some(())
+    })
+    .await;
+    let ended = rolling.ended().await;
+    assert!(
+        why(&ended).contains("fail only its sender checks"),
+        "{ended:#}"
+    );
+    let checks = &ended["checks"];
+    assert_eq!(checks["compared"], checks["refused"]["count"], "{ended:#}");
+    let quarantined = rolling.host.with_status(DeliveryStatus::Quarantined).await;
+    assert!(quarantined.is_empty());
+}
+
+async fn a_candidate_whose_other_checks_pass_goes_on(on: On) {
+    // The connection lacks the secret of the candidate's check, so it is skipped.
+    let rolling = Rolling::new(on).await;
+    let other = Variant {
+        check: "key",
+        ..phones("1.1.0")
+    };
+    let candidate = rolling.keep(other).await;
+    rolling.begin(&candidate, canary(&[1], LONG)).await;
+    let shown = until("checks are compared", async || {
+        rolling.send("odd", 1).await;
+        let shown = rolling.shown().await;
+        (shown["checks"]["compared"].as_u64() >= Some(5)).then_some(shown)
+    })
+    .await;
+    assert_eq!(shown["checks"]["refused"]["count"], 0, "{shown:#}");
+    assert_eq!(shown["stage"], "canary", "{shown:#}");
+}
+
+async fn a_candidate_that_needs_far_more_memory_is_rolled_back(on: On) {
+    let stable = Variant {
+        mended: "hold",
+        ..version("1.0.0")
+    };
+    let connections = connection("odd", "{ do = \"hold\", size = 40 }");
+    let rolling = Rolling::with_stable(Host::working(on).await, &connections, stable).await;
+    let candidate = rolling.keep(version("1.1.0")).await;
+    rolling.begin(&candidate, canary(&[100], LONG)).await;
+    // It does the same, so its results are stored until enough of them were measured.
+    rolling.send("odd", 60).await;
+    let ended = rolling.ended().await;
+    assert_eq!(ended["stage"], "rolled-back", "{ended:#}");
+    assert!(why(&ended).contains("MiB of memory"), "{ended:#}");
+    let mean = |key: &str| ended[key].as_u64().expect("a mean");
+    assert!(mean("candidateBytes") > mean("stableBytes") + (30 << 20));
+    assert_eq!(rolling.serves(), rolling.stable);
+}
+
+async fn a_delivery_of_many_leads_is_compared_too(on: On) {
+    const LEADS: u64 = 40;
+    let host = Host::working(on).await;
+    let connections = connection("many", "{ do = \"leads\", size = 40 }");
+    let rolling = Rolling::with_stable(host, &connections, version("1.0.0")).await;
+    let candidate = rolling.keep(version("1.1.0")).await;
+    rolling.begin(&candidate, canary(&[100], LONG)).await;
+    let ask = rolling.host.post(&rolling.declared.address("many"));
+    let answer = ask.body("{}").send().await.expect(200);
+    let delivery = rolling.host.delivery(&answer).await.summary.id;
+    let host = &rolling.host;
+    host.becomes(delivery, DeliveryStatus::Converted).await;
+    let some = |shown: &Value| shown["compared"].as_u64() > Some(0);
+    let shown = rolling.until("it is compared", some).await;
+    let compared = shown["compared"].as_u64().expect("a count");
+    assert_eq!(shown["same"], compared, "{shown:#}");
+    assert_eq!(shown["leads"], compared * LEADS, "{shown:#}");
+    let ran = host.stored(delivery).await.summary.ran;
+    assert_eq!(count(&[ran.expect("it ran").digest], &candidate), 1);
+}
+
+async fn the_later_answers_of_a_fetched_lead_are_compared_too(on: On) {
+    let double = GraphDouble::start(GraphOptions::default()).expect("a free port");
+    let fetch = format!("http://{}/leads", double.address());
+    let fetching = |number, prefix| Variant {
+        fetch: &fetch,
+        prefix,
+        ..version(number)
+    };
+    let allow = format!(
+        "allow = [{{ url = \"http://{}\", private = true }}]\n",
+        double.address()
+    );
+    let connections = connection("odd", "{ do = \"fetch-twice\" }") + &allow;
+    let host = Host::working(on).await;
+    let rolling = Rolling::with_stable(host, &connections, fetching("1.0.0", "")).await;
+    // Only the leads, which come with the second answer, differ.
+    let candidate = rolling.keep(fetching("1.1.0", "new ")).await;
+    rolling.begin(&candidate, canary(&[100], LONG)).await;
+    let ask = rolling.host.post(&rolling.declared.address("odd"));
+    let answer = ask.send().await.expect(200);
+    let delivery = rolling.host.delivery(&answer).await.summary.id;
+    let stored = rolling
+        .host
+        .becomes(delivery, DeliveryStatus::Converted)
+        .await;
+    assert_eq!(stored.summary.ran.expect("it ran").digest, candidate);
+    let all = |shown: &Value| shown["compared"] == 3;
+    let shown = rolling.until("each step is compared", all).await;
+    assert_eq!(shown["same"], 2, "{shown:#}");
+    let fields = shown["fields"].as_array().expect("a list");
+    let message = fields.iter().find(|one| one["field"] == "message");
+    assert_eq!(message.expect("it differs")["count"], json!(2), "{shown:#}");
+    assert_eq!(
+        double.requests().len(),
+        2,
+        "the source was called once for each"
+    );
+}

@@ -1,0 +1,261 @@
+//! Trusted keys: only components that one of them has signed are stored, activated or rolled out,
+//! wherever they come from. What served before goes on serving.
+
+use leadhost::domain::key::PlainKey;
+use leadhost::domain::plugin::Digest;
+use leadhost::pipeline::deploy::{self, AcceptedWords, DeployError};
+use leadhost::plugin::signature;
+use leadhost_tests::guests::Variant;
+use leadhost_tests::{Ask, Host, On, Options, Service};
+use serde_json::{Value, json};
+
+leadhost_tests::on_every_store! {
+    a_component_of_a_trusted_key_serves_and_no_other_one_does,
+    a_file_of_the_inbox_that_no_trusted_key_has_signed_is_refused_with_what_to_do,
+    a_stored_version_that_no_trusted_key_has_signed_is_neither_activated_nor_rolled_out,
+    a_broken_signature_is_refused_as_broken,
+    a_version_that_served_before_goes_on_serving_with_a_warning,
+}
+
+/// A key, and how the configuration names it.
+struct Key {
+    secret: Vec<u8>,
+    public: String,
+}
+
+impl Key {
+    fn new() -> Self {
+        let secret = signature::new_key().unwrap().to_vec();
+        let public = signature::public_key(&secret).unwrap().to_string();
+        Self { secret, public }
+    }
+
+    fn sign(&self, wasm: &[u8]) -> Vec<u8> {
+        signature::sign(wasm, &self.secret).unwrap().unwrap()
+    }
+}
+
+fn version(version: &str) -> Vec<u8> {
+    let variant = Variant {
+        version,
+        ..Variant::default()
+    };
+    variant.component()
+}
+
+/// A host that trusts one key, and an operator's key.
+struct Guarded {
+    host: Host,
+    operator: PlainKey,
+    ours: Key,
+}
+
+impl Guarded {
+    async fn new(on: On) -> Self {
+        let (ours, another) = (Key::new(), Key::new());
+        let keys = format!("{}, {}", another.public, ours.public);
+        let host =
+            Host::working_with(Options::patient(on).with("plugins.trusted_keys", keys)).await;
+        let operator = host.admin_key().await;
+        Self {
+            host,
+            operator,
+            ours,
+        }
+    }
+
+    fn ask(&self, method: &str, path: &str) -> Ask {
+        self.host
+            .admin(method, &format!("/admin/v1/plugins{path}"))
+            .bearer(&self.operator)
+    }
+
+    /// Sends a component, which is refused. Returns the kind of the refusal and its text.
+    async fn refused(&self, path: &str, wasm: &[u8]) -> (String, String) {
+        let answer = self.ask("POST", path).body(wasm.to_vec()).send().await;
+        let refused = answer.expect(422).json();
+        let text = |field: &str| refused[field].as_str().unwrap().to_owned();
+        (text("kind"), text("error"))
+    }
+
+    fn serves(&self) -> Option<Digest> {
+        let active = self.host.app.core.plugins.active("misbehave");
+        active.map(|active| active.digest.clone())
+    }
+
+    async fn stored(&self) -> usize {
+        self.host.store().plugins().await.unwrap().len()
+    }
+
+    /// Stores a version as a host without trusted keys does.
+    async fn keep_untrusted(&self, wasm: &[u8]) -> Digest {
+        let store = self.host.store();
+        let digest = Digest::compute(wasm);
+        let like = store.plugins().await.unwrap().remove(0);
+        let mut description = like.description.clone();
+        description.version = "9.9.9".to_owned();
+        let record = leadhost::store::PluginRecord {
+            digest: digest.clone(),
+            description,
+            ..like
+        };
+        store.put_plugin(&record, wasm).await.unwrap();
+        digest
+    }
+}
+
+async fn a_component_of_a_trusted_key_serves_and_no_other_one_does(on: On) {
+    let guarded = Guarded::new(on).await;
+    let theirs = Key::new();
+    let plain = version("1.0.0");
+    let foreign = theirs.sign(&plain);
+    for path in ["", "?activate=true", "/check"] {
+        let (kind, error) = guarded.refused(path, &plain).await;
+        assert_eq!(kind, "unsigned");
+        assert!(error.contains("leadhost plugin sign"), "{error}");
+        let (kind, error) = guarded.refused(path, &foreign).await;
+        assert_eq!(kind, "unknown_signer");
+        assert!(error.contains(&theirs.public), "{error}");
+        assert!(error.contains("plugins.trusted_keys"), "{error}");
+    }
+    assert_eq!(guarded.stored().await, 0);
+
+    let ours = guarded.ours.sign(&plain);
+    let ask = guarded.ask("POST", "?activate=true").body(ours.clone());
+    ask.send().await.expect(201);
+    assert_eq!(guarded.serves(), Some(Digest::compute(&ours)));
+
+    // No consent takes the place of a signature.
+    let newer = theirs.sign(&version("1.1.0"));
+    let (kind, _) = guarded.refused("?activate=true&accept=all", &newer).await;
+    assert_eq!(kind, "unknown_signer");
+    assert_eq!(guarded.serves(), Some(Digest::compute(&ours)));
+}
+
+async fn a_file_of_the_inbox_that_no_trusted_key_has_signed_is_refused_with_what_to_do(on: On) {
+    let guarded = Guarded::new(on).await;
+    let theirs = Key::new();
+    let pipeline = &guarded.host.app.pipeline;
+    for wasm in [version("1.0.0"), theirs.sign(&version("1.0.0"))] {
+        deploy::take_in(pipeline, wasm.clone(), "misbehave.wasm").await;
+        let refusals = guarded.host.store().refusals().await.unwrap();
+        let digest = Digest::compute(&wasm);
+        let found = refusals
+            .iter()
+            .find(|one| one.digest.as_ref() == Some(&digest));
+        let reason = &found.expect("it is refused for good").reason;
+        assert!(reason.contains("plugins.trusted_keys"), "{reason}");
+        assert!(
+            reason.contains("After that: `leadhost plugin activate"),
+            "{reason}"
+        );
+    }
+    assert_eq!(guarded.stored().await, 0);
+    let ours = guarded.ours.sign(&version("1.0.0"));
+    deploy::take_in(pipeline, ours.clone(), "misbehave.wasm").await;
+    assert_eq!(guarded.serves(), Some(Digest::compute(&ours)));
+}
+
+async fn a_stored_version_that_no_trusted_key_has_signed_is_neither_activated_nor_rolled_out(
+    on: On,
+) {
+    let guarded = Guarded::new(on).await;
+    let ours = guarded.ours.sign(&version("1.0.0"));
+    let ask = guarded.ask("POST", "?activate=true").body(ours.clone());
+    ask.send().await.expect(201);
+    let serves = Some(Digest::compute(&ours));
+
+    let digest = guarded.keep_untrusted(&version("9.9.9")).await;
+    for (path, request) in [
+        (
+            "/misbehave/activate",
+            json!({"digest": digest, "accept": ["all"]}),
+        ),
+        (
+            "/misbehave/rollout",
+            json!({"digest": digest, "mode": "canary", "accept": ["all"]}),
+        ),
+        (
+            "/misbehave/rollout",
+            json!({"digest": digest, "mode": "shadow", "accept": []}),
+        ),
+    ] {
+        let answer = guarded.ask("POST", path).json(&request).send().await;
+        assert_eq!(answer.expect(422).json()["kind"], "unsigned", "{path}");
+        assert_eq!(guarded.serves(), serves);
+    }
+    assert!(guarded.host.store().rollouts().await.unwrap().is_empty());
+    // A comparison has no effect, so it needs no signature.
+    let verify = guarded
+        .ask("POST", "/misbehave/verify")
+        .json(&json!({"digest": digest}));
+    verify.send().await.expect(200);
+
+    // It serves, as if it had been activated before the keys were set, and another one after it.
+    let (store, now) = (guarded.host.store(), guarded.host.now());
+    store.activate("misbehave", &digest, now).await.unwrap();
+    let trusted = Digest::compute(&ours);
+    store.activate("misbehave", &trusted, now).await.unwrap();
+    let back = deploy::rollback(&guarded.host.app.pipeline, "misbehave", true).await;
+    let error = back.map(drop).expect_err("it is not signed");
+    assert!(
+        matches!(error, DeployError::Untrusted { signer: None, .. }),
+        "{error}"
+    );
+}
+
+async fn a_broken_signature_is_refused_as_broken(on: On) {
+    let guarded = Guarded::new(on).await;
+    let signed = guarded.ours.sign(&version("1.0.0"));
+    let cases = leadhost_golden::append_custom(&signed, "made-up", b"added later").unwrap();
+    let (kind, error) = guarded.refused("?activate=true", &cases).await;
+    assert_eq!(kind, "signature");
+    assert!(error.contains("sign the component again"), "{error}");
+    let (pipeline, accept) = (&guarded.host.app.pipeline, AcceptedWords::default());
+    let uploaded = deploy::upload(pipeline, b"hello".to_vec(), "upload", true, &accept);
+    let error = uploaded.await.map(drop).expect_err("it is no component");
+    assert!(error.to_string().contains("not WebAssembly"), "{error}");
+}
+
+async fn a_version_that_served_before_goes_on_serving_with_a_warning(on: On) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("built.wasm");
+    let file = file.to_str().unwrap();
+    let data = folder.path().join("data");
+    std::fs::create_dir(&data).unwrap();
+    let (ours, unsigned) = (Key::new(), version("1.0.0"));
+    std::fs::write(file, &unsigned).unwrap();
+
+    let service = Service::start_on(&on, &data, &[]);
+    service.run(&["plugin", "activate", file]);
+    assert!(!service.run(&["status"]).contains("trusted_keys"));
+    assert!(service.stop());
+
+    let trusted = format!("plugins.trusted_keys={}", ours.public);
+    let service = Service::start_on(&on, &data, &["--set", &trusted]);
+    let status = |service: &Service| -> Value {
+        serde_json::from_str(&service.run(&["status", "--json"])).unwrap()
+    };
+    let found = status(&service);
+    let active = &found["plugins"][0];
+    assert_eq!(active["digest"], json!(Digest::compute(&unsigned)));
+    assert_eq!(active["version"], "1.0.0", "it serves");
+    assert_eq!(active["trusted"], false);
+    let said = service.run(&["status"]);
+    assert!(
+        said.contains("no key of plugins.trusted_keys has signed misbehave"),
+        "{said}"
+    );
+    let log = service.complaints();
+    assert!(
+        log.contains("is not signed by a key of plugins.trusted_keys"),
+        "{log}"
+    );
+
+    let signed = ours.sign(&version("1.1.0"));
+    std::fs::write(file, &signed).unwrap();
+    service.run(&["plugin", "activate", file, "--accept", "new-publisher"]);
+    assert_eq!(status(&service)["plugins"][0]["trusted"], true);
+    let refused = service.fail(&["plugin", "rollback", "misbehave"]);
+    assert!(refused.contains("is not signed"), "{refused}");
+}

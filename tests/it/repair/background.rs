@@ -1,0 +1,170 @@
+//! A repair runs in the background, on one host at a time, and survives that host.
+
+use std::time::Duration;
+
+use leadhost::domain::repair::{Repair, RepairCounts};
+use leadhost_tests::{On, Options, until};
+use serde_json::{Value, json};
+
+use super::Repairing;
+
+leadhost_tests::on_every_store! {
+    a_repair_is_continued_after_a_restart,
+    a_host_that_was_cut_off_in_the_middle_doubles_nothing,
+    a_delivery_that_is_repaired_twice_is_in_the_receipt_once,
+    a_cancelled_repair_changes_no_further_delivery,
+    people_who_lose_their_last_deal_are_merged,
+    a_repair_ends_if_its_version_becomes_active_again,
+}
+
+async fn a_repair_is_continued_after_a_restart(on: On) {
+    let repairing = Repairing::new(on, 6).await;
+    let held = repairing.hold(3).await;
+    let id = repairing.begin(json!({"apply": true})).await;
+    repairing.has_replayed(&id, 3).await;
+    let repairing = repairing.restart().await;
+    let shown = repairing.shown(&id).await;
+    assert_eq!(
+        (&shown["state"], &shown["endedAt"]),
+        (&json!("running"), &Value::Null)
+    );
+    repairing.free(held).await;
+    let ended = repairing.ended(&id).await;
+    assert_eq!(ended["state"], "done");
+    assert_eq!(
+        (&ended["found"], &ended["deliveries"]["replayed"]),
+        (&json!(6), &json!(6))
+    );
+    repairing.check_whole(&id).await;
+}
+
+async fn a_host_that_was_cut_off_in_the_middle_doubles_nothing(on: On) {
+    cut_off(on, json!({"apply": true})).await;
+}
+
+async fn a_delivery_that_is_repaired_twice_is_in_the_receipt_once(on: On) {
+    // With a field the deliveries still count for the version, so they are found again.
+    cut_off(on, json!({"field": "phone", "apply": true})).await;
+}
+
+/// Another host takes the repair in its middle, and knows of nothing that was replayed.
+async fn cut_off(on: On, order: Value) {
+    let repairing = Repairing::new(on, 5).await;
+    let held = repairing.hold(3).await;
+    let id = repairing.begin(order).await;
+    repairing.has_replayed(&id, 3).await;
+    let store = repairing.host.store();
+    until("it is taken", async || {
+        let open = store.open_repair().await.expect("a store");
+        let open = open.expect("it is open");
+        let taken = store.take_repair(&open).await.expect("a store")?;
+        let forgotten = Repair {
+            cursor: None,
+            counts: RepairCounts::default(),
+            ..taken
+        };
+        let noted = store.note_repair(&forgotten).await.expect("a store");
+        noted.then_some(())
+    })
+    .await;
+    repairing.free(held).await;
+    let ended = repairing.ended(&id).await;
+    assert_eq!(ended["state"], "done");
+    repairing.check_whole(&id).await;
+}
+
+async fn a_cancelled_repair_changes_no_further_delivery(on: On) {
+    let repairing = Repairing::new(on, 4).await;
+    let held = repairing.hold(2).await;
+    let id = repairing.begin(json!({"apply": true})).await;
+    repairing.has_replayed(&id, 2).await;
+    let cancelled = repairing.act(&id, "cancel").await.expect(200).json();
+    assert_eq!(cancelled["state"], "cancelled");
+    assert!(cancelled["why"].is_string(), "{cancelled:#}");
+    repairing.free(held).await;
+    assert_eq!(repairing.changes(&id).await.len(), 2 * 3);
+    repairing.act(&id, "cancel").await.expect(409);
+    // The next one does the rest.
+    let rest = repairing.repaired(json!({"apply": true})).await;
+    assert_eq!(rest["found"], 2);
+    assert_eq!(repairing.changes(&id).await.len(), 2 * 3);
+    assert!(!repairing.phones().await.contains(&Value::Null));
+    // What it had changed can be taken back.
+    let undone = repairing.undone(&id).await;
+    assert_eq!(undone["undo"]["undone"], 2 * 3);
+    let phones = repairing.phones().await;
+    let lost = phones.iter().map(Value::is_null);
+    assert_eq!(lost.collect::<Vec<_>>(), [true, true, false, false]);
+}
+
+async fn people_who_lose_their_last_deal_are_merged(on: On) {
+    let repairing = Repairing::new(on, 2).await;
+    // The same person with another address: without a phone it was another contact.
+    let mut again = super::lead(0);
+    again["id"] = json!("lead-again");
+    again["email"] = json!("rita@example.com");
+    repairing.configure(super::WRONG).await;
+    repairing.activate_wrong().await;
+    let again = repairing.tell(&again).await;
+    repairing.configure(super::RIGHT).await;
+    repairing.activate_right().await;
+    let first = repairing.leads[0].contact;
+    assert_ne!(again.contact, first);
+    let repaired = repairing.repaired(json!({"apply": true})).await;
+    assert_eq!(repaired["merged"], 1, "{repaired:#}");
+    let contacts = repairing.host.rows(&repairing.declared, "contacts").await;
+    assert_eq!(contacts.len(), 2);
+    let deals = repairing.host.rows(&repairing.declared, "deals").await;
+    let id = json!(again.deal.to_string());
+    let deal = deals.iter().find(|row| row["id"] == id);
+    let deal = deal.expect("the deal is exported");
+    assert_eq!(deal["person_id"], json!(first.to_string()));
+    // The receipt has the keys that the other person took over.
+    let changes = repairing.changes(&super::id(&repaired)).await;
+    let taken = changes
+        .iter()
+        .find(|row| row["field"] == "contact.taken_keys");
+    let taken = taken.unwrap_or_else(|| panic!("{changes:#?}"));
+    assert_eq!(taken["after"], json!(["email:rita@example.com"]));
+    assert_eq!(taken["rowId"], json!(first.to_string()));
+}
+
+async fn a_repair_ends_if_its_version_becomes_active_again(on: On) {
+    let repairing = Repairing::new(on, 3).await;
+    let held = repairing.hold(0).await;
+    let id = repairing.begin(json!({"apply": true})).await;
+    let is_found = |shown: &Value| shown["found"] == 3;
+    repairing
+        .until(&id, "its deliveries are found", is_found)
+        .await;
+    let back = repairing.ask("POST", "/plugins/mapping/rollback");
+    back.json(&json!({})).send().await.expect(200);
+    repairing.free(held).await;
+    let ended = repairing.ended(&id).await;
+    assert_eq!(ended["state"], "cancelled");
+    let why = ended["why"].as_str().expect("a reason");
+    assert!(why.contains("active again"), "{why}");
+}
+
+#[tokio::test]
+async fn another_host_of_a_fleet_continues_a_repair() {
+    let Some(on) = On::postgres().await else {
+        return;
+    };
+    let options = Options::patient(on).with("server.name", "one");
+    let repairing = Repairing::with(options, 4).await;
+    let held = repairing.hold(2).await;
+    let id = repairing.begin(json!({"apply": true})).await;
+    repairing.has_replayed(&id, 2).await;
+    let other = repairing.host.beside("two").await;
+    repairing.host.stop(Duration::from_secs(5)).await;
+    let repairing = Repairing {
+        host: other,
+        ..repairing
+    };
+    repairing.free(held).await;
+    let ended = repairing.ended(&id).await;
+    assert_eq!(ended["state"], "done");
+    assert_eq!(ended["deliveries"]["replayed"], 4);
+    repairing.check_whole(&id).await;
+}

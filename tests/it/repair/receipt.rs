@@ -1,0 +1,235 @@
+//! What a repair changes, and what its receipt says about it.
+
+use leadhost_tests::{On, Options};
+use serde_json::{Value, json};
+
+use super::{RIGHT, Repairing, phone};
+
+leadhost_tests::on_every_store! {
+    a_repair_writes_what_the_version_lost_and_its_receipt_is_exact,
+    what_a_person_edited_stays_and_is_counted,
+    a_repair_of_a_field_changes_nothing_else,
+    a_repair_that_only_counts_writes_nothing,
+    only_the_deliveries_of_its_time_and_connection_are_repaired,
+    a_lead_that_the_version_did_not_read_is_created,
+    deliveries_that_cannot_be_replayed_are_counted,
+    a_delivery_that_a_host_works_on_is_waited_for,
+}
+
+async fn a_repair_writes_what_the_version_lost_and_its_receipt_is_exact(on: On) {
+    let repairing = Repairing::new(on, 5).await;
+    assert_eq!(repairing.phones().await, vec![Value::Null; 5]);
+    let repaired = repairing.repaired(json!({"apply": true})).await;
+    let id = super::id(&repaired);
+    repairing.check_whole(&id).await;
+    assert_eq!(repaired["found"], 5);
+    let mut deliveries = json!({"replayed": 5});
+    for other in [
+        "failed",
+        "rejected",
+        "quarantined",
+        "leased",
+        "emptied",
+        "gone",
+    ] {
+        deliveries[other] = json!(0);
+    }
+    assert_eq!(repaired["deliveries"], deliveries);
+    let deals = json!({"rows": 5, "fields": {"props.contact": 5}});
+    assert_eq!(repaired["deals"], deals);
+    let contacts = json!({"rows": 5, "fields": {"keys": 5, "phone_number": 5}});
+    assert_eq!(repaired["contacts"], contacts);
+    assert_eq!(
+        (&repaired["created"], &repaired["kept"]),
+        (&json!(0), &json!(0))
+    );
+    assert_eq!(repaired["undo"], Value::Null);
+    assert_eq!(repaired["convertedBy"], json!(repairing.wrong.0));
+    // Another one finds nothing that the version converted, and has ended at once.
+    let nothing = repairing.order(json!({"apply": true})).await;
+    let nothing = nothing.expect(201).json();
+    assert_eq!(
+        (&nothing["state"], &nothing["found"]),
+        (&json!("done"), &json!(0))
+    );
+    let listed = repairing.get("/repairs").await;
+    let listed = listed["repairs"].as_array().expect("a list");
+    assert_eq!(listed.len(), 2);
+    let audit = repairing.get("/audit?act=start-repair").await;
+    let rows = audit["rows"].as_array().expect("a list").iter();
+    let done: Vec<_> = rows.filter(|row| row["outcome"] == "done").collect();
+    assert_eq!(done.len(), 2, "{audit:#}");
+    assert_eq!(done[1]["target"], "mapping");
+    let detail = done[1]["detail"].as_str().expect("a text");
+    assert!(detail.contains(&id), "{detail}");
+}
+
+async fn what_a_person_edited_stays_and_is_counted(on: On) {
+    let repairing = Repairing::new(on, 2).await;
+    let deal = repairing.leads[1].deal;
+    let edit = repairing.host.ask("PATCH", &format!("/deal/{deal}"));
+    let edit = edit.header("x-service-api-key", &repairing.declared.key("partner"));
+    let edit = edit.json(&json!({"propertyExternalId": "AP-2"}));
+    edit.send().await.expect(202);
+    let product = async || {
+        let deals = repairing.host.rows(&repairing.declared, "deals").await;
+        let id = json!(deal.to_string());
+        let row = deals.iter().find(|row| row["id"] == id);
+        row.expect("the deal is exported")["product_id"].clone()
+    };
+    let edited = product().await;
+    for apply in [false, true] {
+        let repaired = repairing.repaired(json!({"apply": apply})).await;
+        assert_eq!(repaired["kept"], 1, "{repaired:#}");
+        assert_eq!(repaired["contacts"]["fields"]["phone_number"], 2);
+        assert_eq!(repaired["deals"]["fields"], json!({"props.contact": 2}));
+    }
+    assert_eq!(product().await, edited);
+    assert_eq!(repairing.phones().await, [json!(phone(0)), json!(phone(1))]);
+}
+
+async fn a_repair_of_a_field_changes_nothing_else(on: On) {
+    let repairing = Repairing::new(on, 3).await;
+    repairing
+        .configure(&format!(r#"{RIGHT}, message = "frase""#))
+        .await;
+    let order = json!({"field": "phone", "apply": true});
+    let phones = repairing.repaired(order.clone()).await;
+    repairing.check_whole(&super::id(&phones)).await;
+    // The deliveries still count for the version: other fields may need a repair too.
+    let again = repairing.repaired(order).await;
+    assert_eq!(again["deliveries"]["replayed"], 3);
+    assert_eq!(
+        (&again["deals"]["rows"], &again["contacts"]["rows"]),
+        (&json!(0), &json!(0))
+    );
+    let rest = repairing.repaired(json!({"apply": true})).await;
+    let deals = json!({"rows": 3, "fields": {"props.message": 3}});
+    assert_eq!(rest["deals"], deals);
+    assert_eq!(rest["contacts"]["rows"], 0);
+}
+
+async fn a_repair_that_only_counts_writes_nothing(on: On) {
+    let repairing = Repairing::new(on, 3).await;
+    let before = repairing.rows().await;
+    let looked = repairing.repaired(json!({})).await;
+    assert_eq!(repairing.rows().await, before);
+    assert!(repairing.changes(&super::id(&looked)).await.is_empty());
+    assert_eq!(looked["apply"], false);
+    assert_eq!(looked["deliveries"]["replayed"], 3);
+    let contacts = json!({"rows": 3, "fields": {"phone_number": 3}});
+    assert_eq!(looked["contacts"], contacts);
+    let deals = json!({"rows": 3, "fields": {"props.contact": 3}});
+    assert_eq!(looked["deals"], deals);
+    let repaired = repairing.repaired(json!({"apply": true})).await;
+    assert_eq!(repaired["found"], 3);
+    assert_eq!(repaired["deals"], looked["deals"]);
+}
+
+async fn only_the_deliveries_of_its_time_and_connection_are_repaired(on: On) {
+    let repairing = Repairing::new(on, 5).await;
+    // The leads are a second apart.
+    let order = json!({
+        "since": "2030-01-15T12:00:01Z",
+        "until": "2030-01-15T12:00:03Z",
+        "connection": "demo/site",
+        "apply": true,
+    });
+    let repaired = repairing.repaired(order).await;
+    assert_eq!(repaired["found"], 2);
+    let right = |number: usize| json!(phone(number));
+    assert_eq!(
+        repairing.phones().await,
+        [Value::Null, right(1), right(2), Value::Null, Value::Null]
+    );
+    let rest = repairing.repaired(json!({"apply": true})).await;
+    assert_eq!(rest["found"], 3);
+}
+
+async fn a_lead_that_the_version_did_not_read_is_created(on: On) {
+    let repairing = Repairing::new(on, 1).await;
+    // As if it had read no lead.
+    let on = &repairing.host.on;
+    let lead = &repairing.leads[0];
+    let of_delivery = on.id(lead.delivery.0);
+    let forget = format!(
+        "delete from items where delivery_id = {of_delivery};
+         delete from dedupe;
+         update deliveries set status = 'ignored' where id = {of_delivery}"
+    );
+    on.change(repairing.host.folder.path(), &forget).await;
+    let narrow = json!({"field": "phone", "apply": true});
+    let narrow = repairing.repaired(narrow).await;
+    assert_eq!(
+        (&narrow["created"], &narrow["deliveries"]["replayed"]),
+        (&json!(0), &json!(1))
+    );
+    let looked = repairing.repaired(json!({})).await;
+    assert_eq!(looked["created"], 1);
+    let repaired = repairing.repaired(json!({"apply": true})).await;
+    assert_eq!(
+        (&repaired["created"], &repaired["deals"]["rows"]),
+        (&json!(1), &json!(0))
+    );
+    // The person is known by the address, and the lead fills the phone.
+    let contacts = json!({"rows": 1, "fields": {"keys": 1, "phone_number": 1}});
+    assert_eq!(repaired["contacts"], contacts);
+    let deals = repairing.host.rows(&repairing.declared, "deals").await;
+    assert_eq!(deals.len(), 2);
+    // The new deal stays, and so does the key of the phone that it names.
+    let undone = repairing.undone(&super::id(&repaired)).await;
+    let undo = json!({"undone": 1, "changedSince": 0, "stays": 1, "inUse": 1, "left": 0});
+    assert_eq!(undone["undo"], undo);
+    let deals = repairing.host.rows(&repairing.declared, "deals").await;
+    assert_eq!(deals.len(), 2);
+}
+
+async fn deliveries_that_cannot_be_replayed_are_counted(on: On) {
+    let repairing = Repairing::new(on, 4).await;
+    let held = repairing.hold(0).await;
+    let id = repairing.begin(json!({"apply": true})).await;
+    let is_found = |shown: &Value| shown["found"] == 4;
+    repairing
+        .until(&id, "its deliveries are found", is_found)
+        .await;
+    let on = &repairing.host.on;
+    let nothing = match on {
+        On::Sqlite => "x''",
+        On::Postgres(_) => "''",
+    };
+    let [emptied, gone] = [1, 2].map(|number: usize| on.id(repairing.leads[number].delivery.0));
+    let change = format!(
+        "update deliveries
+         set query = '[]', headers = '[]', body_bytes = 0, body = {nothing}
+         where id = {emptied};
+         delete from items where delivery_id = {gone};
+         delete from deliveries where id = {gone}"
+    );
+    on.change(repairing.host.folder.path(), &change).await;
+    repairing.free(held).await;
+    let ended = repairing.ended(&id).await;
+    assert_eq!(ended["state"], "done");
+    let deliveries = &ended["deliveries"];
+    for (outcome, count) in [("replayed", 2), ("emptied", 1), ("gone", 1), ("leased", 0)] {
+        assert_eq!(deliveries[outcome], count, "{outcome}: {ended:#}");
+    }
+    let right = |number: usize| json!(phone(number));
+    assert_eq!(
+        repairing.phones().await,
+        [right(0), Value::Null, Value::Null, right(3)]
+    );
+}
+
+async fn a_delivery_that_a_host_works_on_is_waited_for(on: On) {
+    // A repair waits a little longer than a lease.
+    let options = Options::patient(on).with("worker.lease_seconds", 1);
+    let repairing = Repairing::with(options, 2).await;
+    let held = repairing.hold(0).await;
+    let repaired = repairing.repaired(json!({"apply": true})).await;
+    assert_eq!(repaired["deliveries"]["leased"], 1);
+    assert_eq!(repaired["deliveries"]["replayed"], 1);
+    repairing.free(held).await;
+    let rest = repairing.repaired(json!({"apply": true})).await;
+    assert_eq!(rest["deliveries"]["replayed"], 1);
+    assert_eq!(repairing.phones().await, [json!(phone(0)), json!(phone(1))]);
+}

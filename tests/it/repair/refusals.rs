@@ -1,0 +1,93 @@
+//! Repairs that are refused, each with what to do.
+
+use leadhost::domain::plugin::Digest;
+use leadhost_tests::{Answer, On};
+use serde_json::{Value, json};
+
+use super::{Repairing, right};
+
+leadhost_tests::on_every_store! {
+    one_repair_runs_at_a_time,
+    the_active_version_is_not_repaired,
+    unknown_and_ambiguous_versions_are_refused,
+    unknown_repairs_and_invalid_orders_are_refused,
+}
+
+/// What the answer says to an operator.
+fn message(answer: &Answer) -> String {
+    answer.json()["error"]
+        .as_str()
+        .expect("a message")
+        .to_owned()
+}
+
+async fn one_repair_runs_at_a_time(on: On) {
+    let repairing = Repairing::new(on, 2).await;
+    let held = repairing.hold(0).await;
+    let first = repairing.begin(json!({"apply": true})).await;
+    let second = repairing.order(json!({})).await.expect(409);
+    let said = message(&second);
+    assert!(
+        said.contains(&first) && said.contains("leadhost repair cancel"),
+        "{said}"
+    );
+    let undo = repairing.act(&first, "undo").await.expect(409);
+    assert!(message(&undo).contains("is running"), "{}", message(&undo));
+    repairing.free(held).await;
+    assert_eq!(repairing.ended(&first).await["state"], "done");
+    repairing.order(json!({})).await.expect(201);
+}
+
+async fn the_active_version_is_not_repaired(on: On) {
+    let repairing = Repairing::new(on, 1).await;
+    let active = Digest::compute(&right());
+    let refused = repairing.order(json!({"convertedBy": active.0})).await;
+    let said = message(&refused.expect(409));
+    assert!(said.contains("activate another version first"), "{said}");
+    assert_eq!(repairing.get("/repairs").await["repairs"], json!([]));
+}
+
+async fn unknown_and_ambiguous_versions_are_refused(on: On) {
+    let repairing = Repairing::new(on, 1).await;
+    for unknown in ["9.9.9", "0123456789abcdef"] {
+        let refused = repairing.order(json!({"convertedBy": unknown})).await;
+        let said = message(&refused.expect(404));
+        assert!(said.contains("leadhost plugin list"), "{said}");
+    }
+    // Both versions give themselves the same number.
+    let listed = repairing.get("/plugins").await;
+    let number = listed["plugins"][0]["versions"][0]["version"].clone();
+    assert!(number.is_string(), "{listed:#}");
+    let refused = repairing.order(json!({"convertedBy": number})).await;
+    let said = message(&refused.expect(400));
+    assert!(said.contains(&repairing.wrong.0[..8]), "{said}");
+    let short = &repairing.wrong.0[..12];
+    let other = json!({"convertedBy": short, "plugin": "another"});
+    repairing.order(other).await.expect(404);
+    let named = json!({"convertedBy": short, "plugin": "mapping"});
+    repairing.order(named).await.expect(201);
+}
+
+async fn unknown_repairs_and_invalid_orders_are_refused(on: On) {
+    let repairing = Repairing::new(on, 1).await;
+    for order in [
+        json!({"field": "colour"}),
+        json!({"since": "yesterday"}),
+        json!({"fields": "phone"}),
+    ] {
+        repairing.order(order).await.expect(400);
+    }
+    let elsewhere = json!({"connection": "nowhere"});
+    repairing.order(elsewhere).await.expect(404);
+    for unknown in ["x", "0190a1b2-0000-7000-8000-000000000000"] {
+        let path = format!("/repairs/{unknown}");
+        for path in [path.clone(), format!("{path}/changes")] {
+            repairing.ask("GET", &path).send().await.expect(404);
+        }
+        for act in ["cancel", "undo"] {
+            repairing.act(unknown, act).await.expect(404);
+        }
+    }
+    let none: Value = repairing.get("/repairs").await;
+    assert_eq!(none, json!({"repairs": [], "next": null}));
+}

@@ -1,0 +1,223 @@
+//! A repair is taken back, except for what was changed since.
+
+use std::time::Duration;
+
+use leadhost::domain::id::HostId;
+use leadhost::pipeline::replay::{self, ReplayOptions};
+use leadhost::store::RetentionPeriods;
+use leadhost_tests::{On, until};
+use serde_json::{Value, json};
+
+use super::{Repairing, id, lead, phone};
+
+leadhost_tests::on_every_store! {
+    an_undo_takes_back_what_the_repair_changed,
+    an_undo_leaves_what_a_newer_conversion_changed,
+    a_repair_is_undone_once_and_only_if_it_wrote_something,
+    an_erasure_takes_a_person_out_of_the_receipt,
+    a_change_with_which_the_store_fails_is_left_and_ends_the_undo,
+    a_cancelled_undo_takes_nothing_more_back_and_can_be_continued,
+    a_receipt_of_which_rows_were_swept_is_not_undone,
+}
+
+/// The rows without the times at which they were changed.
+fn content(mut rows: Vec<Value>) -> Vec<Value> {
+    for row in &mut rows {
+        let row = row.as_object_mut().expect("a row");
+        for time in ["cursor_at", "updated_at"] {
+            row.remove(time);
+        }
+    }
+    rows.sort_by_key(|row| row["id"].to_string());
+    rows
+}
+
+async fn an_undo_takes_back_what_the_repair_changed(on: On) {
+    // More than one commit takes back.
+    let repairing = Repairing::new(on, 12).await;
+    let before = content(repairing.rows().await);
+    let repaired = repairing.repaired(json!({"apply": true})).await;
+    let id = id(&repaired);
+    repairing.check_whole(&id).await;
+    repairing.host.advance(1).await;
+    let undone = repairing.undone(&id).await;
+    let undo = json!({"undone": 36, "changedSince": 0, "stays": 0, "inUse": 0, "left": 0});
+    assert_eq!(undone["undo"], undo);
+    assert_eq!(content(repairing.rows().await), before);
+    for change in repairing.changes(&id).await {
+        assert_eq!(change["undone"], "undone", "{change:#}");
+    }
+    // The deal's history names the repair.
+    let deal = repairing.leads[0].deal;
+    let history = repairing.get(&format!("/deals/{deal}")).await;
+    let newest = &history["history"][0];
+    assert_eq!(
+        (&newest["by"], &newest["repairId"]),
+        (&json!("repair"), &json!(id))
+    );
+    assert_eq!(newest["changes"][0]["field"], "props.contact");
+    // The phones find the people no more.
+    let mut other = lead(100);
+    other["fone"] = json!(phone(0));
+    let other = repairing.tell(&other).await;
+    assert_ne!(other.contact, repairing.leads[0].contact);
+}
+
+async fn an_undo_leaves_what_a_newer_conversion_changed(on: On) {
+    let repairing = Repairing::new(on, 2).await;
+    let id = id(&repairing.repaired(json!({"apply": true})).await);
+    repairing.configure(r#"phones = "outro""#).await;
+    let options = ReplayOptions {
+        apply: true,
+        release: false,
+    };
+    let newer = repairing.leads[0].delivery;
+    let replayed = replay::one(&repairing.host.app.pipeline, newer, options).await;
+    replayed.expect("it is replayed");
+    let changed = json!(phone(500));
+    assert_eq!(repairing.phones().await, [changed.clone(), json!(phone(1))]);
+    let undone = repairing.undone(&id).await;
+    let undo = json!({"undone": 4, "changedSince": 2, "stays": 0, "inUse": 0, "left": 0});
+    assert_eq!(undone["undo"], undo);
+    assert_eq!(repairing.phones().await, [changed, Value::Null]);
+    let fates = repairing.changes(&id).await;
+    let fates: Vec<_> = fates
+        .iter()
+        .map(|change| change["undone"].clone())
+        .collect();
+    assert_eq!(
+        fates[1..3],
+        [json!("changed-since"), json!("changed-since")]
+    );
+}
+
+async fn a_repair_is_undone_once_and_only_if_it_wrote_something(on: On) {
+    let repairing = Repairing::new(on, 1).await;
+    let looked = id(&repairing.repaired(json!({})).await);
+    let refused = repairing.act(&looked, "undo").await.expect(409);
+    let said = refused.json()["error"].to_string();
+    assert!(said.contains("without --apply"), "{said}");
+    let id = id(&repairing.repaired(json!({"apply": true})).await);
+    repairing.undone(&id).await;
+    for act in ["undo", "cancel"] {
+        repairing.act(&id, act).await.expect(409);
+    }
+    assert_eq!(repairing.phones().await, [Value::Null]);
+}
+
+async fn an_erasure_takes_a_person_out_of_the_receipt(on: On) {
+    let repairing = Repairing::new(on, 2).await;
+    let id = id(&repairing.repaired(json!({"apply": true})).await);
+    let erased = json!({"id": repairing.leads[0].contact.to_string()});
+    let ask = repairing.ask("POST", "/contacts/erase").json(&erased);
+    let receipt = ask.send().await.expect(200).json();
+    assert_eq!(receipt["erased"]["repairChanges"], 3);
+    let changes = repairing.changes(&id).await;
+    assert_eq!(changes.len(), 6);
+    for change in &changes {
+        let is_erased = change["deliveryId"] == json!(repairing.leads[0].delivery.to_string());
+        assert_eq!(change["erased"], is_erased, "{change:#}");
+        assert_eq!(change["after"].is_null(), is_erased, "{change:#}");
+    }
+    let undone = repairing.undone(&id).await;
+    let undo = json!({"undone": 3, "changedSince": 3, "stays": 0, "inUse": 0, "left": 0});
+    assert_eq!(undone["undo"], undo);
+}
+
+async fn a_change_with_which_the_store_fails_is_left_and_ends_the_undo(on: On) {
+    let repairing = Repairing::new(on, 3).await;
+    let id = id(&repairing.repaired(json!({"apply": true})).await);
+    let (on, folder) = (&repairing.host.on, repairing.host.folder.path());
+    let contact = on.id(repairing.leads[1].contact.0);
+    // The store refuses to take the phone of this contact back.
+    let (stuck, free) = match on {
+        On::Sqlite => (
+            format!(
+                "create trigger stuck before update on contacts
+                 when new.id = {contact} and new.phone_number is null
+                 begin select raise(abort, 'stuck'); end"
+            ),
+            "drop trigger stuck",
+        ),
+        On::Postgres(_) => (
+            format!(
+                "alter table contacts add constraint stuck
+                 check (id <> {contact} or phone_number is not null)"
+            ),
+            "alter table contacts drop constraint stuck",
+        ),
+    };
+    on.change(folder, &stuck).await;
+    repairing.act(&id, "undo").await.expect(200);
+    let ended = repairing.ended(&id).await;
+    assert_eq!(ended["state"], "cancelled", "{ended:#}");
+    let changes = repairing.changes(&id).await;
+    let left: Vec<_> = changes
+        .iter()
+        .filter(|change| change["undone"].is_null())
+        .collect();
+    let [left] = left[..] else {
+        panic!("one is left: {left:#?}");
+    };
+    assert_eq!(left["field"], "contact.phone_number");
+    let why = ended["why"].as_str().expect("a reason");
+    let named = format!(
+        "with 1 of the changes to take back (number {})",
+        left["number"]
+    );
+    assert!(why.contains(&named), "{why}");
+    // Its keys stand for the phone that the contact still has.
+    let undo = json!({"undone": 7, "changedSince": 1, "stays": 0, "inUse": 0, "left": 1});
+    assert_eq!(ended["undo"], undo);
+    let stuck = json!(phone(1));
+    assert_eq!(repairing.phones().await, [Value::Null, stuck, Value::Null]);
+    // After a correction the rest is taken back.
+    on.change(folder, free).await;
+    let undone = repairing.undone(&id).await;
+    let undo = json!({"undone": 8, "changedSince": 1, "stays": 0, "inUse": 0, "left": 0});
+    assert_eq!(undone["undo"], undo);
+    assert_eq!(repairing.phones().await, vec![Value::Null; 3]);
+}
+
+async fn a_cancelled_undo_takes_nothing_more_back_and_can_be_continued(on: On) {
+    let repairing = Repairing::new(on, 2).await;
+    let id = id(&repairing.repaired(json!({"apply": true})).await);
+    // Another host has the job, and does nothing.
+    let (store, other) = (repairing.host.store(), HostId::new(repairing.host.now()));
+    until("the job is free", async || {
+        let held = store.hold_job("repairs", other, Duration::from_hours(1));
+        held.await.expect("a store")
+    })
+    .await;
+    repairing.act(&id, "undo").await.expect(200);
+    let cancelled = repairing.act(&id, "cancel").await.expect(200).json();
+    assert_eq!(cancelled["state"], "cancelled");
+    let why = cancelled["why"].as_str().expect("a reason");
+    assert!(why.contains("its undo"), "{why}");
+    repairing.act(&id, "cancel").await.expect(409);
+    assert_eq!(repairing.phones().await, [json!(phone(0)), json!(phone(1))]);
+    store.leave_job("repairs", other).await.expect("a store");
+    let undone = repairing.undone(&id).await;
+    let undo = json!({"undone": 6, "changedSince": 0, "stays": 0, "inUse": 0, "left": 0});
+    assert_eq!(undone["undo"], undo);
+    assert_eq!(repairing.phones().await, vec![Value::Null; 2]);
+}
+
+async fn a_receipt_of_which_rows_were_swept_is_not_undone(on: On) {
+    let repairing = Repairing::new(on, 1).await;
+    let id = id(&repairing.repaired(json!({"apply": true})).await);
+    repairing.host.advance(7_200).await;
+    let retention = RetentionPeriods {
+        deliveries: Duration::from_hours(1),
+        quarantine: Duration::from_hours(1),
+    };
+    let swept = repairing.host.store();
+    let swept = swept.sweep(&retention, repairing.host.now(), 1).await;
+    swept.expect("a store");
+    assert_eq!(repairing.changes(&id).await.len(), 2);
+    let refused = repairing.act(&id, "undo").await.expect(409);
+    let said = refused.json()["error"].to_string();
+    assert!(said.contains("retention.deliveries_days"), "{said}");
+    assert_eq!(repairing.shown(&id).await["state"], "expired");
+    assert_eq!(repairing.phones().await, [json!(phone(0))]);
+}

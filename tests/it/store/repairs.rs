@@ -1,0 +1,815 @@
+//! Repairs: their states, the receipts that their replays write, and the changes that an undo takes back.
+
+use std::time::Duration;
+
+use leadhost::domain::contact;
+use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
+use leadhost::domain::id::{ContactId, DealId, DeliveryId, RepairId};
+use leadhost::domain::lead::Action;
+use leadhost::domain::repair::{
+    CREATED, KEYS, MERGED, PERSON, Repair, RepairChange, RepairCounts, RepairField, RepairOutcome,
+    RepairPlan, RepairState, RepairSum, RepairUndone, RepairedKind, SHARED_KEYS, TAKEN_KEYS,
+};
+use leadhost::domain::row::Entity;
+use leadhost::store::*;
+use serde_json::{Value, json};
+
+use super::deals::{acme, grow, past, patch, wish};
+use super::messages::PHONE;
+use super::removal::{erase, marks, person, zulmira};
+use super::world::*;
+
+/// A repair of what version 1 of the converter made, which begins now.
+fn new(world: &World, field: Option<RepairField>, apply: bool) -> Repair {
+    Repair {
+        id: RepairId::new(world.now()),
+        plan: RepairPlan {
+            plugin: "form".to_owned(),
+            converted_by: ran("1").digest,
+            connection: None,
+            since: None,
+            until: None,
+            field,
+            apply,
+        },
+        state: RepairState::Running,
+        generation: 0,
+        cursor: None,
+        counts: RepairCounts::default(),
+        started_by: "admin".to_owned(),
+        started_at: world.now(),
+        ended_at: None,
+        why: None,
+    }
+}
+
+async fn begin(world: &World, field: Option<RepairField>, apply: bool) -> Repair {
+    let (repair, is_new) = try_begin(world, &new(world, field, apply)).await;
+    assert!(is_new, "no other one is open");
+    repair
+}
+
+async fn try_begin(world: &World, repair: &Repair) -> (Repair, bool) {
+    let begun = world.store.begin_repair(repair).await;
+    begun.expect("the store answers")
+}
+
+async fn try_change(world: &World, repair: &Repair, state: RepairState) -> RepairChanged {
+    let changed = repair.in_state(state, world.now(), None);
+    let changed = world.store.change_repair(&changed).await;
+    changed.expect("the store answers")
+}
+
+async fn change(world: &World, repair: &Repair, state: RepairState) -> Repair {
+    match try_change(world, repair, state).await {
+        RepairChanged::Done(repair) => repair,
+        other => panic!("not {state}: {other:?}"),
+    }
+}
+
+fn write(repair: &Repair) -> RepairWrite {
+    RepairWrite {
+        id: repair.id,
+        generation: repair.generation,
+        field: repair.plan.field,
+        apply: repair.plan.apply,
+    }
+}
+
+/// The conversion of a held delivery by version 2, as part of the repair.
+fn again(held: &HeldDelivery, repair: &Repair, items: Vec<ItemResult>) -> Write {
+    let result = ConversionResult {
+        ran: Some(ran("2")),
+        ..converted(items)
+    };
+    convert_to(held, Mode::Repair(write(repair)), result)
+}
+
+async fn replay(
+    world: &World,
+    delivery: DeliveryId,
+    repair: &Repair,
+    items: Vec<ItemResult>,
+) -> DeliveryOutcome {
+    let held = world.claim_delivery(delivery).await;
+    world.commit_one(again(&held, repair, items)).await
+}
+
+async fn changes(world: &World, repair: &Repair) -> Vec<RepairChange> {
+    let changes = world.store.repair_changes(repair.id, 0, 100).await;
+    changes.expect("it reads")
+}
+
+/// The fields of a receipt with their values.
+fn listed(changes: &[RepairChange]) -> Vec<(&str, Value, Value)> {
+    let of = |change: &RepairChange| change.values.clone().expect("no person was erased");
+    changes
+        .iter()
+        .map(|change| {
+            let (before, after) = of(change);
+            (change.field.as_str(), before, after)
+        })
+        .collect()
+}
+
+/// Takes the whole repair back. Returns what became of each field, in the order of the receipt.
+async fn undo(world: &World, repair: &Repair) -> Vec<(String, RepairUndone)> {
+    let repair = change(world, repair, RepairState::Undoing).await;
+    let to_undo = world.store.changes_to_undo(repair.id, i64::MAX, 100).await;
+    let undo = RepairUndo {
+        repair: repair.id,
+        generation: repair.generation,
+        changes: to_undo.expect("it reads"),
+    };
+    let written = world.commit(&[Write::UndoRepair(Box::new(undo))]).await;
+    assert!(
+        matches!(written[0], WriteOutcome::RepairUndone),
+        "{written:?}"
+    );
+    let left = world.store.changes_to_undo(repair.id, i64::MAX, 100).await;
+    assert!(left.expect("it reads").is_empty());
+    change(world, &repair, RepairState::Undone).await;
+    changes(world, &repair)
+        .await
+        .into_iter()
+        .map(|change| (change.field, change.undone.expect("it was dealt with")))
+        .collect()
+}
+
+/// Everything that a repair may change of rows.
+async fn rows(world: &World) -> Vec<Value> {
+    let mut rows = world.all(Entity::Contacts).await;
+    rows.extend(world.all(Entity::Deals).await);
+    rows
+}
+
+async fn contact_row(world: &World, id: ContactId) -> Value {
+    let id = json!(id.to_string());
+    let contacts = world.all(Entity::Contacts).await;
+    let row = contacts.into_iter().find(|row| row["id"] == id);
+    row.expect("the contact is exported")
+}
+
+/// A lead without its phone and with a wrong title, as version 1 reads it; and as it is.
+fn wrong_and_right(world: &World) -> (NewLead, NewLead) {
+    let mut wrong = with_email(world.known_as("L1"), "rita@example.com");
+    wrong.title = Some("Flat".to_owned());
+    let mut right = with_phone(wrong.clone(), PHONE);
+    right.title = Some("Garden flat".to_owned());
+    (wrong, right)
+}
+
+/// The changes that a repair of such a lead makes.
+fn righted() -> Vec<(&'static str, Value, Value)> {
+    vec![
+        (KEYS, json!([]), json!([contact::phone_key(PHONE)])),
+        ("deal.title", json!("Flat"), json!("Garden flat")),
+        ("contact.phone_number", Value::Null, json!(PHONE)),
+    ]
+}
+
+/// A repaired delivery with one lead.
+struct Repaired {
+    repair: Repair,
+    deal: DealId,
+    contact: ContactId,
+}
+
+async fn repaired(world: &World) -> Repaired {
+    let (wrong, right) = wrong_and_right(world);
+    let first = world.commit_one(world.accept(vec![lead(wrong)])).await;
+    world.advance(1).await;
+    let repair = begin(world, None, true).await;
+    replay(world, first.delivery, &repair, vec![lead(right)]).await;
+    world.advance(1).await;
+    Repaired {
+        repair: change(world, &repair, RepairState::Done).await,
+        deal: first.items[0].deal_id.expect("a deal"),
+        contact: first.items[0].contact_id.expect("a person"),
+    }
+}
+
+pub async fn one_repair_is_open_at_a_time(world: &World) {
+    let first = begin(world, None, true).await;
+    assert_eq!(first.generation, 1);
+    world.advance(1).await;
+    let other = new(world, Some(RepairField::Phone), false);
+    let (open, is_new) = try_begin(world, &other).await;
+    assert_eq!((open.id, is_new), (first.id, false));
+    // One that has nothing to do is only recorded.
+    let nothing = other.in_state(RepairState::Done, world.now(), None);
+    assert!(try_begin(world, &nothing).await.1);
+    let done = change(world, &first, RepairState::Done).await;
+    assert_eq!(done.ended_at, Some(world.now()));
+    world.advance(1).await;
+    let second = begin(world, None, false).await;
+    match try_change(world, &done, RepairState::Undoing).await {
+        RepairChanged::Open(open) => assert_eq!(open.id, second.id),
+        changed => panic!("two are open: {changed:?}"),
+    }
+    let open = world.store.open_repair().await.expect("it reads");
+    assert_eq!(open, Some(second.clone()));
+    let ids = async |before| {
+        let page = world.store.repairs(before, 10).await.expect("it lists");
+        page.into_iter().map(|one| one.id).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(None).await, [second.id, nothing.id, first.id]);
+    assert_eq!(ids(Some(nothing.id)).await, [first.id]);
+    let recorded = world.store.repair(nothing.id).await.unwrap();
+    assert_eq!(recorded.map(|one| one.state), Some(RepairState::Done));
+    let unknown = RepairId::new(world.now());
+    assert_eq!(world.store.repair(unknown).await.unwrap(), None);
+}
+
+pub async fn a_host_that_has_lost_a_repair_stores_no_progress(world: &World) {
+    let begun = begin(world, None, true).await;
+    let taken = world.store.take_repair(&begun).await.expect("it writes");
+    let mut taken = taken.expect("it is open");
+    assert_eq!(taken.generation, begun.generation + 1);
+    taken.counts.found = Some(7);
+    taken.counts.add(RepairOutcome::Replayed);
+    taken.cursor = Some(DeliveryId::new(world.now()));
+    assert!(world.store.note_repair(&taken).await.unwrap());
+    assert!(!world.store.note_repair(&begun).await.unwrap());
+    assert_eq!(world.store.take_repair(&begun).await.unwrap(), None);
+    let stale = try_change(world, &begun, RepairState::Cancelled).await;
+    assert_eq!(stale, RepairChanged::Stale);
+    assert_eq!(
+        world.store.repair(begun.id).await.unwrap(),
+        Some(taken.clone())
+    );
+    change(world, &taken, RepairState::Cancelled).await;
+    assert!(!world.store.note_repair(&taken).await.unwrap());
+    assert_eq!(world.store.open_repair().await.unwrap(), None);
+}
+
+pub async fn a_repair_has_a_row_for_each_field_that_it_changes(world: &World) {
+    let (wrong, right) = wrong_and_right(world);
+    let first = world.commit_one(world.accept(vec![lead(wrong)])).await;
+    let repair = begin(world, None, true).await;
+    for _ in 0..2 {
+        // The second time nothing differs any more.
+        let outcome = replay(world, first.delivery, &repair, vec![lead(right.clone())]).await;
+        assert_eq!(outcome.items[0].status, ItemStatus::Converted);
+        assert_eq!(listed(&changes(world, &repair).await), righted());
+    }
+    let changes = changes(world, &repair).await;
+    let (deal, person) = (first.items[0].deal_id, first.items[0].contact_id);
+    for change in &changes {
+        assert_eq!((change.delivery, change.item), (first.delivery, 0));
+        assert_eq!(Some(change.contact), person);
+        let row = match change.kind {
+            RepairedKind::Deal => deal.map(|id| id.0),
+            RepairedKind::Contact => person.map(|id| id.0),
+        };
+        assert_eq!(Some(change.row), row, "{}", change.field);
+        assert_eq!(change.undone, None);
+    }
+    let receipt = world.store.repair_receipt(repair.id).await.unwrap();
+    assert_eq!((receipt.deals, receipt.contacts), (1, 1));
+    let sums: Vec<_> = receipt
+        .fields
+        .iter()
+        .map(|sum| (sum.field.as_str(), sum.changes))
+        .collect();
+    assert_eq!(
+        sums,
+        [(KEYS, 1), ("contact.phone_number", 1), ("deal.title", 1)]
+    );
+    let second = world.store.repair_changes(repair.id, changes[0].number, 1);
+    assert_eq!(second.await.unwrap(), [changes[1].clone()]);
+    // The delivery counts for the version that has converted it now.
+    let detail = world.detail(first.delivery).await;
+    assert_eq!(detail.summary.ran, Some(ran("2")));
+}
+
+pub async fn a_repair_leaves_what_a_person_edited(world: &World) {
+    grow(world).await;
+    let (mut wrong, mut right) = wrong_and_right(world);
+    wrong.products = vec!["P-1".to_owned()];
+    right.products = wrong.products.clone();
+    let first = world.commit_one(world.accept(vec![lead(wrong)])).await;
+    let deal = first.items[0].deal_id.expect("a deal");
+    let edit = DealPatch {
+        product: Some("P-2".to_owned()),
+        ..wish(acme(world).await, deal)
+    };
+    patch(world, edit).await;
+    let edited = world.deal(deal).await["product_id"].clone();
+    let repair = begin(world, None, true).await;
+    let outcome = replay(world, first.delivery, &repair, vec![lead(right)]).await;
+    let kept: Vec<_> = outcome.items[0]
+        .diff
+        .iter()
+        .filter(|diff| diff.edited_by_person)
+        .map(|diff| (diff.field.as_str(), diff.applied))
+        .collect();
+    assert_eq!(kept, [("deal.product", false)]);
+    assert_eq!(listed(&changes(world, &repair).await), righted());
+    assert_eq!(world.deal(deal).await["product_id"], edited);
+}
+
+pub async fn a_repair_that_only_looks_writes_nothing(world: &World) {
+    let (wrong, right) = wrong_and_right(world);
+    let first = world.commit_one(world.accept(vec![lead(wrong)])).await;
+    let before = rows(world).await;
+    world.advance(1).await;
+    let repair = begin(world, None, false).await;
+    let items = vec![lead(right), lead(world.known_as("L2"))];
+    let outcome = replay(world, first.delivery, &repair, items).await;
+    let fields: Vec<_> = outcome.items[0]
+        .diff
+        .iter()
+        .map(|diff| (diff.field.as_str(), diff.applied))
+        .collect();
+    assert_eq!(
+        fields,
+        [("deal.title", false), ("contact.phone_number", false)]
+    );
+    let other = &outcome.items[1];
+    assert_eq!((other.status, other.deal_id), (ItemStatus::Converted, None));
+    assert!(changes(world, &repair).await.is_empty());
+    assert_eq!(rows(world).await, before);
+    let detail = world.detail(first.delivery).await;
+    assert_eq!(detail.summary.ran, Some(ran("1")));
+    assert_eq!(detail.items, first.items);
+    // It is free again.
+    world.claim_delivery(first.delivery).await;
+}
+
+pub async fn a_repair_of_one_field_changes_that_field_alone(world: &World) {
+    let (mut wrong, mut right) = wrong_and_right(world);
+    right.name = Some("Rita".to_owned());
+    right = with_email(right, "rita@example.org");
+    let said =
+        |phones: Value, name: &str| object(json!({"contact": {"name": name, "phones": phones}}));
+    wrong.deal_props = said(json!([]), "Ana");
+    right.deal_props = said(json!([PHONE]), "Rita");
+    let first = world.commit_one(world.accept(vec![lead(wrong)])).await;
+    let repair = begin(world, Some(RepairField::Phone), true).await;
+    let items = vec![lead(right), lead(world.known_as("L2"))];
+    let outcome = replay(world, first.delivery, &repair, items).await;
+    assert_eq!(outcome.items[1].deal_id, None);
+    assert_eq!(
+        listed(&changes(world, &repair).await),
+        [
+            (KEYS, json!([]), json!([contact::phone_key(PHONE)])),
+            (
+                "deal.props.contact",
+                json!({"name": "Ana", "phones": []}),
+                json!({"name": "Ana", "phones": [PHONE]})
+            ),
+            ("contact.phone_number", Value::Null, json!(PHONE)),
+        ]
+    );
+    let deal = world.deal(first.items[0].deal_id.unwrap()).await;
+    assert_eq!(deal["title"], "Flat");
+    let person = contact_row(world, first.items[0].contact_id.unwrap()).await;
+    assert_eq!(
+        (&person["name"], &person["phone_number"]),
+        (&Value::Null, &json!(PHONE))
+    );
+    assert_eq!(world.all(Entity::Deals).await.len(), 1);
+    // Another repair may still be needed, so the delivery counts for the old version.
+    let detail = world.detail(first.delivery).await;
+    assert_eq!(detail.summary.ran, Some(ran("1")));
+    assert_eq!(detail.items.len(), 1);
+}
+
+pub async fn nothing_is_written_for_a_repair_that_has_ended(world: &World) {
+    let (wrong, right) = wrong_and_right(world);
+    let first = world.commit_one(world.accept(vec![lead(wrong)])).await;
+    let before = rows(world).await;
+    let begun = begin(world, None, true).await;
+    let taken = world.store.take_repair(&begun).await.expect("it writes");
+    let taken = taken.expect("it is open");
+    let held = world.claim_delivery(first.delivery).await;
+    let cancelled = change(world, &taken, RepairState::Cancelled).await;
+    for repair in [&begun, &taken, &cancelled] {
+        let late = again(&held, repair, vec![lead(right.clone())]);
+        let written = world.commit(&[late]).await;
+        assert!(matches!(written[0], WriteOutcome::Stale), "{written:?}");
+    }
+    assert_eq!(rows(world).await, before);
+    assert!(changes(world, &begun).await.is_empty());
+}
+
+pub async fn nothing_is_taken_back_for_a_repair_that_is_not_being_undone(world: &World) {
+    let of = repaired(world).await;
+    let before = rows(world).await;
+    let undoing = change(world, &of.repair, RepairState::Undoing).await;
+    let all = changes(world, &of.repair).await;
+    let taken = world.store.take_repair(&undoing).await.expect("it writes");
+    let taken = taken.expect("it is open");
+    let undone = change(world, &taken, RepairState::Undone).await;
+    for repair in [&of.repair, &undoing, &undone] {
+        let undo = RepairUndo {
+            repair: repair.id,
+            generation: repair.generation,
+            changes: all.clone(),
+        };
+        let written = world.commit(&[Write::UndoRepair(Box::new(undo))]).await;
+        assert!(matches!(written[0], WriteOutcome::Stale), "{written:?}");
+    }
+    assert_eq!(rows(world).await, before);
+    assert_eq!(changes(world, &of.repair).await, all);
+}
+
+pub async fn a_deal_that_a_repair_creates_is_in_its_receipt_and_stays(world: &World) {
+    let failed = world
+        .commit_one(world.accept_with(DeliveryStatus::Failed))
+        .await;
+    let repair = begin(world, None, true).await;
+    let items = vec![lead(world.known_as("L1"))];
+    let outcome = replay(world, failed.delivery, &repair, items).await;
+    let deal = outcome.items[0].deal_id.expect("a deal");
+    assert_eq!(
+        listed(&changes(world, &repair).await),
+        [(CREATED, Value::Null, json!(deal.to_string()))]
+    );
+    let receipt = world.store.repair_receipt(repair.id).await.unwrap();
+    assert_eq!((receipt.deals, receipt.contacts), (0, 0));
+    let done = change(world, &repair, RepairState::Done).await;
+    let undone = undo(world, &done).await;
+    assert_eq!(undone, [(CREATED.to_owned(), RepairUndone::Stays)]);
+    assert_eq!(world.all(Entity::Deals).await.len(), 1);
+}
+
+pub async fn an_undo_restores_what_the_repair_changed(world: &World) {
+    let of = repaired(world).await;
+    assert_eq!(contact_row(world, of.contact).await["phone_number"], PHONE);
+    let undone = undo(world, &of.repair).await;
+    let fields = righted();
+    let expect = fields.iter().map(|(field, ..)| *field);
+    let expect: Vec<_> = expect
+        .map(|field| (field.to_owned(), RepairUndone::Undone))
+        .collect();
+    assert_eq!(undone, expect);
+    let deal = world.deal(of.deal).await;
+    assert_eq!(deal["title"], "Flat");
+    assert_eq!(deal["cursor_at"], json!(world.now()), "feeds show it");
+    let person = contact_row(world, of.contact).await;
+    assert_eq!(person["phone_number"], Value::Null);
+    let history = past(world, of.deal).await.history;
+    let by = ChangedBy::Repair {
+        repair_id: of.repair.id,
+    };
+    assert_eq!(history[0].by, by);
+    let [change] = &history[0].changes[..] else {
+        panic!("one field: {:?}", history[0].changes);
+    };
+    assert_eq!(change.field, "title");
+    assert_eq!(
+        (&change.before, &change.after),
+        (&json!("Garden flat"), &json!("Flat"))
+    );
+    // The number finds the person no more.
+    let other = world.item(lead(with_phone(world.lead(), PHONE))).await;
+    assert_ne!(other.contact_id, Some(of.contact));
+    let receipt = world.store.repair_receipt(of.repair.id).await.unwrap();
+    let is_undone = |sum: &RepairSum| sum.undone == Some(RepairUndone::Undone);
+    assert!(receipt.fields.iter().all(is_undone), "{receipt:?}");
+}
+
+pub async fn an_undo_leaves_what_was_changed_since(world: &World) {
+    let of = repaired(world).await;
+    // A newer delivery gives the deal another title.
+    let (mut newer, _) = wrong_and_right(world);
+    newer.action = Action::Update;
+    newer.title = Some("House".to_owned());
+    let updated = world.item(lead(newer)).await;
+    assert_eq!(updated.status, ItemStatus::Updated);
+    let undone = undo(world, &of.repair).await;
+    assert_eq!(
+        undone,
+        [
+            (KEYS.to_owned(), RepairUndone::Undone),
+            ("deal.title".to_owned(), RepairUndone::ChangedSince),
+            ("contact.phone_number".to_owned(), RepairUndone::Undone),
+        ]
+    );
+    assert_eq!(world.deal(of.deal).await["title"], "House");
+}
+
+pub async fn an_undo_leaves_a_removed_deal_and_its_values_are_gone(world: &World) {
+    let of = repaired(world).await;
+    let removed = world.store.remove_deal(world.workspace, of.deal).await;
+    assert!(removed.expect("it removes"));
+    for change in changes(world, &of.repair).await {
+        let is_of_deal = change.kind == RepairedKind::Deal;
+        assert_eq!(change.values.is_none(), is_of_deal, "{}", change.field);
+    }
+    let undone = undo(world, &of.repair).await;
+    assert_eq!(undone[1].1, RepairUndone::ChangedSince);
+    assert_eq!(undone[2].1, RepairUndone::Undone);
+}
+
+/// A deal that a running repair gave to a person who was known, and the two people.
+struct Moved {
+    repair: Repair,
+    delivery: DeliveryId,
+    deal: DealId,
+    from: ContactId,
+    into: ContactId,
+}
+
+async fn moved(world: &World) -> Moved {
+    let known = lead(with_phone(world.known_as("L0"), PHONE));
+    let known = world.item(known).await;
+    let (wrong, right) = wrong_and_right(world);
+    let first = world.commit_one(world.accept(vec![lead(wrong)])).await;
+    world.advance(1).await;
+    let repair = begin(world, None, true).await;
+    replay(world, first.delivery, &repair, vec![lead(right)]).await;
+    Moved {
+        repair,
+        delivery: first.delivery,
+        deal: first.items[0].deal_id.expect("a deal"),
+        from: first.items[0].contact_id.expect("a person"),
+        into: known.contact_id.expect("a person"),
+    }
+}
+
+impl Moved {
+    /// Merges the former person into the other one, for the repair in this generation.
+    async fn merge(&self, world: &World, repair: &Repair) -> ContactMerge {
+        let place = RepairPlace {
+            repair: repair.id,
+            generation: repair.generation,
+            delivery: self.delivery,
+            item: 0,
+        };
+        let merged = world
+            .store
+            .merge_contact(world.workspace, self.from, self.into, Some(place));
+        merged.await.expect("the store answers")
+    }
+
+    /// The moves in the receipt, and whether their former people are still there.
+    async fn moves(&self, world: &World) -> Vec<(ContactId, ContactId, bool)> {
+        let moves = world.store.repair_moves(self.repair.id, 0, 10).await;
+        let moves = moves.expect("it reads").into_iter();
+        moves
+            .map(|one| (one.from, one.into, one.is_unmerged()))
+            .collect()
+    }
+}
+
+async fn person_with(world: &World, id: ContactId) -> Person {
+    let by = PersonBy::Id(id);
+    let person = world.store.person(world.workspace, &by).await;
+    person.expect("it reads").expect("it is there")
+}
+
+/// The outcome of a field.
+fn fate(undone: &[(String, RepairUndone)], field: &str) -> Option<RepairUndone> {
+    let one = undone.iter().find(|(name, _)| name == field);
+    one.map(|(_, undone)| *undone)
+}
+
+pub async fn an_undo_gives_a_deal_back_to_its_former_person(world: &World) {
+    let of = moved(world).await;
+    let person = async || world.deal(of.deal).await["person_id"].clone();
+    assert_eq!(person().await, json!(of.into.to_string()));
+    let done = change(world, &of.repair, RepairState::Done).await;
+    let undone = undo(world, &done).await;
+    assert_eq!(fate(&undone, PERSON), Some(RepairUndone::Undone));
+    assert_eq!(person().await, json!(of.from.to_string()));
+    // An erasure of the person finds the delivery.
+    let detail = world.detail(of.delivery).await;
+    assert_eq!(detail.items[0].contact_id, Some(of.from));
+}
+
+pub async fn a_deal_of_a_person_who_was_merged_stays_where_it_is(world: &World) {
+    let of = moved(world).await;
+    assert_eq!(of.merge(world, &of.repair).await, ContactMerge::Merged);
+    let receipt = changes(world, &of.repair).await;
+    let [.., taken, merged] = &receipt[..] else {
+        panic!("there are rows: {receipt:?}");
+    };
+    assert_eq!(merged.field, MERGED);
+    // The other person has the key of the one who is gone.
+    let key = contact::email_key("rita@example.com");
+    assert_eq!(
+        listed(std::slice::from_ref(taken)),
+        [(TAKEN_KEYS, json!([]), json!([key]))]
+    );
+    assert_eq!(taken.row, of.into.0);
+    let done = change(world, &of.repair, RepairState::Done).await;
+    let undone = undo(world, &done).await;
+    for field in [PERSON, TAKEN_KEYS, MERGED] {
+        assert_eq!(fate(&undone, field), Some(RepairUndone::Stays), "{field}");
+    }
+    let deal = world.deal(of.deal).await;
+    assert_eq!(deal["person_id"], json!(of.into.to_string()));
+    // The values are about the person who is left.
+    erase(world, &person_with(world, of.into).await).await;
+    for change in changes(world, &of.repair).await {
+        assert_eq!(change.values, None, "{}", change.field);
+    }
+}
+
+pub async fn a_host_that_has_lost_a_repair_merges_nobody(world: &World) {
+    let of = moved(world).await;
+    let before = (rows(world).await, changes(world, &of.repair).await);
+    let taken = world
+        .store
+        .take_repair(&of.repair)
+        .await
+        .expect("it writes");
+    let taken = taken.expect("it is open");
+    assert_eq!(of.merge(world, &of.repair).await, ContactMerge::Stale);
+    // The next host finds the move in the receipt.
+    let (from, into) = (of.from, of.into);
+    assert_eq!(of.moves(world).await, [(from, into, true)]);
+    let cancelled = change(world, &taken, RepairState::Cancelled).await;
+    for repair in [&taken, &cancelled] {
+        assert_eq!(of.merge(world, repair).await, ContactMerge::Stale);
+    }
+    let after = (rows(world).await, changes(world, &of.repair).await);
+    assert_eq!(after, before);
+}
+
+pub async fn a_host_that_takes_a_repair_merges_what_the_host_before_left(world: &World) {
+    let of = moved(world).await;
+    let taken = world
+        .store
+        .take_repair(&of.repair)
+        .await
+        .expect("it writes");
+    let taken = taken.expect("it is open");
+    let (from, into) = (of.from, of.into);
+    assert_eq!(of.moves(world).await, [(from, into, true)]);
+    assert_eq!(of.merge(world, &taken).await, ContactMerge::Merged);
+    assert_eq!(of.moves(world).await, [(from, into, false)]);
+    assert_eq!(of.merge(world, &taken).await, ContactMerge::Kept);
+    assert_eq!(world.all(Entity::Contacts).await.len(), 1);
+}
+
+pub async fn keys_that_a_contact_shares_are_in_the_receipt_and_an_undo_takes_them(world: &World) {
+    let of = moved(world).await;
+    let shares = async || {
+        let all = "select count(*) from shared_keys";
+        world.on.count(world.folder(), all).await
+    };
+    let rows = changes(world, &of.repair).await;
+    let shared: Vec<_> = rows
+        .iter()
+        .filter(|change| change.field == SHARED_KEYS)
+        .map(|change| (change.row, change.values.clone().expect("values").1))
+        .collect();
+    let key = contact::email_key("rita@example.com");
+    assert_eq!(shared, [(of.into.0, json!([key]))]);
+    assert_eq!(shares().await, 1);
+    // The second time it is shared already.
+    let (_, right) = wrong_and_right(world);
+    replay(world, of.delivery, &of.repair, vec![lead(right)]).await;
+    assert_eq!(changes(world, &of.repair).await, rows);
+    let done = change(world, &of.repair, RepairState::Done).await;
+    let undone = undo(world, &done).await;
+    assert_eq!(fate(&undone, SHARED_KEYS), Some(RepairUndone::Undone));
+    assert_eq!(shares().await, 0);
+}
+
+pub async fn an_undo_leaves_keys_that_a_newer_lead_names(world: &World) {
+    const EMAIL: &str = "rita@example.com";
+    let wrong = with_phone(world.known_as("L1"), PHONE);
+    let right = with_email(wrong.clone(), EMAIL);
+    let first = world.commit_one(world.accept(vec![lead(wrong)])).await;
+    let contact = first.items[0].contact_id.expect("a person");
+    let repair = begin(world, None, true).await;
+    replay(world, first.delivery, &repair, vec![lead(right)]).await;
+    let done = change(world, &repair, RepairState::Done).await;
+    let newer = |id: &str| {
+        let mut newer = with_email(world.known_as(id), EMAIL);
+        newer.deal_props = object(json!({"contact": {"emails": [EMAIL]}}));
+        lead(newer)
+    };
+    assert_eq!(world.item(newer("L2")).await.contact_id, Some(contact));
+    let undone = undo(world, &done).await;
+    assert_eq!(
+        undone,
+        [
+            (KEYS.to_owned(), RepairUndone::InUse),
+            ("contact.email".to_owned(), RepairUndone::Undone),
+        ]
+    );
+    // The next lead of the person is no new person.
+    assert_eq!(world.item(newer("L3")).await.contact_id, Some(contact));
+    let receipt = world.store.repair_receipt(repair.id).await.unwrap();
+    let is_kept = |sum: &&RepairSum| sum.undone == Some(RepairUndone::InUse);
+    assert_eq!(receipt.fields.iter().filter(is_kept).count(), 1);
+}
+
+pub async fn an_erasure_of_the_former_person_takes_the_values_of_a_deal_that_moved(world: &World) {
+    let of = moved(world).await;
+    let former = person_with(world, of.from).await;
+    let would = world.store.count_person(&former).await.expect("it counts");
+    assert_eq!(would.repair_changes, 2);
+    let record = erase(world, &former).await;
+    assert_eq!(record.erased, would);
+    for change in changes(world, &of.repair).await {
+        let is_of_deal = change.row == of.deal.0;
+        assert_eq!(change.values.is_none(), is_of_deal, "{}", change.field);
+    }
+    // Without values there is nobody to merge, and nothing to take back.
+    assert!(of.moves(world).await.is_empty());
+    let done = change(world, &of.repair, RepairState::Done).await;
+    let undone = undo(world, &done).await;
+    for field in [PERSON, "deal.title"] {
+        assert_eq!(
+            fate(&undone, field),
+            Some(RepairUndone::ChangedSince),
+            "{field}"
+        );
+    }
+    let deal = world.deal(of.deal).await;
+    assert_eq!(deal["person_id"], json!(of.into.to_string()));
+}
+
+pub async fn an_erasure_of_the_new_person_counts_the_rows_of_its_deals(world: &World) {
+    let of = moved(world).await;
+    let person = person_with(world, of.into).await;
+    let would = world.store.count_person(&person).await.expect("it counts");
+    let all = changes(world, &of.repair).await.len() as u64;
+    assert_eq!(would.repair_changes, all);
+    let record = erase(world, &person).await;
+    assert_eq!(record.erased, would);
+    for change in changes(world, &of.repair).await {
+        assert_eq!(change.values, None, "{}", change.field);
+    }
+}
+
+pub async fn an_erasure_takes_the_values_out_of_receipts(world: &World) {
+    let mut wrong = zulmira(world, "L1");
+    wrong.title = None;
+    wrong.name = Some("Zul".to_owned());
+    let first = world.commit_one(world.accept(vec![lead(wrong)])).await;
+    let repair = begin(world, None, true).await;
+    let items = vec![lead(zulmira(world, "L1"))];
+    replay(world, first.delivery, &repair, items).await;
+    let done = change(world, &repair, RepairState::Done).await;
+    let before = changes(world, &repair).await;
+    let fields = listed(&before);
+    let fields: Vec<_> = fields.iter().map(|(field, ..)| *field).collect();
+    assert_eq!(fields, ["deal.title", "contact.name"]);
+    let person = person(world).await;
+    let would = world.store.count_person(&person).await.expect("it counts");
+    assert_eq!(would.repair_changes, 2);
+    let record = erase(world, &person).await;
+    assert_eq!(record.erased, would);
+    assert_eq!(marks(world).await, [""; 0]);
+    // The receipt still shows the number of changes.
+    let after = changes(world, &repair).await;
+    assert_eq!(after.len(), before.len());
+    assert!(after.iter().all(|change| change.values.is_none()));
+    let undone = undo(world, &done).await;
+    for (field, undone) in undone {
+        assert_eq!(undone, RepairUndone::ChangedSince, "{field}");
+    }
+}
+
+pub async fn a_receipt_that_is_being_undone_is_not_swept(world: &World) {
+    let retention = RetentionPeriods {
+        deliveries: Duration::from_hours(1),
+        quarantine: Duration::from_hours(1),
+    };
+    let of = repaired(world).await;
+    world.advance(2 * 3_600).await;
+    let undoing = change(world, &of.repair, RepairState::Undoing).await;
+    let removed = world.store.sweep(&retention, world.now(), 2).await;
+    assert_eq!(removed.expect("it sweeps"), 1, "the delivery");
+    assert_eq!(changes(world, &of.repair).await.len(), 3);
+    let now = world.store.repair(of.repair.id).await.unwrap();
+    assert_eq!(now, Some(undoing));
+}
+
+pub async fn receipts_are_kept_as_long_as_deliveries(world: &World) {
+    const DAY: i64 = 86_400;
+    let retention = RetentionPeriods {
+        deliveries: Duration::from_hours(90 * 24),
+        quarantine: Duration::from_hours(30 * 24),
+    };
+    let of = repaired(world).await;
+    let sweep = async |limit| {
+        let removed = world.store.sweep(&retention, world.now(), limit).await;
+        removed.expect("it sweeps")
+    };
+    assert_eq!(of.repair.ended_at, Some(world.now()));
+    world.advance(90 * DAY).await;
+    // The delivery is a little older.
+    assert_eq!(sweep(100).await, 1);
+    assert_eq!(changes(world, &of.repair).await.len(), 3);
+    world.advance(1).await;
+    // Its rows go first, as many as a step removes.
+    assert_eq!(sweep(2).await, 2);
+    assert_eq!(changes(world, &of.repair).await.len(), 1);
+    // A part of a receipt is not undone, also by somebody who has not seen that.
+    let stale = try_change(world, &of.repair, RepairState::Undoing).await;
+    assert_eq!(stale, RepairChanged::Stale);
+    let now = world.store.repair(of.repair.id).await.unwrap();
+    assert_eq!(now.map(|one| one.state), Some(RepairState::Expired));
+    assert_eq!(sweep(2).await, 2);
+    assert_eq!(world.store.repair(of.repair.id).await.unwrap(), None);
+    assert_eq!(sweep(2).await, 0);
+}

@@ -1,0 +1,324 @@
+//! The projects that `leadhost plugin new` writes: each is made, built by the commands that `new` prints,
+//! and tested, by its own unit tests and by its golden cases in the service's engine.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::args::Args;
+use crate::failure::{Context, Failure};
+use crate::install::Install;
+use crate::{process, repository, run};
+
+pub mod measure;
+mod toolchain;
+
+use toolchain::Toolchain;
+
+/// The longest that one command may take: it may download a compiler's packages, and compile on one
+/// slow core.
+const PATIENCE: Duration = Duration::from_secs(20 * 60);
+
+/// What builds leave in a project and a later build uses again.
+const KEPT: [&str; 3] = [".leadhost-tools", ".zig-cache", "target"];
+
+/// A project that `leadhost plugin new` writes.
+struct Project {
+    /// As `--lang` takes it.
+    language: &'static str,
+    /// As in the title of its page.
+    title: &'static str,
+    /// As `--kind` takes it.
+    kind: &'static str,
+    ensure: fn(Install) -> Result<Toolchain, Failure>,
+    /// The commands of its unit tests, as its README has them.
+    tests: &'static [&'static str],
+}
+
+const PROJECTS: [Project; 9] = [
+    Project {
+        language: "rust",
+        title: "Rust",
+        kind: "converter",
+        ensure: toolchain::rust,
+        tests: &["cargo test --locked --quiet"],
+    },
+    Project {
+        language: "typescript",
+        title: "TypeScript",
+        kind: "converter",
+        ensure: toolchain::node,
+        tests: &["npm run check", "npm test"],
+    },
+    Project {
+        language: "javascript",
+        title: "JavaScript",
+        kind: "converter",
+        ensure: toolchain::node,
+        tests: &["npm test"],
+    },
+    Project {
+        language: "python",
+        title: "Python",
+        kind: "converter",
+        ensure: toolchain::python,
+        tests: &["python3 -m unittest discover -t . tests"],
+    },
+    Project {
+        language: "go",
+        title: "Go",
+        kind: "converter",
+        ensure: toolchain::go,
+        tests: &["go vet . ./leadhost", "go test . ./leadhost"],
+    },
+    Project {
+        language: "c",
+        title: "C",
+        kind: "converter",
+        ensure: toolchain::c,
+        tests: &["sh build.sh test"],
+    },
+    Project {
+        language: "zig",
+        title: "Zig",
+        kind: "converter",
+        ensure: toolchain::zig,
+        tests: &["sh build.sh test"],
+    },
+    Project {
+        language: "rust",
+        title: "Rust",
+        kind: "adapter",
+        ensure: toolchain::rust,
+        tests: &["cargo test --locked --quiet"],
+    },
+    Project {
+        language: "javascript",
+        title: "JavaScript",
+        kind: "adapter",
+        ensure: toolchain::node,
+        tests: &["npm test"],
+    },
+];
+
+pub const HELP: &str = "\
+Writes a project with `leadhost plugin new` in every language and of both kinds,
+builds it with its own commands, and runs its golden cases.
+
+    cargo xtask languages [--no-install]
+
+    --no-install   never install anything; report what is missing
+";
+
+/// Runs the task with its arguments.
+///
+/// # Errors
+///
+/// As for [`test`].
+pub fn run(mut args: Args) -> Result<(), Failure> {
+    let install = Install::from_args(&mut args);
+    args.nothing_more()?;
+    for sentence in test(install)? {
+        eprintln!("LEFT OUT: {sentence}");
+    }
+    Ok(())
+}
+
+/// Makes, builds and tests every project. Returns a sentence for each whose toolchain is missing and
+/// may not be installed.
+///
+/// # Errors
+///
+/// [`Failure`] that names each project that could not be built or whose tests fail.
+pub fn test(install: Install) -> Result<Vec<String>, Failure> {
+    let program = run::build_program("dev")?;
+    let (mut left_out, mut failed) = (Vec::new(), Vec::new());
+    for project in &PROJECTS {
+        let toolchain = match (project.ensure)(install) {
+            Ok(toolchain) => toolchain,
+            Err(missing) => {
+                left_out.push(format!(
+                    "the {} in {}: {missing}",
+                    project.kind, project.title
+                ));
+                continue;
+            }
+        };
+        let tested = Made::new(project, &program, &toolchain, Former::Kept).and_then(|made| {
+            made.build()?;
+            made.test()
+        });
+        if let Err(failure) = tested {
+            failed.push(format!(
+                "the {} in {}: {failure}",
+                project.kind, project.title
+            ));
+        }
+    }
+    if failed.is_empty() {
+        return Ok(left_out);
+    }
+    Err(Failure::new(failed.join("\n")).hint(
+        "host/templates/plugin has the templates; the projects are in target/languages, so the commands above can be run again",
+    ))
+}
+
+/// What happens to the build output of the former run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Former {
+    Kept,
+    Removed,
+}
+
+/// A project in its folder.
+struct Made<'a> {
+    project: &'a Project,
+    program: &'a Path,
+    toolchain: &'a Toolchain,
+    folder: PathBuf,
+    /// The commands that build it, as `new` printed them.
+    build: Vec<String>,
+}
+
+impl<'a> Made<'a> {
+    fn new(
+        project: &'a Project,
+        program: &'a Path,
+        toolchain: &'a Toolchain,
+        former: Former,
+    ) -> Result<Self, Failure> {
+        let name = format!("sample-{}-{}", project.kind, project.language);
+        let folder = folder().join(&name);
+        let before = self::folder().join(format!(".{name}.before"));
+        remove(&before)?;
+        if folder.exists() {
+            fs::rename(&folder, &before).context(format!("moving {}", folder.display()))?;
+        }
+        fs::create_dir_all(self::folder()).context("creating target/languages")?;
+        let said = process::output(
+            Command::new(program)
+                .current_dir(self::folder())
+                .args(["plugin", "new", &name])
+                .args(["--lang", project.language, "--kind", project.kind]),
+        )?;
+        for part in KEPT {
+            let kept = before.join(part);
+            if former == Former::Kept && kept.exists() {
+                fs::rename(&kept, folder.join(part))
+                    .context(format!("moving {}", kept.display()))?;
+            }
+        }
+        remove(&before)?;
+        let build = build_commands(&said, &name);
+        if build.is_empty() {
+            return Err(Failure::new(format!(
+                "`leadhost plugin new` printed no commands that build {name}:\n{said}"
+            )));
+        }
+        Ok(Self {
+            project,
+            program,
+            toolchain,
+            folder,
+            build,
+        })
+    }
+
+    fn build(&self) -> Result<(), Failure> {
+        self.build.iter().try_for_each(|line| self.shell(line))
+    }
+
+    fn test(&self) -> Result<(), Failure> {
+        for line in self.project.tests {
+            self.shell(line)?;
+        }
+        let mut command = self.leadhost(&["plugin", "test", "."]);
+        process::run_within(&mut command, PATIENCE)
+    }
+
+    /// Runs a line of the shell in the project, with its toolchain.
+    fn shell(&self, line: &str) -> Result<(), Failure> {
+        let mut command = Command::new("sh");
+        // The command takes the shell's place, so that it is the one which is ended.
+        command
+            .current_dir(&self.folder)
+            .arg("-c")
+            .arg(format!("exec {line}"));
+        xtask::cargo::forget_own_package(&mut command);
+        command.env_remove("CARGO_TARGET_DIR");
+        command.envs(self.toolchain.variables());
+        process::run_within(&mut command, PATIENCE)
+    }
+
+    /// The program in the project; the compiled code stays in the build folder.
+    fn leadhost(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(self.program);
+        command
+            .current_dir(&self.folder)
+            .args(arguments)
+            .env("LEADHOST_CACHE_DIR", self::folder().join("compiled"));
+        command
+    }
+}
+
+/// The commands between `cd NAME` and those of `leadhost`.
+fn build_commands(said: &str, name: &str) -> Vec<String> {
+    let enter = format!("cd {name}");
+    let lines = said.lines().map(str::trim);
+    lines
+        .skip_while(|line| **line != enter)
+        .skip(1)
+        .take_while(|line| !line.is_empty() && !line.starts_with("leadhost "))
+        .map(str::to_owned)
+        .collect()
+}
+
+fn folder() -> PathBuf {
+    repository::target().join("languages")
+}
+
+fn remove(folder: &Path) -> Result<(), Failure> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).context(format!("removing {}", folder.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_template_is_built() {
+        let templates = repository::root().join("host/templates/plugin");
+        let mut folders: Vec<String> = fs::read_dir(templates)
+            .expect("the templates are there")
+            .map(|entry| {
+                entry
+                    .expect("an entry")
+                    .file_name()
+                    .to_string_lossy()
+                    .into_owned()
+            })
+            .collect();
+        folders.sort();
+        let name = |project: &Project| match project.kind {
+            "adapter" => format!("{}-adapter", project.language),
+            _ => project.language.to_owned(),
+        };
+        let mut built: Vec<String> = PROJECTS.iter().map(name).collect();
+        built.sort();
+        assert_eq!(built, folders);
+    }
+
+    #[test]
+    fn the_commands_are_those_between_the_folder_and_the_program() {
+        let said =
+            "Wrote it. Next:\n\n  cd x\n  npm ci\n  npm run build\n  leadhost plugin test .\n";
+        assert_eq!(build_commands(said, "x"), ["npm ci", "npm run build"]);
+        assert!(build_commands("Wrote it.", "x").is_empty());
+    }
+}

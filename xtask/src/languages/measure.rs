@@ -1,0 +1,197 @@
+//! `cargo xtask bench languages`: for the converter that `leadhost plugin new` writes in each language,
+//! the time until it has answered its first lead, its size, and the time and memory of a call. The
+//! table is in docs/integrators.md, between markers.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::{Former, Made, PROJECTS, folder};
+use crate::failure::{Context, Failure};
+use crate::install::Install;
+use crate::{process, repository, run};
+
+/// Calls of each converter, each in a program of its own.
+const CALLS: usize = 21;
+
+const LEAD: &str = "golden/lead/body.json";
+
+const PAGE: &str = "docs/integrators.md";
+const BEGIN: &str = "<!-- cargo xtask bench languages -->\n";
+const END: &str = "<!-- end -->\n";
+
+/// What was measured of one language.
+struct Row {
+    title: &'static str,
+    until_answered: Duration,
+    component_bytes: u64,
+    /// The median of the processor times.
+    call: Duration,
+    /// The most of the calls.
+    memory_bytes: u64,
+}
+
+/// Measures every language whose toolchain is there or may be installed, and writes the table.
+///
+/// # Errors
+///
+/// [`Failure`] if a toolchain is missing, a project cannot be built, or its converter fails: a table
+/// without a language would look complete.
+pub fn run(install: Install) -> Result<(), Failure> {
+    let program = run::build_program("release")?;
+    let mut rows = Vec::new();
+    for project in PROJECTS
+        .iter()
+        .filter(|project| project.kind == "converter")
+    {
+        // Before the clock starts: a toolchain is installed once.
+        let toolchain = (project.ensure)(install)?;
+        let start = Instant::now();
+        let made = Made::new(project, &program, &toolchain, Former::Removed)?;
+        made.build()?;
+        answer(&made)?;
+        let until_answered = start.elapsed();
+        rows.push(measured(&made, until_answered)?);
+    }
+    let table = table(&rows);
+    println!("{table}");
+    let path = repository::root().join(PAGE);
+    let page = fs::read_to_string(&path).context(format!("reading {}", path.display()))?;
+    repository::write_if_changed(&path, placed(&page, &table)?.as_bytes())?;
+    Ok(())
+}
+
+fn measured(made: &Made<'_>, until_answered: Duration) -> Result<Row, Failure> {
+    let component = component(made)?;
+    let used = (0..CALLS)
+        .map(|_| answer(made))
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut calls: Vec<Duration> = used.iter().map(|(call, _)| *call).collect();
+    calls.sort();
+    Ok(Row {
+        title: made.project.title,
+        until_answered,
+        component_bytes: u64::try_from(component.len()).unwrap_or(u64::MAX),
+        call: calls[CALLS / 2],
+        memory_bytes: used
+            .iter()
+            .map(|(_, memory)| *memory)
+            .max()
+            .unwrap_or_default(),
+    })
+}
+
+/// Returns the component without golden cases, which are the same in every language.
+fn component(made: &Made<'_>) -> Result<Vec<u8>, Failure> {
+    /// How the binary format of components begins.
+    const MAGIC: &[u8] = b"\0asm\x0d\0\x01\0";
+    const BUILT: &str = "build/plugin.wasm";
+    let read = |path: &Path| fs::read(path).context(format!("reading {}", path.display()));
+    let built = read(&made.folder.join(BUILT))?;
+    if built.starts_with(MAGIC) {
+        return Ok(built);
+    }
+    let packed = folder().join(format!(".{}.wasm", made.project.language));
+    let path = packed.to_string_lossy();
+    process::output(&mut made.leadhost(&["plugin", "pack", BUILT, "-o", &path]))?;
+    read(&packed)
+}
+
+/// Converts the lead of the project. Returns the processor time, which others on the machine change
+/// little, and the memory of the call.
+fn answer(made: &Made<'_>) -> Result<(Duration, u64), Failure> {
+    let said = process::output(&mut made.leadhost(&["plugin", "run", ".", LEAD, "--json"]))?;
+    let said: Value = serde_json::from_str(&said).context("reading the output of `plugin run`")?;
+    let lead = &said["answer"]["ok"]["items"][0]["outcome"]["lead"];
+    let used = |name: &str| said["used"][name].as_u64();
+    match (
+        lead.is_object(),
+        used("processorMicroseconds"),
+        used("memoryBytes"),
+    ) {
+        (true, Some(microseconds), Some(memory)) => {
+            Ok((Duration::from_micros(microseconds), memory))
+        }
+        _ => Err(Failure::new(format!(
+            "the converter in {} answered no lead: {said}",
+            made.project.title
+        ))),
+    }
+}
+
+fn table(rows: &[Row]) -> String {
+    let mut text = "\
+| | `new` to the first answered lead | Component | Processor time of a call | Memory of a call |
+|---|---|---|---|---|
+"
+    .to_owned();
+    for row in rows {
+        text += &format!(
+            "| {} | {:.1} s | {} | {:.1} ms | {:.1} MiB |\n",
+            row.title,
+            row.until_answered.as_secs_f64(),
+            size(row.component_bytes),
+            row.call.as_secs_f64() * 1_000.0,
+            mebibytes(row.memory_bytes),
+        );
+    }
+    text
+}
+
+fn size(bytes: u64) -> String {
+    match mebibytes(bytes) {
+        large if large >= 1.0 => format!("{large:.1} MiB"),
+        _ => format!("{} KiB", bytes.div_ceil(1024)),
+    }
+}
+
+fn mebibytes(bytes: u64) -> f64 {
+    bytes as f64 / (1024.0 * 1024.0)
+}
+
+/// Returns the page with this table between its markers.
+fn placed(page: &str, table: &str) -> Result<String, Failure> {
+    let parts = page.split_once(BEGIN);
+    let found = parts.and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
+    let (before, after) = found.ok_or_else(|| {
+        Failure::new(format!("{PAGE} has no place for the table")).hint(format!(
+            "put it between `{}` and `{}`",
+            BEGIN.trim(),
+            END.trim()
+        ))
+    })?;
+    Ok(format!("{before}{BEGIN}{table}{END}{after}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_has_a_place_for_the_table() {
+        let page = fs::read_to_string(repository::root().join(PAGE)).expect("the page is there");
+        let with = placed(&page, "| a |\n").expect("it has the markers");
+        assert!(with.contains("-->\n| a |\n<!-- end -->\n"));
+        assert_eq!(placed(&with, "| a |\n").expect("it still has them"), with);
+        assert!(placed("no markers", "").is_err());
+    }
+
+    #[test]
+    fn a_row_has_readable_units() {
+        let row = Row {
+            title: "C",
+            until_answered: Duration::from_millis(1_240),
+            component_bytes: 60_000,
+            call: Duration::from_micros(250),
+            memory_bytes: 1 << 20,
+        };
+        let text = table(&[row]);
+        assert!(
+            text.ends_with("| C | 1.2 s | 59 KiB | 0.2 ms | 1.0 MiB |\n"),
+            "{text}"
+        );
+        assert_eq!(size(19_000_000), "18.1 MiB");
+    }
+}

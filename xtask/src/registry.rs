@@ -1,0 +1,30 @@
+//! The registry of container images for the tests, Debian's `docker-registry`. The tests start it by
+//! themselves; this task installs the package.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::install::Install;
+use crate::process;
+
+/// Both the package and its program.
+const PROGRAM: &str = "docker-registry";
+
+const WHY: &str = "for the tests of plugins in registries, which start a private one";
+
+/// Makes sure of the program. If it cannot be had, returns what is skipped, with a hint.
+pub fn prepare(install: Install) -> Option<String> {
+    if process::find(PROGRAM).is_some() {
+        return None;
+    }
+    // The command trusts the authorities of the system, and starts no client without any.
+    let installed = install.debian(&[PROGRAM, "ca-certificates"], WHY);
+    if installed.is_ok() && Path::new("/run/systemd/system").exists() {
+        // The package starts one for the whole machine, which nobody asked for.
+        let mut disable = Command::new("systemctl");
+        let _ = process::output(disable.args(["disable", "--now", PROGRAM]));
+    }
+    installed
+        .err()
+        .map(|failure| format!("the tests of plugins in registries.\n  {failure}"))
+}
