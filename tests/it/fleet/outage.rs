@@ -11,7 +11,7 @@ use tempfile::TempDir;
 struct CutOffHost {
     service: Service,
     network: Proxy,
-    _folder: TempDir,
+    folder: TempDir,
     _database: std::sync::Arc<Database>,
 }
 
@@ -30,7 +30,7 @@ impl CutOffHost {
         Some(Self {
             service,
             network,
-            _folder: folder,
+            folder,
             _database: database,
         })
     }
@@ -104,17 +104,35 @@ impl CutOffHost {
         live.send().await.expect(200);
     }
 
-    /// One line at the loss, one at the return, and few others.
+    /// One line at a loss, one at its return, and few others: no line for each refused request.
+    /// A machine that is too busy to answer for seconds is lost and found once more.
     fn said_little(&self) {
         let log = self.service.log();
         let warnings: Vec<_> = log
             .lines()
             .filter(|line| line.contains("WARN") || line.contains("ERROR"))
             .collect();
-        assert!(warnings.len() < 12, "{warnings:#?}");
         let count = |text: &str| log.matches(text).count();
-        assert_eq!(count("store unreachable"), 1);
-        assert_eq!(count("store reachable again"), 1);
+        let losses = count("store unreachable");
+        assert!((1..=3).contains(&losses), "{warnings:#?}");
+        assert!(warnings.len() < 12 * losses, "{warnings:#?}");
+        let returns = count("store reachable again");
+        assert!(
+            (losses - 1..=losses).contains(&returns),
+            "{returns} returns, {losses} losses"
+        );
+    }
+
+    /// The host serves its administrator again, and counts itself among the hosts.
+    async fn serves_again(&self) {
+        let key = std::fs::read_to_string(self.folder.path().join("admin.key")).unwrap();
+        let bearer = format!("Bearer {}", key.trim());
+        until("the host is alive among the hosts", async || {
+            let ask = self.service.ask("admin", "GET", "/admin/v1/status");
+            let answer = ask.header("authorization", &bearer).send().await;
+            (answer.status == 200 && answer.json()["hosts"][0]["alive"] == true).then_some(())
+        })
+        .await;
     }
 }
 
@@ -123,7 +141,7 @@ async fn without_its_database_a_host_refuses_and_recovers_when_it_returns() {
     let Some(cut) = CutOffHost::start().await else {
         return;
     };
-    assert!(cut.is_ready().await);
+    cut.is_back().await;
     cut.network.shut(true);
     cut.network.reset();
     cut.is_lost().await;
@@ -133,12 +151,7 @@ async fn without_its_database_a_host_refuses_and_recovers_when_it_returns() {
     cut.refuses_quickly().await;
     cut.network.shut(false);
     cut.is_back().await;
-    let key = std::fs::read_to_string(cut._folder.path().join("admin.key")).unwrap();
-    let ask = cut.service.ask("admin", "GET", "/admin/v1/status");
-    let bearer = format!("Bearer {}", key.trim());
-    let status = ask.header("authorization", &bearer).send().await;
-    let status = status.expect(200).json();
-    assert_eq!(status["hosts"][0]["alive"], true);
+    cut.serves_again().await;
     cut.said_little();
 }
 
