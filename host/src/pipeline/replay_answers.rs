@@ -19,8 +19,8 @@ use crate::store::{
     ConversionResult, ItemResult, KeptAnswer, NewDelivery, NewFetch, NewItem, StoreError,
 };
 
-/// Answers per read: each may be as large as the bound of a fetch's answer.
-const PAGE: u32 = 8;
+/// The stored answers in one read: each may be as large as the bound of a fetch's answer.
+pub const ANSWERS_PER_READ: u32 = 8;
 
 /// Why a stored answer gave no items.
 #[derive(Debug, thiserror::Error)]
@@ -106,7 +106,7 @@ pub async fn complete_with(
         let page = pipeline
             .core
             .store
-            .answers(delivery.id, after, PAGE)
+            .answers(delivery.id, after, ANSWERS_PER_READ)
             .await?;
         let Some(last) = page.last() else { break };
         after = last.number;
