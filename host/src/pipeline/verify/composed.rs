@@ -27,7 +27,8 @@ pub fn outcome(
         step.as_ref().err(),
         read.and_then(|read| read.as_ref().err()),
     ];
-    let is_temporary = |error: &CallError| matches!(error, CallError::Busy | CallError::ShuttingDown);
+    let is_temporary =
+        |error: &CallError| matches!(error, CallError::Busy | CallError::ShuttingDown);
     if errors.into_iter().flatten().any(is_temporary) {
         return None;
     }
