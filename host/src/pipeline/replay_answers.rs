@@ -18,6 +18,7 @@ use crate::plugin::{CallBudget, CallError, Loaded};
 use crate::store::{
     ConversionResult, ItemResult, KeptAnswer, NewDelivery, NewFetch, NewItem, StoreError,
 };
+use crate::telemetry::CallSubject;
 
 /// The stored answers in one read: each may be as large as the bound of a fetch's answer.
 pub const ANSWERS_PER_READ: u32 = 8;
@@ -186,7 +187,7 @@ async fn call(
         .core
         .metrics
         .plugins
-        .calling(plugin, complete)
+        .calling(plugin, CallSubject::Delivery(delivery.id), complete)
         .await?
         .map_err(|failure| CompletionError::Failed(failure.message))?;
     let now = pipeline.core.clock.now();
