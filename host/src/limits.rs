@@ -1175,3 +1175,12 @@ pub const WATCHED_CALLS: usize = 256;
 
 /// Answered requests that wait for `leadhost plugin dev` to show them. Further ones are left out.
 pub const WATCHED_REQUESTS: usize = 256;
+
+/// Sessions of the console on one host. Past it, the one that was unused for longest ends.
+pub const CONSOLE_SESSIONS: usize = 1_000;
+
+/// The time after which an unused session of the console ends.
+pub const CONSOLE_IDLE: Duration = Duration::from_hours(1);
+
+/// The longest time of a session of the console: a working day.
+pub const CONSOLE_LONGEST: Duration = Duration::from_hours(12);

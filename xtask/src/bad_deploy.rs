@@ -2,7 +2,6 @@
 //! what the service promises about it: a comparison refuses it, a guard rolls it back, and what it
 //! did without guards is found and repaired. `examples/bad-deploy` has the converter.
 
-mod client;
 mod hosts;
 mod portal;
 mod terminal;

@@ -18,6 +18,7 @@ mod bad_deploy;
 mod bench;
 mod browser;
 mod ci;
+mod client;
 mod clients;
 mod component;
 mod deploy;
@@ -30,6 +31,7 @@ mod guests;
 mod install;
 mod javascript;
 mod languages;
+mod monitoring;
 mod openapi;
 mod plugins;
 mod postgres;
@@ -56,6 +58,7 @@ Tasks:
     run         builds everything and starts the service with a demo workspace
     fleet       starts two hosts on one PostgreSQL database behind a load balancer
     bad-deploy  deploys a wrong converter, has it stopped, and repairs what it did
+    monitoring  starts Prometheus on the demo, and shows an alert that fires and clears
     test        builds plugins and test guests, then runs all tests
     fuzz        feeds random inputs to the parsers, for as long as you set
     ci          runs format, lints, contract, documentation, tests: what a merge needs
@@ -93,6 +96,7 @@ fn dispatch(task: &str, rest: Vec<String>) -> Result<(), Failure> {
         "run" => (run::HELP, run::run),
         "fleet" => (fleet::HELP, fleet::run),
         "bad-deploy" => (bad_deploy::HELP, bad_deploy::run),
+        "monitoring" => (monitoring::HELP, monitoring::run),
         "test" => (test::HELP, test::run),
         "fuzz" => (fuzz::HELP, fuzz::run),
         "ci" => (ci::HELP, ci::run),

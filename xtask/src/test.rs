@@ -1,6 +1,7 @@
 //! All tests, after building everything that they need: the plugins, the
 //! misbehaving guests, and on request the guests in other languages; and with a
-//! PostgreSQL server, which the tests find by themselves or which is installed.
+//! PostgreSQL server, which the tests find by themselves or which is installed. Then the scenarios that
+//! run the built service from outside.
 
 use std::num::NonZero;
 
@@ -10,13 +11,14 @@ use crate::install::Install;
 use crate::postgres::{self, Postgres};
 use crate::repository;
 use crate::{
-    api, bad_deploy, clients, deploy, failed_tests, guests, languages, plugins, registry,
+    api, bad_deploy, clients, deploy, failed_tests, guests, languages, monitoring, plugins,
+    registry,
 };
 
 pub const HELP: &str = "\
-Builds the plugins and the test guests, then runs all tests of the workspace, and the
-scenario of `cargo xtask bad-deploy` on both stores. If systemd is installed, it first
-verifies the unit of examples/deploy.
+Builds the plugins and the test guests, then runs all tests of the workspace, the scenario
+of `cargo xtask bad-deploy` on both stores, and `cargo xtask monitoring`. If systemd is
+installed, it first verifies the unit of examples/deploy.
 
     cargo xtask test [--guests] [--nightly] [--no-install] [-- ARGUMENTS]
     cargo xtask test [--api] [--browser] [--clients] [--image] [--no-install]
@@ -45,7 +47,8 @@ The tests on PostgreSQL use the server that LEADHOST_TEST_POSTGRES_URL names; ot
 server on the local default port that allows them to create databases; otherwise a private
 one, which they start from the installed programs. If none of these is available, Debian's
 package is installed if that is allowed; otherwise those tests are skipped. So is Debian's
-docker-registry for the tests of plugins in registries, which start a private one.
+docker-registry for the tests of plugins in registries, which start a private one, and its
+prometheus.
 ";
 
 /// The number of concurrent tests for each core. Tests wait for the disk, for other
@@ -164,6 +167,9 @@ pub fn test(install: Install, scope: TestScope, arguments: &[String]) -> Result<
     // With arguments, only some tests are wanted.
     if outcome.is_ok() && arguments.is_empty() {
         outcome = bad_deploy::test(install, has_postgres);
+    }
+    if outcome.is_ok() && arguments.is_empty() {
+        outcome = monitoring::test(install).map(|without| left_out.extend(without));
     }
     if outcome.is_ok() && arguments.is_empty() && scope.guests {
         outcome = languages::test(install).map(|without| left_out.extend(without));

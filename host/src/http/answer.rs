@@ -220,7 +220,7 @@ async fn in_time(
         return Box::pin(router::run(call, route, body)).await;
     }
     let mut longest = server.answer_time();
-    if matches!(route, Route::Admin(_)) {
+    if matches!(route, Route::Admin(_) | Route::Console(_)) {
         // Operators wait while a component is compiled, tried and verified.
         let plugins = &call.http.core.config.plugins;
         longest += plugins.compile_time() + plugins.trial_time() + limits::VERIFY_LONGEST;

@@ -159,6 +159,39 @@ pub async fn admin(call: &Call<'_>) -> Result<AdminCaller, ApiError> {
     Ok(AdminCaller { caller })
 }
 
+/// Authenticates an admin key that was typed into the console. Returns its digest too, by which
+/// [`signed_in`] finds it again.
+///
+/// # Errors
+///
+/// As for [`workspace`].
+pub async fn typed_in(call: &Call<'_>, key: &str) -> Result<(AdminCaller, [u8; 32]), ApiError> {
+    let challenge = Challenge::Bearer(KeyKind::Admin);
+    let caller = grant(call, Some(key), KeyKind::Admin, challenge).await?;
+    let digest = PlainKey::parse(key).ok_or(ApiError::Unauthorized(challenge))?;
+    Ok((AdminCaller { caller }, digest.digest()))
+}
+
+/// Authenticates the admin key of a session by its digest.
+///
+/// # Errors
+///
+/// [`ApiError::Unauthorized`] if the key was revoked or has expired, and [`ApiError::Store`] if it
+/// cannot be looked up.
+pub async fn signed_in(call: &Call<'_>, digest: &[u8; 32]) -> Result<AdminCaller, ApiError> {
+    let http = call.http;
+    let now = http.core.clock.now();
+    let known = http.pipeline.keys.known(&http.core, digest).await?;
+    let is_live =
+        |caller: &Arc<Caller>| caller.key.kind == KeyKind::Admin && caller.key.is_live(now);
+    let Some(caller) = known.filter(is_live) else {
+        return Err(ApiError::Unauthorized(Challenge::Bearer(KeyKind::Admin)));
+    };
+    http.pipeline.keys.note_use(&caller, now);
+    tracing::Span::current().record("key", caller.key.label.as_str());
+    Ok(AdminCaller { caller })
+}
+
 fn partner_caller(caller: &Caller) -> Result<PartnerCaller, ApiError> {
     let (workspace, scope) = workspace_of(caller)?;
     let partner = caller

@@ -46,6 +46,8 @@ pub struct UnreadBody {
     announced: Option<u64>,
     /// The client waits for an interim answer before it sends.
     waits: bool,
+    /// The whole body, if it comes from within the process.
+    given: Bytes,
 }
 
 /// A body in transit. It keeps its connection busy.
@@ -75,6 +77,20 @@ impl UnreadBody {
             share: Some(share),
             announced,
             waits: head.headers.contains_key(EXPECT),
+            given: Bytes::new(),
+        }
+    }
+
+    /// Returns a body that is there already.
+    pub fn whole(bytes: impl Into<Bytes>, share: BudgetShare) -> Self {
+        let given = bytes.into();
+        Self {
+            reading: watch::Sender::new(()),
+            incoming: None,
+            share: Some(share),
+            announced: Some(given.len() as u64),
+            waits: false,
+            given,
         }
     }
 
@@ -134,7 +150,8 @@ impl UnreadBody {
                 }
             }
         }
-        Ok(None)
+        let given = std::mem::take(&mut self.given);
+        Ok((!given.is_empty()).then_some(given))
     }
 
     async fn read_within(mut self, limit: usize, time: Duration) -> Result<RequestBody, ReadError> {
@@ -144,7 +161,7 @@ impl UnreadBody {
         let mut share = self.share.take().expect("a body is read once");
         let Some(incoming) = self.incoming.as_mut() else {
             return Ok(RequestBody {
-                bytes: Bytes::new(),
+                bytes: std::mem::take(&mut self.given),
                 held: share,
             });
         };

@@ -2,18 +2,13 @@
 //! script and style come from here too, and the browser is instructed to load nothing from
 //! elsewhere. The page calls an operation only at its reader's request, with a key that was
 //! typed in.
-//!
-//! All of it is built once and kept, compressed, until the service ends. A reader checks each
-//! time whether its copy is current, which costs no body.
 
 use std::sync::OnceLock;
 
-use hyper::StatusCode;
-use hyper::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, ETAG, HeaderValue, REFERRER_POLICY};
+use hyper::header::{CONTENT_SECURITY_POLICY, HeaderValue, REFERRER_POLICY};
 
+use crate::http::asset::Asset;
 use crate::http::call::Call;
-use crate::http::conditional;
-use crate::http::encoding::PrecompressedText;
 use crate::http::openapi;
 use crate::http::reply::{self, ApiResponse};
 use crate::http::route::{DocsFile, Surface};
@@ -61,37 +56,6 @@ const PAGE: &str = include_str!("docs/page.html");
 fn admin_page() -> &'static str {
     static TEXT: OnceLock<String> = OnceLock::new();
     TEXT.get_or_init(|| PAGE.replace("Leadhost API", "Leadhost admin API"))
-}
-
-struct Asset {
-    content_type: &'static str,
-    tag: HeaderValue,
-    kept: PrecompressedText,
-}
-
-impl Asset {
-    fn new(content_type: &'static str, text: &'static str) -> Self {
-        Self {
-            content_type,
-            tag: conditional::tag(text.as_bytes()),
-            kept: PrecompressedText::new(text.as_bytes()),
-        }
-    }
-
-    fn answer(&self, call: &Call<'_>) -> ApiResponse {
-        let request = &call.head.headers;
-        let mut reply = if conditional::is_known(request, &self.tag) {
-            reply::empty(StatusCode::NOT_MODIFIED)
-        } else {
-            let mut reply = reply::bytes_of(StatusCode::OK, self.content_type, "");
-            self.kept.fill(request, &mut reply);
-            reply
-        };
-        let headers = reply.headers_mut();
-        headers.insert(ETAG, self.tag.clone());
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        reply
-    }
 }
 
 #[cfg(test)]

@@ -116,13 +116,18 @@ fn vary(headers: &mut HeaderMap) {
     }
 }
 
+/// Returns whether a reply may be compressed. Pages are not: a page of the console has a secret of its
+/// session next to texts of senders, and its compressed length would tell about the secret.
 fn is_plain_text(reply: &ApiResponse) -> bool {
     let plain = !reply.headers().contains_key(CONTENT_ENCODING);
     let textual = reply
         .headers()
         .get(CONTENT_TYPE)
         .and_then(|value| value.to_str().ok())
-        .is_some_and(|text| text.starts_with("text/") || text.contains("json"));
+        .is_some_and(|text| {
+            let is_text = text.starts_with("text/") && !text.starts_with("text/html");
+            is_text || text.contains("json")
+        });
     plain && textual
 }
 

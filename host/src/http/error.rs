@@ -35,6 +35,8 @@ pub enum Family {
     Data,
     /// `{error}`, with additional members if an operator needs them.
     Admin,
+    /// A sentence as plain text. What a page of the console refuses by itself is a page.
+    Console,
 }
 
 /// The authentication that a 401 asks for.
@@ -361,7 +363,7 @@ impl ApiError {
                 message,
             }),
             Family::Data => serde_json::to_value(DataError { error: message }),
-            Family::Admin => serde_json::to_value(AdminError {
+            Family::Admin | Family::Console => serde_json::to_value(AdminError {
                 error: message.to_owned(),
             }),
         };
@@ -397,9 +399,15 @@ impl ApiError {
         {
             body.extend(details);
         }
-        let mut reply = response::bytes_of(status, response::JSON, body.to_string());
+        let mut reply = if family == Family::Console {
+            response::text(status, self.outside().1.into_owned())
+        } else {
+            let mut reply = response::bytes_of(status, response::JSON, body.to_string());
+            let content_type = HeaderValue::from_static(content_type);
+            reply.headers_mut().insert(CONTENT_TYPE, content_type);
+            reply
+        };
         let headers = reply.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
         if let Some(seconds) = self.retry_after() {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }

@@ -7,6 +7,7 @@
 
 pub mod accept;
 pub mod answer;
+mod asset;
 pub mod auth;
 pub mod body;
 mod budget;
@@ -14,6 +15,7 @@ pub mod call;
 mod closing;
 mod conditional;
 mod connection_limit;
+mod console;
 pub mod decoding;
 mod docs;
 mod encoding;

@@ -5,6 +5,7 @@ use super::auth;
 use super::auth::PartnerCaller;
 use super::body::UnreadBody;
 use super::call::Call;
+use super::console;
 use super::docs;
 use super::endpoints::{
     admin, analytics, channel_webhook, deals, export, health, ingest, notifications, products,
@@ -158,5 +159,6 @@ pub async fn run(
             let caller = auth::admin(call).await?;
             admin::run(call, &caller, route, body).await
         }
+        Route::Console(route) => Ok(console::run(call, route, body).await),
     }
 }

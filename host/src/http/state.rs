@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::console::sessions::Sessions;
 use super::{budget, connection_limit, failures, rate};
 use crate::core::Core;
 use crate::domain::id::{ConnectionId, PartnerId};
@@ -27,6 +28,7 @@ pub struct Http {
     pub(super) connection_rate: LocalRateLimiter<ConnectionId>,
     pub(super) partner_rate: LocalRateLimiter<PartnerId>,
     pub rate: rate::RateLimiter,
+    pub(super) sessions: Sessions,
 }
 
 impl Http {
@@ -59,6 +61,7 @@ impl Http {
             ),
             partner_rate: LocalRateLimiter::new(server.partner_rate, Duration::from_mins(1)),
             rate: rate::RateLimiter::default(),
+            sessions: Sessions::default(),
             core,
             pipeline,
         }

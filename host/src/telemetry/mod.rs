@@ -91,6 +91,7 @@ impl Metrics {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::time::Duration;
 
     use super::*;
@@ -124,5 +125,75 @@ mod tests {
             assert!(text.contains(line), "{line} is not in\n{text}");
         }
         assert!(!metrics.classic_text().contains("m-1"));
+    }
+
+    const GUIDE: &str = include_str!("../../../docs/operators.md");
+    const ALERTS: &str = include_str!("../../../examples/monitoring/alerts.yml");
+    const DASHBOARD: &str = include_str!("../../../examples/monitoring/dashboard.json");
+
+    #[test]
+    fn the_guide_lists_every_metric_and_no_other() {
+        let table = GUIDE
+            .split_once("\n### Metrics\n")
+            .expect("it has the table");
+        let rows = table
+            .1
+            .lines()
+            .skip(1)
+            .take_while(|line| !line.starts_with('#'));
+        let cells = rows.filter_map(|row| row.strip_prefix("| `")?.split_once(" | "));
+        let listed: BTreeSet<String> = cells
+            .flat_map(|(names, _)| {
+                names
+                    .split("`, `")
+                    .map(|name| base(name.trim_end_matches('`')))
+            })
+            .filter(|name| name != "leadhost_…")
+            .collect();
+        let registered = registered();
+        let missing: Vec<_> = registered.difference(&listed).collect();
+        let wrong: Vec<_> = listed.difference(&registered).collect();
+        assert!(
+            missing.is_empty() && wrong.is_empty(),
+            "missing: {missing:?}, not registered: {wrong:?}"
+        );
+    }
+
+    #[test]
+    fn alerts_and_dashboard_name_only_metrics_that_exist() {
+        let registered = registered();
+        for text in [ALERTS, DASHBOARD] {
+            let names = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            let named: BTreeSet<String> = names
+                .filter_map(|name| name.strip_prefix("leadhost_"))
+                .map(base)
+                .collect();
+            let wrong: Vec<_> = named.difference(&registered).collect();
+            assert!(named.len() > 10 && wrong.is_empty(), "{wrong:?}");
+        }
+    }
+
+    /// Returns a name without what its lines add to it.
+    fn base(name: &str) -> String {
+        let endings = ["_total", "_bucket", "_sum", "_count"];
+        let ending = endings.iter().find_map(|ending| name.strip_suffix(ending));
+        ending.unwrap_or(name).to_owned()
+    }
+
+    /// Returns the names of all metrics, without the prefix. The text leaves those without a value out.
+    fn registered() -> BTreeSet<String> {
+        let registry = format!("{:?}", Metrics::new().registry);
+        let descriptors = registry.split("Descriptor { name: \"").skip(1);
+        let name = |descriptor: &str| {
+            let (name, rest) = descriptor.split_once('"').expect("it is quoted");
+            let head = rest.split_once('}').map_or(rest, |(head, _)| head);
+            let unit = if head.contains("Some(Seconds)") {
+                "_seconds"
+            } else {
+                ""
+            };
+            base(&format!("{name}{unit}"))
+        };
+        descriptors.map(name).collect()
     }
 }

@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 
 use serde_json::{Value, json};
 
-use super::client::{ClientAnswer, ClientRequest};
+use crate::client::{ClientAnswer, ClientRequest};
 use crate::run;
 
 /// The name of the lead with this number at the portal.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use xtask::double::http::encoded;
 
-use super::client::{ClientAnswer, ClientRequest};
 use super::portal;
+use crate::client::{ClientAnswer, ClientRequest};
 use crate::failure::Failure;
 
 pub struct Workspace {

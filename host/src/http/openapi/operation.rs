@@ -249,7 +249,7 @@ fn component(family: Family, access: Access, status: u16) -> String {
         (Family::Gateway, Access::Anyone) => format!("Sender{words}"),
         (Family::Gateway, Access::AccessToken) => format!("Token{words}"),
         (Family::Notification, _) => format!("Notification{words}"),
-        (Family::Admin, _) => format!("Admin{words}"),
+        (Family::Admin | Family::Console, _) => format!("Admin{words}"),
         (Family::Gateway, _) => format!("Gateway{words}"),
     }
 }
@@ -282,7 +282,7 @@ pub fn refusals() -> Map<String, Value> {
 fn refusal(family: Family, access: Access, status: u16, description: &str) -> Value {
     let schema = match family {
         Family::Gateway => "GatewayError",
-        Family::Admin => "AdminError",
+        Family::Admin | Family::Console => "AdminError",
         Family::Notification => "NotificationError",
         Family::Data => "DataError",
     };

@@ -3,12 +3,14 @@
 //! route can omit that choice.
 
 mod admin;
+mod console;
 
 use std::borrow::Cow;
 
 use hyper::Method;
 
 pub use admin::AdminRoute;
+pub use console::ConsoleRoute;
 
 use super::error::Family;
 use crate::domain::analytics::MetricSet;
@@ -35,6 +37,8 @@ pub enum Route<'a> {
     Workspace(WorkspaceRoute<'a>),
     /// With an admin key, on the admin surface.
     Admin(AdminRoute<'a>),
+    /// With a session of the console, on the admin surface.
+    Console(ConsoleRoute<'a>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,6 +181,9 @@ pub enum NoRoute {
 /// The methods of all routes, in the order in which `Allow` lists them.
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
+/// Below it, answers are pages.
+const CONSOLE: &str = "console";
+
 /// Its errors have a shape of their own.
 pub(super) const NOTIFICATION: &str = "send-notification";
 
@@ -301,6 +308,7 @@ impl<'a> Route<'a> {
             (_, ["admin", "v1", rest @ ..]) if admin => {
                 Self::Admin(AdminRoute::parse(method, rest)?)
             }
+            (_, [CONSOLE, rest @ ..]) if admin => Self::Console(ConsoleRoute::parse(method, rest)?),
             _ => return None,
         };
         Some(route)
@@ -313,7 +321,8 @@ impl<'a> Route<'a> {
             Self::Partner(_) => Access::PartnerKey,
             Self::Token(_) => Access::AccessToken,
             Self::Workspace(_) => Access::WorkspaceKey,
-            Self::Admin(_) => Access::AdminKey,
+            // A session of the console begins with one.
+            Self::Admin(_) | Self::Console(_) => Access::AdminKey,
         }
     }
 
@@ -343,6 +352,7 @@ impl<'a> Route<'a> {
                 WorkspaceRoute::Freshness => "freshness",
             },
             Self::Admin(route) => route.name(),
+            Self::Console(_) => "console",
         }
     }
 }
@@ -369,6 +379,7 @@ impl Surface {
             Self::Data => Family::Data,
             Self::Both if path == "/v1" || path.starts_with("/v1/") => Family::Data,
             Self::Both => Family::Gateway,
+            Self::Admin if first == Some(CONSOLE) => Family::Console,
             Self::Admin => Family::Admin,
         }
     }

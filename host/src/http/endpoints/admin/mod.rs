@@ -171,7 +171,11 @@ async fn operation(
 }
 
 /// Checks that the Host header names an address, this machine, or the configured name.
-fn check_host(call: &Call<'_>) -> Result<(), ApiError> {
+///
+/// # Errors
+///
+/// [`ApiError::Forbidden`] if it names something else.
+pub fn check_host(call: &Call<'_>) -> Result<(), ApiError> {
     let host = call
         .head
         .headers

@@ -1,0 +1,175 @@
+//! The console as a client of the admin API, within the process: each page and each form asks an
+//! operation of the API as its operator. So roles, checks, the audit and the words of refusals are the
+//! same as for a command.
+
+use hyper::header::{CONTENT_TYPE, HOST, HeaderValue};
+use hyper::http::request::Parts;
+use hyper::{HeaderMap, Method, Request, StatusCode};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::http::auth::AdminCaller;
+use crate::http::body::UnreadBody;
+use crate::http::call::Call;
+use crate::http::endpoints::admin;
+use crate::http::error::{ApiError, Family};
+use crate::http::reply::{self, ApiResponse};
+use crate::http::route::{NoRoute, Route, Surface};
+
+/// The admin API, asked as this operator.
+pub struct AdminApi<'a> {
+    pub call: &'a Call<'a>,
+    pub caller: &'a AdminCaller,
+}
+
+/// A refusal of the API.
+#[derive(Debug)]
+pub struct ApiRefusal {
+    pub status: StatusCode,
+    /// The reason, for a person.
+    pub message: String,
+    /// The whole body: some refusals have more members.
+    pub body: Value,
+}
+
+impl ApiRefusal {
+    /// Returns a refusal of the console itself.
+    pub fn new(status: StatusCode, message: impl Into<String>) -> Self {
+        Self {
+            status,
+            message: message.into(),
+            body: Value::Null,
+        }
+    }
+}
+
+impl From<ApiError> for ApiRefusal {
+    fn from(error: ApiError) -> Self {
+        let (status, message) = error.outside();
+        let message = message.into_owned();
+        error.log();
+        Self {
+            status,
+            message,
+            body: Value::Null,
+        }
+    }
+}
+
+impl AdminApi<'_> {
+    /// Asks `GET path`. `path` is that below `/admin/v1`, with its query.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiRefusal`] of the operation.
+    pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ApiRefusal> {
+        self.ask(Method::GET, path, Vec::new()).await
+    }
+
+    /// Asks `POST path` with a JSON body.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiRefusal`] of the operation.
+    pub async fn post<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, ApiRefusal> {
+        self.ask(Method::POST, path, json(body)?).await
+    }
+
+    /// Asks `PATCH path` with a JSON body.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiRefusal`] of the operation.
+    pub async fn patch<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, ApiRefusal> {
+        self.ask(Method::PATCH, path, json(body)?).await
+    }
+
+    /// Asks `DELETE path`.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiRefusal`] of the operation.
+    pub async fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<T, ApiRefusal> {
+        self.ask(Method::DELETE, path, Vec::new()).await
+    }
+
+    async fn ask<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: Vec<u8>,
+    ) -> Result<T, ApiRefusal> {
+        let head = self.head(method, path)?;
+        let reply = self.answer(&head, body).await?;
+        let status = reply.status();
+        let bytes: Vec<u8> = reply.into_body().flatten().collect();
+        if status.is_success() {
+            return serde_json::from_slice(&bytes)
+                .map_err(|error| ApiError::internal(error).into());
+        }
+        let body: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+        Err(ApiRefusal {
+            status,
+            message: body["error"].as_str().unwrap_or("It failed.").to_owned(),
+            body,
+        })
+    }
+
+    fn head(&self, method: Method, path: &str) -> Result<Parts, ApiError> {
+        let (mut head, ()) = Request::builder()
+            .method(method)
+            .uri(format!("/admin/v1{path}"))
+            .body(())
+            .map_err(|_| ApiError::BadRequest("This address cannot be asked for.".to_owned()))?
+            .into_parts();
+        let mut headers = HeaderMap::new();
+        if let Some(host) = self.call.head.headers.get(HOST) {
+            headers.insert(HOST, host.clone());
+        }
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(reply::JSON));
+        head.headers = headers;
+        Ok(head)
+    }
+
+    async fn answer(&self, head: &Parts, body: Vec<u8>) -> Result<ApiResponse, ApiRefusal> {
+        let outer = self.call;
+        let call = Call {
+            http: outer.http,
+            head,
+            id: outer.id,
+            surface: Surface::Admin,
+            family: Family::Admin,
+            peer: outer.peer,
+            client: outer.client.clone(),
+            audited: std::sync::Mutex::default(),
+        };
+        let route = match Route::find(Surface::Admin, &head.method, head.uri.path()) {
+            Ok(Route::Admin(route)) => route,
+            Ok(_) | Err(NoRoute::Nothing | NoRoute::NoMetricSet | NoRoute::OtherMethods(_)) => {
+                return Err(
+                    ApiError::NotFound("There is nothing at this address.".to_owned()).into(),
+                );
+            }
+        };
+        let share = outer.http.admin_bodies.share(outer.peer);
+        let body = UnreadBody::whole(body, share);
+        match admin::run(&call, self.caller, route, body).await {
+            Ok(reply) => Ok(reply),
+            // Details of a refusal are in its body.
+            Err(error) => Ok(call.refuse(&error)),
+        }
+    }
+}
+
+fn json(body: &impl Serialize) -> Result<Vec<u8>, ApiError> {
+    serde_json::to_vec(body).map_err(ApiError::internal)
+}

@@ -1,0 +1,39 @@
+//! The files that the pages load.
+
+use std::sync::OnceLock;
+
+use crate::http::asset::Asset;
+use crate::http::call::Call;
+use crate::http::reply::ApiResponse;
+
+/// Returns the style of all pages.
+pub fn style(call: &Call<'_>) -> ApiResponse {
+    static KEPT: OnceLock<Asset> = OnceLock::new();
+    let text = include_str!("../../../templates/console/style.css");
+    let asset = KEPT.get_or_init(|| Asset::new("text/css; charset=utf-8", text));
+    asset.answer(call)
+}
+
+/// Returns the script, which only adds comfort.
+pub fn script(call: &Call<'_>) -> ApiResponse {
+    static KEPT: OnceLock<Asset> = OnceLock::new();
+    let text = include_str!("../../../templates/console/script.js");
+    let asset = KEPT.get_or_init(|| Asset::new("text/javascript; charset=utf-8", text));
+    asset.answer(call)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_files_reference_nothing_external() {
+        for text in [
+            include_str!("../../../templates/console/style.css"),
+            include_str!("../../../templates/console/script.js"),
+            include_str!("../../../templates/console/base.html"),
+        ] {
+            for word in ["http:", "https:", "url(", "@import", "eval(", "style="] {
+                assert!(!text.contains(word), "{word}");
+            }
+        }
+    }
+}

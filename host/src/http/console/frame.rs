@@ -1,0 +1,143 @@
+//! What all pages have in common, and how they write times and sizes.
+
+use askama::Template;
+use hyper::StatusCode;
+
+use super::Visit;
+use super::api::ApiRefusal;
+use super::form;
+use super::sessions::Notice;
+use crate::domain::key::Role;
+use crate::domain::time::Micros;
+
+/// The part around a page's content.
+pub struct Frame {
+    /// The first part of the page's path, which the navigation marks.
+    pub section: &'static str,
+    pub title: String,
+    /// The label of the operator's key.
+    pub who: String,
+    pub role: Role,
+    pub form_token: String,
+    pub notice: Option<Notice>,
+    /// The host that answers.
+    pub host: String,
+    pub now: Micros,
+}
+
+/// A link of the navigation.
+pub struct Section {
+    pub path: &'static str,
+    pub label: &'static str,
+}
+
+const SECTIONS: [Section; 11] = [
+    section("", "Today"),
+    section("deliveries", "Deliveries"),
+    section("plugins", "Plugins"),
+    section("connections", "Connections"),
+    section("instances", "Instances"),
+    section("messages", "Messages"),
+    section("deals", "Deals"),
+    section("contacts", "Contacts"),
+    section("keys", "Keys"),
+    section("audit", "Audit"),
+    section("service", "Service"),
+];
+
+const fn section(path: &'static str, label: &'static str) -> Section {
+    Section { path, label }
+}
+
+impl Frame {
+    /// Returns the links of the navigation.
+    pub fn sections(&self) -> &'static [Section] {
+        &SECTIONS
+    }
+
+    /// Returns the name of the field with the session's token.
+    pub fn token_name(&self) -> &'static str {
+        form::TOKEN
+    }
+
+    /// Returns whether the operator may change something.
+    pub fn may_operate(&self) -> bool {
+        self.role >= Role::Operator
+    }
+
+    /// Returns whether the operator may manage keys.
+    pub fn may_administer(&self) -> bool {
+        self.role >= Role::Admin
+    }
+
+    /// Returns how long ago a time was, or how far ahead it is, with its largest unit.
+    pub fn ago(&self, at: &Micros) -> String {
+        if *at > self.now {
+            return format!("in {}", span(at.since(self.now).as_secs()));
+        }
+        match self.now.since(*at).as_secs() {
+            0..5 => "now".to_owned(),
+            seconds => format!("{} ago", span(seconds)),
+        }
+    }
+
+    /// Returns a time in UTC, to the second.
+    pub fn time(&self, at: &Micros) -> String {
+        let text = at.text();
+        let second = text.get(..19).unwrap_or(&text);
+        second.replace('T', " ")
+    }
+}
+
+/// Returns seconds in their largest unit: `3 min`.
+pub fn span(seconds: u64) -> String {
+    const UNITS: [(u64, &str); 4] = [(86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")];
+    let unit = UNITS.iter().find(|(unit, _)| seconds >= *unit);
+    let (unit, name) = unit.unwrap_or(&(1, "s"));
+    format!("{} {name}", seconds / unit)
+}
+
+/// Returns bytes in their largest unit.
+pub fn bytes(count: u64) -> String {
+    match count {
+        0..1_024 => format!("{count} B"),
+        1_024..1_048_576 => format!("{} KiB", count / 1_024),
+        _ => format!("{:.1} MiB", count as f64 / 1_048_576.0),
+    }
+}
+
+/// A page with a refusal.
+#[derive(Template)]
+#[template(path = "console/refusal.html")]
+pub struct RefusalPage {
+    frame: Frame,
+    status: StatusCode,
+    message: String,
+}
+
+impl RefusalPage {
+    /// Returns the page of a refusal.
+    pub fn new(visit: &Visit<'_>, refusal: &ApiRefusal) -> Self {
+        Self {
+            frame: visit.frame("none", "Not possible"),
+            status: refusal.status,
+            message: refusal.message.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_and_sizes_have_their_largest_unit() {
+        assert_eq!(span(0), "0 s");
+        assert_eq!(span(59), "59 s");
+        assert_eq!(span(3_599), "59 min");
+        assert_eq!(span(200_000), "2 d");
+        assert_eq!(bytes(1_023), "1023 B");
+        assert_eq!(bytes(2_048), "2 KiB");
+        assert_eq!(bytes(3 << 20), "3.0 MiB");
+    }
+}

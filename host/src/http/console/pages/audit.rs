@@ -1,0 +1,42 @@
+//! What operators did.
+
+use askama::Template;
+
+use super::super::Visit;
+use super::super::api::ApiRefusal;
+use super::super::frame::Frame;
+use super::Filters;
+use crate::admin_api::audit::Audit;
+use crate::domain::audit::AuditRow;
+
+#[derive(Template)]
+#[template(path = "console/audit.html")]
+pub struct AuditPage {
+    frame: Frame,
+    filters: Filters,
+    rows: Vec<AuditRow>,
+    next: Option<String>,
+}
+
+/// Returns the list.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] if a filter is invalid, or the store cannot be read.
+pub async fn list(visit: &Visit<'_>) -> Result<AuditPage, ApiRefusal> {
+    let filters = Filters::read(visit, &["actor", "act", "since", "before"]);
+    let list: Audit = visit
+        .api()
+        .get(&format!("/audit{}", filters.query()))
+        .await?;
+    let next = list.next.map(|number| {
+        let before = number.to_string();
+        format!("/audit{}", filters.query_with(&[("before", &before)]))
+    });
+    Ok(AuditPage {
+        frame: visit.frame("audit", "Audit"),
+        filters,
+        rows: list.rows,
+        next,
+    })
+}

@@ -1,0 +1,72 @@
+//! Instances: their channels and templates, pause and resume.
+
+use askama::Template;
+
+use super::super::api::ApiRefusal;
+use super::super::form::{Form, encoded};
+use super::super::frame::Frame;
+use super::super::{FormOutcome, Visit};
+use crate::admin_api::connections::{BY_AN_OPERATOR, PauseRequest};
+use crate::admin_api::instances::{InstancePaused, InstanceView, Instances};
+
+#[derive(Template)]
+#[template(path = "console/instances.html")]
+pub struct InstancesPage {
+    frame: Frame,
+    instances: Vec<InstanceView>,
+}
+
+/// Returns the list.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] if the store cannot be read.
+pub async fn list(visit: &Visit<'_>) -> Result<InstancesPage, ApiRefusal> {
+    let list: Instances = visit.api().get("/instances").await?;
+    Ok(InstancesPage {
+        frame: visit.frame("instances", "Instances"),
+        instances: list.instances,
+    })
+}
+
+/// Pauses an instance: its messages wait.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] of the operation.
+pub async fn pause(visit: &Visit<'_>, which: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+    let reason = form
+        .filled("reason")
+        .unwrap_or_else(|| BY_AN_OPERATOR.to_owned());
+    let path = format!("/instances/{}/pause", encoded(which));
+    let _: InstancePaused = visit.api().post(&path, &PauseRequest { reason }).await?;
+    Ok(FormOutcome::done(
+        "/instances",
+        "The instance is paused: its messages wait.",
+    ))
+}
+
+/// Resumes an instance.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] of the operation.
+pub async fn resume(visit: &Visit<'_>, which: &str) -> Result<FormOutcome, ApiRefusal> {
+    let path = format!("/instances/{}/resume", encoded(which));
+    let _: InstancePaused = visit.api().post(&path, &serde_json::json!({})).await?;
+    Ok(FormOutcome::done("/instances", "The instance is resumed."))
+}
+
+/// Reads the templates of an instance from its provider now.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] of the operation.
+pub async fn sync_templates(visit: &Visit<'_>, which: &str) -> Result<FormOutcome, ApiRefusal> {
+    let path = format!("/instances/{}/sync-templates", encoded(which));
+    let _: serde_json::Value = visit.api().post(&path, &serde_json::json!({})).await?;
+    Ok(FormOutcome::done(
+        "/instances",
+        "The templates were read from the provider.",
+    ))
+}

@@ -1,0 +1,83 @@
+//! Keys: the list, a new key, and revocation.
+
+use askama::Template;
+use hyper::StatusCode;
+
+use super::super::api::ApiRefusal;
+use super::super::form::{Form, encoded};
+use super::super::frame::Frame;
+use super::super::{FormOutcome, Visit, page};
+use crate::admin_api::keys::{CreateKeyRequest, CreatedKey, KeyRevoked, KeyState, KeyView, Keys};
+use crate::domain::key::{KeyKind, Role};
+
+#[derive(Template)]
+#[template(path = "console/keys.html")]
+pub struct KeysPage {
+    frame: Frame,
+    keys: Vec<KeyView>,
+    created: Option<CreatedKey>,
+}
+
+/// Returns the list.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] if the store cannot be read.
+pub async fn list(visit: &Visit<'_>) -> Result<KeysPage, ApiRefusal> {
+    let list: Keys = visit.api().get("/keys").await?;
+    Ok(KeysPage {
+        frame: visit.frame("keys", "Keys"),
+        keys: list.keys,
+        created: None,
+    })
+}
+
+/// Creates a key, and shows its text once.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] if a field is wrong, and of the operation.
+pub async fn create(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+    let wrong = |what: &str| ApiRefusal::new(StatusCode::BAD_REQUEST, what.to_owned());
+    let kind =
+        KeyKind::from_text(form.get("kind")).ok_or_else(|| wrong("Choose what the key is for."))?;
+    let role = match form.filled("role").filter(|_| kind == KeyKind::Admin) {
+        None => None,
+        Some(word) => Some(
+            word.parse::<Role>()
+                .map_err(|error| wrong(&error.to_string()))?,
+        ),
+    };
+    let expires_days = match form.filled("expires-days") {
+        None => None,
+        Some(days) => Some(
+            days.parse()
+                .map_err(|_| wrong("Write the days as a whole number."))?,
+        ),
+    };
+    let request = CreateKeyRequest {
+        kind,
+        workspace: form.filled("workspace"),
+        partner: form.filled("partner"),
+        role,
+        label: form.get("label").to_owned(),
+        expires_days,
+    };
+    let created: CreatedKey = visit.api().post("/keys", &request).await?;
+    let mut shown = list(visit).await?;
+    shown.created = Some(created);
+    Ok(FormOutcome::Page(page(StatusCode::OK, &shown)?))
+}
+
+/// Revokes a key.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] of the operation.
+pub async fn revoke(visit: &Visit<'_>, id: &str) -> Result<FormOutcome, ApiRefusal> {
+    let _: KeyRevoked = visit
+        .api()
+        .delete(&format!("/keys/{}", encoded(id)))
+        .await?;
+    Ok(FormOutcome::done("/keys", "The key is revoked."))
+}

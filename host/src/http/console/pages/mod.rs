@@ -1,0 +1,141 @@
+//! The pages, one file for each section with its forms.
+
+mod audit;
+mod connections;
+mod contacts;
+mod deals;
+mod deliveries;
+mod instances;
+mod keys;
+mod messages;
+mod plugins;
+mod service;
+mod today;
+
+use hyper::StatusCode;
+
+use super::api::ApiRefusal;
+use super::form::{Form, encoded};
+use super::{FormOutcome, Visit, page};
+use crate::http::reply::ApiResponse;
+use crate::http::route::ConsoleRoute;
+
+/// Shows a page.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] of the operations that it asks.
+pub async fn show(visit: &Visit<'_>, route: ConsoleRoute<'_>) -> Result<ApiResponse, ApiRefusal> {
+    let ok = StatusCode::OK;
+    match route {
+        ConsoleRoute::Today => page(ok, &today::show(visit).await?),
+        ConsoleRoute::Deliveries => page(ok, &deliveries::list(visit).await?),
+        ConsoleRoute::Delivery { id } => page(ok, &deliveries::show(visit, id).await?),
+        ConsoleRoute::Plugins => page(ok, &plugins::list(visit).await?),
+        ConsoleRoute::Plugin { name } => page(ok, &plugins::show(visit, name).await?),
+        ConsoleRoute::Connections => page(ok, &connections::list(visit).await?),
+        ConsoleRoute::Instances => page(ok, &instances::list(visit).await?),
+        ConsoleRoute::Messages => page(ok, &messages::list(visit).await?),
+        ConsoleRoute::Deals => page(ok, &deals::show(visit).await?),
+        ConsoleRoute::Contacts => page(ok, &contacts::list(visit).await?),
+        ConsoleRoute::Keys => page(ok, &keys::list(visit).await?),
+        ConsoleRoute::Audit => page(ok, &audit::list(visit).await?),
+        ConsoleRoute::Service => page(ok, &service::show(visit).await?),
+        _ => Err(nothing_here()),
+    }
+}
+
+/// Runs a form.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] of the operation that it asks.
+pub async fn submit(
+    visit: &Visit<'_>,
+    route: ConsoleRoute<'_>,
+    form: &Form,
+) -> Result<FormOutcome, ApiRefusal> {
+    match route {
+        ConsoleRoute::ReplayDelivery { id } => deliveries::replay(visit, id, form).await,
+        ConsoleRoute::ActivatePlugin { name } => plugins::activate(visit, name, form).await,
+        ConsoleRoute::VerifyPlugin { name } => plugins::verify(visit, name, form).await,
+        ConsoleRoute::RollBackPlugin { name } => plugins::roll_back(visit, name).await,
+        ConsoleRoute::StartRollout { name } => plugins::start_rollout(visit, name, form).await,
+        ConsoleRoute::ChangeRollout { name } => plugins::change_rollout(visit, name, form).await,
+        ConsoleRoute::PauseConnection { which } => connections::pause(visit, which, form).await,
+        ConsoleRoute::ResumeConnection { which } => connections::resume(visit, which).await,
+        ConsoleRoute::PauseInstance { which } => instances::pause(visit, which, form).await,
+        ConsoleRoute::ResumeInstance { which } => instances::resume(visit, which).await,
+        ConsoleRoute::SyncTemplates { which } => instances::sync_templates(visit, which).await,
+        ConsoleRoute::PlayReply => messages::reply(visit, form).await,
+        ConsoleRoute::ResolveMessage { id } => messages::resolve(visit, id, form).await,
+        ConsoleRoute::EraseContact => contacts::erase(visit, form).await,
+        ConsoleRoute::CreateKey => keys::create(visit, form).await,
+        ConsoleRoute::RevokeKey { id } => keys::revoke(visit, id).await,
+        _ => Err(nothing_here()),
+    }
+}
+
+/// Returns the page, below `/console`, from which a form is sent: it tells why the form was refused.
+pub fn origin_of(route: ConsoleRoute<'_>) -> String {
+    match route {
+        ConsoleRoute::ReplayDelivery { id } => format!("/deliveries/{id}"),
+        ConsoleRoute::ActivatePlugin { name }
+        | ConsoleRoute::VerifyPlugin { name }
+        | ConsoleRoute::RollBackPlugin { name }
+        | ConsoleRoute::StartRollout { name }
+        | ConsoleRoute::ChangeRollout { name } => format!("/plugins/{name}"),
+        ConsoleRoute::PauseConnection { .. } | ConsoleRoute::ResumeConnection { .. } => {
+            "/connections".to_owned()
+        }
+        ConsoleRoute::PauseInstance { .. }
+        | ConsoleRoute::ResumeInstance { .. }
+        | ConsoleRoute::SyncTemplates { .. } => "/instances".to_owned(),
+        ConsoleRoute::PlayReply | ConsoleRoute::ResolveMessage { .. } => "/messages".to_owned(),
+        ConsoleRoute::EraseContact => "/contacts".to_owned(),
+        ConsoleRoute::CreateKey | ConsoleRoute::RevokeKey { .. } => "/keys".to_owned(),
+        _ => String::new(),
+    }
+}
+
+fn nothing_here() -> ApiRefusal {
+    ApiRefusal::new(StatusCode::NOT_FOUND, "There is no such page.")
+}
+
+/// The filters of a list, as the page's address has them.
+struct Filters(Vec<(&'static str, String)>);
+
+impl Filters {
+    /// Reads the named values of the page's address.
+    fn read(visit: &Visit<'_>, names: &[&'static str]) -> Self {
+        let query = visit.call.query();
+        let value = |name: &&'static str| Some((*name, query.filled(&[name])?.trim().to_owned()));
+        Self(names.iter().filter_map(value).collect())
+    }
+
+    /// Returns a value, or an empty text.
+    fn get(&self, name: &str) -> &str {
+        let found = self.0.iter().find(|(key, _)| *key == name);
+        found.map_or("", |(_, value)| value)
+    }
+
+    /// Returns the query with these values, with its `?`, or an empty text.
+    fn query(&self) -> String {
+        self.query_with(&[])
+    }
+
+    /// Returns the query with these values and others.
+    fn query_with(&self, others: &[(&str, &str)]) -> String {
+        let own = self.0.iter().map(|(name, value)| (*name, value.as_str()));
+        let others = others.iter().copied();
+        let pairs: Vec<String> = own
+            .filter(|(name, _)| others.clone().all(|(other, _)| other != *name))
+            .chain(others.clone())
+            .map(|(name, value)| format!("{name}={}", encoded(value)))
+            .collect();
+        if pairs.is_empty() {
+            return String::new();
+        }
+        format!("?{}", pairs.join("&"))
+    }
+}

@@ -1,0 +1,252 @@
+//! Plugins: their versions, activation, comparison, rollout and rollback.
+
+use askama::Template;
+use hyper::StatusCode;
+use serde::Deserialize as _;
+
+use super::super::api::ApiRefusal;
+use super::super::form::{Form, encoded};
+use super::super::frame::{self, Frame};
+use super::super::{FormOutcome, Visit, page};
+use crate::admin_api::plugins::{
+    ActivateRequest, DeployedPlugin, PluginList, PluginView, RefusalView, RefusedActivation,
+    VerifiedPlugin, VerifyRequest,
+};
+use crate::admin_api::rollouts::{RolloutChangeRequest, RolloutRequest, RolloutView};
+use crate::domain::rollout::{RolloutChange, RolloutMode};
+
+#[derive(Template)]
+#[template(path = "console/plugins.html")]
+pub struct PluginsPage {
+    frame: Frame,
+    plugins: Vec<PluginView>,
+    refusals: Vec<RefusalView>,
+}
+
+/// Returns the list.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] if the store cannot be read.
+pub async fn list(visit: &Visit<'_>) -> Result<PluginsPage, ApiRefusal> {
+    let list: PluginList = visit.api().get("/plugins").await?;
+    Ok(PluginsPage {
+        frame: visit.frame("plugins", "Plugins"),
+        plugins: list.plugins,
+        refusals: list.refusals,
+    })
+}
+
+#[derive(Template)]
+#[template(path = "console/plugin.html")]
+pub struct PluginPage {
+    frame: Frame,
+    plugin: PluginView,
+    /// The last rollout, open or ended.
+    rollout: Option<RolloutView>,
+    /// A version that was compared on request.
+    verified: Option<VerifiedPlugin>,
+    /// An activation or a rollout that needs consent.
+    refused: Option<RefusedDeploy>,
+}
+
+/// A deploy that needs consent, and the form that gives it.
+struct RefusedDeploy {
+    message: String,
+    details: RefusedActivation,
+    /// The form's address, below the plugin's page.
+    to: &'static str,
+    /// The fields of the form that was refused.
+    fields: Vec<(String, String)>,
+}
+
+/// Returns the page of a plugin.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] if there is none of this name, or the store cannot be read.
+pub async fn show(visit: &Visit<'_>, name: &str) -> Result<PluginPage, ApiRefusal> {
+    let api = visit.api();
+    let list: PluginList = api.get("/plugins").await?;
+    let plugin = list.plugins.into_iter().find(|plugin| plugin.name == name);
+    let Some(plugin) = plugin else {
+        let message = format!("There is no plugin `{name}`.");
+        return Err(ApiRefusal::new(StatusCode::NOT_FOUND, message));
+    };
+    let rollout = match api
+        .get(&format!("/plugins/{}/rollout", encoded(name)))
+        .await
+    {
+        Ok(rollout) => Some(rollout),
+        Err(refusal) if refusal.status == StatusCode::NOT_FOUND => None,
+        Err(refusal) => return Err(refusal),
+    };
+    Ok(PluginPage {
+        frame: visit.frame("plugins", name),
+        plugin,
+        rollout,
+        verified: None,
+        refused: None,
+    })
+}
+
+/// Activates a stored version. If it needs consent, the page shows why and asks for it.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] of the operation.
+pub async fn activate(
+    visit: &Visit<'_>,
+    name: &str,
+    form: &Form,
+) -> Result<FormOutcome, ApiRefusal> {
+    let request = ActivateRequest {
+        digest: form.get("digest").to_owned(),
+        accept: form.all("accept"),
+    };
+    let path = format!("/plugins/{}/activate", encoded(name));
+    let result: Result<DeployedPlugin, _> = visit.api().post(&path, &request).await;
+    let deployed = match result {
+        Ok(deployed) => deployed,
+        Err(refusal) => {
+            let fields = vec![("digest".to_owned(), request.digest)];
+            return refused(visit, name, refusal, "activate", fields).await;
+        }
+    };
+    let version = deployed
+        .version
+        .unwrap_or_else(|| deployed.digest.short().to_owned());
+    let notice = format!("{name} {version} is active.");
+    Ok(FormOutcome::done(format!("/plugins/{name}"), notice))
+}
+
+/// Shows the page with why a deploy was refused, if it can be accepted.
+async fn refused(
+    visit: &Visit<'_>,
+    name: &str,
+    refusal: ApiRefusal,
+    to: &'static str,
+    fields: Vec<(String, String)>,
+) -> Result<FormOutcome, ApiRefusal> {
+    let Ok(details) = RefusedActivation::deserialize(&refusal.body) else {
+        return Err(refusal);
+    };
+    let mut shown = show(visit, name).await?;
+    shown.refused = Some(RefusedDeploy {
+        message: refusal.message,
+        details,
+        to,
+        fields,
+    });
+    Ok(FormOutcome::Page(page(StatusCode::CONFLICT, &shown)?))
+}
+
+/// Compares a stored version with the active one on stored deliveries.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] of the operation.
+pub async fn verify(visit: &Visit<'_>, name: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+    let request = VerifyRequest {
+        digest: form.get("digest").to_owned(),
+    };
+    let path = format!("/plugins/{}/verify", encoded(name));
+    let verified: VerifiedPlugin = visit.api().post(&path, &request).await?;
+    let mut shown = show(visit, name).await?;
+    shown.verified = Some(verified);
+    Ok(FormOutcome::Page(page(StatusCode::OK, &shown)?))
+}
+
+/// Activates the version before.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] of the operation.
+pub async fn roll_back(visit: &Visit<'_>, name: &str) -> Result<FormOutcome, ApiRefusal> {
+    let path = format!("/plugins/{}/rollback", encoded(name));
+    let deployed: DeployedPlugin = visit.api().post(&path, &serde_json::json!({})).await?;
+    let version = deployed
+        .version
+        .unwrap_or_else(|| deployed.digest.short().to_owned());
+    let notice = format!("{name} is rolled back to {version}.");
+    Ok(FormOutcome::done(format!("/plugins/{name}"), notice))
+}
+
+/// Starts a shadow or a canary of a stored version.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] if a field is wrong, and of the operation.
+pub async fn start_rollout(
+    visit: &Visit<'_>,
+    name: &str,
+    form: &Form,
+) -> Result<FormOutcome, ApiRefusal> {
+    let wrong = |what: String| ApiRefusal::new(StatusCode::BAD_REQUEST, what);
+    let mode: RolloutMode = form
+        .get("mode")
+        .parse()
+        .map_err(|_| wrong("Choose a shadow or a canary.".to_owned()))?;
+    let steps = match form.filled("steps") {
+        None => None,
+        Some(text) => {
+            let steps: Result<Vec<u8>, _> =
+                text.split(',').map(|step| step.trim().parse()).collect();
+            Some(steps.map_err(|_| wrong(format!("`{text}`: write percentages as 1,10,50,100.")))?)
+        }
+    };
+    let every_seconds = match form.filled("every-minutes") {
+        None => None,
+        Some(text) => {
+            let minutes: u64 = text
+                .parse()
+                .map_err(|_| wrong(format!("`{text}`: write minutes as a whole number.")))?;
+            Some(minutes.saturating_mul(60))
+        }
+    };
+    let request = RolloutRequest {
+        digest: form.get("digest").to_owned(),
+        mode,
+        steps,
+        every_seconds,
+        probation_seconds: None,
+        guards: Some(true),
+        accept: form.all("accept"),
+    };
+    let path = format!("/plugins/{}/rollout", encoded(name));
+    let result: Result<serde_json::Value, _> = visit.api().post(&path, &request).await;
+    if let Err(refusal) = result {
+        let names = ["digest", "mode", "steps", "every-minutes"];
+        let field = |field: &str| (field.to_owned(), form.get(field).to_owned());
+        let fields = names.into_iter().map(field).collect();
+        return refused(visit, name, refusal, "rollout", fields).await;
+    }
+    let notice = format!("The {mode} of {name} has begun.");
+    Ok(FormOutcome::done(format!("/plugins/{name}"), notice))
+}
+
+/// Pauses, resumes, promotes or aborts the open rollout.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] of the operation.
+pub async fn change_rollout(
+    visit: &Visit<'_>,
+    name: &str,
+    form: &Form,
+) -> Result<FormOutcome, ApiRefusal> {
+    let word = form.get("change");
+    let change: RolloutChange = word.parse().map_err(|_| {
+        ApiRefusal::new(
+            StatusCode::BAD_REQUEST,
+            "Choose what to do with the rollout.",
+        )
+    })?;
+    let path = format!("/plugins/{}/rollout", encoded(name));
+    let _: serde_json::Value = visit
+        .api()
+        .patch(&path, &RolloutChangeRequest { change })
+        .await?;
+    let notice = format!("The rollout of {name}: {word}.");
+    Ok(FormOutcome::done(format!("/plugins/{name}"), notice))
+}

@@ -1,0 +1,116 @@
+//! The pages and forms of the console, and the files that its pages load.
+
+/// Every address under `/console`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConsoleRoute<'a> {
+    Style,
+    Script,
+    SignInPage,
+    SignIn,
+    SignOut,
+    Today,
+    Deliveries,
+    Delivery { id: &'a str },
+    ReplayDelivery { id: &'a str },
+    Plugins,
+    Plugin { name: &'a str },
+    ActivatePlugin { name: &'a str },
+    VerifyPlugin { name: &'a str },
+    RollBackPlugin { name: &'a str },
+    StartRollout { name: &'a str },
+    ChangeRollout { name: &'a str },
+    Connections,
+    PauseConnection { which: &'a str },
+    ResumeConnection { which: &'a str },
+    Instances,
+    PauseInstance { which: &'a str },
+    ResumeInstance { which: &'a str },
+    SyncTemplates { which: &'a str },
+    Messages,
+    PlayReply,
+    ResolveMessage { id: &'a str },
+    Deals,
+    Contacts,
+    EraseContact,
+    Keys,
+    CreateKey,
+    RevokeKey { id: &'a str },
+    Audit,
+    Service,
+}
+
+impl<'a> ConsoleRoute<'a> {
+    /// Finds the page or form. `segments` are those after `/console`.
+    pub fn parse(method: &str, segments: &[&'a str]) -> Option<Self> {
+        Some(match (method, segments) {
+            ("GET", ["style.css"]) => Self::Style,
+            ("GET", ["script.js"]) => Self::Script,
+            ("GET", ["sign-in"]) => Self::SignInPage,
+            ("POST", ["sign-in"]) => Self::SignIn,
+            ("POST", ["sign-out"]) => Self::SignOut,
+            ("GET", [] | [""]) => Self::Today,
+            ("GET", ["deliveries"]) => Self::Deliveries,
+            ("GET", ["deliveries", id]) => Self::Delivery { id },
+            ("POST", ["deliveries", id, "replay"]) => Self::ReplayDelivery { id },
+            ("GET", ["plugins"]) => Self::Plugins,
+            ("GET", ["plugins", name]) => Self::Plugin { name },
+            ("POST", ["plugins", name, "activate"]) => Self::ActivatePlugin { name },
+            ("POST", ["plugins", name, "verify"]) => Self::VerifyPlugin { name },
+            ("POST", ["plugins", name, "rollback"]) => Self::RollBackPlugin { name },
+            ("POST", ["plugins", name, "rollout"]) => Self::StartRollout { name },
+            ("POST", ["plugins", name, "rollout", "change"]) => Self::ChangeRollout { name },
+            ("GET", ["connections"]) => Self::Connections,
+            ("POST", ["connections", which, "pause"]) => Self::PauseConnection { which },
+            ("POST", ["connections", which, "resume"]) => Self::ResumeConnection { which },
+            ("GET", ["instances"]) => Self::Instances,
+            ("POST", ["instances", which, "pause"]) => Self::PauseInstance { which },
+            ("POST", ["instances", which, "resume"]) => Self::ResumeInstance { which },
+            ("POST", ["instances", which, "sync-templates"]) => Self::SyncTemplates { which },
+            ("GET", ["messages"]) => Self::Messages,
+            ("POST", ["messages", "reply"]) => Self::PlayReply,
+            ("POST", ["messages", id, "resolve"]) => Self::ResolveMessage { id },
+            ("GET", ["deals"]) => Self::Deals,
+            ("GET", ["contacts"]) => Self::Contacts,
+            ("POST", ["contacts", "erase"]) => Self::EraseContact,
+            ("GET", ["keys"]) => Self::Keys,
+            ("POST", ["keys"]) => Self::CreateKey,
+            ("POST", ["keys", id, "revoke"]) => Self::RevokeKey { id },
+            ("GET", ["audit"]) => Self::Audit,
+            ("GET", ["service"]) => Self::Service,
+            _ => return None,
+        })
+    }
+
+    /// Returns whether the page is open: it is shown to anyone, and shows nothing of the service.
+    pub fn is_open(self) -> bool {
+        matches!(
+            self,
+            Self::Style | Self::Script | Self::SignInPage | Self::SignIn
+        )
+    }
+
+    /// Returns whether it is a form, which may change something.
+    pub fn is_form(self) -> bool {
+        matches!(
+            self,
+            Self::SignIn
+                | Self::SignOut
+                | Self::ReplayDelivery { .. }
+                | Self::ActivatePlugin { .. }
+                | Self::VerifyPlugin { .. }
+                | Self::RollBackPlugin { .. }
+                | Self::StartRollout { .. }
+                | Self::ChangeRollout { .. }
+                | Self::PauseConnection { .. }
+                | Self::ResumeConnection { .. }
+                | Self::PauseInstance { .. }
+                | Self::ResumeInstance { .. }
+                | Self::SyncTemplates { .. }
+                | Self::PlayReply
+                | Self::ResolveMessage { .. }
+                | Self::EraseContact
+                | Self::CreateKey
+                | Self::RevokeKey { .. }
+        )
+    }
+}

@@ -1,0 +1,164 @@
+//! Debian's Prometheus: its programs, and a private server on the loopback interface.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::client::ClientRequest;
+use crate::failure::{Context, Failure};
+use crate::install::Install;
+use crate::{process, run};
+
+/// Both the package and its server. The package has `promtool` too.
+const PROGRAM: &str = "prometheus";
+
+/// The longest that a server may take to start.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Makes sure of the programs.
+///
+/// # Errors
+///
+/// [`Failure`] if they are missing and cannot be installed.
+pub fn prepare(install: Install) -> Result<(), Failure> {
+    if process::find(PROGRAM).is_some() && process::find("promtool").is_some() {
+        return Ok(());
+    }
+    install.debian(
+        &[PROGRAM],
+        "to check the metrics and alerts, and to show one",
+    )?;
+    if Path::new("/run/systemd/system").exists() {
+        // The package starts one for the whole machine, which nobody asked for.
+        for unit in [PROGRAM, "prometheus-node-exporter"] {
+            let mut disable = Command::new("systemctl");
+            let _ = process::output(disable.args(["disable", "--now", unit]));
+        }
+    }
+    Ok(())
+}
+
+/// Runs `promtool` in a folder.
+///
+/// # Errors
+///
+/// [`Failure`] with its output if it finds something.
+pub fn promtool(folder: &Path, arguments: &[&str]) -> Result<(), Failure> {
+    process::output(Command::new("promtool").current_dir(folder).args(arguments)).map(drop)
+}
+
+/// A running server.
+pub struct Prometheus {
+    pub address: String,
+    child: Child,
+}
+
+impl Prometheus {
+    /// Starts a server with the configuration `prometheus.yml` of `folder`, its data and its log there.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if it does not answer within a minute.
+    pub fn start(folder: &Path) -> Result<Self, Failure> {
+        let address = free_address().context("finding a free port")?;
+        let log = folder.join("prometheus.log");
+        let file = std::fs::File::create(&log).context(format!("creating {}", log.display()))?;
+        let child = Command::new(PROGRAM)
+            .current_dir(folder)
+            .args(["--config.file=prometheus.yml", "--storage.tsdb.path=series"])
+            .arg("--enable-feature=exemplar-storage")
+            .arg(format!("--web.listen-address={address}"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(file)
+            .spawn()
+            .context(format!("starting {PROGRAM}"))?;
+        let mut own = Self { address, child };
+        let start = Instant::now();
+        while own.get("/-/ready").is_err() {
+            let ended = own.child.try_wait().is_ok_and(|status| status.is_some());
+            if ended || start.elapsed() > PATIENCE {
+                return Err(Failure::new("Prometheus did not start")
+                    .hint(format!("{} says why", log.display())));
+            }
+            run::pause();
+        }
+        Ok(own)
+    }
+
+    /// Returns the labels of the alerts of this name that fire now.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the server does not answer, or in another form.
+    pub fn firing(&self, alert: &str) -> Result<Vec<Value>, Failure> {
+        let answer: Value = serde_json::from_str(&self.get("/api/v1/alerts")?)
+            .context("reading the alerts of Prometheus")?;
+        let Some(alerts) = answer["data"]["alerts"].as_array() else {
+            return Err(Failure::new(format!("Prometheus answered {answer}")));
+        };
+        let fires = |one: &&Value| one["labels"]["alertname"] == alert && one["state"] == "firing";
+        Ok(alerts.iter().filter(fires).cloned().collect())
+    }
+
+    /// Returns whether a metric has been read, with any labels.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::firing`].
+    pub fn has(&self, metric: &str) -> Result<bool, Failure> {
+        let answer: Value =
+            serde_json::from_str(&self.get(&format!("/api/v1/query?query={metric}"))?)
+                .context("reading a metric of Prometheus")?;
+        let series = answer["data"]["result"].as_array();
+        Ok(series.is_some_and(|series| !series.is_empty()))
+    }
+
+    /// Returns the exemplars of a query over the last hour.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::firing`].
+    pub fn exemplars(&self, metric: &str) -> Result<Vec<Value>, Failure> {
+        let path = format!("/api/v1/query_exemplars?query={metric}&start=0&end=4102444800");
+        let answer: Value = serde_json::from_str(&self.get(&path)?)
+            .context("reading the exemplars of Prometheus")?;
+        let series = answer["data"].as_array().cloned().unwrap_or_default();
+        let of = |series: &Value| series["exemplars"].as_array().cloned().unwrap_or_default();
+        Ok(series.iter().flat_map(of).collect())
+    }
+
+    fn get(&self, path: &str) -> Result<String, Failure> {
+        let request = ClientRequest {
+            address: &self.address,
+            method: "GET",
+            path,
+            headers: &[],
+            body: b"",
+        };
+        let answer = request.send()?;
+        if answer.status != 200 {
+            return Err(Failure::new(format!(
+                "{path} answered {}: {}",
+                answer.status, answer.body
+            )));
+        }
+        Ok(answer.body)
+    }
+}
+
+impl Drop for Prometheus {
+    fn drop(&mut self) {
+        run::signal(&self.child, Signal::TERM);
+        let _ = self.child.wait();
+    }
+}
+
+/// Returns an address of the loopback interface that is free now.
+fn free_address() -> std::io::Result<String> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string())
+}
