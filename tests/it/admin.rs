@@ -2,6 +2,7 @@
 
 mod audit;
 mod captures;
+mod console;
 mod erase;
 mod roles;
 mod workspaces;

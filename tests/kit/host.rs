@@ -142,6 +142,22 @@ impl Host {
         Ask::admin(self.addresses.admin, method, target)
     }
 
+    /// A request to the console.
+    pub fn console(&self, method: &str, target: &str) -> Ask {
+        self.console_as(&self.addresses.admin.to_string(), method, target)
+    }
+
+    /// A request to the console, which names this host.
+    pub fn console_as(&self, host: &str, method: &str, target: &str) -> Ask {
+        let method = Method::from_bytes(method.as_bytes()).expect("a method");
+        Ask::new(self.addresses.admin, method, target).header("host", host)
+    }
+
+    /// Returns the address of the admin API.
+    pub fn admin_address(&self) -> SocketAddr {
+        self.addresses.admin
+    }
+
     /// A plain connection to the gateway.
     pub async fn raw(&self) -> TcpStream {
         connect(self.addresses.gateway).await

@@ -13,6 +13,7 @@ use crate::domain::audit::{Act, ActOutcome, AuditRow};
 use crate::domain::plugin::Digest;
 use crate::domain::text::quoted;
 use crate::pipeline::state::Pipeline;
+use crate::pipeline::versions::activation;
 use crate::plugin::LoadError;
 use crate::plugin::inbox::{self, Inbox, InboxEvent};
 use crate::shutdown::Shutdown;
@@ -95,15 +96,18 @@ pub async fn take_in(pipeline: &Arc<Pipeline>, wasm: Vec<u8>, origin: &str) {
         return tracing::error!(origin, "inbox file not hashed");
     };
     overtake(pipeline, origin, Some(&digest)).await;
-    match is_known(pipeline, &digest).await {
-        Ok(true) => {
-            return tracing::debug!(
+    match known(pipeline, &digest).await {
+        Ok(Some(Known::Stored(name))) => {
+            return already_stored(pipeline, origin, &name, &digest).await;
+        }
+        Ok(Some(Known::Refused)) => {
+            return tracing::info!(
                 origin,
                 digest = digest.short(),
-                "inbox file is already known"
+                "inbox file has bytes that were refused before, nothing changed"
             );
         }
-        Ok(false) => {}
+        Ok(None) => {}
         Err(error) => {
             return tracing::error!(origin, %error, "inbox file not looked up");
         }
@@ -207,16 +211,45 @@ async fn reason(pipeline: &Pipeline, error: &DeployError, origin: &str) -> Strin
     format!("{error}. To activate it anyway: `leadhost plugin activate {file}{accept}`")
 }
 
-/// Returns whether the bytes are stored or permanently refused: a restart must not activate
-/// a version that was refused, just because another version is active by then.
-async fn is_known(pipeline: &Pipeline, digest: &Digest) -> Result<bool, StoreError> {
-    if pipeline.core.store.plugin(digest).await?.is_some() {
-        return Ok(true);
+/// What the service knows about the bytes of a file.
+enum Known {
+    /// They are a stored version of this plugin.
+    Stored(String),
+    /// They were refused for good.
+    Refused,
+}
+
+/// Returns what is known about the bytes: a restart must not activate a version that was refused or
+/// replaced, just because its file is still there.
+async fn known(pipeline: &Pipeline, digest: &Digest) -> Result<Option<Known>, StoreError> {
+    if let Some(record) = pipeline.core.store.plugin(digest).await? {
+        return Ok(Some(Known::Stored(record.description.name)));
     }
     let refusals = pipeline.core.store.refusals().await?;
-    Ok(refusals
+    let is_refused = refusals
         .iter()
-        .any(|refusal| refusal.digest.as_ref() == Some(digest)))
+        .any(|refusal| refusal.digest.as_ref() == Some(digest));
+    Ok(is_refused.then_some(Known::Refused))
+}
+
+/// Tells how a stored version that is not active is activated: its file does not do that again.
+async fn already_stored(pipeline: &Pipeline, origin: &str, name: &str, digest: &Digest) {
+    let active = match activation(pipeline, name).await {
+        Ok(active) => active.map(|active| active.digest),
+        Err(error) => return tracing::error!(origin, %error, "inbox file not looked up"),
+    };
+    if active.as_ref() == Some(digest) {
+        return tracing::debug!(
+            origin,
+            digest = digest.short(),
+            "inbox file is active already"
+        );
+    }
+    tracing::info!(
+        origin,
+        command = %format_args!("leadhost plugin activate {name}@{}", digest.short()),
+        "inbox file is a stored version that is not active, nothing changed"
+    );
 }
 
 /// Returns whether the file is at fault, and not the host's current state.

@@ -65,10 +65,11 @@ pub enum DeployError {
     },
     /// The first of two keys has accepted it, and its acceptance waits for the second.
     #[error(
-        "{name} {version} is not active yet: a second admin key has to accept this: {}. Run `leadhost {command} {name}@{}{}` with another key, which has another label, within {} h",
+        "{name} {version} is not active yet: a second admin key has to accept this: {}. Run `leadhost {command} {name}@{}{}`{} with another key, which has another label, within {} h",
         concerns::list(.concerns),
         digest.short(),
         concerns::options(.concerns),
+        same_plan(command),
         limits::ACCEPTANCE_KEPT.as_secs() / 3_600
     )]
     SecondKey {
@@ -82,10 +83,11 @@ pub enum DeployError {
     },
     /// Two keys have to accept it, and the request came without one.
     #[error(
-        "{name} {version} is not active: two admin keys have to accept this: {}. Run `leadhost {command} {name}@{}{}` with one key, and then with another one, which has another label",
+        "{name} {version} is not active: two admin keys have to accept this: {}. Run `leadhost {command} {name}@{}{}`{} with one key, and then with another one, which has another label",
         concerns::list(.concerns),
         digest.short(),
-        concerns::options(.concerns)
+        concerns::options(.concerns),
+        same_plan(command)
     )]
     NoKey {
         name: String,
@@ -115,6 +117,10 @@ pub enum DeployError {
     },
     #[error("no version of `{0}` was active before the current one")]
     NothingBefore(String),
+    #[error(
+        "no version of `{0}` was active before this one, so name the one to compare it with: `leadhost plugin list` shows the stored ones, and `--against DIGEST` takes one"
+    )]
+    NothingToCompare(String),
     #[error("there is no plugin `{0}`; run `leadhost plugin list` to see the stored ones")]
     UnknownPlugin(String),
     /// A rollback by a key that may not let a version do more.
@@ -421,6 +427,15 @@ pub async fn activate(
 /// The command that activates a version, and the one that starts a canary with it.
 const ACTIVATE: &str = "plugin activate";
 const ROLL_OUT: &str = "plugin rollout start";
+
+/// Returns what else the second of two keys has to repeat.
+fn same_plan(command: &str) -> &'static str {
+    if command == ROLL_OUT {
+        ", with the options of the same plan (`--steps`, `--every`, `--probation`),"
+    } else {
+        ""
+    }
+}
 
 /// Returns the words for a version with which a command does nothing.
 fn refused(name: &str, version: &str, command: &str) -> String {

@@ -112,7 +112,7 @@ pub async fn impact(
             Some(active.digest.clone())
         }
     });
-    let other = other.ok_or_else(|| DeployError::NothingBefore(name.clone()))?;
+    let other = other.ok_or_else(|| DeployError::NothingToCompare(name.clone()))?;
     let (candidate, record) = stored_version(pipeline, &record.digest).await?;
     let (against, _) = stored_version(pipeline, &other).await?;
     let choice = Choice {
@@ -166,9 +166,12 @@ async fn compare(
     let mut drift = verify::drift(&report.deliveries.tally, policy);
     drift.extend(verify::drift_of_sends(&report.sends.tally, policy));
     for (what, covered) in [("deliveries", &report.deliveries), ("sends", &report.sends)] {
-        if covered.is_in_vain() {
-            let chosen = covered.chosen;
-            drift.push(format!("none of {chosen} stored {what} could be compared"));
+        if covered.is_too_little() {
+            let (compared, chosen) = (covered.tally.compared, covered.chosen);
+            let seconds = budget.as_secs();
+            drift.push(format!(
+                "only {compared} of {chosen} stored {what} could be compared in {seconds} s"
+            ));
         }
     }
     Ok(Verified {

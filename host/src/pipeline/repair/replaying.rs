@@ -257,7 +257,10 @@ fn count(repair: &mut Repair, outcome: &DeliveryOutcome) {
         }
         counts.would_deals += u64::from(deal);
         counts.would_contacts += u64::from(contact);
-        let is_new = item.deal_id.is_none() && item.status == ItemStatus::Converted;
+        // With a field, no lead is created.
+        let is_new = item.deal_id.is_none()
+            && item.status == ItemStatus::Converted
+            && repair.plan.field.is_none();
         counts.would_create += u64::from(is_new);
     }
 }

@@ -217,6 +217,8 @@ pub struct Sketch {
     change: Option<SourceChange>,
     /// The differences of the change that were reported.
     known: BTreeSet<String>,
+    /// The lowest share of each field that was reported, in percent: a further fall is a new difference.
+    reported: BTreeMap<String, u64>,
 }
 
 /// A difference between the baseline and the window.
@@ -224,6 +226,8 @@ struct Difference {
     subject: String,
     /// `None` for a field of leads.
     path: Option<String>,
+    /// The share of a field of leads now, in percent.
+    share: Option<u64>,
     before: String,
     after: String,
 }
@@ -250,6 +254,7 @@ impl Sketch {
                 break;
             }
             is_new |= self.known.insert(difference.subject.clone());
+            is_new |= self.has_fallen_further(difference);
         }
         if differences.is_empty() {
             self.end_change();
@@ -279,9 +284,23 @@ impl Sketch {
         is_new
     }
 
+    /// Returns whether the share of a field is far below the last one that was reported, and notes it.
+    fn has_fallen_further(&mut self, difference: &Difference) -> bool {
+        let Some(share) = difference.share else {
+            return false;
+        };
+        let reported = self.reported.get(&difference.subject);
+        let is_further = reported.is_none_or(|reported| share + FALL <= *reported);
+        if is_further {
+            self.reported.insert(difference.subject.clone(), share);
+        }
+        is_further
+    }
+
     fn end_change(&mut self) {
         self.change = None;
         self.known.clear();
+        self.reported.clear();
         self.since = SketchCounts::default();
     }
 
@@ -309,6 +328,7 @@ impl Sketch {
                 differences.push(Difference {
                     subject: (*subject).to_owned(),
                     path: None,
+                    share: Some(window.share(field).unwrap_or_default()),
                     before: written(Some(before)),
                     after: written(window.share(field)),
                 });
@@ -386,6 +406,7 @@ fn differences_of_paths(
             differences.push(Difference {
                 subject: format!("path {path}"),
                 path: Some(path.clone()),
+                share: None,
                 before,
                 after,
             });
@@ -692,6 +713,25 @@ mod tests {
             "100 %",
             "0 %",
         );
+    }
+
+    #[test]
+    fn a_further_fall_of_a_share_is_reported_while_a_change_is_open() {
+        let mut sketch = usual();
+        let mut reported = 0;
+        for _ in 0..50 {
+            reported += add(&mut sketch, 1, "1", USUAL_BODY, true);
+            reported += add(&mut sketch, 1, "1", USUAL_BODY, false);
+        }
+        assert_eq!(reported, 1);
+        let what = sketch.change().map(|change| change.what.clone());
+        assert_eq!(
+            what.as_deref(),
+            Some("leads with a phone: the source changed")
+        );
+        assert_eq!(add(&mut sketch, 100, "2", USUAL_BODY, false), 1);
+        check(&sketch, "leads with a phone: new in 2", "100 %", "0 %");
+        assert_eq!(add(&mut sketch, 100, "2", USUAL_BODY, false), 0);
     }
 
     #[test]

@@ -54,6 +54,9 @@ pub struct VerifyReport {
     pub took: Duration,
 }
 
+/// Of the chosen deliveries or sends, at least one in so many has to be compared.
+const TENTH: u64 = 10;
+
 /// The coverage of the comparison of deliveries, or of sends.
 #[derive(Debug, Default)]
 pub struct Covered {
@@ -86,9 +89,11 @@ impl Covered {
         }
     }
 
-    /// Returns whether nothing could be compared, although there is something to compare.
-    pub fn is_in_vain(&self) -> bool {
-        self.tally.compared == 0 && self.chosen > self.emptied
+    /// Returns whether too little was compared to say anything: nothing, or less than a tenth of what
+    /// was chosen.
+    pub fn is_too_little(&self) -> bool {
+        let comparable = self.chosen - self.emptied;
+        comparable > 0 && self.tally.compared < comparable.div_ceil(TENTH)
     }
 }
 

@@ -301,16 +301,18 @@ fn last_of_full<T>(rows: &[T], limit: u32) -> Option<&T> {
 }
 
 /// Reads a time of the query.
-fn moment(query: &Query<'_>, name: &str) -> Result<Option<Micros>, ApiError> {
+fn moment(call: &Call<'_>, name: &str) -> Result<Option<Micros>, ApiError> {
+    let query = call.query();
     let text = query.filled(&[name]);
-    text.map(|text| moment_of(name, text)).transpose()
+    text.map(|text| moment_of(call, name, text)).transpose()
 }
 
-/// Reads the time that a parameter names.
-fn moment_of(name: &str, text: &str) -> Result<Micros, ApiError> {
-    time::parse(text).ok_or_else(|| {
+/// Reads the time that a parameter names: as such, or by how long ago it was.
+fn moment_of(call: &Call<'_>, name: &str, text: &str) -> Result<Micros, ApiError> {
+    let ago = || Some(call.http.core.clock.now().minus(time::parse_span(text)?));
+    time::parse(text).or_else(ago).ok_or_else(|| {
         ApiError::BadRequest(format!(
-            "`{name}={text}` is not a time: write 2026-01-31 or 2026-01-31T12:00:00Z."
+            "`{name}={text}` is not a time: write 2026-01-31, 2026-01-31T12:00:00Z, or how long ago it was, such as 24h."
         ))
     })
 }

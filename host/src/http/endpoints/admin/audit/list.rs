@@ -27,7 +27,7 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
             let filter = AuditFilter {
                 actor: query.filled(&["actor"]).map(str::to_owned),
                 act: act(&query)?,
-                since: moment(&query, "since")?,
+                since: moment(call, "since")?,
                 before: number(&query, "before")?,
                 limit,
             };

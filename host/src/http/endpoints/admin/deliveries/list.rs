@@ -56,8 +56,8 @@ async fn filter(call: &Call<'_>) -> Result<DeliveryFilter, ApiError> {
         let instance = instances::find(&*call.http.core.store, text).await?;
         filter.connection = Some(instance.channel()?.id.clone());
     }
-    filter.since = moment(&query, "since")?;
-    filter.until = moment(&query, "until")?;
+    filter.since = moment(call, "since")?;
+    filter.until = moment(call, "until")?;
     filter.version = version(&query)?;
     if let Some(text) = query.filled(&["before"]) {
         filter.before = Some(parse_id(text)?);

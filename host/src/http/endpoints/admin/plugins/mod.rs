@@ -216,6 +216,7 @@ fn refusal(error: DeployError) -> ApiError {
         DeployError::AnotherName { .. }
         | DeployError::Named { .. }
         | DeployError::NothingBefore(_)
+        | DeployError::NothingToCompare(_)
         | DeployError::CanaryOpen { .. }
         | DeployError::Rollout(_) => ApiError::conflict(message),
         DeployError::Fleet(FleetError::NotPrepared(hosts)) => {

@@ -132,7 +132,7 @@ fn bounds(call: &Call<'_>) -> Result<(Choice, Duration), ApiError> {
     let seconds = number("seconds", 1, longest, limits::VERIFY_TIME.as_secs())?;
     let choice = Choice {
         last: u32::try_from(last).unwrap_or(u32::MAX),
-        since: moment(&query, "since")?,
+        since: moment(call, "since")?,
         failed: flag(call, "failed")?,
         converted_by: None,
     };

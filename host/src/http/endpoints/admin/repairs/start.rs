@@ -37,7 +37,7 @@ pub async fn start(
         None => None,
     };
     let moment =
-        |name: &str, text: Option<&str>| text.map(|text| moment_of(name, text)).transpose();
+        |name: &str, text: Option<&str>| text.map(|text| moment_of(call, name, text)).transpose();
     let plan = RepairPlan {
         plugin: version.description.name.clone(),
         converted_by: version.digest.clone(),

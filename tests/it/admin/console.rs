@@ -1,0 +1,557 @@
+//! The console without a browser: sign-in and sessions, what keeps other sites out, roles, and the forms
+//! of an operator's day.
+
+use leadhost_tests::guests::rust_component;
+use leadhost_tests::{Answer, Ask, On};
+use serde_json::json;
+
+use super::roles::with_role;
+use super::{Operator, TOKEN};
+
+leadhost_tests::on_every_store! {
+    a_page_leads_to_the_sign_in_and_from_there_to_the_page,
+    only_an_admin_key_signs_in_and_guesses_are_limited,
+    a_session_ends_with_its_sign_out_its_time_and_its_key,
+    a_form_is_taken_from_a_page_of_its_own_session_alone,
+    a_rebound_name_reaches_no_page,
+    a_page_loads_nothing_from_elsewhere_and_is_not_compressed,
+    what_a_sender_writes_is_shown_as_text,
+    every_page_is_shown,
+    a_list_is_filtered_by_its_address,
+    a_viewer_sees_no_form_and_sends_none,
+    a_replay_shows_its_differences_and_then_applies_them,
+    a_version_that_needs_consent_asks_for_it_and_is_activated_with_it,
+    a_connection_is_paused_and_resumed,
+    a_key_is_created_shown_once_and_revoked,
+    an_erasure_is_counted_and_then_made,
+    what_is_wrong_is_on_the_first_page,
+}
+
+/// The longest times of a session, which the tests move past.
+const IDLE: i64 = 3_600;
+
+/// An operator in front of a browser.
+struct Browser<'a> {
+    operator: &'a Operator,
+    cookie: String,
+    token: String,
+}
+
+impl<'a> Browser<'a> {
+    async fn signed_in(operator: &'a Operator) -> Self {
+        Self::signed_in_with(operator, operator.key.reveal()).await
+    }
+
+    async fn signed_in_with(operator: &'a Operator, key: &str) -> Self {
+        let answer = sign_in(operator, key, "").await.expect(303);
+        let cookie = answer.header("set-cookie");
+        let (cookie, attributes) = cookie.split_once("; ").expect("a cookie");
+        for attribute in [
+            "HttpOnly",
+            "SameSite=Strict",
+            "Path=/console",
+            "Max-Age=43200",
+        ] {
+            assert!(attributes.contains(attribute), "{attributes}");
+        }
+        let mut browser = Self {
+            operator,
+            cookie: cookie.to_owned(),
+            token: String::new(),
+        };
+        let page = browser.page("").await;
+        let (_, rest) = page
+            .split_once("name=\"form-token\" value=\"")
+            .expect("a form");
+        browser.token = rest.split_once('"').expect("a value").0.to_owned();
+        browser
+    }
+
+    fn ask(&self, method: &str, path: &str) -> Ask {
+        ask(self.operator, method, path).header("cookie", &self.cookie)
+    }
+
+    async fn get(&self, path: &str) -> Answer {
+        self.ask("GET", path).send().await
+    }
+
+    async fn page(&self, path: &str) -> String {
+        self.get(path).await.expect(200).text().to_owned()
+    }
+
+    /// Sends a form of its session, as a page of the console does.
+    async fn submit(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+        let mut all = vec![("form-token", self.token.as_str())];
+        all.extend(fields);
+        self.ask("POST", path)
+            .header("origin", &origin(self.operator))
+            .body(form(&all))
+            .send()
+            .await
+    }
+
+    /// Sends a form that leads to a page, and returns that page.
+    async fn follow(&self, path: &str, fields: &[(&str, &str)]) -> String {
+        let answer = self.submit(path, fields).await.expect(303);
+        let to = answer.header("location").strip_prefix("/console");
+        self.page(to.expect("a page of the console")).await
+    }
+}
+
+fn ask(operator: &Operator, method: &str, path: &str) -> Ask {
+    operator.host.console(method, &format!("/console{path}"))
+}
+
+fn origin(operator: &Operator) -> String {
+    format!("http://{}", operator.host.admin_address())
+}
+
+fn form(fields: &[(&str, &str)]) -> String {
+    let mut form = url::form_urlencoded::Serializer::new(String::new());
+    form.extend_pairs(fields).finish()
+}
+
+async fn sign_in(operator: &Operator, key: &str, next: &str) -> Answer {
+    ask(operator, "POST", "/sign-in")
+        .header("origin", &origin(operator))
+        .body(form(&[("key", key), ("next", next)]))
+        .send()
+        .await
+}
+
+async fn a_page_leads_to_the_sign_in_and_from_there_to_the_page(on: On) {
+    let operator = Operator::new(on).await;
+    let path = "/deliveries?status=failed";
+    let answer = ask(&operator, "GET", path).send().await.expect(303);
+    let to = "/console/sign-in?next=%2Fdeliveries%3Fstatus%3Dfailed";
+    assert_eq!(answer.header("location"), to);
+    let page = ask(&operator, "GET", &to["/console".len()..])
+        .send()
+        .await
+        .expect(200);
+    assert!(
+        page.text().contains("value=\"/deliveries?status=failed\""),
+        "{}",
+        page.text()
+    );
+
+    let key = operator.key.reveal();
+    let answer = sign_in(&operator, key, path).await.expect(303);
+    assert_eq!(answer.header("location"), format!("/console{path}"));
+    for elsewhere in ["//evil.example", "https://evil.example"] {
+        let answer = sign_in(&operator, key, elsewhere).await.expect(303);
+        assert_eq!(answer.header("location"), "/console");
+    }
+    // A browser that follows a link of another site sends no cookie yet.
+    let from = ask(&operator, "GET", path).header("sec-fetch-site", "cross-site");
+    let again = from.send().await.expect(200);
+    assert!(again.text().contains("http-equiv=\"refresh\""));
+}
+
+async fn only_an_admin_key_signs_in_and_guesses_are_limited(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    let export = report["keys"][0]["key"].as_str().expect("a key");
+    for wrong in ["", "no key", export] {
+        let answer = sign_in(&operator, wrong, "").await.expect(401);
+        assert_eq!(answer.header("set-cookie"), "");
+        assert!(
+            answer.text().contains("no valid admin key"),
+            "{}",
+            answer.text()
+        );
+    }
+    let mut statuses = Vec::new();
+    for _ in 0..200 {
+        statuses.push(sign_in(&operator, "lh_admin_wrong", "").await.status);
+    }
+    assert_eq!(statuses.first(), Some(&401));
+    let last = sign_in(&operator, "lh_admin_wrong", "").await;
+    assert!(last.text().contains("try again in"), "{}", last.text());
+    // The operator whose key is good gets in.
+    sign_in(&operator, operator.key.reveal(), "")
+        .await
+        .expect(303);
+}
+
+async fn a_session_ends_with_its_sign_out_its_time_and_its_key(on: On) {
+    let operator = Operator::new(on).await;
+    let browser = Browser::signed_in(&operator).await;
+    let other = Browser::signed_in(&operator).await;
+    let answer = browser.submit("/sign-out", &[]).await.expect(303);
+    assert!(answer.header("set-cookie").contains("Max-Age=0"));
+    browser.get("").await.expect(303);
+    other.get("").await.expect(200);
+
+    operator.host.advance(IDLE + 1).await;
+    other.get("").await.expect(303);
+
+    let second = with_role(&operator, "operator").await;
+    let browser = Browser::signed_in_with(&operator, second.reveal()).await;
+    let keys = operator.get("/keys").await;
+    let keys = keys["keys"].as_array().expect("keys");
+    let id = keys
+        .iter()
+        .find(|key| key["label"] == "operator")
+        .expect("it is listed")["id"]
+        .clone();
+    let path = format!("/keys/{}", id.as_str().expect("an id"));
+    operator.ask("DELETE", &path).send().await.expect(200);
+    browser.get("").await.expect(303);
+}
+
+async fn a_form_is_taken_from_a_page_of_its_own_session_alone(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let browser = Browser::signed_in(&operator).await;
+    let other = Browser::signed_in(&operator).await;
+    let pause = "/connections/form/pause";
+    let own = form(&[("form-token", &browser.token)]);
+    let foreign = form(&[("form-token", &other.token)]);
+    let here = origin(&operator);
+    for (origin, body) in [
+        (Some("http://evil.example"), &own),
+        (Some("null"), &own),
+        (None, &own),
+        (Some(here.as_str()), &foreign),
+        (Some(here.as_str()), &String::new()),
+    ] {
+        let mut ask = browser.ask("POST", pause);
+        if let Some(origin) = origin {
+            ask = ask.header("origin", origin);
+        }
+        let answer = ask.body(body.clone()).send().await;
+        assert_eq!(answer.status, 403, "{origin:?} {body}");
+    }
+    let shown = operator.get("/connections").await;
+    assert_eq!(shown["connections"][0]["paused"], json!(null));
+    browser.submit(pause, &[]).await.expect(303);
+    // Without a session, a form changes nothing.
+    ask(&operator, "POST", "/connections/form/resume")
+        .header("origin", &here)
+        .body(own)
+        .send()
+        .await
+        .expect(303);
+    let shown = operator.get("/connections").await;
+    assert_ne!(shown["connections"][0]["paused"], json!(null));
+}
+
+async fn a_rebound_name_reaches_no_page(on: On) {
+    let operator = Operator::new(on).await;
+    let browser = Browser::signed_in(&operator).await;
+    for path in ["", "/sign-in", "/style.css"] {
+        let ask = operator
+            .host
+            .console_as("evil.example", "GET", &format!("/console{path}"));
+        ask.header("cookie", &browser.cookie)
+            .send()
+            .await
+            .expect(403);
+    }
+}
+
+async fn a_page_loads_nothing_from_elsewhere_and_is_not_compressed(on: On) {
+    let operator = Operator::new(on).await;
+    let browser = Browser::signed_in(&operator).await;
+    let ask = browser
+        .ask("GET", "")
+        .header("accept-encoding", "gzip, zstd");
+    let answer = ask.send().await.expect(200);
+    assert_eq!(answer.header("content-encoding"), "");
+    assert_eq!(answer.header("cache-control"), "no-store");
+    let policy = answer.header("content-security-policy");
+    assert!(
+        policy.starts_with("default-src 'none'; script-src 'self';"),
+        "{policy}"
+    );
+    assert!(policy.contains("frame-ancestors 'none'"), "{policy}");
+    for word in ["http:", "https:", "style=", "onclick", "<script>"] {
+        assert!(!answer.text().contains(word), "{word}");
+    }
+    // The gateway has no console.
+    operator.host.get("/console").send().await.expect(404);
+    for (path, kind) in [
+        ("/style.css", "text/css"),
+        ("/script.js", "text/javascript"),
+    ] {
+        let file = ask_open(&operator, path).await.expect(200);
+        assert!(file.header("content-type").starts_with(kind));
+    }
+}
+
+async fn ask_open(operator: &Operator, path: &str) -> Answer {
+    ask(operator, "GET", path).send().await
+}
+
+async fn what_a_sender_writes_is_shown_as_text(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    let connection = report["connections"]["form"].as_str().expect("an id");
+    let name = "<script>alert(1)</script>\"'";
+    let sent = operator.host.post(&format!("/ingest-lead/{connection}"));
+    let lead = json!({"id": name, "name": name, "phone": "11 98765-4321"});
+    let answer = sent
+        .header("x-token", TOKEN)
+        .json(&lead)
+        .send()
+        .await
+        .expect(200);
+    let delivery = answer.json()["deliveryId"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    let browser = Browser::signed_in(&operator).await;
+    let page = browser.page(&format!("/deliveries/{delivery}")).await;
+    assert!(page.contains("&#60;script&#62;alert(1)"), "{page}");
+    assert!(!page.contains("<script>alert"), "{page}");
+}
+
+async fn every_page_is_shown(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    operator.lead(&report, TOKEN, "1").await.expect(200);
+    let browser = Browser::signed_in(&operator).await;
+    for (path, heading) in [
+        ("", "Today"),
+        ("/deliveries", "Deliveries"),
+        ("/plugins", "Plugins"),
+        ("/plugins/mapping", "mapping"),
+        ("/connections", "Connections"),
+        ("/instances", "Instances"),
+        ("/messages", "Messages"),
+        ("/deals", "Deals"),
+        ("/contacts", "Contacts"),
+        ("/keys", "Keys"),
+        ("/audit", "Audit"),
+        ("/service", "Service"),
+    ] {
+        let page = browser.page(path).await;
+        assert!(
+            page.contains(&format!("<h1>{heading}</h1>")),
+            "{path}: {page}"
+        );
+    }
+    for (path, status) in [
+        ("/nothing", 404),
+        ("/plugins/nothing", 404),
+        ("/deliveries/x", 404),
+        ("/deliveries?status=odd", 400),
+        ("/deals?id=x", 404),
+    ] {
+        let answer = browser.get(path).await;
+        assert_eq!(answer.status, status, "{path}");
+    }
+    let refusal = browser.get("/deliveries?status=odd").await;
+    assert!(
+        refusal.text().contains("is not a status"),
+        "{}",
+        refusal.text()
+    );
+}
+
+async fn a_list_is_filtered_by_its_address(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    operator.lead(&report, TOKEN, "1").await.expect(200);
+    operator.lead(&report, "wrong", "2").await.expect(401);
+    let browser = Browser::signed_in(&operator).await;
+    let page = browser.page("/deliveries?status=quarantined").await;
+    assert!(page.contains("<span class=\"tag quarantined\">"), "{page}");
+    assert!(!page.contains("<span class=\"tag converted\">"), "{page}");
+    assert!(
+        page.contains("<option selected>quarantined</option>"),
+        "{page}"
+    );
+    let page = browser.page("/deliveries?connection=acme%2Fform").await;
+    assert!(page.contains("<span class=\"tag converted\">"), "{page}");
+}
+
+async fn a_viewer_sees_no_form_and_sends_none(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let viewer = with_role(&operator, "viewer").await;
+    let browser = Browser::signed_in_with(&operator, viewer.reveal()).await;
+    for path in [
+        "/connections",
+        "/instances",
+        "/messages",
+        "/contacts",
+        "/keys",
+        "/plugins/mapping",
+    ] {
+        let page = browser.page(path).await;
+        // The only form is the sign-out.
+        assert_eq!(page.matches("method=\"post\"").count(), 1, "{path}: {page}");
+    }
+    let page = browser.follow("/connections/form/pause", &[]).await;
+    assert!(page.contains("needs the role operator"), "{page}");
+    let shown = operator.get("/connections").await;
+    assert_eq!(shown["connections"][0]["paused"], json!(null));
+    let audit = operator.get("/audit?actor=viewer").await;
+    assert_eq!(audit["rows"][0]["act"], "pause-connection");
+    assert_eq!(audit["rows"][0]["outcome"], "refused");
+}
+
+async fn a_replay_shows_its_differences_and_then_applies_them(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    let answer = operator.lead(&report, TOKEN, "1").await.expect(200);
+    let delivery = answer.json()["deliveryId"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    let mut changed = super::workspace();
+    changed["connections"][0]["config"] = json!({"fields": {"name": "id"}});
+    changed["connections"][0]["secrets"] = json!({});
+    operator.apply(&changed).await.expect(200);
+
+    let browser = Browser::signed_in(&operator).await;
+    let path = format!("/deliveries/{delivery}/replay");
+    let shown = browser.submit(&path, &[]).await.expect(200);
+    assert!(shown.text().contains("contact.name"), "{}", shown.text());
+    assert!(
+        shown.text().contains("Apply these changes"),
+        "{}",
+        shown.text()
+    );
+    let page = browser.follow(&path, &[("apply", "1")]).await;
+    assert!(page.contains("The delivery was converted again"), "{page}");
+    // The notice is shown once.
+    let page = browser.page(&format!("/deliveries/{delivery}")).await;
+    assert!(!page.contains("The delivery was converted again"), "{page}");
+}
+
+async fn a_version_that_needs_consent_asks_for_it_and_is_activated_with_it(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    operator.lead(&report, TOKEN, "1").await.expect(200);
+    // The same converter without its golden cases is another version.
+    let wasm = rust_component("converter-mapping");
+    let stored = operator
+        .ask("POST", "/plugins")
+        .body(wasm)
+        .send()
+        .await
+        .expect(201)
+        .json();
+    let digest = stored["digest"].as_str().expect("a digest");
+    let browser = Browser::signed_in(&operator).await;
+    let fields = [("digest", digest)];
+    let asked = browser
+        .submit("/plugins/mapping/activate", &fields)
+        .await
+        .expect(409);
+    assert!(
+        asked.text().contains("value=\"fewer-cases\""),
+        "{}",
+        asked.text()
+    );
+
+    let accepted: Vec<&str> = ["fewer-cases", "same-version"]
+        .into_iter()
+        .filter(|word| asked.text().contains(&format!("value=\"{word}\"")))
+        .collect();
+    let mut fields = vec![("digest", digest)];
+    fields.extend(accepted.iter().map(|word| ("accept", *word)));
+    let page = browser.follow("/plugins/mapping/activate", &fields).await;
+    assert!(page.contains("is active."), "{page}");
+    let page = browser.follow("/plugins/mapping/rollback", &[]).await;
+    assert!(page.contains("is rolled back to"), "{page}");
+}
+
+async fn a_connection_is_paused_and_resumed(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    let id = report["connections"]["form"].as_str().expect("an id");
+    let browser = Browser::signed_in(&operator).await;
+    let path = format!("/connections/{id}/pause");
+    let page = browser
+        .follow(&path, &[("reason", "the portal moves")])
+        .await;
+    assert!(page.contains("the portal moves"), "{page}");
+    let page = browser
+        .follow(&format!("/connections/{id}/resume"), &[])
+        .await;
+    assert!(!page.contains("the portal moves"), "{page}");
+    let audit = operator.get("/audit?act=pause-connection").await;
+    assert_eq!(audit["rows"][0]["outcome"], "done");
+}
+
+async fn a_key_is_created_shown_once_and_revoked(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let browser = Browser::signed_in(&operator).await;
+    let fields = [
+        ("kind", "admin"),
+        ("role", "viewer"),
+        ("label", "night shift"),
+    ];
+    let created = browser.submit("/keys", &fields).await.expect(200);
+    let text = created.text();
+    let (_, rest) = text
+        .split_once("<pre id=\"new-key\" tabindex=\"0\">")
+        .expect("the key");
+    let (key, _) = rest.split_once('<').expect("the key's end");
+    sign_in(&operator, key, "").await.expect(303);
+    let page = browser.page("/keys").await;
+    assert!(
+        page.contains("night shift") && !page.contains(key),
+        "{page}"
+    );
+    let refused = browser
+        .follow("/keys", &[("kind", "admin"), ("role", "owner")])
+        .await;
+    assert!(refused.contains("notice bad"), "{refused}");
+
+    let keys = operator.get("/keys").await;
+    let keys = keys["keys"].as_array().expect("keys");
+    let id = keys
+        .iter()
+        .find(|key| key["label"] == "night shift")
+        .expect("it is listed")["id"]
+        .clone();
+    let path = format!("/keys/{}/revoke", id.as_str().expect("an id"));
+    let page = browser.follow(&path, &[]).await;
+    assert!(page.contains("The key is revoked."), "{page}");
+    sign_in(&operator, key, "").await.expect(401);
+}
+
+async fn an_erasure_is_counted_and_then_made(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    operator.lead(&report, TOKEN, "1").await.expect(200);
+    let browser = Browser::signed_in(&operator).await;
+    let fields = [("workspace", "acme"), ("phone", "11 98765-4321")];
+    let counted = browser.submit("/contacts/erase", &fields).await.expect(200);
+    assert!(
+        counted.text().contains("This would be erased"),
+        "{}",
+        counted.text()
+    );
+    assert_eq!(operator.get("/erasures").await["erasures"], json!([]));
+    let (_, rest) = counted
+        .text()
+        .split_once("name=\"id\" value=\"")
+        .expect("the contact");
+    let (id, _) = rest.split_once('"').expect("an id");
+    let fields = [("workspace", "acme"), ("id", id), ("confirmed", "1")];
+    let erased = browser.submit("/contacts/erase", &fields).await.expect(200);
+    assert!(
+        erased.text().contains("The person is erased"),
+        "{}",
+        erased.text()
+    );
+    assert_eq!(
+        operator.get("/erasures").await["erasures"][0]["contactId"],
+        id
+    );
+}
+
+async fn what_is_wrong_is_on_the_first_page(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    let browser = Browser::signed_in(&operator).await;
+    let page = browser.page("").await;
+    assert!(page.contains("Nothing is wrong."), "{page}");
+    operator.lead(&report, "wrong", "1").await.expect(401);
+    operator
+        .post("/connections/form/pause", &json!({}))
+        .await
+        .expect(200);
+    let page = browser.page("").await;
+    assert!(page.contains("1 deliveries are in quarantine"), "{page}");
+    assert!(page.contains("Connection form is paused"), "{page}");
+    assert!(
+        page.contains("href=\"/console/deliveries?status=quarantined\""),
+        "{page}"
+    );
+}
