@@ -167,7 +167,7 @@ const PIPELINE: [&str; 65] = [
 ];
 
 /// The parts of the HTTP surfaces: each imports only what stands before it.
-const HTTP: [&str; 40] = [
+const HTTP: [&str; 43] = [
     "accept",
     "budget",
     "payload",
@@ -182,6 +182,7 @@ const HTTP: [&str; 40] = [
     "route",
     "failures",
     "rate",
+    "console/sessions",
     "state",
     "query",
     "call",
@@ -190,6 +191,7 @@ const HTTP: [&str; 40] = [
     "conditional",
     "decoding",
     "encoding",
+    "asset",
     "lines",
     "streamed_list",
     "feed",
@@ -200,6 +202,7 @@ const HTTP: [&str; 40] = [
     "endpoints",
     "openapi",
     "docs",
+    "console",
     "peer",
     "router",
     "answer",

@@ -8,11 +8,11 @@ use crate::args::Args;
 use crate::failure::Failure;
 use crate::install::Install;
 use crate::postgres::Postgres;
-use crate::{api, clients, faults, openapi, process, repository, test, wit};
+use crate::{api, clients, console, faults, openapi, process, repository, test, wit};
 
 pub const HELP: &str = "\
 Runs every check that a change must pass, quick ones first, and stops at the first
-failure. The last four steps all run, even if one of them fails.
+failure. The last five steps all run, even if one of them fails.
 
     cargo xtask ci [--no-install]
 
@@ -23,6 +23,7 @@ failure. The last four steps all run, even if one of them fails.
     documentation   cargo doc, warnings are errors
     tests           cargo xtask test --guests; PostgreSQL is required
     api             cargo xtask test --api --browser
+    console         cargo xtask test --console; PostgreSQL is required
     clients         cargo xtask test --clients; PostgreSQL is required
     faults          cargo xtask faults --short: docs/reliability.md is complete
 
@@ -37,7 +38,7 @@ failure. The last four steps all run, even if one of them fails.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     args.nothing_more()?;
-    let steps: [(&str, Step<'_>); 9] = [
+    let steps: [(&str, Step<'_>); 10] = [
         ("format", &|| format(install)),
         ("contract", &|| {
             wit::run(Args::new(vec!["--check".to_owned()]))
@@ -62,6 +63,7 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
             };
             api::test(install, scope)
         }),
+        ("console", &|| console::test(install, Postgres::Required)),
         ("clients", &|| clients::test(install, Postgres::Required)),
         ("faults", &faults::check),
     ];

@@ -21,6 +21,7 @@ mod ci;
 mod client;
 mod clients;
 mod component;
+mod console;
 mod deploy;
 mod failed_tests;
 mod failure;

@@ -11,8 +11,8 @@ use crate::install::Install;
 use crate::postgres::{self, Postgres};
 use crate::repository;
 use crate::{
-    api, bad_deploy, clients, deploy, failed_tests, guests, languages, monitoring, plugins,
-    registry,
+    api, bad_deploy, clients, console, deploy, failed_tests, guests, languages, monitoring,
+    plugins, registry,
 };
 
 pub const HELP: &str = "\
@@ -21,7 +21,7 @@ of `cargo xtask bad-deploy` on both stores, and `cargo xtask monitoring`. If sys
 installed, it first verifies the unit of examples/deploy.
 
     cargo xtask test [--guests] [--nightly] [--no-install] [-- ARGUMENTS]
-    cargo xtask test [--api] [--browser] [--clients] [--image] [--no-install]
+    cargo xtask test [--api] [--browser] [--console] [--clients] [--image] [--no-install]
 
     --guests       also builds the JavaScript and Python examples, and then the project that
                    `leadhost plugin new` writes in each language, and runs its tests (needs
@@ -33,6 +33,8 @@ installed, it first verifies the unit of examples/deploy.
     --api          instead of the tests: schemathesis, and a client that a generator makes
                    from the document, against the built service (needs Python and Node)
     --browser      instead, or with --api: the page /docs in a Chromium without a network
+    --console      instead, or with these: the tasks of an operator's day in the console, in a
+                   Chromium, on SQLite and PostgreSQL (needs Node)
     --clients      instead, or with these: Airbyte, dlt, Singer and Meltano pull from the built
                    service, on SQLite and PostgreSQL, as in examples/clients (needs Python)
     --image        instead, or with these: builds the image of examples/deploy, which takes
@@ -85,12 +87,16 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
         clients: args.flag("--api"),
         browser: args.flag("--browser"),
     };
+    let with_console = args.flag("--console");
     let with_clients = args.flag("--clients");
     let with_image = args.flag("--image");
-    if scope.clients || scope.browser || with_clients || with_image {
+    if scope.clients || scope.browser || with_console || with_clients || with_image {
         args.nothing_more()?;
         if scope.clients || scope.browser {
             api::test(install, scope)?;
+        }
+        if with_console {
+            console::test(install, Postgres::IfItCanBeHad)?;
         }
         if with_clients {
             clients::test(install, Postgres::IfItCanBeHad)?;

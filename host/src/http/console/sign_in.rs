@@ -53,16 +53,17 @@ pub async fn begin(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, Api
             return Ok(with_cookie(see_other(&to), call, &token, seconds));
         }
         Err(ApiError::Unauthorized(_)) => {
-            "This is no valid admin key. `leadhost key create --kind admin` makes one; the first is in the file admin.key of the data folder.".to_owned()
+            let message = "This is no valid admin key. `leadhost key create --kind admin` makes one; the first is in the file admin.key of the data folder.";
+            ApiRefusal::new(StatusCode::UNAUTHORIZED, message)
         }
-        Err(error @ ApiError::TooManyFailures { .. }) => error.outside().1.into_owned(),
+        Err(error @ ApiError::TooManyFailures { .. }) => error.into(),
         Err(error) => return Err(error.into()),
     };
     let page = SignInPage {
-        refusal: Some(refused),
+        refusal: Some(refused.message),
         next: own_path(form.get("next")).to_owned(),
     };
-    super::page(StatusCode::UNAUTHORIZED, &page)
+    super::page(refused.status, &page)
 }
 
 /// Returns the path if it is one below `/console`, so that the form leads nowhere else.

@@ -1,0 +1,242 @@
+// The tasks of an operator's day, each done in a real browser as docs/console.md describes it: first
+// with script, then the whole again without. Fails at the first task that does not work, at any finding
+// of axe, at any error in the browser's log, and at any request that leaves the service. The screens are
+// kept in the folder of the run.
+//
+//     node suite.mjs WORLD       a JSON file with the addresses and keys of the running service
+import { strict as assert } from "node:assert";
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { chromium } from "playwright-core";
+
+const world = JSON.parse(readFileSync(process.argv[2], "utf8"));
+const axe = readFileSync(new URL("node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+const console_ = `http://${world.admin}/console`;
+mkdirSync(world.screens, { recursive: true });
+
+/** The most clicks of a task, from the first page. */
+const MOST_CLICKS = 3;
+
+/** A browser window that counts clicks and watches what the page does. */
+class Window {
+  static async open(browser, withScript, options = {}) {
+    const context = await browser.newContext({ javaScriptEnabled: withScript, viewport: { width: 1200, height: 900 }, ...options });
+    const page = await context.newPage();
+    const own = new Window(page, withScript);
+    page.on("request", (request) => own.requests.push(request.url()));
+    page.on("console", (message) => message.type() === "error" && own.errors.push(message.text()));
+    page.on("pageerror", (error) => own.errors.push(String(error)));
+    page.on("dialog", (dialog) => dialog.accept());
+    return own;
+  }
+
+  constructor(page, withScript) {
+    Object.assign(this, { page, withScript, clicks: 0, requests: [], errors: [] });
+  }
+
+  async signIn() {
+    await this.page.goto(console_);
+    await this.page.fill("#key", world.keys.adminKey);
+    await this.page.click("text=Sign in");
+    await this.shows("Today");
+  }
+
+  async click(name, role = "link") {
+    this.clicks += 1;
+    await this.page.getByRole(role, { name, exact: typeof name === "string" }).first().click();
+  }
+
+  async press(name) {
+    await this.click(name, "button");
+  }
+
+  async shows(text) {
+    await this.page.getByText(text).first().waitFor({ timeout: 20_000 });
+  }
+
+  async screen(name) {
+    if (this.withScript) await this.page.screenshot({ path: join(world.screens, `${name}.png`), fullPage: true });
+  }
+
+  /** Does a task from the first page, and counts its clicks. */
+  async task(name, steps) {
+    await this.page.goto(console_);
+    this.clicks = 0;
+    await steps(this);
+    assert(this.clicks <= MOST_CLICKS, `${name}: ${this.clicks} clicks`);
+    await this.screen(name.replaceAll(" ", "-"));
+    console.log(`  ${name}: ${this.clicks} clicks`);
+  }
+
+  async close() {
+    const outside = this.requests.filter((url) => !url.startsWith(`http://${world.admin}/`) && !url.startsWith("data:"));
+    assert.deepEqual(outside, [], "requests to elsewhere");
+    assert.deepEqual(this.errors, [], "errors in the browser's log");
+    await this.page.context().close();
+  }
+}
+
+async function lead(id, token = world.token) {
+  const body = new URLSearchParams({ ticket: id, first: "Rui", last: "Sá", whatsapp: "(21) 98888-7777", unit: "CA-0007", text: "Quero visitar." });
+  const answer = await fetch(`http://${world.gateway}/ingest-lead/${world.keys.connections["site-form"]}`, {
+    method: "POST", body, headers: { "X-Form-Token": token },
+  });
+  return answer.status;
+}
+
+async function tasks(window) {
+  const suffix = window.withScript ? "script" : "plain";
+  assert.equal(await lead(`good-${suffix}`), 200);
+  assert.equal(await lead(`bad-${suffix}`, "wrong"), 401);
+
+  await window.task("see what is wrong", async (own) => {
+    await own.shows("in quarantine: their sender check failed");
+  });
+  await window.task("find the deliveries in quarantine", async (own) => {
+    await own.click(/in quarantine/);
+    await own.page.locator("td .tag.quarantined").first().waitFor();
+  });
+  await window.task("open the last delivery and see what was sent", async (own) => {
+    await own.click("Deliveries");
+    await own.page.selectOption("#status", "converted");
+    await own.press("Show");
+    await own.click(/^[0-9a-f]{8}-/);
+    await own.shows("Quero visitar.");
+  });
+  await window.task("see what a replay would change", async (own) => {
+    await own.click("Deliveries");
+    await own.click(/^[0-9a-f]{8}-/);
+    await own.press(/Convert again/);
+    await own.shows("Converted again by the active version");
+  });
+  await window.task("pause a connection", async (own) => {
+    await own.click("Connections");
+    const card = own.page.getByRole("region", { name: "site-form" });
+    own.clicks += 2;
+    await card.getByText("Pause", { exact: true }).click();
+    await card.getByLabel("Reason").fill("the site moves");
+    await card.getByRole("button", { name: "Pause its fetches" }).click();
+    await own.shows("the site moves");
+  });
+  await window.task("resume a connection", async (own) => {
+    await own.click(/is paused/);
+    own.clicks += 1;
+    await own.page.getByRole("region", { name: "site-form" }).getByRole("button", { name: "Resume" }).click();
+    await own.shows("The connection is resumed.");
+  });
+  await window.task("see the versions of a plugin", async (own) => {
+    await own.click("Plugins");
+    await own.click("grupo-olx");
+    await own.shows("golden cases");
+  });
+  await window.task("see the state of an instance", async (own) => {
+    await own.click("Instances");
+    await own.shows("assistant");
+  });
+  await window.task("play the contact of a sandbox", async (own) => {
+    await own.click("Messages");
+    await own.page.getByLabel("Phone, or the id of a message").fill("(21) 98888-7777");
+    await own.page.getByLabel("Text", { exact: true }).fill("Pode ser no sábado?");
+    await own.press("Write");
+    await own.shows("The contact has written");
+    await own.shows("Pode ser no sábado?");
+  });
+  await window.task("see the history of a deal", async (own) => {
+    await own.click("Deliveries");
+    await own.page.goto(`${console_}/deliveries?status=converted`);
+    await own.click(/^[0-9a-f]{8}-/);
+    own.clicks += 1;
+    await own.page.locator("a[href^='/console/deals?id=']").first().click();
+    await own.shows("History");
+  });
+  await window.task("make a key for a viewer", async (own) => {
+    await own.click("Keys");
+    await own.page.selectOption("#kind", "admin");
+    await own.page.getByLabel("Label").fill(`night shift ${suffix}`);
+    await own.press("Create");
+    await own.shows("The key is shown only now.");
+  });
+  await window.task("revoke a key", async (own) => {
+    await own.click("Keys");
+    await own.press(`Revoke night shift ${suffix}`);
+    await own.shows("The key is revoked.");
+  });
+  await window.task("count what an erasure removes", async (own) => {
+    await own.click("Contacts");
+    await own.page.getByLabel("Phone").fill("(21) 98888-7777");
+    await own.press("Count what would be erased");
+    await own.shows("This would be erased");
+  });
+  await window.task("see who did what", async (own) => {
+    await own.click("Audit");
+    await own.page.getByLabel("What").fill("pause-connection");
+    await own.press("Show");
+    await own.shows("site-form");
+  });
+  await window.task("see the hosts", async (own) => {
+    await own.click("Service");
+    await own.shows("live");
+  });
+}
+
+/** Checks every page with axe, in both schemes and at the width of a phone. */
+async function accessible(browser) {
+  const sections = ["", "deliveries", "plugins", "plugins/grupo-olx", "connections", "instances", "messages", "deals", "contacts", "keys", "audit", "service"];
+  for (const [name, options] of [["light", {}], ["dark", { colorScheme: "dark" }], ["phone", { viewport: { width: 390, height: 800 } }]]) {
+    // axe is a script that the page's own policy would not let in.
+    const window = await Window.open(browser, true, { bypassCSP: true, ...options });
+    await window.page.goto(`${console_}/sign-in`);
+    await check(window, `sign-in (${name})`);
+    await window.signIn();
+    for (const section of sections) {
+      await window.page.goto(`${console_}/${section}`);
+      await check(window, `/${section} (${name})`);
+      if (name === "phone") {
+        const wide = await window.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+        assert(wide <= 0, `/${section} is ${wide} pixels too wide for a phone`);
+      }
+      await window.screen(`page-${section.replace("/", "-") || "today"}-${name}`);
+    }
+    await window.close();
+    console.log(`  ${sections.length + 1} pages, ${name}: axe finds nothing`);
+  }
+}
+
+async function check(window, where) {
+  await window.page.evaluate(axe);
+  const { violations } = await window.page.evaluate(() => globalThis.axe.run());
+  const found = violations.map((one) => `${one.id}: ${one.help}: ${one.nodes.map((node) => node.html.slice(0, 150)).join(" | ")}`);
+  assert.deepEqual(found, [], where);
+}
+
+/** A page that is shown changes by itself when something happens. */
+async function live(browser) {
+  const window = await Window.open(browser, true);
+  await window.signIn();
+  await window.page.goto(`${console_}/deliveries`);
+  const first = await window.page.locator("tbody a").first().getAttribute("href");
+  assert.equal(await lead(`live-${Date.now()}`), 200);
+  await window.page.waitForFunction((old) => document.querySelector("tbody a").getAttribute("href") !== old, first, { timeout: 30_000 });
+  await window.close();
+  console.log("  a shown list follows new deliveries");
+}
+
+const browser = await chromium.launch({
+  executablePath: world.chromium,
+  // The pages are our own, and there is no network but this machine.
+  args: ["--no-sandbox", "--disable-dev-shm-usage", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
+});
+try {
+  for (const withScript of [true, false]) {
+    const window = await Window.open(browser, withScript);
+    await window.signIn();
+    await tasks(window);
+    await window.close();
+    console.log(`  all tasks ${withScript ? "with" : "without"} script`);
+  }
+  await live(browser);
+  await accessible(browser);
+} finally {
+  await browser.close();
+}
