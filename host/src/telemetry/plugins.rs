@@ -15,6 +15,7 @@ use crate::domain::rollout::RolloutStage;
 use crate::limits;
 use crate::plugin::{CallError, Loaded, WarmLoad};
 use crate::store::{ItemResult, NewItem};
+use crate::trace::{self, SpanKind};
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct PluginLabels {
@@ -182,8 +183,19 @@ impl PluginMetrics {
         call: impl Future<Output = Result<T, CallError>>,
     ) -> Result<T, CallError> {
         let started = Instant::now();
-        let result = call.await;
+        let span = trace::span("call plugin", SpanKind::Internal);
+        if span.is_on() {
+            let description = &plugin.description;
+            span.set("leadhost.plugin.name", description.name.clone());
+            span.set("leadhost.plugin.version", description.version.clone());
+            span.set("leadhost.plugin.digest", plugin.digest.to_string());
+        }
+        let result = span.run(call).await;
         let outcome = result.as_ref().map_or_else(CallError::kind, |_| "ok");
+        if result.is_err() {
+            span.fail(outcome);
+        }
+        drop(span);
         let took = started.elapsed();
         self.called(
             &plugin.description.name,
