@@ -215,6 +215,10 @@ pub struct PluginsSection {
     pub two_person: bool,
     /// Whose components are stored and activated.
     pub trusted_keys: TrustedKeys,
+    /// The file with the functions of the last compilation. No configuration names it: only commands
+    /// that compile one developer's own components set it.
+    #[serde(skip)]
+    pub compiled_functions: Option<PathBuf>,
 }
 
 impl PluginsSection {

@@ -683,7 +683,7 @@ pub const FILES_KEPT: usize = 1_024;
 
 /// How long a connection must have been idle before it is closed to make room: under load
 /// its next request is already on its way, and its client would have to connect again.
-pub const RESTS_FOR: Duration = Duration::from_millis(250);
+pub const IDLE_BEFORE_CLOSING: Duration = Duration::from_millis(250);
 
 /// Connections that wait to be accepted, within the kernel's own bound.
 pub const ACCEPT_QUEUE: u32 = 4_096;

@@ -537,6 +537,13 @@ fn without_a_service_a_command_says_how_to_start_one() {
     );
     std::fs::write(folder.path().join("admin.key"), leadhost_key()).unwrap();
     check(&there, &["no service at", "leadhost serve"]);
+    let other = ["status", "--admin", "http://10.0.0.7:8081"];
+    let output = leadhost(folder.path(), &other);
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&output.stderr);
+    for part in ["plain HTTP to another machine", "LEADHOST_ADMIN_KEY"] {
+        assert!(said.contains(part), "{said}");
+    }
 }
 
 #[test]

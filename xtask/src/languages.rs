@@ -11,6 +11,7 @@ use crate::failure::{Context, Failure};
 use crate::install::Install;
 use crate::{process, repository, run};
 
+mod edit;
 pub mod measure;
 mod toolchain;
 
@@ -31,6 +32,8 @@ struct Project {
     title: &'static str,
     /// As `--kind` takes it.
     kind: &'static str,
+    /// The source file whose `describe` has the summary.
+    source: &'static str,
     ensure: fn(Install) -> Result<Toolchain, Failure>,
     /// The commands of its unit tests, as its README has them.
     tests: &'static [&'static str],
@@ -41,6 +44,7 @@ const PROJECTS: [Project; 9] = [
         language: "rust",
         title: "Rust",
         kind: "converter",
+        source: "src/lib.rs",
         ensure: toolchain::rust,
         tests: &["cargo test --locked --quiet"],
     },
@@ -48,6 +52,7 @@ const PROJECTS: [Project; 9] = [
         language: "typescript",
         title: "TypeScript",
         kind: "converter",
+        source: "src/converter.ts",
         ensure: toolchain::node,
         tests: &["npm run check", "npm test"],
     },
@@ -55,6 +60,7 @@ const PROJECTS: [Project; 9] = [
         language: "javascript",
         title: "JavaScript",
         kind: "converter",
+        source: "src/converter.js",
         ensure: toolchain::node,
         tests: &["npm test"],
     },
@@ -62,6 +68,7 @@ const PROJECTS: [Project; 9] = [
         language: "python",
         title: "Python",
         kind: "converter",
+        source: "converter.py",
         ensure: toolchain::python,
         tests: &["python3 -m unittest discover -t . tests"],
     },
@@ -69,6 +76,7 @@ const PROJECTS: [Project; 9] = [
         language: "go",
         title: "Go",
         kind: "converter",
+        source: "converter.go",
         ensure: toolchain::go,
         tests: &["go vet . ./leadhost", "go test . ./leadhost"],
     },
@@ -76,6 +84,7 @@ const PROJECTS: [Project; 9] = [
         language: "c",
         title: "C",
         kind: "converter",
+        source: "src/converter.c",
         ensure: toolchain::c,
         tests: &["sh build.sh test"],
     },
@@ -83,6 +92,7 @@ const PROJECTS: [Project; 9] = [
         language: "zig",
         title: "Zig",
         kind: "converter",
+        source: "src/converter.zig",
         ensure: toolchain::zig,
         tests: &["sh build.sh test"],
     },
@@ -90,6 +100,7 @@ const PROJECTS: [Project; 9] = [
         language: "rust",
         title: "Rust",
         kind: "adapter",
+        source: "src/lib.rs",
         ensure: toolchain::rust,
         tests: &["cargo test --locked --quiet"],
     },
@@ -97,6 +108,7 @@ const PROJECTS: [Project; 9] = [
         language: "javascript",
         title: "JavaScript",
         kind: "adapter",
+        source: "src/adapter.js",
         ensure: toolchain::node,
         tests: &["npm test"],
     },

@@ -21,6 +21,7 @@ mod ci;
 mod clients;
 mod component;
 mod deploy;
+mod failed_tests;
 mod failure;
 mod faults;
 mod fleet;

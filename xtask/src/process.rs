@@ -58,7 +58,12 @@ pub fn run_within(command: &mut Command, limit: Duration) -> Result<(), Failure>
     }
 }
 
-fn judge(command: &Command, status: ExitStatus) -> Result<(), Failure> {
+/// Turns the status of an ended command into a failure that names it.
+///
+/// # Errors
+///
+/// [`Failure`] if it is another than 0.
+pub fn judge(command: &Command, status: ExitStatus) -> Result<(), Failure> {
     if status.success() {
         return Ok(());
     }
@@ -98,7 +103,7 @@ pub fn find(program: &str) -> Option<PathBuf> {
 }
 
 /// The call as on a command line.
-fn line(command: &Command) -> String {
+pub fn line(command: &Command) -> String {
     let program = match std::env::var_os("CARGO") {
         Some(cargo) if cargo == command.get_program() => "cargo".into(),
         _ => command.get_program().to_string_lossy(),

@@ -9,7 +9,9 @@ use crate::failure::Failure;
 use crate::install::Install;
 use crate::postgres::{self, Postgres};
 use crate::repository;
-use crate::{api, bad_deploy, clients, deploy, guests, languages, plugins, process, registry};
+use crate::{
+    api, bad_deploy, clients, deploy, failed_tests, guests, languages, plugins, registry,
+};
 
 pub const HELP: &str = "\
 Builds the plugins and the test guests, then runs all tests of the workspace, and the
@@ -157,7 +159,7 @@ pub fn test(install: Install, scope: TestScope, arguments: &[String]) -> Result<
     if !arguments.is_empty() {
         command.arg("--").args(arguments);
     }
-    let mut outcome = process::run(&mut command);
+    let mut outcome = failed_tests::run(&mut command);
     postgres::sweep();
     // With arguments, only some tests are wanted.
     if outcome.is_ok() && arguments.is_empty() {
@@ -170,5 +172,5 @@ pub fn test(install: Install, scope: TestScope, arguments: &[String]) -> Result<
     for sentence in &left_out {
         eprintln!("LEFT OUT: {sentence}");
     }
-    outcome.map_err(|failure| failure.hint("what failed is listed above"))
+    outcome.map_err(|failure| failure.hint("mend what it lists; the whole output is above"))
 }

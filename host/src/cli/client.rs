@@ -138,11 +138,19 @@ impl ServiceAddress {
         };
         Ok(AdminClient {
             tls: tls_to(&target, None)?,
-            target,
             key: match given {
                 Some(key) => key,
+                None if self.admin.is_some() && !target.is_private() => {
+                    return Err(CommandFailure::usage(
+                        "the key of a data folder is not sent over plain HTTP to another machine: everybody on the way could read it",
+                    )
+                    .hint(format!(
+                        "write https://HOST, use a tunnel to this machine (ssh -L), or give the key with {KEY_VARIABLE} in a network that you trust"
+                    )));
+                }
                 None => key_in(&folder, &self.flags())?,
             },
+            target,
             json: self.json,
             flags: self.flags(),
             component_bytes: config.plugins.component_mib << 20,

@@ -20,6 +20,8 @@ pub struct Compile {
     memory_mib: u64,
     /// Seconds that each thread may compute
     seconds: u64,
+    /// The file with the functions of the last compilation
+    functions: Option<PathBuf>,
 }
 
 impl Compile {
@@ -34,7 +36,7 @@ impl Compile {
         let wasm = std::fs::read(&self.input).map_err(|error| {
             CommandFailure::new(format!("cannot read {}: {error}", self.input.display()))
         })?;
-        let code = compile_component(&wasm)
+        let code = compile_component(&wasm, self.functions.as_deref())
             .map_err(|message| CommandFailure::new(message).with_code(COMPILE_EXIT_INVALID))?;
         std::fs::write(&self.output, code).map_err(|error| {
             CommandFailure::new(format!("cannot write {}: {error}", self.output.display()))

@@ -56,7 +56,7 @@ pub async fn answer(
         &head.headers,
     );
     let budget = match surface {
-        Surface::Admin => &http.operators_bodies,
+        Surface::Admin => &http.admin_bodies,
         Surface::Gateway | Surface::Data | Surface::Both => &http.bodies,
     };
     // A body that is still arriving after the answer keeps its connection busy.

@@ -1,4 +1,4 @@
-//! Authentication. Each scheme yields a proof that its endpoints take as an argument. There is
+//! Authentication. Each scheme yields a caller that its endpoints take as an argument. There is
 //! no other way to make one.
 //!
 //! A text that cannot be a key is refused without asking the store. The store's answer about a key,

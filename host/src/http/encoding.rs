@@ -43,14 +43,14 @@ impl PrecompressedText {
     pub fn new(plain: &'static [u8]) -> Self {
         let is_worth_it = plain.len() > limits::COMPRESS_FROM_BYTES;
         // If there is no memory to compress it, the plain text is served.
-        let squeezed = |coding| {
+        let compressed = |coding| {
             let plain = Payload::whole(Bytes::from_static(plain));
-            squeeze(coding, plain).ok().filter(|_| is_worth_it)
+            encode(coding, plain).ok().filter(|_| is_worth_it)
         };
         Self {
             plain: Bytes::from_static(plain),
-            zstd: squeezed(ResponseCoding::Zstd).map(Bytes::from),
-            gzip: squeezed(ResponseCoding::Gzip).map(Bytes::from),
+            zstd: compressed(ResponseCoding::Zstd).map(Bytes::from),
+            gzip: compressed(ResponseCoding::Gzip).map(Bytes::from),
         }
     }
 
@@ -92,9 +92,9 @@ pub async fn compress(request: &HeaderMap, reply: ApiResponse) -> Result<ApiResp
         return Ok(ApiResponse::from_parts(head, payload));
     };
     let small = if payload.bytes() <= limits::COMPRESS_INLINE_BYTES {
-        squeeze(coding, payload)
+        encode(coding, payload)
     } else {
-        tokio::task::spawn_blocking(move || squeeze(coding, payload))
+        tokio::task::spawn_blocking(move || encode(coding, payload))
             .await
             .map_err(ApiError::internal)?
     };
@@ -143,7 +143,7 @@ fn choose(request: &HeaderMap) -> Option<ResponseCoding> {
     }
 }
 
-fn squeeze(coding: ResponseCoding, payload: Payload) -> std::io::Result<Vec<u8>> {
+fn encode(coding: ResponseCoding, payload: Payload) -> std::io::Result<Vec<u8>> {
     let room = Vec::with_capacity(payload.bytes() / 4);
     match coding {
         ResponseCoding::Zstd => {
@@ -195,11 +195,11 @@ mod tests {
             .map(Bytes::copy_from_slice)
             .collect();
         let payload = || Payload::pieces(text.len(), pieces.clone().into_iter());
-        let zstd = squeeze(ResponseCoding::Zstd, payload()).expect("fits");
+        let zstd = encode(ResponseCoding::Zstd, payload()).expect("fits");
         let plain = zstd::bulk::decompress(&zstd, text.len()).expect("reads");
         assert_eq!(plain, text.as_bytes());
         assert!(zstd.len() < text.len() / 10);
-        let gzip = squeeze(ResponseCoding::Gzip, payload()).expect("fits");
+        let gzip = encode(ResponseCoding::Gzip, payload()).expect("fits");
         let mut plain = String::new();
         let mut reader = flate2::read::GzDecoder::new(gzip.as_slice());
         std::io::Read::read_to_string(&mut reader, &mut plain).expect("reads");

@@ -47,7 +47,7 @@ pub async fn serve(
     serving: Handle,
 ) {
     let connection_limit = match surface {
-        Surface::Admin => http.operators.clone(),
+        Surface::Admin => http.admin_connections.clone(),
         Surface::Gateway | Surface::Data | Surface::Both => http.connection_limit.clone(),
     };
     // Only the requests of outsiders hold up a drain.

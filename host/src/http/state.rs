@@ -16,11 +16,11 @@ pub struct Http {
     pub pipeline: Arc<Pipeline>,
     /// The open connections of the gateway's and the data API's addresses.
     pub(super) connection_limit: Arc<connection_limit::ConnectionLimit>,
-    /// The admin surface has places of its own, so that clients outside do not lock operators
+    /// The admin surface has connections of its own, so that clients outside do not lock operators
     /// out, and room of its own for bodies.
-    pub(super) operators: Arc<connection_limit::ConnectionLimit>,
+    pub(super) admin_connections: Arc<connection_limit::ConnectionLimit>,
     pub(super) bodies: Arc<budget::ByteBudget>,
-    pub(super) operators_bodies: Arc<budget::ByteBudget>,
+    pub(super) admin_bodies: Arc<budget::ByteBudget>,
     /// The budget of large answers that clients have not read yet.
     pub(super) answers: Arc<budget::ByteBudget>,
     pub(super) failures: failures::AuthFailures,
@@ -34,21 +34,21 @@ impl Http {
     pub fn new(pipeline: Arc<Pipeline>) -> Self {
         let core = Arc::clone(&pipeline.core);
         let (config, server) = (&core.config, &core.config.server);
-        let operators = limits::ADMIN_CONNECTIONS;
+        let admin = limits::ADMIN_CONNECTIONS;
         let component = config.plugins.component_mib << 20;
         Self {
             connection_limit: Arc::new(connection_limit::ConnectionLimit::new(
                 server.connections,
                 server.connections_per_peer,
-                limits::RESTS_FOR,
+                limits::IDLE_BEFORE_CLOSING,
             )),
-            operators: Arc::new(connection_limit::ConnectionLimit::new(
-                operators,
-                operators,
+            admin_connections: Arc::new(connection_limit::ConnectionLimit::new(
+                admin,
+                admin,
                 Duration::ZERO,
             )),
             bodies: Arc::new(budget::ByteBudget::configured(server)),
-            operators_bodies: Arc::new(budget::ByteBudget::whole(
+            admin_bodies: Arc::new(budget::ByteBudget::whole(
                 2 * component.max(limits::ADMIN_BODY_BYTES),
             )),
             answers: Arc::new(budget::ByteBudget::for_answers(server)),

@@ -18,6 +18,7 @@ use crate::pipeline::state::Pipeline;
 use crate::pipeline::verify::outcome::VersionOutcome;
 use crate::plugin::{CallBudget, CallError, Loaded};
 use crate::store::{ConversionResult, NewDelivery, NewItem};
+use crate::telemetry::CallSubject;
 
 /// A completed conversion.
 pub struct Converted {
@@ -175,7 +176,7 @@ async fn leads(
         .core
         .metrics
         .plugins
-        .calling(plugin, convert)
+        .calling(plugin, CallSubject::Delivery(delivery.id), convert)
         .await?
     {
         Ok(conversion) => conversion,
@@ -225,7 +226,13 @@ async fn events(
         .core
         .plugins
         .read_webhook(plugin, lane, input(live, delivery), budget);
-    let mut webhook = match pipeline.core.metrics.plugins.calling(plugin, ask).await? {
+    let mut webhook = match pipeline
+        .core
+        .metrics
+        .plugins
+        .calling(plugin, CallSubject::Delivery(delivery.id), ask)
+        .await?
+    {
         Ok(webhook) => webhook,
         Err(problem) => return Ok(Err(problem)),
     };

@@ -28,6 +28,7 @@ use crate::limits;
 use crate::pipeline::state::Pipeline;
 use crate::plugin::{CallBudget, CallError, Loaded};
 use crate::store::{FetchAnswer, FetchOutcome, FetchSettlement, HeldFetch, ItemResult, Write};
+use crate::telemetry::CallSubject;
 use crate::trace;
 
 /// Makes one attempt at a fetch and settles it.
@@ -220,7 +221,9 @@ impl Completing<'_> {
         let plugins = &pipeline.core.plugins;
         let complete = plugins.complete(plugin, lane, completion, CallBudget::Worker);
         let metrics = &pipeline.core.metrics.plugins;
-        metrics.calling(plugin, complete).await
+        metrics
+            .calling(plugin, CallSubject::Delivery(held.delivery), complete)
+            .await
     }
 
     /// Has the stable version complete the same answer too. Returns the result that is to be used.
@@ -354,7 +357,7 @@ async fn asked_first(
         .core
         .metrics
         .plugins
-        .calling(plugin, convert)
+        .calling(plugin, CallSubject::Delivery(delivery.request.id), convert)
         .await
         .ok()?
         .ok()?;

@@ -30,6 +30,7 @@ use crate::plugin::{CallBudget, CallError, Loaded};
 use crate::store::{
     Acceptance, DeliveryOutcome, ItemResult, NewDelivery, StoreError, Write, WriteOutcome,
 };
+use crate::telemetry::CallSubject;
 use crate::trace::{self, Span, SpanKind};
 
 /// The address that a request was sent to.
@@ -530,7 +531,13 @@ pub async fn handshake(
         .core
         .plugins
         .handshake(&plugin, lane, input, CallBudget::Brief);
-    let answer = match pipeline.core.metrics.plugins.calling(&plugin, ask).await {
+    let answer = match pipeline
+        .core
+        .metrics
+        .plugins
+        .calling(&plugin, CallSubject::Connection, ask)
+        .await
+    {
         Ok(Ok(Some(answer))) => answer,
         Ok(Ok(None)) => return Ok(Handshake::None),
         Ok(Err(problem)) => return Ok(Handshake::Invalid(problem.message)),

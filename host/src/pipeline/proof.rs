@@ -18,6 +18,7 @@ use crate::domain::exchange::{Place, SenderChecks, ValueLocation};
 use crate::domain::time::Micros;
 use crate::plugin::{CallBudget, Loaded};
 use crate::store::NewDelivery;
+use crate::telemetry::CallSubject;
 
 /// Returns the sender checks of this connection under this version.
 ///
@@ -62,7 +63,7 @@ pub async fn declared(
         .core
         .metrics
         .plugins
-        .calling(plugin, ask)
+        .calling(plugin, CallSubject::Connection, ask)
         .await?
         .map_err(ConvertError::Configuration)?;
     Ok(known.keep(&live.connection, &plugin.digest, declared))

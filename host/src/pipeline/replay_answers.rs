@@ -18,9 +18,10 @@ use crate::plugin::{CallBudget, CallError, Loaded};
 use crate::store::{
     ConversionResult, ItemResult, KeptAnswer, NewDelivery, NewFetch, NewItem, StoreError,
 };
+use crate::telemetry::CallSubject;
 
-/// Answers per read: each may be as large as the bound of a fetch's answer.
-const PAGE: u32 = 8;
+/// The stored answers in one read: each may be as large as the bound of a fetch's answer.
+pub const ANSWERS_PER_READ: u32 = 8;
 
 /// Why a stored answer gave no items.
 #[derive(Debug, thiserror::Error)]
@@ -106,7 +107,7 @@ pub async fn complete_with(
         let page = pipeline
             .core
             .store
-            .answers(delivery.id, after, PAGE)
+            .answers(delivery.id, after, ANSWERS_PER_READ)
             .await?;
         let Some(last) = page.last() else { break };
         after = last.number;
@@ -186,7 +187,7 @@ async fn call(
         .core
         .metrics
         .plugins
-        .calling(plugin, complete)
+        .calling(plugin, CallSubject::Delivery(delivery.id), complete)
         .await?
         .map_err(|failure| CompletionError::Failed(failure.message))?;
     let now = pipeline.core.clock.now();

@@ -16,13 +16,13 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
 use tokio::sync::{Semaphore, oneshot};
 
-use super::engine;
 use super::error::{EngineError, LoadError};
+use super::function_cache::FunctionCache;
 use super::schedule::in_background;
+use super::{engine, hashed_file};
 use crate::domain::plugin::Digest;
 use crate::limits;
 
@@ -63,6 +63,8 @@ pub struct Compilation {
     /// Most bytes of machine code that are loaded into the memory of the service. The
     /// child's own limits do not cover it.
     most_code: u64,
+    /// Where the functions of the last compilation are, if they are kept.
+    functions: Option<PathBuf>,
     /// Compilations at once: each needs much memory and processor time.
     permits: Semaphore,
 }
@@ -79,6 +81,7 @@ impl Compilation {
         timeout: Duration,
         memory_mib: u64,
         most_code: u64,
+        functions: Option<PathBuf>,
     ) -> Result<Self, EngineError> {
         let folder = data_dir.join("compiled");
         prepare_folder(&folder).map_err(|source| EngineError::Cache {
@@ -92,6 +95,7 @@ impl Compilation {
             timeout,
             memory_mib,
             most_code,
+            functions,
             permits: Semaphore::new(2),
         })
     }
@@ -104,17 +108,14 @@ impl Compilation {
     /// Returns the kept code of a component, if it is there and intact.
     pub fn kept(&self, digest: &Digest) -> Option<Vec<u8>> {
         let path = self.path(digest);
-        let mut bytes = match fs::read(&path) {
-            Ok(bytes) => bytes,
+        match hashed_file::read(&path) {
+            Ok(Some(code)) => return Some(code),
+            Ok(None) => {}
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
             Err(error) => {
                 tracing::warn!(path = %path.display(), %error, "compiled plugin cannot be read; compiling it again");
                 return None;
             }
-        };
-        if bytes.len() > HASH && bytes[..HASH] == Sha256::digest(&bytes[HASH..])[..] {
-            bytes.drain(..HASH);
-            return Some(bytes);
         }
         tracing::warn!(path = %path.display(), "compiled plugin is damaged; compiling it again");
         self.forget(digest);
@@ -134,10 +135,10 @@ impl Compilation {
             Compiler::InProcess => self.compile_on_thread(wasm).await?,
         };
         drop(permit);
-        let (folder, path, digest) = (self.folder.clone(), self.path(digest), digest.clone());
+        let (path, digest) = (self.path(digest), digest.clone());
         // It computes a hash over all of the code and waits for the disk.
         in_background(move || {
-            if let Err(error) = keep(&folder, &path, &code) {
+            if let Err(error) = hashed_file::write(&path, &code) {
                 tracing::warn!(%error, digest = digest.short(), "compiled plugin not saved; the next start compiles it again");
             }
             code
@@ -164,6 +165,7 @@ impl Compilation {
             .arg(output.path())
             .arg(self.memory_mib.to_string())
             .arg(self.timeout.as_secs().to_string())
+            .args(&self.functions)
             // The child gets nothing of the service's environment, which may hold keys.
             .env_clear()
             // Each thread reserves address space, which is limited.
@@ -212,10 +214,11 @@ impl Compilation {
 
     async fn compile_on_thread(&self, wasm: Vec<u8>) -> Result<Vec<u8>, LoadError> {
         let (answer, answered) = oneshot::channel();
+        let functions = self.functions.clone();
         std::thread::Builder::new()
             .name("plugin-compile".to_owned())
             .spawn(move || {
-                let _ = answer.send(translate(&wasm));
+                let _ = answer.send(translate(&wasm, functions.as_deref()));
             })
             .map_err(|error| {
                 LoadError::Compiler(format!("no thread could be started for it: {error}"))
@@ -262,28 +265,23 @@ fn host(what: &str, error: std::io::Error) -> LoadError {
     LoadError::Host(format!("{what}: {error}"))
 }
 
-fn keep(folder: &Path, path: &Path, code: &[u8]) -> std::io::Result<()> {
-    let mut file = NamedTempFile::new_in(folder)?;
-    file.write_all(&Sha256::digest(code))?;
-    file.write_all(code)?;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
-    fs::File::open(folder)?.sync_all()
-}
-
-/// Compiles in this process, on an engine that is dropped afterwards.
+/// Compiles in this process, on an engine that is dropped afterwards. `functions`: the file with the
+/// functions of the last compilation; functions that did not change are not compiled again.
 ///
 /// # Errors
 /// Returns the compiler's message about the component.
-pub fn translate(wasm: &[u8]) -> Result<Vec<u8>, String> {
-    let engine = engine::compiling().map_err(|error| format!("{error:#}"))?;
-    engine
+pub fn translate(wasm: &[u8], functions: Option<&Path>) -> Result<Vec<u8>, String> {
+    let cache = functions.map(FunctionCache::read);
+    let engine = engine::compiling(cache.clone()).map_err(|error| format!("{error:#}"))?;
+    let code = engine
         .precompile_component(wasm)
-        .map_err(|error| format!("{error:#}"))
+        .map_err(|error| format!("{error:#}"))?;
+    if let Some((cache, path)) = cache.zip(functions) {
+        // Without the file, the next compilation takes as long as this one.
+        let _ = cache.write(path);
+    }
+    Ok(code)
 }
-
-/// Bytes of the hash that a kept file begins with.
-const HASH: usize = 32;
 
 fn prepare_folder(folder: &Path) -> std::io::Result<()> {
     fs::DirBuilder::new()

@@ -15,6 +15,7 @@ use std::time::Duration;
 use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
 
 use super::error::EngineError;
+use super::function_cache::FunctionCache;
 use crate::limits;
 
 /// How often running guests are interrupted: the resolution of their budgets.
@@ -41,12 +42,16 @@ pub fn serving(calls: usize, memory: usize) -> Result<Engine, EngineError> {
 }
 
 /// Returns an engine for one compilation, to be dropped afterwards: a compiler keeps the
-/// memory of its largest function while it lives.
+/// memory of its largest function while it lives. Functions that the cache has are not compiled.
 ///
 /// # Errors
 /// Returns an error if the engine cannot be created.
-pub fn compiling() -> wasmtime::Result<Engine> {
-    Engine::new(&code_settings())
+pub fn compiling(cache: Option<Arc<FunctionCache>>) -> wasmtime::Result<Engine> {
+    let mut config = code_settings();
+    if let Some(cache) = cache {
+        config.enable_incremental_compilation(cache)?;
+    }
+    Engine::new(&config)
 }
 
 /// Returns a hash that compiled code must match to run in this engine.
@@ -167,7 +172,7 @@ mod tests {
     #[test]
     fn code_from_the_compiling_engine_fits_the_serving_one() {
         let serving = serving(2, 64 << 20).expect("an engine");
-        let compiling = compiling().expect("an engine");
+        let compiling = compiling(None).expect("an engine");
         assert_eq!(compatibility(&serving), compatibility(&compiling));
     }
 }

@@ -170,7 +170,7 @@ impl LoadError {
 
     /// Returns whether the host is at fault rather than the component, so that the same
     /// file may be accepted later.
-    pub fn is_passing(&self) -> bool {
+    pub fn is_temporary(&self) -> bool {
         match self {
             Self::Host(_) | Self::Compiler(_) | Self::Busy { .. } => true,
             Self::Tried { source, .. } => !source.is_fault(),

@@ -211,7 +211,7 @@ fn fuzz_a_random_component_is_read_or_refused_in_few_words() {
             panic!("unsigned bytes pass as signed");
         }
         if rng.below(16) == 0
-            && let Err(why) = compile::translate(&changed)
+            && let Err(why) = compile::translate(&changed, None)
         {
             assert!(!why.is_empty());
         }

@@ -19,7 +19,9 @@ pub mod core_module;
 mod engine;
 mod error;
 mod frames;
+mod function_cache;
 mod golden;
+mod hashed_file;
 #[cfg(test)]
 mod hostile;
 mod imports;
@@ -221,6 +223,7 @@ impl Plugins {
             config.compile_time(),
             config.compile_memory_mib,
             component_bytes.saturating_mul(limits::CODE_PER_COMPONENT_BYTE) as u64,
+            config.compiled_functions.clone(),
         )?;
         let wasi_linker = instance_state::wasi_linker(&engine)
             .map_err(|error| EngineError::Configure(format!("{error:#}")))?;

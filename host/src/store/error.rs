@@ -58,7 +58,7 @@ impl StoreError {
     }
 
     /// Returns whether the same operation may succeed later without a repair.
-    pub fn is_passing(&self) -> bool {
+    pub fn is_temporary(&self) -> bool {
         match self {
             Self::Unavailable(cause) => !matches!(cause, StoreErrorCause::Closed),
             Self::Full | Self::Lost(_) | Self::Busy | Self::Contended => true,

@@ -6,6 +6,7 @@
 //! address. To add a metric: a field, its line in `new` and a method in the file of its area.
 
 mod analytics;
+mod classic;
 mod egress;
 mod fleet;
 mod http;
@@ -26,7 +27,7 @@ pub use http::{HttpMetrics, Shed};
 pub use log::{BadFilter, init_logging, init_with};
 pub use otlp::TraceExport;
 pub use messaging::{NotificationOutcome, Sent, TemplateListOutcome};
-pub use plugins::{ConversionCounters, PluginMetrics};
+pub use plugins::{CallSubject, ConversionCounters, PluginMetrics};
 pub use search::Searched;
 
 use analytics::AnalyticsMetrics;
@@ -81,11 +82,16 @@ impl Metrics {
         }
     }
 
-    /// Returns all metrics in the Prometheus text format.
+    /// Returns all metrics in the OpenMetrics text format.
     pub fn text(&self) -> String {
         let mut text = String::with_capacity(8 << 10);
         encode(&mut text, &self.registry).expect("writing to a string does not fail");
         text
+    }
+
+    /// Returns all metrics in the text format of Prometheus 0.0.4, which has no exemplars.
+    pub fn classic_text(&self) -> String {
+        classic::text(&self.text())
     }
 }
 
@@ -101,12 +107,13 @@ mod tests {
     #[test]
     fn counted_values_appear_in_the_metrics_text() {
         let metrics = Metrics::new();
+        let subject = CallSubject::Message("m-1");
         metrics
             .http
             .request("whoami", 200, Duration::from_millis(2));
         metrics
             .plugins
-            .called("forms", "abc", "trap", Duration::from_millis(100));
+            .called("forms", "abc", "trap", Duration::from_millis(100), subject);
         metrics.intake.backlog(&Backlog::default(), Micros(0));
         let workspace = WorkspaceId(uuid::Uuid::nil());
         metrics.plugins.source_changed(workspace, "portal");
@@ -118,8 +125,10 @@ mod tests {
             "leadhost_backlog{status=\"queued\"} 0",
             "leadhost_shed_total{reason=\"fleet\"} 0",
             "leadhost_request_duration_seconds_count{route=\"whoami\"} 1",
+            "leadhost_plugin_call_duration_seconds_bucket{le=\"0.1\",plugin=\"forms\",digest=\"abc\",outcome=\"trap\"} 1 # {message_id=\"m-1\"} 0.1 ",
         ] {
             assert!(text.contains(line), "{line} is not in\n{text}");
         }
+        assert!(!metrics.classic_text().contains("m-1"));
     }
 }

@@ -1,6 +1,6 @@
 //! Calls into plugins, and the items of conversions.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -8,9 +8,11 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 
-use super::register::{BoundedSet, Histograms, OTHER, PluginLabel, Register, set};
+use super::register::{
+    BoundedSet, Histograms, HistogramsWithExemplars, OTHER, PluginLabel, Register, set,
+};
 use crate::domain::connection::Connection;
-use crate::domain::id::WorkspaceId;
+use crate::domain::id::{DeliveryId, WorkspaceId};
 use crate::domain::rollout::RolloutStage;
 use crate::limits;
 use crate::plugin::{CallError, Loaded, WarmLoad};
@@ -40,6 +42,28 @@ struct ComparisonLabels {
 struct StageLabels {
     plugin: String,
     stage: &'static str,
+}
+
+/// What a call into a plugin is about. Its id leads from a slow or failed call to the commands that
+/// show it.
+#[derive(Clone, Copy, Debug)]
+pub enum CallSubject<'a> {
+    /// `leadhost delivery show ID` shows it.
+    Delivery(DeliveryId),
+    /// `leadhost outbox` shows it while it waits.
+    Message(&'a str),
+    /// The configuration of a connection.
+    Connection,
+}
+
+impl CallSubject<'_> {
+    fn exemplar(self) -> Option<[(&'static str, String); 1]> {
+        match self {
+            Self::Delivery(id) => Some([("delivery_id", id.to_string())]),
+            Self::Message(id) => Some([("message_id", id.to_owned())]),
+            Self::Connection => None,
+        }
+    }
 }
 
 /// A connection, by its name within its workspace.
@@ -96,7 +120,7 @@ impl ConversionCounters {
 #[derive(Debug)]
 pub struct PluginMetrics {
     calls: Family<PluginLabels, Counter>,
-    seconds: Histograms<VersionLabel>,
+    seconds: HistogramsWithExemplars<PluginLabels, [(&'static str, String); 1]>,
     versions: BoundedSet<VersionLabel>,
     leads: Family<ConnectionLabel, Counter>,
     leads_with: Family<FieldLabels, Counter>,
@@ -124,7 +148,7 @@ impl PluginMetrics {
                 "plugin_calls",
                 "Calls into plugins, by plugin, version and outcome",
             ),
-            seconds: register.seconds_by(
+            seconds: register.seconds_with_exemplars(
                 "plugin_call_duration",
                 "Time of a call into a plugin, waiting for a thread included",
             ),
@@ -172,14 +196,15 @@ impl PluginMetrics {
         }
     }
 
-    /// Runs a call into a plugin and counts it. A refusal by the plugin itself counts as
-    /// success.
+    /// Runs a call into a plugin and counts it, with what it is about as the exemplar of its time. A
+    /// refusal by the plugin itself counts as success.
     ///
     /// # Errors
     /// Returns the error of the call.
     pub async fn calling<T>(
         &self,
         plugin: &Loaded,
+        subject: CallSubject<'_>,
         call: impl Future<Output = Result<T, CallError>>,
     ) -> Result<T, CallError> {
         let started = Instant::now();
@@ -202,12 +227,20 @@ impl PluginMetrics {
             plugin.digest.short(),
             outcome,
             took,
+            subject,
         );
         result
     }
 
     /// Counts a call and its time. Versions past the bound share the digest `other`.
-    pub(super) fn called(&self, plugin: &str, digest: &str, outcome: &'static str, took: Duration) {
+    pub(super) fn called(
+        &self,
+        plugin: &str,
+        digest: &str,
+        outcome: &'static str,
+        took: Duration,
+        subject: CallSubject<'_>,
+    ) {
         let mut version = VersionLabel {
             plugin: plugin.to_owned(),
             digest: digest.to_owned(),
@@ -215,9 +248,6 @@ impl PluginMetrics {
         if !self.versions.has(&version) {
             OTHER.clone_into(&mut version.digest);
         }
-        self.seconds
-            .get_or_create(&version)
-            .observe(took.as_secs_f64());
         let VersionLabel { plugin, digest } = version;
         let labels = PluginLabels {
             plugin,
@@ -225,6 +255,11 @@ impl PluginMetrics {
             outcome,
         };
         self.calls.get_or_create(&labels).inc();
+        self.seconds.get_or_create(&labels).observe(
+            took.as_secs_f64(),
+            subject.exemplar(),
+            Some(SystemTime::now()),
+        );
     }
 
     /// Returns the counters for conversions of the connection's deliveries.

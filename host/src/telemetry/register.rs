@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::exemplar::HistogramWithExemplars;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
@@ -13,6 +14,9 @@ use prometheus_client::registry::{Metric, Registry, Unit};
 
 /// Histograms by their labels.
 pub type Histograms<L> = Family<L, Histogram>;
+
+/// Histograms by their labels, in which each bucket names one thing that fell into it.
+pub type HistogramsWithExemplars<L, E> = Family<L, HistogramWithExemplars<E>>;
 
 /// From half a millisecond to half a minute.
 const SECONDS: [f64; 15] = [
@@ -54,6 +58,20 @@ impl<'r> Register<'r> {
         L: Clone + Hash + Eq + EncodeLabelSet + std::fmt::Debug + Send + Sync + 'static,
     {
         self.with_seconds(Histograms::new_with_constructor(seconds), name, help)
+    }
+
+    /// Registers histograms of durations in seconds, by their labels, with exemplars.
+    pub fn seconds_with_exemplars<L, E>(
+        &mut self,
+        name: &str,
+        help: &str,
+    ) -> HistogramsWithExemplars<L, E>
+    where
+        L: Clone + Hash + Eq + EncodeLabelSet + std::fmt::Debug + Send + Sync + 'static,
+        E: Clone + EncodeLabelSet + std::fmt::Debug + Send + Sync + 'static,
+    {
+        let make: fn() -> _ = || HistogramWithExemplars::new(SECONDS.into_iter());
+        self.with_seconds(Family::new_with_constructor(make), name, help)
     }
 
     /// Registers a metric in seconds.

@@ -18,6 +18,7 @@ pub struct StoreMetrics {
     commit_seconds: Histogram,
     commit_failures: Counter,
     up: Gauge,
+    disk_free: Gauge,
     connections: Family<StateLabel, Gauge>,
 }
 
@@ -43,6 +44,10 @@ impl StoreMetrics {
                 "store_up",
                 "1 while the store answers, 0 while it is unreachable",
             ),
+            disk_free: register.add(
+                "disk_free_bytes",
+                "Bytes that the service may still write to the disk of its data folder",
+            ),
             connections: register.add(
                 "store_connections",
                 "Connections to the database: open, idle and the maximum; and store operations in progress",
@@ -59,6 +64,11 @@ impl StoreMetrics {
         self.commit_writes
             .observe(u32::try_from(commit.writes).map_or(f64::MAX, f64::from));
         self.commit_seconds.observe(commit.took.as_secs_f64());
+    }
+
+    /// Sets the free bytes of the data folder's disk.
+    pub fn disk(&self, free: u64) {
+        self.disk_free.set(i64::try_from(free).unwrap_or(i64::MAX));
     }
 
     /// Sets whether the store answers, and the use of its connections.

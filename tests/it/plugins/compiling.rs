@@ -110,7 +110,7 @@ async fn the_childs_message_about_a_broken_component_is_passed_on() {
         .await
         .unwrap_err();
     assert!(matches!(error, LoadError::Invalid(_)), "{error}");
-    assert!(!error.is_passing());
+    assert!(!error.is_temporary());
 }
 
 #[tokio::test]
@@ -151,7 +151,7 @@ async fn machine_code_past_its_bound_is_not_loaded() {
     };
     assert!(what.starts_with("67108865 bytes of machine code"), "{what}");
     assert!(what.contains("67108864"), "{what}");
-    assert!(!error.is_passing());
+    assert!(!error.is_temporary());
 }
 
 #[tokio::test]
@@ -182,5 +182,5 @@ async fn a_compiler_that_cannot_be_started_is_a_fault_of_the_host() {
     let compiler = Compiler::Child("/nonexistent/leadhost".into());
     let plugins = Plugins::with_compiler(&settings(&[]), data.path(), clock(), compiler).unwrap();
     let error = plugins.prepare(guests::misbehave()).await.unwrap_err();
-    assert!(error.is_passing(), "{error}");
+    assert!(error.is_temporary(), "{error}");
 }

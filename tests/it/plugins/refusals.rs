@@ -41,7 +41,7 @@ async fn bytes_that_are_no_component_are_refused_each_with_its_own_reason() {
 
 #[tokio::test]
 async fn machine_code_is_refused_even_if_this_program_made_it() {
-    let code = compile_component(&guests::misbehave()).unwrap();
+    let code = compile_component(&guests::misbehave(), None).unwrap();
     assert!(matches!(refused(code).await, LoadError::Precompiled));
 }
 

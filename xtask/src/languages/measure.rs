@@ -1,6 +1,6 @@
 //! `cargo xtask bench languages`: for the converter that `leadhost plugin new` writes in each language,
-//! the time until it has answered its first lead, its size, and the time and memory of a call. The
-//! table is in docs/integrators.md, between markers.
+//! the time until it has answered its first lead, the time from an edit until it is served, its size,
+//! and the time and memory of a call. The table is in docs/integrators.md, between markers.
 
 use std::fs;
 use std::path::Path;
@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use super::edit::{self, Edit};
 use super::{Former, Made, PROJECTS, folder};
 use crate::failure::{Context, Failure};
 use crate::install::Install;
@@ -26,6 +27,7 @@ const END: &str = "<!-- end -->\n";
 struct Row {
     title: &'static str,
     until_answered: Duration,
+    edit: Edit,
     component_bytes: u64,
     /// The median of the processor times.
     call: Duration,
@@ -73,6 +75,8 @@ fn measured(made: &Made<'_>, until_answered: Duration) -> Result<Row, Failure> {
     Ok(Row {
         title: made.project.title,
         until_answered,
+        // Last: the calls above are those of the project as `new` wrote it.
+        edit: edit::measure(made)?,
         component_bytes: u64::try_from(component.len()).unwrap_or(u64::MAX),
         call: calls[CALLS / 2],
         memory_bytes: used
@@ -123,15 +127,17 @@ fn answer(made: &Made<'_>) -> Result<(Duration, u64), Failure> {
 
 fn table(rows: &[Row]) -> String {
     let mut text = "\
-| | `new` to the first answered lead | Component | Processor time of a call | Memory of a call |
-|---|---|---|---|---|
+| | `new` to the first answered lead | Build after an edit | Served after the build | Component | Processor time of a call | Memory of a call |
+|---|---|---|---|---|---|---|
 "
     .to_owned();
     for row in rows {
         text += &format!(
-            "| {} | {:.1} s | {} | {:.1} ms | {:.1} MiB |\n",
+            "| {} | {:.1} s | {:.1} s | {:.1} s | {} | {:.1} ms | {:.1} MiB |\n",
             row.title,
             row.until_answered.as_secs_f64(),
+            row.edit.build.as_secs_f64(),
+            row.edit.serve.as_secs_f64(),
             size(row.component_bytes),
             row.call.as_secs_f64() * 1_000.0,
             mebibytes(row.memory_bytes),
@@ -183,13 +189,17 @@ mod tests {
         let row = Row {
             title: "C",
             until_answered: Duration::from_millis(1_240),
+            edit: Edit {
+                build: Duration::from_millis(900),
+                serve: Duration::from_millis(40),
+            },
             component_bytes: 60_000,
             call: Duration::from_micros(250),
             memory_bytes: 1 << 20,
         };
         let text = table(&[row]);
         assert!(
-            text.ends_with("| C | 1.2 s | 59 KiB | 0.2 ms | 1.0 MiB |\n"),
+            text.ends_with("| C | 1.2 s | 0.9 s | 0.0 s | 59 KiB | 0.2 ms | 1.0 MiB |\n"),
             "{text}"
         );
         assert_eq!(size(19_000_000), "18.1 MiB");

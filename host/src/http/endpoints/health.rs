@@ -4,10 +4,11 @@
 use std::borrow::Cow;
 
 use hyper::StatusCode;
-use hyper::header::{HeaderValue, RETRY_AFTER};
+use hyper::header::{ACCEPT, HeaderValue, RETRY_AFTER, VARY};
 use serde_json::json;
 use tokio::time::timeout;
 
+use crate::http::accept::weight;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, ApiResponse};
@@ -15,6 +16,9 @@ use crate::http::state::Http;
 use crate::limits;
 use crate::pipeline::fleet;
 use crate::store::StoreError;
+
+/// The media type by which a client asks for OpenMetrics.
+const OPENMETRICS: &str = "application/openmetrics-text";
 
 /// Answers `GET /health/live`: 200 whenever the process answers.
 pub fn live() -> ApiResponse {
@@ -89,9 +93,14 @@ async fn cannot_write(http: &Http) -> Option<String> {
 /// Returns whether the disk has room for what the next minutes bring. If the disk cannot be
 /// queried, it counts as having room.
 fn has_room(folder: &std::path::Path) -> bool {
-    rustix::fs::statvfs(folder).map_or(true, |disk| {
-        disk.f_bavail.saturating_mul(disk.f_frsize) >= limits::DISK_RESERVE_BYTES
-    })
+    free_bytes(folder).is_none_or(|free| free >= limits::DISK_RESERVE_BYTES)
+}
+
+/// Returns the bytes that the service may still write to the disk of a folder. `None` if the system
+/// does not say.
+fn free_bytes(folder: &std::path::Path) -> Option<u64> {
+    let disk = rustix::fs::statvfs(folder).ok()?;
+    Some(disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
 /// Answers `GET /metrics` in the OpenMetrics format. If the store does not answer in time, its
@@ -120,6 +129,9 @@ pub async fn metrics(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         .plugins
         .circuits(http.core.plugins.open_breakers().len());
     http.core.metrics.plugins.warm(http.core.plugins.warm());
+    if let Some(free) = free_bytes(&http.core.config.store.data_dir) {
+        http.core.metrics.store.disk(free);
+    }
     // Without the store, the other metrics still help to find the cause.
     let patience = limits::READY_PATIENCE;
     match timeout(patience, record_store_metrics(http)).await {
@@ -129,11 +141,24 @@ pub async fn metrics(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         Ok(_) => {}
         Err(_) => tracing::warn!("metrics of the store not read in time"),
     }
-    Ok(reply::bytes_of(
-        StatusCode::OK,
-        "application/openmetrics-text; version=1.0.0; charset=utf-8",
-        http.core.metrics.text(),
-    ))
+    let wants_open =
+        weight(&call.head.headers, &ACCEPT, OPENMETRICS).is_some_and(|weight| weight > 0);
+    let (content_type, text) = if wants_open {
+        (
+            "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            http.core.metrics.text(),
+        )
+    } else {
+        (
+            "text/plain; version=0.0.4; charset=utf-8",
+            http.core.metrics.classic_text(),
+        )
+    };
+    let mut reply = reply::bytes_of(StatusCode::OK, content_type, text);
+    reply
+        .headers_mut()
+        .append(VARY, HeaderValue::from_static("accept"));
+    Ok(reply)
 }
 
 async fn record_store_metrics(http: &Http) -> Result<(), StoreError> {

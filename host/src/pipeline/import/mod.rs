@@ -330,7 +330,7 @@ impl<'a> ProductImport<'a> {
 /// Pauses and returns the next attempt if the failure may be temporary; otherwise returns
 /// the failure.
 async fn next_attempt(error: StoreError, attempt: u32) -> Result<u32, StoreError> {
-    let passes = error.is_passing() && !matches!(error, StoreError::Full);
+    let passes = error.is_temporary() && !matches!(error, StoreError::Full);
     if attempt >= ATTEMPTS || !passes {
         return Err(error);
     }

@@ -55,7 +55,7 @@ async fn merge(pass: &RepairPass<'_>, of: &RepairMove) -> Result<bool, StoreErro
         .await
     {
         Ok(merged) => Ok(merged != ContactMerge::Stale),
-        Err(error) if error.is_passing() => Err(error),
+        Err(error) if error.is_temporary() => Err(error),
         Err(error) => {
             // It would fail again, and the other deliveries are to be repaired.
             tracing::warn!(repair = %place.repair, delivery = %of.delivery, %error, "contact without deals not merged, it stays");

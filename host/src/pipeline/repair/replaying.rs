@@ -201,7 +201,7 @@ async fn attempt(pass: &mut RepairPass<'_>, id: DeliveryId) -> Result<Attempt, S
     };
     let replayed = match replay::in_repair(pass.pipeline, id, write).await {
         Ok(replayed) => replayed,
-        Err(ReplayError::Store(error)) if error.is_passing() => {
+        Err(ReplayError::Store(error)) if error.is_temporary() => {
             tracing::debug!(repair = %write.id, delivery = %id, %error, "store failed, retrying the delivery of a repair");
             return Ok(Attempt::Again);
         }

@@ -45,7 +45,7 @@ pub(super) async fn run(pass: &mut RepairPass<'_>) -> Result<(), StoreError> {
         before = last;
         let goes_on = match take_back(pass, changes.clone()).await {
             // One of them may be at fault: the others are taken back.
-            Err(error) if !error.is_passing() => apart(pass, changes, &mut left).await?,
+            Err(error) if !error.is_temporary() => apart(pass, changes, &mut left).await?,
             taken => taken?,
         };
         if !goes_on {
@@ -83,7 +83,7 @@ async fn apart(
             match take_back(pass, vec![change.clone()]).await {
                 Ok(true) => break,
                 Ok(false) => return Ok(false),
-                Err(error) if error.is_passing() => return Err(error),
+                Err(error) if error.is_temporary() => return Err(error),
                 Err(error) if attempt == ATTEMPTS => {
                     tracing::warn!(repair = %pass.repair.id, change = change.number, %error, "change of a repair not taken back, it is left");
                     left.push(change.number);

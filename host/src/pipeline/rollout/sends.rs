@@ -27,6 +27,7 @@ use crate::pipeline::verify::compare::{ComparedSubject, Subject, Tally};
 use crate::pipeline::verify::composed;
 use crate::pipeline::verify::outcome::VersionOutcome;
 use crate::plugin::{CallBudget, CallError, Loaded};
+use crate::telemetry::CallSubject;
 
 /// The step of a send, and the version that it is of.
 pub struct ChosenStep {
@@ -96,7 +97,11 @@ impl Composing<'_> {
             .send(plugin, lane, self.send.clone(), CallBudget::Worker);
         ChosenStep {
             plugin: Arc::clone(plugin),
-            step: core.metrics.plugins.calling(plugin, call).await,
+            step: core
+                .metrics
+                .plugins
+                .calling(plugin, CallSubject::Message(&self.send.message_id), call)
+                .await,
         }
     }
 
@@ -276,7 +281,10 @@ async fn read_with(
     let read = core
         .plugins
         .read_answer(plugin, lane, send.clone(), response, CallBudget::Worker);
-    core.metrics.plugins.calling(plugin, read).await
+    core.metrics
+        .plugins
+        .calling(plugin, CallSubject::Message(&send.message_id), read)
+        .await
 }
 
 /// Has a send compared whose outcome was stored, if the rollout of the adapter samples it.

@@ -360,7 +360,7 @@ async fn write(
             Err(error) => error,
         };
         let may_count = !outgoing.held.has_ended() || (was_taken && Instant::now() < longest);
-        if !may_count || !error.is_passing() {
+        if !may_count || !error.is_temporary() {
             tracing::warn!(message = %outgoing.message, %error, "outcome of the message not stored");
             return None;
         }

@@ -14,6 +14,7 @@ use crate::pipeline::mask;
 use crate::pipeline::state::Pipeline;
 use crate::plugin::{CallBudget, CallError, Loaded};
 use crate::store::{StoreError, TemplateList};
+use crate::telemetry::CallSubject;
 use crate::telemetry::TemplateListOutcome;
 
 /// Renews the list of an instance and returns it, with an error in it if the provider could
@@ -173,7 +174,12 @@ async fn ask(pipeline: &Pipeline, live: &Live) -> Result<Option<Vec<Template>>, 
         .core
         .plugins
         .list_templates(&plugin, lane, config, CallBudget::Worker);
-    let step = pipeline.core.metrics.plugins.calling(&plugin, call).await?;
+    let step = pipeline
+        .core
+        .metrics
+        .plugins
+        .calling(&plugin, CallSubject::Connection, call)
+        .await?;
     let mut templates = Vec::new();
     let mut next = match step.map_err(SyncError::Problem)? {
         TemplateStep::Unlisted => return Ok(None),
@@ -226,7 +232,12 @@ async fn page(
             .core
             .plugins
             .read_templates(plugin, lane, config, response, CallBudget::Worker);
-    let page = pipeline.core.metrics.plugins.calling(plugin, read).await?;
+    let page = pipeline
+        .core
+        .metrics
+        .plugins
+        .calling(plugin, CallSubject::Connection, read)
+        .await?;
     page.map_err(SyncError::Refused)
 }
 

@@ -8,12 +8,10 @@ use std::sync::Arc;
 use super::convert_and_complete;
 use super::outcome::VersionOutcome;
 use crate::pipeline::connections::Live;
+use crate::pipeline::replay_answers::ANSWERS_PER_READ;
 use crate::pipeline::state::Pipeline;
 use crate::plugin::Loaded;
 use crate::store::{DeliveryDetail, KeptAnswer, StoreError};
-
-/// Answers per read: each may be as large as the bound of a fetch's answer.
-const PAGE: u32 = 8;
 
 /// A captured delivery.
 pub struct Capture {
@@ -81,7 +79,9 @@ async fn answers(
     let (mut kept, mut bytes, mut after) = (Vec::new(), 0, 0);
     loop {
         let store = &pipeline.core.store;
-        let page = store.answers(delivery.summary.id, after, PAGE).await?;
+        let page = store
+            .answers(delivery.summary.id, after, ANSWERS_PER_READ)
+            .await?;
         let Some(last) = page.last() else {
             return Ok((kept, false));
         };

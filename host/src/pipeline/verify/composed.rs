@@ -27,8 +27,9 @@ pub fn outcome(
         step.as_ref().err(),
         read.and_then(|read| read.as_ref().err()),
     ];
-    let is_passing = |error: &CallError| matches!(error, CallError::Busy | CallError::ShuttingDown);
-    if errors.into_iter().flatten().any(is_passing) {
+    let is_temporary =
+        |error: &CallError| matches!(error, CallError::Busy | CallError::ShuttingDown);
+    if errors.into_iter().flatten().any(is_temporary) {
         return None;
     }
     let first = match step {

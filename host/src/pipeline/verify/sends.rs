@@ -15,6 +15,7 @@ use crate::pipeline::send::{Addressed, template_send};
 use crate::pipeline::state::Pipeline;
 use crate::plugin::{CallBudget, CallError, Loaded, TRIAL_LANE};
 use crate::store::StoreError;
+use crate::telemetry::CallSubject;
 
 /// Compares both versions on a kept send.
 ///
@@ -91,7 +92,9 @@ impl SendCalls {
     ) -> Self {
         let (plugins, metrics) = (&pipeline.core.plugins, &pipeline.core.metrics.plugins);
         let call = plugins.send(plugin, TRIAL_LANE, send.clone(), CallBudget::Trial);
-        let step = metrics.calling(plugin, call).await;
+        let step = metrics
+            .calling(plugin, CallSubject::Message(&send.message_id), call)
+            .await;
         // Only to a request there is an answer.
         let response = response.filter(|_| matches!(step, Ok(SendStep::Call(_))));
         let read = match response {
@@ -103,7 +106,11 @@ impl SendCalls {
                     response,
                     CallBudget::Trial,
                 );
-                Some(metrics.calling(plugin, call).await)
+                Some(
+                    metrics
+                        .calling(plugin, CallSubject::Message(&send.message_id), call)
+                        .await,
+                )
             }
             None => None,
         };

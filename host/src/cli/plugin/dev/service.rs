@@ -160,6 +160,7 @@ impl PrivateService {
 }
 
 fn config(port: u16, limits: PluginsSection, folder: &Path) -> Result<Config, CommandFailure> {
+    let functions = folder.join("functions");
     let folder = folder.to_string_lossy();
     let listen = format!("127.0.0.1:{port}");
     let overrides = [
@@ -177,6 +178,8 @@ fn config(port: u16, limits: PluginsSection, folder: &Path) -> Result<Config, Co
         inbox: String::new(),
         two_person: false,
         trusted_keys: TrustedKeys::default(),
+        // An edit changes few functions of a component.
+        compiled_functions: Some(functions),
         ..limits
     };
     Ok(config)

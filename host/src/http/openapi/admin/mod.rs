@@ -51,12 +51,16 @@ fn operation(method: &'static str, path: &'static str) -> Operation {
 }
 
 fn metrics() -> Operation {
-    let text = json!({"application/openmetrics-text": {"schema": {"type": "string"}}});
+    let text = json!({
+        "application/openmetrics-text": {"schema": {"type": "string"}},
+        "text/plain": {"schema": {"type": "string"}},
+    });
     Operation::new("get", "/metrics", Family::Admin, Access::Anyone)
         .named("readMetrics", "service", "Returns the metrics")
         .answers_content(
             200,
-            "The metrics as OpenMetrics text, which Prometheus reads.",
+            "The metrics: as OpenMetrics text if `Accept` names it, as Prometheus does, else in its older text format, \
+             without exemplars.",
             text,
         )
 }

@@ -160,7 +160,7 @@ fn refusal(error: DeployError) -> ApiError {
             what: "Other components already wait for their trial; try again when they are done.",
             retry_after: 10,
         },
-        DeployError::Load(error) if error.is_passing() => ApiError::Overloaded {
+        DeployError::Load(error) if error.is_temporary() => ApiError::Overloaded {
             what: "The host could not try the component just now; its log says why. Try again.",
             retry_after: 1,
         },

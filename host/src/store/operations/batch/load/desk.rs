@@ -111,7 +111,7 @@ enum TicketLookup {
     /// The open ticket of a deal that has no conversation.
     Deal(DealId),
     /// All tickets about a deal.
-    Trial(DealId),
+    AllOfDeal(DealId),
 }
 
 impl TicketLookup {
@@ -122,7 +122,7 @@ impl TicketLookup {
             Self::Id(of) => id = Some(of),
             Self::Conversation(of) => conversation_id = Some(of),
             Self::Deal(of) => deal_id = Some(of),
-            Self::Trial(of) => {
+            Self::AllOfDeal(of) => {
                 deal_id = Some(of);
                 closed_too = true;
             }
@@ -157,7 +157,7 @@ pub async fn tickets(
         wanted.push(TicketLookup::Deal(deal).row(workspace));
     }
     for (workspace, deal) in read_set.trials_of(set) {
-        wanted.push(TicketLookup::Trial(deal).row(workspace));
+        wanted.push(TicketLookup::AllOfDeal(deal).row(workspace));
     }
     let found: Vec<(TicketId, TicketRecord)> = tx
         .rows_each(&LOCK, &wanted, |row| {

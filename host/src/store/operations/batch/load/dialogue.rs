@@ -318,7 +318,7 @@ enum ConversationLookup {
     /// The open conversations about a deal.
     Deal(DealId),
     /// All conversations about a deal, including closed ones.
-    Trial(DealId),
+    AllOfDeal(DealId),
 }
 
 impl ConversationLookup {
@@ -332,7 +332,7 @@ impl ConversationLookup {
                 agent_id = Some(agent);
             }
             Self::Deal(of) => deal_id = Some(of),
-            Self::Trial(of) => {
+            Self::AllOfDeal(of) => {
                 deal_id = Some(of);
                 closed_too = true;
             }
@@ -358,7 +358,7 @@ async fn conversations(
         wanted.push(ConversationLookup::Deal(*deal).row(*workspace));
     }
     for (workspace, deal) in read_set.trials_of(set) {
-        wanted.push(ConversationLookup::Trial(deal).row(workspace));
+        wanted.push(ConversationLookup::AllOfDeal(deal).row(workspace));
     }
     let found: Vec<(ConversationId, ConversationRecord)> = tx
         .rows_each(&CONVERSATIONS, &wanted, |row| {

@@ -1,0 +1,103 @@
+//! Runs the tests and repeats at the end what the failed ones said: between thousands of
+//! lines and before the steps that follow, nobody finds it.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
+
+use crate::failure::{Context, Failure};
+use crate::process;
+
+/// The most lines that are repeated of one failed test.
+const MAX_LINES: usize = 30;
+
+/// The most failed tests whose output is repeated.
+const MAX_TESTS: usize = 20;
+
+/// Runs `cargo test` with its output on our own streams.
+///
+/// # Errors
+///
+/// [`Failure`] if it cannot be started or a test fails: with the output of the failed tests.
+pub fn run(command: &mut Command) -> Result<(), Failure> {
+    eprintln!("$ {}", process::line(command));
+    let mut child = command
+        .stdout(Stdio::piped())
+        .spawn()
+        .context(format!("starting `{}`", process::line(command)))?;
+    let mut failed = FailedTests::default();
+    let output = child.stdout.take().expect("it is piped");
+    let mut stdout = std::io::stdout().lock();
+    for line in BufReader::new(output).split(b'\n') {
+        let line = line.context("reading the output of the tests")?;
+        let line = String::from_utf8_lossy(&line);
+        // Whoever closed our output still wants the tests to run.
+        let _ = writeln!(stdout, "{line}");
+        failed.read(&line);
+    }
+    let status = child.wait().context("waiting for the tests")?;
+    process::judge(command, status)
+        .map_err(|failure| Failure::new(format!("{failure}{}", failed.text())))
+}
+
+/// The output of the failed tests, as libtest prints it after the last test: a heading
+/// `---- NAME stdout ----` for each, then the names of all.
+#[derive(Default)]
+struct FailedTests {
+    tests: Vec<Vec<String>>,
+    in_section: bool,
+}
+
+impl FailedTests {
+    fn read(&mut self, line: &str) {
+        if line.starts_with("---- ") && line.ends_with(" stdout ----") {
+            self.tests.push(Vec::new());
+            self.in_section = true;
+        } else if line == "failures:" {
+            self.in_section = false;
+        }
+        if self.in_section
+            && let Some(test) = self.tests.last_mut()
+            && test.len() < MAX_LINES
+            && !line.is_empty()
+        {
+            test.push(line.to_owned());
+        }
+    }
+
+    fn text(&self) -> String {
+        let shown = self.tests.iter().take(MAX_TESTS).flatten();
+        let mut text = shown.fold(String::new(), |text, line| text + "\n" + line);
+        if let Some(more @ 1..) = self.tests.len().checked_sub(MAX_TESTS) {
+            text += &format!("\n({more} more)");
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_output_of_failed_tests_is_repeated_without_the_list_of_their_names() {
+        let output = "running 3 tests\ntest a ... ok\ntest b ... FAILED\n\nfailures:\n\n---- b stdout ----\n\nthread 'b' panicked at b.rs:1:\nno lead\n\n\nfailures:\n    b\n\ntest result: FAILED.";
+        let mut failed = FailedTests::default();
+        for line in output.lines() {
+            failed.read(line);
+        }
+        assert_eq!(
+            failed.text(),
+            "\n---- b stdout ----\nthread 'b' panicked at b.rs:1:\nno lead"
+        );
+    }
+
+    #[test]
+    fn a_failed_run_says_which_test_failed_and_why() {
+        let script = "echo '---- b stdout ----'; echo 'no lead'; exit 101";
+        let failure = run(Command::new("sh").args(["-c", script])).expect_err("it fails");
+        let text = failure.to_string();
+        assert!(text.contains("ended with exit status: 101"), "{text}");
+        assert!(text.contains("---- b stdout ----\nno lead"), "{text}");
+        assert!(run(&mut Command::new("true")).is_ok());
+    }
+}
