@@ -342,7 +342,10 @@ fn client_span(request: &HttpRequest, target: &AllowedTarget) -> Span {
     if span.is_on() {
         span.rename(request.method.clone());
         span.set("http.request.method", request.method.clone());
-        span.set("url.scheme", if target.place.tls { "https" } else { "http" });
+        span.set(
+            "url.scheme",
+            if target.place.tls { "https" } else { "http" },
+        );
         span.set("server.address", target.place.host.clone());
         span.set("server.port", target.place.port);
     }

@@ -96,7 +96,8 @@ impl OtlpReceiver {
             while let Ok((stream, _)) = listener.accept().await {
                 let state = Arc::clone(&shared);
                 let serve = service_fn(move |request| answer(Arc::clone(&state), request));
-                let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), serve);
+                let connection =
+                    http1::Builder::new().serve_connection(TokioIo::new(stream), serve);
                 tokio::spawn(connection);
             }
         });

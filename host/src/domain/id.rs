@@ -31,7 +31,11 @@ pub fn uuid_at(now: Micros) -> Uuid {
 pub fn random_bytes() -> [u8; 8] {
     let [.., a, b, c, d, e, f, g, h] = random();
     let bytes = [a, b, c, d, e, f, g, h];
-    if bytes == [0; 8] { random_bytes() } else { bytes }
+    if bytes == [0; 8] {
+        random_bytes()
+    } else {
+        bytes
+    }
 }
 
 /// Returns random bytes for one id. They come from the operating system in blocks: a lead has a

@@ -72,9 +72,9 @@ impl Egress {
                 builder = builder.header(name, value);
             }
             // The builder's error may quote a header, which may be a secret.
-            builder.body(Full::new(body)).map_err(|_| {
-                EgressError::Malformed("a header is not allowed in HTTP".to_owned())
-            })
+            builder
+                .body(Full::new(body))
+                .map_err(|_| EgressError::Malformed("a header is not allowed in HTTP".to_owned()))
         };
         let sent = AtomicBool::new(false);
         let exchange = self.exchange(target, compose, || true, |_| true, &sent);

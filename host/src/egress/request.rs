@@ -64,10 +64,7 @@ pub fn compose_request(
         .method(request.method.as_str())
         .uri(uri)
         .header(http::header::HOST, &target.authority)
-        .header(
-            http::header::USER_AGENT,
-            PROGRAM,
-        );
+        .header(http::header::USER_AGENT, PROGRAM);
     // One of the plugin's own is kept: it may be a part of what the provider expects.
     let is_own = |(name, _): &(String, _)| name.eq_ignore_ascii_case(trace::TRACEPARENT);
     if let Some(parent) = trace::traceparent()

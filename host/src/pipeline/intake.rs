@@ -320,7 +320,10 @@ pub(super) fn describe_conversion(span: &Span, chosen: &Chosen) {
     }
     let plugin = &chosen.plugin;
     span.set("leadhost.plugin.name", plugin.description.name.clone());
-    span.set("leadhost.plugin.version", plugin.description.version.clone());
+    span.set(
+        "leadhost.plugin.version",
+        plugin.description.version.clone(),
+    );
     span.set("leadhost.plugin.digest", plugin.digest.to_string());
     match &chosen.converted {
         Ok(converted) => span.set("leadhost.items", converted.result.items.len()),

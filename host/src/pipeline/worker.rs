@@ -209,7 +209,13 @@ fn job_span(job: &Job) -> tracing::Span {
         Job::Fetch(held) => ("fetch", Some(held.delivery), None),
         Job::Send(held) => ("send", None, Some(held.message)),
     };
-    let span = tracing::info_span!("job", kind, delivery = Empty, message = Empty, trace = Empty);
+    let span = tracing::info_span!(
+        "job",
+        kind,
+        delivery = Empty,
+        message = Empty,
+        trace = Empty
+    );
     if let Some(delivery) = delivery {
         span.record("delivery", tracing::field::display(delivery));
     }
@@ -227,7 +233,11 @@ async fn traced(pipeline: &Arc<Pipeline>, job: ClaimedJob) {
         return work(pipeline, job).await;
     }
     let (name, kind, whose): (_, _, Uuid) = match &job.job {
-        Job::Convert(held) => ("process delivery again", SpanKind::Consumer, held.delivery.id.0),
+        Job::Convert(held) => (
+            "process delivery again",
+            SpanKind::Consumer,
+            held.delivery.id.0,
+        ),
         Job::Fetch(held) => ("fetch lead", SpanKind::Consumer, held.delivery.0),
         Job::Send(held) => ("send waiting message", SpanKind::Consumer, held.message.0),
     };

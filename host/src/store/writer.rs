@@ -223,8 +223,13 @@ impl CommitSpan {
         if let Some(pushed) = self.pushed {
             let waited = committed.began.saturating_duration_since(pushed);
             let describe = |_: &Span| {};
-            self.span
-                .add("wait for commit", SpanKind::Internal, pushed, waited, describe);
+            self.span.add(
+                "wait for commit",
+                SpanKind::Internal,
+                pushed,
+                waited,
+                describe,
+            );
             let describe = |transaction: &Span| {
                 transaction.set("db.system.name", self.system);
                 transaction.set("db.operation.name", "COMMIT");

@@ -25,8 +25,8 @@ use prometheus_client::registry::Registry;
 
 pub use http::{HttpMetrics, Shed};
 pub use log::{BadFilter, init_logging, init_with};
-pub use otlp::TraceExport;
 pub use messaging::{NotificationOutcome, Sent, TemplateListOutcome};
+pub use otlp::TraceExport;
 pub use plugins::{CallSubject, ConversionCounters, PluginMetrics};
 pub use search::Searched;
 

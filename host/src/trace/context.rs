@@ -114,7 +114,12 @@ impl TraceParent {
 
     /// Returns the value of a `traceparent`.
     pub fn header(&self, is_sampled: bool) -> String {
-        format!("00-{}-{}-{:02x}", self.trace, self.span, u8::from(is_sampled))
+        format!(
+            "00-{}-{}-{:02x}",
+            self.trace,
+            self.span,
+            u8::from(is_sampled)
+        )
     }
 }
 
@@ -151,7 +156,10 @@ mod tests {
         check(&format!("ff-{trace}-b7ad6b7169203331-01"), false);
         check(&format!("00-{trace}-0000000000000000-01"), false);
         check(&format!("00-{}-b7ad6b7169203331-01", "0".repeat(32)), false);
-        check(&format!("00-{}-b7ad6b7169203331-01", trace.to_uppercase()), false);
+        check(
+            &format!("00-{}-b7ad6b7169203331-01", trace.to_uppercase()),
+            false,
+        );
         check(&format!("00-{trace}é-b7ad6b7169203331-01"), false);
         check("", false);
         check("00", false);
@@ -168,7 +176,8 @@ mod tests {
     #[test]
     fn the_share_is_a_share_of_the_ids() {
         let sampled = |per_mille| {
-            let ids = (0..20_000).map(|_| TraceId::from(id::uuid_at(crate::domain::time::Micros(0))));
+            let ids =
+                (0..20_000).map(|_| TraceId::from(id::uuid_at(crate::domain::time::Micros(0))));
             ids.filter(|id| id.is_in_share(per_mille)).count()
         };
         assert_eq!(sampled(0), 0);

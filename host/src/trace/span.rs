@@ -49,7 +49,14 @@ impl Span {
             return Self(None);
         };
         let trace = Arc::clone(&open.trace);
-        Self::begin(trace, name.into(), kind, Some(open.id), SpanId::random(), false)
+        Self::begin(
+            trace,
+            name.into(),
+            kind,
+            Some(open.id),
+            SpanId::random(),
+            false,
+        )
     }
 
     /// Begins the span that takes in a delivery or a message, whose later jobs are its children.
@@ -60,7 +67,14 @@ impl Span {
         let id = TraceId::from(work);
         let is_elsewhere = open.trace.settle_id(id) != id;
         let trace = Arc::clone(&open.trace);
-        let span = Self::begin(trace, name.into(), kind, Some(open.id), SpanId::of(work), false);
+        let span = Self::begin(
+            trace,
+            name.into(),
+            kind,
+            Some(open.id),
+            SpanId::of(work),
+            false,
+        );
         if is_elsewhere {
             span.change(|record| record.continued_as = Some(work));
         }
@@ -187,7 +201,10 @@ impl Span {
 
 impl Drop for OpenSpan {
     fn drop(&mut self) {
-        let record = self.record.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let record = self
+            .record
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
         if let Some(mut record) = record.take() {
             record.ended = self.trace.at(Instant::now());
             self.trace.add(record, self.is_root);

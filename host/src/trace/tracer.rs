@@ -116,7 +116,12 @@ impl Tracer {
         };
         let (sender, done) = oneshot::channel();
         let flush = async {
-            if state.queue.send(TraceQueueItem::Flush(sender)).await.is_ok() {
+            if state
+                .queue
+                .send(TraceQueueItem::Flush(sender))
+                .await
+                .is_ok()
+            {
                 let _ = done.await;
             }
         };
@@ -230,7 +235,12 @@ impl Drop for Trace {
             dropped: ended.dropped,
         };
         // Never waits: what a slow receiver leaves no room for is dropped.
-        if self.tracer.queue.try_send(TraceQueueItem::Trace(trace)).is_err() {
+        if self
+            .tracer
+            .queue
+            .try_send(TraceQueueItem::Trace(trace))
+            .is_err()
+        {
             counts.queue_full.fetch_add(1, Ordering::Relaxed);
         }
     }

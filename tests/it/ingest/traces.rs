@@ -1,7 +1,8 @@
 //! Traces of deliveries, as a receiver of OTLP gets them: each step with its parent, no personal data,
 //! errors always, and a receiver that fails costs no lead.
 
-use std::time::Duration;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::limits;
@@ -20,15 +21,17 @@ leadhost_tests::on_every_store! {
     a_callers_trace_is_continued_and_linked,
     only_a_trace_with_an_error_is_exported_at_share_zero,
     the_lines_of_a_request_name_its_trace_and_its_delivery,
-}
-
-leadhost_tests::on_every_store! {
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     a_receiver_that_fails_costs_no_lead_and_blocks_nothing,
 }
 
 /// The time for all that has ended to be exported.
 const EXPORTED: Duration = Duration::from_secs(20);
+
+/// The nanoseconds that may be between two steps of a lead.
+const GAP: u64 = 1_000_000;
+
+/// The leads within which each place between two steps is narrow once.
+const LEADS: usize = 200;
 
 async fn receiver_and(on: On, per_mille: u32) -> (OtlpReceiver, Options) {
     let receiver = OtlpReceiver::start().await;
@@ -108,6 +111,10 @@ fn named<'s>(spans: &'s [ReceivedSpan], name: &str) -> &'s ReceivedSpan {
 }
 
 async fn a_lead_is_a_trace_of_its_steps_without_personal_data(on: On) {
+    let system = match on {
+        On::Sqlite => "sqlite",
+        On::Postgres(..) => "postgresql",
+    };
     let traced = TracedHost::new(on, 1_000).await;
     // The first one loads what later ones find.
     traced.deliver("first").await;
@@ -147,13 +154,20 @@ async fn a_lead_is_a_trace_of_its_steps_without_personal_data(on: On) {
     let commit = named(&spans, "COMMIT");
     assert_eq!(commit.kind, 3);
     assert_eq!(commit.attribute("leadhost.commit.writes"), "1");
-    let system = match on {
-        On::Sqlite => "sqlite",
-        On::Postgres(..) => "postgresql",
-    };
     assert_eq!(commit.attribute("db.system.name"), system);
-    assert!(spans.iter().all(|span| !span.is_error && span.ended >= span.began));
-    for personal in ["Rui", "Tavares", "988880002", "AP-10", "visitar", "127.0.0.1"] {
+    assert!(
+        spans
+            .iter()
+            .all(|span| !span.is_error && span.ended >= span.began)
+    );
+    for personal in [
+        "Rui",
+        "Tavares",
+        "988880002",
+        "AP-10",
+        "visitar",
+        "127.0.0.1",
+    ] {
         assert!(!traced.receiver.holds(personal), "{personal} was exported");
     }
     let secret = traced.declared.id("form").to_string();
@@ -165,25 +179,40 @@ async fn a_lead_is_a_trace_of_its_steps_without_personal_data(on: On) {
     assert_eq!(export.resource["service.name"], "leadhost");
 }
 
-/// Of many leads, so that one pause of the machine does not count.
+/// A gap is work without a step, and that would be there in each lead. A pause of a busy machine is
+/// there in some. So each place between two steps has to be narrow in one lead, not in the same one.
 async fn the_steps_of_a_lead_leave_no_gap(on: On) {
     let traced = TracedHost::new(on, 1_000).await;
-    let mut least = u64::MAX;
-    for number in 0..20 {
+    let mut narrowest: BTreeMap<(String, String), u64> = BTreeMap::new();
+    for number in 0..LEADS {
         let answer = traced.deliver(&format!("l-{number}")).await;
         let spans = traced.spans_of(&delivery_of(&answer)).await;
-        let request = named(&spans, "POST ingest-lead");
-        let (mut covered, mut widest) = (request.began, 0);
-        // Only steps without steps of their own explain time.
-        let is_leaf = |span: &&ReceivedSpan| !spans.iter().any(|one| one.parent == span.id);
-        for step in spans.iter().filter(is_leaf) {
-            widest = widest.max(step.began.saturating_sub(covered));
-            covered = covered.max(step.ended);
+        for (place, gap) in gaps(&spans) {
+            let least = narrowest.entry(place).or_insert(u64::MAX);
+            *least = gap.min(*least);
         }
-        widest = widest.max(request.ended.saturating_sub(covered));
-        least = least.min(widest);
+        if narrowest.values().all(|gap| *gap < GAP) {
+            return;
+        }
     }
-    assert!(least < 1_000_000, "a gap of {least} ns");
+    panic!("there are gaps in all leads, of nanoseconds: {narrowest:?}");
+}
+
+/// Returns how many nanoseconds of a request are in no step, by the steps before and after.
+fn gaps(spans: &[ReceivedSpan]) -> Vec<((String, String), u64)> {
+    let request = named(spans, "POST ingest-lead");
+    // Only steps without steps of their own explain time.
+    let is_leaf = |span: &&ReceivedSpan| !spans.iter().any(|one| one.parent == span.id);
+    let (mut before, mut covered) = ("", request.began);
+    let mut gaps = Vec::new();
+    for step in spans.iter().filter(is_leaf) {
+        let place = (before.to_owned(), step.name.clone());
+        gaps.push((place, step.began.saturating_sub(covered)));
+        (before, covered) = (&step.name, covered.max(step.ended));
+    }
+    let place = (before.to_owned(), String::new());
+    gaps.push((place, request.ended.saturating_sub(covered)));
+    gaps
 }
 
 async fn a_fetch_continues_the_trace_of_its_delivery_and_names_it_to_the_far_end(on: On) {
@@ -274,9 +303,17 @@ async fn only_a_trace_with_an_error_is_exported_at_share_zero(on: On) {
     let counts = traced.host.app.core.tracer().counts().expect("it is on");
     assert!(counts.exported >= 1 && counts.unsampled >= 1, "{counts:?}");
     assert!(!traced.receiver.holds("Rui"));
-    let metrics = traced.host.admin("GET", "/metrics").send().await.expect(200);
+    let metrics = traced
+        .host
+        .admin("GET", "/metrics")
+        .send()
+        .await
+        .expect(200);
     let text = String::from_utf8_lossy(&metrics.body).into_owned();
-    assert!(text.contains("leadhost_traces_total{outcome=\"unsampled\"}"), "{text}");
+    assert!(
+        text.contains("leadhost_traces_total{outcome=\"unsampled\"}"),
+        "{text}"
+    );
 }
 
 async fn the_lines_of_a_request_name_its_trace_and_its_delivery(on: On) {
@@ -305,7 +342,7 @@ async fn a_receiver_that_fails_costs_no_lead_and_blocks_nothing(on: On) {
         Some(Behaviour::Hang),
         None,
     ] {
-        let mut traced = TracedHost::new(on, 1_000).await;
+        let mut traced = TracedHost::new(on.clone(), 1_000).await;
         match behaviour {
             Some(behaviour) => traced.receiver.behave(behaviour),
             // It is gone: connections are refused.
@@ -323,9 +360,10 @@ async fn a_receiver_that_fails_costs_no_lead_and_blocks_nothing(on: On) {
             let counts = traced.host.app.core.tracer().counts().expect("it is on");
             assert!(counts.not_sent >= 20 && counts.exported == 0, "{counts:?}");
         }
-        let began = std::time::Instant::now();
+        let began = Instant::now();
         traced.host.app.core.traces.stop().await;
-        let longest = limits::EXPORT_AT_STOP + Duration::from_secs(2);
-        assert!(began.elapsed() < longest, "{behaviour:?}");
+        // A stop that waited for all attempts would take longer than that many deadlines.
+        let attempts = limits::EXPORT_DEADLINE * limits::EXPORT_ATTEMPTS;
+        assert!(began.elapsed() < attempts / 2, "{behaviour:?}");
     }
 }

@@ -28,8 +28,8 @@ use crate::domain::message::MessageState;
 use crate::domain::phone::Phone;
 use crate::pipeline::state::Pipeline;
 use crate::store::{
-    Channel, IdempotencyClaim, Lease, NewMessage, NewStoredAnswer, Notification, NotificationDetails, Notified,
-    StoreError, StoredAnswer, Write, WriteOutcome,
+    Channel, IdempotencyClaim, Lease, NewMessage, NewStoredAnswer, Notification,
+    NotificationDetails, Notified, StoreError, StoredAnswer, Write, WriteOutcome,
 };
 use crate::telemetry;
 use crate::trace::{self, SpanKind};
