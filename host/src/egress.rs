@@ -226,7 +226,8 @@ impl Egress {
         let span = client_span(request, &target);
         let sent = AtomicBool::new(false);
         let compose = || compose_request(request, &target, secrets);
-        let exchange = self.exchange(&target, compose, wanted, repeat, &sent);
+        // Boxed: each future that makes a call would hold it several times.
+        let exchange = Box::pin(self.exchange(&target, compose, wanted, repeat, &sent));
         let result = span
             .run(self.in_time(within, &target, exchange, &sent))
             .await;

@@ -77,7 +77,7 @@ impl Egress {
                 .map_err(|_| EgressError::Malformed("a header is not allowed in HTTP".to_owned()))
         };
         let sent = AtomicBool::new(false);
-        let exchange = self.exchange(target, compose, || true, |_| true, &sent);
+        let exchange = Box::pin(self.exchange(target, compose, || true, |_| true, &sent));
         self.in_time(self.within, target, exchange, &sent).await
     }
 }
