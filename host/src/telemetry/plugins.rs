@@ -1,6 +1,6 @@
 //! Calls into plugins, and the items of conversions.
 
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -11,6 +11,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use super::register::{
     BoundedSet, Histograms, HistogramsWithExemplars, OTHER, PluginLabel, Register, set,
 };
+use crate::clock;
 use crate::domain::connection::Connection;
 use crate::domain::id::{DeliveryId, WorkspaceId};
 use crate::domain::rollout::RolloutStage;
@@ -258,7 +259,7 @@ impl PluginMetrics {
         self.seconds.get_or_create(&labels).observe(
             took.as_secs_f64(),
             subject.exemplar(),
-            Some(SystemTime::now()),
+            Some(clock::wall()),
         );
     }
 
