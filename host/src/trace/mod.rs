@@ -1,7 +1,7 @@
 //! The traces of requests and of the worker's jobs: which steps they consist of, how long each
 //! took, and which failed.
 //!
-//! A [`Trace`](tracer) holds the spans of one request or job until its last span has ended. Only
+//! An [`OpenTrace`](tracer) holds the spans of one request or job until its last span has ended. Only
 //! then it is decided whether the trace is exported: if it is one of the sampled share, or if a span
 //! failed. Everything here is in memory and bounded; `telemetry/otlp` exports.
 //!

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::context::{SpanId, TraceId, TraceParent};
 use super::record::{SpanKind, SpanRecord, SpanValue};
-use super::tracer::{Trace, Tracer};
+use super::tracer::{OpenTrace, Tracer};
 use crate::domain::time::Micros;
 use crate::limits;
 
@@ -19,7 +19,7 @@ pub struct Span(pub(super) Option<Arc<OpenSpan>>);
 /// A span that has not ended.
 #[derive(Debug)]
 pub struct OpenSpan {
-    trace: Arc<Trace>,
+    trace: Arc<OpenTrace>,
     id: SpanId,
     is_root: bool,
     /// Taken when the span ends.
@@ -82,7 +82,7 @@ impl Span {
     }
 
     fn begin(
-        trace: Arc<Trace>,
+        trace: Arc<OpenTrace>,
         name: Cow<'static, str>,
         kind: SpanKind,
         parent: Option<SpanId>,

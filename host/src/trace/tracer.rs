@@ -88,7 +88,7 @@ impl Tracer {
 
     /// Begins a trace, which continues that of `parent`. `None` if tracing is off, or too many
     /// traces are open.
-    pub(super) fn open(&self, now: Micros, parent: Option<TraceParent>) -> Option<Arc<Trace>> {
+    pub(super) fn open(&self, now: Micros, parent: Option<TraceParent>) -> Option<Arc<OpenTrace>> {
         let state = self.0.as_ref()?;
         if state.open.fetch_add(1, Ordering::Relaxed) >= limits::TRACES_OPEN {
             state.open.fetch_sub(1, Ordering::Relaxed);
@@ -99,7 +99,7 @@ impl Tracer {
         if let Some(parent) = parent {
             let _ = id.set(parent.trace);
         }
-        Some(Arc::new(Trace {
+        Some(Arc::new(OpenTrace {
             tracer: Arc::clone(state),
             id,
             began: now,
@@ -163,7 +163,7 @@ impl Tracer {
 
 /// A trace on this host, until its last span has ended.
 #[derive(Debug)]
-pub struct Trace {
+pub struct OpenTrace {
     tracer: Arc<TracerState>,
     /// Set as late as possible: a trace that takes a delivery in gets the id of the delivery.
     id: OnceLock<TraceId>,
@@ -179,7 +179,7 @@ struct EndedSpans {
     dropped: u32,
 }
 
-impl Trace {
+impl OpenTrace {
     /// Returns the id, and chooses one if there is none yet.
     pub fn id(&self) -> TraceId {
         *self.id.get_or_init(TraceId::random)
@@ -217,7 +217,7 @@ impl Trace {
     }
 }
 
-impl Drop for Trace {
+impl Drop for OpenTrace {
     fn drop(&mut self) {
         self.tracer.open.fetch_sub(1, Ordering::Relaxed);
         let counts = &self.tracer.counts;
