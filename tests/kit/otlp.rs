@@ -6,6 +6,7 @@ use std::convert::Infallible;
 use std::future::pending;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
@@ -20,6 +21,11 @@ use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
 use prost::Message as _;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
+
+use crate::{Host, until};
+
+/// The time for all that has ended to be exported.
+const EXPORTED: Duration = Duration::from_secs(20);
 
 /// How the receiver answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,6 +135,18 @@ impl OtlpReceiver {
         let mut spans: Vec<_> = requests.into_iter().flat_map(|one| one.spans).collect();
         spans.sort_by_key(|span| (span.began, u64::MAX - span.ended));
         spans
+    }
+
+    /// Waits until the span with this name of the trace is received, and returns all of the trace.
+    pub async fn trace(&self, host: &Host, trace: &str, name: &str) -> Vec<ReceivedSpan> {
+        until("the trace is exported", async || {
+            host.app.core.tracer().flush(EXPORTED).await;
+            let mut spans = self.spans();
+            spans.retain(|span| span.trace == trace);
+            let is_there = spans.iter().any(|span| span.name == name);
+            is_there.then_some(spans)
+        })
+        .await
     }
 
     /// Returns whether any request holds these bytes.
