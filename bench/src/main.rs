@@ -90,6 +90,7 @@ enum Figure {
     Search,
     Deals,
     Analytics,
+    Traces,
     Neighbours,
 }
 
@@ -195,6 +196,7 @@ fn main() -> ExitCode {
             Figure::Memory => figures::memory::measure(&arguments),
             Figure::Messages => figures::messages::measure(&arguments),
             Figure::Analytics => figures::analytics::measure(&arguments),
+            Figure::Traces => figures::traces::measure(&arguments),
             Figure::Neighbours => figures::neighbours::measure(&arguments),
             Figure::Deals => figures::deals::measure(&arguments),
             Figure::Search => figures::search::measure(&arguments),

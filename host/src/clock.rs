@@ -21,16 +21,19 @@ pub type SharedClock = Arc<dyn Clock>;
 pub struct SystemClock;
 
 impl Clock for SystemClock {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the one place that reads the wall clock"
-    )]
     fn now(&self) -> Micros {
-        let since = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
+        let since = wall().duration_since(UNIX_EPOCH).unwrap_or_default();
         Micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
     }
+}
+
+/// Returns the time of the machine's wall clock, for what no decision depends on.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place that reads the wall clock"
+)]
+pub fn wall() -> SystemTime {
+    SystemTime::now()
 }
 
 /// Returns the time since the machine booted, including suspensions. Leases use it, since a

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use crate::domain::export_headers::ExportHeaders;
 use crate::domain::network::Networks;
 use crate::domain::publisher::TrustedKeys;
 use crate::domain::time::span;
@@ -79,6 +80,7 @@ pub struct Config {
     pub intake: IntakeSection,
     pub retention: RetentionSection,
     pub log: LogSection,
+    pub telemetry: TelemetrySection,
 }
 
 /// The addresses, the limits of connections and requests, and the times of the HTTP surfaces.
@@ -398,6 +400,18 @@ pub struct LogSection {
     pub format: String,
 }
 
+/// The export of traces.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TelemetrySection {
+    /// The base URL of the receiver. Empty: no traces are made.
+    pub otlp_endpoint: String,
+    pub otlp_headers: ExportHeaders,
+    /// Traces without an error that are exported.
+    pub traces_per_mille: u32,
+    pub service_name: String,
+}
+
 impl Config {
     /// Loads the defaults, overridden by `file` and then by `overrides`: pairs of `section.key` and
     /// a value as plain text.
@@ -563,6 +577,15 @@ mod tests {
     }
 
     #[test]
+    fn the_headers_of_the_export_are_not_shown() {
+        let config = over("telemetry.otlp_headers", "authorization=Bearer%20hidden").expect("read");
+        let pairs = config.telemetry.otlp_headers.pairs();
+        assert_eq!(pairs[0].1, "Bearer hidden");
+        let shown = format!("{config:?}");
+        assert!(!shown.contains("hidden"), "{shown}");
+    }
+
+    #[test]
     fn a_flag_overrides_one_key_and_an_unknown_key_is_named() {
         assert_eq!(
             over("worker.concurrency", "3")
@@ -675,6 +698,14 @@ mod tests {
         check(
             "[server]\ntrusted_proxies = \"all\"",
             "server.trusted_proxies in FILE cannot be used: `all` is not a network",
+        );
+        check(
+            "[telemetry]\notlp_endpoint = \"collector:4318\"",
+            "telemetry.otlp_endpoint in FILE is \"collector:4318\": expected http:// or https:// with a host",
+        );
+        check(
+            "[telemetry]\notlp_headers = \"hidden\"",
+            "telemetry.otlp_headers in FILE cannot be used: header 1 is not name=value",
         );
         check(
             "[plugins]\ntrusted_keys = \"ours\"",

@@ -5,16 +5,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
+use tracing::Instrument as _;
 
 use crate::clock::SharedClock;
 use crate::config::Config;
+use crate::domain::id::HostId;
 use crate::egress::Egress;
 use crate::plugin::{EngineError, Plugins};
 use crate::seal::Sealer;
 use crate::shutdown::Shutdown;
 use crate::store::Store;
 use crate::store::writer::Writer;
-use crate::telemetry::Metrics;
+use crate::telemetry::{Metrics, TraceExport};
+use crate::trace::{self, Tracer};
 
 /// The parts that every request and every job shares, one per host.
 pub struct Core {
@@ -28,6 +31,8 @@ pub struct Core {
     /// Makes the outgoing calls.
     pub egress: Egress,
     pub metrics: Arc<Metrics>,
+    /// Exports traces, if that is configured.
+    pub traces: TraceExport,
     pub shutdown: Shutdown,
 }
 
@@ -52,6 +57,7 @@ impl Core {
                 move |commit| metrics.store.commit(commit)
             }),
             egress: Egress::new(Duration::from_secs(config.worker.fetch_seconds)),
+            traces: TraceExport::start(&config.telemetry, HostId::new(clock.now())),
             plugins,
             metrics,
             config,
@@ -62,8 +68,14 @@ impl Core {
         })
     }
 
+    /// Returns what begins traces.
+    pub fn tracer(&self) -> &Tracer {
+        &self.traces.tracer
+    }
+
     /// Runs a piece of work to its end even if the caller stops waiting for it: a sender that
-    /// hangs up does not cancel it, and a shutdown waits for it.
+    /// hangs up does not cancel it, and a shutdown waits for it. The work is a part of the caller's
+    /// trace, and its log lines name the caller's request.
     pub fn spawn<F>(&self, work: F) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
@@ -71,11 +83,12 @@ impl Core {
     {
         let hold = self.shutdown.hold();
         // Boxed, because spawning moves the future several times, and this one is large.
-        let work = Box::pin(work);
-        tokio::spawn(async move {
+        let work = trace::carried(Box::pin(work));
+        let working = async move {
             let output = work.await;
             drop(hold);
             output
-        })
+        };
+        tokio::spawn(working.in_current_span())
     }
 }

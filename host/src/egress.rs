@@ -9,6 +9,7 @@
 //! connection without the caller noticing.
 
 mod connection;
+mod operator;
 mod pool;
 mod request;
 pub mod slots;
@@ -25,6 +26,7 @@ use tokio_rustls::rustls::client::Resumption;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
+pub use self::operator::OperatorEndpoint;
 pub use self::pool::ConnectionCounts;
 pub use self::target::{is_public, split_authority};
 
@@ -37,6 +39,7 @@ use crate::domain::connection::AllowedHost;
 use crate::domain::exchange::{HttpRequest, HttpResponse};
 use crate::limits;
 use crate::seal::Secrets;
+use crate::trace::{self, Span, SpanKind};
 
 /// Why a call has no answer, split by what the caller does about it.
 #[derive(Debug, thiserror::Error)]
@@ -80,6 +83,19 @@ impl EgressError {
             self,
             Self::Unreachable { .. } | Self::NoAnswer { .. } | Self::TooLate
         )
+    }
+
+    /// Returns the class of the error, which names no far end and no person.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::NotAllowed { .. } => "not_allowed",
+            Self::NotPublic { .. } => "not_public",
+            Self::Slot(_) => "slot",
+            Self::Malformed(_) => "malformed",
+            Self::Unreachable { .. } => "unreachable",
+            Self::NoAnswer { .. } => "no_answer",
+            Self::TooLate => "too_late",
+        }
     }
 
     /// Returns whether the far end may have received the request.
@@ -207,8 +223,34 @@ impl Egress {
         repeat: fn(&OutgoingRequest) -> bool,
     ) -> Result<HttpResponse, EgressError> {
         let target = AllowedTarget::check(request, allow)?;
+        let span = client_span(request, &target);
         let sent = AtomicBool::new(false);
-        let exchange = self.exchange(&target, request, secrets, wanted, repeat, &sent);
+        let compose = || compose_request(request, &target, secrets);
+        // Boxed: each future that makes a call would hold it several times.
+        let exchange = Box::pin(self.exchange(&target, compose, wanted, repeat, &sent));
+        let result = span
+            .run(self.in_time(within, &target, exchange, &sent))
+            .await;
+        match &result {
+            Ok(response) => {
+                span.set("http.response.status_code", response.status);
+                if response.status >= 400 && span.is_on() {
+                    span.fail(response.status.to_string());
+                }
+            }
+            Err(error) => span.fail(error.kind()),
+        }
+        result
+    }
+
+    /// Waits for an exchange until the deadline.
+    async fn in_time(
+        &self,
+        within: Duration,
+        target: &AllowedTarget,
+        exchange: impl Future<Output = Result<HttpResponse, EgressError>>,
+        sent: &AtomicBool,
+    ) -> Result<HttpResponse, EgressError> {
         match tokio::time::timeout(within, exchange).await {
             Ok(result) => result,
             Err(_) if sent.load(Ordering::Relaxed) => {
@@ -228,15 +270,14 @@ impl Egress {
     async fn exchange(
         &self,
         target: &AllowedTarget,
-        request: &HttpRequest,
-        secrets: &Secrets,
+        compose: impl FnOnce() -> Result<OutgoingRequest, EgressError>,
         wanted: impl Fn() -> bool,
         repeat: fn(&OutgoingRequest) -> bool,
         sent: &AtomicBool,
     ) -> Result<HttpResponse, EgressError> {
         let permit = self.pool.permit(&target.place).await;
         let mut way = Way::first(&permit, target).await?;
-        let mut message = compose_request(request, target, secrets)?;
+        let mut message = compose()?;
         loop {
             let is_kept = matches!(way, Way::Kept(_));
             let mut connection = match way {
@@ -294,6 +335,22 @@ impl Way {
             None => Self::New(target.resolve().await?),
         })
     }
+}
+
+/// Begins the span of a call. Its URL is left out: it may name a person or hold a secret.
+fn client_span(request: &HttpRequest, target: &AllowedTarget) -> Span {
+    let span = trace::span("HTTP", SpanKind::Client);
+    if span.is_on() {
+        span.rename(request.method.clone());
+        span.set("http.request.method", request.method.clone());
+        span.set(
+            "url.scheme",
+            if target.place.tls { "https" } else { "http" },
+        );
+        span.set("server.address", target.place.host.clone());
+        span.set("server.port", target.place.port);
+    }
+    span
 }
 
 fn may_be_repeated(message: &OutgoingRequest) -> bool {

@@ -1184,3 +1184,33 @@ pub const CONSOLE_IDLE: Duration = Duration::from_hours(1);
 
 /// The longest time of a session of the console: a working day.
 pub const CONSOLE_LONGEST: Duration = Duration::from_hours(12);
+/// Traces that are open on a host. Each request in progress has one; past it requests have none.
+pub const TRACES_OPEN: usize = 16_384;
+
+/// Spans of one trace, of some 300 bytes each. Further ones are dropped, except the root.
+pub const TRACE_SPANS: usize = 256;
+
+/// Bytes of a text in a span.
+pub const ATTRIBUTE_BYTES: usize = 256;
+
+/// Traces that wait for their export, mostly of some 4 KiB. Past it traces are dropped.
+pub const TRACES_QUEUED: usize = 2_048;
+
+/// Spans after which a batch of traces is exported.
+pub const EXPORT_SPANS: usize = 2_048;
+
+/// How long a trace waits at most for others to share its export.
+pub const EXPORT_EVERY: Duration = Duration::from_secs(1);
+
+/// The deadline of one attempt to export. It is the default of OpenTelemetry.
+pub const EXPORT_DEADLINE: Duration = Duration::from_secs(10);
+
+/// Attempts to export a batch. Then it is dropped.
+pub const EXPORT_ATTEMPTS: u32 = 4;
+
+/// The first and the longest pause between attempts to export. The receiver may ask for one in between.
+pub const EXPORT_BACKOFF_FIRST: Duration = Duration::from_millis(500);
+pub const EXPORT_BACKOFF_LONGEST: Duration = Duration::from_secs(5);
+
+/// How long a stop waits for the export of the last traces.
+pub const EXPORT_AT_STOP: Duration = Duration::from_secs(3);

@@ -20,6 +20,7 @@ mod reload;
 mod replay;
 mod replies;
 mod source_changes;
+mod traces;
 
 use leadhost_tests::{Declared, Host, On, guests};
 use serde_json::{Value, json};

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each module of the host, and those that it may import. A module comes after all of these.
-const MODULES: [(&str, &[&str]); 18] = [
+const MODULES: [(&str, &[&str]); 19] = [
     ("domain", &[]),
     ("admin_api", &["domain"]),
     ("limits", &["domain"]),
@@ -17,24 +17,32 @@ const MODULES: [(&str, &[&str]); 18] = [
     ("seal", &["domain"]),
     ("shutdown", &[]),
     ("search", &["domain", "limits"]),
-    ("egress", &["domain", "limits", "seal"]),
+    ("trace", &["domain", "limits"]),
+    ("egress", &["domain", "limits", "seal", "trace"]),
     ("plugin", &["clock", "config", "domain", "limits", "memory"]),
-    ("store", &["clock", "config", "domain", "limits", "memory"]),
+    (
+        "store",
+        &["clock", "config", "domain", "limits", "memory", "trace"],
+    ),
     (
         "telemetry",
-        &["config", "domain", "egress", "limits", "plugin", "store"],
+        &[
+            "clock", "config", "domain", "egress", "limits", "plugin", "store", "trace",
+        ],
     ),
     (
         "core",
         &[
             "clock",
             "config",
+            "domain",
             "egress",
             "plugin",
             "seal",
             "shutdown",
             "store",
             "telemetry",
+            "trace",
         ],
     ),
     (
@@ -52,6 +60,7 @@ const MODULES: [(&str, &[&str]); 18] = [
             "shutdown",
             "store",
             "telemetry",
+            "trace",
         ],
     ),
     (
@@ -69,6 +78,7 @@ const MODULES: [(&str, &[&str]); 18] = [
             "search",
             "store",
             "telemetry",
+            "trace",
         ],
     ),
     ("app", &["core", "http", "pipeline"]),
@@ -247,13 +257,14 @@ const CRATES: [(&str, &[&str]); 7] = [
 ];
 
 /// The places where each big dependency may be named, as path prefixes under `host/src`.
-const WHERE: [(&str, &[&str]); 9] = [
+const WHERE: [(&str, &[&str]); 10] = [
     ("sqlx", &["store/"]),
     ("rusqlite", &["store/"]),
     ("wasmtime", &["plugin/"]),
     ("wasmparser", &["plugin/"]),
     ("wit_component", &["plugin/"]),
     ("wit_parser", &["plugin/"]),
+    ("prost", &["telemetry/otlp/"]),
     // The command line is a client of the admin API.
     ("hyper", &["http/", "egress", "cli/"]),
     ("hyper_util", &["http/", "egress", "cli/"]),

@@ -6,6 +6,7 @@ mod classes;
 mod faults;
 mod repeats;
 mod templates;
+mod traces;
 mod validation;
 
 use std::time::Duration;

@@ -17,6 +17,7 @@ pub mod hosts;
 pub mod load;
 pub mod log;
 pub mod on;
+pub mod otlp;
 pub mod phones;
 pub mod postgres;
 pub mod program;

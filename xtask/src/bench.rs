@@ -18,7 +18,7 @@ Measures the service next to a Node peer, and writes bench/results.
 
     FIGURE         conversion, guests, ingest, ingest-postgres, export,
                    export-peer, export-stores, swap, swap-fleet, rollout, start, memory, messages,
-                   search, deals, analytics, neighbours; default all of them
+                   search, deals, analytics, traces, neighbours; default all of them
     languages      alone: the project that `leadhost plugin new` writes in each language;
                    installs their toolchains, and writes the table of docs/integrators.md
     --seconds N    length of one round of load, default 8

@@ -17,3 +17,4 @@ pub mod search;
 pub mod start;
 pub mod swap;
 pub mod swap_fleet;
+pub mod traces;

@@ -1,5 +1,6 @@
 //! The values that the keys of the configuration may have.
 
+use crate::domain::export_headers::ExportHeaders;
 use crate::domain::network::Networks;
 use crate::domain::publisher::TrustedKeys;
 use crate::limits;
@@ -57,6 +58,7 @@ pub const BOUNDS: &[(&str, i64, i64)] = &[
     ("retention.deliveries_days", 1, CENTURY),
     ("retention.quarantine_days", 1, CENTURY),
     ("retention.idempotency_hours", 1, YEAR / 3_600),
+    ("telemetry.traces_per_mille", 0, 1_000),
 ];
 
 /// Checks a value by the default of its key, which is a number, a truth value or a text.
@@ -112,6 +114,17 @@ fn check_text(key: &str, text: &str) -> Result<(), String> {
         "plugins.trusted_keys" => {
             let keys = TrustedKeys::try_from(text.to_owned());
             return keys
+                .map(drop)
+                .map_err(|why| format!("cannot be used: {why}"));
+        }
+        "telemetry.otlp_endpoint" => (
+            text.is_empty() || is_base_url(text),
+            "http:// or https:// with a host, such as http://127.0.0.1:4318, or an empty text",
+        ),
+        // The value is not quoted: it may hold a secret.
+        "telemetry.otlp_headers" => {
+            let headers = ExportHeaders::try_from(text.to_owned());
+            return headers
                 .map(drop)
                 .map_err(|why| format!("cannot be used: {why}"));
         }

@@ -27,6 +27,17 @@ pub fn uuid_at(now: Micros) -> Uuid {
     uuid::Builder::from_unix_timestamp_millis(micros / 1_000, &random()).into_uuid()
 }
 
+/// Returns 8 random bytes that are not all zero.
+pub fn random_bytes() -> [u8; 8] {
+    let [.., a, b, c, d, e, f, g, h] = random();
+    let bytes = [a, b, c, d, e, f, g, h];
+    if bytes == [0; 8] {
+        random_bytes()
+    } else {
+        bytes
+    }
+}
+
 /// Returns random bytes for one id. They come from the operating system in blocks: a lead has a
 /// few ids, and a system call for each would cost more than the rest of it.
 fn random() -> [u8; 10] {

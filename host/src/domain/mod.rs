@@ -15,6 +15,7 @@ pub mod deal;
 pub mod delivery;
 pub mod difference;
 pub mod exchange;
+pub mod export_headers;
 pub mod hex;
 pub mod id;
 pub mod json;

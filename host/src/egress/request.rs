@@ -10,9 +10,13 @@ use super::slots::{compose, verbatim};
 use super::target::AllowedTarget;
 use crate::domain::exchange::{HttpRequest, TextSegment};
 use crate::seal::Secrets;
+use crate::trace;
 
 /// A request as it is sent, with its secrets.
 pub type OutgoingRequest = http::Request<Full<Bytes>>;
+
+/// The program, in the headers of each request.
+pub const PROGRAM: &str = concat!("leadhost/", env!("CARGO_PKG_VERSION"));
 
 /// Composes the request that is sent to the target.
 ///
@@ -60,10 +64,14 @@ pub fn compose_request(
         .method(request.method.as_str())
         .uri(uri)
         .header(http::header::HOST, &target.authority)
-        .header(
-            http::header::USER_AGENT,
-            concat!("leadhost/", env!("CARGO_PKG_VERSION")),
-        );
+        .header(http::header::USER_AGENT, PROGRAM);
+    // One of the plugin's own is kept: it may be a part of what the provider expects.
+    let is_own = |(name, _): &(String, _)| name.eq_ignore_ascii_case(trace::TRACEPARENT);
+    if let Some(parent) = trace::traceparent()
+        && !request.headers.iter().any(is_own)
+    {
+        builder = builder.header(trace::TRACEPARENT, parent);
+    }
     for (name, value) in &request.headers {
         // Only the host sets framing and routing.
         if [

@@ -9,6 +9,7 @@ use crate::domain::connection::AllowedHost;
 use crate::domain::exchange::HttpRequest;
 
 /// The target of a request that passed the allow-list.
+#[derive(Clone)]
 pub struct AllowedTarget {
     pub place: FarEnd,
     /// As the plugin wrote it.

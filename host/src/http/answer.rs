@@ -36,6 +36,7 @@ use crate::domain::analytics::MetricSet;
 use crate::http::state::Http;
 use crate::limits;
 use crate::telemetry::Shed;
+use crate::trace::{self, Span, SpanKind, TraceParent};
 
 /// Answers a request. It always returns an answer: a failure becomes one too. `far_end` is the
 /// other end of the connection, a trusted proxy perhaps.
@@ -84,10 +85,15 @@ pub async fn answer(
         audited: Mutex::default(),
     };
     let span = tracing::info_span!("request", %id, route = name, workspace = Empty, key = Empty, trace = Empty, delivery = Empty);
-    if let Some(trace) = request_id::trace_id(&head.headers) {
-        span.record("trace", trace);
+    let parent = request_id::trace_parent(&head.headers);
+    if let Some(parent) = parent {
+        span.record("trace", tracing::field::display(parent.trace));
     }
-    async {
+    let traced = match is_probe {
+        true => Span::default(),
+        false => traced(http, &head, name, parent),
+    };
+    let answering = async {
         let result = match found {
             Ok(route) => in_time(&call, route, body).await,
             Err(error) => {
@@ -107,6 +113,7 @@ pub async fn answer(
         }
         let took = started.elapsed();
         let status = reply.status().as_u16();
+        end(&traced, status);
         http.core.metrics.http.request(name, status, took);
         macro_rules! log {
             ($level:ident) => {
@@ -127,9 +134,57 @@ pub async fn answer(
             log!(info);
         }
         reply
+    };
+    traced.run(answering).instrument(span).await
+}
+
+/// Begins the trace of a request. Its address, its query and its sender are left out: they may name
+/// persons and hold secrets.
+fn traced(http: &Http, head: &Parts, route: &'static str, parent: Option<TraceParent>) -> Span {
+    let tracer = http.core.tracer();
+    if !tracer.is_on() {
+        return Span::default();
     }
-    .instrument(span)
-    .await
+    let now = http.core.clock.now();
+    let name = format!("{} {route}", method(head));
+    let span = Span::root(tracer, now, name, SpanKind::Server, parent);
+    span.set("http.request.method", method(head));
+    span.set("http.route", route);
+    let is_tls = http.core.config.server.has_tls();
+    span.set("url.scheme", if is_tls { "https" } else { "http" });
+    let version = match head.version {
+        Version::HTTP_10 => "1.0",
+        Version::HTTP_2 => "2",
+        _ => "1.1",
+    };
+    span.set("network.protocol.version", version);
+    span
+}
+
+/// Returns the method, or what the conventions say for one that is not known.
+fn method(head: &Parts) -> &'static str {
+    match head.method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        Method::DELETE => "DELETE",
+        Method::OPTIONS => "OPTIONS",
+        _ => "_OTHER",
+    }
+}
+
+/// Notes the answer in the trace, and the trace in the log lines that follow.
+fn end(traced: &Span, status: u16) {
+    if traced.is_on() {
+        traced.set("http.response.status_code", status);
+        // By the conventions, a refusal is the client's error and not the server's.
+        if status >= 500 {
+            traced.fail(status.to_string());
+        }
+        trace::settle_id(traced);
+    }
 }
 
 /// Answers a liveness probe without anything that could wait for other work: no task, no log

@@ -29,12 +29,20 @@ use crate::pipeline::state::Pipeline;
 use crate::plugin::{CallBudget, CallError, Loaded};
 use crate::store::{FetchAnswer, FetchOutcome, FetchSettlement, HeldFetch, ItemResult, Write};
 use crate::telemetry::CallSubject;
+use crate::trace;
 
 /// Makes one attempt at a fetch and settles it.
 pub async fn run(pipeline: &Arc<Pipeline>, held: HeldFetch, lease: LeaseDeadline) {
     let mut notes = Vec::new();
     let (outcome, plugin) = attempt(pipeline, &held, lease, &mut notes).await;
     pipeline.core.metrics.intake.fetch(&outcome);
+    let span = trace::current();
+    match &outcome {
+        FetchOutcome::Items(_) => span.set("leadhost.fetch.outcome", "completed"),
+        FetchOutcome::Retry { .. } => span.fail("retry"),
+        FetchOutcome::Stop { .. } => span.fail("stopped"),
+        FetchOutcome::Failed { .. } => span.fail("failed"),
+    }
     let is_settled = matches!(
         outcome,
         FetchOutcome::Items(_) | FetchOutcome::Failed { .. }

@@ -31,6 +31,7 @@ use crate::store::{
     Acceptance, DeliveryOutcome, ItemResult, NewDelivery, StoreError, Write, WriteOutcome,
 };
 use crate::telemetry::CallSubject;
+use crate::trace::{self, Span, SpanKind};
 
 /// The address that a request was sent to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -167,25 +168,61 @@ pub async fn receive(
     pipeline: &Arc<Pipeline>,
     inbound: InboundRequest,
 ) -> Result<Received, IntakeError> {
+    let waiting = trace::span("wait for turn", SpanKind::Internal);
     let live = connection(pipeline, &inbound.address).await?;
     let turns = &pipeline.turns;
     let _turn = turns
         .wait(&live.connection.id, pipeline.core.clock.now())
         .await;
     has_room(pipeline, &live)?;
+    drop(waiting);
     let now = pipeline.core.clock.now();
     let peer = network::owner(inbound.peer);
     let came = as_it_came(inbound, &live, now);
+    let delivery = came.delivery.id;
+    tracing::Span::current().record("delivery", tracing::field::display(delivery));
+    let span = trace::span_of(delivery.0, "process delivery", SpanKind::Consumer);
+    describe(&span, &live, delivery);
+    span.set("messaging.message.body.size", came.delivery.body.len());
+    let received = span.run(process(pipeline, &live, came, peer)).await;
+    if received.is_err() {
+        span.fail("not_stored");
+    }
+    received
+}
 
+/// Adds what all spans of a delivery say of it.
+pub(super) fn describe(span: &Span, live: &Live, delivery: DeliveryId) {
+    if span.is_on() {
+        span.set("messaging.system", "leadhost");
+        span.set("messaging.operation.name", "process");
+        span.set("messaging.operation.type", "process");
+        span.set("messaging.destination.name", live.connection.name.clone());
+        span.set("messaging.message.id", delivery.to_string());
+        span.set("leadhost.delivery.id", delivery.to_string());
+    }
+}
+
+/// Checks, converts and commits a delivery.
+async fn process(
+    pipeline: &Arc<Pipeline>,
+    live: &Arc<Live>,
+    came: Unmasked,
+    peer: IpAddr,
+) -> Result<Received, IntakeError> {
+    let now = came.delivery.received_at;
     let Some(plugin) = pipeline.core.plugins.active(&live.connection.plugin) else {
         let reason = format!("no version of `{}` is active", live.connection.plugin);
         let result = failure::waits(&reason, 0, now);
-        return keep_unchecked(pipeline, &live, came, peer, result).await;
+        return keep_unchecked(pipeline, live, came, peer, result).await;
     };
-    let mut checks = proof::checks(pipeline, &live, &plugin, CallBudget::Brief).await;
+    let checking = trace::span("check sender", SpanKind::Internal);
+    let mut checks = checking
+        .run(proof::checks(pipeline, live, &plugin, CallBudget::Brief))
+        .await;
     if checks.is_err()
         && let Some(stable) = rollout::fallback(pipeline, &plugin)
-        && let Ok(of_stable) = proof::checks(pipeline, &live, &stable, CallBudget::Brief).await
+        && let Ok(of_stable) = proof::checks(pipeline, live, &stable, CallBudget::Brief).await
     {
         checks = Ok(of_stable);
     }
@@ -193,17 +230,24 @@ pub async fn receive(
         Ok(checks) => checks,
         Err(error) => {
             let ran = Some(plugin.ran_with(live.connection.config_version));
-            let result = failure::after_failure(pipeline, &live, &error, ran, 0);
-            return keep_unchecked(pipeline, &live, came, peer, result).await;
+            checking.fail("checks_unknown");
+            drop(checking);
+            let result = failure::after_failure(pipeline, live, &error, ran, 0);
+            return keep_unchecked(pipeline, live, came, peer, result).await;
         }
     };
-    let checked = came.verify(&checks, &live);
-    rollout::checks::compare(pipeline, &live, &plugin, &came, &checked);
+    let checked = came.verify(&checks, live);
+    let outcome = if checked.is_ok() { "passed" } else { "refused" };
+    checking.set("leadhost.check.outcome", outcome);
+    drop(checking);
+    rollout::checks::compare(pipeline, live, &plugin, &came, &checked);
     if let Err(why) = checked {
-        return quarantine(pipeline, &live, &checks, came, peer, why).await;
+        return quarantine(pipeline, live, &checks, came, peer, why).await;
     }
-    let delivery = came.masked(&checks, &live);
-    take(pipeline, &live, &plugin, &checks, delivery).await
+    let masking = trace::span("mask secrets", SpanKind::Internal);
+    let delivery = came.masked(&checks, live);
+    drop(masking);
+    take(pipeline, live, &plugin, &checks, delivery).await
 }
 
 /// Converts within the inline budget and commits the result.
@@ -215,7 +259,11 @@ async fn take(
     delivery: NewDelivery,
 ) -> Result<Received, IntakeError> {
     let id = delivery.id;
-    let chosen = rollout::convert(pipeline, live, plugin, &delivery, CallBudget::Inline).await;
+    let converting = trace::span("convert", SpanKind::Internal);
+    let work = rollout::convert(pipeline, live, plugin, &delivery, CallBudget::Inline);
+    let chosen = converting.run(work).await;
+    describe_conversion(&converting, &chosen);
+    drop(converting);
     let is_complete = chosen.is_complete();
     let Chosen {
         plugin, converted, ..
@@ -263,6 +311,25 @@ async fn take(
             .ok()
     });
     Ok(Received::Stored { outcome, reply })
+}
+
+/// Notes the version whose result is used, and what it gave.
+pub(super) fn describe_conversion(span: &Span, chosen: &Chosen) {
+    if !span.is_on() {
+        return;
+    }
+    let plugin = &chosen.plugin;
+    span.set("leadhost.plugin.name", plugin.description.name.clone());
+    span.set(
+        "leadhost.plugin.version",
+        plugin.description.version.clone(),
+    );
+    span.set("leadhost.plugin.digest", plugin.digest.to_string());
+    match &chosen.converted {
+        Ok(converted) => span.set("leadhost.items", converted.result.items.len()),
+        Err(ConvertError::Call(error)) => span.fail(error.kind()),
+        Err(_) => span.fail("connection"),
+    }
 }
 
 /// Stores a delivery that cannot be checked yet, with its sealed proof. The worker checks

@@ -8,11 +8,14 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use tracing::field::Empty;
+use uuid::Uuid;
+
 use super::failure::{self, ConvertError};
 use super::lease::{self, LeaseDeadline};
 use super::proof::{self, Evidence};
-use super::rollout::{self, Chosen};
-use super::{fetch, send};
+use super::rollout;
+use super::{fetch, intake, send};
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::ConnectionId;
 use crate::pipeline::state::Pipeline;
@@ -22,6 +25,7 @@ use crate::store::{
     ClaimTurns, ConversionResult, HeldDelivery, InHand, ItemResult, Job, Mode, Reconversion,
     StoreError,
 };
+use crate::trace::{self, Span, SpanKind, TraceParent};
 
 /// The time for which the worker rests if nothing wakes it, so that work that becomes due is found.
 const REST: Duration = Duration::from_millis(250);
@@ -46,11 +50,13 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
             let piece = PiecesInProgress::take(&worker.in_progress, &job.job);
             worker.after = Some(job.job.connection().clone());
             let own = Arc::clone(&pipeline);
-            pipeline.core.spawn(async move {
-                work(&own, job).await;
+            let span = job_span(&job.job);
+            let working = async move {
+                traced(&own, job).await;
                 drop(piece);
                 own.wake();
-            });
+            };
+            span.in_scope(|| drop(pipeline.core.spawn(working)));
         }
         if idle {
             tokio::select! {
@@ -196,6 +202,56 @@ impl WorkerLoop {
     }
 }
 
+/// Returns the span of the log in which a job runs, so that each of its lines names the job.
+fn job_span(job: &Job) -> tracing::Span {
+    let (kind, delivery, message) = match job {
+        Job::Convert(held) => ("convert", Some(held.delivery.id), None),
+        Job::Fetch(held) => ("fetch", Some(held.delivery), None),
+        Job::Send(held) => ("send", None, Some(held.message)),
+    };
+    let span = tracing::info_span!(
+        "job",
+        kind,
+        delivery = Empty,
+        message = Empty,
+        trace = Empty
+    );
+    if let Some(delivery) = delivery {
+        span.record("delivery", tracing::field::display(delivery));
+    }
+    if let Some(message) = message {
+        span.record("message", tracing::field::display(message));
+    }
+    span
+}
+
+/// Runs a job as a trace of its own. The trace has the id of the delivery or message, and so continues
+/// the one that took it in, without anything about it being stored.
+async fn traced(pipeline: &Arc<Pipeline>, job: ClaimedJob) {
+    let tracer = pipeline.core.tracer();
+    if !tracer.is_on() {
+        return work(pipeline, job).await;
+    }
+    let (name, kind, whose): (_, _, Uuid) = match &job.job {
+        Job::Convert(held) => (
+            "process delivery again",
+            SpanKind::Consumer,
+            held.delivery.id.0,
+        ),
+        Job::Fetch(held) => ("fetch lead", SpanKind::Consumer, held.delivery.0),
+        Job::Send(held) => ("send waiting message", SpanKind::Consumer, held.message.0),
+    };
+    let parent = Some(TraceParent::of(whose));
+    let now = pipeline.core.clock.now();
+    let span = Span::root(tracer, now, name, kind, parent);
+    match &job.job {
+        Job::Send(held) => span.set("leadhost.message.id", held.message.to_string()),
+        Job::Convert(_) | Job::Fetch(_) => span.set("leadhost.delivery.id", whose.to_string()),
+    }
+    trace::settle_id(&span);
+    span.run(work(pipeline, job)).await;
+}
+
 async fn work(pipeline: &Arc<Pipeline>, work: ClaimedJob) {
     match work.job {
         Job::Convert(held) => retry(pipeline, *held).await,
@@ -310,9 +366,12 @@ pub async fn reconvert(
         }
         delivery = Cow::Owned(proof::redacted(delivery.into_owned(), &checks, &live));
     }
-    let Chosen { converted, .. } =
-        rollout::convert(pipeline, &live, &plugin, &delivery, budget).await;
-    match converted {
+    let converting = trace::span("convert", SpanKind::Internal);
+    let chosen = rollout::convert(pipeline, &live, &plugin, &delivery, budget);
+    let chosen = converting.run(chosen).await;
+    intake::describe_conversion(&converting, &chosen);
+    drop(converting);
+    match chosen.converted {
         Ok(converted) => converted.result,
         Err(error @ ConvertError::Call(CallError::CircuitOpen { .. })) => failed(&error),
         Err(error) => {

@@ -4,6 +4,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, oneshot};
 
@@ -13,7 +14,16 @@ use crate::limits;
 
 pub(super) struct QueuedWrite {
     pub write: Write,
-    pub answer: oneshot::Sender<Result<WriteOutcome, StoreError>>,
+    pub answer: oneshot::Sender<CommittedWrite>,
+}
+
+/// The answer to a write, and the transaction that decided it.
+pub(super) struct CommittedWrite {
+    pub result: Result<WriteOutcome, StoreError>,
+    pub began: Instant,
+    pub took: Duration,
+    /// The writes that shared the transaction.
+    pub writes: usize,
 }
 
 /// The connection of a write that comes from outside. `None`: the one line for writes of

@@ -14,10 +14,11 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use super::write_queue::{PushError, QueuedWrite, WriteQueue};
+use super::write_queue::{CommittedWrite, PushError, QueuedWrite, WriteQueue};
 use super::{Batch, Store, StoreError, StoreErrorCause, Write, WriteOutcome};
 use crate::domain::id::ConnectionId;
 use crate::limits;
+use crate::trace::{self, Span, SpanKind};
 
 /// Passes writes to the task that commits them. Cheap to clone.
 #[derive(Clone)]
@@ -31,6 +32,8 @@ struct Shared {
     stop: mpsc::Sender<()>,
     task: Mutex<Option<JoinHandle<()>>>,
     trouble: Arc<Trouble>,
+    /// The kind of database, by its name in the semantic conventions of OpenTelemetry.
+    system: &'static str,
 }
 
 /// Why the last commit failed, if the store and not a write was at fault.
@@ -86,6 +89,11 @@ impl Writer {
 
     fn begin(store: Arc<dyn Store>, max_batch: usize, watch: Watch) -> Self {
         let queue = Arc::new(WriteQueue::new(store.writes_of_one()));
+        let system = if store.is_shared() {
+            "postgresql"
+        } else {
+            "sqlite"
+        };
         let (background, background_queue) = mpsc::channel(limits::WRITES_WAITING);
         let (stop, stopping) = mpsc::channel(1);
         let queues = Queues {
@@ -105,6 +113,7 @@ impl Writer {
                 stop,
                 task: Mutex::new(Some(task)),
                 trouble,
+                system,
             }),
         }
     }
@@ -115,13 +124,17 @@ impl Writer {
     ///
     /// `Busy` if the queue is full, `Unavailable` after a shutdown, and the errors of the commit.
     pub async fn submit(&self, write: Write) -> Result<WriteOutcome, StoreError> {
+        let span = CommitSpan::begin(self.shared.system);
         let (answer, answered) = oneshot::channel();
         let pushed = self.shared.queue.push(QueuedWrite { write, answer });
-        pushed.map_err(|refused| match refused {
+        let pushed = pushed.map_err(|refused| match refused {
             PushError::Full => StoreError::Busy,
             PushError::Closed => stopped(),
-        })?;
-        answered.await.unwrap_or_else(|_| Err(stopped()))
+        });
+        match pushed {
+            Ok(()) => span.end(answered.await.ok()),
+            Err(error) => span.refused(error),
+        }
     }
 
     /// Commits a background write, behind those that requests wait for.
@@ -130,16 +143,20 @@ impl Writer {
     ///
     /// [`StoreError`] as for [`Self::submit`].
     pub async fn submit_background(&self, write: Write) -> Result<WriteOutcome, StoreError> {
+        let span = CommitSpan::begin(self.shared.system);
         let (answer, answered) = oneshot::channel();
         let sent = self
             .shared
             .background
             .try_send(QueuedWrite { write, answer });
-        sent.map_err(|error| match error {
+        let sent = sent.map_err(|error| match error {
             mpsc::error::TrySendError::Full(_) => StoreError::Busy,
             mpsc::error::TrySendError::Closed(_) => stopped(),
-        })?;
-        answered.await.unwrap_or_else(|_| Err(stopped()))
+        });
+        match sent {
+            Ok(()) => span.end(answered.await.ok()),
+            Err(error) => span.refused(error),
+        }
     }
 
     /// Returns whether a write of this connection would be accepted now. A caller that checks this
@@ -172,6 +189,68 @@ impl Writer {
         {
             tracing::error!(%error, "writer task failed");
         }
+    }
+}
+
+/// The step of a trace in which a write is committed: the wait for its turn, then the transaction,
+/// which other writes share.
+struct CommitSpan {
+    span: Span,
+    pushed: Option<Instant>,
+    system: &'static str,
+}
+
+impl CommitSpan {
+    fn begin(system: &'static str) -> Self {
+        let span = trace::span("commit", SpanKind::Internal);
+        Self {
+            pushed: span.is_on().then(Instant::now),
+            span,
+            system,
+        }
+    }
+
+    fn refused(self, error: StoreError) -> Result<WriteOutcome, StoreError> {
+        self.span.fail("store");
+        Err(error)
+    }
+
+    /// Ends the step with the answer of the writer. `None`: the writer has stopped.
+    fn end(self, answered: Option<CommittedWrite>) -> Result<WriteOutcome, StoreError> {
+        let Some(committed) = answered else {
+            return self.refused(stopped());
+        };
+        if let Some(pushed) = self.pushed {
+            let waited = committed.began.saturating_duration_since(pushed);
+            let describe = |_: &Span| {};
+            self.span.add(
+                "wait for commit",
+                SpanKind::Internal,
+                pushed,
+                waited,
+                describe,
+            );
+            let describe = |transaction: &Span| {
+                transaction.set("db.system.name", self.system);
+                transaction.set("db.operation.name", "COMMIT");
+                transaction.set("leadhost.commit.writes", committed.writes);
+                // By the conventions, one operation is no batch.
+                if committed.writes > 1 {
+                    transaction.set("db.operation.batch.size", committed.writes);
+                }
+                if committed.result.is_err() {
+                    transaction.fail("store");
+                }
+            };
+            self.span.add(
+                "COMMIT",
+                SpanKind::Client,
+                committed.began,
+                committed.took,
+                describe,
+            );
+        }
+        committed.result
     }
 }
 
@@ -304,22 +383,29 @@ async fn commit(
     batch: Batch,
     watch: &Watch,
     trouble: &Trouble,
-) -> Vec<Result<WriteOutcome, StoreError>> {
+) -> Vec<CommittedWrite> {
     let mut answers = Vec::with_capacity(batch.len());
     // The parts still to commit. The next one is last.
     let mut parts = vec![batch];
     while let Some(part) = parts.pop() {
         let started = Instant::now();
         let result = store.commit_batch(part.clone()).await;
+        let (writes, took) = (part.len(), started.elapsed());
         watch(&Commit {
-            writes: part.len(),
-            took: started.elapsed(),
+            writes,
+            took,
             done: result.is_ok(),
         });
+        let committed = |result| CommittedWrite {
+            result,
+            began: started,
+            took,
+            writes,
+        };
         match result {
             Ok(written) => {
                 trouble.is(None);
-                answers.extend(written.into_iter().map(Ok));
+                answers.extend(written.into_iter().map(|one| committed(Ok(one))));
             }
             Err(error) if part.len() > 1 && may_be_one_writes_fault(&error) => {
                 tracing::warn!(%error, writes = part.len(), "batch failed, splitting it");
@@ -332,9 +418,9 @@ async fn commit(
                     trouble.is(Some(error.to_string()));
                 }
                 for _ in 1..part.len() {
-                    answers.push(Err(error.again()));
+                    answers.push(committed(Err(error.again())));
                 }
-                answers.push(Err(error));
+                answers.push(committed(Err(error)));
             }
         }
     }

@@ -13,10 +13,12 @@ mod http;
 mod intake;
 mod log;
 mod messaging;
+mod otlp;
 mod plugins;
 mod register;
 mod search;
 mod store;
+mod traces;
 
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
@@ -24,6 +26,7 @@ use prometheus_client::registry::Registry;
 pub use http::{HttpMetrics, Shed};
 pub use log::{BadFilter, init_logging, init_with};
 pub use messaging::{NotificationOutcome, Sent, TemplateListOutcome};
+pub use otlp::TraceExport;
 pub use plugins::{CallSubject, ConversionCounters, PluginMetrics};
 pub use search::Searched;
 
@@ -35,6 +38,7 @@ use messaging::MessagingMetrics;
 use register::Register;
 use search::SearchMetrics;
 use store::StoreMetrics;
+use traces::TraceMetrics;
 
 /// All metrics of a host.
 #[derive(Debug)]
@@ -49,6 +53,7 @@ pub struct Metrics {
     pub search: SearchMetrics,
     pub fleet: FleetMetrics,
     pub analytics: AnalyticsMetrics,
+    pub traces: TraceMetrics,
 }
 
 impl Default for Metrics {
@@ -72,6 +77,7 @@ impl Metrics {
             search: SearchMetrics::new(register),
             fleet: FleetMetrics::new(register),
             analytics: AnalyticsMetrics::new(register),
+            traces: TraceMetrics::new(register),
             registry,
         }
     }

@@ -1,6 +1,6 @@
 //! Calls into plugins, and the items of conversions.
 
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -11,12 +11,14 @@ use prometheus_client::metrics::histogram::Histogram;
 use super::register::{
     BoundedSet, Histograms, HistogramsWithExemplars, OTHER, PluginLabel, Register, set,
 };
+use crate::clock;
 use crate::domain::connection::Connection;
 use crate::domain::id::{DeliveryId, WorkspaceId};
 use crate::domain::rollout::RolloutStage;
 use crate::limits;
 use crate::plugin::{CallError, Loaded, WarmLoad};
 use crate::store::{ItemResult, NewItem};
+use crate::trace::{self, SpanKind};
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct PluginLabels {
@@ -207,8 +209,19 @@ impl PluginMetrics {
         call: impl Future<Output = Result<T, CallError>>,
     ) -> Result<T, CallError> {
         let started = Instant::now();
-        let result = call.await;
+        let span = trace::span("call plugin", SpanKind::Internal);
+        if span.is_on() {
+            let description = &plugin.description;
+            span.set("leadhost.plugin.name", description.name.clone());
+            span.set("leadhost.plugin.version", description.version.clone());
+            span.set("leadhost.plugin.digest", plugin.digest.to_string());
+        }
+        let result = span.run(call).await;
         let outcome = result.as_ref().map_or_else(CallError::kind, |_| "ok");
+        if result.is_err() {
+            span.fail(outcome);
+        }
+        drop(span);
         let took = started.elapsed();
         self.called(
             &plugin.description.name,
@@ -246,7 +259,7 @@ impl PluginMetrics {
         self.seconds.get_or_create(&labels).observe(
             took.as_secs_f64(),
             subject.exemplar(),
-            Some(SystemTime::now()),
+            Some(clock::wall()),
         );
     }
 

@@ -326,6 +326,7 @@ pub(super) async fn stop(app: &App, tasks: Vec<tokio::task::JoinHandle<()>>) {
     }
     app.core.writer.shutdown().await;
     app.core.plugins.close();
+    app.core.traces.stop().await;
     if let Err(error) = app.pipeline.keys.write_uses(&*app.core.store).await {
         tracing::warn!(%error, "times of last use of keys not written");
     }

@@ -123,6 +123,7 @@ pub async fn metrics(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         .metrics
         .egress
         .connections(http.core.egress.connections());
+    http.core.metrics.traces.counts(http.core.tracer().counts());
     http.core
         .metrics
         .plugins

@@ -28,10 +28,11 @@ use crate::domain::message::MessageState;
 use crate::domain::phone::Phone;
 use crate::pipeline::state::Pipeline;
 use crate::store::{
-    Channel, IdempotencyClaim, Lease, NewStoredAnswer, Notification, NotificationDetails, Notified,
-    StoreError, StoredAnswer, Write, WriteOutcome,
+    Channel, IdempotencyClaim, Lease, NewMessage, NewStoredAnswer, Notification,
+    NotificationDetails, Notified, StoreError, StoredAnswer, Write, WriteOutcome,
 };
 use crate::telemetry;
+use crate::trace::{self, SpanKind};
 
 /// Words an outcome as the answer that the partner gets and repeats get.
 pub type Wording = fn(&NotificationResult) -> StoredAnswer;
@@ -77,7 +78,11 @@ pub async fn notify(
     pipeline: &Arc<Pipeline>,
     request: Request,
 ) -> Result<NotifyOutcome, StoreError> {
-    let composed = match templates::prepare(pipeline, &request.live, &request.template).await? {
+    let composing = trace::span("compose message", SpanKind::Internal);
+    let composed = templates::prepare(pipeline, &request.live, &request.template);
+    let composed = composing.run(composed).await?;
+    drop(composing);
+    let composed = match composed {
         Ok(composed) => composed,
         Err(TemplateError::Misfit(misfits)) => {
             // The template may have changed since the first request with this key.
@@ -144,6 +149,27 @@ async fn store(
     let now = pipeline.core.clock.now();
     let live = Arc::clone(&request.live);
     let message = composed.into_message(&live.connection.settings, now);
+    let span = trace::span_of(message.id.0, "accept message", SpanKind::Producer);
+    if span.is_on() {
+        span.set("messaging.system", live.connection.plugin.clone());
+        span.set("messaging.operation.name", "create");
+        span.set("messaging.operation.type", "create");
+        span.set("messaging.destination.name", live.connection.name.clone());
+        span.set("messaging.message.id", message.id.to_string());
+        span.set("leadhost.message.id", message.id.to_string());
+    }
+    let stored = store_message(pipeline, request, live, message);
+    span.run(stored).await
+}
+
+/// Commits a message, and sends it if it can be sent at once.
+async fn store_message(
+    pipeline: &Arc<Pipeline>,
+    request: Request,
+    live: Arc<Live>,
+    message: NewMessage,
+) -> Result<NotifyOutcome, StoreError> {
+    let now = pipeline.core.clock.now();
     let (payload, until) = (message.payload.clone(), message.until);
     let template = message.template.name.clone();
     let emails: Vec<String> = request.details.email.iter().cloned().collect();

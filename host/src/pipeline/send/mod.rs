@@ -29,6 +29,7 @@ use crate::pipeline::state::Pipeline;
 use crate::store::{
     Channel, HeldSend, Lease, MessageOutcome, SendOutcome, SendStart, Write, WriteOutcome,
 };
+use crate::trace::{self, Span, SpanKind};
 
 /// A message that is being sent, by the request that brought it or by the worker.
 pub(super) struct Outgoing {
@@ -48,9 +49,39 @@ pub(super) struct Outgoing {
 
 /// Sends a message whose state in the store is already `sending`.
 pub(super) async fn at_once(pipeline: &Pipeline, outgoing: &Outgoing) -> Attempt {
-    match attempt::prepare(pipeline, outgoing).await {
-        PreparedSend::Answer(attempt) => *attempt,
-        PreparedSend::Call(call) => attempt::call(pipeline, outgoing, *call).await,
+    let span = send_span(outgoing);
+    let sending = async {
+        match attempt::prepare(pipeline, outgoing).await {
+            PreparedSend::Answer(attempt) => *attempt,
+            PreparedSend::Call(call) => attempt::call(pipeline, outgoing, *call).await,
+        }
+    };
+    let attempt = span.run(sending).await;
+    note_answer(&span, &attempt);
+    attempt
+}
+
+/// Begins the span of an attempt. It names the instance and the message, and no recipient.
+fn send_span(outgoing: &Outgoing) -> Span {
+    let span = trace::span("send message", SpanKind::Producer);
+    if span.is_on() {
+        let connection = &outgoing.live.connection;
+        span.set("messaging.system", connection.plugin.clone());
+        span.set("messaging.operation.name", "send");
+        span.set("messaging.operation.type", "send");
+        span.set("messaging.destination.name", connection.name.clone());
+        span.set("messaging.message.id", outgoing.message.to_string());
+        span.set("leadhost.message.id", outgoing.message.to_string());
+    }
+    span
+}
+
+/// Notes the result of an attempt. The provider's own words are left out: they may name people.
+fn note_answer(span: &Span, attempt: &Attempt) {
+    match &attempt.answer {
+        SendAnswer::Accepted(_) => span.set("leadhost.send.outcome", "accepted"),
+        SendAnswer::Refused(refused) => span.fail(refused.category.as_str()),
+        SendAnswer::Unknown(_) => span.fail("unknown"),
     }
 }
 
@@ -87,15 +118,24 @@ pub async fn run(pipeline: &Arc<Pipeline>, held: HeldSend, lease: LeaseDeadline)
         settle::as_it_is(pipeline, &outgoing, outcome).await;
         return;
     }
-    let attempt = match attempt::prepare(pipeline, &outgoing).await {
-        PreparedSend::Answer(attempt) => *attempt,
-        PreparedSend::Call(call) => {
-            if !begin(pipeline, &outgoing).await {
-                return;
+    let span = send_span(&outgoing);
+    let sending = async {
+        Some(match attempt::prepare(pipeline, &outgoing).await {
+            PreparedSend::Answer(attempt) => *attempt,
+            PreparedSend::Call(call) => {
+                if !begin(pipeline, &outgoing).await {
+                    return None;
+                }
+                attempt::call(pipeline, &outgoing, *call).await
             }
-            attempt::call(pipeline, &outgoing, *call).await
-        }
+        })
     };
+    let Some(attempt) = span.run(sending).await else {
+        span.fail("not_begun");
+        return;
+    };
+    note_answer(&span, &attempt);
+    drop(span);
     settle(pipeline, &outgoing, attempt, None).await;
 }
 

@@ -22,6 +22,7 @@ use crate::pipeline::answering::FilledReply;
 use crate::pipeline::intake::{self, Address, IntakeError, Received};
 use crate::store::DeliveryOutcome;
 use crate::telemetry::Shed;
+use crate::trace::{self, SpanKind};
 
 /// The answer to a sender whose source composes none of its own.
 #[derive(Serialize, ToSchema)]
@@ -128,7 +129,10 @@ pub async fn take(
     let http = call.http;
     // Checked before the body is read: deliveries to unknown addresses, or past the rate, cost
     // nothing.
-    let connection = match intake::expect(&http.pipeline, &address).await {
+    let finding = trace::span("find connection", SpanKind::Internal);
+    let found = finding.run(intake::expect(&http.pipeline, &address)).await;
+    drop(finding);
+    let connection = match found {
         Err(error @ IntakeError::UnknownAddress(_)) => {
             http.core.metrics.http.address_unknown();
             return Err(error.into());
@@ -145,7 +149,9 @@ pub async fn take(
     let coding = decoding::coding(&call.head.headers)?;
     let body = body.going_to(&connection);
     let limit = limits::DELIVERY_BYTES;
+    let reading = trace::span("read body", SpanKind::Internal);
     let (sent, held) = body.read(http, limit).await?.into_parts();
+    reading.set("http.request.body.size", sent.len());
     let (inbound, held) = match coding {
         None => (super::inbound(call, address, sent), held),
         Some(coding) => {
@@ -156,6 +162,8 @@ pub async fn take(
         }
     };
 
+    drop(reading);
+
     // From here on, the delivery is processed even if the sender hangs up.
     let task_app = Arc::clone(http);
     let work = http.core.spawn(async move {
@@ -164,23 +172,12 @@ pub async fn take(
         received
     });
     match work.await.map_err(ApiError::internal)?? {
-        Received::Stored { outcome, reply } => {
-            note(outcome.delivery);
-            Ok((outcome, reply))
-        }
-        Received::Rejected { delivery, message } => {
-            note(delivery);
-            Err(ApiError::BadRequest(format!(
-                "The body cannot be read: {message}. It is kept as delivery {delivery}."
-            )))
-        }
+        Received::Stored { outcome, reply } => Ok((outcome, reply)),
+        Received::Rejected { delivery, message } => Err(ApiError::BadRequest(format!(
+            "The body cannot be read: {message}. It is kept as delivery {delivery}."
+        ))),
         Received::Unproven => Err(ApiError::Unauthorized(Challenge::Sender)),
     }
-}
-
-/// Names the delivery in the log line of the request.
-fn note(delivery: DeliveryId) {
-    tracing::Span::current().record("delivery", tracing::field::display(delivery));
 }
 
 /// Returns whether an item had no result. Its message then says why.

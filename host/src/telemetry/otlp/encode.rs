@@ -1,0 +1,104 @@
+//! Finished traces as the messages of OTLP.
+
+use std::time::Duration;
+
+use super::messages::{
+    AnyValue, ExportTraceServiceRequest, InstrumentationScope, KeyValue, Link, OtlpSpan,
+    OtlpSpanKind, Resource, ResourceSpans, ScopeSpans, Status, StatusCode, any_value,
+};
+use crate::domain::time::Micros;
+use crate::trace::{FinishedTrace, SpanKind, SpanRecord, SpanValue, TraceId, TraceParent};
+
+/// The version of the semantic conventions that the names of attributes are from.
+const SCHEMA: &str = "https://opentelemetry.io/schemas/1.37.0";
+
+/// Returns the attributes of the resource: what exports.
+pub fn resource(service_name: &str, host: &str) -> Resource {
+    let text = |key: &str, value: &str| attribute(key, SpanValue::from(value.to_owned()));
+    Resource {
+        attributes: vec![
+            text("service.name", service_name),
+            text("service.version", env!("CARGO_PKG_VERSION")),
+            text("service.instance.id", host),
+        ],
+    }
+}
+
+/// Returns the request that exports these traces.
+pub fn request(resource: &Resource, traces: &[FinishedTrace]) -> ExportTraceServiceRequest {
+    let spans = traces
+        .iter()
+        .flat_map(|trace| trace.spans.iter().map(|one| span(trace, one)))
+        .collect();
+    ExportTraceServiceRequest {
+        resource_spans: vec![ResourceSpans {
+            resource: Some(resource.clone()),
+            scope_spans: vec![ScopeSpans {
+                scope: Some(InstrumentationScope {
+                    name: "leadhost".to_owned(),
+                    version: env!("CARGO_PKG_VERSION").to_owned(),
+                }),
+                spans,
+            }],
+            schema_url: SCHEMA.to_owned(),
+        }],
+    }
+}
+
+fn span(trace: &FinishedTrace, span: &SpanRecord) -> OtlpSpan {
+    let mut attributes: Vec<KeyValue> = span
+        .attributes
+        .iter()
+        .map(|(key, value)| attribute(key, value.clone()))
+        .collect();
+    if let Some(class) = &span.error {
+        let class = SpanValue::Text(class.clone());
+        attributes.push(attribute("error.type", class));
+    }
+    let links = span.continued_as.map(TraceParent::of).map(|later| Link {
+        trace_id: later.trace.0.to_vec(),
+        span_id: later.span.0.to_vec(),
+    });
+    let TraceId(id) = trace.id;
+    OtlpSpan {
+        trace_id: id.to_vec(),
+        span_id: span.id.0.to_vec(),
+        parent_span_id: span.parent.map(|id| id.0.to_vec()).unwrap_or_default(),
+        name: span.name.clone().into_owned(),
+        kind: kind(span.kind).into(),
+        start_time_unix_nano: nanos(trace.began, span.began),
+        end_time_unix_nano: nanos(trace.began, span.ended),
+        attributes,
+        links: links.into_iter().collect(),
+        // A step without an error is left unset, as the specification asks of instrumentation.
+        status: span.error.as_ref().map(|_| Status {
+            code: StatusCode::Error.into(),
+        }),
+    }
+}
+
+fn kind(kind: SpanKind) -> OtlpSpanKind {
+    match kind {
+        SpanKind::Internal => OtlpSpanKind::Internal,
+        SpanKind::Server => OtlpSpanKind::Server,
+        SpanKind::Client => OtlpSpanKind::Client,
+        SpanKind::Producer => OtlpSpanKind::Producer,
+        SpanKind::Consumer => OtlpSpanKind::Consumer,
+    }
+}
+
+fn nanos(began: Micros, after: Duration) -> u64 {
+    let began = u64::try_from(began.0).unwrap_or(0).saturating_mul(1_000);
+    began.saturating_add(u64::try_from(after.as_nanos()).unwrap_or(u64::MAX))
+}
+
+fn attribute(key: &str, value: SpanValue) -> KeyValue {
+    let value = match value {
+        SpanValue::Text(text) => any_value::Value::StringValue(text.into_owned()),
+        SpanValue::Number(number) => any_value::Value::IntValue(number),
+    };
+    KeyValue {
+        key: key.to_owned(),
+        value: Some(AnyValue { value: Some(value) }),
+    }
+}

@@ -1,0 +1,173 @@
+//! The current span of the thread, which a future brings along wherever it is polled.
+
+use std::cell::RefCell;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use pin_project_lite::pin_project;
+use uuid::Uuid;
+
+use super::record::SpanKind;
+use super::span::Span;
+
+thread_local! {
+    static CURRENT: RefCell<Span> = const { RefCell::new(Span(None)) };
+}
+
+/// Returns the current span.
+pub fn current() -> Span {
+    CURRENT.with_borrow(Span::clone)
+}
+
+/// Begins a span within the current one. It is the current one only for the futures that it
+/// [runs](Span::run).
+pub fn span(name: &'static str, kind: SpanKind) -> Span {
+    CURRENT.with_borrow(|current| current.child(name, kind))
+}
+
+/// Begins the span that takes in the delivery or message with this id, and makes the id that of the
+/// trace, unless a caller began the trace.
+pub fn span_of(work: Uuid, name: &'static str, kind: SpanKind) -> Span {
+    let span = CURRENT.with_borrow(|current| current.child_of_work(name, kind, work));
+    settle_id(&span);
+    span
+}
+
+/// Names the trace in the log lines from here on.
+pub fn settle_id(span: &Span) {
+    if let Some(id) = span.trace_id() {
+        tracing::Span::current().record("trace", tracing::field::display(id));
+    }
+}
+
+/// Returns the `traceparent` for a call to another program.
+pub fn traceparent() -> Option<String> {
+    CURRENT.with_borrow(Span::traceparent)
+}
+
+/// Brings the current span along to another task.
+pub fn carried<F: Future>(future: F) -> Traced<F> {
+    current().run(future)
+}
+
+impl Span {
+    /// Runs a future with this span as the current one. If there is no trace, the future keeps
+    /// whatever span is current where it is polled.
+    pub fn run<F: Future>(&self, future: F) -> Traced<F> {
+        Traced {
+            future,
+            span: self.clone(),
+        }
+    }
+
+    /// Calls a function with this span as the current one.
+    pub fn enter<T>(&self, call: impl FnOnce() -> T) -> T {
+        if !self.is_on() {
+            return call();
+        }
+        let _former = Former(CURRENT.replace(self.clone()));
+        call()
+    }
+}
+
+/// The span to return to, even if the call panics.
+struct Former(Span);
+
+impl Drop for Former {
+    fn drop(&mut self) {
+        let own = CURRENT.replace(std::mem::take(&mut self.0));
+        drop(own);
+    }
+}
+
+pin_project! {
+    /// A future with its span.
+    pub struct Traced<F> {
+        #[pin]
+        future: F,
+        span: Span,
+    }
+}
+
+impl<F: Future> Future for Traced<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let span: &Span = this.span;
+        span.enter(|| this.future.poll(context))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::time::Micros;
+    use crate::trace::{TraceQueueItem, Tracer};
+
+    #[tokio::test]
+    async fn spans_nest_across_tasks_and_a_failed_trace_is_always_exported() {
+        let (tracer, mut queue) = Tracer::new(0);
+        let root = Span::root(&tracer, Micros(0), "root", SpanKind::Server, None);
+        let task = root.run(async {
+            let outer = span("outer", SpanKind::Internal);
+            let inside = outer.run(async {
+                tokio::spawn(carried(async {
+                    tokio::task::yield_now().await;
+                    span("inner", SpanKind::Client).fail("timeout");
+                }))
+                .await
+                .expect("it ends");
+            });
+            inside.await;
+        });
+        task.await;
+        assert!(!current().is_on());
+        drop(root);
+        let Some(TraceQueueItem::Trace(trace)) = queue.recv().await else {
+            panic!("a trace is exported");
+        };
+        let names: Vec<_> = trace.spans.iter().map(|one| &*one.name).collect();
+        assert_eq!(names, ["inner", "outer", "root"]);
+        assert_eq!(trace.spans[0].parent, Some(trace.spans[1].id));
+        assert_eq!(trace.spans[1].parent, Some(trace.spans[2].id));
+        assert_eq!(trace.spans[2].parent, None);
+        let root = Span::root(&tracer, Micros(0), "root", SpanKind::Server, None);
+        drop(root);
+        assert!(queue.try_recv().is_err(), "it is not sampled");
+        let counts = tracer.counts().expect("it is on");
+        assert_eq!((counts.unsampled, counts.queue_full), (1, 0));
+    }
+
+    #[test]
+    fn without_a_tracer_there_is_no_span() {
+        let root = Span::root(&Tracer::off(), Micros(0), "root", SpanKind::Server, None);
+        assert!(!root.is_on());
+        root.enter(|| {
+            assert!(!span("inner", SpanKind::Internal).is_on());
+            assert_eq!(traceparent(), None);
+        });
+    }
+
+    #[test]
+    fn a_full_queue_and_a_trace_without_end_are_counted() {
+        let (tracer, _queue) = Tracer::new(1_000);
+        let begin = || Span::root(&tracer, Micros(0), "root", SpanKind::Server, None);
+        for _ in 0..crate::limits::TRACES_QUEUED + 3 {
+            drop(begin());
+        }
+        let counts = || tracer.counts().expect("it is on");
+        assert_eq!(counts().queue_full, 3);
+        let long = begin();
+        for _ in 0..crate::limits::TRACE_SPANS + 5 {
+            drop(long.child("step", SpanKind::Internal));
+        }
+        drop(long);
+        assert_eq!(counts().spans_dropped, 5, "the root is always kept");
+        let open: Vec<Span> = (0..crate::limits::TRACES_OPEN).map(|_| begin()).collect();
+        assert!(!begin().is_on());
+        assert_eq!(counts().not_begun, 1);
+        drop(open);
+        assert!(begin().is_on());
+    }
+}

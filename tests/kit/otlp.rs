@@ -1,0 +1,252 @@
+//! A receiver of OTLP over HTTP, which decodes the protocol with the messages that its authors
+//! generate, and not with those of the service. It misbehaves when told.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::future::pending;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::common::v1::{KeyValue, any_value::Value};
+use opentelemetry_proto::tonic::trace::v1::Span;
+use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
+use prost::Message as _;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+use crate::{Host, until};
+
+/// The time for all that has ended to be exported.
+const EXPORTED: Duration = Duration::from_secs(20);
+
+/// How the receiver answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Behaviour {
+    Accept,
+    /// Refuses with this status.
+    Refuse(u16),
+    /// Reads the request and never answers.
+    Hang,
+}
+
+/// A span as it was received.
+#[derive(Clone, Debug)]
+pub struct ReceivedSpan {
+    pub trace: String,
+    pub id: String,
+    /// Empty for a root.
+    pub parent: String,
+    pub name: String,
+    /// The number of the kind: 1 internal, 2 server, 3 client, 4 producer, 5 consumer.
+    pub kind: i32,
+    /// Nanoseconds of the Unix time.
+    pub began: u64,
+    pub ended: u64,
+    pub attributes: BTreeMap<String, String>,
+    pub is_error: bool,
+    /// The traces that it links to.
+    pub links: Vec<String>,
+}
+
+impl ReceivedSpan {
+    /// Returns an attribute, or an empty text.
+    pub fn attribute(&self, key: &str) -> &str {
+        self.attributes.get(key).map_or("", String::as_str)
+    }
+}
+
+/// A running receiver. It stops when it is dropped.
+pub struct OtlpReceiver {
+    address: SocketAddr,
+    state: Arc<Mutex<State>>,
+    task: JoinHandle<()>,
+}
+
+struct State {
+    behaviour: Behaviour,
+    requests: Vec<ReceivedRequest>,
+}
+
+/// A request with its headers.
+#[derive(Clone, Debug)]
+pub struct ReceivedRequest {
+    pub path: String,
+    pub headers: BTreeMap<String, String>,
+    pub body: Vec<u8>,
+    pub resource: BTreeMap<String, String>,
+    pub spans: Vec<ReceivedSpan>,
+}
+
+impl OtlpReceiver {
+    /// Starts one on a free port of loopback.
+    ///
+    /// # Panics
+    /// If there is no free port.
+    pub async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let state = Arc::new(Mutex::new(State {
+            behaviour: Behaviour::Accept,
+            requests: Vec::new(),
+        }));
+        let shared = Arc::clone(&state);
+        let task = tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let state = Arc::clone(&shared);
+                let serve = service_fn(move |request| answer(Arc::clone(&state), request));
+                let connection =
+                    http1::Builder::new().serve_connection(TokioIo::new(stream), serve);
+                tokio::spawn(connection);
+            }
+        });
+        Self {
+            address,
+            state,
+            task,
+        }
+    }
+
+    /// The URL for the configuration.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Answers like this from now on.
+    pub fn behave(&self, behaviour: Behaviour) {
+        lock(&self.state).behaviour = behaviour;
+    }
+
+    /// Returns all requests so far, refused ones too.
+    pub fn requests(&self) -> Vec<ReceivedRequest> {
+        lock(&self.state).requests.clone()
+    }
+
+    /// Returns the spans of all requests, in the order in which they began.
+    pub fn spans(&self) -> Vec<ReceivedSpan> {
+        let requests = self.requests();
+        let mut spans: Vec<_> = requests.into_iter().flat_map(|one| one.spans).collect();
+        spans.sort_by_key(|span| (span.began, u64::MAX - span.ended));
+        spans
+    }
+
+    /// Waits until the span with this name of the trace is received, and returns all of the trace.
+    pub async fn trace(&self, host: &Host, trace: &str, name: &str) -> Vec<ReceivedSpan> {
+        until("the trace is exported", async || {
+            host.app.core.tracer().flush(EXPORTED).await;
+            let mut spans = self.spans();
+            spans.retain(|span| span.trace == trace);
+            let is_there = spans.iter().any(|span| span.name == name);
+            is_there.then_some(spans)
+        })
+        .await
+    }
+
+    /// Returns whether any request holds these bytes.
+    pub fn holds(&self, needle: &str) -> bool {
+        let holds = |bytes: &[u8]| {
+            bytes
+                .windows(needle.len())
+                .any(|window| window == needle.as_bytes())
+        };
+        self.requests().iter().any(|one| holds(&one.body))
+    }
+}
+
+impl Drop for OtlpReceiver {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+async fn answer(
+    state: Arc<Mutex<State>>,
+    request: Request<Incoming>,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    let (head, body) = request.into_parts();
+    let Ok(body) = body.collect().await else {
+        return Ok(status(400));
+    };
+    let body = body.to_bytes().to_vec();
+    let Ok(export) = ExportTraceServiceRequest::decode(&*body) else {
+        return Ok(status(400));
+    };
+    let headers = head.headers.iter().map(|(name, value)| {
+        let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
+        (name.as_str().to_owned(), value)
+    });
+    let resources = export.resource_spans.iter();
+    let resource = resources
+        .filter_map(|one| one.resource.as_ref())
+        .flat_map(|one| texts(&one.attributes))
+        .collect();
+    let spans = export.resource_spans.iter();
+    let spans = spans
+        .flat_map(|one| &one.scope_spans)
+        .flat_map(|one| one.spans.iter().map(received))
+        .collect();
+    let behaviour = {
+        let mut state = lock(&state);
+        state.requests.push(ReceivedRequest {
+            path: head.uri.path().to_owned(),
+            headers: headers.collect(),
+            body,
+            resource,
+            spans,
+        });
+        state.behaviour
+    };
+    match behaviour {
+        Behaviour::Accept => Ok(status(200)),
+        Behaviour::Refuse(code) => Ok(status(code)),
+        Behaviour::Hang => pending().await,
+    }
+}
+
+fn status(code: u16) -> Response<Full<Bytes>> {
+    let answer = Response::builder().status(code);
+    answer.body(Full::default()).expect("a status of HTTP")
+}
+
+fn received(span: &Span) -> ReceivedSpan {
+    let error = StatusCode::Error as i32;
+    ReceivedSpan {
+        trace: hex(&span.trace_id),
+        id: hex(&span.span_id),
+        parent: hex(&span.parent_span_id),
+        name: span.name.clone(),
+        kind: span.kind,
+        began: span.start_time_unix_nano,
+        ended: span.end_time_unix_nano,
+        attributes: texts(&span.attributes).collect(),
+        is_error: span.status.as_ref().is_some_and(|one| one.code == error),
+        links: span.links.iter().map(|link| hex(&link.trace_id)).collect(),
+    }
+}
+
+fn texts(attributes: &[KeyValue]) -> impl Iterator<Item = (String, String)> {
+    attributes.iter().map(|one| {
+        let value = one.value.as_ref().and_then(|any| any.value.as_ref());
+        let text = match value {
+            Some(Value::StringValue(text)) => text.clone(),
+            Some(Value::IntValue(number)) => number.to_string(),
+            other => panic!("{}: {other:?}", one.key),
+        };
+        (one.key.clone(), text)
+    })
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
