@@ -7,6 +7,7 @@ mod checkpoint;
 mod commits;
 mod connections;
 mod db;
+pub(super) mod examine;
 pub(super) mod error;
 mod open;
 pub(super) mod run;
