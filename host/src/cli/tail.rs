@@ -113,7 +113,9 @@ impl Tail {
                 }
             };
             if since.elapsed() >= Duration::from_secs(self.wait) {
-                return Err(failure.also("the service has stopped, so nothing is followed any more"));
+                return Err(
+                    failure.also("the service has stopped, so nothing is followed any more")
+                );
             }
             sleep(limits::TAIL_PERIOD).await;
         }
@@ -228,7 +230,9 @@ impl Follower {
     fn take(&mut self, rows: Vec<DeliveryView>, skipped_before: Option<DeliveryId>) -> News {
         let is_silent = self.polls < SILENT_POLLS;
         self.polls = self.polls.saturating_add(1);
-        self.newest = self.newest.max(rows.iter().map(|row| row.facts.received_at).max());
+        self.newest = self
+            .newest
+            .max(rows.iter().map(|row| row.facts.received_at).max());
         let mut deliveries = Vec::new();
         for row in rows {
             let facts = &row.facts;

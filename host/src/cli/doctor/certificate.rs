@@ -81,7 +81,10 @@ fn in_front(server: &ServerSection, findings: &mut Findings) {
     if !is_loopback {
         findings.warning(
             ABOUT,
-            format!("The gateway speaks plain HTTP on {}, which other machines may reach.", server.listen),
+            format!(
+                "The gateway speaks plain HTTP on {}, which other machines may reach.",
+                server.listen
+            ),
             "Set server.tls_certificate and server.tls_key, or let only a proxy with TLS reach it.",
         );
     } else if server.public_url.starts_with("https://") && server.trusted_proxies.is_empty() {
@@ -93,7 +96,10 @@ fn in_front(server: &ServerSection, findings: &mut Findings) {
     } else {
         findings.ok(
             ABOUT,
-            format!("The gateway speaks plain HTTP on {}, which only this machine reaches.", server.listen),
+            format!(
+                "The gateway speaks plain HTTP on {}, which only this machine reaches.",
+                server.listen
+            ),
         );
     }
 }

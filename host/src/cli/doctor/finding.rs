@@ -63,7 +63,13 @@ impl Findings {
         self.push(FindingState::Problem, about, what.into(), Some(todo.into()));
     }
 
-    fn push(&mut self, state: FindingState, about: &'static str, what: String, todo: Option<String>) {
+    fn push(
+        &mut self,
+        state: FindingState,
+        about: &'static str,
+        what: String,
+        todo: Option<String>,
+    ) {
         self.0.push(Finding {
             state,
             about,

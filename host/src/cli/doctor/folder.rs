@@ -112,10 +112,7 @@ fn disk(folder: &Path, findings: &mut Findings) {
         return;
     };
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
-    let what = format!(
-        "The disk of the data folder has {} MiB free.",
-        free >> 20
-    );
+    let what = format!("The disk of the data folder has {} MiB free.", free >> 20);
     if free < limits::DISK_RESERVE_BYTES {
         findings.problem(
             ABOUT,

@@ -54,10 +54,15 @@ pub async fn check(server: &ServerSection, served: bool, findings: &mut Findings
 
 /// Returns whether a Leadhost answers at an address with plain HTTP.
 fn is_leadhost(address: &str) -> bool {
-    let Some(address) = address.to_socket_addrs().ok().and_then(|mut all| all.next()) else {
+    let Some(address) = address
+        .to_socket_addrs()
+        .ok()
+        .and_then(|mut all| all.next())
+    else {
         return false;
     };
-    ask(address, limits::DOCTOR_DEADLINE).is_ok_and(|answer| answer.contains(r#"{"status":"live"}"#))
+    ask(address, limits::DOCTOR_DEADLINE)
+        .is_ok_and(|answer| answer.contains(r#"{"status":"live"}"#))
 }
 
 fn ask(address: SocketAddr, within: Duration) -> std::io::Result<String> {

@@ -94,12 +94,18 @@ fn secrets(overview: &Overview, findings: &mut Findings) {
     const ABOUT: &str = "secrets";
     let missing = overview.missing_secrets();
     if missing.is_empty() {
-        findings.ok(ABOUT, "Every connection and instance has the secrets that it needs.");
+        findings.ok(
+            ABOUT,
+            "Every connection and instance has the secrets that it needs.",
+        );
     }
     for one in missing {
         findings.problem(
             ABOUT,
-            format!("The {} {} lacks the secret {}.", one.kind, one.name, one.secret),
+            format!(
+                "The {} {} lacks the secret {}.",
+                one.kind, one.name, one.secret
+            ),
             "Name it in the file of the workspace, and run leadhost apply FILE.",
         );
     }

@@ -5,6 +5,8 @@ mod problems;
 use clap::Args;
 use hyper::StatusCode;
 
+use crate::admin_api::hosts::HostView;
+use crate::admin_api::status::{ActivePlugin, ServiceStatus};
 use crate::cli::client::{AdminClient, ServiceAddress, ServiceRefusal};
 use crate::cli::command::ServiceFlags;
 use crate::cli::failure::CommandFailure;
@@ -12,8 +14,6 @@ use crate::cli::open_rollouts;
 use crate::cli::output::{count, say};
 use crate::cli::overview::{self, Overview};
 use crate::cli::table::{optional, seconds, table};
-use crate::admin_api::hosts::HostView;
-use crate::admin_api::status::{ActivePlugin, ServiceStatus};
 use crate::limits;
 
 use self::problems::ServiceProblem;
@@ -84,7 +84,10 @@ fn show_problems(found: &[ServiceProblem]) {
     }
     let rest = found.len().saturating_sub(limits::STATUS_PROBLEMS);
     if rest > 0 {
-        say(&format!("- and {}", count(rest as u64, "more problem", "more problems")));
+        say(&format!(
+            "- and {}",
+            count(rest as u64, "more problem", "more problems")
+        ));
     }
 }
 

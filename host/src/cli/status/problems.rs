@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use crate::cli::overview::{MissingSecret, Overview, Readiness};
 use crate::admin_api::hosts::HostView;
 use crate::admin_api::rollouts::RolloutView;
 use crate::cli::command::ServiceFlags;
 use crate::cli::output::count;
+use crate::cli::overview::{MissingSecret, Overview, Readiness};
 use crate::cli::table::{rounded, safe, seconds};
 use crate::domain::rollout::RolloutStage;
 use crate::domain::text::quoted;
@@ -197,7 +197,7 @@ fn of_rollouts(
     let now = overview.status.now;
     let mut found = Vec::new();
     for rollout in rollouts {
-        let words = format!("plugin rollout status {}", quoted(&rollout.name));
+        let words = format!("plugin rollout {}", quoted(&rollout.name));
         let mut add = |what: String| found.push(ServiceProblem::new(flags, what, &words));
         if rollout.why.is_none() && rollout.paused {
             add(format!("the rollout of {} is paused", rollout.name));
@@ -205,10 +205,7 @@ fn of_rollouts(
         if rollout.why.is_none() && !rollout.behind.is_empty() {
             let hosts: Vec<&str> = rollout.behind.iter().map(|one| one.host.as_str()).collect();
             let hosts = hosts.join(", ");
-            add(format!(
-                "the rollout of {} waits for {hosts}",
-                rollout.name
-            ));
+            add(format!("the rollout of {} waits for {hosts}", rollout.name));
         }
         let is_new = now.since(rollout.stage_at) < ROLLED_BACK_SHOWN;
         if rollout.stage == RolloutStage::RolledBack && is_new {
@@ -257,7 +254,10 @@ fn of_instances(overview: &Overview, flags: &ServiceFlags) -> Vec<ServiceProblem
             let words = format!("instance resume {}", quoted(&name));
             found.push(ServiceProblem::new(flags, what, &words));
         }
-        let templates = instance.settings.as_ref().and_then(|settings| settings.templates.as_ref());
+        let templates = instance
+            .settings
+            .as_ref()
+            .and_then(|settings| settings.templates.as_ref());
         if let Some(error) = templates.and_then(|templates| templates.error.as_ref()) {
             let what = format!("the templates of {name} are not renewed ({error})");
             let words = format!("instance sync-templates {}", quoted(&name));
