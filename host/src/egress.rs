@@ -260,6 +260,23 @@ impl Egress {
         }
     }
 
+    /// Opens a connection to an allowed host, as a call would, and sends no request.
+    ///
+    /// # Errors
+    /// Returns an [`EgressError`] if the host resolves to an address that is not allowed, or cannot
+    /// be reached within the deadline.
+    pub async fn reach(&self, host: &AllowedHost) -> Result<(), EgressError> {
+        let target = AllowedTarget::of(host)?;
+        let reached = async {
+            let addresses = target.resolve().await?;
+            HttpConnection::open(&target, &addresses, &self.tls).await
+        };
+        match tokio::time::timeout(self.within, reached).await {
+            Ok(reached) => reached.map(drop),
+            Err(_) => Err(target.unreachable(format!("no connection within {:?}", self.within))),
+        }
+    }
+
     /// Returns the counts of connections since the start, and of those that are kept now.
     pub fn connections(&self) -> ConnectionCounts {
         self.pool.connections()

@@ -1184,6 +1184,7 @@ pub const CONSOLE_IDLE: Duration = Duration::from_hours(1);
 
 /// The longest time of a session of the console: a working day.
 pub const CONSOLE_LONGEST: Duration = Duration::from_hours(12);
+
 /// Traces that are open on a host. Each request in progress has one; past it requests have none.
 pub const TRACES_OPEN: usize = 16_384;
 
@@ -1214,3 +1215,49 @@ pub const EXPORT_BACKOFF_LONGEST: Duration = Duration::from_secs(5);
 
 /// How long a stop waits for the export of the last traces.
 pub const EXPORT_AT_STOP: Duration = Duration::from_secs(3);
+
+/// Problems that `leadhost status` lists; it counts the rest.
+pub const STATUS_PROBLEMS: usize = 50;
+
+/// The age of the oldest waiting work from which `leadhost status` calls it a problem.
+pub const STATUS_LONG_WAIT: Duration = Duration::from_mins(15);
+
+/// Time between two polls of `leadhost tail`.
+pub const TAIL_PERIOD: Duration = Duration::from_secs(1);
+
+/// How long `leadhost tail` waits for the answers of one poll.
+pub const TAIL_DEADLINE: Duration = Duration::from_secs(10);
+
+/// Rows of one page that `leadhost tail` asks for.
+pub const TAIL_ROWS: u32 = 200;
+
+/// Pages of one poll of `leadhost tail`. It says so if there were more.
+pub const TAIL_PAGES: usize = 10;
+
+/// How far each poll of `leadhost tail` looks back: a delivery may be committed after one that was
+/// received later.
+pub const TAIL_OVERLAP: Duration = Duration::from_secs(5);
+
+/// The same if the state of deliveries is given: they come into that state later.
+pub const TAIL_OVERLAP_OF_STATE: Duration = Duration::from_mins(5);
+
+/// How long a check of `leadhost doctor` waits for what it asks.
+pub const DOCTOR_DEADLINE: Duration = Duration::from_secs(5);
+
+/// Far ends that `leadhost doctor` connects to. It names how many it left out.
+pub const DOCTOR_FAR_ENDS: usize = 200;
+
+/// Far ends that `leadhost doctor` connects to at the same time.
+pub const DOCTOR_FAR_ENDS_AT_ONCE: usize = 8;
+
+/// Free bytes on the data folder's disk below which `leadhost doctor` warns.
+pub const DOCTOR_LOW_DISK_BYTES: u64 = 1 << 30;
+
+/// The difference of two clocks from which `leadhost doctor` warns…
+pub const DOCTOR_CLOCK_WARNING: Duration = Duration::from_secs(1);
+
+/// …and from which it calls it a problem: sender checks with times begin to fail, and a fail-over waits.
+pub const DOCTOR_CLOCK_PROBLEM: Duration = Duration::from_secs(30);
+
+/// How long before the end of a certificate `leadhost doctor` warns.
+pub const DOCTOR_CERTIFICATE_WARNING: Duration = Duration::from_hours(21 * 24);

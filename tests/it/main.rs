@@ -9,6 +9,7 @@ mod analytics;
 mod backup;
 mod bad_days;
 mod channels;
+mod checkup;
 mod cli;
 mod crash;
 mod data_api;

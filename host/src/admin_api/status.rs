@@ -17,6 +17,8 @@ use crate::domain::time::Micros;
 pub struct ServiceStatus {
     /// The version of this host's program.
     pub version: String,
+    /// The time of this host's clock when it answered.
+    pub now: Micros,
     /// Assigned when the store was created, and kept when it moves.
     #[schema(value_type = String, format = "uuid")]
     pub store_id: Uuid,

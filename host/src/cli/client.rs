@@ -243,6 +243,11 @@ impl ServiceAddress {
         }
     }
 
+    /// Returns the service's data folder, if one is given.
+    pub fn data_dir(&self) -> Option<&Path> {
+        self.data_dir.as_deref()
+    }
+
     /// Returns the service's configuration file, if one is given.
     pub fn config_file(&self) -> Option<&Path> {
         self.config.as_deref()
@@ -436,9 +441,21 @@ impl AdminClient {
         &self,
         path: &str,
     ) -> Result<AdminAnswer<T>, CommandFailure> {
+        self.try_get(path).await?.map_err(CommandFailure::from)
+    }
+
+    /// Like `get`, but returns the service's refusal to the caller.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandFailure`] if the service cannot be reached or does not answer in time. The inner
+    /// result has the service's refusal.
+    pub async fn try_get<T: DeserializeOwned>(
+        &self,
+        path: &str,
+    ) -> Result<Result<AdminAnswer<T>, ServiceRefusal>, CommandFailure> {
         self.ask(Method::GET, path, "application/json", Bytes::new())
-            .await?
-            .map_err(CommandFailure::from)
+            .await
     }
 
     /// Sends a JSON body.

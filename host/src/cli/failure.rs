@@ -72,6 +72,11 @@ impl CommandFailure {
         self
     }
 
+    /// Returns the message and the hint, for a command that shows them in its own way.
+    pub fn parts(&self) -> (&str, Option<&str>) {
+        (&self.message, self.hint.as_deref())
+    }
+
     /// Returns the exit code of the process.
     pub fn code(&self) -> u8 {
         self.code

@@ -19,6 +19,7 @@ mod connection;
 mod contact;
 mod deal;
 mod delivery;
+mod doctor;
 mod etl;
 mod examine;
 mod failure;
@@ -30,6 +31,7 @@ mod open_rollouts;
 mod openapi;
 mod outbox;
 mod output;
+mod overview;
 mod owner;
 mod page;
 mod plugin;
@@ -39,6 +41,7 @@ mod repair;
 mod serve;
 mod status;
 mod table;
+mod tail;
 mod workspace;
 mod workspace_file;
 
@@ -103,8 +106,12 @@ enum Command {
     Etl(etl::Etl),
     /// List messages, resolve one, or simulate a contact of the sandbox
     Outbox(outbox::Outbox),
-    /// Show the state of the running service and its backlog
+    /// Show the state of the running service, and what is wrong
     Status(status::Status),
+    /// Follow deliveries as they come in
+    Tail(tail::Tail),
+    /// Check a deployment, and say how to mend what is wrong
+    Doctor(doctor::Doctor),
     /// Show what operators did, or export all of it and check that nothing was removed
     Audit(audit::Audit),
     /// Copy a SQLite store into a new file, whether the service runs or not
@@ -156,6 +163,8 @@ fn run(arguments: Arguments) -> Result<(), CommandFailure> {
         Command::Etl(command) => client::block_on(command.run()),
         Command::Outbox(command) => client::block_on(command.run()),
         Command::Status(command) => client::block_on(command.run()),
+        Command::Tail(command) => client::block_on(command.run()),
+        Command::Doctor(command) => client::block_on(command.run()),
         Command::Audit(command) => client::block_on(command.run()),
         Command::Backup(command) => client::block_on(command.run()),
         Command::Migrate(command) => client::block_on(command.run()),

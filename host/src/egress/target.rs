@@ -72,6 +72,28 @@ impl AllowedTarget {
         })
     }
 
+    /// Returns the target of an entry of the allow-list itself.
+    ///
+    /// # Errors
+    /// Returns [`EgressError::Malformed`] if its authority is not valid.
+    pub fn of(entry: &AllowedHost) -> Result<Self, EgressError> {
+        let tls = entry.scheme.eq_ignore_ascii_case("https");
+        let default_port = if tls { 443 } else { 80 };
+        let authority = &entry.authority;
+        let (host, port) = split_authority(authority, default_port).ok_or_else(|| {
+            EgressError::Malformed(format!("`{authority}` is not a host with an optional port"))
+        })?;
+        Ok(Self {
+            place: FarEnd {
+                tls,
+                host,
+                port,
+                private: entry.private,
+            },
+            authority: authority.clone(),
+        })
+    }
+
     /// Resolves the name and checks its addresses.
     ///
     /// # Errors

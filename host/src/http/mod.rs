@@ -46,7 +46,7 @@ pub mod server;
 pub mod state;
 mod streamed_list;
 mod terms;
-mod tls;
+pub mod tls;
 pub mod zod;
 
 pub use state::Http;

@@ -18,6 +18,7 @@ use tokio_rustls::rustls::{self, InconsistentKeys, ServerConfig};
 use tokio_rustls::server::TlsStream;
 
 use crate::config::ServerSection;
+use crate::domain::time::{self, Micros};
 use crate::http::state::Http;
 use crate::limits;
 
@@ -166,6 +167,75 @@ impl Tls {
             })
         })
     }
+}
+
+/// Returns from when until when the configured certificate is valid. `None` if it cannot be read.
+pub fn validity(server: &ServerSection) -> Option<(Micros, Micros)> {
+    let pem = read(CERTIFICATE, Path::new(&server.tls_certificate)).ok()?;
+    let certificate = CertificateDer::pem_slice_iter(&pem).next()?.ok()?;
+    validity_of(&certificate)
+}
+
+/// Reads the dates of a certificate (RFC 5280, section 4.1).
+fn validity_of(certificate: &[u8]) -> Option<(Micros, Micros)> {
+    const SEQUENCE: u8 = 0x30;
+    const VERSION: u8 = 0xa0;
+    let (_, certificate, _) = element(certificate)?;
+    let (_, mut rest, _) = element(certificate)?;
+    if rest.first() == Some(&VERSION) {
+        (_, _, rest) = element(rest)?;
+    }
+    // The serial number, the algorithm and the issuer.
+    for _ in 0..3 {
+        (_, _, rest) = element(rest)?;
+    }
+    let (kind, dates, _) = element(rest)?;
+    let (first, begins, rest) = element(dates)?;
+    let (last, ends, _) = element(rest)?;
+    (kind == SEQUENCE).then_some(())?;
+    Some((date(first, begins)?, date(last, ends)?))
+}
+
+/// Splits DER into its first element, with tag and content, and the rest.
+fn element(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
+    let (&tag, rest) = der.split_first()?;
+    let (&first, rest) = rest.split_first()?;
+    let (length, rest) = match first {
+        0..=0x7f => (usize::from(first), rest),
+        0x81..=0x84 => {
+            let (bytes, rest) = rest.split_at_checked(usize::from(first & 0x7f))?;
+            let length = bytes
+                .iter()
+                .fold(0_usize, |length, byte| (length << 8) | usize::from(*byte));
+            (length, rest)
+        }
+        _ => return None,
+    };
+    let (content, rest) = rest.split_at_checked(length)?;
+    Some((tag, content, rest))
+}
+
+/// Reads `YYMMDDHHMMSSZ` or `YYYYMMDDHHMMSSZ`.
+fn date(tag: u8, content: &[u8]) -> Option<Micros> {
+    const UTC_TIME: u8 = 0x17;
+    let text = std::str::from_utf8(content).ok()?;
+    text.is_ascii().then_some(())?;
+    let text = match tag {
+        // Two digits of the year, from 1950 to 2049.
+        UTC_TIME if text.get(..2)? < "50" => format!("20{text}"),
+        UTC_TIME => format!("19{text}"),
+        _ => text.to_owned(),
+    };
+    let part = |from: usize, to: usize| text.get(from..to);
+    time::parse(&format!(
+        "{}-{}-{}T{}:{}:{}Z",
+        part(0, 4)?,
+        part(4, 6)?,
+        part(6, 8)?,
+        part(8, 10)?,
+        part(10, 12)?,
+        part(12, 14)?
+    ))
 }
 
 const CERTIFICATE: &str = "server.tls_certificate";

@@ -258,6 +258,34 @@ pub async fn backup(
     sqlite::backup::backup(file, to, progress).await
 }
 
+/// What a database says about itself.
+#[derive(Clone, Debug)]
+pub struct Examination {
+    /// The name and version of the database.
+    pub server: String,
+    /// The schema version. `None`: the first start will make it.
+    pub schema: Option<i64>,
+    /// The schema version that this program makes.
+    pub newest_schema: i64,
+    /// The time of the database's clock. `None` if it has none of its own.
+    pub now: Option<Micros>,
+}
+
+/// Looks at a store without changing it, whether a service is running on it or not. `None` if it is a
+/// file that does not exist yet.
+///
+/// # Errors
+///
+/// `Open` if it cannot be reached or served.
+pub async fn examine(location: &StoreLocation) -> Result<Option<Examination>, StoreError> {
+    match location {
+        StoreLocation::File(file) => sqlite::examine::examine(file).await,
+        StoreLocation::Postgres { url, .. } => {
+            postgres::examine::examine(url.as_str()).await.map(Some)
+        }
+    }
+}
+
 /// A store: all its roles, and its own properties. It is shared as an `Arc<dyn Store>`.
 ///
 /// # Errors

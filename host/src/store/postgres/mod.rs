@@ -11,6 +11,7 @@ mod commit;
 mod commit_status;
 mod db;
 pub(super) mod error;
+pub(super) mod examine;
 pub(super) mod health;
 pub(super) mod hosts;
 mod open;
@@ -78,6 +79,7 @@ pub fn statements() -> Vec<(&'static str, &'static str)> {
 const STATEMENTS: &[(&str, &[&str])] = &[
     ("hosts", hosts::SQL),
     ("open", open::SQL),
+    ("examine", examine::SQL),
     ("commit_status", commit_status::SQL),
     ("rate", rate::SQL),
     ("health", health::SQL),

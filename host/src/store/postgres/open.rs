@@ -107,12 +107,7 @@ pub async fn prepare(db: &Db, clock: &dyn Clock) -> Result<Uuid, StoreError> {
 ///
 /// `Open` if the server cannot be reached or used, or its schema has another version.
 pub async fn bring_up_to_date(db: &Db) -> Result<PgConnection, StoreError> {
-    let patience = limits::STORE_OPEN_PATIENCE;
-    let mut owner = tokio::time::timeout(patience, db.owner())
-        .await
-        .map_err(|_| unreachable_in(patience, db.options()))?
-        .map_err(|error| refused(error, db.options()))?;
-    check_server(&mut owner).await?;
+    let mut owner = connect(db).await?;
     owner.execute(PATIENCE).await?;
     sqlx::query(LOCK)
         .bind(MIGRATION_LOCK)
@@ -121,6 +116,35 @@ pub async fn bring_up_to_date(db: &Db) -> Result<PgConnection, StoreError> {
     ensure_role(&mut owner).await?;
     migrate(&mut owner).await?;
     Ok(owner)
+}
+
+/// Returns a connection of the owner to a server that can be used.
+///
+/// # Errors
+///
+/// `Open` if the server cannot be reached in time or used.
+pub async fn connect(db: &Db) -> Result<PgConnection, StoreError> {
+    let patience = limits::STORE_OPEN_PATIENCE;
+    let mut owner = tokio::time::timeout(patience, db.owner())
+        .await
+        .map_err(|_| unreachable_in(patience, db.options()))?
+        .map_err(|error| refused(error, db.options()))?;
+    check_server(&mut owner).await?;
+    Ok(owner)
+}
+
+/// Refuses a schema version that this program cannot serve.
+///
+/// # Errors
+///
+/// `Open` if it is that of another program.
+pub fn supports(found: i32) -> Result<(), StoreError> {
+    migrations_done(found).map(drop)
+}
+
+/// Returns the schema version that this program makes.
+pub fn newest_schema() -> i64 {
+    i64::try_from(FIRST + MIGRATIONS.len() - 1).unwrap_or(i64::MAX)
 }
 
 /// Returns the state of the store, and the server on which it was last written according to the

@@ -8,6 +8,7 @@ mod commits;
 mod connections;
 mod db;
 pub(super) mod error;
+pub(super) mod examine;
 mod open;
 pub(super) mod run;
 mod single_host;

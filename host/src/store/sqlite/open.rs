@@ -248,6 +248,22 @@ fn migrations_done(found: i64) -> Result<usize, StoreError> {
     }
 }
 
+/// Returns the schema version of a file that this program can serve. `None` if it has no schema yet.
+///
+/// # Errors
+///
+/// `Open` if it is that of another program, and [`StoreError`] if the file cannot be read.
+pub fn supported_version(connection: &Connection) -> Result<Option<i64>, StoreError> {
+    let found = schema_version(connection)?;
+    migrations_done(found)?;
+    Ok(Some(found).filter(|found| *found > 0))
+}
+
+/// Returns the schema version that this program makes.
+pub fn newest_schema() -> i64 {
+    i64::try_from(FIRST + MIGRATIONS.len() - 1).unwrap_or(i64::MAX)
+}
+
 /// For read-only access: refuses a file from before the first release. Additions of a newer
 /// version do no harm.
 ///

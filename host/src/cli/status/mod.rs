@@ -1,15 +1,22 @@
-//! `leadhost status`: shows the state of the running service and its backlog.
+//! `leadhost status`: shows the state of the running service, and what is wrong with it.
+
+mod problems;
 
 use clap::Args;
+use hyper::StatusCode;
 
-use super::client::ServiceAddress;
-use super::command::ServiceFlags;
-use super::failure::CommandFailure;
-use super::open_rollouts;
-use super::output::{count, say};
-use super::table::{optional, seconds, table};
 use crate::admin_api::hosts::HostView;
 use crate::admin_api::status::{ActivePlugin, ServiceStatus};
+use crate::cli::client::{AdminClient, ServiceAddress, ServiceRefusal};
+use crate::cli::command::ServiceFlags;
+use crate::cli::failure::CommandFailure;
+use crate::cli::open_rollouts;
+use crate::cli::output::{count, say};
+use crate::cli::overview::{self, Overview};
+use crate::cli::table::{optional, seconds, table};
+use crate::limits;
+
+use self::problems::ServiceProblem;
 
 #[derive(Args)]
 pub struct Status {
@@ -26,9 +33,61 @@ impl Status {
     /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
-        let status = client.get("/admin/v1/status").await?;
-        client.print(&status, |status| show(status, client.flags()));
+        let status = match client.try_get("/admin/v1/status").await? {
+            Ok(status) => status,
+            Err(refusal) if refusal.status == StatusCode::SERVICE_UNAVAILABLE => {
+                return Err(unavailable(&client, refusal).await);
+            }
+            Err(refusal) => return Err(refusal.into()),
+        };
+        if client.json() {
+            client.print(&status, |_: &ServiceStatus| {});
+            return Ok(());
+        }
+        show(&status, client.flags());
+        let ready = overview::readiness(&client).await?.unwrap_or_default();
+        let overview = Overview::read(&client, status).await?;
+        let mut rollouts = Vec::new();
+        for plugin in &overview.status.plugins {
+            rollouts.extend(overview::last_rollout(&client, &plugin.name).await?);
+        }
+        let found = problems::find(&overview, &ready, &rollouts, client.flags());
+        show_problems(&found);
         Ok(())
+    }
+}
+
+/// Returns the failure of a service that cannot tell its state, with its reasons.
+async fn unavailable(client: &AdminClient, refusal: ServiceRefusal) -> CommandFailure {
+    let failure = CommandFailure::from(refusal);
+    match overview::readiness(client).await {
+        Ok(Some(ready)) => {
+            let lines = problems::not_ready(&ready, client.flags());
+            let lines: Vec<String> = lines.iter().map(ServiceProblem::line).collect();
+            match lines.is_empty() {
+                true => failure,
+                false => failure.hint(lines.join("\n  ")),
+            }
+        }
+        Ok(None) | Err(_) => failure,
+    }
+}
+
+fn show_problems(found: &[ServiceProblem]) {
+    if found.is_empty() {
+        say("\nNothing is wrong.");
+        return;
+    }
+    say("\nWhat is wrong:");
+    for problem in found.iter().take(limits::STATUS_PROBLEMS) {
+        say(&problem.line());
+    }
+    let rest = found.len().saturating_sub(limits::STATUS_PROBLEMS);
+    if rest > 0 {
+        say(&format!(
+            "- and {}",
+            count(rest as u64, "more problem", "more problems")
+        ));
     }
 }
 
@@ -89,13 +148,6 @@ fn show(status: &ServiceStatus, flags: &ServiceFlags) {
         say(&table(
             &["PLUGIN", "VERSION", "DIGEST", "GENERATION", "HOSTS"],
             &plugins,
-        ));
-    }
-    for plugin in status.plugins.iter().filter(|plugin| !plugin.trusted) {
-        say(&format!(
-            "warning: no key of plugins.trusted_keys has signed {} ({}), which served before they were set: activate a signed version",
-            plugin.name,
-            plugin.digest.short(),
         ));
     }
     let open = status.plugins.iter().filter_map(|plugin| {

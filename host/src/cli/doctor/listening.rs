@@ -1,0 +1,79 @@
+//! The listening addresses: free, or served by a Leadhost.
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
+use std::time::Duration;
+
+use super::finding::Findings;
+use crate::config::ServerSection;
+use crate::http::listen;
+use crate::limits;
+
+const ABOUT: &str = "address";
+
+/// Tries to bind each configured address. `served` are the addresses of a running service, by the
+/// file in its data folder.
+pub async fn check(server: &ServerSection, served: bool, findings: &mut Findings) {
+    let keys = [
+        ("server.listen", &server.listen),
+        ("server.data_listen", &server.data_listen),
+        ("server.admin_listen", &server.admin_listen),
+    ];
+    for (key, address) in keys.into_iter().filter(|(_, address)| !address.is_empty()) {
+        match listen::bind(address).await {
+            Ok(_) if served => findings.ok(
+                ABOUT,
+                format!("{key} = {address} is free: the running service uses other addresses."),
+            ),
+            Ok(_) => findings.ok(ABOUT, format!("{key} = {address} is free.")),
+            Err(error) => {
+                let asked = address.clone();
+                let has_tls = server.has_tls() && key != "server.admin_listen";
+                let answers = !has_tls
+                    && tokio::task::spawn_blocking(move || is_leadhost(&asked))
+                        .await
+                        .unwrap_or(false);
+                if answers {
+                    findings.ok(ABOUT, format!("{key} = {address} is served by a Leadhost."));
+                } else if has_tls && served {
+                    findings.ok(
+                        ABOUT,
+                        format!("{key} = {address} is in use, with TLS, while the service runs."),
+                    );
+                } else {
+                    findings.problem(
+                        ABOUT,
+                        format!("{key} = {address} cannot be used: {error}."),
+                        "End the other program, or choose another address.",
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Returns whether a Leadhost answers at an address with plain HTTP.
+fn is_leadhost(address: &str) -> bool {
+    let Some(address) = address
+        .to_socket_addrs()
+        .ok()
+        .and_then(|mut all| all.next())
+    else {
+        return false;
+    };
+    ask(address, limits::DOCTOR_DEADLINE)
+        .is_ok_and(|answer| answer.contains(r#"{"status":"live"}"#))
+}
+
+fn ask(address: SocketAddr, within: Duration) -> std::io::Result<String> {
+    let mut stream = TcpStream::connect_timeout(&address, within)?;
+    stream.set_read_timeout(Some(within))?;
+    stream.set_write_timeout(Some(within))?;
+    write!(
+        stream,
+        "GET /health/live HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n"
+    )?;
+    let mut answer = Vec::new();
+    stream.take(4_096).read_to_end(&mut answer)?;
+    Ok(String::from_utf8_lossy(&answer).into_owned())
+}

@@ -1,0 +1,197 @@
+//! `leadhost doctor`: checks a deployment, and says of each finding what to do. It changes nothing, and
+//! checks what it can without a running service.
+
+mod certificate;
+mod clocks;
+mod database;
+mod far_ends;
+mod finding;
+mod folder;
+mod listening;
+mod service;
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde::Serialize;
+
+use self::finding::{Finding, FindingState, Findings};
+use super::client::{ADDRESSES_FILE, RemoteFlags, ServiceAddress};
+use super::failure::CommandFailure;
+use super::output::{count, say};
+use super::table::safe;
+use crate::config::{Config, ConfigError};
+use crate::store::StoreLocation;
+
+#[derive(Args)]
+pub struct Doctor {
+    /// Check the running service at this address instead of the deployment on this machine: HOST:PORT or https://HOST
+    #[arg(long, value_name = "URL")]
+    to: Option<String>,
+    /// The database, if it is neither in the data folder nor in the configuration
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "LEADHOST_STORE_URL",
+        hide_env_values = true
+    )]
+    store_url: Option<String>,
+    #[command(flatten)]
+    remote: RemoteFlags,
+    #[command(flatten)]
+    service: ServiceAddress,
+}
+
+/// The JSON of the command.
+#[derive(Serialize)]
+struct Report<'a> {
+    findings: &'a [Finding],
+    warnings: usize,
+    problems: usize,
+}
+
+impl Doctor {
+    /// Prints the findings.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandFailure`] if there is a problem, or the arguments are wrong.
+    pub async fn run(self) -> Result<(), CommandFailure> {
+        let mut findings = Findings::default();
+        if self.to.is_some() {
+            self.check_service(&mut findings).await;
+        } else {
+            self.check_machine(&mut findings).await?;
+        }
+        self.report(&findings)?;
+        match findings.number(FindingState::Problem) {
+            0 => Ok(()),
+            number => Err(CommandFailure::new(format!(
+                "the deployment has {}",
+                count(number as u64, "problem", "problems")
+            ))),
+        }
+    }
+
+    /// Checks the deployment on this machine, and its service if it runs.
+    async fn check_machine(&self, findings: &mut Findings) -> Result<(), CommandFailure> {
+        let config = match Config::load(self.service.config_file(), &self.overrides()) {
+            Ok(config) => config,
+            Err(error) if error.is_usage() => return Err(error.into()),
+            Err(error) => {
+                refuse_config(&error, findings);
+                return Ok(());
+            }
+        };
+        findings.ok(
+            "configuration",
+            match self.service.config_file() {
+                Some(file) => format!("The configuration file {} is valid.", file.display()),
+                None => "No configuration file is given; the defaults apply.".to_owned(),
+            },
+        );
+        let data = config.store.data_dir.clone();
+        let may_open = folder::check(&data, findings);
+        match StoreLocation::from_config(&config.store) {
+            // A database file opened by another user may leave files that the service cannot open.
+            Ok(StoreLocation::File(_)) if !may_open => findings.warning(
+                "database",
+                "The database file was not opened, because the data folder is another user's.",
+                "Run the command as the user of the service.",
+            ),
+            Ok(location) => database::check(&location, findings).await,
+            Err(error) => findings.problem(
+                "database",
+                format!("store.url cannot be used: {error}."),
+                "Correct store.url.",
+            ),
+        }
+        clocks::check_system(findings).await;
+        let runs = is_running(&data);
+        listening::check(&config.server, runs, findings).await;
+        certificate::check(&config.server, findings);
+        if runs {
+            self.check_service(findings).await;
+        } else {
+            findings.warning(
+                "service",
+                format!("No service runs on {}.", data.display()),
+                format!("Start it with `{}`.", self.service.flags().command("serve")),
+            );
+        }
+        Ok(())
+    }
+
+    async fn check_service(&self, findings: &mut Findings) {
+        let client = self.service.client_at(self.to.as_deref(), &self.remote);
+        let checked = match client {
+            Ok(client) => service::check(&client, findings).await,
+            Err(failure) => Err(failure),
+        };
+        if let Err(failure) = checked {
+            let (what, todo) = failure.parts();
+            findings.problem(
+                "service",
+                format!("The service cannot be checked: {what}."),
+                todo.unwrap_or("Check that it runs, and its log."),
+            );
+        }
+    }
+
+    fn overrides(&self) -> Vec<(String, String)> {
+        let data_dir = self.service.data_dir().map(|dir| dir.display().to_string());
+        [
+            ("store.data_dir", data_dir),
+            ("store.url", self.store_url.clone()),
+        ]
+        .into_iter()
+        .filter_map(|(key, value)| Some((key.to_owned(), value?)))
+        .collect()
+    }
+
+    fn report(&self, findings: &Findings) -> Result<(), CommandFailure> {
+        if self.service.json() {
+            let report = Report {
+                findings: findings.all(),
+                warnings: findings.number(FindingState::Warning),
+                problems: findings.number(FindingState::Problem),
+            };
+            let text = serde_json::to_string_pretty(&report).map_err(|error| {
+                CommandFailure::new(format!("cannot write the findings: {error}"))
+            })?;
+            say(&text);
+            return Ok(());
+        }
+        for finding in findings.all() {
+            let Finding {
+                state, about, what, ..
+            } = finding;
+            say(&safe(&format!("{:<8} {about:<13} {what}", state.as_str())));
+            if let Some(todo) = &finding.todo {
+                say(&safe(&format!("{:22} -> {todo}", "")));
+            }
+        }
+        let warnings = findings.number(FindingState::Warning) as u64;
+        let problems = findings.number(FindingState::Problem) as u64;
+        say(&format!(
+            "\n{}, {}.",
+            count(problems, "problem", "problems"),
+            count(warnings, "warning", "warnings")
+        ));
+        Ok(())
+    }
+}
+
+fn refuse_config(error: &ConfigError, findings: &mut Findings) {
+    findings.problem(
+        "configuration",
+        format!("The configuration cannot be used: {error}."),
+        "Correct it; `leadhost config` prints every key.",
+    );
+}
+
+/// Returns whether a service has written its addresses to the folder.
+fn is_running(folder: &Path) -> bool {
+    let file: PathBuf = folder.join(ADDRESSES_FILE);
+    file.exists()
+}

@@ -1,0 +1,112 @@
+//! A running service: whether it is ready, its hosts and their clocks, and missing secrets.
+
+use super::clocks;
+use super::far_ends;
+use super::finding::Findings;
+use crate::cli::client::AdminClient;
+use crate::cli::failure::CommandFailure;
+use crate::cli::overview::{self, Overview};
+use crate::clock::{Clock as _, SystemClock};
+
+const ABOUT: &str = "service";
+
+/// Checks a running service through its admin API.
+///
+/// # Errors
+///
+/// [`CommandFailure`] if it cannot be reached or refuses a request.
+pub async fn check(client: &AdminClient, findings: &mut Findings) -> Result<(), CommandFailure> {
+    let status = client.flags().command("status");
+    match overview::readiness(client).await? {
+        Some(ready) if ready.reasons.is_empty() => {
+            findings.ok(ABOUT, "The service is live and ready.");
+        }
+        Some(ready) => findings.problem(
+            ABOUT,
+            format!("The service is not ready: {}.", ready.reasons.join("; ")),
+            format!("Look at its log and at `{status}`."),
+        ),
+        None => findings.warning(
+            ABOUT,
+            "The service is live; its readiness is not known, because /health/ready is not passed on.",
+            "Ask for it on the machine of the service.",
+        ),
+    }
+    let before = SystemClock.now();
+    let answer = client.get("/admin/v1/status").await?;
+    let after = SystemClock.now();
+    let overview = Overview::read(client, answer).await?;
+    let name = format!("the host {}", overview.status.host.name);
+    clocks::compare(&name, overview.status.now, before, after, findings);
+    hosts(&overview, findings);
+    secrets(&overview, findings);
+    far_ends::check(&overview, findings).await;
+    Ok(())
+}
+
+fn hosts(overview: &Overview, findings: &mut Findings) {
+    const ABOUT: &str = "hosts";
+    let hosts = &overview.status.hosts;
+    for host in hosts.iter().filter(|host| !host.alive) {
+        let is_back = hosts
+            .iter()
+            .any(|other| other.alive && other.name == host.name);
+        if !is_back {
+            findings.warning(
+                ABOUT,
+                format!(
+                    "The host {} has sent no heartbeat since {}.",
+                    host.name, host.seen_at
+                ),
+                "Start it again, unless it is meant to be gone.",
+            );
+        }
+    }
+    let versions: std::collections::BTreeSet<&str> = hosts
+        .iter()
+        .filter(|host| host.alive)
+        .map(|host| host.version.as_str())
+        .collect();
+    match versions.len() {
+        0 | 1 => findings.ok(
+            ABOUT,
+            format!(
+                "The service has {} live.",
+                crate::cli::output::count(
+                    hosts.iter().filter(|host| host.alive).count().max(1) as u64,
+                    "host",
+                    "hosts"
+                )
+            ),
+        ),
+        _ => findings.warning(
+            ABOUT,
+            format!(
+                "The hosts run several versions: {}.",
+                versions.into_iter().collect::<Vec<_>>().join(", ")
+            ),
+            "Finish the upgrade.",
+        ),
+    }
+}
+
+fn secrets(overview: &Overview, findings: &mut Findings) {
+    const ABOUT: &str = "secrets";
+    let missing = overview.missing_secrets();
+    if missing.is_empty() {
+        findings.ok(
+            ABOUT,
+            "Every connection and instance has the secrets that it needs.",
+        );
+    }
+    for one in missing {
+        findings.problem(
+            ABOUT,
+            format!(
+                "The {} {} lacks the secret {}.",
+                one.kind, one.name, one.secret
+            ),
+            "Name it in the file of the workspace, and run leadhost apply FILE.",
+        );
+    }
+}
