@@ -91,6 +91,7 @@ const MODULES: [(&str, &[&str]); 19] = [
             "config",
             "core",
             "domain",
+            "egress",
             "http",
             "limits",
             "memory",
