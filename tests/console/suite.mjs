@@ -51,6 +51,12 @@ class Window {
     await this.click(name, "button");
   }
 
+  /** Opens the newest delivery of the list with this status. */
+  async open(status) {
+    this.clicks += 1;
+    await this.page.locator("tr", { has: this.page.locator(`.tag.${status}`) }).locator("a.mono").first().click();
+  }
+
   async shows(text) {
     await this.page.getByText(text).first().waitFor({ timeout: 20_000 });
   }
@@ -101,12 +107,11 @@ async function tasks(window) {
     await own.click("Deliveries");
     await own.page.selectOption("#status", "converted");
     await own.press("Show");
-    await own.click(/^[0-9a-f]{8}-/);
-    await own.shows("Quero visitar.");
+    await own.open("converted");
+    await own.shows(/Quero.visitar/);
   });
   await window.task("see what a replay would change", async (own) => {
-    await own.click("Deliveries");
-    await own.click(/^[0-9a-f]{8}-/);
+    await own.open("converted");
     await own.press(/Convert again/);
     await own.shows("Converted again by the active version");
   });
@@ -143,9 +148,7 @@ async function tasks(window) {
     await own.shows("Pode ser no sábado?");
   });
   await window.task("see the history of a deal", async (own) => {
-    await own.click("Deliveries");
-    await own.page.goto(`${console_}/deliveries?status=converted`);
-    await own.click(/^[0-9a-f]{8}-/);
+    await own.open("converted");
     own.clicks += 1;
     await own.page.locator("a[href^='/console/deals?id=']").first().click();
     await own.shows("History");
@@ -172,7 +175,7 @@ async function tasks(window) {
     await own.click("Audit");
     await own.page.getByLabel("What").fill("pause-connection");
     await own.press("Show");
-    await own.shows("site-form");
+    await own.shows(`pause-connection ${world.keys.connections["site-form"]}`);
   });
   await window.task("see the hosts", async (own) => {
     await own.click("Service");

@@ -120,17 +120,30 @@ pub async fn replay(visit: &Visit<'_>, id: &str, form: &Form) -> Result<FormOutc
     Ok(FormOutcome::Page(page(StatusCode::OK, &shown)?))
 }
 
-/// Returns the body as a person reads it: JSON is indented, with the digits of its numbers kept.
+/// Returns the body as a person reads it: a form by its fields, JSON indented, with the digits of its
+/// numbers kept.
 fn pretty(request: &RequestView) -> String {
     let Some(body) = &request.body else {
         return request.body_base64.clone().unwrap_or_default();
     };
+    let mut headers = request.headers.iter();
+    let is_form = headers
+        .any(|(name, value)| name.eq_ignore_ascii_case("content-type") && value.starts_with(FORM));
+    if is_form {
+        let fields = form_urlencoded::parse(body.as_bytes());
+        let lines: Vec<String> = fields
+            .map(|(name, value)| format!("{name} = {value}"))
+            .collect();
+        return lines.join("\n");
+    }
     let raw: Result<Box<serde_json::value::RawValue>, _> = serde_json::from_str(body);
     match raw {
         Ok(raw) => indent(raw.get()),
         Err(_) => body.clone(),
     }
 }
+
+const FORM: &str = "application/x-www-form-urlencoded";
 
 /// Indents JSON text without reading its values, so that no digit and no order changes.
 fn indent(json: &str) -> String {
@@ -228,6 +241,19 @@ mod tests {
         );
         check("[ ]", "[]");
         check("\"text\"", "\"text\"");
+    }
+
+    #[test]
+    fn a_form_is_shown_by_its_fields() {
+        let request = RequestView {
+            method: "POST".to_owned(),
+            path: "/".to_owned(),
+            query: Vec::new(),
+            headers: vec![("Content-Type".to_owned(), format!("{FORM}; charset=utf-8"))],
+            body: Some("first=Rui&text=Quero+visitar%21".to_owned()),
+            body_base64: None,
+        };
+        assert_eq!(pretty(&request), "first = Rui\ntext = Quero visitar!");
     }
 
     #[test]
