@@ -14,13 +14,15 @@ use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, say, say_json};
 use crate::cli::plugin::local::EngineFlags;
 use crate::cli::plugin::run::{Run, field, header, read_body};
+use crate::cli::plugin::shipped;
 use crate::cli::table::{safe, table};
 
-/// The places of the converter, where a build of the repository puts it.
-const USUAL_PLACES: [&str; 2] = [
-    "target/plugins/converter-mapping.wasm",
-    "converter-mapping.wasm",
-];
+/// The file of the converter.
+const CONVERTER: &str = "converter-mapping.wasm";
+
+/// The folders in which it is looked for before those of the program: a build of the repository, and
+/// this one.
+const FOLDERS: [&str; 2] = ["target/plugins", "."];
 
 /// What the notes of an explanation begin with.
 const EXPLANATION: &str = "explain: ";
@@ -83,7 +85,7 @@ pub struct Try {
     /// The content type of the delivery [default: that of JSON or of a form, if the body is one]
     #[arg(long, value_name = "TYPE")]
     content_type: Option<String>,
-    /// The mapping converter [default: converter-mapping.wasm in target/plugins or here]
+    /// The mapping converter [default: converter-mapping.wasm in target/plugins, here, or in plugins beside the program]
     #[arg(long, value_name = "FILE")]
     component: Option<PathBuf>,
     /// The service's configuration file, for the limits of plugins
@@ -103,7 +105,7 @@ impl Try {
     /// # Errors
     ///
     /// [`CommandFailure`] if a file cannot be read, the converter is not found or is another plugin,
-    /// it does not take the configuration, or the call gives no answer.
+    /// it does not take the configuration or the body, or the call gives no answer.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let component = self.component()?;
         let mut body = read_body(&self.body)?;
@@ -143,19 +145,25 @@ impl Try {
             .output
             .map_err(|error| CommandFailure::new(safe(&error.to_string())))?;
         show(&output, self.json);
-        Ok(())
+        refusal(&output).map_or(Ok(()), |why| {
+            Err(CommandFailure::new(safe(&format!(
+                "the converter refuses the body, and the sender gets 400: {why}"
+            ))))
+        })
     }
 
     fn component(&self) -> Result<PathBuf, CommandFailure> {
         if let Some(named) = &self.component {
             return Ok(named.clone());
         }
-        let mut usual = USUAL_PLACES.iter().map(Path::new);
-        let found = usual.find(|file| file.is_file());
-        found.map(Path::to_owned).ok_or_else(|| {
+        let mut here = FOLDERS
+            .iter()
+            .map(|folder| Path::new(folder).join(CONVERTER));
+        let found = here.find(|file| file.is_file());
+        found.or_else(|| shipped::find(CONVERTER)).ok_or_else(|| {
             CommandFailure::new(format!(
-                "the mapping converter is in none of the usual places: {}",
-                USUAL_PLACES.join(", ")
+                "{CONVERTER} is in none of these folders: {}, and plugins beside the program",
+                FOLDERS.join(", ")
             ))
             .hint("name its component with --component FILE")
         })
@@ -199,6 +207,12 @@ fn explained(output: &Value) -> (Vec<Value>, Vec<&str>) {
     (explanations, others)
 }
 
+/// Returns why the converter refuses the body, if it does.
+fn refusal(output: &Value) -> Option<&str> {
+    let problem = output.get("err")?;
+    Some(problem["message"].as_str().unwrap_or_default())
+}
+
 fn show(output: &Value, as_json: bool) {
     let answer = &output["ok"];
     let (explanations, notes) = explained(answer);
@@ -209,12 +223,6 @@ fn show(output: &Value, as_json: bool) {
             "explanations": explanations,
             "notes": notes,
         }));
-    }
-    if let Some(problem) = output.get("err") {
-        return complain(&safe(&format!(
-            "The converter refuses the body, and the sender gets 400: {}",
-            problem["message"].as_str().unwrap_or_default()
-        )));
     }
     let items = answer["items"].as_array();
     for (index, item) in items.into_iter().flatten().enumerate() {

@@ -45,9 +45,14 @@ pub fn without_mark(body: &[u8]) -> &[u8] {
     body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body)
 }
 
-/// In a form everything but letters, digits and few signs is percent-encoded.
+/// In a form everything but letters, digits and few signs is percent-encoded; people write other
+/// letters as they are, in UTF-8.
 fn is_form(body: &[u8]) -> bool {
-    let is_plain = |byte: &u8| byte.is_ascii_graphic() && !b"<>{}\"'\\^`|".contains(byte);
+    let is_plain =
+        |byte: &u8| !byte.is_ascii() || byte.is_ascii_graphic() && !b"<>{}\"'\\^`|".contains(byte);
+    if std::str::from_utf8(body).is_err() {
+        return false;
+    }
     let body = body.trim_ascii_end();
     let mut fields = body.split(|byte| *byte == b'&');
     let is_named = |field: &[u8]| field.first().is_some_and(|first| *first != b'=');
@@ -67,6 +72,7 @@ mod tests {
         check("[]", BodyFormat::Json);
         check("name=Ana+Prado&phone=%2B5511987654321", BodyFormat::Form);
         check("name=Ana&phone=\n", BodyFormat::Form);
+        check("name=Zélia+Prado&phone=11987654321", BodyFormat::Form);
         check("\u{feff}{\"id\": 1}", BodyFormat::Json);
         check("\u{feff}name=Ana&phone=1", BodyFormat::Form);
     }

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use leadhost_golden::{Case, SECTION_NAME, append_section, load_dir, pack, without_custom};
 
 use super::componentizing::componentize;
+use super::stale;
 use crate::cli::failure::CommandFailure;
+use crate::cli::output::complain;
 use crate::domain::text::quoted;
 use crate::plugin::{core_module, signature};
 
@@ -48,6 +50,13 @@ pub fn read(path: &Path) -> Result<ComponentFile, CommandFailure> {
         )),
         false => failure,
     })?;
+    if is_project && let Some(source) = stale::newer_source(path, &file) {
+        complain(&format!(
+            "{} was changed after the build of {}: build the project again to see the change.",
+            source.display(),
+            file.display()
+        ));
+    }
     let is_encoded = core_module::is_core_module(&bytes);
     let component = match is_encoded {
         true => componentize(&bytes).map_err(|error| of_file(&file, &error))?,

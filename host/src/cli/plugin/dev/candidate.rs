@@ -47,7 +47,55 @@ pub fn read(folder: &Path) -> Result<Candidate, CommandFailure> {
     })
 }
 
+/// A candidate without the cases whose output differs from the expected one in notes alone.
+pub struct WithoutNoted {
+    pub candidate: Candidate,
+    /// The number of those cases.
+    pub noted: usize,
+}
+
 impl Candidate {
+    /// Leaves out the cases that differ in notes alone: an author prints something to look at it. `None`
+    /// if a case differs in more.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandFailure`] if the component cannot be loaded even without its cases.
+    pub async fn without_noted(
+        &self,
+        file: &Path,
+        plugins: &Plugins,
+    ) -> Result<Option<WithoutNoted>, CommandFailure> {
+        let prepared = plugins.prepare(self.bare.clone()).await;
+        let loaded = prepared
+            .map_err(|error| CommandFailure::new(error.to_string()))?
+            .loaded;
+        let (mut kept, mut noted) = (Vec::new(), 0);
+        for case in &self.cases {
+            let answer = plugins.answer_case(&loaded, Arc::clone(case)).await;
+            let Ok(output) = answer.output else {
+                return Ok(None);
+            };
+            match case.difference(&output) {
+                None => kept.push(Arc::clone(case)),
+                Some(difference) if is_of_notes(&difference) => noted += 1,
+                Some(_) => return Ok(None),
+            }
+        }
+        let cases: Vec<Case> = kept.iter().map(|case| Case::clone(case)).collect();
+        let wasm = match cases.is_empty() {
+            true => self.bare.clone(),
+            false => component_file::read(file)?.with(&cases)?,
+        };
+        let candidate = Self {
+            wasm,
+            bare: self.bare.clone(),
+            cases: kept,
+            unwritten: self.unwritten.clone(),
+        };
+        Ok(Some(WithoutNoted { candidate, noted }))
+    }
+
     /// Shows how each failing case differs.
     ///
     /// # Errors
@@ -69,5 +117,28 @@ impl Candidate {
             }
         }
         Ok(())
+    }
+}
+
+/// Returns whether all differences are of notes.
+fn is_of_notes(difference: &str) -> bool {
+    difference.lines().all(|line| line.starts_with("ok.notes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_of_notes_alone_is_told_from_others() {
+        assert!(is_of_notes(
+            "ok.notes.0: expected nothing, got \"a\"\nok.notes: expected nothing, got []"
+        ));
+        assert!(!is_of_notes(
+            "ok.notes.0: expected nothing, got \"a\"\nok.items.0: expected 1, got 2"
+        ));
+        assert!(!is_of_notes(
+            "ok.notes.0: expected nothing, got \"a\"\nand 3 more differences"
+        ));
     }
 }

@@ -14,18 +14,7 @@ use tokio::sync::Notify;
 
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::complain;
-
-/// Folders and files that builds write.
-const BUILT: [&str; 8] = [
-    "__pycache__",
-    "build",
-    "dist",
-    "node_modules",
-    "target",
-    "venv",
-    "zig-cache",
-    "zig-out",
-];
+use crate::cli::plugin::stale::is_built;
 
 /// How long nothing may have changed: an editor saves in several steps.
 const QUIET: Duration = Duration::from_millis(100);
@@ -195,7 +184,7 @@ fn read(path: &Path) -> std::io::Result<Vec<u8>> {
 
 /// Hidden files are those of tools and of editors, which also write names that end in `~`.
 fn is_left_out(name: &str, ignored: &HashSet<String>) -> bool {
-    name.starts_with('.') || name.ends_with('~') || BUILT.contains(&name) || ignored.contains(name)
+    name.ends_with('~') || is_built(name) || ignored.contains(name)
 }
 
 /// Returns the plain names in the project's `.gitignore`. Patterns and paths do not count.

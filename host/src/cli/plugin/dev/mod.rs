@@ -21,7 +21,7 @@ use serde_json::{Map, Value, json};
 
 use self::builder::BuildOutcome;
 use self::calls::CallBoard;
-use self::candidate::Candidate;
+use self::candidate::{Candidate, WithoutNoted};
 use self::files::ProjectFiles;
 use self::sample::Sample;
 use self::service::PrivateService;
@@ -41,7 +41,7 @@ use crate::domain::plugin::{Digest, PluginKind};
 use crate::domain::text::quoted;
 use crate::limits;
 use crate::pipeline::apply::ApplyOutcome;
-use crate::pipeline::deploy::DeployError;
+use crate::pipeline::deploy::{DeployError, Deployed};
 use crate::plugin::{LoadError, Loaded};
 use crate::shutdown::{self, Shutdown};
 use crate::telemetry;
@@ -214,7 +214,7 @@ impl Session<'_> {
             Err(end) => return Ok(end),
         };
         let built = Instant::now();
-        let candidate =
+        let mut candidate =
             tokio::task::block_in_place(|| candidate::read(folder)).map_err(|failure| {
                 failure.also(&format!(
                     "the build is to write {}",
@@ -223,10 +223,16 @@ impl Session<'_> {
             })?;
         if !self.service.is_serving(&candidate.wasm) {
             // A large component takes long to compile.
-            let swapped = tokio::select! {
-                swapped = self.service.swap(candidate.wasm.clone()) => swapped,
-                () = self.shutdown.begun() => return Ok(RoundEnd::Stopped),
+            let Some(mut swapped) = self.swap(&candidate).await else {
+                return Ok(RoundEnd::Stopped);
             };
+            if let Some(lenient) = self.without_noted(&candidate, &swapped).await? {
+                candidate = lenient;
+                let Some(again) = self.swap(&candidate).await else {
+                    return Ok(RoundEnd::Stopped);
+                };
+                swapped = again;
+            }
             match swapped {
                 Ok(deployed) => {
                     let record = deployed.record;
@@ -276,6 +282,37 @@ impl Session<'_> {
                 Err(RoundEnd::Stopped)
             }
         })
+    }
+
+    /// Swaps a build in. `None` if the command is to stop.
+    async fn swap(&mut self, candidate: &Candidate) -> Option<Result<Deployed, DeployError>> {
+        tokio::select! {
+            swapped = self.service.swap(candidate.wasm.clone()) => Some(swapped),
+            () = self.shutdown.begun() => None,
+        }
+    }
+
+    /// Returns the build without its failing cases if they fail by notes alone, and says so.
+    async fn without_noted(
+        &self,
+        candidate: &Candidate,
+        swapped: &Result<Deployed, DeployError>,
+    ) -> Result<Option<Candidate>, CommandFailure> {
+        let Err(DeployError::Load(LoadError::Golden { .. })) = swapped else {
+            return Ok(None);
+        };
+        let (folder, plugins) = (&self.flags.folder, &self.service.app.core.plugins);
+        let Some(WithoutNoted { candidate, noted }) =
+            candidate.without_noted(folder, plugins).await?
+        else {
+            return Ok(None);
+        };
+        let cases = count(noted as u64, "golden case", "golden cases");
+        let folder = quoted(&folder.to_string_lossy());
+        complain(&format!(
+            "{cases} have other notes than expected, and nothing else is different: served all the same. `leadhost plugin test {folder} --renew` makes the notes the expected ones."
+        ));
+        Ok(Some(candidate))
     }
 
     async fn show_refusal(&self, candidate: &Candidate, error: &DeployError) {

@@ -1,7 +1,7 @@
 //! The private service of `leadhost plugin dev`: the real one, in this process, on free ports of this
 //! machine and a temporary folder that is removed with it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -13,6 +13,7 @@ use crate::cli::command::ServiceFlags;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::complain;
 use crate::cli::plugin::local::forget_old_code;
+use crate::cli::plugin::shipped;
 use crate::cli::serve::local_files::AddressesFile;
 use crate::cli::serve::{first_key, sealing, stop};
 use crate::cli::table::safe;
@@ -31,12 +32,6 @@ use crate::store::{self, StoreLocation};
 
 /// The file of the sandbox adapter, in a folder of plugins.
 const SANDBOX: &str = "adapter-sandbox.wasm";
-
-/// The folders of plugins, seen from that of the program: of the image, of a build, beside it.
-const PLUGIN_FOLDERS: [&str; 3] = ["../share/leadhost/plugins", "../plugins", "plugins"];
-
-/// The folder of plugins of the image.
-const SHARED_PLUGINS: &str = "/usr/share/leadhost/plugins";
 
 /// A service that runs in this process.
 pub struct PrivateService {
@@ -192,7 +187,7 @@ async fn upload(app: &App, wasm: Vec<u8>) -> Result<Deployed, DeployError> {
 
 /// Activates the sandbox adapter, if it is on this machine. Without it the workspace has no channel.
 async fn activate_sandbox(app: &App) -> bool {
-    let Some(file) = sandbox_file() else {
+    let Some(file) = shipped::find(SANDBOX) else {
         return false;
     };
     let Ok(wasm) = tokio::fs::read(&file).await else {
@@ -208,18 +203,6 @@ async fn activate_sandbox(app: &App) -> bool {
             false
         }
     }
-}
-
-fn sandbox_file() -> Option<PathBuf> {
-    let program = std::env::current_exe().ok();
-    let beside = program.as_deref().and_then(Path::parent);
-    let folders = beside
-        .into_iter()
-        .flat_map(|folder| PLUGIN_FOLDERS.map(|name| folder.join(name)));
-    folders
-        .chain([PathBuf::from(SHARED_PLUGINS)])
-        .map(|folder| folder.join(SANDBOX))
-        .find(|file| file.is_file())
 }
 
 #[cfg(test)]
