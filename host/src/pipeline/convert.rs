@@ -123,6 +123,14 @@ pub async fn uncounted(
         Ok(read) => read,
         Err(problem) => return Ok(refused(ran, problem)),
     };
+    let metrics = &pipeline.core.metrics.plugins;
+    // What a comparison converts comes to nothing.
+    let produced = if budget.has_effects() {
+        read.items.as_slice()
+    } else {
+        &[]
+    };
+    metrics.produced(plugin, produced, read.memory);
     Ok(Converted {
         result: ConversionResult {
             status: None,

@@ -16,6 +16,7 @@ mod messaging;
 mod otlp;
 mod plugins;
 mod register;
+mod rollouts;
 mod search;
 mod store;
 mod traces;
@@ -36,6 +37,7 @@ use fleet::FleetMetrics;
 use intake::IntakeMetrics;
 use messaging::MessagingMetrics;
 use register::Register;
+use rollouts::RolloutMetrics;
 use search::SearchMetrics;
 use store::StoreMetrics;
 use traces::TraceMetrics;
@@ -47,6 +49,7 @@ pub struct Metrics {
     pub http: HttpMetrics,
     pub intake: IntakeMetrics,
     pub plugins: PluginMetrics,
+    pub rollouts: RolloutMetrics,
     pub store: StoreMetrics,
     pub egress: EgressMetrics,
     pub messaging: MessagingMetrics,
@@ -71,6 +74,7 @@ impl Metrics {
             http: HttpMetrics::new(register),
             intake: IntakeMetrics::new(register),
             plugins: PluginMetrics::new(register),
+            rollouts: RolloutMetrics::new(register),
             store: StoreMetrics::new(register),
             egress: EgressMetrics::new(register),
             messaging: MessagingMetrics::new(register),

@@ -6,15 +6,12 @@ use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 
-use super::register::{
-    BoundedSet, Histograms, HistogramsWithExemplars, OTHER, PluginLabel, Register, set,
-};
+use super::register::{BoundedSet, Histograms, HistogramsWithExemplars, OTHER, Register, set};
 use crate::clock;
 use crate::domain::connection::Connection;
 use crate::domain::id::{DeliveryId, WorkspaceId};
-use crate::domain::rollout::RolloutStage;
 use crate::limits;
 use crate::plugin::{CallError, Loaded, WarmLoad};
 use crate::store::{ItemResult, NewItem};
@@ -34,15 +31,10 @@ struct VersionLabel {
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct ComparisonLabels {
+struct ProducedLabels {
     plugin: String,
-    result: &'static str,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct StageLabels {
-    plugin: String,
-    stage: &'static str,
+    digest: String,
+    kind: &'static str,
 }
 
 /// What a call into a plugin is about. Its id leads from a slow or failed call to the commands that
@@ -129,9 +121,8 @@ pub struct PluginMetrics {
     connections: BoundedSet<ConnectionLabel>,
     source_changes: Family<ConnectionLabel, Counter>,
     refusals: Counter,
-    rolled_back: Family<PluginLabel, Counter>,
-    rollout_comparisons: Family<ComparisonLabels, Counter>,
-    rollout_stage: Family<StageLabels, Gauge>,
+    memory: Histograms<VersionLabel>,
+    produced: Family<ProducedLabels, Counter>,
     circuits_open: Gauge,
     warm_instances: Gauge,
     warm_bytes: Gauge,
@@ -139,6 +130,23 @@ pub struct PluginMetrics {
 
 fn items() -> Histogram {
     Histogram::new([1.0, 2.0, 5.0, 10.0, 50.0, 100.0, 1_000.0])
+}
+
+/// From one mebibyte to a quarter of a gibibyte.
+fn memory() -> Histogram {
+    Histogram::new(exponential_buckets(1_048_576.0, 2.0, 9))
+}
+
+/// Returns the kind of an item as a label.
+fn kind(item: &ItemResult) -> &'static str {
+    match item {
+        ItemResult::Lead(_) => "lead",
+        ItemResult::Fetch(_) => "fetch",
+        ItemResult::Event(_) => "event",
+        ItemResult::Ignored(_) => "ignored",
+        ItemResult::Invalid(_) => "invalid",
+        ItemResult::Unrouted(_) => "unrouted",
+    }
 }
 
 impl PluginMetrics {
@@ -170,17 +178,14 @@ impl PluginMetrics {
                 "Changes of what a source sends or of what a version reads of it, by connection",
             ),
             refusals: register.add("plugin_refusals", "Components that were refused"),
-            rolled_back: register.add(
-                "rollouts_rolled_back",
-                "Rollouts that a guard ended, by plugin",
+            memory: register.metric(
+                Histograms::new_with_constructor(memory),
+                "plugin_memory_bytes",
+                "Peak memory of a conversion, by plugin and version",
             ),
-            rollout_comparisons: register.add(
-                "rollout_comparisons",
-                "Deliveries and sends on which both versions of a rollout were compared, by plugin and result: same, different or harmful",
-            ),
-            rollout_stage: register.add(
-                "rollout_stage",
-                "The stage of the last rollout of a plugin: 1 for its stage, 0 for the others",
+            produced: register.add(
+                "plugin_items",
+                "Items that conversions produced, by plugin, version and kind",
             ),
             warm_instances: register.add(
                 "plugin_warm_instances",
@@ -242,14 +247,7 @@ impl PluginMetrics {
         took: Duration,
         subject: CallSubject<'_>,
     ) {
-        let mut version = VersionLabel {
-            plugin: plugin.to_owned(),
-            digest: digest.to_owned(),
-        };
-        if !self.versions.has(&version) {
-            OTHER.clone_into(&mut version.digest);
-        }
-        let VersionLabel { plugin, digest } = version;
+        let VersionLabel { plugin, digest } = self.version(plugin, digest);
         let labels = PluginLabels {
             plugin,
             digest,
@@ -261,6 +259,32 @@ impl PluginMetrics {
             subject.exemplar(),
             Some(clock::wall()),
         );
+    }
+
+    /// Returns the label of a version.
+    fn version(&self, plugin: &str, digest: &str) -> VersionLabel {
+        let mut version = VersionLabel {
+            plugin: plugin.to_owned(),
+            digest: digest.to_owned(),
+        };
+        if !self.versions.has(&version) {
+            OTHER.clone_into(&mut version.digest);
+        }
+        version
+    }
+
+    /// Counts what a conversion produced, and the memory in bytes that it needed.
+    pub fn produced(&self, plugin: &Loaded, items: &[NewItem], memory: u64) {
+        let version = self.version(&plugin.description.name, plugin.digest.short());
+        self.memory.get_or_create(&version).observe(memory as f64);
+        for item in items {
+            let labels = ProducedLabels {
+                plugin: version.plugin.clone(),
+                digest: version.digest.clone(),
+                kind: kind(&item.result),
+            };
+            self.produced.get_or_create(&labels).inc();
+        }
     }
 
     /// Returns the counters for conversions of the connection's deliveries.
@@ -305,44 +329,6 @@ impl PluginMetrics {
     /// Counts a refused component.
     pub fn refused(&self) {
         self.refusals.inc();
-    }
-
-    /// Counts a comparison of both versions of a rollout.
-    pub fn compared(&self, plugin: &str, same: bool, harmful: bool) {
-        let labels = ComparisonLabels {
-            plugin: plugin.to_owned(),
-            result: match (same, harmful) {
-                (_, true) => "harmful",
-                (true, false) => "same",
-                (false, false) => "different",
-            },
-        };
-        self.rollout_comparisons.get_or_create(&labels).inc();
-    }
-
-    /// Sets the stage of the last rollout of a plugin.
-    pub fn stage(&self, plugin: &str, stage: RolloutStage) {
-        // The counter is there before the first one, so that its increase is seen.
-        let label = PluginLabel {
-            plugin: plugin.to_owned(),
-        };
-        let _ = self.rolled_back.get_or_create(&label);
-        for one in RolloutStage::ALL {
-            let labels = StageLabels {
-                plugin: plugin.to_owned(),
-                stage: one.as_str(),
-            };
-            let gauge = self.rollout_stage.get_or_create(&labels);
-            gauge.set(i64::from(*one == stage));
-        }
-    }
-
-    /// Counts a rollout that a guard ended.
-    pub fn rolled_back(&self, plugin: &str) {
-        let plugin = PluginLabel {
-            plugin: plugin.to_owned(),
-        };
-        self.rolled_back.get_or_create(&plugin).inc();
     }
 
     /// Sets the number of warm instances, and their bytes.

@@ -377,8 +377,14 @@ pub fn record(
     let harmful = one.harm.is_harmful();
     // A delivery whose sender passes both checks is counted by its conversion.
     if part != Part::Checks || harmful {
-        let metrics = &pipeline.core.metrics.plugins;
-        metrics.compared(&rollout.rollout.name, one.same == one.compared, harmful);
+        let fields = one.fields.iter();
+        pipeline.core.metrics.rollouts.compared(
+            &rollout.rollout.name,
+            &rollout.candidate.digest,
+            one.same == one.compared,
+            harmful,
+            fields.map(|((field, _), group)| (field.as_str(), group.count)),
+        );
     }
     one.forget_texts();
     let policy = &pipeline.core.config.verify;

@@ -356,6 +356,11 @@ impl Observed {
         self.lock().dropped += 1;
     }
 
+    /// Returns the number of deliveries and sends that were not compared.
+    pub fn dropped(&self) -> u64 {
+        self.lock().dropped
+    }
+
     /// Gives the candidate no more deliveries. Returns whether it got some until now.
     pub fn stop(&self) -> bool {
         !self.stopped.swap(true, Ordering::Relaxed)

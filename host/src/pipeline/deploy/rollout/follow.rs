@@ -56,9 +56,14 @@ impl Follower {
     /// Returns whether a rollout is open.
     async fn step(&mut self, pipeline: &Arc<Pipeline>) -> Result<bool, StoreError> {
         let rollouts = pipeline.core.store.rollouts().await?;
+        let followed = pipeline.rollouts.all();
         for rollout in &rollouts {
-            let metrics = &pipeline.core.metrics.plugins;
-            metrics.stage(&rollout.name, rollout.stage);
+            let live = followed
+                .iter()
+                .find(|live| live.rollout.number == rollout.number);
+            let dropped = live.map_or(0, |live| live.observed.dropped());
+            let metrics = &pipeline.core.metrics.rollouts;
+            metrics.stage(&rollout.name, rollout.stage, dropped);
         }
         let (open, ended): (Vec<Rollout>, Vec<Rollout>) = rollouts
             .into_iter()

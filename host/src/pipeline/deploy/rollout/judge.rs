@@ -449,7 +449,7 @@ async fn change(
     let why = stored.why.as_deref().unwrap_or_default();
     match stored.stage {
         RolloutStage::RolledBack => {
-            pipeline.core.metrics.plugins.rolled_back(plugin);
+            pipeline.core.metrics.rollouts.rolled_back(plugin);
             tracing::error!(%plugin, candidate, why, "rollout rolled back, stable version active");
         }
         stage => {
