@@ -41,7 +41,7 @@ pub struct DealChangeView {
     pub key: Option<String>,
     /// Null unless the author is a source.
     pub delivery_id: Option<DeliveryId>,
-    /// Null unless a repair was undone.
+    /// The repair that converted the delivery again, or that was undone. Null otherwise.
     pub repair_id: Option<RepairId>,
     /// The changed fields. For the first change of a deal that a partner created: its initial
     /// fields.

@@ -121,10 +121,14 @@ fn show(deal: &DealHistory) {
     }
 }
 
-/// Returns the partner and its key by name, the delivery from the source, or the undone repair.
+/// Returns the partner and its key by name, the delivery from the source with the repair that converted
+/// it again, or the undone repair.
 fn who(change: &DealChangeView) -> String {
     match (change.delivery_id, change.repair_id) {
-        (Some(delivery), _) => format!("source, delivery {delivery}"),
+        (Some(delivery), None) => format!("source, delivery {delivery}"),
+        (Some(delivery), Some(repair)) => {
+            format!("source, delivery {delivery} in repair {repair}")
+        }
         (None, Some(repair)) => format!("undo of repair {repair}"),
         (None, None) => partner(
             named(change.partner.as_ref(), change.partner_id),

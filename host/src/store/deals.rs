@@ -23,9 +23,13 @@ pub enum ChangedBy {
         partner_id: PartnerId,
         key_id: KeyId,
     },
-    /// The source, by this delivery.
+    /// The source, by this delivery. With a repair: which converted the delivery again.
     #[serde(rename_all = "camelCase")]
-    Source { delivery_id: DeliveryId },
+    Source {
+        delivery_id: DeliveryId,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        repair_id: Option<RepairId>,
+    },
     /// The undo of a repair.
     #[serde(rename_all = "camelCase")]
     Repair { repair_id: RepairId },

@@ -56,6 +56,15 @@ async fn an_undo_takes_back_what_the_repair_changed(on: On) {
         (&json!("repair"), &json!(id))
     );
     assert_eq!(newest["changes"][0]["field"], "props.contact");
+    let repairs = &history["history"][1];
+    assert_eq!(
+        (&repairs["by"], &repairs["repairId"]),
+        (&json!("source"), &json!(id))
+    );
+    assert_eq!(
+        repairs["changes"],
+        json!([{"field": "props.contact", "before": newest["changes"][0]["after"], "after": newest["changes"][0]["before"]}])
+    );
     // The phones find the people no more.
     let mut other = lead(100);
     other["fone"] = json!(phone(0));

@@ -292,6 +292,7 @@ fn remember(set: &mut WorkingSet, context: &ItemContext<'_>, deal: DealId, diff:
     if !changes.is_empty() {
         let by = ChangedBy::Source {
             delivery_id: context.delivery,
+            repair_id: context.repair(),
         };
         super::deal::history(set, context.workspace, deal, by, changes);
     }

@@ -14,7 +14,7 @@ use crate::store::{FieldDiff, Mode, NewLead};
 
 impl ItemContext<'_> {
     /// Returns the repair whose receipt gets a row for each change.
-    fn repair(&self) -> Option<RepairId> {
+    pub(super) fn repair(&self) -> Option<RepairId> {
         match self.mode {
             Some(Mode::Repair(repair)) if repair.apply => Some(repair.id),
             _ => None,

@@ -124,7 +124,10 @@ impl HistoryNames {
             ChangedBy::Partner { partner_id, key_id } => {
                 (Changer::Partner, Some((partner_id, key_id)), None, None)
             }
-            ChangedBy::Source { delivery_id } => (Changer::Source, None, Some(delivery_id), None),
+            ChangedBy::Source {
+                delivery_id,
+                repair_id,
+            } => (Changer::Source, None, Some(delivery_id), repair_id),
             ChangedBy::Repair { repair_id } => (Changer::Repair, None, None, Some(repair_id)),
         };
         let (partner_id, key_id) = partner.unzip();
