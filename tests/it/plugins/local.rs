@@ -493,11 +493,13 @@ fn a_core_module_without_a_contract_is_refused() {
 fn a_mapping_is_tried_on_a_body_and_says_what_it_read_from_where() {
     let desk = Desk::new();
     let wasm = component("plugins/converter-mapping.wasm");
-    let missing = desk.put("body.json", r#"{"nome": "Lia Campos"}"#);
-    let said = desk.fail(1, &["mapping", "try", missing]);
-    assert!(said.contains("--component"), "{said}");
-
     desk.put("target/plugins/converter-mapping.wasm", wasm);
+    let other = desk.put("other.txt", "hello");
+    let said = desk.fail(1, &["mapping", "try", other]);
+    assert!(said.contains("refuses the body"), "{said}");
+    let missing = ["mapping", "try", other, "--component", "nosuch.wasm"];
+    let said = desk.fail(1, &missing);
+    assert!(said.contains("nosuch.wasm"), "{said}");
     let body = desk.put(
         "body.json",
         r#"{"nome": "Lia Campos", "ddd": "11", "telefone": "90000-0001", "ref": "AP-7", "andar": 3}"#,

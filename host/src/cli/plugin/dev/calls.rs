@@ -133,15 +133,13 @@ impl CallBoard {
 
 /// Returns the line of a request, such as `POST ingest-lead: 200 converted, 4.1 ms`.
 fn head(request: &AnsweredRequest, detail: Option<&DeliveryDetail>) -> String {
-    let status = match detail {
-        Some(detail) => format!(" {}", detail.summary.status.as_str()),
-        None => match (request.status, request.route.as_str()) {
-            (401, "ingest-lead" | "channel-webhook") => {
-                " the proof of the sender is missing or wrong".to_owned()
-            }
-            (404, _) => " there is nothing at this address".to_owned(),
-            _ => String::new(),
-        },
+    let status = match (request.status, request.route.as_str(), detail) {
+        (401, "ingest-lead" | "channel-webhook", _) => {
+            " the proof of the sender is missing or wrong".to_owned()
+        }
+        (_, _, Some(detail)) => format!(" {}", detail.summary.status.as_str()),
+        (404, _, None) => " there is nothing at this address".to_owned(),
+        _ => String::new(),
     };
     let took = milliseconds(Duration::from_micros(request.micros));
     safe(&format!(
