@@ -10,6 +10,7 @@ pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod core;
+pub mod disk;
 pub mod domain;
 pub mod egress;
 pub mod http;

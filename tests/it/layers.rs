@@ -7,12 +7,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each module of the host, and those that it may import. A module comes after all of these.
-const MODULES: [(&str, &[&str]); 19] = [
+const MODULES: [(&str, &[&str]); 20] = [
     ("domain", &[]),
     ("admin_api", &["domain"]),
     ("limits", &["domain"]),
     ("config", &["domain", "limits"]),
     ("clock", &["domain"]),
+    ("disk", &[]),
     ("memory", &["limits"]),
     ("seal", &["domain"]),
     ("shutdown", &[]),
@@ -70,6 +71,7 @@ const MODULES: [(&str, &[&str]); 19] = [
             "clock",
             "config",
             "core",
+            "disk",
             "domain",
             "limits",
             "memory",
@@ -90,6 +92,7 @@ const MODULES: [(&str, &[&str]); 19] = [
             "clock",
             "config",
             "core",
+            "disk",
             "domain",
             "egress",
             "http",

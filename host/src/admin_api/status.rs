@@ -42,6 +42,19 @@ pub struct ServiceStatus {
     pub plugin_calls: PluginCalls,
 }
 
+impl ServiceStatus {
+    /// Returns the hosts without a recent heartbeat, but for those that were started again under their
+    /// name.
+    pub fn silent_hosts(&self) -> impl Iterator<Item = &HostView> {
+        let is_back = |host: &HostView| {
+            let mut others = self.hosts.iter();
+            others.any(|other| other.alive && other.name == host.name)
+        };
+        let silent = self.hosts.iter().filter(|host| !host.alive);
+        silent.filter(move |host| !is_back(host))
+    }
+}
+
 /// The work that waits, in the whole store.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::finding::Findings;
 use crate::cli::client;
+use crate::disk;
 use crate::domain::text::quoted;
 use crate::limits;
 use crate::seal;
@@ -103,7 +104,7 @@ fn is_private(path: &Path, kind: &str, wanted: u32, findings: &mut Findings) -> 
 
 fn disk(folder: &Path, findings: &mut Findings) {
     const ABOUT: &str = "disk";
-    let Ok(disk) = rustix::fs::statvfs(folder) else {
+    let Some(free) = disk::free_bytes(folder) else {
         findings.warning(
             ABOUT,
             "The system does not say how much space the disk of the data folder has.",
@@ -111,7 +112,6 @@ fn disk(folder: &Path, findings: &mut Findings) {
         );
         return;
     };
-    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
     let what = format!("The disk of the data folder has {} MiB free.", free >> 20);
     if free < limits::DISK_RESERVE_BYTES {
         findings.problem(

@@ -47,20 +47,15 @@ pub async fn check(client: &AdminClient, findings: &mut Findings) -> Result<(), 
 fn hosts(overview: &Overview, findings: &mut Findings) {
     const ABOUT: &str = "hosts";
     let hosts = &overview.status.hosts;
-    for host in hosts.iter().filter(|host| !host.alive) {
-        let is_back = hosts
-            .iter()
-            .any(|other| other.alive && other.name == host.name);
-        if !is_back {
-            findings.warning(
-                ABOUT,
-                format!(
-                    "The host {} has sent no heartbeat since {}.",
-                    host.name, host.seen_at
-                ),
-                "Start it again, unless it is meant to be gone.",
-            );
-        }
+    for host in overview.status.silent_hosts() {
+        findings.warning(
+            ABOUT,
+            format!(
+                "The host {} has sent no heartbeat since {}.",
+                host.name, host.seen_at
+            ),
+            "Start it again, unless it is meant to be gone.",
+        );
     }
     let versions: std::collections::BTreeSet<&str> = hosts
         .iter()

@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-use crate::admin_api::hosts::HostView;
 use crate::admin_api::rollouts::RolloutView;
 use crate::cli::command::ServiceFlags;
 use crate::cli::output::count;
@@ -69,13 +68,7 @@ pub fn not_ready(ready: &Readiness, flags: &ServiceFlags) -> Vec<ServiceProblem>
 }
 
 fn of_hosts(overview: &Overview, flags: &ServiceFlags) -> Vec<ServiceProblem> {
-    let hosts = &overview.status.hosts;
-    let is_back = |host: &HostView| {
-        hosts
-            .iter()
-            .any(|other| other.name == host.name && other.alive)
-    };
-    let silent = hosts.iter().filter(|host| !host.alive && !is_back(host));
+    let silent = overview.status.silent_hosts();
     silent
         .map(|host| {
             let what = format!(

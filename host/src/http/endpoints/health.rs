@@ -8,6 +8,7 @@ use hyper::header::{ACCEPT, HeaderValue, RETRY_AFTER, VARY};
 use serde_json::json;
 use tokio::time::timeout;
 
+use crate::disk;
 use crate::http::accept::weight;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
@@ -93,14 +94,7 @@ async fn cannot_write(http: &Http) -> Option<String> {
 /// Returns whether the disk has room for what the next minutes bring. If the disk cannot be
 /// queried, it counts as having room.
 fn has_room(folder: &std::path::Path) -> bool {
-    free_bytes(folder).is_none_or(|free| free >= limits::DISK_RESERVE_BYTES)
-}
-
-/// Returns the bytes that the service may still write to the disk of a folder. `None` if the system
-/// does not say.
-fn free_bytes(folder: &std::path::Path) -> Option<u64> {
-    let disk = rustix::fs::statvfs(folder).ok()?;
-    Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+    disk::free_bytes(folder).is_none_or(|free| free >= limits::DISK_RESERVE_BYTES)
 }
 
 /// Answers `GET /metrics` in the OpenMetrics format. If the store does not answer in time, its
@@ -129,7 +123,7 @@ pub async fn metrics(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         .plugins
         .circuits(http.core.plugins.open_breakers().len());
     http.core.metrics.plugins.warm(http.core.plugins.warm());
-    if let Some(free) = free_bytes(&http.core.config.store.data_dir) {
+    if let Some(free) = disk::free_bytes(&http.core.config.store.data_dir) {
         http.core.metrics.store.disk(free);
     }
     // Without the store, the other metrics still help to find the cause.

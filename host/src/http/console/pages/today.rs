@@ -92,7 +92,7 @@ fn problems(
     for (count, text, to) in waiting {
         tell(count > 0, format!("{count} {text}"), to.to_owned());
     }
-    for host in status.hosts.iter().filter(|host| !host.alive) {
+    for host in status.silent_hosts() {
         tell(
             true,
             format!("Host {} does not answer", host.name),
