@@ -7,7 +7,7 @@ use std::sync::Arc;
 use leadhost_golden::{Case, load_dir};
 
 use crate::cli::failure::CommandFailure;
-use crate::cli::plugin::component_file::{self, GOLDEN};
+use crate::cli::plugin::component_file::{self, ComponentFile, GOLDEN};
 use crate::cli::plugin::test::show_failing;
 use crate::plugin::Plugins;
 
@@ -15,10 +15,26 @@ use crate::plugin::Plugins;
 pub struct Candidate {
     /// With its cases.
     pub wasm: Vec<u8>,
-    bare: Vec<u8>,
+    file: ComponentFile,
     pub cases: Vec<Arc<Case>>,
     /// The names of the cases that have no expectation yet.
     pub unwritten: Vec<String>,
+}
+
+/// A golden case that fails.
+pub struct FailingCase {
+    name: String,
+    log: Vec<String>,
+    what: String,
+    /// Whether only its notes differ: an author prints something to look at it.
+    pub is_of_notes: bool,
+}
+
+impl FailingCase {
+    /// Shows how the output differs from the expected one.
+    pub fn show(&self) {
+        show_failing(&self.name, &self.log, &self.what);
+    }
 }
 
 /// Reads what the build of a project wrote.
@@ -35,88 +51,64 @@ pub fn read(folder: &Path) -> Result<Candidate, CommandFailure> {
     };
     let (cases, unwritten): (Vec<Case>, Vec<Case>) =
         all.into_iter().partition(|case| case.expect.is_some());
-    let bare = file.without_cases()?;
-    Ok(Candidate {
-        wasm: match cases.is_empty() {
-            true => bare.clone(),
-            false => file.with(&cases)?,
-        },
-        bare,
-        cases: cases.into_iter().map(Arc::new).collect(),
-        unwritten: unwritten.into_iter().map(|case| case.name).collect(),
-    })
-}
-
-/// A candidate without the cases whose output differs from the expected one in notes alone.
-pub struct WithoutNoted {
-    pub candidate: Candidate,
-    /// The number of those cases.
-    pub noted: usize,
+    let unwritten = unwritten.into_iter().map(|case| case.name).collect();
+    Candidate::new(file, cases, unwritten)
 }
 
 impl Candidate {
-    /// Leaves out the cases that differ in notes alone: an author prints something to look at it. `None`
-    /// if a case differs in more.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the component cannot be loaded even without its cases.
-    pub async fn without_noted(
-        &self,
-        file: &Path,
-        plugins: &Plugins,
-    ) -> Result<Option<WithoutNoted>, CommandFailure> {
-        let prepared = plugins.prepare(self.bare.clone()).await;
-        let loaded = prepared
-            .map_err(|error| CommandFailure::new(error.to_string()))?
-            .loaded;
-        let (mut kept, mut noted) = (Vec::new(), 0);
-        for case in &self.cases {
-            let answer = plugins.answer_case(&loaded, Arc::clone(case)).await;
-            let Ok(output) = answer.output else {
-                return Ok(None);
-            };
-            match case.difference(&output) {
-                None => kept.push(Arc::clone(case)),
-                Some(difference) if is_of_notes(&difference) => noted += 1,
-                Some(_) => return Ok(None),
-            }
-        }
-        let cases: Vec<Case> = kept.iter().map(|case| Case::clone(case)).collect();
-        let wasm = match cases.is_empty() {
-            true => self.bare.clone(),
-            false => component_file::read(file)?.with(&cases)?,
-        };
-        let candidate = Self {
-            wasm,
-            bare: self.bare.clone(),
-            cases: kept,
-            unwritten: self.unwritten.clone(),
-        };
-        Ok(Some(WithoutNoted { candidate, noted }))
+    fn new(
+        file: ComponentFile,
+        cases: Vec<Case>,
+        unwritten: Vec<String>,
+    ) -> Result<Self, CommandFailure> {
+        Ok(Self {
+            wasm: match cases.is_empty() {
+                true => file.without_cases()?,
+                false => file.with(&cases)?,
+            },
+            file,
+            cases: cases.into_iter().map(Arc::new).collect(),
+            unwritten,
+        })
     }
 
-    /// Shows how each failing case differs.
+    /// Returns the cases that fail.
     ///
     /// # Errors
     ///
     /// [`CommandFailure`] if the component cannot be loaded even without its cases.
-    pub async fn show_failing(&self, plugins: &Plugins) -> Result<(), CommandFailure> {
-        let prepared = plugins.prepare(self.bare.clone()).await;
+    pub async fn failing(&self, plugins: &Plugins) -> Result<Vec<FailingCase>, CommandFailure> {
+        let prepared = plugins.prepare(self.file.without_cases()?).await;
         let loaded = prepared
             .map_err(|error| CommandFailure::new(error.to_string()))?
             .loaded;
+        let mut failing = Vec::new();
         for case in &self.cases {
             let answer = plugins.answer_case(&loaded, Arc::clone(case)).await;
-            let what = match answer.output {
-                Ok(output) => case.difference(&output),
-                Err(error) => Some(error.to_string()),
+            let (what, has_output) = match answer.output {
+                Ok(output) => (case.difference(&output), true),
+                Err(error) => (Some(error.to_string()), false),
             };
-            if let Some(what) = what {
-                show_failing(&case.name, &answer.usage.log, &what);
-            }
+            failing.extend(what.map(|what| FailingCase {
+                name: case.name.clone(),
+                log: answer.usage.log,
+                is_of_notes: has_output && is_of_notes(&what),
+                what,
+            }));
         }
-        Ok(())
+        Ok(failing)
+    }
+
+    /// Leaves cases out.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandFailure`] if the component is none.
+    pub fn without(self, failing: &[FailingCase]) -> Result<Self, CommandFailure> {
+        let stays = |case: &&Arc<Case>| failing.iter().all(|one| one.name != case.name);
+        let cases = self.cases.iter().filter(stays);
+        let cases = cases.map(|case| Case::clone(case)).collect();
+        Self::new(self.file, cases, self.unwritten)
     }
 }
 

@@ -21,7 +21,7 @@ use serde_json::{Map, Value, json};
 
 use self::builder::BuildOutcome;
 use self::calls::CallBoard;
-use self::candidate::{Candidate, WithoutNoted};
+use self::candidate::{Candidate, FailingCase};
 use self::files::ProjectFiles;
 use self::sample::Sample;
 use self::service::PrivateService;
@@ -226,12 +226,18 @@ impl Session<'_> {
             let Some(mut swapped) = self.swap(&candidate).await else {
                 return Ok(RoundEnd::Stopped);
             };
-            if let Some(lenient) = self.without_noted(&candidate, &swapped).await? {
-                candidate = lenient;
-                let Some(again) = self.swap(&candidate).await else {
-                    return Ok(RoundEnd::Stopped);
-                };
-                swapped = again;
+            if let Err(DeployError::Load(LoadError::Golden { .. })) = &swapped {
+                let failing = candidate.failing(&self.service.app.core.plugins).await?;
+                if failing.iter().all(|case| case.is_of_notes) {
+                    self.say_noted(failing.len());
+                    candidate = candidate.without(&failing)?;
+                    let Some(again) = self.swap(&candidate).await else {
+                        return Ok(RoundEnd::Stopped);
+                    };
+                    swapped = again;
+                } else {
+                    failing.iter().for_each(FailingCase::show);
+                }
             }
             match swapped {
                 Ok(deployed) => {
@@ -240,7 +246,7 @@ impl Session<'_> {
                     self.served = Some(format!("{name} {version} ({})", record.digest.short()));
                 }
                 Err(error) => {
-                    self.show_refusal(&candidate, &error).await;
+                    self.show_refusal(&error);
                     return Ok(RoundEnd::Failed);
                 }
             }
@@ -292,36 +298,19 @@ impl Session<'_> {
         }
     }
 
-    /// Returns the build without its failing cases if they fail by notes alone, and says so.
-    async fn without_noted(
-        &self,
-        candidate: &Candidate,
-        swapped: &Result<Deployed, DeployError>,
-    ) -> Result<Option<Candidate>, CommandFailure> {
-        let Err(DeployError::Load(LoadError::Golden { .. })) = swapped else {
-            return Ok(None);
-        };
-        let (folder, plugins) = (&self.flags.folder, &self.service.app.core.plugins);
-        let Some(WithoutNoted { candidate, noted }) =
-            candidate.without_noted(folder, plugins).await?
-        else {
-            return Ok(None);
-        };
-        let cases = count(noted as u64, "golden case", "golden cases");
-        let folder = quoted(&folder.to_string_lossy());
+    /// Says that golden cases fail by their notes alone, and do not keep the build from serving.
+    fn say_noted(&self, failing: usize) {
+        let cases = count(failing as u64, "golden case", "golden cases");
+        let folder = quoted(&self.flags.folder.to_string_lossy());
         complain(&format!(
             "{cases} have other notes than expected, and nothing else is different: served all the same. `leadhost plugin test {folder} --renew` makes the notes the expected ones."
         ));
-        Ok(Some(candidate))
     }
 
-    async fn show_refusal(&self, candidate: &Candidate, error: &DeployError) {
+    fn show_refusal(&self, error: &DeployError) {
         let folder = quoted(&self.flags.folder.to_string_lossy());
         match error {
             DeployError::Load(LoadError::Golden { failed, total, .. }) => {
-                if let Err(failure) = candidate.show_failing(&self.service.app.core.plugins).await {
-                    complain(&failure.to_string());
-                }
                 let cases = count(*total as u64, "golden case", "golden cases");
                 complain(&format!(
                     "FAILED {failed} of {cases}: where the new output is right, `leadhost plugin test {folder} --renew` makes it the expected one"
