@@ -26,6 +26,22 @@ pub struct ClientAnswer {
     pub body: String,
 }
 
+/// Asks for a page without a key.
+///
+/// # Errors
+///
+/// As for [`ClientRequest::send`].
+pub fn get(address: &str, path: &str) -> Result<ClientAnswer, Failure> {
+    let request = ClientRequest {
+        address,
+        method: "GET",
+        path,
+        headers: &[],
+        body: b"",
+    };
+    request.send()
+}
+
 impl ClientAnswer {
     /// Returns the body as JSON.
     ///

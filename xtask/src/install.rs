@@ -65,6 +65,28 @@ impl Install {
         install()
     }
 
+    /// Installs Debian packages with a server that a task starts by itself, like [`Self::debian`].
+    /// `units`: those that the packages start for the whole machine, which nobody asked for.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::debian`].
+    pub fn debian_server(
+        self,
+        packages: &[&str],
+        units: &[&str],
+        why: &str,
+    ) -> Result<(), Failure> {
+        self.debian(packages, why)?;
+        if Path::new("/run/systemd/system").exists() {
+            for unit in units {
+                let mut disable = Command::new("systemctl");
+                let _ = process::output(disable.args(["disable", "--now", unit]));
+            }
+        }
+        Ok(())
+    }
+
     /// Adds a target or a component to the active toolchain through rustup.
     ///
     /// # Errors

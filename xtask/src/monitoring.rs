@@ -15,7 +15,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::args::Args;
-use crate::client::ClientRequest;
+use crate::client::{self, ClientRequest};
 use crate::failure::{Context, Failure};
 use crate::install::Install;
 use crate::service::Service;
@@ -197,29 +197,22 @@ fn wait(otherwise: &str, holds: impl Fn() -> Result<bool, Failure>) -> Result<()
 /// Starts a Prometheus with the files of the examples, which reads often, and whose alert about a
 /// stopped connection needs seconds.
 fn start_prometheus(examples: &Path, folder: &Path, admin: &str) -> Result<Prometheus, Failure> {
-    let changed = |file: &str, changes: &[(&str, &str)]| {
+    let read = |file: &str| {
         let path = examples.join(file);
-        let mut text = fs::read_to_string(&path).context(format!("reading {}", path.display()))?;
-        for (from, to) in changes {
-            if !text.contains(from) {
-                return Err(Failure::new(format!("{} has no `{from}`", path.display())));
-            }
-            text = text.replace(from, to);
-        }
-        Ok(text)
+        fs::read_to_string(&path).context(format!("reading {}", path.display()))
     };
-    let alerts = changed("alerts.yml", &[])?;
     let write = |file: &str, text: String| {
         let path = folder.join(file);
         fs::write(&path, text).context(format!("writing {}", path.display()))
     };
-    write("alerts.yml", shortened(&alerts)?)?;
+    write("alerts.yml", shortened(&read("alerts.yml")?)?)?;
     let every_second = [
         ("127.0.0.1:8081", admin),
         ("scrape_interval: 15s", "scrape_interval: 1s"),
         ("evaluation_interval: 15s", "evaluation_interval: 1s"),
     ];
-    write("prometheus.yml", changed("prometheus.yml", &every_second)?)?;
+    let config = replaced(&read("prometheus.yml")?, &every_second)?;
+    write("prometheus.yml", config)?;
     let series = folder.join("series");
     if series.exists() {
         fs::remove_dir_all(&series).context(format!("removing {}", series.display()))?;
@@ -233,28 +226,29 @@ fn shortened(alerts: &str) -> Result<String, Failure> {
     let missing = || Failure::new(format!("{EXAMPLES}/alerts.yml has no {ALERT}"));
     let (before, rest) = alerts.split_once(&heading).ok_or_else(missing)?;
     let (rule, after) = rest.split_once("- alert: ").ok_or_else(missing)?;
-    let mut rule = rule.to_owned();
-    for (from, to) in SHORTENED {
-        if !rule.contains(from) {
-            return Err(Failure::new(format!("{ALERT} has no `{from}`")));
-        }
-        rule = rule.replace(from, to);
-    }
+    let rule = replaced(rule, &SHORTENED)?;
     Ok(format!("{before}{heading}{rule}- alert: {after}"))
+}
+
+/// Replaces parts of a text, each of which it must have.
+fn replaced(text: &str, changes: &[(&str, &str)]) -> Result<String, Failure> {
+    let mut text = text.to_owned();
+    for (from, to) in changes {
+        if !text.contains(from) {
+            return Err(Failure::new(format!(
+                "a file of {EXAMPLES} has no `{from}`"
+            )));
+        }
+        text = text.replace(from, to);
+    }
+    Ok(text)
 }
 
 /// Has promtool check the metrics of the running service.
 fn check_metrics(admin: &str) -> Result<(), Failure> {
     use std::io::Write as _;
 
-    let request = ClientRequest {
-        address: admin,
-        method: "GET",
-        path: "/metrics",
-        headers: &[],
-        body: b"",
-    };
-    let metrics = request.send()?.body;
+    let metrics = client::get(admin, "/metrics")?.body;
     let mut child = Command::new("promtool")
         .args(["check", "metrics"])
         .stdin(Stdio::piped())

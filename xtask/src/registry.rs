@@ -1,9 +1,6 @@
 //! The registry of container images for the tests, Debian's `docker-registry`. The tests start it by
 //! themselves; this task installs the package.
 
-use std::path::Path;
-use std::process::Command;
-
 use crate::install::Install;
 use crate::process;
 
@@ -18,12 +15,7 @@ pub fn prepare(install: Install) -> Option<String> {
         return None;
     }
     // The command trusts the authorities of the system, and starts no client without any.
-    let installed = install.debian(&[PROGRAM, "ca-certificates"], WHY);
-    if installed.is_ok() && Path::new("/run/systemd/system").exists() {
-        // The package starts one for the whole machine, which nobody asked for.
-        let mut disable = Command::new("systemctl");
-        let _ = process::output(disable.args(["disable", "--now", PROGRAM]));
-    }
+    let installed = install.debian_server(&[PROGRAM, "ca-certificates"], &[PROGRAM], WHY);
     installed
         .err()
         .map(|failure| format!("the tests of plugins in registries.\n  {failure}"))

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::client::ClientRequest;
+use crate::client;
 use crate::failure::{Context, Failure};
 use crate::install::Install;
 use crate::{process, run};
@@ -28,18 +28,11 @@ pub fn prepare(install: Install) -> Result<(), Failure> {
     if process::find(PROGRAM).is_some() && process::find("promtool").is_some() {
         return Ok(());
     }
-    install.debian(
+    install.debian_server(
         &[PROGRAM],
+        &[PROGRAM, "prometheus-node-exporter"],
         "to check the metrics and alerts, and to show one",
-    )?;
-    if Path::new("/run/systemd/system").exists() {
-        // The package starts one for the whole machine, which nobody asked for.
-        for unit in [PROGRAM, "prometheus-node-exporter"] {
-            let mut disable = Command::new("systemctl");
-            let _ = process::output(disable.args(["disable", "--now", unit]));
-        }
-    }
-    Ok(())
+    )
 }
 
 /// Runs `promtool` in a folder.
@@ -96,8 +89,7 @@ impl Prometheus {
     ///
     /// [`Failure`] if the server does not answer, or in another form.
     pub fn firing(&self, alert: &str) -> Result<Vec<Value>, Failure> {
-        let answer: Value = serde_json::from_str(&self.get("/api/v1/alerts")?)
-            .context("reading the alerts of Prometheus")?;
+        let answer = self.ask("/api/v1/alerts")?;
         let Some(alerts) = answer["data"]["alerts"].as_array() else {
             return Err(Failure::new(format!("Prometheus answered {answer}")));
         };
@@ -111,9 +103,7 @@ impl Prometheus {
     ///
     /// As for [`Self::firing`].
     pub fn has(&self, metric: &str) -> Result<bool, Failure> {
-        let answer: Value =
-            serde_json::from_str(&self.get(&format!("/api/v1/query?query={metric}"))?)
-                .context("reading a metric of Prometheus")?;
+        let answer = self.ask(&format!("/api/v1/query?query={metric}"))?;
         let series = answer["data"]["result"].as_array();
         Ok(series.is_some_and(|series| !series.is_empty()))
     }
@@ -125,22 +115,18 @@ impl Prometheus {
     /// As for [`Self::firing`].
     pub fn exemplars(&self, metric: &str) -> Result<Vec<Value>, Failure> {
         let path = format!("/api/v1/query_exemplars?query={metric}&start=0&end=4102444800");
-        let answer: Value = serde_json::from_str(&self.get(&path)?)
-            .context("reading the exemplars of Prometheus")?;
+        let answer = self.ask(&path)?;
         let series = answer["data"].as_array().cloned().unwrap_or_default();
         let of = |series: &Value| series["exemplars"].as_array().cloned().unwrap_or_default();
         Ok(series.iter().flat_map(of).collect())
     }
 
+    fn ask(&self, path: &str) -> Result<Value, Failure> {
+        serde_json::from_str(&self.get(path)?).context(format!("reading {path} of Prometheus"))
+    }
+
     fn get(&self, path: &str) -> Result<String, Failure> {
-        let request = ClientRequest {
-            address: &self.address,
-            method: "GET",
-            path,
-            headers: &[],
-            body: b"",
-        };
-        let answer = request.send()?;
+        let answer = client::get(&self.address, path)?;
         if answer.status != 200 {
             return Err(Failure::new(format!(
                 "{path} answered {}: {}",
