@@ -18,6 +18,7 @@ use super::failures::FailedPeer;
 use crate::domain::id::KeyId;
 use crate::domain::key::{KeyKind, PlainKey, Role};
 use crate::domain::workspace::{Partner, Workspace};
+use crate::http::state::Http;
 use crate::store::{ByPartner, Caller, Scope, StoreError};
 
 /// A client of the data API. It reads one workspace.
@@ -179,15 +180,8 @@ pub async fn typed_in(call: &Call<'_>, key: &str) -> Result<(AdminCaller, [u8; 3
 /// [`ApiError::Unauthorized`] if the key was revoked or has expired, and [`ApiError::Store`] if it
 /// cannot be looked up.
 pub async fn signed_in(call: &Call<'_>, digest: &[u8; 32]) -> Result<AdminCaller, ApiError> {
-    let http = call.http;
-    let now = http.core.clock.now();
-    let known = http.pipeline.keys.known(&http.core, digest).await?;
-    let is_live =
-        |caller: &Arc<Caller>| caller.key.kind == KeyKind::Admin && caller.key.is_live(now);
-    let Some(caller) = known.filter(is_live) else {
-        return Err(ApiError::Unauthorized(Challenge::Bearer(KeyKind::Admin)));
-    };
-    http.pipeline.keys.note_use(&caller, now);
+    let caller = live(call.http, digest, KeyKind::Admin).await?;
+    let caller = caller.ok_or(ApiError::Unauthorized(Challenge::Bearer(KeyKind::Admin)))?;
     tracing::Span::current().record("key", caller.key.label.as_str());
     Ok(AdminCaller { caller })
 }
@@ -254,13 +248,11 @@ async fn grant(
         // A key that was good is looked up even then: failed guesses do not lock out valid
         // clients at the same address.
         Some(digest) if too_many.is_none() || http.pipeline.keys.was_good(&digest) => {
-            http.pipeline.keys.known(&http.core, &digest).await?
+            live(http, &digest, kind).await?
         }
         _ => None,
     };
-    if let Some(caller) = known.filter(|caller| caller.key.kind == kind && caller.key.is_live(now))
-    {
-        http.pipeline.keys.note_use(&caller, now);
+    if let Some(caller) = known {
         return Ok(caller);
     }
     http.failures.note(who, now);
@@ -269,6 +261,21 @@ async fn grant(
         Some(retry_after) => Err(ApiError::TooManyFailures { retry_after }),
         None => Err(refused),
     }
+}
+
+/// Returns the caller with a key of this kind that is valid now, and notes its use.
+async fn live(
+    http: &Http,
+    digest: &[u8; 32],
+    kind: KeyKind,
+) -> Result<Option<Arc<Caller>>, StoreError> {
+    let known = http.pipeline.keys.known(&http.core, digest).await?;
+    let now = http.core.clock.now();
+    let live = known.filter(|caller| caller.key.kind == kind && caller.key.is_live(now));
+    if let Some(caller) = &live {
+        http.pipeline.keys.note_use(caller, now);
+    }
+    Ok(live)
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use crate::http::call::Call;
 use crate::http::endpoints::admin;
 use crate::http::error::{ApiError, Family};
 use crate::http::reply::{self, ApiResponse};
-use crate::http::route::{NoRoute, Route, Surface};
+use crate::http::route::{Route, Surface};
 
 /// The admin API, asked as this operator.
 pub struct AdminApi<'a> {
@@ -152,21 +152,15 @@ impl AdminApi<'_> {
             client: outer.client.clone(),
             audited: std::sync::Mutex::default(),
         };
-        let route = match Route::find(Surface::Admin, &head.method, head.uri.path()) {
-            Ok(Route::Admin(route)) => route,
-            Ok(_) | Err(NoRoute::Nothing | NoRoute::NoMetricSet | NoRoute::OtherMethods(_)) => {
-                return Err(
-                    ApiError::NotFound("There is nothing at this address.".to_owned()).into(),
-                );
-            }
+        let found = Route::find(Surface::Admin, &head.method, head.uri.path());
+        let Ok(Route::Admin(route)) = found else {
+            return Err(ApiError::NotFound("There is nothing at this address.".to_owned()).into());
         };
         let share = outer.http.admin_bodies.share(outer.peer);
         let body = UnreadBody::whole(body, share);
-        match admin::run(&call, self.caller, route, body).await {
-            Ok(reply) => Ok(reply),
-            // Details of a refusal are in its body.
-            Err(error) => Ok(call.refuse(&error)),
-        }
+        let answer = admin::run(&call, self.caller, route, body).await;
+        // Details of a refusal are in its body.
+        Ok(answer.unwrap_or_else(|error| call.refuse(&error)))
     }
 }
 

@@ -81,20 +81,11 @@ impl<'a> ConsoleRoute<'a> {
         })
     }
 
-    /// Returns whether the page is open: it is shown to anyone, and shows nothing of the service.
-    pub fn is_open(self) -> bool {
-        matches!(
-            self,
-            Self::Style | Self::Script | Self::SignInPage | Self::SignIn
-        )
-    }
-
     /// Returns whether it is a form, which may change something.
     pub fn is_form(self) -> bool {
         matches!(
             self,
-            Self::SignIn
-                | Self::SignOut
+            Self::SignOut
                 | Self::ReplayDelivery { .. }
                 | Self::ActivatePlugin { .. }
                 | Self::VerifyPlugin { .. }

@@ -29,10 +29,7 @@ pub async fn list(visit: &Visit<'_>) -> Result<AuditPage, ApiRefusal> {
         .api()
         .get(&format!("/audit{}", filters.query()))
         .await?;
-    let next = list.next.map(|number| {
-        let before = number.to_string();
-        format!("/audit{}", filters.query_with(&[("before", &before)]))
-    });
+    let next = filters.next_page("/audit", list.next);
     Ok(AuditPage {
         frame: visit.frame("audit", "Audit"),
         filters,

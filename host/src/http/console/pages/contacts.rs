@@ -33,10 +33,7 @@ pub async fn list(visit: &Visit<'_>) -> Result<ContactsPage, ApiRefusal> {
     let api = visit.api();
     let workspaces: Workspaces = api.get("/workspaces").await?;
     let list: Erasures = api.get(&format!("/erasures{}", filters.query())).await?;
-    let next = list.next.map(|id| {
-        let before = id.to_string();
-        format!("/contacts{}", filters.query_with(&[("before", &before)]))
-    });
+    let next = filters.next_page("/contacts", list.next);
     Ok(ContactsPage {
         frame: visit.frame("contacts", "Contacts"),
         workspaces: workspaces.workspaces,

@@ -44,10 +44,7 @@ pub async fn list(visit: &Visit<'_>) -> Result<DeliveriesPage, ApiRefusal> {
     let api = visit.api();
     let connections: Connections = api.get("/connections").await?;
     let list: Deliveries = api.get(&format!("/deliveries{}", filters.query())).await?;
-    let next = list.next.map(|id| {
-        let before = id.to_string();
-        format!("/deliveries{}", filters.query_with(&[("before", &before)]))
-    });
+    let next = filters.next_page("/deliveries", list.next);
     Ok(DeliveriesPage {
         frame: visit.frame("deliveries", "Deliveries"),
         filters,

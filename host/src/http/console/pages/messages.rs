@@ -34,10 +34,7 @@ pub async fn list(visit: &Visit<'_>) -> Result<MessagesPage, ApiRefusal> {
     let api = visit.api();
     let instances: Instances = api.get("/instances").await?;
     let list: Messages = api.get(&format!("/outbox{}", filters.query())).await?;
-    let next = list.next.map(|id| {
-        let before = id.to_string();
-        format!("/messages{}", filters.query_with(&[("before", &before)]))
-    });
+    let next = filters.next_page("/messages", list.next);
     Ok(MessagesPage {
         frame: visit.frame("messages", "Messages"),
         filters,

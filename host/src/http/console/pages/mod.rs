@@ -124,6 +124,12 @@ impl Filters {
         self.query_with(&[])
     }
 
+    /// Returns the address of the next page of a list, below `/console`: the rows before this one.
+    fn next_page(&self, path: &str, last: Option<impl ToString>) -> Option<String> {
+        let before = last?.to_string();
+        Some(format!("{path}{}", self.query_with(&[("before", &before)])))
+    }
+
     /// Returns the query with these values and others.
     fn query_with(&self, others: &[(&str, &str)]) -> String {
         let own = self.0.iter().map(|(name, value)| (*name, value.as_str()));

@@ -151,7 +151,7 @@ fn captures() -> Value {
 
 fn filters() -> Vec<Parameter> {
     let text = || json!({"type": "string"});
-    let time = "a date, or a time such as 2026-01-31T12:00:00Z.";
+    let time = "a date, a time such as 2026-01-31T12:00:00Z, or how long ago it was, such as 24h.";
     let words = DeliveryStatus::ALL.map(DeliveryStatus::as_str);
     vec![
         Parameter::query(
