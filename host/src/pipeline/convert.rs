@@ -99,7 +99,8 @@ pub async fn convert(
     Ok(converted)
 }
 
-/// Converts a delivery without counting its items, because another version may convert it too.
+/// Converts a delivery without counting its items for the connection, because another version may convert
+/// it too.
 ///
 /// # Errors
 ///

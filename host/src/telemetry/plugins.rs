@@ -1,5 +1,6 @@
 //! Calls into plugins, and the items of conversions.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use prometheus_client::encoding::EncodeLabelSet;
@@ -277,13 +278,17 @@ impl PluginMetrics {
     pub fn produced(&self, plugin: &Loaded, items: &[NewItem], memory: u64) {
         let version = self.version(&plugin.description.name, plugin.digest.short());
         self.memory.get_or_create(&version).observe(memory as f64);
+        let mut kinds: BTreeMap<&'static str, u64> = BTreeMap::new();
         for item in items {
+            *kinds.entry(kind(&item.result)).or_default() += 1;
+        }
+        for (kind, count) in kinds {
             let labels = ProducedLabels {
                 plugin: version.plugin.clone(),
                 digest: version.digest.clone(),
-                kind: kind(&item.result),
+                kind,
             };
-            self.produced.get_or_create(&labels).inc();
+            self.produced.get_or_create(&labels).inc_by(count);
         }
     }
 

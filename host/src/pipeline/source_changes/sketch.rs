@@ -215,7 +215,7 @@ pub struct Sketch {
     /// The deliveries since the change.
     since: SketchCounts,
     change: Option<SourceChange>,
-    /// The differences of the change that were reported.
+    /// The differences of bodies that were reported of the change.
     known: BTreeSet<String>,
     /// The lowest share of each field that was reported, in percent: a further fall is a new difference.
     reported: BTreeMap<String, u64>,
@@ -253,8 +253,10 @@ impl Sketch {
             if self.known.len() >= REMEMBERED {
                 break;
             }
-            is_new |= self.known.insert(difference.subject.clone());
-            is_new |= self.has_fallen_further(difference);
+            is_new |= match difference.share {
+                Some(share) => self.has_fallen_further(&difference.subject, share),
+                None => self.known.insert(difference.subject.clone()),
+            };
         }
         if differences.is_empty() {
             self.end_change();
@@ -285,14 +287,11 @@ impl Sketch {
     }
 
     /// Returns whether the share of a field is far below the last one that was reported, and notes it.
-    fn has_fallen_further(&mut self, difference: &Difference) -> bool {
-        let Some(share) = difference.share else {
-            return false;
-        };
-        let reported = self.reported.get(&difference.subject);
+    fn has_fallen_further(&mut self, field: &str, share: u64) -> bool {
+        let reported = self.reported.get(field);
         let is_further = reported.is_none_or(|reported| share + FALL <= *reported);
         if is_further {
-            self.reported.insert(difference.subject.clone(), share);
+            self.reported.insert(field.to_owned(), share);
         }
         is_further
     }
