@@ -20,7 +20,7 @@ pub struct Audit {
     /// Only this operation, such as activate-plugin
     #[arg(long, value_name = "ACT")]
     what: Option<String>,
-    /// Only acts since a date, or a time such as 2026-01-31T12:00:00Z
+    /// Only acts since a date, a time such as 2026-01-31T12:00:00Z, or how long ago, such as 24h
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
     #[command(flatten)]

@@ -209,8 +209,8 @@ impl Follower {
                 let answer = client.try_get::<Deliveries>(&path).await;
                 let answer = answer.map_err(PollError::Lost)?.map_err(|refusal| {
                     // Too many requests, or a service that cannot work now.
-                    let is_passing = refusal.status.is_server_error() || refusal.status == 429;
-                    match is_passing {
+                    let is_temporary = refusal.status.is_server_error() || refusal.status == 429;
+                    match is_temporary {
                         true => PollError::Lost(refusal.into()),
                         false => PollError::Refused(refusal.into()),
                     }

@@ -53,7 +53,7 @@ pub struct List {
     /// Only deliveries of this instance's provider: its number, name or workspace/name
     #[arg(long, value_name = "NAME", conflicts_with = "connection")]
     instance: Option<String>,
-    /// Only deliveries received since a date, or a time such as 2026-01-31T12:00:00Z
+    /// Only deliveries received since a date, a time such as 2026-01-31T12:00:00Z, or how long ago, such as 24h
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
     /// Only deliveries received before this time

@@ -35,7 +35,7 @@ pub struct Replay {
     /// Only deliveries of this connection: its name, workspace/name or id
     #[arg(long, value_name = "NAME")]
     connection: Option<String>,
-    /// All deliveries in any state received since a date, or a time such as 2026-01-31T12:00:00Z
+    /// All deliveries in any state received since a date, a time such as 2026-01-31T12:00:00Z, or how long ago, such as 24h
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
     /// With --since or --converted-by: only deliveries received before this time

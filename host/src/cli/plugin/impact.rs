@@ -21,7 +21,7 @@ pub struct Impact {
     /// Compare at most this many of the deliveries that it converted
     #[arg(long, value_name = "COUNT")]
     last: Option<u32>,
-    /// Only deliveries received since a date, or a time such as 2026-01-31T12:00:00Z
+    /// Only deliveries received since a date, a time such as 2026-01-31T12:00:00Z, or how long ago, such as 24h
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
     /// Stop after this many seconds, with what was compared by then

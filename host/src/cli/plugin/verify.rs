@@ -20,7 +20,7 @@ pub struct Verify {
     /// Compare at most this many deliveries, and of an adapter as many sends: the newest of each connection and outcome; failed and parked ones take at most half, unless there are too few others
     #[arg(long, value_name = "COUNT")]
     last: Option<u32>,
-    /// Only deliveries received, and messages sent, since a date, or a time such as 2026-01-31T12:00:00Z
+    /// Only deliveries received, and messages sent, since a date, a time such as 2026-01-31T12:00:00Z, or how long ago, such as 24h
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
     /// Only failed and parked deliveries, and sends that the provider did not accept
