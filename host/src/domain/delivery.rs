@@ -206,8 +206,8 @@ impl ItemStatus {
     }
 }
 
-/// Derives a delivery's status from those of its items: waiting before converted before
-/// duplicate before rejected before ignored.
+/// Derives a delivery's status from those of its items: waiting before converted, duplicate,
+/// unrouted, failed, invalid, ignored.
 pub fn status_of(items: &[ItemStatus]) -> DeliveryStatus {
     let has = |wanted: &[ItemStatus]| items.iter().any(|status| wanted.contains(status));
     if has(&[ItemStatus::Waiting]) {
