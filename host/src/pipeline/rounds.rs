@@ -16,15 +16,15 @@ const REST: Duration = Duration::from_secs(5);
 
 /// The rounds of a task.
 pub struct Rounds {
-    /// The log line of a failed round.
+    /// What a failed round did not do, for the log.
     failure: &'static str,
     /// Whether it was logged since the last round that succeeded.
     logged: bool,
 }
 
 impl Rounds {
-    /// Returns the rounds of a task that has made none yet. `failure` is the log line of a round that
-    /// fails.
+    /// Returns the rounds of a task that has made none yet. `failure` is what a round that fails
+    /// did not do, for the log.
     pub fn new(failure: &'static str) -> Self {
         Self {
             failure,
@@ -57,7 +57,7 @@ impl Rounds {
             Err(error) => {
                 if !error.is_logged() && !self.logged {
                     self.logged = true;
-                    tracing::warn!(%error, "{}", self.failure);
+                    tracing::warn!(what = self.failure, %error, "background work failed, retrying");
                 }
                 LOOK
             }

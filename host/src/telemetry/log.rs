@@ -83,6 +83,10 @@ impl<W: io::Write> io::Write for EscapingWriter<W> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+    use std::fs;
+    use std::path::Path;
+
     use super::*;
 
     #[derive(Clone, Default)]
@@ -131,5 +135,178 @@ mod tests {
                 assert_eq!(line["error"], hostile);
             }
         }
+    }
+
+    /// A call of a macro of `tracing` in the sources of the host.
+    struct Event {
+        level: String,
+        name: String,
+        fields: BTreeSet<String>,
+        place: String,
+    }
+
+    /// Returns the events at `error`, `warn` and `info` of the sources, tests left out.
+    fn events() -> Vec<Event> {
+        let mut events = Vec::new();
+        let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).expect("a folder of sources") {
+                let path = entry.expect("an entry").path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|extension| extension == "rs") {
+                    let text = fs::read_to_string(&path).expect("a source");
+                    let text = text
+                        .split("#[cfg(test)]\nmod tests {")
+                        .next()
+                        .expect("a part");
+                    events.extend(events_of(text, &path.display().to_string()));
+                }
+            }
+        }
+        events
+    }
+
+    fn events_of(text: &str, path: &str) -> Vec<Event> {
+        let mut events = Vec::new();
+        // The line of an answered request: `debug` for probes, else `info`.
+        for (call, level) in [
+            ("error", "error"),
+            ("warn", "warn"),
+            ("info", "info"),
+            ("$level", "info"),
+        ] {
+            let macro_call = format!("tracing::{call}!(");
+            for (at, _) in text.match_indices(&macro_call) {
+                let arguments = arguments(&text[at + macro_call.len()..]);
+                let place = format!("{path}:{}", text[..at].matches('\n').count() + 1);
+                let message = arguments.iter().position(|one| one.starts_with('"'));
+                let message = message.unwrap_or_else(|| panic!("{place} has no message"));
+                let name = unquoted(&arguments[message]);
+                assert!(
+                    !name.contains('{'),
+                    "{place}: the message is the name of an event, and what varies is a field"
+                );
+                let fields = arguments[..message]
+                    .iter()
+                    .filter(|one| !one.starts_with("target:"));
+                events.push(Event {
+                    level: level.to_owned(),
+                    name,
+                    fields: fields.map(|one| field(one)).collect(),
+                    place,
+                });
+            }
+        }
+        events
+    }
+
+    /// Returns the arguments of a macro, whose call begins before `text`.
+    fn arguments(text: &str) -> Vec<String> {
+        let (mut arguments, mut current) = (Vec::new(), String::new());
+        let (mut depth, mut in_text) = (0, false);
+        let mut characters = text.chars();
+        while let Some(character) = characters.next() {
+            match character {
+                '\\' if in_text => {
+                    current.push(character);
+                    current.extend(characters.next());
+                    continue;
+                }
+                '"' => in_text = !in_text,
+                _ if in_text => {}
+                '(' | '[' | '{' => depth += 1,
+                ')' if depth == 0 => break,
+                ')' | ']' | '}' => depth -= 1,
+                ',' if depth == 0 => {
+                    arguments.push(std::mem::take(&mut current).trim().to_owned());
+                    continue;
+                }
+                _ => {}
+            }
+            current.push(character);
+        }
+        arguments.push(current.trim().to_owned());
+        arguments.retain(|argument| !argument.is_empty());
+        arguments
+    }
+
+    /// Returns the text of a literal, whose lines may be continued.
+    fn unquoted(literal: &str) -> String {
+        let mut lines = literal.trim_matches('"').split("\\\n");
+        let first = lines.next().unwrap_or_default().to_owned();
+        lines.fold(first, |text, line| text + line.trim_start())
+    }
+
+    /// Returns the name of a field, written as `name = …`, `%name` or `name`.
+    fn field(argument: &str) -> String {
+        let name = argument.split('=').next().expect("a part").trim();
+        name.trim_start_matches(['%', '?']).to_owned()
+    }
+
+    const CATALOGUE: &str = include_str!("../../../docs/logs.md");
+
+    /// Returns the cells of the tables of a section, without backticks around names.
+    fn rows(text: &str) -> impl Iterator<Item = Vec<String>> + '_ {
+        let rows = text.lines().filter(|line| line.starts_with("| `"));
+        rows.map(|row| {
+            let cells = row.trim_matches('|').split(" |");
+            cells.map(|cell| cell.trim().to_owned()).collect()
+        })
+    }
+
+    fn names(cell: &str) -> BTreeSet<String> {
+        let names = cell.split(',').map(|name| name.trim().trim_matches('`'));
+        names
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+            .collect()
+    }
+
+    #[test]
+    fn the_guide_lists_every_event_and_no_other() {
+        let (fields, tables) = CATALOGUE
+            .split_once("\n## Start and stop\n")
+            .expect("it begins with the fields");
+        let listed: BTreeMap<String, (String, BTreeSet<String>)> = rows(tables)
+            .map(|row| {
+                let name = row[0].trim_matches('`').replace("\\`", "`");
+                (name, (row[1].clone(), names(&row[2])))
+            })
+            .collect();
+        let mut logged: BTreeMap<String, (String, BTreeSet<String>)> = BTreeMap::new();
+        for event in events() {
+            let one = logged.entry(event.name.clone()).or_default();
+            assert!(
+                one.0.is_empty() || one.0 == event.level,
+                "{}: `{}` has another level elsewhere",
+                event.place,
+                event.name
+            );
+            one.0 = event.level;
+            one.1.extend(event.fields);
+        }
+        let missing: Vec<_> = logged
+            .keys()
+            .filter(|name| !listed.contains_key(*name))
+            .collect();
+        assert!(
+            missing.is_empty(),
+            "docs/logs.md has no row for {missing:#?}"
+        );
+        let unknown: Vec<_> = listed
+            .keys()
+            .filter(|name| !logged.contains_key(*name))
+            .collect();
+        assert!(
+            unknown.is_empty(),
+            "docs/logs.md lists, and nothing logs {unknown:#?}"
+        );
+        for (name, found) in &logged {
+            assert_eq!(&listed[name], found, "docs/logs.md: {name}");
+        }
+        let explained: BTreeSet<String> = rows(fields).flat_map(|row| names(&row[0])).collect();
+        let used: BTreeSet<String> = logged.into_values().flat_map(|event| event.1).collect();
+        assert_eq!(explained, used, "the table of fields of docs/logs.md");
     }
 }

@@ -45,8 +45,8 @@ pub async fn run(
     if pipeline.core.store.is_shared() && is_there(pipeline, &declared).await? {
         tracing::info!(
             keys_file = %keys.display(),
-            "workspace of --first-apply already exists; the keys file is on the host that created it, and `{}` creates more keys",
-            flags.command("key create")
+            command = flags.command("key create"),
+            "workspace of --first-apply already exists; the keys file is on the host that created it, and the command creates more keys"
         );
         return Ok(());
     }

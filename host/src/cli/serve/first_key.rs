@@ -41,8 +41,8 @@ pub async fn ensure(
         let file = folder.join(KEY_FILE);
         if pipeline.core.store.is_shared() && !file.exists() {
             tracing::info!(
-                "another host created the admin key, in its own data folder; `{}` creates one here",
-                flags.command("serve --new-admin-key")
+                command = flags.command("serve --new-admin-key"),
+                "another host created the admin key, in its own data folder; the command creates one here"
             );
         }
         return Ok(());

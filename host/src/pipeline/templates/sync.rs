@@ -68,13 +68,13 @@ async fn renew(
             let logged = mask::text(&error.logged(), &live.secrets).into_owned();
             let error = mask::text(&error.to_string(), &live.secrets).into_owned();
             if before.error.as_ref() != Some(&error) {
-                let what = if before.templates.is_empty() {
-                    "template list not available, templates are sent unchecked"
+                let effect = if before.templates.is_empty() {
+                    "templates are sent unchecked"
                 } else {
-                    "template list not renewed, the old one stays in use"
+                    "the old list stays in use"
                 };
                 let connection = &live.connection;
-                tracing::warn!(instance = %connection.name, adapter = %connection.plugin, error = logged, "{what}; `leadhost instance show` has the details");
+                tracing::warn!(instance = %connection.name, adapter = %connection.plugin, error = logged, effect, "template list not read; `leadhost instance show` has the details");
             }
             TemplateList {
                 synced_at: Some(now),
