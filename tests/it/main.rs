@@ -23,6 +23,7 @@ mod gateway;
 mod ingest;
 mod languages;
 mod layers;
+mod logs;
 mod mapping;
 mod messaging;
 mod messaging_faults;

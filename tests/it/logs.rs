@@ -1,0 +1,234 @@
+//! The log of the service: at `info`, no line has personal data, whatever fails.
+//!
+//! The service runs as a process, so that the lines of all of its threads are read.
+
+use std::path::Path;
+
+use leadhost_tests::components::target;
+use leadhost_tests::{On, Service, guests, until};
+use serde_json::{Value, json};
+
+leadhost_tests::on_every_store! {
+    #[tokio::test(flavor = "multi_thread")]
+    no_line_has_personal_data,
+}
+
+/// Parts of everything that the persons of this test are and write.
+const PERSONAL: [&str; 9] = [
+    "Zenóbia",
+    "Quixadá",
+    "988123454",
+    "98812-3454",
+    "977665544",
+    "zenobia.q",
+    "um segredo de família",
+    "o outro recado",
+    "127.0.0.1:",
+];
+
+/// A connection whose converter writes the body of each delivery to its log, and crashes.
+const CRASHING: &str = r#"
+[[connections]]
+name = "crashing"
+partner = "crm"
+plugin = "misbehave"
+config = { do = "confess", size = 1 }
+
+[[connections]]
+name = "refusing"
+partner = "crm"
+plugin = "misbehave"
+config = { do = "refuse", size = 1 }
+"#;
+
+struct LoggedService {
+    service: Service,
+    keys: Value,
+}
+
+impl LoggedService {
+    fn start(on: &On, folder: &Path, inbox: &Path) -> Self {
+        for name in [
+            "converter-grupo-olx",
+            "converter-mapping",
+            "adapter-sandbox",
+        ] {
+            let file = format!("{name}.wasm");
+            std::fs::copy(target().join("plugins").join(&file), inbox.join(&file)).unwrap();
+        }
+        if let Some(guest) = guests::misbehave_with_wasi() {
+            std::fs::write(inbox.join("misbehave.wasm"), guest).unwrap();
+        }
+        let file = folder.join("workspace.toml");
+        std::fs::write(&file, workspace(inbox)).unwrap();
+        let (inbox, file) = (inbox.to_str().unwrap(), file.to_str().unwrap());
+        let flags = ["--inbox", inbox, "--first-apply", file];
+        let service = Service::start_on(on, folder, &flags);
+        let keys = std::fs::read_to_string(folder.join("keys.json")).unwrap();
+        let keys = serde_json::from_str(&keys).unwrap();
+        Self { service, keys }
+    }
+
+    /// Sends a body to a connection with the headers that its sender check asks for.
+    async fn deliver(&self, connection: &str, body: &Value) -> u16 {
+        let id = self.keys["connections"][connection].as_str().unwrap();
+        let mut ask = self
+            .service
+            .ask("gateway", "POST", &format!("/ingest-lead/{id}"));
+        if let Some(headers) = self.keys["connectionHeaders"][connection].as_object() {
+            for (name, value) in headers {
+                ask = ask.header(name, value.as_str().unwrap());
+            }
+        }
+        ask.json(body).send().await.status
+    }
+
+    /// Asks the gateway with the partner's key.
+    async fn gateway(&self, method: &str, target: &str, body: &Value) -> (u16, Value) {
+        let key = self.keys["partnerKey"].as_str().unwrap();
+        let ask = self.service.ask("gateway", method, target);
+        let ask = ask.header("x-service-api-key", key);
+        let answer = match body {
+            Value::Null => ask.send().await,
+            body => ask.json(body).send().await,
+        };
+        (answer.status, answer.json())
+    }
+}
+
+/// The workspace of the quickstart without the forms of the network, and with the crashing connections.
+fn workspace(inbox: &Path) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/quickstart/workspace.toml");
+    let text = std::fs::read_to_string(path).unwrap();
+    let (before, rest) = text.split_once("# Lead forms of a social network").unwrap();
+    let (_, after) = rest.split_once("# A form of your own").unwrap();
+    let crashing = if inbox.join("misbehave.wasm").exists() {
+        CRASHING
+    } else {
+        ""
+    };
+    format!("{before}# A form of your own{after}{crashing}")
+}
+
+async fn no_line_has_personal_data(on: On) {
+    let folder = tempfile::tempdir().unwrap();
+    let inbox = tempfile::tempdir().unwrap();
+    let world = LoggedService::start(&on, folder.path(), inbox.path());
+    let lead = json!({
+        "originLeadId": "9", "clientListingId": "AP-0042", "name": "Zenóbia Quixadá",
+        "ddd": "11", "phone": "988123454", "phoneNumber": "11988123454",
+        "email": "zenobia.q@example.com", "message": "é um segredo de família",
+    });
+    assert_eq!(world.deliver("portal", &lead).await, 200);
+    // Unreadable, without a sender check, and as it crashes and refuses.
+    assert_ne!(
+        world
+            .deliver("portal", &json!("Zenóbia Quixadá 11988123454"))
+            .await,
+        500
+    );
+    let form = json!({
+        "ticket": "t-1", "first": "Zenóbia", "last": "Quixadá", "whatsapp": "+55 11 98812-3454",
+        "mail": "zenobia.q@example.com", "text": "um segredo de família", "unit": "AP-0042",
+    });
+    assert_eq!(world.deliver("site-form", &form).await, 200);
+    let unchecked = world.keys["connections"]["site-form"].as_str().unwrap();
+    let unchecked = format!("/ingest-lead/{unchecked}?name=Zenóbia&phone=11988123454");
+    let unchecked = unchecked.replace('ó', "%C3%B3");
+    let ask = world.service.ask("gateway", "POST", &unchecked);
+    assert_eq!(ask.json(&form).send().await.status, 401);
+    if world.keys["connections"]["crashing"].is_string() {
+        for _ in 0..4 {
+            assert_eq!(world.deliver("crashing", &lead).await, 200);
+        }
+        world.deliver("refusing", &lead).await;
+        until("the crash is logged", async || {
+            world
+                .service
+                .log()
+                .contains("plugin failed, delivery stored")
+                .then_some(())
+        })
+        .await;
+    }
+
+    // The gateway: found, refused and created.
+    let found = "/deal?phone=5511988123454&email=zenobia.q%40example.com";
+    let (status, deals) = world.gateway("GET", found, &Value::Null).await;
+    assert_eq!(status, 200, "{deals}");
+    world
+        .gateway("GET", "/deal?email=Zen%C3%B3bia", &Value::Null)
+        .await;
+    world
+        .gateway("GET", "/no/such/11988123454/zenobia.q", &Value::Null)
+        .await;
+    world
+        .gateway(
+            "POST",
+            "/deal",
+            &json!({"name": "Zenóbia Quixadá", "phoneNumber": "11988123454 x"}),
+        )
+        .await;
+    let (status, made) = world
+        .gateway(
+            "POST",
+            "/deal",
+            &json!({"name": "Zenóbia Quixadá", "phoneNumber": "+5521977665544"}),
+        )
+        .await;
+    assert!((200..300).contains(&status), "{made}");
+
+    // Messages: a greeting was sent, a contact answers, an operator looks.
+    for arguments in [
+        &[
+            "outbox",
+            "reply",
+            "--instance",
+            "demo/assistant",
+            "+5511988123454",
+            "é o outro recado",
+        ][..],
+        &["outbox", "--json"],
+        &[
+            "contact",
+            "erase",
+            "--workspace",
+            "demo",
+            "--phone",
+            "+5511988123454",
+            "--yes",
+        ],
+        &["status"],
+    ] {
+        world.service.run(arguments);
+    }
+    until("the erasure is logged", async || {
+        world
+            .service
+            .log()
+            .contains("erasure completed")
+            .then_some(())
+    })
+    .await;
+    let log = world.service.log();
+    assert!(
+        log.lines()
+            .filter(|line| line.contains(" answered "))
+            .count()
+            > 10,
+        "{log}"
+    );
+    for line in log.lines() {
+        // The addresses of the service itself.
+        if line.contains(": ready ") {
+            continue;
+        }
+        for personal in PERSONAL {
+            assert!(
+                !line.contains(personal),
+                "{personal} is in the line\n{line}"
+            );
+        }
+    }
+    assert!(world.service.stop());
+}
