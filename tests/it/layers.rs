@@ -181,7 +181,7 @@ const PIPELINE: [&str; 65] = [
 ];
 
 /// The parts of the HTTP surfaces: each imports only what stands before it.
-const HTTP: [&str; 43] = [
+const HTTP: [&str; 45] = [
     "accept",
     "budget",
     "payload",
@@ -198,6 +198,8 @@ const HTTP: [&str; 43] = [
     "rate",
     "console/sessions",
     "state",
+    "gauges",
+    "metric_export",
     "query",
     "call",
     "body",

@@ -59,6 +59,7 @@ pub const BOUNDS: &[(&str, i64, i64)] = &[
     ("retention.quarantine_days", 1, CENTURY),
     ("retention.idempotency_hours", 1, YEAR / 3_600),
     ("telemetry.traces_per_mille", 0, 1_000),
+    ("telemetry.otlp_metrics_seconds", 1, 3_600),
 ];
 
 /// Checks a value by the default of its key, which is a number, a truth value or a text.

@@ -6,6 +6,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer, Registry};
 
+use super::otlp::{LogQueue, log_layer};
 use crate::config;
 use crate::domain::text::written_out;
 
@@ -14,29 +15,42 @@ use crate::domain::text::written_out;
 #[error("`log.filter` is not a filter: {0}; write it like `info,leadhost=debug`")]
 pub struct BadFilter(#[from] tracing_subscriber::filter::ParseError);
 
-/// Sends the log to standard error, as text or as one JSON object per line. A second call
-/// in one process has no effect.
+/// Sends the log to standard error, as text or as one JSON object per line. If the log is exported, too,
+/// returns what waits for the export. A second call in one process has no effect.
 ///
 /// # Errors
 /// Returns [`BadFilter`] if `log.filter` cannot be parsed.
-pub fn init_logging(config: &config::LogSection) -> Result<(), BadFilter> {
+pub fn init_logging(
+    config: &config::LogSection,
+    is_exported: bool,
+) -> Result<Option<LogQueue>, BadFilter> {
     // The task that watches the database reports connection failures, once.
     let filter = EnvFilter::try_new(format!("sqlx_core::pool=error,{}", config.filter))?;
+    let (layer, queue) = match is_exported {
+        true => {
+            let (layer, queue) = log_layer();
+            (Some(layer), Some(queue))
+        }
+        false => (None, None),
+    };
     // Without colours: a line must not contain anything that a terminal interprets.
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let lines = tracing_subscriber::fmt::layer()
         .with_ansi(false)
         // If the log cannot be written, this would report the failure to the same log, and
         // panic. Requests continue without a log.
         .log_internal_errors(false)
         .with_writer(|| EscapingWriter(std::io::stderr()));
-    // This fails only if a subscriber is already set, as in tests.
-    let _ = if config.format == "json" {
-        log.json().flatten_event(true).try_init()
-    } else {
-        log.try_init()
+    let lines = match config.format.as_str() {
+        "json" => lines.json().flatten_event(true).boxed(),
+        _ => lines.boxed(),
     };
-    Ok(())
+    // This fails only if a subscriber is already set, as in tests.
+    let _ = tracing_subscriber::registry()
+        .with(filter)
+        .with(lines)
+        .with(layer)
+        .try_init();
+    Ok(queue)
 }
 
 /// Sends what the filter lets through to standard error, as text, and all events and spans to

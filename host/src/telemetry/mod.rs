@@ -12,6 +12,7 @@ mod fleet;
 mod http;
 mod intake;
 mod log;
+mod log_records;
 mod messaging;
 mod otlp;
 mod plugins;
@@ -27,7 +28,7 @@ use prometheus_client::registry::Registry;
 pub use http::{HttpMetrics, Shed};
 pub use log::{BadFilter, init_logging, init_with};
 pub use messaging::{NotificationOutcome, Sent, TemplateListOutcome};
-pub use otlp::TraceExport;
+pub use otlp::{LogExport, LogQueue, MetricExport, TraceExport};
 pub use plugins::{CallSubject, ConversionCounters, PluginMetrics};
 pub use search::Searched;
 
@@ -35,6 +36,7 @@ use analytics::AnalyticsMetrics;
 use egress::EgressMetrics;
 use fleet::FleetMetrics;
 use intake::IntakeMetrics;
+use log_records::LogRecordMetrics;
 use messaging::MessagingMetrics;
 use register::Register;
 use rollouts::RolloutMetrics;
@@ -57,6 +59,7 @@ pub struct Metrics {
     pub fleet: FleetMetrics,
     pub analytics: AnalyticsMetrics,
     pub traces: TraceMetrics,
+    pub log_records: LogRecordMetrics,
 }
 
 impl Default for Metrics {
@@ -82,6 +85,7 @@ impl Metrics {
             fleet: FleetMetrics::new(register),
             analytics: AnalyticsMetrics::new(register),
             traces: TraceMetrics::new(register),
+            log_records: LogRecordMetrics::new(register),
             registry,
         }
     }

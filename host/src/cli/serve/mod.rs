@@ -26,12 +26,13 @@ use crate::core::Core;
 use crate::domain::phone;
 use crate::domain::text::quoted;
 use crate::http::listen::{self, Addresses, StartError};
+use crate::http::metric_export;
 use crate::limits;
 use crate::memory;
 use crate::pipeline::{self, Pipeline, deploy, fleet};
 use crate::shutdown::{self, Shutdown};
 use crate::store::{self, StoreLocation};
-use crate::telemetry;
+use crate::telemetry::{self, LogExport, LogQueue};
 
 #[derive(Args)]
 pub struct Serve {
@@ -94,14 +95,14 @@ impl Serve {
             .map_err(|error| CommandFailure::for_key("store.url", &overrides, file, &error))?;
         // Every file of this process may contain leads, so only its owner may read it.
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
-        telemetry::init_logging(&config.log)
+        let logs = telemetry::init_logging(&config.log, config.telemetry.exports_logs())
             .map_err(|error| CommandFailure::for_key("log.filter", &overrides, file, &error))?;
         let config = within_files(config);
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()
             .map_err(|error| CommandFailure::new(format!("cannot start: {error}")))?;
-        let served = runtime.block_on(self.serve(config, &location));
+        let served = runtime.block_on(self.serve(config, &location, logs));
         // All decisions are written. Work that remains on a thread can be dropped.
         runtime.shutdown_timeout(THREAD_PATIENCE);
         served
@@ -133,7 +134,12 @@ impl Serve {
         Ok(overrides)
     }
 
-    async fn serve(self, config: Config, location: &StoreLocation) -> Result<(), CommandFailure> {
+    async fn serve(
+        self,
+        config: Config,
+        location: &StoreLocation,
+        logs: Option<LogQueue>,
+    ) -> Result<(), CommandFailure> {
         let folder = config.store.data_dir.clone();
         let data_dir = self.data_dir.as_deref().map(Path::new);
         let flags = ServiceFlags::new(data_dir, self.config.as_deref(), None);
@@ -144,6 +150,11 @@ impl Serve {
         let _lock = store::lock_folder(&folder, location)
             .map_err(|error| CommandFailure::new(error.to_string()))?;
         let app = self.open(config, location, &flags).await?;
+        let logs = logs.and_then(|queue| {
+            let core = &app.core;
+            let metrics = Arc::clone(&core.metrics);
+            LogExport::start(queue, &core.config.telemetry, core.traces.host(), metrics)
+        });
         // From here on a signal stops the service gracefully.
         let patience = app.core.config.server.drain_seconds + limits::STOP_DEADLINE.as_secs();
         shutdown::on_signals(app.core.shutdown.clone(), Duration::from_secs(patience))
@@ -175,10 +186,14 @@ impl Serve {
         // The warm-up only fills a table, so its failure does not matter.
         let _ = phones.await;
         tasks.extend(pipeline::start(&app.pipeline, &app.core.shutdown));
+        tasks.push(tokio::spawn(metric_export::run(Arc::clone(&app.http))));
         let addresses_file = local_files::AddressesFile::write(&folder, &addresses)?;
         self.announce(&folder, &addresses);
         app.core.shutdown.begun().await;
         stop(&app, tasks).await;
+        if let Some(logs) = logs {
+            logs.stop().await;
+        }
         drop(addresses_file);
         Ok(())
     }

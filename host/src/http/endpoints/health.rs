@@ -12,11 +12,10 @@ use crate::disk;
 use crate::http::accept::weight;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
+use crate::http::gauges;
 use crate::http::reply::{self, ApiResponse};
 use crate::http::state::Http;
 use crate::limits;
-use crate::pipeline::fleet;
-use crate::store::StoreError;
 
 /// The media type by which a client asks for OpenMetrics.
 const OPENMETRICS: &str = "application/openmetrics-text";
@@ -105,36 +104,7 @@ fn has_room(folder: &std::path::Path) -> bool {
 /// Never fails; the type is that of every endpoint.
 pub async fn metrics(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let http = call.http;
-    http.core
-        .metrics
-        .store
-        .state(http.core.store.outage().is_none(), http.core.store.pool());
-    http.core
-        .metrics
-        .fleet
-        .serves(&http.pipeline.fleet.serves());
-    http.core
-        .metrics
-        .egress
-        .connections(http.core.egress.connections());
-    http.core.metrics.traces.counts(http.core.tracer().counts());
-    http.core
-        .metrics
-        .plugins
-        .circuits(http.core.plugins.open_breakers().len());
-    http.core.metrics.plugins.warm(http.core.plugins.warm());
-    if let Some(free) = disk::free_bytes(&http.core.config.store.data_dir) {
-        http.core.metrics.store.disk(free);
-    }
-    // Without the store, the other metrics still help to find the cause.
-    let patience = limits::READY_PATIENCE;
-    match timeout(patience, record_store_metrics(http)).await {
-        Ok(Err(error)) if !error.is_logged() => {
-            tracing::warn!(%error, "metrics of the store not read");
-        }
-        Ok(_) => {}
-        Err(_) => tracing::warn!("metrics of the store not read in time"),
-    }
+    gauges::refresh(http).await;
     let wants_open =
         weight(&call.head.headers, &ACCEPT, OPENMETRICS).is_some_and(|weight| weight > 0);
     let (content_type, text) = if wants_open {
@@ -153,30 +123,4 @@ pub async fn metrics(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         .headers_mut()
         .append(VARY, HeaderValue::from_static("accept"));
     Ok(reply)
-}
-
-async fn record_store_metrics(http: &Http) -> Result<(), StoreError> {
-    let backlog = http.core.store.backlog().await?;
-    http.core
-        .metrics
-        .intake
-        .backlog(&backlog, http.core.clock.now());
-    if http.core.store.is_shared() {
-        let (hosts, activations) = (
-            http.core.store.hosts().await?,
-            http.core.store.activations().await?,
-        );
-        let behind = activations
-            .iter()
-            .map(|activation| fleet::where_it_serves(&hosts, activation).1.len())
-            .sum();
-        let alive = hosts.iter().filter(|host| host.alive).count();
-        http.core.metrics.fleet.hosts(alive, behind);
-    }
-    let rollups = http.core.store.rollup_status().await?;
-    http.core
-        .metrics
-        .analytics
-        .rollups(&rollups, http.core.clock.now());
-    Ok(())
 }

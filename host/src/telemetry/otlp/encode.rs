@@ -1,4 +1,4 @@
-//! Finished traces as the messages of OTLP.
+//! Finished traces as the messages of OTLP, and what all messages have in common.
 
 use std::time::Duration;
 
@@ -6,26 +6,40 @@ use super::messages::{
     AnyValue, ExportTraceServiceRequest, InstrumentationScope, KeyValue, Link, OtlpSpan,
     OtlpSpanKind, Resource, ResourceSpans, ScopeSpans, Status, StatusCode, any_value,
 };
+use crate::config::TelemetrySection;
+use crate::domain::id::HostId;
 use crate::domain::time::Micros;
 use crate::trace::{FinishedTrace, SpanKind, SpanRecord, SpanValue, TraceId, TraceParent};
 
 /// The version of the semantic conventions that the names of attributes are from.
-const SCHEMA: &str = "https://opentelemetry.io/schemas/1.37.0";
+pub const SCHEMA: &str = "https://opentelemetry.io/schemas/1.37.0";
 
 /// Returns the attributes of the resource: what exports.
-pub fn resource(service_name: &str, host: &str) -> Resource {
-    let text = |key: &str, value: &str| attribute(key, SpanValue::from(value.to_owned()));
+pub fn resource(config: &TelemetrySection, host: HostId) -> Resource {
     Resource {
         attributes: vec![
-            text("service.name", service_name),
+            text("service.name", &config.service_name),
             text("service.version", env!("CARGO_PKG_VERSION")),
-            text("service.instance.id", host),
+            text("service.instance.id", &host.to_string()),
         ],
     }
 }
 
+/// Returns what made the telemetry: this program.
+pub fn scope() -> InstrumentationScope {
+    InstrumentationScope {
+        name: "leadhost".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    }
+}
+
+/// Returns an attribute with a text.
+pub fn text(key: &str, value: &str) -> KeyValue {
+    attribute(key, SpanValue::from(value.to_owned()))
+}
+
 /// Returns the request that exports these traces.
-pub fn request(resource: &Resource, traces: &[FinishedTrace]) -> ExportTraceServiceRequest {
+pub fn spans(resource: &Resource, traces: &[FinishedTrace]) -> ExportTraceServiceRequest {
     let spans = traces
         .iter()
         .flat_map(|trace| trace.spans.iter().map(|one| span(trace, one)))
@@ -34,10 +48,7 @@ pub fn request(resource: &Resource, traces: &[FinishedTrace]) -> ExportTraceServ
         resource_spans: vec![ResourceSpans {
             resource: Some(resource.clone()),
             scope_spans: vec![ScopeSpans {
-                scope: Some(InstrumentationScope {
-                    name: "leadhost".to_owned(),
-                    version: env!("CARGO_PKG_VERSION").to_owned(),
-                }),
+                scope: Some(scope()),
                 spans,
             }],
             schema_url: SCHEMA.to_owned(),
@@ -66,8 +77,8 @@ fn span(trace: &FinishedTrace, span: &SpanRecord) -> OtlpSpan {
         parent_span_id: span.parent.map(|id| id.0.to_vec()).unwrap_or_default(),
         name: span.name.clone().into_owned(),
         kind: kind(span.kind).into(),
-        start_time_unix_nano: nanos(trace.began, span.began),
-        end_time_unix_nano: nanos(trace.began, span.ended),
+        start_time_unix_nano: nanos_after(trace.began, span.began),
+        end_time_unix_nano: nanos_after(trace.began, span.ended),
         attributes,
         links: links.into_iter().collect(),
         // A step without an error is left unset, as the specification asks of instrumentation.
@@ -87,9 +98,13 @@ fn kind(kind: SpanKind) -> OtlpSpanKind {
     }
 }
 
-fn nanos(began: Micros, after: Duration) -> u64 {
-    let began = u64::try_from(began.0).unwrap_or(0).saturating_mul(1_000);
-    began.saturating_add(u64::try_from(after.as_nanos()).unwrap_or(u64::MAX))
+/// Returns nanoseconds of the Unix time.
+pub fn nanos(at: Micros) -> u64 {
+    u64::try_from(at.0).unwrap_or(0).saturating_mul(1_000)
+}
+
+fn nanos_after(began: Micros, after: Duration) -> u64 {
+    nanos(began).saturating_add(u64::try_from(after.as_nanos()).unwrap_or(u64::MAX))
 }
 
 fn attribute(key: &str, value: SpanValue) -> KeyValue {
