@@ -251,6 +251,9 @@ create table deliveries (
 );
 
 create index deliveries_by_connection on deliveries (connection_id, id);
+-- Finished without a lead: too few to be met soon in the order of time.
+create index deliveries_without_lead on deliveries (workspace_id, status, id)
+  where status in ('rejected', 'duplicate', 'ignored');
 
 create table items (
   workspace_id uuid not null,

@@ -225,6 +225,9 @@ create table deliveries (
 ) strict;
 
 create index deliveries_by_connection on deliveries (connection_id, id);
+-- Finished without a lead: too few to be met soon in the order of time.
+create index deliveries_without_lead on deliveries (status, id)
+  where status in ('rejected', 'duplicate', 'ignored');
 
 create table items (
   workspace_id blob not null,

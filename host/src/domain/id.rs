@@ -27,6 +27,12 @@ pub fn uuid_at(now: Micros) -> Uuid {
     uuid::Builder::from_unix_timestamp_millis(micros / 1_000, &random()).into_uuid()
 }
 
+/// Returns the least UUIDv7 of the millisecond of `at`: ids of earlier milliseconds are less.
+pub fn first_uuid_at(at: Micros) -> Uuid {
+    let micros = u64::try_from(at.0).unwrap_or(0);
+    uuid::Builder::from_unix_timestamp_millis(micros / 1_000, &[0; 10]).into_uuid()
+}
+
 /// Returns 8 random bytes that are not all zero.
 pub fn random_bytes() -> [u8; 8] {
     let [.., a, b, c, d, e, f, g, h] = random();

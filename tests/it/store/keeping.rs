@@ -216,6 +216,17 @@ pub async fn deliveries_are_listed_newest_first_by_each_filter(world: &World) {
     check(DeliveryFilter { since, ..all() }, &[3, 2]).await;
     let until = since;
     check(DeliveryFilter { until, ..all() }, &[1, 0]).await;
+    // A delivery of the same millisecond is before the end.
+    let until = Some(START.plus(Duration::from_micros(3_000_001)));
+    check(DeliveryFilter { until, ..all() }, &[2, 1, 0]).await;
+    let rejected = |since, until| DeliveryFilter {
+        status: Some(DeliveryStatus::Rejected),
+        since,
+        until,
+        ..all()
+    };
+    check(rejected(since, until), &[2]).await;
+    check(rejected(None, since), &[]).await;
     // Converted again by another version.
     let held = world.claim_delivery(ids[1]).await;
     let result = ConversionResult {

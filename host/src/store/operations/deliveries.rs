@@ -6,11 +6,12 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::time::Duration;
 
 use uuid::Uuid;
 
 use crate::domain::delivery::DeliveryStatus;
-use crate::domain::id::{ConnectionId, DeliveryId, WorkspaceId};
+use crate::domain::id::{ConnectionId, DeliveryId, WorkspaceId, first_uuid_at};
 use crate::limits;
 use crate::store::database::Database;
 use crate::store::operations::agents;
@@ -115,6 +116,7 @@ macro_rules! filters {
     and (:until::timestamptz is null or d.received_at < :until)
     and (:version::text is null or d.ran ->> 'version' = :version
       or (length(:version) >= 8 and substr(d.ran ->> 'digest', 1, length(:version)) = :version))
+    and d.id >= :from
     and d.id < :before"
     };
 }
@@ -129,6 +131,27 @@ static LIST: Sql = deliveries_of!(concat!(
     from deliveries as d
     where d.workspace_id = w.id                                 -- postgres
     where (d.workspace_id between :first and :last) is true     -- sqlite",
+    filters!(),
+    "
+    order by d.id desc                                          -- postgres
+    limit :limit                                                -- postgres
+  ) as of_one                                                   -- postgres
+  where w.id between :first and :last                           -- postgres"
+));
+
+// The words are those of the index.
+static LIST_WITHOUT_LEAD: Sql = deliveries_of!(concat!(
+    "
+  select of_one.*                                               -- postgres
+  from workspaces as w                                          -- postgres
+  cross join lateral (                                          -- postgres",
+    columns!(),
+    "
+    from deliveries as d
+    where d.workspace_id = w.id                                 -- postgres
+    where (d.workspace_id between :first and :last) is true     -- sqlite
+    and d.status in ('rejected', 'duplicate', 'ignored')
+    and d.status = :status",
     filters!(),
     "
     order by d.id desc                                          -- postgres
@@ -211,6 +234,14 @@ pub async fn list(
                                 tx.rows(&WORKSPACES_THAT_WAIT, &args, |row| row.id("workspace_id"));
                             (&LIST_WAITING, waiting.await?)
                         }
+                        (
+                            Some(
+                                DeliveryStatus::Rejected
+                                | DeliveryStatus::Duplicate
+                                | DeliveryStatus::Ignored,
+                            ),
+                            _,
+                        ) => (&LIST_WITHOUT_LEAD, agents::workspace_ids(tx).await?),
                         (_, Some(connection)) => {
                             let args = args! { connection };
                             let of = tx.rows(&WORKSPACE_OF, &args, |row| row.id("workspace_id"));
@@ -223,6 +254,9 @@ pub async fn list(
                     .into_iter()
                     .filter(|id| filter.workspace.is_none_or(|wanted| wanted == *id))
                     .collect();
+                let end = filter.until.map_or(Uuid::max(), |until| {
+                    first_uuid_at(until.plus(Duration::from_millis(1)))
+                });
                 let mut found: Vec<DeliverySummary> = Vec::new();
                 for some in wanted.chunks(limits::WORKSPACES_AT_ONCE) {
                     let (Some(first), Some(last)) = (some.first(), some.last()) else {
@@ -241,7 +275,9 @@ pub async fn list(
                         // Without a given id, up to the greatest one, so that the index is walked
                         // as a range. Because of the policies, an index cannot be used for
                         // expressions that they do not see through, such as a `coalesce`.
-                        before: filter.before.map_or(Uuid::max(), |id| id.0),
+                        before: filter.before.map_or(end, |id| id.0.min(end)),
+                        // Ids begin with the time of the delivery, and only ids have an index.
+                        from: filter.since.map_or(Uuid::nil(), first_uuid_at),
                         limit: filter.limit,
                     };
                     found.extend(tx.rows(sql, &args, |row| summary(row)).await?);
@@ -359,6 +395,7 @@ pub const SQL: &[&Sql] = &[
     &ITEMS,
     &LIST,
     &LIST_OF_CONNECTION,
+    &LIST_WITHOUT_LEAD,
     &LIST_WAITING,
     &WORKSPACE_OF,
     &WORKSPACES_THAT_WAIT,
