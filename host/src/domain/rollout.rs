@@ -72,6 +72,10 @@ pub struct RolloutPlan {
     pub probation: Duration,
     /// Whether a guard that trips rolls back.
     pub guards: bool,
+    /// Comparisons that each step of a canary needs before the next one begins. A plan of the former
+    /// release has none.
+    #[serde(default)]
+    pub step_comparisons: u64,
 }
 
 /// Between two records of how long a step has lasted.
@@ -194,6 +198,7 @@ mod tests {
                 every: Duration::from_mins(5),
                 probation: Duration::from_hours(1),
                 guards: true,
+                step_comparisons: 10,
             },
             generation: 2,
             recorded_spent: Duration::from_secs(100),
@@ -246,12 +251,19 @@ mod tests {
             "everySeconds": 300,
             "probationSeconds": 3_600,
             "guards": true,
+            "stepComparisons": 10,
         });
         assert_eq!(serde_json::to_value(&plan).expect("it is JSON"), stored);
-        let read: RolloutPlan = serde_json::from_value(stored).expect("it was written");
+        let read: RolloutPlan = serde_json::from_value(stored.clone()).expect("it was written");
         assert_eq!(read, plan);
+        let mut of_the_former_release = stored;
+        let fields = of_the_former_release.as_object_mut().expect("an object");
+        fields.remove("stepComparisons");
+        let read: RolloutPlan = serde_json::from_value(of_the_former_release).expect("a plan");
+        assert_eq!(read.step_comparisons, 0);
+        let stored = serde_json::to_value(&plan).expect("it is JSON");
         for wrong in [serde_json::json!(-1), serde_json::json!(1.5)] {
-            let mut stored = serde_json::to_value(&plan).expect("it is JSON");
+            let mut stored = stored.clone();
             stored["everySeconds"] = wrong;
             assert!(serde_json::from_value::<RolloutPlan>(stored).is_err());
         }

@@ -431,7 +431,7 @@ const ROLL_OUT: &str = "plugin rollout start";
 /// Returns what else the second of two keys has to repeat.
 fn same_plan(command: &str) -> &'static str {
     if command == ROLL_OUT {
-        ", with the options of the same plan (`--steps`, `--every`, `--probation`),"
+        ", with the options of the same plan (`--steps`, `--every`, `--probation`, `--comparisons`),"
     } else {
         ""
     }

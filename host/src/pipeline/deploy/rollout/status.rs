@@ -1,15 +1,18 @@
 //! The status of a rollout: the sum of the observations of all hosts, and which of them act on it.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use crate::config;
 use crate::domain::id::HostId;
-use crate::domain::rollout::Rollout;
+use crate::domain::rollout::{Rollout, RolloutStage};
 use crate::pipeline::deploy::rollout_of;
 use crate::pipeline::fleet::Behind;
 use crate::pipeline::rollout::Observations;
+use crate::pipeline::rollout::guard::Part;
 use crate::pipeline::state::Pipeline;
 use crate::pipeline::verify;
+use crate::pipeline::verify::compare::Example;
 use crate::store::StoreError;
 
 /// A rollout, with the sum of the hosts' observations.
@@ -24,6 +27,48 @@ pub struct RolloutStatus {
 }
 
 impl RolloutStatus {
+    /// Returns the comparisons that were made in the current step of a canary.
+    pub fn step_compared(&self) -> u64 {
+        self.seen.in_step(self.rollout.percent())
+    }
+
+    /// Returns why a stage or step that has lasted for this time goes on, in words that follow
+    /// "waits for". `None`: it has not lasted for its time, or it ends now.
+    pub fn waits_for(&self, spent: Duration) -> Option<String> {
+        let rollout = &self.rollout;
+        let plan = &rollout.plan;
+        if rollout.stage != RolloutStage::Canary || rollout.paused || spent < plan.every {
+            return None;
+        }
+        if !self.behind.is_empty() {
+            return Some("every host to follow".to_owned());
+        }
+        let (made, needed) = (self.step_compared(), plan.step_comparisons);
+        if made < needed {
+            let more = needed - made;
+            let comparisons = if more == 1 { "comparison" } else { "comparisons" };
+            return Some(format!(
+                "{more} more {comparisons}: {made} of {needed} in this step"
+            ));
+        }
+        if rollout.step + 1 < plan.steps.len() {
+            return None;
+        }
+        if rollout.percent() < 100 {
+            return Some("an operator to promote or abort it: its last step is below 100 %".to_owned());
+        }
+        // A version that did nothing has proved nothing: an operator may promote it.
+        let compared = self.seen.tally.compared + self.seen.sends.compared;
+        (compared == 0).then(|| "a first comparison".to_owned())
+    }
+
+    /// Returns an example of a delivery or a send on which only the candidate failed.
+    pub fn failure(&self) -> Option<&Example> {
+        let parts = Part::ALL.into_iter();
+        let mut examples = parts.flat_map(|part| &self.seen.part(part).newly_failing.examples);
+        examples.next()
+    }
+
     /// Returns the differences that exceed the policy, each in a sentence.
     pub fn drift(&self, policy: &config::VerifySection) -> Vec<String> {
         let mut drift = verify::drift(&self.seen.tally, policy);
