@@ -126,6 +126,17 @@ impl Rollout {
         has_steps.then(|| self.percent())
     }
 
+    /// Returns the part of the deliveries that the candidate had at last, in percent: also of a rollout
+    /// that has ended. `None` if a canary was activated, and of a shadow that has ended.
+    pub fn last_share(&self) -> Option<u8> {
+        let is_canary = self.plan.mode == RolloutMode::Canary;
+        let was_canary = match self.stage {
+            RolloutStage::RolledBack | RolloutStage::Aborted => is_canary,
+            _ => false,
+        };
+        self.share().or_else(|| was_canary.then(|| self.percent()))
+    }
+
     /// Returns how long the stage or step has lasted by now while a host judged it: the time that was
     /// recorded, and the time since then. Without a judge, no more than [`RECORDED`] is added.
     pub fn spent(&self, now: Micros) -> Duration {
@@ -275,5 +286,17 @@ mod tests {
         assert_eq!(canary.share(), Some(10));
         let probation = canary.in_stage(RolloutStage::Probation, START, None);
         assert_eq!(probation.share(), None);
+        assert_eq!(probation.last_share(), None);
+    }
+
+    #[test]
+    fn a_canary_that_was_ended_has_the_share_of_its_last_step() {
+        let canary = canary();
+        for stage in [RolloutStage::RolledBack, RolloutStage::Aborted] {
+            let ended = canary.in_stage(stage, START, None);
+            assert_eq!((ended.share(), ended.last_share()), (None, Some(10)));
+        }
+        let done = canary.in_stage(RolloutStage::Done, START, None);
+        assert_eq!(done.last_share(), None);
     }
 }

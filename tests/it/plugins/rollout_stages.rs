@@ -273,6 +273,7 @@ async fn the_audit_names_the_service_and_the_guard_that_rolls_back(on: On) {
         (&Value::Null, &Value::Null),
         "{row:#}"
     );
+    assert_eq!(detail["percent"], 100, "{detail:#}");
     let guard = detail["guard"].as_str().expect("the guard");
     assert!(guard.contains("lose a phone"), "{guard}");
 }

@@ -202,6 +202,8 @@ impl From<&str> for ComponentOrigin {
 #[derive(Debug)]
 pub struct Activated {
     pub activation: Activation,
+    /// The version that was active before: the same one, if that was activated again.
+    pub before: Option<Digest>,
     /// Live hosts that had not switched when the time for it was up.
     pub behind: Vec<Behind>,
     /// The comparison with the version that was active before. A rollback makes none.
@@ -744,6 +746,7 @@ async fn swap(
     };
     Ok(Activated {
         activation,
+        before: instead_of.cloned(),
         behind,
         verified: None,
         first_acceptance: None,

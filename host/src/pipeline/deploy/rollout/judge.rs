@@ -406,7 +406,11 @@ async fn activated(
         Duration::ZERO => {
             rollout.in_stage(RolloutStage::Done, now, Some("it is activated".to_owned()))
         }
-        _ => rollout.in_stage(RolloutStage::Probation, now, None),
+        // The candidate has all deliveries, also if an operator left steps out.
+        _ => Rollout {
+            step: rollout.plan.steps.len(),
+            ..rollout.in_stage(RolloutStage::Probation, now, None)
+        },
     };
     change(pipeline, &next, "promote-rollout", by).await
 }

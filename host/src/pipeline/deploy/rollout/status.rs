@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use crate::config;
+use crate::domain::host_names;
 use crate::domain::id::HostId;
 use crate::domain::rollout::{Rollout, RolloutStage};
 use crate::pipeline::deploy::rollout_of;
@@ -113,6 +114,10 @@ pub async fn load(pipeline: &Pipeline, rollout: Rollout) -> Result<RolloutStatus
     if !live.iter().any(|(id, _)| *id == own) {
         live.push((own, pipeline.fleet.name().to_owned()));
     }
+    let names = host_names::distinct(live.iter().map(|(id, name)| (*id, name.as_str())));
+    for ((_, name), distinct) in live.iter_mut().zip(names) {
+        *name = distinct;
+    }
     let is_open = rollout.stage.is_open();
     let mut status = RolloutStatus {
         rollout,
@@ -122,7 +127,7 @@ pub async fn load(pipeline: &Pipeline, rollout: Rollout) -> Result<RolloutStatus
     };
     let mut known = HashSet::new();
     for report in reports {
-        if live.iter().any(|(id, _)| *id == report.host) {
+        if let Some((_, host)) = live.iter().find(|(id, _)| *id == report.host) {
             known.insert(report.host);
             let reason = match &report.error {
                 // It does not act on it, and the rollout has ended.
@@ -134,9 +139,9 @@ pub async fn load(pipeline: &Pipeline, rollout: Rollout) -> Result<RolloutStatus
                 None => None,
             };
             match reason {
-                None => status.hosts.push(report.host_name),
+                None => status.hosts.push(host.clone()),
                 Some(reason) => status.behind.push(Behind {
-                    host: report.host_name,
+                    host: host.clone(),
                     reason,
                 }),
             }

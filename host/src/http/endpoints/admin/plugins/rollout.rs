@@ -53,7 +53,7 @@ pub async fn start(
     let accept = accepted(call, caller, request.accept.iter().map(String::as_str))?;
     let order = RolloutOrder {
         plan: plan(&request)?,
-        started_by: caller.label().to_owned(),
+        started_by: caller.label(),
     };
     let digest = whole(call.http, name, &request.digest).await?.digest;
     call.audit(json!({
