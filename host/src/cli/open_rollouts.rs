@@ -70,7 +70,8 @@ mod tests {
         check(json!({"paused": true}), ["canary (paused)", "10", "4 min"]);
         let probation = json!({"stage": "probation", "percent": null, "secondsLeft": 59});
         check(probation, ["probation", "-", "59 s"]);
-        let waits = json!({"secondsLeft": 0, "waitsFor": "7 more comparisons: 3 of 10 in this step"});
+        let waits =
+            json!({"secondsLeft": 0, "waitsFor": "7 more comparisons: 3 of 10 in this step"});
         let words = "waits for 7 more comparisons: 3 of 10 in this step";
         check(waits, ["canary", "10", words]);
     }

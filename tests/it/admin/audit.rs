@@ -70,7 +70,10 @@ async fn a_refused_act_is_recorded_with_its_reason(on: On) {
     assert!(refused.status >= 400, "{}", refused.text());
     let found = rows(&operator, "?act=erase-contact&limit=1").await;
     let detail = found[0]["detail"].as_str().expect("a text");
-    assert!(!detail.contains("reason") && !detail.contains("Prado"), "{detail}");
+    assert!(
+        !detail.contains("reason") && !detail.contains("Prado"),
+        "{detail}"
+    );
 }
 
 async fn an_activation_of_the_active_version_names_it_as_the_one_before(on: On) {
@@ -86,7 +89,10 @@ async fn an_activation_of_the_active_version_names_it_as_the_one_before(on: On) 
     assert_eq!(detail["previous"], digest, "{detail:#}");
     // What a rollback would activate is as it was.
     let after = operator.get("/plugins").await;
-    assert_eq!(after["plugins"][0]["previous"], plugins["plugins"][0]["previous"]);
+    assert_eq!(
+        after["plugins"][0]["previous"],
+        plugins["plugins"][0]["previous"]
+    );
 }
 
 async fn a_key_without_a_label_is_named_by_its_id(on: On) {
@@ -95,7 +101,9 @@ async fn a_key_without_a_label_is_named_by_its_id(on: On) {
     let made = operator.post("/keys", &key).await.expect(201).json();
     let text = made["key"].as_str().expect("a key");
     let key = PlainKey::parse_as(KeyKind::Admin, text).expect("an admin key");
-    let ask = operator.host.admin("POST", "/admin/v1/plugins/mapping/rollback");
+    let ask = operator
+        .host
+        .admin("POST", "/admin/v1/plugins/mapping/rollback");
     ask.bearer(&key).json(&json!({})).send().await.expect(409);
     let found = rows(&operator, "?act=roll-back-plugin&limit=1").await;
     assert_eq!(found[0]["label"], made["id"], "{found:#?}");

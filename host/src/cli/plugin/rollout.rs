@@ -429,7 +429,9 @@ fn show_failures(rollout: &RolloutView, candidate: &str) {
 fn failures(rollout: &RolloutView) -> Vec<String> {
     let sends = rollout.sends.iter().map(|sends| &sends.newly_failing);
     let checks = rollout.checks.iter().map(|checks| &checks.refused);
-    let groups = std::iter::once(&rollout.newly_failing).chain(sends).chain(checks);
+    let groups = std::iter::once(&rollout.newly_failing)
+        .chain(sends)
+        .chain(checks);
     let examples = groups.flat_map(|group| &group.examples);
     let lines = examples.filter_map(|one| {
         let subject = match (one.delivery_id, one.message_id) {

@@ -177,10 +177,7 @@ fn undone(undo: &RepairUndoView) -> String {
         ));
     }
     if undo.stays > 0 {
-        parts.push(format!(
-            "{} cannot be taken back, which stay",
-            undo.stays
-        ));
+        parts.push(format!("{} cannot be taken back, which stay", undo.stays));
     }
     if undo.in_use > 0 {
         parts.push(format!(
@@ -308,7 +305,10 @@ mod tests {
             why: "an undo removes no deal".to_owned(),
         }];
         let shown = lines(&repair, &ServiceFlags::default());
-        assert_eq!(shown[4], "Undone: 28 changes; 3 cannot be taken back, which stay.");
+        assert_eq!(
+            shown[4],
+            "Undone: 28 changes; 3 cannot be taken back, which stay."
+        );
         let line = format!("  deal {deal}, deal.created: an undo removes no deal.");
         assert_eq!(shown[5], line);
         assert!(shown[6].starts_with("  and 2 more"), "{shown:?}");

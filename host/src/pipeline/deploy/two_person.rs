@@ -84,7 +84,10 @@ fn is_another(first: &FirstAcceptance, by: &AuditActor) -> bool {
         Some(id) if id == label => String::new(),
         _ => label.trim().to_lowercase(),
     };
-    let (other, own) = (person(&first.label, Some(first.key)), person(&by.label, by.key));
+    let (other, own) = (
+        person(&first.label, Some(first.key)),
+        person(&by.label, by.key),
+    );
     by.key != Some(first.key) && own != other
 }
 

@@ -43,7 +43,9 @@ pub(super) async fn run(pass: &mut RepairPass<'_>) -> Result<(), StoreError> {
             None => counts.found = Some(known),
             // A host that was killed had replayed these after its last record: they count for another
             // version since. Those that still count for this one are replayed, and counted, again.
-            Some(found) if !more => counts.add_many(RepairOutcome::Replayed, found.saturating_sub(known)),
+            Some(found) if !more => {
+                counts.add_many(RepairOutcome::Replayed, found.saturating_sub(known))
+            }
             Some(_) => {}
         }
         if !record(pass).await? || !all(pass, &ids).await? {

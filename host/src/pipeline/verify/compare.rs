@@ -578,9 +578,20 @@ mod tests {
         );
         check("panicked at src/lib.rs:12:5", "panicked at src/lib.rs:##:#");
         check("no phone in Rita Silva", "no phone in R*** S****");
-        check("cannot send to rita@example.com", "cannot send to r***@*******.***");
-        check("phone 11987654321 is invalid", "phone ########### is invalid");
-        check("unknown city \"são paulo\" here", "unknown city \"s**  p****\" here".replace("  ", " ").as_str());
+        check(
+            "cannot send to rita@example.com",
+            "cannot send to r***@*******.***",
+        );
+        check(
+            "phone 11987654321 is invalid",
+            "phone ########### is invalid",
+        );
+        check(
+            "unknown city \"são paulo\" here",
+            "unknown city \"s**  p****\" here"
+                .replace("  ", " ")
+                .as_str(),
+        );
         check("", "");
     }
 

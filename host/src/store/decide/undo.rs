@@ -60,7 +60,11 @@ fn harmed_again(set: &mut WorkingSet, change: &RepairChange, version: &Converted
     let Some(delivery) = set.deliveries.get_mut(&change.delivery) else {
         return;
     };
-    let Some(ran) = delivery.ran.as_mut().filter(|ran| ran.digest != version.digest) else {
+    let Some(ran) = delivery
+        .ran
+        .as_mut()
+        .filter(|ran| ran.digest != version.digest)
+    else {
         return;
     };
     let ConvertedBy {

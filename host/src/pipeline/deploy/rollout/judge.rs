@@ -344,9 +344,7 @@ async fn decide(
             let why = "no guard has tripped".to_owned();
             end(pipeline, rollout, RolloutStage::Done, why).await
         }
-        RolloutStage::Canary
-            if is_time && !rollout.paused && status.waits_for(spent).is_none() =>
-        {
+        RolloutStage::Canary if is_time && !rollout.paused && status.waits_for(spent).is_none() => {
             let is_last = rollout.step + 1 >= rollout.plan.steps.len();
             if !is_last {
                 let mut next = rollout.in_stage(RolloutStage::Canary, now, None);

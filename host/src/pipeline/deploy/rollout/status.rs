@@ -47,7 +47,11 @@ impl RolloutStatus {
         let (made, needed) = (self.step_compared(), plan.step_comparisons);
         if made < needed {
             let more = needed - made;
-            let comparisons = if more == 1 { "comparison" } else { "comparisons" };
+            let comparisons = if more == 1 {
+                "comparison"
+            } else {
+                "comparisons"
+            };
             return Some(format!(
                 "{more} more {comparisons}: {made} of {needed} in this step"
             ));
@@ -56,7 +60,9 @@ impl RolloutStatus {
             return None;
         }
         if rollout.percent() < 100 {
-            return Some("an operator to promote or abort it: its last step is below 100 %".to_owned());
+            return Some(
+                "an operator to promote or abort it: its last step is below 100 %".to_owned(),
+            );
         }
         // A version that did nothing has proved nothing: an operator may promote it.
         let compared = self.seen.tally.compared + self.seen.sends.compared;

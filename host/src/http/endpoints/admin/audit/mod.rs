@@ -150,11 +150,7 @@ fn named(target: &str) -> String {
 }
 
 /// Returns the outcome of a failed operation, and adds its status and the reason to the detail.
-fn refused(
-    error: &ApiError,
-    route: AdminRoute<'_>,
-    detail: &mut Map<String, Value>,
-) -> ActOutcome {
+fn refused(error: &ApiError, route: AdminRoute<'_>, detail: &mut Map<String, Value>) -> ActOutcome {
     let (status, message) = error.outside();
     detail.insert("status".to_owned(), json!(status.as_u16()));
     if !is_about_persons(route) {
@@ -230,7 +226,10 @@ fn harmless(word: &str) -> &str {
     let is_key = KeyKind::ALL
         .into_iter()
         .any(|kind| bare.starts_with(kind.prefix()));
-    match is_number || is_key || word.contains('@') && !word.contains("@sha256:") && is_address(bare) {
+    match is_number
+        || is_key
+        || word.contains('@') && !word.contains("@sha256:") && is_address(bare)
+    {
         true => "…",
         false => word,
     }
@@ -257,14 +256,23 @@ mod tests {
             "portal is not activated: 3 of 415 leads lose a phone, for example in delivery 019cae2b-3f65-7d43-9b21-7e5f4a3b2c03",
             "portal is not activated: 3 of 415 leads lose a phone, for example in delivery 019cae2b-3f65-7d43-9b21-7e5f4a3b2c03",
         );
-        check("run `leadhost plugin activate portal@9b0f7a3c5d2e`", "run `leadhost plugin activate portal@9b0f7a3c5d2e`");
+        check(
+            "run `leadhost plugin activate portal@9b0f7a3c5d2e`",
+            "run `leadhost plugin activate portal@9b0f7a3c5d2e`",
+        );
         check("`Rita Silva` is no name", "`…` is no name");
-        check("the value \"Rita Silva\" is none", "the value \"…\" is none");
+        check(
+            "the value \"Rita Silva\" is none",
+            "the value \"…\" is none",
+        );
         check("rita@example.com is unknown", "… is unknown");
         check("+5511987654321 is unknown", "… is unknown");
         check("the key ak_abcdef is revoked", "the key … is revoked");
         check("an unclosed `name", "an unclosed `name");
-        assert_eq!(reason(&"word ".repeat(1_000)).chars().count(), REASON_CHARACTERS);
+        assert_eq!(
+            reason(&"word ".repeat(1_000)).chars().count(),
+            REASON_CHARACTERS
+        );
     }
 
     #[test]

@@ -137,7 +137,11 @@ async fn to_view(call: &Call<'_>, repair: Repair) -> Result<RepairView, ApiError
         || matches!(repair.state, RepairState::Undoing | RepairState::Undone);
     let stays = |sum: &RepairSum| sum.undone == Some(RepairUndone::Stays);
     let staying = match receipt.fields.iter().any(stays) {
-        true => store.staying_changes(repair.id, limits::REPAIR_STAYING).await?,
+        true => {
+            store
+                .staying_changes(repair.id, limits::REPAIR_STAYING)
+                .await?
+        }
         false => Vec::new(),
     };
     Ok(RepairView {
@@ -158,7 +162,9 @@ impl From<RepairChange> for StayingChange {
                 "an undo removes no deal, because people and messages may refer to it: look at it, and \
                  remove it with `leadhost deal remove` if nobody needs it"
             }
-            MERGED => "the contact is gone, and its match keys are another one's: it is not made again",
+            MERGED => {
+                "the contact is gone, and its match keys are another one's: it is not made again"
+            }
             PERSON => "the deal's former contact was merged into the one that it has now",
             _ => "the match keys of a contact that was merged into this one",
         };
