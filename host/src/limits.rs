@@ -1140,6 +1140,16 @@ pub const ROLLOUT_REPORTS: u32 = 200;
 /// Steps of a rollout.
 pub const ROLLOUT_STEPS: usize = 20;
 
+/// Changes that an undo could not take back which the answer about a repair lists.
+pub const REPAIR_STAYING: u32 = 50;
+
+/// Comparisons that each step of a canary needs before the next one begins, unless the operator names
+/// another number. With fewer, the guards could hardly trip: three harmful ones have to be among them.
+pub const ROLLOUT_STEP_COMPARISONS: u64 = 10;
+
+/// The greatest such number.
+pub const ROLLOUT_STEP_COMPARISONS_MOST: u64 = 100_000;
+
 /// The longest step, shadow or probation of a rollout: 30 days.
 pub const ROLLOUT_LONGEST: Duration = Duration::from_secs(30 * 24 * 3_600);
 

@@ -26,4 +26,6 @@ pub struct OpenRollout {
     pub percent: Option<u8>,
     /// Seconds until the stage or step may end. They stand still during a pause.
     pub seconds_left: u64,
+    /// What a step waits for after its time, such as more comparisons. Null if it waits for nothing else.
+    pub waits_for: Option<String>,
 }

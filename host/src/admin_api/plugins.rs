@@ -200,7 +200,7 @@ pub struct DeployedPlugin {
     pub version: Option<String>,
     /// The SHA-256 of the component.
     pub digest: Digest,
-    /// The version that was active before.
+    /// The version that was active before: the same one, if that was activated again.
     pub previous: Option<Digest>,
     /// Grows with every activation. Null if the version was only stored.
     pub generation: Option<i64>,

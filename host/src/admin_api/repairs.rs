@@ -131,6 +131,24 @@ pub struct RepairView {
     pub merged: u64,
     /// The result of an undo. Null if there was none.
     pub undo: Option<RepairUndoView>,
+    /// The changes that the undo could not take back, with the reason: the first 50.
+    pub staying: Vec<StayingChange>,
+}
+
+/// A change that an undo could not take back.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StayingChange {
+    /// The number of the change in the receipt.
+    pub number: i64,
+    pub workspace_id: WorkspaceId,
+    pub kind: RepairedKind,
+    /// The id of the deal or contact.
+    #[schema(value_type = String, format = "uuid")]
+    pub row_id: Uuid,
+    /// `deal.created`, `deal.person`, `contact.merged` or `contact.taken_keys`.
+    pub field: String,
+    pub why: String,
 }
 
 /// Rows of a kind that a repair changed.

@@ -35,6 +35,10 @@ pub struct RolloutRequest {
     /// Whether a guard that trips rolls back; null: yes.
     #[serde(default)]
     pub guards: Option<bool>,
+    /// Comparisons of deliveries and sends that each step of a canary needs, beside its time, before the
+    /// next one begins: 0 to 100000; null: 10.
+    #[serde(default)]
+    pub step_comparisons: Option<u64>,
     /// The words that accept the concerns about the version, as for an activation. A shadow needs
     /// none.
     #[serde(default)]
@@ -64,6 +68,8 @@ pub struct RolloutPlanView {
     pub probation_seconds: u64,
     /// Whether a guard that trips rolls back.
     pub guards: bool,
+    /// Comparisons that each step of a canary needs before the next one begins.
+    pub step_comparisons: u64,
 }
 
 /// The last rollout of a plugin, with the sum of all hosts' comparisons.
@@ -81,6 +87,10 @@ pub struct RolloutView {
     pub plan: RolloutPlanView,
     /// Seconds that the stage or step has lasted while a host judged it.
     pub spent_seconds: u64,
+    /// Comparisons that were made in the current step of a canary, of the `stepComparisons` of the plan.
+    pub step_compared: u64,
+    /// What a step waits for after its time, such as more comparisons. Null if it waits for nothing else.
+    pub waits_for: Option<String>,
     /// Grows with each change.
     pub generation: i64,
     /// The label of the key that started it.

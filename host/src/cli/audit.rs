@@ -67,7 +67,7 @@ fn show(answer: &Listed) {
             vec![
                 row.number.to_string(),
                 seconds(row.at),
-                row.label.clone(),
+                actor(row),
                 optional(row.role),
                 row.address.clone(),
                 row.act.clone(),
@@ -84,6 +84,14 @@ fn show(answer: &Listed) {
         &rows,
     ));
     show_next_page(answer.next);
+}
+
+/// Returns the label of the key, or its id: rows of former releases have no label if the key has none.
+fn actor(row: &AuditRow) -> String {
+    match (row.label.trim(), row.key_id) {
+        ("", Some(key)) => key.to_string(),
+        _ => row.label.clone(),
+    }
 }
 
 /// Breaks of the chain that an export names.

@@ -373,7 +373,7 @@ impl From<ServiceRefusal> for CommandFailure {
 }
 
 /// Parameters of the API that a refusal may name, and what a person types for them.
-const TYPED: [(&str, &str); 19] = [
+const TYPED: [(&str, &str); 20] = [
     ("act", "--what"),
     ("before", "--before"),
     ("convertedBy", "--converted-by"),
@@ -388,6 +388,7 @@ const TYPED: [(&str, &str); 19] = [
     ("since", "--since"),
     ("state", "--state"),
     ("status", "--status"),
+    ("stepComparisons", "--comparisons"),
     ("steps", "--steps"),
     ("text", "TEXT"),
     ("until", "--until"),

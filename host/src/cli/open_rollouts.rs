@@ -34,7 +34,10 @@ fn row(plugin: &str, rollout: &OpenRollout) -> Vec<String> {
         rollout.candidate.digest.short().to_owned(),
         stage,
         optional(rollout.percent),
-        rounded(rollout.seconds_left),
+        match &rollout.waits_for {
+            Some(waits_for) => format!("waits for {waits_for}"),
+            None => rounded(rollout.seconds_left),
+        },
     ]
 }
 
@@ -53,6 +56,7 @@ mod tests {
                 "paused": false,
                 "percent": 10,
                 "secondsLeft": 190,
+                "waitsFor": null,
             });
             for (key, value) in changes.as_object().expect("keys") {
                 rollout[key] = value.clone();
@@ -66,5 +70,9 @@ mod tests {
         check(json!({"paused": true}), ["canary (paused)", "10", "4 min"]);
         let probation = json!({"stage": "probation", "percent": null, "secondsLeft": 59});
         check(probation, ["probation", "-", "59 s"]);
+        let waits =
+            json!({"secondsLeft": 0, "waitsFor": "7 more comparisons: 3 of 10 in this step"});
+        let words = "waits for 7 more comparisons: 3 of 10 in this step";
+        check(waits, ["canary", "10", words]);
     }
 }

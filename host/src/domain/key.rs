@@ -207,6 +207,15 @@ impl KeyRecord {
     pub fn is_live(&self, now: Micros) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end)
     }
+
+    /// Returns the label, or the id of a key without one: what names the key wherever an act has an
+    /// actor.
+    pub fn shown(&self) -> String {
+        match self.label.trim() {
+            "" => self.id.to_string(),
+            _ => self.label.clone(),
+        }
+    }
 }
 
 #[cfg(test)]

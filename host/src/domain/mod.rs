@@ -17,6 +17,7 @@ pub mod difference;
 pub mod exchange;
 pub mod export_headers;
 pub mod hex;
+pub mod host_names;
 pub mod id;
 pub mod json;
 pub mod key;

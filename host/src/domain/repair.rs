@@ -179,6 +179,13 @@ impl RepairCounts {
         *self.deliveries.entry(outcome).or_default() += 1;
     }
 
+    /// Counts so many deliveries.
+    pub fn add_many(&mut self, outcome: RepairOutcome, many: u64) {
+        if many > 0 {
+            *self.deliveries.entry(outcome).or_default() += many;
+        }
+    }
+
     /// Returns the number of deliveries that were dealt with.
     pub fn dealt(&self) -> u64 {
         self.deliveries.values().sum()
@@ -311,6 +318,7 @@ mod tests {
         counts.add(RepairOutcome::Replayed);
         counts.add(RepairOutcome::Replayed);
         counts.add(RepairOutcome::Gone);
+        counts.add_many(RepairOutcome::Leased, 0);
         assert_eq!(counts.dealt(), 3);
         let text = serde_json::to_string(&counts).expect("JSON");
         assert!(

@@ -72,6 +72,10 @@ pub struct RolloutPlan {
     pub probation: Duration,
     /// Whether a guard that trips rolls back.
     pub guards: bool,
+    /// Comparisons that each step of a canary needs before the next one begins. A plan of the former
+    /// release has none.
+    #[serde(default)]
+    pub step_comparisons: u64,
 }
 
 /// Between two records of how long a step has lasted.
@@ -120,6 +124,17 @@ impl Rollout {
     pub fn share(&self) -> Option<u8> {
         let has_steps = matches!(self.stage, RolloutStage::Shadow | RolloutStage::Canary);
         has_steps.then(|| self.percent())
+    }
+
+    /// Returns the part of the deliveries that the candidate had at last, in percent: also of a rollout
+    /// that has ended. `None` if a canary was activated, and of a shadow that has ended.
+    pub fn last_share(&self) -> Option<u8> {
+        let is_canary = self.plan.mode == RolloutMode::Canary;
+        let was_canary = match self.stage {
+            RolloutStage::RolledBack | RolloutStage::Aborted => is_canary,
+            _ => false,
+        };
+        self.share().or_else(|| was_canary.then(|| self.percent()))
     }
 
     /// Returns how long the stage or step has lasted by now while a host judged it: the time that was
@@ -194,6 +209,7 @@ mod tests {
                 every: Duration::from_mins(5),
                 probation: Duration::from_hours(1),
                 guards: true,
+                step_comparisons: 10,
             },
             generation: 2,
             recorded_spent: Duration::from_secs(100),
@@ -246,12 +262,19 @@ mod tests {
             "everySeconds": 300,
             "probationSeconds": 3_600,
             "guards": true,
+            "stepComparisons": 10,
         });
         assert_eq!(serde_json::to_value(&plan).expect("it is JSON"), stored);
-        let read: RolloutPlan = serde_json::from_value(stored).expect("it was written");
+        let read: RolloutPlan = serde_json::from_value(stored.clone()).expect("it was written");
         assert_eq!(read, plan);
+        let mut of_the_former_release = stored;
+        let fields = of_the_former_release.as_object_mut().expect("an object");
+        fields.remove("stepComparisons");
+        let read: RolloutPlan = serde_json::from_value(of_the_former_release).expect("a plan");
+        assert_eq!(read.step_comparisons, 0);
+        let stored = serde_json::to_value(&plan).expect("it is JSON");
         for wrong in [serde_json::json!(-1), serde_json::json!(1.5)] {
-            let mut stored = serde_json::to_value(&plan).expect("it is JSON");
+            let mut stored = stored.clone();
             stored["everySeconds"] = wrong;
             assert!(serde_json::from_value::<RolloutPlan>(stored).is_err());
         }
@@ -263,5 +286,17 @@ mod tests {
         assert_eq!(canary.share(), Some(10));
         let probation = canary.in_stage(RolloutStage::Probation, START, None);
         assert_eq!(probation.share(), None);
+        assert_eq!(probation.last_share(), None);
+    }
+
+    #[test]
+    fn a_canary_that_was_ended_has_the_share_of_its_last_step() {
+        let canary = canary();
+        for stage in [RolloutStage::RolledBack, RolloutStage::Aborted] {
+            let ended = canary.in_stage(stage, START, None);
+            assert_eq!((ended.share(), ended.last_share()), (None, Some(10)));
+        }
+        let done = canary.in_stage(RolloutStage::Done, START, None);
+        assert_eq!(done.last_share(), None);
     }
 }

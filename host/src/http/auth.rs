@@ -103,9 +103,9 @@ impl AdminCaller {
         self.caller.key.role.unwrap_or(Role::Viewer)
     }
 
-    /// Returns the label of the admin key.
-    pub fn label(&self) -> &str {
-        &self.caller.key.label
+    /// Returns the label of the admin key, or its id if it has none.
+    pub fn label(&self) -> String {
+        self.caller.key.shown()
     }
 }
 

@@ -15,7 +15,7 @@ use crate::domain::id::{
 };
 use crate::domain::lead::Action;
 use crate::domain::phone::Phone;
-use crate::domain::plugin::RanWith;
+use crate::domain::plugin::{Digest, RanWith};
 use crate::domain::repair::{RepairChange, RepairField};
 use crate::domain::time::Micros;
 use crate::store::deals::{DealCreated, DealLogged, DealPatch, DealPatched, NewDeal, NewDealLog};
@@ -339,6 +339,18 @@ pub struct RepairUndo {
     pub repair: RepairId,
     pub generation: i64,
     pub changes: Vec<RepairChange>,
+    /// The version whose deliveries the repair converted again. The deliveries of changes that are
+    /// taken back count for it again. `None`: the store no longer has it.
+    pub converted_by: Option<ConvertedBy>,
+}
+
+/// The version that converted a delivery, without the configuration that it had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConvertedBy {
+    pub plugin: String,
+    pub version: String,
+    pub digest: Digest,
+    pub contract: String,
 }
 
 #[derive(Clone, Debug)]

@@ -1,6 +1,7 @@
 //! The audit: what operators did, and what became of it.
 
 use leadhost::domain::audit::AuditRow;
+use leadhost::domain::key::{KeyKind, PlainKey};
 use leadhost::domain::plugin::Digest;
 use leadhost::limits;
 use leadhost_tests::On;
@@ -11,6 +12,8 @@ use super::Operator;
 leadhost_tests::on_every_store! {
     each_act_is_a_row_before_and_after_it_and_reading_is_none,
     a_refused_act_is_recorded_with_its_reason,
+    an_activation_of_the_active_version_names_it_as_the_one_before,
+    a_key_without_a_label_is_named_by_its_id,
     the_audit_holds_no_secret_and_no_person,
     an_export_has_every_row_in_an_unbroken_chain,
     unreadable_parameters_are_refused,
@@ -56,7 +59,54 @@ async fn a_refused_act_is_recorded_with_its_reason(on: On) {
     refused.expect(409);
     let found = rows(&operator, "?act=roll-back-plugin&limit=1").await;
     assert_eq!(found[0]["outcome"], "refused");
-    assert_eq!(found[0]["detail"], r#"{"status":409}"#);
+    let detail = found[0]["detail"].as_str().expect("a text");
+    let detail: Value = serde_json::from_str(detail).expect("JSON");
+    assert_eq!(detail["status"], 409);
+    let reason = "no version of `mapping` was active before the current one";
+    assert_eq!(detail["reason"], reason);
+    // A message about a person may repeat what the operator typed.
+    let person = json!({"workspace": "acme", "phone": "Rita Prado"});
+    let refused = operator.post("/contacts/erase", &person).await;
+    assert!(refused.status >= 400, "{}", refused.text());
+    let found = rows(&operator, "?act=erase-contact&limit=1").await;
+    let detail = found[0]["detail"].as_str().expect("a text");
+    assert!(
+        !detail.contains("reason") && !detail.contains("Prado"),
+        "{detail}"
+    );
+}
+
+async fn an_activation_of_the_active_version_names_it_as_the_one_before(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let plugins = operator.get("/plugins").await;
+    let digest = plugins["plugins"][0]["digest"].clone();
+    let body = json!({"digest": digest});
+    let again = operator.post("/plugins/mapping/activate", &body).await;
+    let again = again.expect(200).json();
+    assert_eq!(again["previous"], digest, "{again:#}");
+    let (detail, outcome) = newest(&operator, "activate-plugin").await;
+    assert_eq!(outcome, "done");
+    assert_eq!(detail["previous"], digest, "{detail:#}");
+    // What a rollback would activate is as it was.
+    let after = operator.get("/plugins").await;
+    assert_eq!(
+        after["plugins"][0]["previous"],
+        plugins["plugins"][0]["previous"]
+    );
+}
+
+async fn a_key_without_a_label_is_named_by_its_id(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let key = json!({"kind": "admin", "label": ""});
+    let made = operator.post("/keys", &key).await.expect(201).json();
+    let text = made["key"].as_str().expect("a key");
+    let key = PlainKey::parse_as(KeyKind::Admin, text).expect("an admin key");
+    let ask = operator
+        .host
+        .admin("POST", "/admin/v1/plugins/mapping/rollback");
+    ask.bearer(&key).json(&json!({})).send().await.expect(409);
+    let found = rows(&operator, "?act=roll-back-plugin&limit=1").await;
+    assert_eq!(found[0]["label"], made["id"], "{found:#?}");
 }
 
 async fn the_audit_holds_no_secret_and_no_person(on: On) {

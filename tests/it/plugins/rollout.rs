@@ -238,13 +238,14 @@ pub(crate) fn connection(name: &str, config: &str) -> String {
     )
 }
 
-/// A canary with these steps, and a probation that does not end.
+/// A canary with these steps, which end with their time, and a probation that does not end.
 pub(crate) fn canary(steps: &[u8], every: u64) -> Value {
     json!({
         "mode": "canary",
         "steps": steps,
         "everySeconds": every,
         "probationSeconds": LONG,
+        "stepComparisons": 0,
         "accept": ["drift"],
     })
 }
@@ -393,6 +394,10 @@ async fn fails(rolling: &Rolling, word: &str) {
     assert!(why(&ended).contains("fail"), "{ended:#}");
     assert_eq!(ended["newlyFailing"]["count"], ended["saved"], "{ended:#}");
     assert_eq!(ended["served"], 0, "{ended:#}");
+    let example = &ended["newlyFailing"]["examples"][0];
+    assert!(example["deliveryId"].is_string(), "{ended:#}");
+    let error = example["after"].as_str().expect("what it failed with");
+    assert!(!error.is_empty(), "{ended:#}");
 }
 
 async fn a_candidate_that_harms_one_connection_is_rolled_back_and_the_reason_names_it(on: On) {

@@ -98,6 +98,8 @@ async fn a_plan_that_cannot_be_followed_is_refused(on: On) {
         ("everySeconds", json!(0)),
         ("everySeconds", json!(2_592_001)),
         ("probationSeconds", json!(2_592_001)),
+        ("stepComparisons", json!(100_001)),
+        ("stepComparisons", json!(-1)),
         ("accept", json!(["anything"])),
         ("mode", json!("blue")),
         ("unknown", json!(1)),

@@ -15,6 +15,8 @@ leadhost_tests::on_every_store! {
     a_version_in_probation_that_traps_is_answered_with_the_result_of_the_previous_one,
     a_version_in_probation_is_aborted_back_to_the_stable_one,
     a_canary_goes_on_after_a_restart_of_its_host,
+    a_step_without_comparisons_waits_says_so_and_goes_on_when_they_are_made,
+    a_step_that_waits_for_comparisons_is_promoted_by_an_operator,
     an_open_rollout_is_in_the_list_of_plugins_and_in_the_status,
     the_audit_names_the_operator_who_promotes_and_aborts,
     the_audit_names_the_service_and_the_guard_that_rolls_back,
@@ -135,6 +137,58 @@ async fn a_canary_goes_on_after_a_restart_of_its_host(on: On) {
     assert_eq!(self::number(&rolling).await, number);
 }
 
+/// A canary whose steps need comparisons.
+fn careful(steps: &[u8], comparisons: u64) -> Value {
+    let mut order = canary(steps, 1);
+    order["stepComparisons"] = json!(comparisons);
+    order
+}
+
+async fn a_step_without_comparisons_waits_says_so_and_goes_on_when_they_are_made(on: On) {
+    let rolling = Rolling::new(on).await;
+    let candidate = rolling.keep(phones("1.1.0")).await;
+    let begun = rolling.begin(&candidate, careful(&[50, 100], 3)).await;
+    assert_eq!(begun["plan"]["stepComparisons"], 3, "{begun:#}");
+    let waits = |shown: &Value| !shown["waitsFor"].is_null();
+    let shown = rolling.until("it waits after its time", waits).await;
+    assert_eq!(shown["percent"], 50, "{shown:#}");
+    assert_eq!(shown["stepCompared"], 0, "{shown:#}");
+    let words = "3 more comparisons: 0 of 3 in this step";
+    assert_eq!(shown["waitsFor"], words, "{shown:#}");
+    let status = rolling.ask("GET", "/status").send().await.expect(200);
+    let open = status.json()["plugins"][0]["rollout"].clone();
+    assert_eq!(open["waitsFor"], words, "{open:#}");
+
+    // About every second one is compared. The last step begins with no comparisons of its own.
+    until("the next step", async || {
+        rolling.send("odd", 1).await;
+        (rolling.shown().await["percent"] == 100).then_some(())
+    })
+    .await;
+    let waits = |shown: &Value| !shown["waitsFor"].is_null() && follow_all(shown);
+    let shown = rolling.until("it waits again", waits).await;
+    assert_eq!(shown["stage"], "canary", "{shown:#}");
+    rolling.send("odd", 3).await;
+    let is_active = |shown: &Value| shown["stage"] == "probation";
+    rolling.until("the activation", is_active).await;
+    assert_eq!(rolling.serves(), candidate);
+}
+
+async fn a_step_that_waits_for_comparisons_is_promoted_by_an_operator(on: On) {
+    let rolling = Rolling::new(on).await;
+    let candidate = rolling.keep(phones("1.1.0")).await;
+    let mut order = careful(&[1, 100], 1);
+    // The default.
+    order["stepComparisons"] = Value::Null;
+    let begun = rolling.begin(&candidate, order).await;
+    assert_eq!(begun["plan"]["stepComparisons"], 10, "{begun:#}");
+    let waits = |shown: &Value| !shown["waitsFor"].is_null();
+    rolling.until("it waits after its time", waits).await;
+    let promoted = rolling.change("promote").await.expect(200).json();
+    assert_eq!(promoted["stage"], "probation", "{promoted:#}");
+    assert_eq!(promoted["waitsFor"], Value::Null, "{promoted:#}");
+}
+
 /// Returns the number of the last rollout, which no other rollout of the plugin has.
 async fn number(rolling: &Rolling) -> i64 {
     let rollouts = rolling.host.store().rollouts().await.expect("a store");
@@ -219,6 +273,7 @@ async fn the_audit_names_the_service_and_the_guard_that_rolls_back(on: On) {
         (&Value::Null, &Value::Null),
         "{row:#}"
     );
+    assert_eq!(detail["percent"], 100, "{detail:#}");
     let guard = detail["guard"].as_str().expect("the guard");
     assert!(guard.contains("lose a phone"), "{guard}");
 }

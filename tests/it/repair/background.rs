@@ -60,7 +60,10 @@ async fn cut_off(on: On, order: Value) {
         let taken = store.take_repair(&open).await.expect("a store")?;
         let forgotten = Repair {
             cursor: None,
-            counts: RepairCounts::default(),
+            counts: RepairCounts {
+                found: Some(5),
+                ..RepairCounts::default()
+            },
             ..taken
         };
         let noted = store.note_repair(&forgotten).await.expect("a store");
@@ -70,6 +73,10 @@ async fn cut_off(on: On, order: Value) {
     repairing.free(held).await;
     let ended = repairing.ended(&id).await;
     assert_eq!(ended["state"], "done");
+    assert_eq!(
+        (&ended["found"], &ended["deliveries"]["replayed"]),
+        (&json!(5), &json!(5))
+    );
     repairing.check_whole(&id).await;
 }
 

@@ -180,6 +180,11 @@ async fn a_lead_that_the_version_did_not_read_is_created(on: On) {
     let undone = repairing.undone(&super::id(&repaired)).await;
     let undo = json!({"undone": 1, "changedSince": 0, "stays": 1, "inUse": 1, "left": 0});
     assert_eq!(undone["undo"], undo);
+    let staying = undone["staying"].as_array().expect("a list");
+    assert_eq!(staying.len(), 1, "{undone:#}");
+    assert_eq!(staying[0]["field"], "deal.created", "{undone:#}");
+    let why = staying[0]["why"].as_str().expect("a reason");
+    assert!(why.contains("leadhost deal remove"), "{why}");
     let deals = repairing.host.rows(&repairing.declared, "deals").await;
     assert_eq!(deals.len(), 2);
 }

@@ -13,6 +13,7 @@ use super::{Repairing, id, lead, phone};
 leadhost_tests::on_every_store! {
     an_undo_takes_back_what_the_repair_changed,
     an_undo_leaves_what_a_newer_conversion_changed,
+    after_an_undo_the_impact_counts_the_leads_again_and_they_can_be_repaired_again,
     a_repair_is_undone_once_and_only_if_it_wrote_something,
     an_erasure_takes_a_person_out_of_the_receipt,
     a_change_with_which_the_store_fails_is_left_and_ends_the_undo,
@@ -98,6 +99,24 @@ async fn an_undo_leaves_what_a_newer_conversion_changed(on: On) {
         fates[1..3],
         [json!("changed-since"), json!("changed-since")]
     );
+}
+
+async fn after_an_undo_the_impact_counts_the_leads_again_and_they_can_be_repaired_again(on: On) {
+    let repairing = Repairing::new(on, 3).await;
+    let chosen = async || {
+        let body = json!({"digest": repairing.wrong.0});
+        let ask = repairing.ask("POST", "/plugins/mapping/impact").json(&body);
+        ask.send().await.expect(200).json()["chosen"].clone()
+    };
+    assert_eq!(chosen().await, 3);
+    let id = id(&repairing.repaired(json!({"apply": true})).await);
+    assert_eq!(chosen().await, 0);
+    repairing.undone(&id).await;
+    assert_eq!(chosen().await, 3);
+    let again = repairing.repaired(json!({"apply": true})).await;
+    assert_eq!(again["deliveries"]["replayed"], 3, "{again:#}");
+    repairing.check_whole(&super::id(&again)).await;
+    assert_eq!(chosen().await, 0);
 }
 
 async fn a_repair_is_undone_once_and_only_if_it_wrote_something(on: On) {

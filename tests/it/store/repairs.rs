@@ -120,6 +120,7 @@ async fn undo(world: &World, repair: &Repair) -> Vec<(String, RepairUndone)> {
         repair: repair.id,
         generation: repair.generation,
         changes: to_undo.expect("it reads"),
+        converted_by: None,
     };
     let written = world.commit(&[Write::UndoRepair(Box::new(undo))]).await;
     assert!(
@@ -407,6 +408,7 @@ pub async fn nothing_is_taken_back_for_a_repair_that_is_not_being_undone(world: 
             repair: repair.id,
             generation: repair.generation,
             changes: all.clone(),
+            converted_by: None,
         };
         let written = world.commit(&[Write::UndoRepair(Box::new(undo))]).await;
         assert!(matches!(written[0], WriteOutcome::Stale), "{written:?}");

@@ -27,6 +27,7 @@ async fn new(world: &World) -> Rollout {
         plan: RolloutPlan {
             mode: RolloutMode::Canary,
             steps: vec![1, 50, 100],
+            step_comparisons: 10,
             every: Duration::from_mins(5),
             probation: Duration::from_hours(1),
             guards: true,

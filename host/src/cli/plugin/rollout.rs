@@ -20,6 +20,7 @@ use crate::cli::table::{list, optional, rounded, safe, seconds, table};
 use crate::domain::accept::AcceptWord;
 use crate::domain::rollout::{RolloutChange, RolloutMode, RolloutStage};
 use crate::domain::time;
+use crate::limits;
 
 #[derive(Args)]
 pub struct Shadow {
@@ -53,6 +54,7 @@ impl Shadow {
             every_seconds: self.lasts.map(|lasts| lasts.as_secs()),
             probation_seconds: None,
             guards: None,
+            step_comparisons: None,
             accept: Vec::new(),
         };
         begin(&client, &version, &request, progress).await
@@ -128,6 +130,9 @@ struct Start {
     /// How long the guards stay on after the activation; 0s: not at all [default: 1h]
     #[arg(long, value_name = "TIME", value_parser = span)]
     probation: Option<Duration>,
+    /// Comparisons that each step needs, beside its time, before the next one begins [default: 10]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(0..=limits::ROLLOUT_STEP_COMPARISONS_MOST))]
+    comparisons: Option<u64>,
     /// Never roll back automatically; the stable version remains the fallback if this one fails
     #[arg(long)]
     no_guards: bool,
@@ -151,6 +156,7 @@ impl Start {
             every_seconds: self.every.map(|every| every.as_secs()),
             probation_seconds: self.probation.map(|probation| probation.as_secs()),
             guards: self.no_guards.then_some(false),
+            step_comparisons: self.comparisons,
             accept: texts(&self.accept),
         };
         begin(&client, &version, &request, progress).await
@@ -280,6 +286,9 @@ fn show(rollout: &RolloutView, flags: &ServiceFlags) {
         count(rollout.leads, "lead", "leads"),
         rollout.candidate_leads,
     )));
+    if rollout.stage == RolloutStage::Canary {
+        say(&in_step(rollout));
+    }
     say(&safe(&format!(
         "Served by {candidate}: {}. Saved by {stable}: {}. Dropped, not compared: {}.",
         rollout.served, rollout.saved, rollout.dropped,
@@ -306,6 +315,7 @@ fn show(rollout: &RolloutView, flags: &ServiceFlags) {
         fields: &rollout.fields,
     };
     differences.show(stable, candidate);
+    show_failures(rollout, candidate);
     show_harmed(&rollout.connections);
     if let Some(sends) = &rollout.sends {
         say("");
@@ -372,9 +382,10 @@ fn stage(rollout: &RolloutView) -> String {
         parts.push(format!("step {} of {}", step + 1, plan.steps.len()));
     }
     if let Some(left) = left(rollout).filter(|_| !rollout.paused) {
-        parts.push(match left {
-            0 => ends_with(rollout).to_owned(),
-            left => format!("{} left", rounded(left)),
+        parts.push(match (&rollout.waits_for, left) {
+            (Some(waits_for), _) => format!("waits for {waits_for}"),
+            (None, 0) => "its time is over".to_owned(),
+            (None, left) => format!("{} left", rounded(left)),
         });
     }
     if !plan.guards && matches!(stage, RolloutStage::Canary | RolloutStage::Probation) {
@@ -383,14 +394,13 @@ fn stage(rollout: &RolloutView) -> String {
     parts.join(", ")
 }
 
-/// Returns what a stage or step waits for after its time.
-fn ends_with(rollout: &RolloutView) -> &'static str {
-    let is_last = rollout.plan.steps.last() == Some(&rollout.percent);
-    let compared = rollout.compared + rollout.sends.as_ref().map_or(0, |sends| sends.compared);
-    match rollout.stage {
-        RolloutStage::Canary if is_last && rollout.percent < 100 => "waits for promote or abort",
-        RolloutStage::Canary if is_last && compared == 0 => "waits for a first comparison",
-        _ => "its time is over",
+/// Returns how many comparisons the step of a canary has, and how many it needs.
+fn in_step(rollout: &RolloutView) -> String {
+    let (made, needed) = (rollout.step_compared, rollout.plan.step_comparisons);
+    let made = count(made, "comparison", "comparisons");
+    match needed {
+        0 => format!("In this step: {made}."),
+        _ => format!("In this step: {made}; it needs {needed}."),
     }
 }
 
@@ -402,6 +412,37 @@ fn left(rollout: &RolloutView) -> Option<u64> {
         RolloutStage::Done | RolloutStage::RolledBack | RolloutStage::Aborted => return None,
     };
     Some(lasts.saturating_sub(rollout.spent_seconds))
+}
+
+/// Prints examples of failures of the candidate, masked, each with its delivery or message.
+fn show_failures(rollout: &RolloutView, candidate: &str) {
+    let lines = failures(rollout);
+    if !lines.is_empty() {
+        say("");
+        say(&safe(&format!("Failures with {candidate}, for example:")));
+    }
+    for line in lines {
+        say(&safe(&format!("  {line}")));
+    }
+}
+
+fn failures(rollout: &RolloutView) -> Vec<String> {
+    let sends = rollout.sends.iter().map(|sends| &sends.newly_failing);
+    let checks = rollout.checks.iter().map(|checks| &checks.refused);
+    let groups = std::iter::once(&rollout.newly_failing)
+        .chain(sends)
+        .chain(checks);
+    let examples = groups.flat_map(|group| &group.examples);
+    let lines = examples.filter_map(|one| {
+        let subject = match (one.delivery_id, one.message_id) {
+            (Some(delivery), _) => format!("delivery {delivery}"),
+            (None, Some(message)) => format!("message {message}"),
+            (None, None) => return None,
+        };
+        // A host of the former release reports no error.
+        Some(format!("{subject}: {}", one.after.as_deref()?))
+    });
+    lines.collect()
 }
 
 /// Prints the connections on which the candidate does harm.
@@ -497,8 +538,11 @@ mod tests {
                 "everySeconds": 300,
                 "probationSeconds": 3_600,
                 "guards": true,
+                "stepComparisons": 10,
             },
             "spentSeconds": 100,
+            "stepCompared": 0,
+            "waitsFor": null,
             "generation": 2,
             "startedBy": "ana",
             "startedAt": "2026-03-02T12:15:30.250000Z",
@@ -544,8 +588,8 @@ mod tests {
             "canary, 10 %, step 2 of 4, its time is over",
         );
         check(
-            json!({"spentSeconds": 301, "percent": 100}),
-            "canary, 100 %, step 4 of 4, waits for a first comparison",
+            json!({"spentSeconds": 301, "waitsFor": "7 more comparisons: 3 of 10 in this step"}),
+            "canary, 10 %, step 2 of 4, waits for 7 more comparisons: 3 of 10 in this step",
         );
         check(
             json!({"paused": true}),
@@ -554,10 +598,43 @@ mod tests {
         check(json!({"stage": "shadow"}), "shadow, 10 %, 4 min left");
         check(json!({"stage": "probation"}), "probation, 59 min left");
         check(json!({"stage": "rolled-back"}), "rolled-back");
-        let plan = json!({"mode": "canary", "steps": [50], "everySeconds": 400_000, "probationSeconds": 0, "guards": false});
+        let plan = json!({"mode": "canary", "steps": [50], "everySeconds": 400_000, "probationSeconds": 0, "guards": false, "stepComparisons": 0});
         check(
             json!({"percent": 50, "plan": plan}),
             "canary, 50 %, step 1 of 1, 5 d left, without guards",
+        );
+    }
+
+    #[test]
+    fn a_failure_is_shown_with_its_delivery_and_its_error() {
+        let delivery = "019cae2b-3f65-7d43-9b21-7e5f4a3b2c03";
+        let example = |after: Value| {
+            json!({
+                "deliveryId": delivery,
+                "messageId": null,
+                "connectionId": "4kJ0sPz7Qm2XwYtB9nLdRa",
+                "before": null,
+                "after": after,
+            })
+        };
+        let examples = json!([example(json!("wasm trap")), example(json!(null))]);
+        let failing = json!({"newlyFailing": {"count": 2, "examples": examples}});
+        let lines = failures(&rollout(failing));
+        assert_eq!(lines, [format!("delivery {delivery}: wasm trap")]);
+        assert_eq!(failures(&rollout(json!({}))), [""; 0]);
+    }
+
+    #[test]
+    fn a_step_says_how_many_comparisons_it_has_and_needs() {
+        let check = |changes: Value, expect: &str| assert_eq!(in_step(&rollout(changes)), expect);
+        check(
+            json!({"stepCompared": 3}),
+            "In this step: 3 comparisons; it needs 10.",
+        );
+        let plan = json!({"mode": "canary", "steps": [50], "everySeconds": 60, "probationSeconds": 0, "guards": true, "stepComparisons": 0});
+        check(
+            json!({"stepCompared": 1, "plan": plan}),
+            "In this step: 1 comparison.",
         );
     }
 
@@ -594,7 +671,7 @@ mod tests {
         );
         check(json!({"stage": "rolled-back"}), &[]);
         check(json!({"stage": "done"}), &[]);
-        let plan = json!({"mode": "shadow", "steps": [100], "everySeconds": 60, "probationSeconds": 0, "guards": true});
+        let plan = json!({"mode": "shadow", "steps": [100], "everySeconds": 60, "probationSeconds": 0, "guards": true, "stepComparisons": 0});
         check(
             json!({"stage": "done", "plan": plan}),
             &["plugin rollout start portal@9b0f7a3c5d2e"],
@@ -615,7 +692,7 @@ mod tests {
         };
         let shown = parse(&["portal", "--json"]).expect("a name");
         assert!(shown.verb.is_none() && shown.name.as_deref() == Some("portal"));
-        let words = "start portal@9b0f7a3c --steps 5,100 --every 90s --probation 0s --no-guards";
+        let words = "start portal@9b0f7a3c --steps 5,100 --every 90s --probation 0s --comparisons 0 --no-guards";
         let words: Vec<&str> = words.split(' ').collect();
         let Some(RolloutVerb::Start(start)) = parse(&words).expect("a start").verb else {
             panic!("another verb");
@@ -623,6 +700,7 @@ mod tests {
         assert_eq!(start.steps, [5, 100]);
         assert_eq!(start.every, Some(Duration::from_secs(90)));
         assert_eq!(start.probation, Some(Duration::ZERO));
+        assert_eq!(start.comparisons, Some(0));
         assert!(start.no_guards);
         assert!(matches!(
             parse(&["abort", "portal"]).expect("a verb").verb,
@@ -633,6 +711,7 @@ mod tests {
             &["start"],
             &["start", "portal@9b0f7a3c", "--steps", "0"],
             &["start", "portal@9b0f7a3c", "--every", "5"],
+            &["start", "portal@9b0f7a3c", "--comparisons", "100001"],
             &["pause", "portal", "now"],
         ] {
             assert!(parse(wrong).is_err(), "{wrong:?}");

@@ -115,29 +115,46 @@ pub fn show(verified: &VerifiedPlugin) {
     );
     let sends = verified.sends.as_ref().filter(|sends| sends.chosen > 0);
     if verified.chosen == 0 && sends.is_none() {
-        return say(&safe(&format!(
-            "{candidate} was not compared with {other_name}: there is no such stored delivery or send, or none is to be compared; {} passed.",
+        say(&safe(&format!(
+            "No delivery was converted with both {candidate} and {other_name}: {}.",
+            why_none(verified.connections)
+        )));
+        say(&safe(&format!(
+            "So nothing shows how it treats real deliveries; {} passed.",
             golden(verified)
         )));
+        return say(
+            "Verify it again when deliveries have come (or with an earlier --since), or let it run beside the active version first: `leadhost plugin shadow`, `leadhost plugin rollout start`.",
+        );
     }
+    let (other_version, own_version) = told_apart(
+        (&other.version, other.digest.short()),
+        (&verified.version, verified.digest.short()),
+    );
     say(&safe(&format!(
         "{candidate} compared with {other_name} on {}: {} the same; {} with {}, {} with {}.",
         count(verified.compared, "delivery", "deliveries"),
         verified.same,
         count(verified.leads, "lead", "leads"),
-        other.version,
+        other_version,
         verified.candidate_leads,
-        verified.version,
+        own_version,
     )));
     for (what, many) in [
-        ("Deliveries not reached in time", verified.not_reached),
-        ("Deliveries without a body any more", verified.emptied),
         (
-            "Deliveries that could not be converted just now",
+            "Not compared, because the time was over (more time: --seconds)",
+            verified.not_reached,
+        ),
+        (
+            "Not compared, because an erasure or the sweep removed the body",
+            verified.emptied,
+        ),
+        (
+            "Not compared, because the host was busy or a connection is not as it was (try again)",
             verified.not_tried,
         ),
         (
-            "Connections not covered",
+            "Connections of which none was chosen, because there are too many or the time was over",
             verified.connections_not_covered as u64,
         ),
     ] {
@@ -153,10 +170,31 @@ pub fn show(verified: &VerifiedPlugin) {
         items: &verified.items,
         fields: &verified.fields,
     };
-    differences.show(&other.version, &verified.version);
+    differences.show(&other_version, &own_version);
     if let Some(sends) = sends {
-        show_sends(sends, &other.version, &verified.version);
+        show_sends(sends, &other_version, &own_version);
     }
+}
+
+/// Returns why there is nothing to compare.
+fn why_none(connections: usize) -> &'static str {
+    match connections {
+        0 => "no connection uses the plugin",
+        _ => {
+            "none is stored of the connections that use the plugin, for this time and with these options, or the configuration has `verify.deliveries = 0`"
+        }
+    }
+}
+
+/// Returns the names of two versions in a table: the numbers that they give themselves, with their
+/// digests if these are equal.
+fn told_apart(other: (&str, &str), candidate: (&str, &str)) -> (String, String) {
+    let is_ambiguous = other.0 == candidate.0;
+    let name = |(version, digest): (&str, &str)| match is_ambiguous {
+        true => format!("{version} ({digest})"),
+        false => version.to_owned(),
+    };
+    (name(other), name(candidate))
 }
 
 /// Prints how far both versions agree on sends, and a table of the differences.
@@ -165,10 +203,16 @@ fn show_sends(sends: &VerifiedSends, other: &str, candidate: &str) {
     let differences = &sends.differences;
     say(&safe(&agreement(differences)));
     for (what, many) in [
-        ("Sends not reached in time", sends.not_reached),
-        ("Sends removed meanwhile", sends.emptied),
         (
-            "Sends on which the versions could not be called just now",
+            "Sends not compared, because the time was over (more time: --seconds)",
+            sends.not_reached,
+        ),
+        (
+            "Sends not compared, because they were removed meanwhile",
+            sends.emptied,
+        ),
+        (
+            "Sends not compared, because the host was busy (try again)",
             sends.not_tried,
         ),
     ] {
@@ -273,4 +317,20 @@ fn row(name: String, differences: &DifferenceView) -> Vec<String> {
             delivery.or_else(|| one.message_id.map(|id| id.to_string()))
         })),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_with_the_same_number_have_their_digests_beside_it() {
+        let (old, new) = ("1c2d3e4f5a6b", "9b0f7a3c5d2e");
+        let check = |version: &str, expect: [&str; 2]| {
+            let (one, other) = told_apart(("1.0.0", old), (version, new));
+            assert_eq!([one, other], expect);
+        };
+        check("1.1.0", ["1.0.0", "1.1.0"]);
+        check("1.0.0", ["1.0.0 (1c2d3e4f5a6b)", "1.0.0 (9b0f7a3c5d2e)"]);
+    }
 }

@@ -41,6 +41,14 @@ pub async fn to_its_end(
         _ = tokio::signal::ctrl_c() => None,
     };
     drop(progress);
+    let ended = ended.map(|ended| {
+        ended.map_err(|failure| {
+            let show = client.flags().command(&format!("repair show {id}"));
+            failure.also(&format!(
+                "the service goes on with the repair, also after a restart: `{show}` shows it"
+            ))
+        })
+    });
     ended.unwrap_or_else(|| {
         let flags = client.flags();
         let (show, cancel) = (format!("repair show {id}"), format!("repair cancel {id}"));

@@ -47,6 +47,7 @@ fn lines(repair: &RepairView, flags: &ServiceFlags) -> Vec<String> {
     lines.push(deliveries(facts.found, &facts.deliveries));
     lines.push(changes(repair));
     lines.extend(repair.undo.as_ref().map(undone));
+    lines.extend(staying(repair));
     let is_any = repair.deals.rows + repair.contacts.rows + repair.created > 0;
     let ended = matches!(state, RepairState::Done | RepairState::Cancelled);
     let command = |words: &str| flags.command(&format!("repair {words} {id}"));
@@ -144,6 +145,26 @@ fn rows(rows: &RepairedRows, one: &str, many: &str) -> String {
     }
 }
 
+/// Returns the changes that an undo could not take back, each with its reason.
+fn staying(repair: &RepairView) -> Vec<String> {
+    let all = repair.undo.as_ref().map_or(0, |undo| undo.stays);
+    let lines = repair.staying.iter();
+    let mut lines: Vec<String> = lines
+        .map(|one| {
+            let (kind, row, field) = (one.kind, one.row_id, &one.field);
+            format!("  {kind} {row}, {field}: {}.", one.why)
+        })
+        .collect();
+    let more = all.saturating_sub(repair.staying.len() as u64);
+    if more > 0 {
+        let id = repair.facts.id;
+        lines.push(format!(
+            "  and {more} more: `stays` in `leadhost repair show {id} --changes`."
+        ));
+    }
+    lines
+}
+
 fn undone(undo: &RepairUndoView) -> String {
     let mut parts = vec![format!(
         "Undone: {}",
@@ -156,10 +177,7 @@ fn undone(undo: &RepairUndoView) -> String {
         ));
     }
     if undo.stays > 0 {
-        parts.push(format!(
-            "{} cannot be taken back: created deals, and contacts that were merged",
-            undo.stays
-        ));
+        parts.push(format!("{} cannot be taken back, which stay", undo.stays));
     }
     if undo.in_use > 0 {
         parts.push(format!(
@@ -178,8 +196,12 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::domain::id::RepairId;
+    use uuid::Uuid;
+
+    use crate::admin_api::repairs::StayingChange;
+    use crate::domain::id::{RepairId, WorkspaceId};
     use crate::domain::plugin::Digest;
+    use crate::domain::repair::RepairedKind;
     use crate::domain::time::Micros;
 
     fn repair() -> RepairView {
@@ -219,6 +241,7 @@ mod tests {
             created: 0,
             merged: 0,
             undo: None,
+            staying: Vec::new(),
         }
     }
 
@@ -259,6 +282,36 @@ mod tests {
         let shown = lines(&repair, &ServiceFlags::default());
         let undone = "Undone: 28 changes; 2 changed since, or gone, and stay as they are; 1 of match keys that another lead names, which stay.";
         assert_eq!(shown.last().map(String::as_str), Some(undone));
+    }
+
+    #[test]
+    fn a_change_that_an_undo_leaves_is_shown_with_the_reason() {
+        let mut repair = repair();
+        repair.facts.state = RepairState::Undone;
+        repair.undo = Some(RepairUndoView {
+            undone: 28,
+            changed_since: 0,
+            stays: 3,
+            in_use: 0,
+            left: 0,
+        });
+        let deal = Uuid::max();
+        repair.staying = vec![StayingChange {
+            number: 7,
+            workspace_id: WorkspaceId::new(Micros(0)),
+            kind: RepairedKind::Deal,
+            row_id: deal,
+            field: "deal.created".to_owned(),
+            why: "an undo removes no deal".to_owned(),
+        }];
+        let shown = lines(&repair, &ServiceFlags::default());
+        assert_eq!(
+            shown[4],
+            "Undone: 28 changes; 3 cannot be taken back, which stay."
+        );
+        let line = format!("  deal {deal}, deal.created: an undo removes no deal.");
+        assert_eq!(shown[5], line);
+        assert!(shown[6].starts_with("  and 2 more"), "{shown:?}");
     }
 
     #[test]

@@ -14,6 +14,7 @@ use crate::cli::open_rollouts;
 use crate::cli::output::{count, say};
 use crate::cli::overview::{self, Overview};
 use crate::cli::table::{optional, seconds, table};
+use crate::domain::host_names;
 use crate::limits;
 
 use self::problems::ServiceProblem;
@@ -176,10 +177,12 @@ fn show_hosts(status: &ServiceStatus) {
         let same = |other: &HostView| other.name == host.name && other.alive;
         !host.alive && all.iter().any(same)
     };
-    let hosts: Vec<Vec<String>> = all
-        .iter()
-        .filter(|host| !is_back(host))
-        .map(|host| {
+    let shown: Vec<&HostView> = all.iter().filter(|host| !is_back(host)).collect();
+    let names = host_names::distinct(shown.iter().map(|host| (host.id, host.name.as_str())));
+    let hosts: Vec<Vec<String>> = shown
+        .into_iter()
+        .zip(names)
+        .map(|(host, name)| {
             let own = host.id == status.host.id;
             let state = match (own, host.alive) {
                 (true, _) => "this one",
@@ -187,7 +190,7 @@ fn show_hosts(status: &ServiceStatus) {
                 (false, false) => "no heartbeat",
             };
             vec![
-                host.name.clone(),
+                name,
                 host.version.clone(),
                 seconds(host.started_at),
                 seconds(host.seen_at),

@@ -76,7 +76,7 @@ impl<'a> Visit<'a> {
         Frame {
             section,
             title: title.into(),
-            who: self.caller.label().to_owned(),
+            who: self.caller.label(),
             role: self.caller.role(),
             form_token: self.session.form_token.clone(),
             notice: self.call.http.sessions.take_notice(self.session),

@@ -202,6 +202,8 @@ impl From<&str> for ComponentOrigin {
 #[derive(Debug)]
 pub struct Activated {
     pub activation: Activation,
+    /// The version that was active before: the same one, if that was activated again.
+    pub before: Option<Digest>,
     /// Live hosts that had not switched when the time for it was up.
     pub behind: Vec<Behind>,
     /// The comparison with the version that was active before. A rollback makes none.
@@ -431,7 +433,7 @@ const ROLL_OUT: &str = "plugin rollout start";
 /// Returns what else the second of two keys has to repeat.
 fn same_plan(command: &str) -> &'static str {
     if command == ROLL_OUT {
-        ", with the options of the same plan (`--steps`, `--every`, `--probation`),"
+        ", with the options of the same plan (`--steps`, `--every`, `--probation`, `--comparisons`),"
     } else {
         ""
     }
@@ -744,6 +746,7 @@ async fn swap(
     };
     Ok(Activated {
         activation,
+        before: instead_of.cloned(),
         behind,
         verified: None,
         first_acceptance: None,

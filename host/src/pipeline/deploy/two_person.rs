@@ -79,8 +79,16 @@ fn key_of(by: Option<&AuditActor>) -> Option<(&AuditActor, KeyId)> {
 
 /// Returns whether another key accepted, and presumably another person: both label and id differ.
 fn is_another(first: &FirstAcceptance, by: &AuditActor) -> bool {
-    let person = |label: &str| label.trim().to_lowercase();
-    by.key != Some(first.key) && person(&by.label) != person(&first.label)
+    // A key without a label is named by its id: that shows nothing about the person.
+    let person = |label: &str, key: Option<KeyId>| match key.map(|key| key.to_string()) {
+        Some(id) if id == label => String::new(),
+        _ => label.trim().to_lowercase(),
+    };
+    let (other, own) = (
+        person(&first.label, Some(first.key)),
+        person(&by.label, by.key),
+    );
+    by.key != Some(first.key) && own != other
 }
 
 /// Returns whether the key of an acceptance is still that of an admin.
@@ -149,7 +157,7 @@ mod tests {
         FirstAcceptance {
             digest: Digest::compute(b"a version"),
             key: of.id,
-            label: of.label.clone(),
+            label: of.shown(),
             name: "portal".to_owned(),
             concerns: Vec::new(),
             at: NOW,
@@ -160,7 +168,7 @@ mod tests {
     fn actor(key: &KeyRecord) -> AuditActor {
         AuditActor {
             key: Some(key.id),
-            label: key.label.clone(),
+            label: key.shown(),
             role: key.role,
             address: String::new(),
         }
@@ -174,6 +182,9 @@ mod tests {
         assert!(!check(&key("ana", Role::Admin)));
         assert!(!check(&key(" Ana", Role::Admin)));
         assert!(check(&key("bia", Role::Admin)));
+        let (one, other) = (key("", Role::Admin), key(" ", Role::Admin));
+        assert!(!is_another(&acceptance(&one), &actor(&other)));
+        assert!(is_another(&acceptance(&one), &actor(&ana)));
     }
 
     #[test]

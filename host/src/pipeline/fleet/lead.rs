@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::domain::host_names;
 use crate::domain::plugin::Digest;
 use crate::limits;
 use crate::pipeline::state::Pipeline;
@@ -179,9 +180,9 @@ pub async fn converged(pipeline: &Pipeline, activation: &Activation) -> Vec<Behi
 pub fn where_it_serves(hosts: &[SeenHost], activation: &Activation) -> (Vec<String>, Vec<Behind>) {
     let mut serving = Vec::new();
     let mut not = Vec::new();
-    for host in hosts.iter().filter(|host| host.alive) {
-        match is_behind(host, activation) {
-            None => serving.push(host.name.clone()),
+    for host in named_apart(hosts.iter().filter(|host| host.alive).cloned()) {
+        match is_behind(&host, activation) {
+            None => serving.push(host.name),
             Some((behind, _)) => not.push(behind),
         }
     }
@@ -217,6 +218,18 @@ fn behind(host: &SeenHost, reason: String) -> Behind {
 
 async fn others(pipeline: &Pipeline) -> Result<Vec<SeenHost>, StoreError> {
     let mut hosts = pipeline.core.store.hosts().await?;
-    hosts.retain(|host| host.alive && host.id != pipeline.fleet.host());
+    hosts.retain(|host| host.alive);
+    let mut hosts = named_apart(hosts.into_iter());
+    hosts.retain(|host| host.id != pipeline.fleet.host());
     Ok(hosts)
+}
+
+/// Returns the hosts with names that distinguish them.
+fn named_apart(hosts: impl Iterator<Item = SeenHost>) -> Vec<SeenHost> {
+    let mut hosts: Vec<SeenHost> = hosts.collect();
+    let names = host_names::distinct(hosts.iter().map(|host| (host.id, host.name.as_str())));
+    for (host, name) in hosts.iter_mut().zip(names) {
+        host.name = name;
+    }
+    hosts
 }

@@ -37,9 +37,16 @@ pub(super) async fn run(pass: &mut RepairPass<'_>) -> Result<(), StoreError> {
         let Some((ids, more)) = left(pass).await? else {
             return Ok(());
         };
-        if pass.repair.counts.found.is_none() {
-            let found = pass.repair.counts.dealt() + ids.len() as u64;
-            pass.repair.counts.found = Some(found);
+        let counts = &mut pass.repair.counts;
+        let known = counts.dealt() + ids.len() as u64;
+        match counts.found {
+            None => counts.found = Some(known),
+            // A host that was killed had replayed these after its last record: they count for another
+            // version since. Those that still count for this one are replayed, and counted, again.
+            Some(found) if !more => {
+                counts.add_many(RepairOutcome::Replayed, found.saturating_sub(known))
+            }
+            Some(_) => {}
         }
         if !record(pass).await? || !all(pass, &ids).await? {
             return Ok(());

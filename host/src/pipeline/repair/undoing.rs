@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::pass::RepairPass;
 use crate::domain::repair::{RepairChange, RepairState};
 use crate::limits;
-use crate::store::{RepairUndo, StoreError, Write, WriteOutcome};
+use crate::store::{ConvertedBy, RepairUndo, StoreError, Write, WriteOutcome};
 
 /// Attempts for a change with which the store fails, and the time between them.
 const ATTEMPTS: u32 = 3;
@@ -25,6 +25,7 @@ const NAMED: usize = 10;
 pub(super) async fn run(pass: &mut RepairPass<'_>) -> Result<(), StoreError> {
     let mut before = i64::MAX;
     let mut left = Vec::new();
+    let version = converted_by(pass).await?;
     loop {
         if !pass.goes_on().await? {
             return Ok(());
@@ -43,9 +44,11 @@ pub(super) async fn run(pass: &mut RepairPass<'_>) -> Result<(), StoreError> {
             };
         };
         before = last;
-        let goes_on = match take_back(pass, changes.clone()).await {
+        let goes_on = match take_back(pass, changes.clone(), version.as_ref()).await {
             // One of them may be at fault: the others are taken back.
-            Err(error) if !error.is_temporary() => apart(pass, changes, &mut left).await?,
+            Err(error) if !error.is_temporary() => {
+                apart(pass, changes, version.as_ref(), &mut left).await?
+            }
             taken => taken?,
         };
         if !goes_on {
@@ -55,13 +58,30 @@ pub(super) async fn run(pass: &mut RepairPass<'_>) -> Result<(), StoreError> {
     }
 }
 
+/// Returns the version whose deliveries the repair converted again, if the store still has it.
+async fn converted_by(pass: &RepairPass<'_>) -> Result<Option<ConvertedBy>, StoreError> {
+    let digest = &pass.repair.plan.converted_by;
+    let record = pass.pipeline.core.store.plugin(digest).await?;
+    Ok(record.map(|record| ConvertedBy {
+        plugin: record.description.name,
+        version: record.description.version,
+        digest: record.digest,
+        contract: record.contract,
+    }))
+}
+
 /// Takes changes back in one commit. Returns false if another host has taken the repair, or it was
 /// ended.
-async fn take_back(pass: &RepairPass<'_>, changes: Vec<RepairChange>) -> Result<bool, StoreError> {
+async fn take_back(
+    pass: &RepairPass<'_>,
+    changes: Vec<RepairChange>,
+    version: Option<&ConvertedBy>,
+) -> Result<bool, StoreError> {
     let undo = Write::UndoRepair(Box::new(RepairUndo {
         repair: pass.repair.id,
         generation: pass.repair.generation,
         changes,
+        converted_by: version.cloned(),
     }));
     let written = pass.pipeline.core.writer.submit_background(undo).await?;
     Ok(matches!(written, WriteOutcome::RepairUndone))
@@ -72,6 +92,7 @@ async fn take_back(pass: &RepairPass<'_>, changes: Vec<RepairChange>) -> Result<
 async fn apart(
     pass: &mut RepairPass<'_>,
     changes: Vec<RepairChange>,
+    version: Option<&ConvertedBy>,
     left: &mut Vec<i64>,
 ) -> Result<bool, StoreError> {
     for change in changes {
@@ -80,7 +101,7 @@ async fn apart(
             if !pass.goes_on().await? {
                 return Ok(false);
             }
-            match take_back(pass, vec![change.clone()]).await {
+            match take_back(pass, vec![change.clone()], version).await {
                 Ok(true) => break,
                 Ok(false) => return Ok(false),
                 Err(error) if error.is_temporary() => return Err(error),

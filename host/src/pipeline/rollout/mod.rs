@@ -388,7 +388,9 @@ pub fn record(
     }
     one.forget_texts();
     let policy = &pipeline.core.config.verify;
-    let tripped = rollout.observed.add(part, one, cost, policy);
+    let of = &rollout.rollout;
+    let step = (of.stage == RolloutStage::Canary).then(|| of.percent());
+    let tripped = rollout.observed.add((part, step), one, cost, policy);
     let is_guarded = rollout.rollout.plan.guards && rollout.rollout.stage != RolloutStage::Shadow;
     if tripped && is_guarded && rollout.observed.stop() {
         pipeline.rollouts.hurry();

@@ -1,6 +1,6 @@
 //! The rollouts that this host acts on, and its observations of each.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -142,6 +142,8 @@ pub struct Observations {
     pub dropped: u64,
     /// A guard tripped by what one host has seen.
     pub tripped: bool,
+    /// Comparisons of deliveries and sends in the steps of a canary, by the percentage of the step.
+    pub steps: BTreeMap<u8, u64>,
     /// Conversions of both versions one after the other, and how long they took in total.
     pub timed: u64,
     #[serde(rename = "stableUs", with = "time::microseconds")]
@@ -168,6 +170,9 @@ impl Observations {
         self.saved += other.saved;
         self.dropped += other.dropped;
         self.tripped |= other.tripped;
+        for (percent, compared) in other.steps {
+            *self.steps.entry(percent).or_default() += compared;
+        }
         self.timed += other.timed;
         self.stable_time += other.stable_time;
         self.candidate_time += other.candidate_time;
@@ -189,6 +194,11 @@ impl Observations {
             stable: mean(self.stable_time)?,
             candidate: mean(self.candidate_time)?,
         })
+    }
+
+    /// Returns the number of comparisons in the step of a canary with this percentage.
+    pub fn in_step(&self, percent: u8) -> u64 {
+        self.steps.get(&percent).copied().unwrap_or_default()
     }
 
     /// Returns the comparisons of a part.
@@ -319,10 +329,21 @@ impl Observed {
         (observed, waiting)
     }
 
-    /// Adds a comparison. Returns whether the guards trip by what this host has seen.
-    pub fn add(&self, part: Part, one: Tally, cost: Cost, policy: &config::VerifySection) -> bool {
+    /// Adds a comparison, in this step of a canary if there is one. Returns whether the guards trip by
+    /// what this host has seen.
+    pub fn add(
+        &self,
+        (part, step): (Part, Option<u8>),
+        one: Tally,
+        cost: Cost,
+        policy: &config::VerifySection,
+    ) -> bool {
         let may_trip = one.harm.is_harmful() || one.harm.changed > 0;
         let mut seen = self.lock();
+        // Sender checks are compared on every delivery, also if the candidate converts none.
+        if let Some(percent) = step.filter(|_| part != Part::Checks) {
+            *seen.steps.entry(percent).or_default() += one.compared;
+        }
         seen.add_cost(cost, policy);
         seen.part_mut(part).merge(one);
         may_trip && guard::trips(part, &seen.part(part).harm, policy)
@@ -426,6 +447,29 @@ mod tests {
         assert_eq!(read.mean_times(), Some(mean));
         let without: Observations = serde_json::from_str("{}").expect("every field has a default");
         assert_eq!(without, Observations::default());
+    }
+
+    #[test]
+    fn comparisons_count_for_the_step_in_which_they_were_made_on_every_host() {
+        let (observed, _waiting) = Observed::new();
+        let one = || Tally {
+            compared: 1,
+            ..Tally::default()
+        };
+        let add = |part, step| {
+            let policy = config::VerifySection::STRICT;
+            observed.add((part, step), one(), Cost::default(), &policy)
+        };
+        add(Part::Deliveries, Some(1));
+        add(Part::Deliveries, Some(10));
+        add(Part::Sends, Some(10));
+        add(Part::Checks, Some(10));
+        add(Part::Deliveries, None);
+        let stored = serde_json::to_value(observed.so_far()).expect("it is JSON");
+        let mut seen: Observations = serde_json::from_value(stored).expect("it was written");
+        seen.merge(observed.so_far());
+        let in_steps = [1, 10, 50].map(|percent| seen.in_step(percent));
+        assert_eq!(in_steps, [2, 4, 0]);
     }
 
     #[test]

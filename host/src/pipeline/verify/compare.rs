@@ -245,7 +245,8 @@ impl Tally {
     }
 
     /// Removes what may name persons, because it is kept: the reasons of plugins, and numbers in
-    /// the names of attributes. The deliveries that the examples name have both.
+    /// the names of attributes. The deliveries that the examples name have both. Of the failures of the
+    /// candidate, which no delivery has, the plain words stay.
     pub fn forget_texts(&mut self) {
         let forget = |group: &mut DifferenceGroup| {
             for example in &mut group.examples {
@@ -253,7 +254,10 @@ impl Tally {
                 example.after = None;
             }
         };
-        forget(&mut self.newly_failing);
+        for example in &mut self.newly_failing.examples {
+            example.before = None;
+            example.after = example.after.as_deref().map(plain_words);
+        }
         forget(&mut self.no_longer_failing);
         for ((field, change), mut group) in std::mem::take(&mut self.fields) {
             if ["error", "reason"].contains(&field.as_str()) {
@@ -512,6 +516,25 @@ fn shortened(text: &str) -> String {
     text.chars().take(most).collect()
 }
 
+/// Masks an error for a place where it is kept: words in lower case stay, as messages of programs have
+/// them. Digits, quoted words, and words that may be names or addresses are masked.
+fn plain_words(error: &str) -> String {
+    let mut is_quoted = false;
+    let words = error.split_whitespace().map(|word| {
+        let marks = word.matches(['"', '\'']).count();
+        let is_value = is_quoted || marks > 0;
+        is_quoted ^= marks % 2 == 1;
+        let is_plain = word
+            .chars()
+            .all(|one| one.is_ascii() && !one.is_ascii_uppercase() && one != '@');
+        match is_plain && !is_value {
+            true => word.replace(|one: char| one.is_ascii_digit(), "#"),
+            false => masked_word(word),
+        }
+    });
+    shortened(&words.collect::<Vec<_>>().join(" "))
+}
+
 /// Masks a value: of each word the first character is kept, and the last two of a number.
 fn masked(value: &str) -> String {
     let words = value.split_whitespace().take(limits::VERIFY_EXAMPLE_WORDS);
@@ -545,6 +568,32 @@ fn masked_word(word: &str) -> String {
 mod tests {
     use super::*;
     use crate::domain::time::Micros;
+
+    #[test]
+    fn of_an_error_the_plain_words_stay_and_what_may_be_a_value_is_masked() {
+        let check = |error: &str, expect: &str| assert_eq!(plain_words(error), expect);
+        check(
+            "wasm trap: wasm `unreachable` instruction executed",
+            "wasm trap: wasm `unreachable` instruction executed",
+        );
+        check("panicked at src/lib.rs:12:5", "panicked at src/lib.rs:##:#");
+        check("no phone in Rita Silva", "no phone in R*** S****");
+        check(
+            "cannot send to rita@example.com",
+            "cannot send to r***@*******.***",
+        );
+        check(
+            "phone 11987654321 is invalid",
+            "phone ########### is invalid",
+        );
+        check(
+            "unknown city \"são paulo\" here",
+            "unknown city \"s**  p****\" here"
+                .replace("  ", " ")
+                .as_str(),
+        );
+        check("", "");
+    }
 
     fn lead(key: Option<&str>, fields: &[(&str, &str)]) -> OutcomeItem {
         let fields = fields.iter();

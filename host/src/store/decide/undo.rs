@@ -13,11 +13,12 @@ use crate::domain::contact;
 use crate::domain::deal::TEST;
 use crate::domain::id::{ContactId, DealId, WorkspaceId};
 use crate::domain::phone;
+use crate::domain::plugin::RanWith;
 use crate::domain::repair::{
     CREATED, KEYS, MERGED, PERSON, RepairChange, RepairState, RepairUndone, RepairedKind,
     SHARED_KEYS, TAKEN_KEYS,
 };
-use crate::store::{ChangedBy, FieldChange, RepairUndo, WriteOutcome};
+use crate::store::{ChangedBy, ConvertedBy, FieldChange, RepairUndo, WriteOutcome};
 
 /// The changes of deals for their histories.
 type Histories = BTreeMap<(WorkspaceId, DealId), Vec<FieldChange>>;
@@ -35,6 +36,9 @@ pub(super) fn changes(set: &mut WorkingSet, undo: &RepairUndo) -> WriteOutcome {
             Some((before, after)) => one(set, &mut histories, change, before, after),
             None => RepairUndone::ChangedSince,
         };
+        if let (RepairUndone::Undone, Some(version)) = (undone, &undo.converted_by) {
+            harmed_again(set, change, version);
+        }
         set.undone_changes.push(UndoneChange {
             workspace: change.workspace,
             number: change.number,
@@ -48,6 +52,35 @@ pub(super) fn changes(set: &mut WorkingSet, undo: &RepairUndo) -> WriteOutcome {
         deal::history(set, workspace, id, by, changes);
     }
     WriteOutcome::RepairUndone
+}
+
+/// The lead has the values again that this version gave it, so its delivery counts for the version.
+/// The configuration stays that of the repair: the one before is not known any more.
+fn harmed_again(set: &mut WorkingSet, change: &RepairChange, version: &ConvertedBy) {
+    let Some(delivery) = set.deliveries.get_mut(&change.delivery) else {
+        return;
+    };
+    let Some(ran) = delivery
+        .ran
+        .as_mut()
+        .filter(|ran| ran.digest != version.digest)
+    else {
+        return;
+    };
+    let ConvertedBy {
+        plugin,
+        version,
+        digest,
+        contract,
+    } = version.clone();
+    *ran = RanWith {
+        plugin,
+        version,
+        digest,
+        contract,
+        config_version: ran.config_version,
+    };
+    delivery.change.touch();
 }
 
 fn one(
@@ -350,6 +383,7 @@ mod tests {
                 repair: self.repair,
                 generation: 4,
                 changes: all,
+                converted_by: None,
             };
             let written = changes(&mut self.set, &undo);
             assert!(matches!(written, WriteOutcome::RepairUndone));
@@ -480,6 +514,7 @@ mod tests {
             repair: changed.repair,
             generation: 3,
             changes: vec![change],
+            converted_by: None,
         };
         let written = changes(&mut changed.set, &undo);
         assert!(matches!(written, WriteOutcome::Stale));

@@ -4,7 +4,9 @@
 use uuid::Uuid;
 
 use crate::domain::id::RepairId;
-use crate::domain::repair::{CREATED, MERGED, PERSON, Repair, RepairChange, RepairReceipt};
+use crate::domain::repair::{
+    CREATED, MERGED, PERSON, Repair, RepairChange, RepairReceipt, RepairUndone,
+};
 use crate::domain::time::Micros;
 use crate::store::database::Database;
 use crate::store::postgres::VisibleRows;
@@ -317,6 +319,36 @@ and undone is null
 order by number desc
 limit :limit");
 
+static STAYING: Sql = sql("
+select number, workspace_id, repair_id, delivery_id, item, kind, row_id, contact_id, field,
+  value_before, value_after, undone
+from repair_changes
+where repair_id = :repair
+and undone = :stays
+order by number
+limit :limit");
+
+/// Returns the first rows of a receipt that an undo could not take back.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn staying(
+    database: &Database,
+    repair: RepairId,
+    limit: u32,
+) -> Result<Vec<RepairChange>, StoreError> {
+    database
+        .read_many(
+            VisibleRows::All,
+            steps!(|tx| {
+                let args = args! { repair, stays: RepairUndone::Stays.as_str(), limit };
+                tx.rows(&STAYING, &args, |row| change(row)).await
+            }),
+        )
+        .await
+}
+
 /// Returns rows of a receipt before a number that no undo has dealt with yet, the newest first.
 ///
 /// # Errors
@@ -495,6 +527,7 @@ pub const SQL: &[&Sql] = &[
     &CHANGES,
     &MOVES,
     &TO_UNDO,
+    &STAYING,
     &SUMS,
     &ROWS,
     &ENDED,

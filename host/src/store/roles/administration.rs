@@ -411,6 +411,17 @@ pub trait AdministrationStore: Send + Sync + 'static {
         limit: u32,
     ) -> Result<Vec<RepairChange>, StoreError>;
 
+    /// Returns the first rows of a receipt that an undo could not take back, at most `limit`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn staying_changes(
+        &self,
+        id: RepairId,
+        limit: u32,
+    ) -> Result<Vec<RepairChange>, StoreError>;
+
     /// Adds an act to the audit, after its last row.
     ///
     /// # Errors
@@ -809,6 +820,14 @@ impl AdministrationStore for DatabaseStore {
         limit: u32,
     ) -> Result<Vec<RepairChange>, StoreError> {
         repairs::to_undo(&self.database, id, before, limit).await
+    }
+
+    async fn staying_changes(
+        &self,
+        id: RepairId,
+        limit: u32,
+    ) -> Result<Vec<RepairChange>, StoreError> {
+        repairs::staying(&self.database, id, limit).await
     }
 
     async fn add_audit(&self, act: Act) -> Result<AuditRow, StoreError> {

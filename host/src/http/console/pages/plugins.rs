@@ -211,6 +211,7 @@ pub async fn start_rollout(
         every_seconds,
         probation_seconds: None,
         guards: Some(true),
+        step_comparisons: None,
         accept: form.all("accept"),
     };
     let path = format!("/plugins/{}/rollout", encoded(name));

@@ -198,6 +198,7 @@ fn done() -> Value {
     repair["created"] = json!(0);
     repair["merged"] = json!(0);
     repair["undo"] = Value::Null;
+    repair["staying"] = json!([]);
     repair
 }
 

@@ -68,6 +68,7 @@ fn start(schemas: &mut Schemas, rollout: &Value) -> Operation {
                         "everySeconds": 600,
                         "probationSeconds": 3_600,
                         "guards": true,
+                        "stepComparisons": 10,
                         "accept": [],
                     }),
                 ),
@@ -169,7 +170,7 @@ fn canary() -> Value {
             "after": "V**** o*****",
         }],
     }]);
-    json!({
+    let mut rollout = json!({
         "name": "portal",
         "candidate": {"version": "1.4.0", "digest": DIGEST},
         "stable": {"version": "1.3.0", "digest": BEFORE},
@@ -182,8 +183,10 @@ fn canary() -> Value {
             "everySeconds": 300,
             "probationSeconds": 3_600,
             "guards": true,
+            "stepComparisons": 10,
         },
         "spentSeconds": 110,
+
         "generation": 2,
         "startedBy": "ana",
         "startedAt": "2026-03-02T12:15:30.250000Z",
@@ -220,7 +223,11 @@ fn canary() -> Value {
         "hosts": ["one", "two"],
         "behind": [],
         "verification": null,
-    })
+    });
+    // One literal has no room for more fields.
+    rollout["stepCompared"] = json!(371);
+    rollout["waitsFor"] = Value::Null;
+    rollout
 }
 
 fn rolled_back() -> Value {
@@ -267,8 +274,10 @@ fn shadow() -> Value {
             "everySeconds": 3_600,
             "probationSeconds": 3_600,
             "guards": true,
+            "stepComparisons": 0,
         },
         "spentSeconds": 0,
+        "stepCompared": 0,
         "generation": 1,
         "stageAt": "2026-03-02T12:15:30.250000Z",
         "compared": 0,

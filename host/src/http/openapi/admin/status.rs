@@ -64,6 +64,7 @@ fn example() -> Value {
                 "paused": false,
                 "percent": 10,
                 "secondsLeft": 190,
+                "waitsFor": null,
             },
             "trusted": true,
         }],

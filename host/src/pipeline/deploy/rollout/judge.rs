@@ -54,6 +54,8 @@ struct JudgedRollout {
     looked: Instant,
     recorded: Instant,
     moments: VecDeque<Moment>,
+    /// Whether the log has what the step waits for after its time.
+    has_said: bool,
 }
 
 /// The counts at a moment, by the places of [`Part::ALL`].
@@ -74,7 +76,20 @@ impl JudgedRollout {
             looked: Instant::now(),
             recorded: Instant::now(),
             moments: VecDeque::new(),
+            has_said: false,
         }
+    }
+
+    /// Logs once for each step what it waits for after its time.
+    fn say(&mut self, status: &RolloutStatus) {
+        let waits_for = status.waits_for(self.spent);
+        if let Some(waits_for) = &waits_for
+            && !self.has_said
+        {
+            let rollout = &status.rollout;
+            tracing::info!(plugin = %rollout.name, candidate = rollout.candidate.short(), percent = rollout.share(), waits_for, "rollout stays in its step");
+        }
+        self.has_said = waits_for.is_some();
     }
 }
 
@@ -142,6 +157,7 @@ impl Judge {
         } else {
             None
         };
+        watched.say(&status);
         let spent = watched.spent;
         if watched.recorded.elapsed() >= RECORDED {
             watched.recorded = Instant::now();
@@ -284,7 +300,6 @@ async fn decide(
     let active = serving(pipeline, &rollout.name).await?;
     let is_active = |digest| active.as_ref() == Some(digest);
     let is_time = spent >= rollout.plan.every;
-    let follows = status.behind.is_empty();
     let (now, by) = (pipeline.core.clock.now(), service());
     match rollout.stage {
         // The swap was done, and the host stopped before it was recorded.
@@ -296,7 +311,7 @@ async fn decide(
         RolloutStage::Probation if tripped.is_some() && is_active(&rollout.candidate) => {
             let why = tripped.unwrap_or_default();
             match Box::pin(replace(pipeline, &rollout.stable, &rollout.candidate, None)).await {
-                Ok(_) => end(pipeline, rollout, RolloutStage::RolledBack, why).await,
+                Ok(_) => roll_back(pipeline, status, why).await,
                 Err(error) => failed(rollout, "rollback", error),
             }
         }
@@ -306,7 +321,7 @@ async fn decide(
             // The swap was done, and the host stopped before it was recorded; or an operator
             // activated another version.
             match tripped.filter(|_| is_active(&rollout.stable)) {
-                Some(why) => end(pipeline, rollout, RolloutStage::RolledBack, why).await,
+                Some(why) => roll_back(pipeline, status, why).await,
                 None => {
                     let why = "another version was activated".to_owned();
                     end(pipeline, rollout, RolloutStage::Aborted, why).await
@@ -315,7 +330,7 @@ async fn decide(
         }
         RolloutStage::Canary if tripped.is_some() => {
             let why = tripped.unwrap_or_default();
-            end(pipeline, rollout, RolloutStage::RolledBack, why).await
+            roll_back(pipeline, status, why).await
         }
         RolloutStage::Shadow | RolloutStage::Canary if !is_active(&rollout.stable) => {
             let why = "another version was activated".to_owned();
@@ -329,17 +344,12 @@ async fn decide(
             let why = "no guard has tripped".to_owned();
             end(pipeline, rollout, RolloutStage::Done, why).await
         }
-        RolloutStage::Canary if is_time && follows && !rollout.paused => {
+        RolloutStage::Canary if is_time && !rollout.paused && status.waits_for(spent).is_none() => {
             let is_last = rollout.step + 1 >= rollout.plan.steps.len();
             if !is_last {
                 let mut next = rollout.in_stage(RolloutStage::Canary, now, None);
                 next.step += 1;
                 return change(pipeline, &next, "next-rollout-step", &by).await;
-            }
-            // A version that did nothing has proved nothing: an operator may promote it.
-            let compared = status.seen.tally.compared + status.seen.sends.compared;
-            if rollout.percent() < 100 || compared == 0 {
-                return Ok(false);
             }
             match Box::pin(promote(pipeline, rollout, &by)).await {
                 Ok(promoted) => Ok(promoted),
@@ -394,9 +404,33 @@ async fn activated(
         Duration::ZERO => {
             rollout.in_stage(RolloutStage::Done, now, Some("it is activated".to_owned()))
         }
-        _ => rollout.in_stage(RolloutStage::Probation, now, None),
+        // The candidate has all deliveries, also if an operator left steps out.
+        _ => Rollout {
+            step: rollout.plan.steps.len(),
+            ..rollout.in_stage(RolloutStage::Probation, now, None)
+        },
     };
     change(pipeline, &next, "promote-rollout", by).await
+}
+
+/// Ends a rollout whose guard has tripped, and logs what the candidate said of a failure. Returns false
+/// if it was changed meanwhile.
+async fn roll_back(
+    pipeline: &Arc<Pipeline>,
+    status: &RolloutStatus,
+    why: String,
+) -> Result<bool, StoreError> {
+    let rollout = &status.rollout;
+    let is_stored = end(pipeline, rollout, RolloutStage::RolledBack, why.clone()).await?;
+    if is_stored {
+        let failure = status.failure();
+        let (plugin, candidate) = (&rollout.name, rollout.candidate.short());
+        let example = failure.map(|one| one.subject.to_string());
+        let error = failure.and_then(|one| one.after.as_deref());
+        pipeline.core.metrics.rollouts.rolled_back(plugin);
+        tracing::error!(%plugin, candidate, why, example, error, "rollout rolled back, stable version active");
+    }
+    Ok(is_stored)
 }
 
 /// Ends a rollout, as the service itself. Returns false if it was changed meanwhile.
@@ -447,14 +481,9 @@ async fn change(
     };
     let (plugin, candidate) = (&stored.name, stored.candidate.short());
     let why = stored.why.as_deref().unwrap_or_default();
-    match stored.stage {
-        RolloutStage::RolledBack => {
-            pipeline.core.metrics.rollouts.rolled_back(plugin);
-            tracing::error!(%plugin, candidate, why, "rollout rolled back, stable version active");
-        }
-        stage => {
-            tracing::info!(%plugin, candidate, stage = stage.as_str(), percent = stored.share(), why, "rollout changed");
-        }
+    // A rollback is logged as an error.
+    if stored.stage != RolloutStage::RolledBack {
+        tracing::info!(%plugin, candidate, stage = stored.stage.as_str(), percent = stored.share(), why, "rollout changed");
     }
     record(pipeline, &stored, act, by).await?;
     announce(pipeline).await;

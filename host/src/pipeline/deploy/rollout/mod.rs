@@ -67,7 +67,7 @@ async fn record(
             "candidate": rollout.candidate,
             "stable": rollout.stable,
             "stage": rollout.stage,
-            "percent": rollout.share(),
+            "percent": rollout.last_share(),
             why: rollout.why,
         })
         .to_string(),

@@ -1,15 +1,19 @@
 //! The status of a rollout: the sum of the observations of all hosts, and which of them act on it.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use crate::config;
+use crate::domain::host_names;
 use crate::domain::id::HostId;
-use crate::domain::rollout::Rollout;
+use crate::domain::rollout::{Rollout, RolloutStage};
 use crate::pipeline::deploy::rollout_of;
 use crate::pipeline::fleet::Behind;
 use crate::pipeline::rollout::Observations;
+use crate::pipeline::rollout::guard::Part;
 use crate::pipeline::state::Pipeline;
 use crate::pipeline::verify;
+use crate::pipeline::verify::compare::Example;
 use crate::store::StoreError;
 
 /// A rollout, with the sum of the hosts' observations.
@@ -24,6 +28,54 @@ pub struct RolloutStatus {
 }
 
 impl RolloutStatus {
+    /// Returns the comparisons that were made in the current step of a canary.
+    pub fn step_compared(&self) -> u64 {
+        self.seen.in_step(self.rollout.percent())
+    }
+
+    /// Returns why a stage or step that has lasted for this time goes on, in words that follow
+    /// "waits for". `None`: it has not lasted for its time, or it ends now.
+    pub fn waits_for(&self, spent: Duration) -> Option<String> {
+        let rollout = &self.rollout;
+        let plan = &rollout.plan;
+        if rollout.stage != RolloutStage::Canary || rollout.paused || spent < plan.every {
+            return None;
+        }
+        if !self.behind.is_empty() {
+            return Some("every host to follow".to_owned());
+        }
+        let (made, needed) = (self.step_compared(), plan.step_comparisons);
+        if made < needed {
+            let more = needed - made;
+            let comparisons = if more == 1 {
+                "comparison"
+            } else {
+                "comparisons"
+            };
+            return Some(format!(
+                "{more} more {comparisons}: {made} of {needed} in this step"
+            ));
+        }
+        if rollout.step + 1 < plan.steps.len() {
+            return None;
+        }
+        if rollout.percent() < 100 {
+            return Some(
+                "an operator to promote or abort it: its last step is below 100 %".to_owned(),
+            );
+        }
+        // A version that did nothing has proved nothing: an operator may promote it.
+        let compared = self.seen.tally.compared + self.seen.sends.compared;
+        (compared == 0).then(|| "a first comparison".to_owned())
+    }
+
+    /// Returns an example of a delivery or a send on which only the candidate failed.
+    pub fn failure(&self) -> Option<&Example> {
+        let parts = Part::ALL.into_iter();
+        let mut examples = parts.flat_map(|part| &self.seen.part(part).newly_failing.examples);
+        examples.next()
+    }
+
     /// Returns the differences that exceed the policy, each in a sentence.
     pub fn drift(&self, policy: &config::VerifySection) -> Vec<String> {
         let mut drift = verify::drift(&self.seen.tally, policy);
@@ -68,6 +120,10 @@ pub async fn load(pipeline: &Pipeline, rollout: Rollout) -> Result<RolloutStatus
     if !live.iter().any(|(id, _)| *id == own) {
         live.push((own, pipeline.fleet.name().to_owned()));
     }
+    let names = host_names::distinct(live.iter().map(|(id, name)| (*id, name.as_str())));
+    for ((_, name), distinct) in live.iter_mut().zip(names) {
+        *name = distinct;
+    }
     let is_open = rollout.stage.is_open();
     let mut status = RolloutStatus {
         rollout,
@@ -77,7 +133,7 @@ pub async fn load(pipeline: &Pipeline, rollout: Rollout) -> Result<RolloutStatus
     };
     let mut known = HashSet::new();
     for report in reports {
-        if live.iter().any(|(id, _)| *id == report.host) {
+        if let Some((_, host)) = live.iter().find(|(id, _)| *id == report.host) {
             known.insert(report.host);
             let reason = match &report.error {
                 // It does not act on it, and the rollout has ended.
@@ -89,9 +145,9 @@ pub async fn load(pipeline: &Pipeline, rollout: Rollout) -> Result<RolloutStatus
                 None => None,
             };
             match reason {
-                None => status.hosts.push(report.host_name),
+                None => status.hosts.push(host.clone()),
                 Some(reason) => status.behind.push(Behind {
-                    host: report.host_name,
+                    host: host.clone(),
                     reason,
                 }),
             }

@@ -97,7 +97,7 @@ pub async fn recorded(
     } = call.audited();
     let outcome = match &result {
         Ok(_) => ActOutcome::Done,
-        Err(error) => match refused(error, &mut detail) {
+        Err(error) => match refused(error, route, &mut detail) {
             ActOutcome::Refused if is_partly_done => ActOutcome::PartlyDone,
             outcome => outcome,
         },
@@ -149,11 +149,13 @@ fn named(target: &str) -> String {
     }
 }
 
-/// Returns the outcome of a failed operation, and adds its status to the detail. Messages may name
-/// a person, so they are left out.
-fn refused(error: &ApiError, detail: &mut Map<String, Value>) -> ActOutcome {
-    let (status, _) = error.outside();
+/// Returns the outcome of a failed operation, and adds its status and the reason to the detail.
+fn refused(error: &ApiError, route: AdminRoute<'_>, detail: &mut Map<String, Value>) -> ActOutcome {
+    let (status, message) = error.outside();
     detail.insert("status".to_owned(), json!(status.as_u16()));
+    if !is_about_persons(route) {
+        detail.insert("reason".to_owned(), json!(reason(&message)));
+    }
     if let ApiError::Conflict {
         details: Some(details),
         ..
@@ -175,9 +177,103 @@ fn refused(error: &ApiError, detail: &mut Map<String, Value>) -> ActOutcome {
     }
 }
 
+/// Returns whether the requests of an operation name persons or have secrets. The messages about them
+/// may repeat these, so their rows have only the status.
+fn is_about_persons(route: AdminRoute<'_>) -> bool {
+    matches!(
+        route,
+        AdminRoute::EraseContact
+            | AdminRoute::Apply
+            | AdminRoute::ImportProducts { .. }
+            | AdminRoute::PlayReply
+            | AdminRoute::PlayStatus { .. }
+            | AdminRoute::PutPart { .. }
+    )
+}
+
+/// Characters of a reason that a row has.
+const REASON_CHARACTERS: usize = 400;
+
+/// Returns a message as a row shows it: without what the caller typed and what may be a value. Of text in
+/// backticks or quotes only names, ids and commands of the program stay; addresses, numbers like
+/// phones, and keys go.
+fn reason(message: &str) -> String {
+    let mut shown = String::new();
+    let mut rest = message;
+    while let Some(start) = rest.find(['`', '"']) {
+        let (before, quoted) = rest.split_at(start);
+        let mark = &quoted[..1];
+        let Some(length) = quoted[1..].find(mark) else {
+            break;
+        };
+        let inside = &quoted[1..=length];
+        let is_command = mark == "`" && inside.starts_with("leadhost ");
+        let is_shown = is_command || named(inside) == inside;
+        let inside = if is_shown { inside } else { "…" };
+        shown.extend([before, mark, inside, mark]);
+        rest = &quoted[length + 2..];
+    }
+    shown.push_str(rest);
+    let words: Vec<&str> = shown.split_whitespace().map(harmless).collect();
+    words.join(" ").chars().take(REASON_CHARACTERS).collect()
+}
+
+/// Returns the word, or a mark in the place of an address, a number like a phone, or a key.
+fn harmless(word: &str) -> &str {
+    let digits = word.chars().filter(char::is_ascii_digit).count();
+    let is_number = digits > 6 && !word.chars().any(|one| one.is_ascii_alphabetic());
+    let bare = word.trim_matches(|one: char| !one.is_ascii_alphanumeric());
+    let is_key = KeyKind::ALL
+        .into_iter()
+        .any(|kind| bare.starts_with(kind.prefix()));
+    match is_number
+        || is_key
+        || word.contains('@') && !word.contains("@sha256:") && is_address(bare)
+    {
+        true => "…",
+        false => word,
+    }
+}
+
+/// Returns whether a word with an `@` may be an e-mail address, and no version: `portal@9b0f7a3c5d2e`.
+fn is_address(word: &str) -> bool {
+    let after = word.rsplit('@').next().unwrap_or_default();
+    after.contains('.') || !after.chars().all(|one| one.is_ascii_hexdigit())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reason_keeps_names_and_commands_and_drops_what_may_be_a_value() {
+        let check = |message: &str, expect: &str| assert_eq!(reason(message), expect);
+        check(
+            "a rollout of `portal` is open: see `leadhost plugin rollout portal`",
+            "a rollout of `portal` is open: see `leadhost plugin rollout portal`",
+        );
+        check(
+            "portal is not activated: 3 of 415 leads lose a phone, for example in delivery 019cae2b-3f65-7d43-9b21-7e5f4a3b2c03",
+            "portal is not activated: 3 of 415 leads lose a phone, for example in delivery 019cae2b-3f65-7d43-9b21-7e5f4a3b2c03",
+        );
+        check(
+            "run `leadhost plugin activate portal@9b0f7a3c5d2e`",
+            "run `leadhost plugin activate portal@9b0f7a3c5d2e`",
+        );
+        check("`Rita Silva` is no name", "`…` is no name");
+        check(
+            "the value \"Rita Silva\" is none",
+            "the value \"…\" is none",
+        );
+        check("rita@example.com is unknown", "… is unknown");
+        check("+5511987654321 is unknown", "… is unknown");
+        check("the key ak_abcdef is revoked", "the key … is revoked");
+        check("an unclosed `name", "an unclosed `name");
+        assert_eq!(
+            reason(&"word ".repeat(1_000)).chars().count(),
+            REASON_CHARACTERS
+        );
+    }
 
     #[test]
     fn a_target_is_an_id_or_a_short_name_and_nothing_else() {

@@ -43,7 +43,7 @@ pub async fn activate(
         .await
         .map_err(ApiError::internal)?
         .map_err(refusal)?;
-    call.audit(json!({ "previous": swapped.activation.previous }));
+    call.audit(json!({ "previous": swapped.before }));
     audit_first(call, swapped.first_acceptance.as_ref());
     reply::json(StatusCode::OK, &activated(call.http, swapped).await?)
 }

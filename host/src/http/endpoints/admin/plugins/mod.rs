@@ -121,6 +121,7 @@ async fn activated(http: &Http, activated: Activated) -> Result<DeployedPlugin, 
 fn to_view(activated: Activated, record: Option<PluginRecord>) -> DeployedPlugin {
     let Activated {
         activation,
+        before,
         behind,
         verified,
         first_acceptance: _,
@@ -130,7 +131,7 @@ fn to_view(activated: Activated, record: Option<PluginRecord>) -> DeployedPlugin
         golden: record.as_ref().map(|record| record.golden),
         version: record.map(|record| record.description.version),
         digest: activation.digest,
-        previous: activation.previous,
+        previous: before,
         generation: Some(activation.generation),
         activated_at: Some(activation.activated_at),
         active: true,

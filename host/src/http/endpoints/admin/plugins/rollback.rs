@@ -36,7 +36,7 @@ pub async fn roll_back(
         .map_err(refusal)?;
     call.audit(json!({
         "digest": swapped.activation.digest,
-        "previous": swapped.activation.previous,
+        "previous": swapped.before,
     }));
     reply::json(StatusCode::OK, &activated(call.http, swapped).await?)
 }

@@ -53,7 +53,7 @@ pub async fn start(
     let accept = accepted(call, caller, request.accept.iter().map(String::as_str))?;
     let order = RolloutOrder {
         plan: plan(&request)?,
-        started_by: caller.label().to_owned(),
+        started_by: caller.label(),
     };
     let digest = whole(call.http, name, &request.digest).await?.digest;
     call.audit(json!({
@@ -137,14 +137,17 @@ pub async fn open(call: &Call<'_>) -> Result<HashMap<String, OpenRollout>, ApiEr
         let Some(left) = rollout.left(now) else {
             continue;
         };
+        let status = rollout::status::load(&call.http.pipeline, rollout).await?;
+        let rollout = &status.rollout;
         let view = OpenRollout {
             candidate: version(call, &rollout.candidate).await?,
             stage: rollout.stage,
             paused: rollout.paused,
             percent: rollout.share(),
             seconds_left: whole_seconds(left),
+            waits_for: status.waits_for(rollout.spent(now)),
         };
-        open.insert(rollout.name, view);
+        open.insert(status.rollout.name, view);
     }
     Ok(open)
 }
@@ -157,6 +160,7 @@ impl From<RolloutPlan> for RolloutPlanView {
             every,
             probation,
             guards,
+            step_comparisons,
         } = plan;
         Self {
             mode,
@@ -164,6 +168,7 @@ impl From<RolloutPlan> for RolloutPlanView {
             every_seconds: every.as_secs(),
             probation_seconds: probation.as_secs(),
             guards,
+            step_comparisons,
         }
     }
 }
@@ -181,6 +186,12 @@ fn plan(request: &RolloutRequest) -> Result<RolloutPlan, ApiError> {
         every: request.every_seconds.map_or(every, Duration::from_secs),
         probation: request.probation_seconds.map_or(HOUR, Duration::from_secs),
         guards: request.guards.unwrap_or(true),
+        step_comparisons: match is_shadow {
+            true => 0,
+            false => request
+                .step_comparisons
+                .unwrap_or(limits::ROLLOUT_STEP_COMPARISONS),
+        },
     };
     let most = if is_shadow { 1 } else { limits::ROLLOUT_STEPS };
     let grows = plan.steps.is_sorted_by(|one, next| one < next);
@@ -188,6 +199,12 @@ fn plan(request: &RolloutRequest) -> Result<RolloutPlan, ApiError> {
     if plan.steps.is_empty() || plan.steps.len() > most || !grows || !is_percent {
         return Err(ApiError::BadRequest(format!(
             "`steps`: expected 1 to {most} percentages from 1 to 100, each greater than the one before."
+        )));
+    }
+    let most = limits::ROLLOUT_STEP_COMPARISONS_MOST;
+    if plan.step_comparisons > most {
+        return Err(ApiError::BadRequest(format!(
+            "`stepComparisons`: expected a whole number from 0 to {most}."
         )));
     }
     let longest = limits::ROLLOUT_LONGEST.as_secs();
@@ -211,6 +228,9 @@ async fn to_view(
 ) -> Result<RolloutView, ApiError> {
     let core = &call.http.core;
     let drift = status.drift(&core.config.verify);
+    let step_compared = status.step_compared();
+    let spent = status.rollout.spent(core.clock.now());
+    let waits_for = status.waits_for(spent);
     let RolloutStatus {
         rollout,
         seen,
@@ -227,7 +247,9 @@ async fn to_view(
     let connections = tally.connections.into_iter();
     Ok(RolloutView {
         percent: rollout.percent(),
-        spent_seconds: rollout.spent(core.clock.now()).as_secs(),
+        spent_seconds: spent.as_secs(),
+        step_compared,
+        waits_for,
         name: rollout.name,
         candidate,
         stable,

@@ -61,7 +61,7 @@ pub async fn upload(
     let activation = deployed.activation.as_ref();
     call.audit(json!({
         "activated": activation.is_some(),
-        "previous": activation.map(|one| &one.activation.previous),
+        "previous": activation.map(|one| &one.before),
     }));
     audit_first(
         call,

@@ -10,15 +10,17 @@ pub mod undo;
 use std::collections::HashMap;
 
 use crate::admin_api::repairs::{
-    RepairFacts, RepairUndoView, RepairView, RepairedDeliveries, RepairedRows,
+    RepairFacts, RepairUndoView, RepairView, RepairedDeliveries, RepairedRows, StayingChange,
 };
 use crate::domain::id::RepairId;
 use crate::domain::plugin::Digest;
 use crate::domain::repair::{
-    CREATED, MERGED, Repair, RepairCounts, RepairOutcome, RepairReceipt, RepairState, RepairUndone,
+    CREATED, MERGED, PERSON, Repair, RepairChange, RepairCounts, RepairOutcome, RepairReceipt,
+    RepairState, RepairSum, RepairUndone,
 };
 use crate::http::call::Call;
 use crate::http::error::ApiError;
+use crate::limits;
 use crate::pipeline::repair::RepairError;
 use crate::store::{Store, StoreError};
 
@@ -133,7 +135,17 @@ async fn to_view(call: &Call<'_>, repair: Repair) -> Result<RepairView, ApiError
     // An undo that ended early has left changes.
     let has_begun = receipt.fields.iter().any(|sum| sum.undone.is_some())
         || matches!(repair.state, RepairState::Undoing | RepairState::Undone);
+    let stays = |sum: &RepairSum| sum.undone == Some(RepairUndone::Stays);
+    let staying = match receipt.fields.iter().any(stays) {
+        true => {
+            store
+                .staying_changes(repair.id, limits::REPAIR_STAYING)
+                .await?
+        }
+        false => Vec::new(),
+    };
     Ok(RepairView {
+        staying: staying.into_iter().map(Into::into).collect(),
         undo: has_begun.then(|| undone(&receipt)),
         facts: versions.facts(repair),
         deals,
@@ -141,6 +153,30 @@ async fn to_view(call: &Call<'_>, repair: Repair) -> Result<RepairView, ApiError
         created,
         merged,
     })
+}
+
+impl From<RepairChange> for StayingChange {
+    fn from(change: RepairChange) -> Self {
+        let why = match change.field.as_str() {
+            CREATED => {
+                "an undo removes no deal, because people and messages may refer to it: look at it, and \
+                 remove it with `leadhost deal remove` if nobody needs it"
+            }
+            MERGED => {
+                "the contact is gone, and its match keys are another one's: it is not made again"
+            }
+            PERSON => "the deal's former contact was merged into the one that it has now",
+            _ => "the match keys of a contact that was merged into this one",
+        };
+        Self {
+            number: change.number,
+            workspace_id: change.workspace,
+            kind: change.kind,
+            row_id: change.row,
+            field: change.field,
+            why: why.to_owned(),
+        }
+    }
 }
 
 fn rows(rows: u64) -> RepairedRows {

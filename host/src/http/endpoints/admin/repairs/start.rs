@@ -50,7 +50,7 @@ pub async fn start(
     call.audit(json!({ "plugin": plan.plugin, "plan": plan }));
     let order = RepairOrder {
         plan,
-        started_by: caller.label().to_owned(),
+        started_by: caller.label(),
     };
     let http = Arc::clone(call.http);
     let begun = async move { operate::begin(&http.pipeline, &version, order).await };
