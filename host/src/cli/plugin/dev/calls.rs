@@ -280,6 +280,7 @@ mod tests {
             usage: CallUsage {
                 processor: Duration::from_micros(1_200),
                 memory: 3 << 20,
+                instructions: None,
                 log: vec!["a word".to_owned()],
             },
             output,
