@@ -6,6 +6,7 @@ mod builder;
 mod calls;
 mod candidate;
 mod files;
+mod repeats;
 mod requests;
 mod sample;
 mod service;
@@ -402,9 +403,18 @@ impl Session<'_> {
         }
         if !self.flags.once {
             let folder = self.service.data_dir();
+            let folder = quoted(&folder.to_string_lossy());
             lines.push(format!(
-                "# Other commands reach this service with --data-dir {}, such as `leadhost delivery list`.",
-                quoted(&folder.to_string_lossy())
+                "# Other commands reach this service with --data-dir {folder}, such as `leadhost delivery list`."
+            ));
+            if let Some(instance) = outcome.instances.get(workspace::NAME) {
+                lines.push(format!(
+                    "# Its templates: leadhost instance sync-templates {instance} --data-dir {folder}"
+                ));
+            }
+            let project = quoted(&self.flags.folder.to_string_lossy());
+            lines.push(format!(
+                "# To publish it: leadhost plugin publish {project} --to https://HOST --key KEY"
             ));
         }
         Ok(lines.join("\n"))
