@@ -128,7 +128,7 @@ impl Try {
         let mut config = call.read_config()?;
         config["explain"] = true.into();
         let called = call.call(body, config).await.map_err(|failure| {
-            match failure.to_string().contains("explain") {
+            match failure.to_string().contains("`explain` is unknown") {
                 true => failure.also("this command needs the mapping converter 1.2.0 or later"),
                 false => failure,
             }

@@ -335,6 +335,7 @@ impl Plugins {
         }
         if budget.has_effects() {
             self.0.watch.tell(|| WatchedCall {
+                plugin: plugin.description.name.clone(),
                 function: context.name,
                 id: context.id,
                 elapsed: begun.elapsed(),

@@ -17,6 +17,8 @@ use crate::limits;
 /// A call that has ended.
 #[derive(Debug)]
 pub struct WatchedCall {
+    /// The name of the plugin, by its description.
+    pub plugin: String,
     /// The name of the function, as the contract has it.
     pub function: &'static str,
     /// The id of the delivery or of the message; the version's digest if the call is for neither.

@@ -429,6 +429,15 @@ fn a_core_module_is_taken_with_and_without_its_world() {
         let again = desk.fail(2, &["plugin", "pack", "whole.wasm", "-o", "again.wasm"]);
         assert!(again.contains("--golden DIR"), "{again}");
         desk.run(&["plugin", "check", "whole.wasm", "--offline"]);
+
+        // Signed is the component that is made of it, which does not take the module's place.
+        desk.run(&["plugin", "keygen", "key.pem"]);
+        let sign = ["plugin", "sign", file, "--key", "key.pem"];
+        let said = desk.fail(2, &sign);
+        assert!(said.contains("core module") && said.contains("--output"), "{said}");
+        desk.run(&[&sign[..], &["-o", "signed.wasm"]].concat());
+        let (out, _) = desk.run(&["plugin", "check", "signed.wasm", "--offline"]);
+        assert!(out.contains("usable"), "{out}");
     }
 }
 

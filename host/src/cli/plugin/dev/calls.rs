@@ -31,6 +31,8 @@ const CHARACTERS: usize = 200;
 /// Shows requests and calls.
 pub struct CallBoard {
     store: Arc<dyn Store>,
+    /// The plugin that is no work of the author's, if the service has one.
+    hidden: Option<&'static str>,
     /// One line for each request or call.
     is_quiet: bool,
     /// Calls whose request is not answered yet.
@@ -43,9 +45,12 @@ pub struct CallBoard {
 
 impl CallBoard {
     /// Returns a board without calls.
-    pub fn new(store: Arc<dyn Store>, is_quiet: bool) -> Self {
+    ///
+    /// `hidden`: the plugin whose calls are not shown.
+    pub fn new(store: Arc<dyn Store>, hidden: Option<&'static str>, is_quiet: bool) -> Self {
         Self {
             store,
+            hidden,
             is_quiet,
             waiting: VecDeque::new(),
             answered: VecDeque::new(),
@@ -71,6 +76,9 @@ impl CallBoard {
     }
 
     fn called(&mut self, call: WatchedCall) {
+        if self.hidden.is_some_and(|hidden| call.plugin == hidden) {
+            return;
+        }
         match self.failures.look(&call) {
             Novelty::Repeated => return,
             Novelty::New(Some(over)) => say(&over),
@@ -345,6 +353,7 @@ mod tests {
 
     fn call(output: Result<WatchedOutput, String>) -> WatchedCall {
         WatchedCall {
+            plugin: "form".to_owned(),
             function: "convert",
             id: "d-1".to_owned(),
             elapsed: Duration::from_micros(4_100),

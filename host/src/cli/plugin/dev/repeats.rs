@@ -91,6 +91,7 @@ mod tests {
 
     fn call(id: &str, error: Option<&str>) -> WatchedCall {
         WatchedCall {
+            plugin: "form".to_owned(),
             function: "convert",
             id: id.to_owned(),
             elapsed: Duration::ZERO,
