@@ -19,11 +19,11 @@ use std::time::Duration;
 use tempfile::NamedTempFile;
 use tokio::sync::{Semaphore, oneshot};
 
+use super::engine::{self, CodeUse};
 use super::error::{EngineError, LoadError};
 use super::function_cache::FunctionCache;
-use super::schedule::in_background;
-use super::engine::{self, CodeUse};
 use super::hashed_file;
+use super::schedule::in_background;
 use crate::config::PluginsSection;
 use crate::domain::plugin::Digest;
 use crate::limits;
@@ -96,8 +96,8 @@ impl Compilation {
             compatibility,
             timeout: config.compile_time(),
             memory_mib: config.compile_memory_mib,
-            most_code: (config.component_mib << 20)
-                .saturating_mul(limits::CODE_PER_COMPONENT_BYTE) as u64,
+            most_code: (config.component_mib << 20).saturating_mul(limits::CODE_PER_COMPONENT_BYTE)
+                as u64,
             functions: config.compiled_functions.clone(),
             permits: Semaphore::new(2),
         })
@@ -274,11 +274,7 @@ fn host(what: &str, error: std::io::Error) -> LoadError {
 ///
 /// # Errors
 /// Returns the compiler's message about the component.
-pub fn translate(
-    code: CodeUse,
-    wasm: &[u8],
-    functions: Option<&Path>,
-) -> Result<Vec<u8>, String> {
+pub fn translate(code: CodeUse, wasm: &[u8], functions: Option<&Path>) -> Result<Vec<u8>, String> {
     let cache = functions.map(FunctionCache::read);
     let engine = engine::compiling(code, cache.clone()).map_err(|error| format!("{error:#}"))?;
     let compiled = engine

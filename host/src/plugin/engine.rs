@@ -57,10 +57,7 @@ pub fn calling(code: CodeUse, calls: usize, memory: usize) -> Result<Engine, Eng
 ///
 /// # Errors
 /// Returns an error if the engine cannot be created.
-pub fn compiling(
-    code: CodeUse,
-    cache: Option<Arc<FunctionCache>>,
-) -> wasmtime::Result<Engine> {
+pub fn compiling(code: CodeUse, cache: Option<Arc<FunctionCache>>) -> wasmtime::Result<Engine> {
     let mut config = code_settings(code);
     if let Some(cache) = cache {
         config.enable_incremental_compilation(cache)?;
@@ -189,9 +186,16 @@ mod tests {
         let hashes = [CodeUse::Serving, CodeUse::Counting].map(|code| {
             let calling = calling(code, 2, 64 << 20).expect("an engine");
             let compiling = compiling(code, None).expect("an engine");
-            assert_eq!(compatibility(&calling), compatibility(&compiling), "{code:?}");
+            assert_eq!(
+                compatibility(&calling),
+                compatibility(&compiling),
+                "{code:?}"
+            );
             compatibility(&calling)
         });
-        assert_ne!(hashes[0], hashes[1], "they keep their code in the same folder");
+        assert_ne!(
+            hashes[0], hashes[1],
+            "they keep their code in the same folder"
+        );
     }
 }

@@ -96,7 +96,10 @@ fn is_any_date(text: &str) -> bool {
 /// Whether a text is written like a phone: `(11) 90000-0001`, `11 3000-0001`, `90000 0001`. It ends
 /// with four digits, after a sign and four or five more.
 fn has_phone_signs(text: &str) -> bool {
-    let mut groups = text.trim().rsplit([' ', '-', ')']).filter(|group| !group.is_empty());
+    let mut groups = text
+        .trim()
+        .rsplit([' ', '-', ')'])
+        .filter(|group| !group.is_empty());
     let is_of = |group: Option<&str>, lengths: &[usize]| {
         group.is_some_and(|group| {
             lengths.contains(&group.len()) && group.bytes().all(|byte| byte.is_ascii_digit())

@@ -322,7 +322,10 @@ fn a_body_that_the_plugin_refuses_is_a_failure() {
     let file = desk.put("form.wasm", guests::example_form());
     let body = desk.put("body", "no JSON");
     let said = desk.fail(1, &["plugin", "run", file, body]);
-    assert!(said.contains("the plugin refuses the body, and the sender gets 400"), "{said}");
+    assert!(
+        said.contains("the plugin refuses the body, and the sender gets 400"),
+        "{said}"
+    );
     let said = desk.fail(1, &["plugin", "run", file, body, "--json"]);
     assert!(said.contains("refuses the body"), "{said}");
 }
@@ -434,7 +437,10 @@ fn a_core_module_is_taken_with_and_without_its_world() {
         desk.run(&["plugin", "keygen", "key.pem"]);
         let sign = ["plugin", "sign", file, "--key", "key.pem"];
         let said = desk.fail(2, &sign);
-        assert!(said.contains("core module") && said.contains("--output"), "{said}");
+        assert!(
+            said.contains("core module") && said.contains("--output"),
+            "{said}"
+        );
         desk.run(&[&sign[..], &["-o", "signed.wasm"]].concat());
         let (out, _) = desk.run(&["plugin", "check", "signed.wasm", "--offline"]);
         assert!(out.contains("usable"), "{out}");

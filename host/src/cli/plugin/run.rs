@@ -152,10 +152,7 @@ impl Run {
         self.check_config(&engine, &loaded, &config).await?;
         let case = Arc::new(self.case(loaded.kind, body, config));
         let begun = Instant::now();
-        let answer = engine
-            .plugins
-            .answer_case(&loaded, Arc::clone(&case))
-            .await;
+        let answer = engine.plugins.answer_case(&loaded, Arc::clone(&case)).await;
         Ok(PluginCall {
             engine,
             loaded,

@@ -315,7 +315,11 @@ fn kind_of(value: &Value) -> String {
 fn missed(schema: &Value, above: &str, form: &[&ValidationError<'_>]) -> String {
     let faults = form.iter().flat_map(|error| found(schema, error));
     let faults = faults.map(|fault| {
-        match fault.place.strip_prefix(above).filter(|below| !below.is_empty()) {
+        match fault
+            .place
+            .strip_prefix(above)
+            .filter(|below| !below.is_empty())
+        {
             Some(below) => format!("{}: {}", dotted(below), fault.what),
             None => fault.what,
         }
@@ -354,7 +358,11 @@ mod tests {
             &json!({"a": ["x", 1]}),
             &["a[1]: 1 is a number, but must be a text"],
         );
-        check(&schema, &json!({"a": 8}), &["a: 8 is not one of \"x\" or 7; a text or a list is allowed too"]);
+        check(
+            &schema,
+            &json!({"a": 8}),
+            &["a: 8 is not one of \"x\" or 7; a text or a list is allowed too"],
+        );
     }
 
     #[test]

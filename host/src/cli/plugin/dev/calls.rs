@@ -188,7 +188,10 @@ fn call_lines(call: &WatchedCall) -> Vec<String> {
         }
         Ok(WatchedOutput::TemplateStep(step)) => match step {
             TemplateStep::Call(request) => {
-                lines.push(line("templates", &format!("asked of {}", request.authority)));
+                lines.push(line(
+                    "templates",
+                    &format!("asked of {}", request.authority),
+                ));
             }
             TemplateStep::Page(page) => lines.extend(template_lines(page)),
             TemplateStep::Unlisted => {

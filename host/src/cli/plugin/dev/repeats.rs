@@ -76,9 +76,7 @@ impl ShownFailure {
             many => format!("{many} times"),
         };
         let (function, id) = (self.function, &self.id);
-        Some(format!(
-            "  {function} of {id}: retried {times}, same error"
-        ))
+        Some(format!("  {function} of {id}: retried {times}, same error"))
     }
 }
 
