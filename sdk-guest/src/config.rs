@@ -21,5 +21,14 @@ pub(crate) fn parse_config<C: DeserializeOwned + Default>(
     if text.trim().is_empty() {
         return Ok(C::default());
     }
-    serde_json::from_str(text).map_err(|error| Problem::new(format!("{misfit}: {error}")))
+    serde_json::from_str(text).map_err(|error| {
+        let said = error.to_string();
+        // The host passes compact text: nobody has written its lines and columns.
+        let place = format!(" at line {} column {}", error.line(), error.column());
+        let said = match error.is_data() {
+            true => said.strip_suffix(&place).unwrap_or(&said),
+            false => &said,
+        };
+        Problem::new(format!("{misfit}: {said}"))
+    })
 }

@@ -8,7 +8,7 @@ use clap::Args;
 use rustix::process::{Resource, Rlimit, setrlimit};
 
 use super::failure::CommandFailure;
-use crate::plugin::{COMPILE_EXIT_INVALID, compile_component, lower_priority};
+use crate::plugin::{COMPILE_EXIT_INVALID, CodeUse, compile_component, lower_priority};
 
 #[derive(Args)]
 pub struct Compile {
@@ -22,6 +22,9 @@ pub struct Compile {
     seconds: u64,
     /// The file with the functions of the last compilation
     functions: Option<PathBuf>,
+    /// Make code that counts its instructions
+    #[arg(long)]
+    counting: bool,
 }
 
 impl Compile {
@@ -36,7 +39,11 @@ impl Compile {
         let wasm = std::fs::read(&self.input).map_err(|error| {
             CommandFailure::new(format!("cannot read {}: {error}", self.input.display()))
         })?;
-        let code = compile_component(&wasm, self.functions.as_deref())
+        let code = match self.counting {
+            true => CodeUse::Counting,
+            false => CodeUse::Serving,
+        };
+        let code = compile_component(code, &wasm, self.functions.as_deref())
             .map_err(|message| CommandFailure::new(message).with_code(COMPILE_EXIT_INVALID))?;
         std::fs::write(&self.output, code).map_err(|error| {
             CommandFailure::new(format!("cannot write {}: {error}", self.output.display()))

@@ -13,7 +13,7 @@ use crate::admin_api::deliveries::DeliveryDetailView;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, say, say_json};
 use crate::cli::plugin::local::EngineFlags;
-use crate::cli::plugin::run::{Run, field, header, read_body};
+use crate::cli::plugin::run::{Run, field, header, read_body, refusal};
 use crate::cli::plugin::shipped;
 use crate::cli::table::{safe, table};
 
@@ -118,6 +118,7 @@ impl Try {
             query: self.query,
             content_type: self.content_type,
             service_config: self.service_config,
+            no_count: true,
             json: self.json,
             engine: self.engine,
         };
@@ -127,7 +128,7 @@ impl Try {
         let mut config = call.read_config()?;
         config["explain"] = true.into();
         let called = call.call(body, config).await.map_err(|failure| {
-            match failure.to_string().contains("explain") {
+            match failure.to_string().contains("`explain` is unknown") {
                 true => failure.also("this command needs the mapping converter 1.2.0 or later"),
                 false => failure,
             }
@@ -205,12 +206,6 @@ fn explained(output: &Value) -> (Vec<Value>, Vec<&str>) {
         }
     }
     (explanations, others)
-}
-
-/// Returns why the converter refuses the body, if it does.
-fn refusal(output: &Value) -> Option<&str> {
-    let problem = output.get("err")?;
-    Some(problem["message"].as_str().unwrap_or_default())
 }
 
 fn show(output: &Value, as_json: bool) {

@@ -74,6 +74,7 @@ impl Plugins {
             // The time of a kept instance adds up over its calls.
             time: std::time::Duration::from_secs(3_600),
             inline: true,
+            code: self.0.code,
         }
     }
 }

@@ -231,7 +231,8 @@ impl Plugins {
     ) -> Result<Result<TemplateStep, InputProblem>, CallError> {
         let config = config.to_owned();
         let context = CallContext::for_plugin("list-templates", plugin);
-        self.call_guest(plugin, lane, budget, context, move |guest, store| {
+        let shown = WatchedOutput::of_template_step;
+        self.call_guest_with_log(plugin, lane, budget, context, shown, move |guest, store| {
             Box::pin(async move {
                 guest
                     .adapter("list-templates")?
@@ -240,6 +241,7 @@ impl Plugins {
             })
         })
         .await
+        .map(|(answer, _)| answer)
     }
 
     /// Returns the page of templates in the provider's answer.
@@ -256,7 +258,8 @@ impl Plugins {
     ) -> Result<Result<TemplatePage, RefusedSend>, CallError> {
         let config = config.to_owned();
         let context = CallContext::for_plugin("read-templates", plugin);
-        self.call_guest(plugin, lane, budget, context, move |guest, store| {
+        let shown = WatchedOutput::of_templates;
+        self.call_guest_with_log(plugin, lane, budget, context, shown, move |guest, store| {
             Box::pin(async move {
                 guest
                     .adapter("read-templates")?
@@ -265,6 +268,7 @@ impl Plugins {
             })
         })
         .await
+        .map(|(answer, _)| answer)
     }
 
     async fn call_guest<T: Send + 'static>(
@@ -331,6 +335,7 @@ impl Plugins {
         }
         if budget.has_effects() {
             self.0.watch.tell(|| WatchedCall {
+                plugin: plugin.description.name.clone(),
                 function: context.name,
                 id: context.id,
                 elapsed: begun.elapsed(),

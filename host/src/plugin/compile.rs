@@ -19,10 +19,12 @@ use std::time::Duration;
 use tempfile::NamedTempFile;
 use tokio::sync::{Semaphore, oneshot};
 
+use super::engine::{self, CodeUse};
 use super::error::{EngineError, LoadError};
 use super::function_cache::FunctionCache;
+use super::hashed_file;
 use super::schedule::in_background;
-use super::{engine, hashed_file};
+use crate::config::PluginsSection;
 use crate::domain::plugin::Digest;
 use crate::limits;
 
@@ -56,6 +58,7 @@ pub const EXIT_INVALID: u8 = 65;
 /// Compiles components, and keeps their machine code in a folder.
 pub struct Compilation {
     compiler: Compiler,
+    code: CodeUse,
     folder: PathBuf,
     compatibility: String,
     timeout: Duration,
@@ -76,12 +79,10 @@ impl Compilation {
     /// Returns [`EngineError::Cache`] if the folder cannot be used.
     pub fn new(
         compiler: Compiler,
+        code: CodeUse,
         data_dir: &Path,
         compatibility: String,
-        timeout: Duration,
-        memory_mib: u64,
-        most_code: u64,
-        functions: Option<PathBuf>,
+        config: &PluginsSection,
     ) -> Result<Self, EngineError> {
         let folder = data_dir.join("compiled");
         prepare_folder(&folder).map_err(|source| EngineError::Cache {
@@ -90,12 +91,14 @@ impl Compilation {
         })?;
         Ok(Self {
             compiler,
+            code,
             folder,
             compatibility,
-            timeout,
-            memory_mib,
-            most_code,
-            functions,
+            timeout: config.compile_time(),
+            memory_mib: config.compile_memory_mib,
+            most_code: (config.component_mib << 20).saturating_mul(limits::CODE_PER_COMPONENT_BYTE)
+                as u64,
+            functions: config.compiled_functions.clone(),
             permits: Semaphore::new(2),
         })
     }
@@ -166,6 +169,7 @@ impl Compilation {
             .arg(self.memory_mib.to_string())
             .arg(self.timeout.as_secs().to_string())
             .args(&self.functions)
+            .args((self.code == CodeUse::Counting).then_some("--counting"))
             // The child gets nothing of the service's environment, which may hold keys.
             .env_clear()
             // Each thread reserves address space, which is limited.
@@ -214,11 +218,11 @@ impl Compilation {
 
     async fn compile_on_thread(&self, wasm: Vec<u8>) -> Result<Vec<u8>, LoadError> {
         let (answer, answered) = oneshot::channel();
-        let functions = self.functions.clone();
+        let (code, functions) = (self.code, self.functions.clone());
         std::thread::Builder::new()
             .name("plugin-compile".to_owned())
             .spawn(move || {
-                let _ = answer.send(translate(&wasm, functions.as_deref()));
+                let _ = answer.send(translate(code, &wasm, functions.as_deref()));
             })
             .map_err(|error| {
                 LoadError::Compiler(format!("no thread could be started for it: {error}"))
@@ -270,17 +274,17 @@ fn host(what: &str, error: std::io::Error) -> LoadError {
 ///
 /// # Errors
 /// Returns the compiler's message about the component.
-pub fn translate(wasm: &[u8], functions: Option<&Path>) -> Result<Vec<u8>, String> {
+pub fn translate(code: CodeUse, wasm: &[u8], functions: Option<&Path>) -> Result<Vec<u8>, String> {
     let cache = functions.map(FunctionCache::read);
-    let engine = engine::compiling(cache.clone()).map_err(|error| format!("{error:#}"))?;
-    let code = engine
+    let engine = engine::compiling(code, cache.clone()).map_err(|error| format!("{error:#}"))?;
+    let compiled = engine
         .precompile_component(wasm)
         .map_err(|error| format!("{error:#}"))?;
     if let Some((cache, path)) = cache.zip(functions) {
         // Without the file, the next compilation takes as long as this one.
         let _ = cache.write(path);
     }
-    Ok(code)
+    Ok(compiled)
 }
 
 fn prepare_folder(folder: &Path) -> std::io::Result<()> {

@@ -21,12 +21,23 @@ use crate::limits;
 /// How often running guests are interrupted: the resolution of their budgets.
 pub const TICK: Duration = Duration::from_millis(1);
 
+/// What machine code is made for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CodeUse {
+    /// To answer calls.
+    #[default]
+    Serving,
+    /// To count the instructions of a call. This code is slower, so all other figures come from
+    /// the code that serves.
+    Counting,
+}
+
 /// Returns the engine for calls, with an instance pool if the machine allows it.
 ///
 /// # Errors
 /// Returns [`EngineError::Configure`] if the engine cannot be created.
-pub fn serving(calls: usize, memory: usize) -> Result<Engine, EngineError> {
-    let mut config = code_settings();
+pub fn calling(code: CodeUse, calls: usize, memory: usize) -> Result<Engine, EngineError> {
+    let mut config = code_settings(code);
     config.allocation_strategy(pool(calls, memory));
     match Engine::new(&config) {
         Ok(engine) => Ok(engine),
@@ -35,7 +46,7 @@ pub fn serving(calls: usize, memory: usize) -> Result<Engine, EngineError> {
                 error = format!("{error:#}"),
                 "plugin instance pool not allocated (no address space), calls are slower"
             );
-            Engine::new(&code_settings())
+            Engine::new(&code_settings(code))
                 .map_err(|error| EngineError::Configure(format!("{error:#}")))
         }
     }
@@ -46,8 +57,8 @@ pub fn serving(calls: usize, memory: usize) -> Result<Engine, EngineError> {
 ///
 /// # Errors
 /// Returns an error if the engine cannot be created.
-pub fn compiling(cache: Option<Arc<FunctionCache>>) -> wasmtime::Result<Engine> {
-    let mut config = code_settings();
+pub fn compiling(code: CodeUse, cache: Option<Arc<FunctionCache>>) -> wasmtime::Result<Engine> {
+    let mut config = code_settings(code);
     if let Some(cache) = cache {
         config.enable_incremental_compilation(cache)?;
     }
@@ -123,7 +134,7 @@ impl Drop for RunningGuest<'_> {
     }
 }
 
-fn code_settings() -> Config {
+fn code_settings(code: CodeUse) -> Config {
     let mut config = Config::new();
     config
         .concurrency_support(false)
@@ -131,7 +142,8 @@ fn code_settings() -> Config {
         .epoch_interruption(true)
         .max_wasm_stack(limits::PLUGIN_STACK_BYTES)
         .cranelift_nan_canonicalization(true)
-        .relaxed_simd_deterministic(true);
+        .relaxed_simd_deterministic(true)
+        .consume_fuel(code == CodeUse::Counting);
     config
 }
 
@@ -171,8 +183,19 @@ mod tests {
 
     #[test]
     fn code_from_the_compiling_engine_fits_the_serving_one() {
-        let serving = serving(2, 64 << 20).expect("an engine");
-        let compiling = compiling(None).expect("an engine");
-        assert_eq!(compatibility(&serving), compatibility(&compiling));
+        let hashes = [CodeUse::Serving, CodeUse::Counting].map(|code| {
+            let calling = calling(code, 2, 64 << 20).expect("an engine");
+            let compiling = compiling(code, None).expect("an engine");
+            assert_eq!(
+                compatibility(&calling),
+                compatibility(&compiling),
+                "{code:?}"
+            );
+            compatibility(&calling)
+        });
+        assert_ne!(
+            hashes[0], hashes[1],
+            "they keep their code in the same folder"
+        );
     }
 }

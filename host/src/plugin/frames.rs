@@ -13,7 +13,7 @@ const NAMED: usize = 5;
 
 /// How the names of functions begin that end a program, allocate, or lead to the author's code: of
 /// Rust, C, Go and Zig, in this order.
-const MACHINERY: [&str; 26] = [
+const MACHINERY: [&str; 27] = [
     "std::",
     "core::",
     "alloc::",
@@ -36,6 +36,7 @@ const MACHINERY: [&str; 26] = [
     "internal/",
     "syscall.",
     "reflect.",
+    "wasm_pc_f_loop",
     "debug.",
     "builtin.",
     "posix.",
@@ -148,8 +149,10 @@ mod tests {
                 "(*runtime.gcHeap).alloc",
                 "converter.read",
                 "converter.Convert",
+                "wasm_pc_f_loop_export",
+                "leadhost_converter_converter_1.0.0_convert",
             ],
-            ", in converter.read < converter.Convert",
+            ", in converter.read < converter.Convert < leadhost_converter_converter_1.0.0_convert",
         );
         check(
             &["debug.defaultPanic", "debug.panicExtra", "converter.read"],

@@ -11,6 +11,7 @@ use leadhost_golden::{
 };
 use serde_json::{Value, json};
 
+use super::engine::CodeUse;
 use super::error::LoadError;
 use super::load::InspectedComponent;
 use super::test_rng::TestRng;
@@ -211,7 +212,7 @@ fn fuzz_a_random_component_is_read_or_refused_in_few_words() {
             panic!("unsigned bytes pass as signed");
         }
         if rng.below(16) == 0
-            && let Err(why) = compile::translate(&changed, None)
+            && let Err(why) = compile::translate(CodeUse::Serving, &changed, None)
         {
             assert!(!why.is_empty());
         }

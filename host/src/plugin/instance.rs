@@ -12,6 +12,7 @@ use std::time::Duration;
 use wasmtime::{Engine, Store, Trap, UpdateDeadline};
 
 use super::abi::Fault;
+use super::engine::CodeUse;
 use super::error::{CallError, shortened};
 use super::frames::cause_first;
 use super::imports::{CallEnvironment, Wasi};
@@ -30,7 +31,12 @@ pub struct Allowance {
     pub time: Duration,
     /// A call past `time` is only cancelled, and not counted against the plugin.
     pub inline: bool,
+    /// What the engine's code is made for.
+    pub code: CodeUse,
 }
+
+/// Fuel of a call whose instructions are counted: more than any call burns.
+const FUEL: u64 = i64::MAX as u64;
 
 /// The handle that a caller and its call share. `abandoned` means that the caller no longer
 /// waits.
@@ -65,6 +71,8 @@ impl CallHandle {
         let _ = usage.set(CallUsage {
             processor: before + processor_time_of_slice(),
             memory: state.limiter.needed(),
+            // An engine that does not count has no fuel.
+            instructions: store.get_fuel().ok().map(|left| FUEL.saturating_sub(left)),
             log: wasi.map(|wasi| wasi.log_lines()).unwrap_or_default(),
         });
     }
@@ -126,6 +134,10 @@ pub fn store(
 /// Puts a store under the limits of a call. Its time runs from now.
 pub fn begin(store: &mut Store<InstanceState>, allowance: Allowance, handle: &Arc<CallHandle>) {
     store.set_hostcall_fuel(allowance.output);
+    if allowance.code == CodeUse::Counting {
+        // It fails only in engines without fuel.
+        let _ = store.set_fuel(FUEL);
+    }
     store.set_epoch_deadline(1);
     let mut before = Duration::ZERO;
     let watched = Arc::clone(handle);

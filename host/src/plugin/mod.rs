@@ -61,6 +61,7 @@ pub use self::breaker::OpenCircuit;
 pub use self::compile::{
     Compiler, EXIT_INVALID as COMPILE_EXIT_INVALID, translate as compile_component,
 };
+pub use self::engine::CodeUse;
 pub use self::error::{CallError, EngineError, LoadError, NotInstalled};
 pub use self::golden::CaseAnswer;
 pub use self::load::PreparedVersion;
@@ -165,6 +166,7 @@ struct PluginRuntime {
     memory: usize,
     pool: Arc<memory::MemoryPool>,
     warm: Arc<WarmPool>,
+    code: CodeUse,
     live_calls: AtomicU64,
     output: usize,
     component_bytes: usize,
@@ -185,11 +187,35 @@ impl Plugins {
         Self::with_compiler(config, data_dir, clock, Compiler::for_this_program())
     }
 
+    /// Starts a runtime that counts the instructions of calls, for commands that show them. Its code
+    /// is slower than that of the service.
+    ///
+    /// # Errors
+    /// As for [`Plugins::new`].
+    pub fn counting(
+        config: &config::PluginsSection,
+        data_dir: &Path,
+        clock: SharedClock,
+    ) -> Result<Self, EngineError> {
+        let compiler = Compiler::for_this_program();
+        Self::with_code(CodeUse::Counting, config, data_dir, clock, compiler)
+    }
+
     /// Like [`Plugins::new`], with a given compiler.
     ///
     /// # Errors
     /// As for [`Plugins::new`].
     pub fn with_compiler(
+        config: &config::PluginsSection,
+        data_dir: &Path,
+        clock: SharedClock,
+        compiler: Compiler,
+    ) -> Result<Self, EngineError> {
+        Self::with_code(CodeUse::Serving, config, data_dir, clock, compiler)
+    }
+
+    fn with_code(
+        code: CodeUse,
         config: &config::PluginsSection,
         data_dir: &Path,
         clock: SharedClock,
@@ -213,17 +239,15 @@ impl Plugins {
         let pool = memory::MemoryPool::from_limit(crate::memory::may_use());
         // Those that a version gave back may still be freed while others take their place.
         let warm = limits::WARM_INSTANCES_OF_ALL + limits::WARM_INSTANCES;
-        let engine = engine::serving(calls + warm, memory)?;
+        let engine = engine::calling(code, calls + warm, memory)?;
         let ticker = Arc::new(Ticker::start(&engine)?);
         let schemas = schema::SchemaChecker::new(compiler.clone());
         let compilation = Compilation::new(
             compiler,
+            code,
             data_dir,
             engine::compatibility(&engine),
-            config.compile_time(),
-            config.compile_memory_mib,
-            component_bytes.saturating_mul(limits::CODE_PER_COMPONENT_BYTE) as u64,
-            config.compiled_functions.clone(),
+            config,
         )?;
         let wasi_linker = instance_state::wasi_linker(&engine)
             .map_err(|error| EngineError::Configure(format!("{error:#}")))?;
@@ -245,6 +269,7 @@ impl Plugins {
             memory,
             warm: Arc::new(WarmPool::new(pool.part(config.warm_mib << 20))),
             pool: Arc::new(pool),
+            code,
             live_calls: AtomicU64::new(0),
             output: config.output_mib << 20,
             component_bytes,
@@ -402,6 +427,7 @@ impl PluginRuntime {
             output: self.output,
             time,
             inline,
+            code: self.code,
         };
         // Abandons the call even if the caller is dropped.
         let waiting = CancelOnDrop(Arc::clone(&handle));

@@ -92,6 +92,7 @@ impl PluginRuntime {
             output: self.output,
             time: self.deadline,
             inline: false,
+            code: self.code,
         };
         instance::begin(&mut store, allowance, &handle);
         let guest = loaded.guest.plugin();

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use super::instance::CallHandle;
 use super::usage::CallUsage;
-use crate::domain::channel::Webhook;
+use crate::domain::channel::{RefusedSend, TemplatePage, TemplateStep, Webhook};
 use crate::domain::exchange::InputProblem;
 use crate::domain::plugin::ConverterOutput;
 use crate::limits;
@@ -17,6 +17,8 @@ use crate::limits;
 /// A call that has ended.
 #[derive(Debug)]
 pub struct WatchedCall {
+    /// The name of the plugin, by its description.
+    pub plugin: String,
     /// The name of the function, as the contract has it.
     pub function: &'static str,
     /// The id of the delivery or of the message; the version's digest if the call is for neither.
@@ -33,7 +35,11 @@ pub struct WatchedCall {
 pub enum WatchedOutput {
     Conversion(ConverterOutput),
     Webhook(Webhook),
-    /// The plugin refused the body.
+    /// The first step of reading the provider's list of templates.
+    TemplateStep(TemplateStep),
+    /// A page of the provider's list of templates.
+    Templates(TemplatePage),
+    /// The plugin refused the body, or the configuration.
     Refused(InputProblem),
     /// The output of another function.
     Other,
@@ -53,6 +59,22 @@ impl WatchedOutput {
         match answer {
             Ok(webhook) => Self::Webhook(webhook.clone()),
             Err(problem) => Self::Refused(problem.clone()),
+        }
+    }
+
+    /// Copies the output of `list-templates`.
+    pub(super) fn of_template_step(answer: &Result<TemplateStep, InputProblem>) -> Self {
+        match answer {
+            Ok(step) => Self::TemplateStep(step.clone()),
+            Err(problem) => Self::Refused(problem.clone()),
+        }
+    }
+
+    /// Copies the output of `read-templates`. A refusal of the provider is shown by the service.
+    pub(super) fn of_templates(answer: &Result<TemplatePage, RefusedSend>) -> Self {
+        match answer {
+            Ok(page) => Self::Templates(page.clone()),
+            Err(_) => Self::Other,
         }
     }
 

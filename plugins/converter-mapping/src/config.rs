@@ -121,8 +121,7 @@ pub struct Labels {
 }
 
 /// A field that is not configured has no source; an empty list turns a default off.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[derive(Debug, Clone, Default)]
 pub struct Fields {
     pub external_id: Option<Field>,
     pub name: Option<Field>,
@@ -196,6 +195,80 @@ impl<'de> Deserialize<'de> for Field {
         };
         sources.map(Self).map_err(D::Error::custom)
     }
+}
+
+impl<'de> Deserialize<'de> for Fields {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut fields = Self::default();
+        for (name, value) in BTreeMap::<String, Value>::deserialize(deserializer)? {
+            let place = match name.as_str() {
+                "externalId" => &mut fields.external_id,
+                "name" => &mut fields.name,
+                "phones" => &mut fields.phones,
+                "emails" => &mut fields.emails,
+                "listings" => &mut fields.listings,
+                "message" => &mut fields.message,
+                "occurredAt" => &mut fields.occurred_at,
+                "source" => &mut fields.source,
+                "isTest" => &mut fields.is_test,
+                "region" => &mut fields.region,
+                "action" => &mut fields.action,
+                "campaign" => {
+                    fields.campaign = several(&name, value).map_err(D::Error::custom)?;
+                    continue;
+                }
+                "consents" => {
+                    fields.consents = several(&name, value).map_err(D::Error::custom)?;
+                    continue;
+                }
+                _ => {
+                    let known = FIELDS.join("`, `");
+                    return Err(D::Error::custom(format!(
+                        "the field `{name}` of `fields` is unknown; allowed are `{known}`"
+                    )));
+                }
+            };
+            *place = Some(one(&name, value).map_err(D::Error::custom)?);
+        }
+        Ok(fields)
+    }
+}
+
+/// The names of the fields, as a configuration has them.
+const FIELDS: [&str; 13] = [
+    "externalId",
+    "name",
+    "phones",
+    "emails",
+    "listings",
+    "message",
+    "occurredAt",
+    "source",
+    "isTest",
+    "region",
+    "action",
+    "campaign",
+    "consents",
+];
+
+/// Reads one field. The error names it: a configuration has many.
+fn one(name: &str, value: Value) -> Result<Field, String> {
+    serde_json::from_value(value).map_err(|error| format!("fields.{name}: {error}"))
+}
+
+/// Reads fields under names of their own.
+fn several(name: &str, value: Value) -> Result<BTreeMap<String, Field>, String> {
+    let Value::Object(fields) = value else {
+        return Err(format!(
+            "fields.{name}: it must be an object of names and fields"
+        ));
+    };
+    let fields = fields.into_iter();
+    let fields = fields.map(|(own, value)| {
+        let field = one(&format!("{name}.{own}"), value)?;
+        Ok((own, field))
+    });
+    fields.collect()
 }
 
 fn source(value: Value) -> Result<Source, String> {
@@ -292,7 +365,14 @@ mod tests {
         assert!(refused(r#"{"fields": {"name": 1}}"#).contains("not 1"));
         assert!(refused(r#"{"attributes": "some"}"#).contains("rest"));
         let both = refused(r#"{"fields": {"name": {"join": ["a", "b"], "constant": "c"}}}"#);
-        assert!(both.contains("contradict"), "{both}");
+        assert!(
+            both.starts_with("fields.name: ") && both.contains("contradict"),
+            "{both}"
+        );
+        let path = refused(r#"{"fields": {"campaign": {"form-id": ["a", "b["]}}}"#);
+        assert!(path.starts_with("fields.campaign.form-id: "), "{path}");
+        let campaign = refused(r#"{"fields": {"campaign": "a"}}"#);
+        assert!(campaign.contains("names and fields"), "{campaign}");
         let format = refused(r#"{"fields": {"occurredAt": {"path": "a", "format": "%d/%Q"}}}"#);
         assert!(
             format.contains("`%Q`") && format.contains("`%Y`"),

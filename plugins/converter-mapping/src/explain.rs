@@ -7,7 +7,8 @@ use leadhost_sdk::{
     text_of,
 };
 
-use crate::heuristics::{looks_like_email, looks_like_phone};
+use crate::fold::fold;
+use crate::heuristics::{is_unread_phone, looks_like_email};
 use crate::record::Record;
 
 /// What every note of an explanation begins with; JSON follows.
@@ -51,7 +52,7 @@ pub fn item(record: &Record<'_>) -> Vec<Value> {
         told.push(json!({"field": field, "from": from, "guessed": guessed}));
     }
     let mut unread = Unread::default();
-    unread.collect(record, record.item, "");
+    unread.collect(record, record.item, "", "");
     let contacts = unread.contacts.chunks(MAX_PATHS);
     told.extend(contacts.map(|paths| json!({"unreadContacts": paths})));
     let others = unread.others.chunks(MAX_PATHS);
@@ -68,7 +69,8 @@ struct Unread {
 }
 
 impl Unread {
-    fn collect(&mut self, record: &Record<'_>, value: &Value, path: &str) {
+    /// `name` is that of the value, or of the list that it is in.
+    fn collect(&mut self, record: &Record<'_>, value: &Value, name: &str, path: &str) {
         let is_full = self.contacts.len() + self.others.len() >= MAX_UNREAD;
         if is_full || record.is_used(value) || is_absent(value) {
             return;
@@ -76,17 +78,18 @@ impl Unread {
         match value {
             Value::Object(fields) => {
                 for (name, inner) in fields {
-                    self.collect(record, inner, &joined(path, &key(name)));
+                    self.collect(record, inner, name, &joined(path, &key(name)));
                 }
             }
             Value::Array(items) => {
                 for (index, inner) in items.iter().enumerate() {
-                    self.collect(record, inner, &format!("{path}[{index}]"));
+                    self.collect(record, inner, name, &format!("{path}[{index}]"));
                 }
             }
             scalar => {
-                let is_contact = text_of(scalar)
-                    .is_some_and(|text| looks_like_email(&text) || looks_like_phone(&text));
+                let is_contact = text_of(scalar).is_some_and(|text| {
+                    looks_like_email(&text) || is_unread_phone(&fold(name), &text)
+                });
                 match is_contact {
                     true => self.contacts.push(cut(path.to_owned())),
                     false => self.others.push(cut(path.to_owned())),

@@ -58,6 +58,73 @@ pub fn looks_like_phone(text: &str) -> bool {
         && !looks_like_date(text)
 }
 
+/// Whether a value that was read for no field is rather a phone than an id, a date, a price or the
+/// number of a document. `name` is the folded name that it stands under.
+pub fn is_unread_phone(name: &str, text: &str) -> bool {
+    const NUMBERS: [&str; 18] = [
+        "cpf", "cnpj", "cep", "zip", "postal", "postcode", "document", "passport", "protocol",
+        "pedido", "order", "invoice", "nota", "codigo", "code", "price", "preco", "valor",
+    ];
+    let is_number = NUMBERS.iter().any(|part| name.contains(part))
+        || name.starts_with("id")
+        || name.ends_with("id")
+        || matches!(name, "rg" | "ean" | "sku");
+    if is_number || !looks_like_phone(text) || is_any_date(text) {
+        return false;
+    }
+    let has_name = names::is_phone(name) || is_phone_name(name) || is_others_phone(name);
+    has_name || is_full_phone(text) || has_phone_signs(text) || is_mobile_of_brazil(text)
+}
+
+/// The contact of another person is a phone, too.
+fn is_others_phone(name: &str) -> bool {
+    const WORDS: [&str; 6] = ["phone", "fone", "telefon", "celular", "whatsapp", "movil"];
+    WORDS.iter().any(|word| name.contains(word))
+}
+
+/// Whether a text is a date or a time in any usual spelling, or a date of eight digits.
+fn is_any_date(text: &str) -> bool {
+    let has_signs = text.contains(['-', '/', '.', ':']);
+    let text = text.trim();
+    let is_compact = text.len() == 8
+        && (text.starts_with("20") || text.starts_with("19"))
+        && text.bytes().all(|byte| byte.is_ascii_digit());
+    is_compact
+        || has_signs && crate::time::read(&Value::String(text.to_owned()), &[], false).is_some()
+}
+
+/// Whether a text is written like a phone: `(11) 90000-0001`, `11 3000-0001`, `90000 0001`. It ends
+/// with four digits, after a sign and four or five more.
+fn has_phone_signs(text: &str) -> bool {
+    let mut groups = text
+        .trim()
+        .rsplit([' ', '-', ')'])
+        .filter(|group| !group.is_empty());
+    let is_of = |group: Option<&str>, lengths: &[usize]| {
+        group.is_some_and(|group| {
+            lengths.contains(&group.len()) && group.bytes().all(|byte| byte.is_ascii_digit())
+        })
+    };
+    is_of(groups.next(), &[4])
+        && is_of(groups.next(), &[4, 5])
+        && text.chars().all(|c| c.is_ascii_digit() || "+()- ".contains(c))
+        // Four groups of four are the number of a card.
+        && digits(text).len() < 14
+}
+
+/// Whether a text is a mobile phone of Brazil without signs, with its area code: the number of a
+/// person (CPF) has as many digits, but seldom a 9 in this place.
+fn is_mobile_of_brazil(text: &str) -> bool {
+    let text = text.trim();
+    let national = text.strip_prefix("55").filter(|rest| rest.len() == 11);
+    let national = national.unwrap_or(text).as_bytes();
+    national.len() == 11
+        && national.iter().all(u8::is_ascii_digit)
+        && national[2] == b'9'
+        && national[0] != b'0'
+        && national[1] != b'0'
+}
+
 /// Whether the text is a date in a usual format.
 pub fn looks_like_date(text: &str) -> bool {
     crate::time::read(
@@ -219,6 +286,42 @@ mod tests {
         assert!(is_full_phone("+55 (11) 90000-0000"));
         assert!(!is_full_phone("11 90000-0000"));
         assert!(!is_full_phone("+55 11 90000-0000 Ana"));
+    }
+
+    #[test]
+    fn ids_dates_and_documents_are_no_unread_phones() {
+        for (name, text) in [
+            ("outro", "(11) 90000-0002"),
+            ("outro", "11 3000-0001"),
+            ("outro", "+351 912 345 670"),
+            ("outro", "11900000002"),
+            ("outro", "5511900000002"),
+            ("fonerecado", "1130000001"),
+            ("brokerphone", "30000001"),
+        ] {
+            assert!(is_unread_phone(name, text), "{name} {text}");
+        }
+        for (name, text) in [
+            ("orderid", "20260302001"),
+            ("cpf", "123.456.789-09"),
+            ("titular", "123.456.789-09"),
+            ("cnpj", "12345678000195"),
+            ("empresa", "12.345.678/0001-95"),
+            ("protocolo", "202600012345"),
+            ("cep", "01310-100"),
+            ("local", "01310-100"),
+            ("barras", "7891234567895"),
+            ("dia", "20260302"),
+            ("nascimento", "02-03-1980"),
+            ("quando", "2026-03-02 10:00:00"),
+            ("lance", "1.250.000,00"),
+            ("lugar", "-23.5505199,-46.6333094"),
+            ("epoch", "1772452799"),
+            ("cartao", "4111 1111 1111 1111"),
+            ("phoneid", "11900000002"),
+        ] {
+            assert!(!is_unread_phone(name, text), "{name} {text}");
+        }
     }
 
     #[test]

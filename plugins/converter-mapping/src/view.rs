@@ -253,7 +253,8 @@ impl<'a> View<'a> {
     }
 
     /// Returns the code beside the phone of this name: `ddd_celular` or `celular_ddd` of
-    /// `celular`, `ddd2` of `telefone2`, or a code without the name of a phone.
+    /// `celular`, `ddd2` of `telefone2`, `contactDDD` of `contactPhone`, or a code without the
+    /// name of a phone.
     fn code(&self, phone: &str, names: &[&str]) -> Option<(&'a Value, String)> {
         let phone = stem(phone);
         // The names without the code's own word, with values that may be codes.
@@ -270,6 +271,9 @@ impl<'a> View<'a> {
             let is_number = *code != "area" && rest.bytes().all(|byte| byte.is_ascii_digit());
             stem(rest) == phone || is_number && phone.ends_with(rest)
         });
+        // The one whose name says the same owner comes after the one that names the phone.
+        let of_owner = || others.iter().find(|(_, rest, ..)| is_of_owner(phone, rest));
+        let own = own.or_else(of_owner);
         let found = |(_, _, value, text): &(_, _, &'a Value, String)| (*value, text.clone());
         if own.is_some() {
             return own.map(found);
@@ -446,6 +450,14 @@ fn stem(name: &str) -> &str {
         stem = stem.strip_suffix(word).unwrap_or(stem);
     }
     stem
+}
+
+/// Whether a phone's name is that of its owner with a usual name of a phone: `contact` of
+/// `contactphone`, `contato` of `telefonecontato`.
+fn is_of_owner(phone: &str, owner: &str) -> bool {
+    let rest = [phone.strip_prefix(owner), phone.strip_suffix(owner)];
+    let mut rest = rest.into_iter().flatten();
+    rest.any(|rest| names::is_phone(stem(rest)))
 }
 
 /// Adds a text that is not there yet.

@@ -212,6 +212,22 @@ async fn a_component_is_replayed_on_the_deliveries_of_a_service(on: On) {
     assert_eq!(code, Some(0), "{out}");
     assert!(out.contains("on 3 deliveries: 3 the same"), "{out}");
 
+    // The digest is that of the component with its golden cases, as `plugin check` shows it.
+    let form = connected.put("form.wasm", component("plugins/example-form.wasm"));
+    let replay = ["plugin", "replay", &form, "--connection", "form", "--json"];
+    let (code, replayed) = connected.remote("--from", &replay);
+    assert_eq!(code, Some(0), "{replayed}");
+    let check = ["plugin", "check", &form, "--offline", "--json"];
+    let cache = target().join("tmp/plugin-cache").display().to_string();
+    let check = [&check[..], &["--cache-dir", &cache]].concat();
+    let (_, checked) = said(connected.files.path(), &check);
+    let digest = |out: &str| {
+        let line = out.lines().find(|line| line.starts_with("  \"digest\": "));
+        line.map(str::to_owned)
+    };
+    assert!(digest(&checked).is_some(), "{checked}");
+    assert_eq!(digest(&replayed), digest(&checked), "{replayed}");
+
     let without = Variant {
         always: "",
         ..phones("1.2.0")

@@ -228,6 +228,44 @@ async fn a_golden_case_that_fails_is_shown_with_its_difference_and_is_not_served
 }
 
 #[tokio::test]
+async fn a_build_whose_cases_differ_in_notes_alone_is_served() {
+    let desk = project(&version("1.0.0"), &COPY);
+    let dev = Dev::start(&desk, &[]);
+    dev.says("--data-dir").await;
+    let printing = Variant {
+        version: "1.1.0",
+        check: "",
+        always: "print",
+        ..Variant::default()
+    };
+    put(&desk, "next.wasm", printing.component());
+    dev.says("misbehave 1.1.0 (").await;
+    let expect = json!({"ok": {"items": [], "notes": ["another line"], "reply": null}});
+    put_case(&desk, "noted", Some(expect));
+    let said = dev.says("1 golden case has other notes").await;
+    assert!(said.contains("--renew"), "{said}");
+    dev.post("{}").await.expect(200);
+    dev.says("  note: printed").await;
+}
+
+#[tokio::test]
+async fn a_crash_is_shown_once_with_its_request() {
+    let crashing = Variant {
+        check: "",
+        always: "trap",
+        ..Variant::default()
+    };
+    let desk = project(&crashing.component(), &COPY);
+    let dev = Dev::start(&desk, &[]);
+    dev.says("--data-dir").await;
+    dev.post("{}").await.expect(200);
+    let said = dev.says(" of memory at most").await;
+    let shown = said.matches("FAILED: the plugin call failed").count();
+    assert_eq!(shown, 1, "{said}");
+    assert!(!said.contains("WARN"), "{said}");
+}
+
+#[tokio::test]
 async fn a_sender_check_gets_a_secret_and_the_line_its_proof() {
     let desk = project(&guests::misbehave(), &COPY);
     put_case(&desk, "lead", None);

@@ -247,6 +247,7 @@ fn one_body_is_converted_and_the_call_is_measured() {
     assert_eq!(items[0]["outcome"]["lead"]["name"], "Lia Campos");
     for part in [
         "processor time",
+        "instructions by fuel",
         "50 ms",
         "2000 ms",
         "memory",
@@ -262,6 +263,7 @@ fn one_body_is_converted_and_the_call_is_measured() {
     for measure in [
         "microseconds",
         "processorMicroseconds",
+        "instructions",
         "memoryBytes",
         "outputBytes",
     ] {
@@ -270,6 +272,13 @@ fn one_body_is_converted_and_the_call_is_measured() {
             "{measure}: {run}"
         );
     }
+    let (again, _) = desk.run(&["plugin", "run", file, body, "--json"]);
+    let again: Value = serde_json::from_str(&again).unwrap();
+    assert_eq!(again["used"]["instructions"], run["used"]["instructions"]);
+    assert_eq!(again["engine"], run["engine"]);
+    let (not_counted, _) = desk.run(&["plugin", "run", file, body, "--json", "--no-count"]);
+    let not_counted: Value = serde_json::from_str(&not_counted).unwrap();
+    assert!(not_counted["used"]["instructions"].is_null());
 }
 
 #[test]
@@ -308,13 +317,17 @@ fn the_request_of_a_run_is_as_its_flags_say() {
 }
 
 #[test]
-fn a_body_that_the_plugin_refuses_is_an_answer() {
+fn a_body_that_the_plugin_refuses_is_a_failure() {
     let desk = Desk::new();
     let file = desk.put("form.wasm", guests::example_form());
     let body = desk.put("body", "no JSON");
-    let (out, err) = desk.run(&["plugin", "run", file, body]);
-    assert!(out.is_empty(), "{out}");
-    assert!(err.contains("refuses the body"), "{err}");
+    let said = desk.fail(1, &["plugin", "run", file, body]);
+    assert!(
+        said.contains("the plugin refuses the body, and the sender gets 400"),
+        "{said}"
+    );
+    let said = desk.fail(1, &["plugin", "run", file, body, "--json"]);
+    assert!(said.contains("refuses the body"), "{said}");
 }
 
 #[test]
@@ -419,6 +432,18 @@ fn a_core_module_is_taken_with_and_without_its_world() {
         let again = desk.fail(2, &["plugin", "pack", "whole.wasm", "-o", "again.wasm"]);
         assert!(again.contains("--golden DIR"), "{again}");
         desk.run(&["plugin", "check", "whole.wasm", "--offline"]);
+
+        // Signed is the component that is made of it, which does not take the module's place.
+        desk.run(&["plugin", "keygen", "key.pem"]);
+        let sign = ["plugin", "sign", file, "--key", "key.pem"];
+        let said = desk.fail(2, &sign);
+        assert!(
+            said.contains("core module") && said.contains("--output"),
+            "{said}"
+        );
+        desk.run(&[&sign[..], &["-o", "signed.wasm"]].concat());
+        let (out, _) = desk.run(&["plugin", "check", "signed.wasm", "--offline"]);
+        assert!(out.contains("usable"), "{out}");
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use leadhost_tests::service::command;
 use serde_json::Value;
 
 use super::local::Desk;
@@ -160,7 +161,25 @@ fn an_empty_folder_takes_a_project() {
 }
 
 #[test]
-fn the_doctor_names_every_language_and_fails_never() {
+fn the_doctor_fails_only_for_the_project_in_its_folder() {
+    let desk = Desk::new();
+    let without_clang = |folder: &str| {
+        let mut doctor = command(&desk.path(""), &["plugin", "doctor"]);
+        doctor.current_dir(desk.path(folder));
+        let output = doctor.env("CLANG", "leadhost-no-such-program").output();
+        let output = output.unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.code(), said)
+    };
+    desk.run(&["plugin", "new", "ana", "--lang", "c"]);
+    let (code, said) = without_clang("ana");
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("cannot be built without clang 14"), "{said}");
+    assert_eq!(without_clang("").0, Some(0));
+}
+
+#[test]
+fn the_doctor_names_every_language() {
     let desk = Desk::new();
     let (out, _) = desk.run(&["plugin", "doctor"]);
     for language in [

@@ -1,6 +1,6 @@
 //! Components that are refused before they can serve, and the messages.
 
-use leadhost::plugin::{LoadError, PreparedVersion, compile_component};
+use leadhost::plugin::{CodeUse, LoadError, PreparedVersion, compile_component};
 use leadhost_golden::{Call, Case, Delivery, append_section, pack};
 use leadhost_tests::guests;
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ async fn bytes_that_are_no_component_are_refused_each_with_its_own_reason() {
 
 #[tokio::test]
 async fn machine_code_is_refused_even_if_this_program_made_it() {
-    let code = compile_component(&guests::misbehave(), None).unwrap();
+    let code = compile_component(CodeUse::Serving, &guests::misbehave(), None).unwrap();
     assert!(matches!(refused(code).await, LoadError::Precompiled));
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use clap::Args;
+use leadhost_golden::Case;
 
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::complain;
@@ -15,11 +16,14 @@ use crate::cli::table::safe;
 use crate::clock::SystemClock;
 use crate::config::{Config, PluginsSection};
 use crate::domain::text::quoted;
-use crate::plugin::{LoadError, Plugins, PreparedVersion};
+use crate::plugin::{EngineError, LoadError, Plugins, PreparedVersion};
 
-/// Files of machine code that the cache keeps, the newest ones: each build of a plugin makes one, of
-/// several megabytes.
-const CODE_FILES: usize = 32;
+/// Files of machine code that the cache keeps, the newest ones: each build of a plugin makes one, or two
+/// if its instructions are counted, of several megabytes.
+const CODE_FILES: usize = 64;
+
+/// A call whose instructions are counted has so many times the processor time of the service's.
+const COUNTING_FACTOR: u64 = 5;
 
 /// Characters of the fingerprint that are shown.
 const FINGERPRINT: usize = 12;
@@ -50,11 +54,8 @@ impl EngineFlags {
             None => user_cache()?.join("leadhost"),
         };
         make_private(&folder)?;
-        let plugins = Plugins::new(&limits, &folder, Arc::new(SystemClock)).map_err(|error| {
-            let cause = error.source().map(|cause| format!(": {cause}"));
-            CommandFailure::new(format!("{error}{}", cause.unwrap_or_default()))
-                .hint("choose another folder for compiled code with --cache-dir")
-        })?;
+        let plugins = Plugins::new(&limits, &folder, Arc::new(SystemClock))
+            .map_err(|error| not_started(&error))?;
         Ok(LocalEngine {
             plugins,
             limits,
@@ -93,11 +94,46 @@ impl LocalEngine {
         Ok(prepared)
     }
 
+    /// Returns the instructions that a call executes, by the fuel of the engine. They are counted in
+    /// an engine of their own, because counting makes a call slower: that of the service does not.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandFailure`] if that engine cannot be started, refuses the component, or ends the call
+    /// before it is counted.
+    pub async fn count_instructions(
+        &self,
+        component: Vec<u8>,
+        case: Arc<Case>,
+    ) -> Result<u64, CommandFailure> {
+        let limits = PluginsSection {
+            deadline_ms: self.limits.deadline_ms.saturating_mul(COUNTING_FACTOR),
+            // A single call is made, in an instance of its own.
+            threads: 1,
+            warm_mib: 0,
+            ..self.limits.clone()
+        };
+        let plugins = Plugins::counting(&limits, &self.folder, Arc::new(SystemClock))
+            .map_err(|error| not_started(&error))?;
+        let prepared = plugins.prepare(component).await;
+        let prepared = prepared.map_err(|error| CommandFailure::new(safe(&error.to_string())))?;
+        let answer = plugins.answer_case(&prepared.loaded, case).await;
+        plugins.close();
+        let counted = answer.usage.instructions;
+        counted.ok_or_else(|| CommandFailure::new("the call did not end in time"))
+    }
+
     /// Returns the first characters of the engine's fingerprint.
     pub fn fingerprint(&self) -> &str {
         let whole = self.plugins.fingerprint();
         whole.get(..FINGERPRINT).unwrap_or(whole)
     }
+}
+
+fn not_started(error: &EngineError) -> CommandFailure {
+    let cause = error.source().map(|cause| format!(": {cause}"));
+    CommandFailure::new(format!("{error}{}", cause.unwrap_or_default()))
+        .hint("choose another folder for compiled code with --cache-dir")
 }
 
 /// Shows what the plugin wrote in its trial, and returns why it is refused.
@@ -186,15 +222,15 @@ mod tests {
     fn the_newest_machine_code_is_kept() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = |number: u64| folder.path().join(format!("{number}.cwasm"));
-        for number in 0..40 {
+        for number in 0..80 {
             let file = std::fs::File::create(path(number)).expect("a file");
             let time = SystemTime::UNIX_EPOCH + Duration::from_secs(number);
             file.set_modified(time).expect("a time");
         }
         std::fs::write(folder.path().join("other"), "").expect("a file");
         forget_old_code(folder.path());
-        let kept: Vec<u64> = (0..40).filter(|number| path(*number).exists()).collect();
-        assert_eq!(kept, (8..40).collect::<Vec<u64>>());
+        let kept: Vec<u64> = (0..80).filter(|number| path(*number).exists()).collect();
+        assert_eq!(kept, (16..80).collect::<Vec<u64>>());
         assert!(folder.path().join("other").exists());
     }
 

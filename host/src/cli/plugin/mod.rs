@@ -113,10 +113,7 @@ impl Plugin {
             Self::Dev(command) => command.run(),
             Self::Test(command) => block_on(command.run()),
             Self::Run(command) => block_on(command.run()),
-            Self::Doctor(command) => block_on(async {
-                command.run().await;
-                Ok(())
-            }),
+            Self::Doctor(command) => block_on(command.run()),
             Self::List(command) => block_on(command.run()),
             Self::Check(command) => block_on(command.run()),
             Self::Verify(command) => block_on(command.run()),

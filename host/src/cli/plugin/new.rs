@@ -145,7 +145,7 @@ impl New {
             format!("\n  leadhost plugin run . {}", example.arguments(project))
         });
         say(&format!(
-            "Wrote {} in {} to {}. It needs {}; `leadhost plugin doctor` shows what is missing. To try each change at once:\n\n  leadhost plugin dev {}\n\nOr step by step:\n\n  cd {}{build}\n  leadhost plugin test .{write}{run}\n  leadhost plugin publish . --to https://HOST\n{review}",
+            "Wrote {} in {} to {}. It needs {}; `leadhost plugin doctor` shows what is missing. To try each change at once:\n\n  leadhost plugin dev {}\n\nOr step by step:\n\n  cd {}{build}\n  leadhost plugin test .{write}{run}\n  leadhost plugin publish . --to https://HOST --key KEY\n{review}",
             self.kind.kind().with_article(),
             self.lang.title(),
             folder.display(),

@@ -109,7 +109,7 @@ impl Keygen {
 
 #[derive(Args)]
 pub struct Sign {
-    /// The component, with its golden cases already packed, or the folder of a built project
+    /// The component, with its golden cases already packed, or the core module, or the folder of a built project
     file: PathBuf,
     /// The key file from `leadhost plugin keygen`
     #[arg(long, value_name = "FILE")]
@@ -125,20 +125,17 @@ impl Sign {
     /// # Errors
     ///
     /// [`CommandFailure`] if a file cannot be read or written, the key is not an Ed25519 key, the
-    /// file is not a component, or a folder is given without `--output`.
+    /// file is not a component, or a folder or a core module is given without `--output`.
     pub fn run(self) -> Result<(), CommandFailure> {
-        let is_project = self.file.is_dir();
-        if is_project && self.output.is_none() {
-            return Err(CommandFailure::usage(format!(
-                "{} is a folder: the signed component needs a file",
-                self.file.display()
-            ))
-            .hint("name it with --output"));
+        if self.file.is_dir() && self.output.is_none() {
+            return Err(self.needs_output("a folder"));
         }
-        let component = match is_project {
-            true => component_file::read(&self.file)?.with_its_cases()?,
-            false => component_file::read_bytes(&self.file)?,
-        };
+        let read = component_file::read(&self.file)?;
+        // The component takes the place of a component only.
+        if read.is_encoded && self.output.is_none() {
+            return Err(self.needs_output("a core module, of which a component is made"));
+        }
+        let component = read.with_its_cases()?;
         let key = signing_key::read(&self.key)?;
         let not_a_key = || signing_key::not_a_key(&self.key);
         let public = signature::public_key(&key).ok_or_else(not_a_key)?;
@@ -151,5 +148,13 @@ impl Sign {
         })?;
         say(&format!("{} is signed by {public}.", output.display()));
         Ok(())
+    }
+
+    fn needs_output(&self, what: &str) -> CommandFailure {
+        CommandFailure::usage(format!(
+            "{} is {what}: the signed component needs a file",
+            self.file.display()
+        ))
+        .hint("name it with --output")
     }
 }

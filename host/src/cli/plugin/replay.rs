@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use clap::{ArgGroup, Args};
 
+use super::component_file::ComponentFile;
 use super::local::{EngineFlags, LocalEngine};
 use super::{component_file, verify};
 use crate::admin_api::captures::{
@@ -27,7 +28,7 @@ use crate::domain::connection::{Connection, ConnectionKind, ConnectionSettings};
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::exchange::HttpResponse;
 use crate::domain::id::{ConnectionId, DeliveryId};
-use crate::domain::plugin::PluginKind;
+use crate::domain::plugin::{Digest, PluginKind};
 use crate::limits;
 use crate::pipeline::connections::Live;
 use crate::pipeline::routing::ToldConnection;
@@ -79,13 +80,17 @@ impl Replay {
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client_at(self.from.as_deref(), &self.remote)?;
         let policy = Config::load(self.service.config_file(), &[])?.verify;
-        let component = component_file::read(&self.file)?.without_cases()?;
+        let read = component_file::read(&self.file)?;
+        // Cases that fail do not keep the deliveries from being compared.
+        let component = read.without_cases()?;
+        let digest = digest_as_published(read);
         let engine = self.engine.start(self.service.config_file())?;
         let progress = ProgressLine::start("compiling");
         let loaded = engine.load(component).await?.loaded;
         progress.update("finding deliveries");
         let ids = self.find(&client).await?;
         let mut replayed = ReplayedHere::new(&engine, Arc::clone(&loaded), ids.len());
+        replayed.digest = digest.unwrap_or_else(|| loaded.digest.clone());
         replayed.all(&client, ids, &progress, self.budget()).await?;
         drop(progress);
         self.engine.show(&engine);
@@ -183,6 +188,8 @@ impl Replay {
 struct ReplayedHere<'a> {
     engine: &'a LocalEngine,
     loaded: Arc<Loaded>,
+    /// That of the component as `plugin publish` sends it.
+    digest: Digest,
     chosen: usize,
     tally: Tally,
     /// The versions that served, by the number of deliveries.
@@ -204,6 +211,7 @@ impl<'a> ReplayedHere<'a> {
     fn new(engine: &'a LocalEngine, loaded: Arc<Loaded>, chosen: usize) -> Self {
         Self {
             engine,
+            digest: loaded.digest.clone(),
             loaded,
             chosen,
             tally: Tally::default(),
@@ -354,7 +362,7 @@ impl<'a> ReplayedHere<'a> {
         VerifiedPlugin {
             name: loaded.description.name.clone(),
             version: loaded.description.version.clone(),
-            digest: loaded.digest.clone(),
+            digest: self.digest,
             golden: 0,
             against: served.map(|(served, _)| ComparedVersion {
                 version: served.version,
@@ -380,6 +388,20 @@ impl<'a> ReplayedHere<'a> {
             sends: None,
             drift,
             took_ms: u64::try_from(self.took.as_millis()).unwrap_or(u64::MAX),
+        }
+    }
+}
+
+/// Returns the digest of a component as `plugin publish` sends it: with its golden cases. `None` if they
+/// cannot be sent yet, which is said.
+fn digest_as_published(read: ComponentFile) -> Option<Digest> {
+    match read.with_its_cases() {
+        Ok(whole) => Some(Digest::compute(&whole)),
+        Err(failure) => {
+            complain(&format!(
+                "The digest below is that of the component without its golden cases: {failure}"
+            ));
+            None
         }
     }
 }

@@ -45,6 +45,9 @@ pub struct Run {
     /// The service's configuration file, for the limits of plugins
     #[arg(long, value_name = "FILE", env = "LEADHOST_CONFIG")]
     pub service_config: Option<PathBuf>,
+    /// Do not count the instructions: to count them, the component is compiled a second time
+    #[arg(long)]
+    pub no_count: bool,
     /// Print all of the answer, the log and the measures as JSON
     #[arg(long)]
     pub json: bool,
@@ -85,31 +88,52 @@ impl Run {
     /// # Errors
     ///
     /// [`CommandFailure`] if a file cannot be read, the plugin does not take the configuration, the
-    /// engine cannot be started or refuses the component, or the call gives no answer.
+    /// engine cannot be started or refuses the component, the plugin refuses the body, or the call
+    /// gives no answer.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let body = read_body(&self.body)?;
         let config = self.read_config()?;
-        let PluginCall {
-            engine,
-            loaded,
-            answer,
-            elapsed,
-        } = self.call(body, config).await?;
+        let call = self.call(body, config).await?;
+        let instructions = self.count(&call).await;
         let measured = MeasuredRun {
-            engine: &engine,
-            answer: &answer,
-            elapsed,
+            engine: &call.engine,
+            answer: &call.answer,
+            elapsed: call.elapsed,
+            instructions,
         };
         if self.json {
             say_json(&measured.as_json());
         } else {
-            measured.show(loaded.kind);
-            self.engine.show(&engine);
+            measured.show(call.loaded.kind);
+            self.engine.show(&call.engine);
         }
-        match answer.output {
-            Ok(_) => Ok(()),
+        match &call.answer.output {
+            Ok(output) => match refusal(output) {
+                None => Ok(()),
+                Some(why) => Err(CommandFailure::new(safe(&format!(
+                    "the plugin refuses the body, and the sender gets 400: {why}"
+                )))),
+            },
             Err(error) => Err(CommandFailure::new(safe(&error.to_string()))),
         }
+    }
+
+    /// Makes the call again to count its instructions. They are nothing that a call fails for, so
+    /// neither does the command.
+    async fn count(&self, call: &PluginCall) -> Option<u64> {
+        if self.no_count {
+            return None;
+        }
+        let progress = ProgressLine::start("counting instructions");
+        let component = call.component.clone();
+        let case = Arc::clone(&call.case);
+        let counted = call.engine.count_instructions(component, case).await;
+        drop(progress);
+        counted
+            .inspect_err(|failure| {
+                complain(&format!("The instructions are not counted: {failure}"));
+            })
+            .ok()
     }
 
     /// Calls the plugin with this body and this configuration.
@@ -122,18 +146,20 @@ impl Run {
         let component = component_file::read(&self.file)?.without_cases()?;
         let engine = self.engine.start(self.service_config.as_deref())?;
         let progress = ProgressLine::start("compiling");
-        let prepared = engine.load(component).await;
+        let prepared = engine.load(component.clone()).await;
         drop(progress);
         let loaded = prepared?.loaded;
         self.check_config(&engine, &loaded, &config).await?;
         let case = Arc::new(self.case(loaded.kind, body, config));
         let begun = Instant::now();
-        let answer = engine.plugins.answer_case(&loaded, case).await;
+        let answer = engine.plugins.answer_case(&loaded, Arc::clone(&case)).await;
         Ok(PluginCall {
             engine,
             loaded,
             answer,
             elapsed: begun.elapsed(),
+            component,
+            case,
         })
     }
 
@@ -256,6 +282,8 @@ pub struct PluginCall {
     pub loaded: Arc<Loaded>,
     pub answer: CaseAnswer,
     elapsed: Duration,
+    component: Vec<u8>,
+    case: Arc<Case>,
 }
 
 /// A call that was made, and what it used.
@@ -263,6 +291,8 @@ struct MeasuredRun<'a> {
     engine: &'a LocalEngine,
     answer: &'a CaseAnswer,
     elapsed: Duration,
+    /// By the fuel of another engine; none if they are not counted.
+    instructions: Option<u64>,
 }
 
 impl MeasuredRun<'_> {
@@ -312,6 +342,13 @@ impl MeasuredRun<'_> {
                     ms(limits.deadline_ms),
                 ]),
                 row([
+                    "instructions by fuel".to_owned(),
+                    self.instructions
+                        .map_or_else(|| "-".to_owned(), |count| count.to_string()),
+                    "that of the time".to_owned(),
+                    "that of the time".to_owned(),
+                ]),
+                row([
                     "memory".to_owned(),
                     bytes(usage.memory),
                     memory.clone(),
@@ -343,6 +380,7 @@ impl MeasuredRun<'_> {
             "used": {
                 "microseconds": micros(self.elapsed),
                 "processorMicroseconds": micros(usage.processor),
+                "instructions": self.instructions,
                 "memoryBytes": usage.memory,
                 "outputBytes": self.output_bytes(),
             },
@@ -357,19 +395,22 @@ impl MeasuredRun<'_> {
     }
 }
 
-/// Prints the items of a converter or the events of an adapter, or the problem for which it refuses
-/// the body.
+/// Returns the problem for which a plugin refuses the body, if it does.
+pub fn refusal(output: &Value) -> Option<String> {
+    let problem = output.get("err")?;
+    let text = |name: &str| problem[name].as_str().unwrap_or_default();
+    let place = match text("path") {
+        "" => String::new(),
+        path => format!(" ({path})"),
+    };
+    Some(format!("{}{place}", text("message")))
+}
+
+/// Prints the items of a converter or the events of an adapter. A refusal of the body is the failure
+/// of the command.
 fn show_output(output: &Value, kind: PluginKind) {
-    if let Some(problem) = output.get("err") {
-        let text = |name: &str| problem[name].as_str().unwrap_or_default();
-        let place = match text("path") {
-            "" => String::new(),
-            path => format!(" ({path})"),
-        };
-        return complain(&safe(&format!(
-            "The plugin refuses the body, and the sender gets 400: {}{place}",
-            text("message")
-        )));
+    if output.get("err").is_some() {
+        return;
     }
     let answer = &output["ok"];
     say_json(

@@ -37,11 +37,11 @@ pub enum SchemaCheckResponse {
 /// Compiles and evaluates a schema. To be called only where it can be stopped.
 pub fn check(request: &SchemaCheckRequest) -> SchemaCheckResponse {
     match compile(&request.schema) {
-        Ok(schema) => SchemaCheckResponse::Faults(
+        Ok((schema, text)) => SchemaCheckResponse::Faults(
             request
                 .configs
                 .iter()
-                .map(|config| faults::faults(&schema, config))
+                .map(|config| faults::faults(&schema, &text, config))
                 .collect(),
         ),
         Err(why) => SchemaCheckResponse::Refused(why),
@@ -49,10 +49,10 @@ pub fn check(request: &SchemaCheckRequest) -> SchemaCheckResponse {
 }
 
 /// Regular expressions run on an engine that takes time linear in its input.
-fn compile(schema: &str) -> Result<Validator, String> {
+fn compile(schema: &str) -> Result<(Validator, Value), String> {
     let schema: Value =
         serde_json::from_str(schema).map_err(|error| format!("it is not JSON: {error}"))?;
-    jsonschema::options()
+    let compiled = jsonschema::options()
         .with_pattern_options(
             PatternOptions::regex()
                 .size_limit(limits::CONFIG_PATTERN_MEMORY)
@@ -70,5 +70,6 @@ fn compile(schema: &str) -> Result<Validator, String> {
                 );
             }
             why
-        })
+        })?;
+    Ok((compiled, schema))
 }

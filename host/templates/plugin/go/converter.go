@@ -53,6 +53,9 @@ func read(form *leadhost.Value, path string) leadhost.Item {
 		Emails:     fields.Emails(),
 		Listings:   fields.Listings(),
 		Message:    fields.Message(),
+		OccurredAt: fields.OccurredAt(),
+		Source:     fields.Source(),
+		Campaign:   fields.Campaign(),
 	}
 	if len(lead.Phones) == 0 && len(lead.Emails) == 0 {
 		return leadhost.Invalid("the lead has no phone and no e-mail address", path)

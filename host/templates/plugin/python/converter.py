@@ -36,6 +36,9 @@ def read(form: Any, path: str) -> Item:
         emails=emails,
         listings=fields.listings(),
         message=fields.message(),
+        occurred_at=fields.occurred_at(),
+        source=fields.source(),
+        campaign=fields.campaign(),
         # Last: what nothing above has read.
         attributes=fields.rest(),
     )

@@ -5,12 +5,15 @@
 
 import { find, isAbsent, isObject, jsonText, textOf } from "./json.js";
 import * as names from "./names.js";
+import { timeOf } from "./time.js";
 
 /** Real containers are three deep. */
 const MAX_DEPTH = 5;
 const MAX_PLACES = 16;
 /** The host takes no more phones or e-mail addresses of a lead; further ones stay attributes. */
 const MAX_CONTACTS = 20;
+/** A longer text is not the name of a source. */
+const MAX_SOURCE = 200;
 
 export class Fields {
   #form;
@@ -96,6 +99,40 @@ export class Fields {
       ...client.map((reference) => ({ kind: "client", reference })),
       ...others.map((reference) => ({ kind: "portal", reference })),
     ];
+  }
+
+  /** Returns the time of the lead: of one field, or of a date and a time of day. */
+  occurredAt() {
+    for (const place of this.#places) {
+      const day = firstIn([place], "DATES");
+      const hour = firstIn([place], "HOURS");
+      const time = hour?.text.includes(":") ? timeOf(`${day?.text} ${hour.text}`) : undefined;
+      if (time !== undefined) {
+        this.#take(day);
+        this.#take(hour);
+        return time;
+      }
+      for (const found of named(place, "TIMES").map(scalar)) {
+        const time = found && timeOf(found.text);
+        if (time !== undefined) {
+          this.#take(found);
+          return time;
+        }
+      }
+    }
+    return undefined;
+  }
+
+  /** Returns where the lead came from. */
+  source() {
+    const found = firstIn(this.#places, "SOURCES");
+    return found && [...found.text].length <= MAX_SOURCE ? this.#take(found) : undefined;
+  }
+
+  /** Returns the fields of the campaign, by the names that the host knows. */
+  campaign() {
+    const fields = Object.keys(names.CAMPAIGN).map((name) => [name, this.#text(name, this.#places)]);
+    return fields.filter(([, text]) => text !== undefined);
   }
 
   /** Returns what was not read so far, as attributes: call it last. */
@@ -240,7 +277,8 @@ export class Fields {
 
 /** The rank of a folded name in each list that it is in. */
 const RANKS = new Map();
-for (const [kind, list] of Object.entries(names)) {
+const { CAMPAIGN, ...LISTS } = names;
+for (const [kind, list] of Object.entries({ ...LISTS, ...CAMPAIGN })) {
   list.forEach((name, rank) => RANKS.set(name, { ...RANKS.get(name), [kind]: rank }));
 }
 

@@ -98,6 +98,12 @@ export class Fields {
   message(): string | undefined;
   /** Returns the client's own references of listings first, then the portal's. */
   listings(): converter.Listing[];
+  /** Returns the time of the lead: of one field, or of a date and a time of day. */
+  occurredAt(): string | undefined;
+  /** Returns where the lead came from. */
+  source(): string | undefined;
+  /** Returns the fields of the campaign, by the names that the host knows. */
+  campaign(): Array<[string, string]>;
   /** Returns what was not read so far, as attributes: call it last. */
   rest(): Array<[string, string]>;
 }

@@ -133,6 +133,50 @@ export const LISTING_REFERENCES = words(`
 /** The portal's reference in such an object. */
 export const LISTING_IDS = words("id listingid");
 
+/** Times of the lead, likeliest first. */
+export const TIMES = words(`
+  createdat createdtime createdon created datecreated creationdate submittedat submissiondate
+  leadsubmittime submittime submitteddate timestamp occurredat requestdate
+  createdatepochseconds dataregistro fecharegistro datacadastro datacriacao datahora dataehora
+  datahoracadastro datacontato dataenvio fechacreacion fechahora fechacontacto datetime
+  criadoem receivedat eventtimestamp eventtime date data fecha time carimbodedatahora
+`);
+
+/** Dates, with the time of day in a field of its own. */
+export const DATES = words("date data fecha datacadastro");
+
+/** Times of day beside a date. */
+export const HOURS = words("time hora hour horario");
+
+/** Where the lead came from. */
+export const SOURCES = words(`
+  leadorigin leadsource origemlead origemdolead origem origen origin source fonte fuente canal
+  midia portal utmsource
+`);
+
+/** Campaign data: the name that the host knows, and the usual names of the field. */
+export const CAMPAIGN = {
+  "campaign-id": words("campaignid idcampanha idcampana"),
+  "campaign-name": words("campaignname campaign campanha campana nomecampanha"),
+  "adset-id": words("adsetid"),
+  "adset-name": words("adsetname"),
+  "adgroup-id": words("adgroupid"),
+  "asset-group-id": words("assetgroupid"),
+  "ad-id": words("adid"),
+  "ad-name": words("adname"),
+  "creative-id": words("creativeid"),
+  "form-id": words("formid leadformid"),
+  "form-name": words("formname formtitle"),
+  "page-id": words("pageid"),
+  gclid: words("gclid gclickid"),
+  fbclid: words("fbclid"),
+  "utm-source": words("utmsource"),
+  "utm-medium": words("utmmedium"),
+  "utm-campaign": words("utmcampaign"),
+  "utm-term": words("utmterm"),
+  "utm-content": words("utmcontent"),
+};
+
 /** Parts of names of another person's contact, such as the broker's. */
 export const OTHERS = words(`
   corretor broker agent agente owner propriet dono duen vendor vended seller advert anunciante

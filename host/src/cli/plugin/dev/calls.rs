@@ -1,5 +1,6 @@
 //! Shows what arrives at the private service: each request with the calls that were made for it, and
-//! the calls that the service makes on its own. Nothing is masked: it is the author's own data.
+//! the calls that the service makes on its own. Nothing is masked: it is the author's own data. A call
+//! that fails is shown once: the service makes it again and again, and equal failures are only counted.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -7,11 +8,13 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
+use super::repeats::{Novelty, RepeatedFailures};
 use super::requests::AnsweredRequest;
 use crate::cli::output::say;
 use crate::cli::plugin::run::{bytes, milliseconds};
 use crate::cli::table::safe;
-use crate::domain::channel::EventBody;
+use crate::domain::channel::{EventBody, TemplatePage, TemplateStep};
+use crate::domain::lead::Lead;
 use crate::domain::plugin::{ConversionOutcome, ConvertedItem};
 use crate::plugin::{WatchedCall, WatchedOutput};
 use crate::store::{DeliveryDetail, Store};
@@ -28,22 +31,30 @@ const CHARACTERS: usize = 200;
 /// Shows requests and calls.
 pub struct CallBoard {
     store: Arc<dyn Store>,
+    /// The plugin that is no work of the author's, if the service has one.
+    hidden: Option<&'static str>,
     /// One line for each request or call.
     is_quiet: bool,
     /// Calls whose request is not answered yet.
     waiting: VecDeque<WatchedCall>,
     /// Deliveries whose request was answered: what is called for them now is later work.
     answered: VecDeque<String>,
+    /// Calls that failed and were shown.
+    failures: RepeatedFailures,
 }
 
 impl CallBoard {
     /// Returns a board without calls.
-    pub fn new(store: Arc<dyn Store>, is_quiet: bool) -> Self {
+    ///
+    /// `hidden`: the plugin whose calls are not shown.
+    pub fn new(store: Arc<dyn Store>, hidden: Option<&'static str>, is_quiet: bool) -> Self {
         Self {
             store,
+            hidden,
             is_quiet,
             waiting: VecDeque::new(),
             answered: VecDeque::new(),
+            failures: RepeatedFailures::default(),
         }
     }
 
@@ -65,6 +76,14 @@ impl CallBoard {
     }
 
     fn called(&mut self, call: WatchedCall) {
+        if self.hidden.is_some_and(|hidden| call.plugin == hidden) {
+            return;
+        }
+        match self.failures.look(&call) {
+            Novelty::Repeated => return,
+            Novelty::New(Some(over)) => say(&over),
+            Novelty::New(None) => {}
+        }
         match call.function {
             // They are made for every delivery and every list; only a failure is news.
             "sender-checks" | "routes" => {
@@ -115,7 +134,11 @@ impl CallBoard {
         self.store.delivery(id).await.ok().flatten()
     }
 
-    fn show(&self, head: &str, calls: &[WatchedCall], detail: Option<&DeliveryDetail>) {
+    fn show(&mut self, head: &str, calls: &[WatchedCall], detail: Option<&DeliveryDetail>) {
+        let untold = self.failures.untold();
+        if !untold.is_empty() {
+            say(&untold.join("\n"));
+        }
         let mut lines = Vec::new();
         if !head.is_empty() {
             lines.push(head.to_owned());
@@ -163,6 +186,22 @@ fn call_lines(call: &WatchedCall) -> Vec<String> {
             ));
             lines.extend(webhook.notes.iter().map(|note| line("note", note)));
         }
+        Ok(WatchedOutput::TemplateStep(step)) => match step {
+            TemplateStep::Call(request) => {
+                lines.push(line(
+                    "templates",
+                    &format!("asked of {}", request.authority),
+                ));
+            }
+            TemplateStep::Page(page) => lines.extend(template_lines(page)),
+            TemplateStep::Unlisted => {
+                lines.push(line("templates", "the provider has no list of them"));
+            }
+        },
+        Ok(WatchedOutput::Templates(page)) => lines.extend(template_lines(page)),
+        Ok(WatchedOutput::Refused(problem)) if call.function == "list-templates" => {
+            lines.push(line("the configuration is refused", &problem.to_string()));
+        }
         Ok(WatchedOutput::Refused(problem)) => {
             lines.push(line("the body is refused", &problem.to_string()));
         }
@@ -209,7 +248,13 @@ fn item_line(item: &ConvertedItem) -> String {
                 lead.message.as_ref().map(|text| format!("{text:?}")),
             ];
             let words: Vec<String> = words.into_iter().flatten().collect();
-            line("lead", &words.join(", "))
+            let mut lines = vec![line("lead", &words.join(", "))];
+            lines.extend(
+                other_fields(lead)
+                    .into_iter()
+                    .map(|(name, text)| format!("  {}", line(name, &text))),
+            );
+            lines.join("\n")
         }
         ConversionOutcome::Fetch(fetch) => {
             let id = fetch.external_id.as_deref().unwrap_or("no id");
@@ -218,6 +263,42 @@ fn item_line(item: &ConvertedItem) -> String {
         ConversionOutcome::Ignored(why) => line("ignored", why),
         ConversionOutcome::Invalid(problem) => line("invalid", &problem.to_string()),
     }
+}
+
+/// Returns the other fields of a lead that are not empty, each under its name.
+fn other_fields(lead: &Lead) -> Vec<(&'static str, String)> {
+    let listings = lead.listings.iter();
+    let listings = listings.map(|one| format!("{} {}", one.kind, one.reference));
+    let campaign = lead.campaign.iter();
+    let campaign = campaign.map(|(name, value)| format!("{name} {value}"));
+    let attributes = lead.attributes.iter();
+    let attributes = attributes.map(|(name, value)| format!("{name} {value}"));
+    let joined = |texts: Vec<String>| texts.join(", ");
+    let mut fields = vec![
+        ("listings", joined(listings.collect())),
+        ("source", lead.source.clone().unwrap_or_default()),
+        ("occurred at", lead.occurred_at.clone().unwrap_or_default()),
+        ("campaign", joined(campaign.collect())),
+        ("attributes", joined(attributes.collect())),
+    ];
+    fields.retain(|(_, text)| !text.is_empty());
+    fields
+}
+
+/// Returns the lines of a list of templates.
+fn template_lines(page: &TemplatePage) -> Vec<String> {
+    if page.templates.is_empty() {
+        return vec![line("templates", "none")];
+    }
+    bounded(page.templates.iter().map(|template| {
+        line(
+            "template",
+            &format!(
+                "{} {} {}",
+                template.name, template.language, template.status
+            ),
+        )
+    }))
 }
 
 fn event_line(event: &EventBody) -> String {
@@ -269,17 +350,20 @@ fn bounded(mut lines: impl Iterator<Item = String>) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::domain::exchange::InputProblem;
+    use crate::domain::lead::Action;
     use crate::domain::plugin::ConverterOutput;
     use crate::plugin::CallUsage;
 
     fn call(output: Result<WatchedOutput, String>) -> WatchedCall {
         WatchedCall {
+            plugin: "form".to_owned(),
             function: "convert",
             id: "d-1".to_owned(),
             elapsed: Duration::from_micros(4_100),
             usage: CallUsage {
                 processor: Duration::from_micros(1_200),
                 memory: 3 << 20,
+                instructions: None,
                 log: vec!["a word".to_owned()],
             },
             output,
@@ -311,6 +395,34 @@ mod tests {
             "  convert: 4.1 ms, 1.2 ms of the processor, 3 MiB of memory at most",
         ];
         assert_eq!(lines[ITEMS + 2..], expected);
+    }
+
+    #[test]
+    fn the_fields_of_a_lead_are_shown_with_its_attributes() {
+        let lead = Lead {
+            external_id: None,
+            action: Action::Create,
+            is_test: false,
+            name: Some("Lia Campos".to_owned()),
+            phones: Vec::new(),
+            emails: Vec::new(),
+            region: None,
+            listings: Vec::new(),
+            message: None,
+            occurred_at: None,
+            source: Some("site".to_owned()),
+            consents: Vec::new(),
+            campaign: vec![("utm-term".to_owned(), "sea".to_owned())],
+            attributes: serde_json::Map::from_iter([("unit".to_owned(), "AP-1".into())]),
+        };
+        let shown = item_line(&item(ConversionOutcome::Lead(Box::new(lead))));
+        let expected = [
+            "  lead: Lia Campos",
+            "    source: site",
+            "    campaign: utm-term sea",
+            "    attributes: unit \"AP-1\"",
+        ];
+        assert_eq!(shown.lines().collect::<Vec<_>>(), expected);
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod builder;
 mod calls;
 mod candidate;
 mod files;
+mod repeats;
 mod requests;
 mod sample;
 mod service;
@@ -49,8 +50,12 @@ use crate::telemetry;
 /// The file with the fields of the connection, in the project's folder.
 const CONNECTION_FILE: &str = "dev.toml";
 
-/// What the service says on standard error. That every concern is accepted is the command's purpose.
-const LOG_FILTER: &str = "warn,sqlx_core::pool=error,leadhost::pipeline::deploy=error";
+/// The name of the sandbox adapter, by its description.
+const SANDBOX: &str = "sandbox";
+
+/// What the service says on standard error. That every concern is accepted is the command's purpose,
+/// and calls that fail are shown with their requests.
+const LOG_FILTER: &str = "warn,sqlx_core::pool=error,leadhost::pipeline::deploy=error,leadhost::pipeline::intake=error,leadhost::pipeline::worker=error,leadhost::plugin::breaker=error";
 
 /// Timeout for blocking threads, which cannot be cancelled, at the very end.
 const THREAD_PATIENCE: Duration = Duration::from_secs(1);
@@ -105,7 +110,10 @@ impl Dev {
             .map_err(|error| CommandFailure::new(format!("cannot listen for signals: {error}")))?;
         let service = PrivateService::start(self.port, limits, shutdown.clone()).await?;
         let calls = service.app.core.plugins.watch_calls();
-        let board = CallBoard::new(Arc::clone(&service.app.core.store), self.quiet);
+        // The sandbox is the author's own only in its own project.
+        let is_own = project::read(&self.folder).is_ok_and(|own| own.name == SANDBOX);
+        let hidden = (service.has_sandbox && !is_own).then_some(SANDBOX);
+        let board = CallBoard::new(Arc::clone(&service.app.core.store), hidden, self.quiet);
         let board = tokio::spawn(board.run(calls, requests));
         let mut session = Session {
             flags: self,
@@ -302,8 +310,9 @@ impl Session<'_> {
     fn say_noted(&self, failing: usize) {
         let cases = count(failing as u64, "golden case", "golden cases");
         let folder = quoted(&self.flags.folder.to_string_lossy());
+        let have = if failing == 1 { "has" } else { "have" };
         complain(&format!(
-            "{cases} have other notes than expected, and nothing else is different: served all the same. `leadhost plugin test {folder} --renew` makes the notes the expected ones."
+            "{cases} {have} other notes than expected, and nothing else is different: served all the same. `leadhost plugin test {folder} --renew` makes the notes the expected ones."
         ));
     }
 
@@ -402,9 +411,18 @@ impl Session<'_> {
         }
         if !self.flags.once {
             let folder = self.service.data_dir();
+            let folder = quoted(&folder.to_string_lossy());
             lines.push(format!(
-                "# Other commands reach this service with --data-dir {}, such as `leadhost delivery list`.",
-                quoted(&folder.to_string_lossy())
+                "# Other commands reach this service with --data-dir {folder}, such as `leadhost delivery list`."
+            ));
+            if let Some(instance) = outcome.instances.get(workspace::NAME) {
+                lines.push(format!(
+                    "# Its templates: leadhost instance sync-templates {instance} --data-dir {folder}"
+                ));
+            }
+            let project = quoted(&self.flags.folder.to_string_lossy());
+            lines.push(format!(
+                "# To publish it: leadhost plugin publish {project} --to https://HOST --key KEY"
             ));
         }
         Ok(lines.join("\n"))

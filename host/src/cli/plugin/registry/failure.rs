@@ -28,6 +28,8 @@ enum Cause {
     /// With its status: 401 or 403.
     Refused(u16),
     Missing,
+    /// With its status: 429 or 5xx.
+    Down(u16),
     /// The digest that the bytes should have.
     OtherBytes(String),
     NotOurs,
@@ -38,9 +40,10 @@ impl Exchange<'_> {
     /// Returns the failure of an exchange that did not end in its time.
     pub fn too_slow(&self, time: Duration) -> CommandFailure {
         CommandFailure::new(format!(
-            "the registry {} is too slow: {} did not end within {} s",
+            "the registry {} is too slow: {} for {} did not end within {} s",
             self.address.registry(),
             self.what,
+            self.address,
             time.as_secs()
         ))
         .hint("try again, or ask who runs the registry")
@@ -52,7 +55,7 @@ impl Exchange<'_> {
         let said = shown(error);
         match cause(error) {
             Cause::Unreachable => CommandFailure::new(safe(&format!(
-                "the registry {registry} cannot be reached: {said}"
+                "the registry {registry} cannot be reached for {address}: {said}"
             )))
             .hint(match address.is_loopback() {
                 true => "check that it runs, and its port",
@@ -78,9 +81,14 @@ impl Exchange<'_> {
                 "{address} is not a component: {said}"
             )))
             .hint("name a component that `leadhost plugin push` or `wkg oci push` has put into the registry"),
+            Cause::Down(status) => CommandFailure::new(safe(&format!(
+                "the registry {registry} is out of order: it answers {status} to {what} for {address}: {said}"
+            )))
+            .hint("try again later; if it stays so, ask who runs the registry"),
             Cause::Other => CommandFailure::new(safe(&format!(
-                "{what} of {address} failed: {said}"
-            ))),
+                "the registry {registry} did not take {what} for {address}: {said}"
+            )))
+            .hint("check the name and the tag; if they are right, ask who runs the registry"),
         }
     }
 }
@@ -121,6 +129,7 @@ fn of_status(status: u16) -> Cause {
     match status {
         401 | 403 => Cause::Refused(status),
         404 => Cause::Missing,
+        429 | 500..=599 => Cause::Down(status),
         _ => Cause::Other,
     }
 }
@@ -191,7 +200,9 @@ mod tests {
             (status(401), Cause::Refused(401)),
             (status(403), Cause::Refused(403)),
             (status(404), Cause::Missing),
-            (status(500), Cause::Other),
+            (status(500), Cause::Down(500)),
+            (status(429), Cause::Down(429)),
+            (status(400), Cause::Other),
             (coded("DENIED"), Cause::Refused(403)),
             (coded("MANIFEST_UNKNOWN"), Cause::Missing),
             (coded("UNSUPPORTED"), Cause::Other),

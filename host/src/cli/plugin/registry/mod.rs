@@ -209,6 +209,7 @@ impl RegistryClient {
             "{} {found}; at most {limit} are accepted (plugins.component_mib)",
             self.address
         ))
+        .hint("make the component smaller, or raise plugins.component_mib in the configuration of the service and in the one that --config names here")
     }
 }
 

@@ -263,16 +263,20 @@ static struct text take(struct value *value)
     return value_scalar(value);
 }
 
+// Returns the value that has the text: of a list of one, and of `{"value": "..."}`.
+static struct value *inner(struct value *value)
+{
+    value = only(value);
+    return value->kind == JSON_OBJECT ? value_at(value, "value") : value;
+}
+
 // Returns the value under the first of the names that has a text, or NULL.
 static struct value *find(const struct view *view, const char *const *names)
 {
     for (; *names != NULL; names++) {
         size_t at = 0;
         for (struct value *value; (value = next_named(view, *names, &at)) != NULL;) {
-            value = only(value);
-            // The text of `{"value": "..."}`.
-            if (value->kind == JSON_OBJECT)
-                value = value_at(value, "value");
+            value = inner(value);
             if (value_scalar(value).length > 0)
                 return value;
         }
@@ -564,6 +568,75 @@ struct texts fields_emails(struct fields *fields)
         for (size_t field = 0; field < fields->views[at].count; field++)
             if (is_email_name(fields->views[at].fields[field]->folded))
                 add_contacts(&out, NULL, fields->views[at].fields[field], NULL);
+    return out;
+}
+
+// --- The time, the source and the campaign ---
+
+static struct text take_time(const struct view *view)
+{
+    struct value *day = find(view, names_dates), *hour = find(view, names_hours);
+    if (day != NULL && hour != NULL && contains(value_scalar(hour), ":")) {
+        struct writer both = {0};
+        write_text(&both, value_scalar(day));
+        write_string(&both, " ");
+        write_text(&both, value_scalar(hour));
+        struct text time = time_from(written(&both));
+        if (time.length > 0) {
+            take(day);
+            take(hour);
+            return time;
+        }
+    }
+    for (const char *const *name = names_times; *name != NULL; name++) {
+        size_t at = 0;
+        for (struct value *value; (value = next_named(view, *name, &at)) != NULL;) {
+            value = inner(value);
+            struct text time = time_from(value_scalar(value));
+            if (time.length > 0) {
+                take(value);
+                return time;
+            }
+        }
+    }
+    return NO_TEXT;
+}
+
+struct text fields_occurred_at(struct fields *fields)
+{
+    struct text time = NO_TEXT;
+    for (size_t at = 0; at < fields->count && time.length == 0; at++)
+        time = take_time(&fields->views[at]);
+    return time;
+}
+
+struct text fields_source(struct fields *fields)
+{
+    for (size_t at = 0; at < fields->count; at++) {
+        struct value *found = find(&fields->views[at], names_sources);
+        if (found == NULL)
+            continue;
+        // A longer text is not the name of a source.
+        struct text text = value_scalar(found);
+        size_t characters = 0;
+        for (size_t byte = 0; byte < text.length; byte++)
+            characters += (text.at[byte] & 0xC0) != 0x80;
+        return characters <= 200 ? take(found) : NO_TEXT;
+    }
+    return NO_TEXT;
+}
+
+attribute_list fields_campaign(struct fields *fields)
+{
+    size_t count = sizeof names_campaign / sizeof names_campaign[0];
+    attribute_list out = {new_memory(count, sizeof *out.ptr), 0};
+    for (size_t at = 0; at < count; at++) {
+        struct text text = take_any(fields, names_campaign[at].usual, true);
+        if (text.length == 0)
+            continue;
+        out.ptr[out.len].f0 = string_from(text_from(names_campaign[at].name));
+        out.ptr[out.len++].f1 = string_from(text);
+    }
     return out;
 }
 

@@ -106,6 +106,13 @@ struct text fields_name(struct fields *fields);
 struct texts fields_phones(struct fields *fields);
 struct texts fields_emails(struct fields *fields);
 struct text fields_message(struct fields *fields);
+struct text fields_occurred_at(struct fields *fields);
+struct text fields_source(struct fields *fields);
+
+// Returns a time as the contract has it, empty for a text that is none: of an epoch, ISO
+// 8601, or a date with the day before the month. The result is RFC 3339, or local time if
+// the text names no zone: the host knows the connection's.
+struct text time_from(struct text text);
 
 // Returns a name's letters and digits in lower case, without accents and without the
 // number that form builders put in front: `Full Name` and `q3_fullName` are one name.
@@ -139,6 +146,9 @@ string_list list_from(struct texts texts);
 // Returns the listings of a form: the workspace's own references first, then the portal's
 // others.
 listing_list fields_listings(struct fields *fields);
+
+// Returns the fields of the campaign, by the names that the host knows.
+attribute_list fields_campaign(struct fields *fields);
 
 // Returns what is not read, as attributes in order of name. An object of which a part is
 // read keeps the other parts; empty values are left out.

@@ -183,6 +183,59 @@ static const char *const names_listing_references[] = {
     "codigo", "mlsnumber", "mlsid", "sku", "code", NULL,
 };
 
+// Times of the lead, likeliest first.
+static const char *const names_times[] = {
+    "createdat", "createdtime", "createdon", "created", "datecreated", "creationdate",
+    "submittedat", "submissiondate", "leadsubmittime", "submittime", "submitteddate",
+    "timestamp", "occurredat", "requestdate", "createdatepochseconds", "dataregistro",
+    "fecharegistro", "datacadastro", "datacriacao", "datahora", "dataehora",
+    "datahoracadastro", "datacontato", "dataenvio", "fechacreacion", "fechahora",
+    "fechacontacto", "datetime", "criadoem", "receivedat", "eventtimestamp",
+    "eventtime", "date", "data", "fecha", "time", "carimbodedatahora", NULL,
+};
+
+// Dates, with the time of day in a field of its own.
+static const char *const names_dates[] = {
+    "date", "data", "fecha", "datacadastro", NULL,
+};
+
+// Times of day beside a date.
+static const char *const names_hours[] = {
+    "time", "hora", "hour", "horario", NULL,
+};
+
+// Where the lead came from.
+static const char *const names_sources[] = {
+    "leadorigin", "leadsource", "origemlead", "origemdolead", "origem", "origen",
+    "origin", "source", "fonte", "fuente", "canal", "midia", "portal", "utmsource", NULL,
+};
+
+// Campaign data: the name that the host knows, and the usual names of the field.
+static const struct {
+    const char *name;
+    const char *usual[6];
+} names_campaign[] = {
+    {"campaign-id", {"campaignid", "idcampanha", "idcampana", NULL}},
+    {"campaign-name", {"campaignname", "campaign", "campanha", "campana", "nomecampanha", NULL}},
+    {"adset-id", {"adsetid", NULL}},
+    {"adset-name", {"adsetname", NULL}},
+    {"adgroup-id", {"adgroupid", NULL}},
+    {"asset-group-id", {"assetgroupid", NULL}},
+    {"ad-id", {"adid", NULL}},
+    {"ad-name", {"adname", NULL}},
+    {"creative-id", {"creativeid", NULL}},
+    {"form-id", {"formid", "leadformid", NULL}},
+    {"form-name", {"formname", "formtitle", NULL}},
+    {"page-id", {"pageid", NULL}},
+    {"gclid", {"gclid", "gclickid", NULL}},
+    {"fbclid", {"fbclid", NULL}},
+    {"utm-source", {"utmsource", NULL}},
+    {"utm-medium", {"utmmedium", NULL}},
+    {"utm-campaign", {"utmcampaign", NULL}},
+    {"utm-term", {"utmterm", NULL}},
+    {"utm-content", {"utmcontent", NULL}},
+};
+
 // Parts of names for another person's contact.
 static const char *const names_others[] = {
     "corretor", "broker", "agent", "agente", "owner", "propriet", "dono", "duen",

@@ -44,6 +44,9 @@ static item read(struct value *form, struct text path)
         .emails = list_from(fields_emails(fields)),
         .listings = fields_listings(fields),
         .message = optional_from(fields_message(fields)),
+        .occurred_at = optional_from(fields_occurred_at(fields)),
+        .source = optional_from(fields_source(fields)),
+        .campaign = fields_campaign(fields),
     };
     if (lead.phones.len == 0 && lead.emails.len == 0)
         return invalid_item("the lead has no phone and no e-mail address", path);

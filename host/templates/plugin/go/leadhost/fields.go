@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Fields reads a form of unknown shape by the usual names of its fields: in the form
@@ -33,6 +34,9 @@ const (
 	maxContacts   = 20
 	maxAttributes = 200
 )
+
+// A longer text is not the name of a source.
+const maxSource = 200
 
 // NewFields returns the fields of a form, which should be an object.
 func NewFields(form *Value) *Fields {
@@ -203,6 +207,54 @@ func (f *Fields) Listings() []Listing {
 	return out
 }
 
+// OccurredAt returns the time of the lead, of one field or of a date and a time of day, or "".
+func (f *Fields) OccurredAt() string {
+	for _, view := range f.views {
+		day, hour := view.find(dates), view.find(hours)
+		if strings.Contains(hour.Scalar(), ":") {
+			if time := Time(day.Scalar() + " " + hour.Scalar()); time != "" {
+				day.take()
+				hour.take()
+				return time
+			}
+		}
+		for _, name := range times {
+			for _, value := range view.values(name) {
+				value = inner(value)
+				if time := Time(value.Scalar()); time != "" {
+					value.take()
+					return time
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// Source returns where the lead came from, or "".
+func (f *Fields) Source() string {
+	for _, view := range f.views {
+		if value := view.find(sources); value != nil {
+			if utf8.RuneCountInString(value.Scalar()) > maxSource {
+				return ""
+			}
+			return value.take()
+		}
+	}
+	return ""
+}
+
+// Campaign returns the fields of the campaign, by the names that the host knows.
+func (f *Fields) Campaign() []Attribute {
+	var out []Attribute
+	for _, field := range campaign {
+		if text := f.first(field.usual, func(*view) bool { return true }); text != "" {
+			out = append(out, Attribute{field.name, text})
+		}
+	}
+	return out
+}
+
 // Rest returns what is not read, as attributes in order of name. An object of which a
 // part is read keeps the other parts; empty values are left out.
 func (f *Fields) Rest() []Attribute {
@@ -280,16 +332,21 @@ func (v *view) values(name string) []*Value {
 func (v *view) find(names []string) *Value {
 	for _, name := range names {
 		for _, value := range v.values(name) {
-			value = only(value)
-			if value.IsObject() {
-				value = value.child("value") // The text of `{"value": "..."}`.
-			}
-			if value.Scalar() != "" {
+			if value = inner(value); value.Scalar() != "" {
 				return value
 			}
 		}
 	}
 	return nil
+}
+
+// inner returns the value that has the text: of a list of one, and of `{"value": "..."}`.
+func inner(value *Value) *Value {
+	value = only(value)
+	if value.IsObject() {
+		return value.child("value")
+	}
+	return value
 }
 
 func (v *view) first(names []string) string {

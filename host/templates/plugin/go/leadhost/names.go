@@ -160,6 +160,50 @@ var (
 		"clientlistingid", "clientreference", "reference", "referencia", "ref", "externalid",
 		"codigo", "mlsnumber", "mlsid", "sku", "code",
 	}
+	// Times of the lead, likeliest first.
+	times = []string{
+		"createdat", "createdtime", "createdon", "created", "datecreated", "creationdate",
+		"submittedat", "submissiondate", "leadsubmittime", "submittime", "submitteddate",
+		"timestamp", "occurredat", "requestdate", "createdatepochseconds", "dataregistro",
+		"fecharegistro", "datacadastro", "datacriacao", "datahora", "dataehora",
+		"datahoracadastro", "datacontato", "dataenvio", "fechacreacion", "fechahora",
+		"fechacontacto", "datetime", "criadoem", "receivedat", "eventtimestamp", "eventtime",
+		"date", "data", "fecha", "time", "carimbodedatahora",
+	}
+	// Dates, with the time of day in a field of its own.
+	dates = []string{"date", "data", "fecha", "datacadastro"}
+	// Times of day beside a date.
+	hours = []string{"time", "hora", "hour", "horario"}
+	// Where the lead came from.
+	sources = []string{
+		"leadorigin", "leadsource", "origemlead", "origemdolead", "origem", "origen",
+		"origin", "source", "fonte", "fuente", "canal", "midia", "portal", "utmsource",
+	}
+	// Campaign data: the name that the host knows, and the usual names of the field.
+	campaign = []struct {
+		name  string
+		usual []string
+	}{
+		{"campaign-id", []string{"campaignid", "idcampanha", "idcampana"}},
+		{"campaign-name", []string{"campaignname", "campaign", "campanha", "campana", "nomecampanha"}},
+		{"adset-id", []string{"adsetid"}},
+		{"adset-name", []string{"adsetname"}},
+		{"adgroup-id", []string{"adgroupid"}},
+		{"asset-group-id", []string{"assetgroupid"}},
+		{"ad-id", []string{"adid"}},
+		{"ad-name", []string{"adname"}},
+		{"creative-id", []string{"creativeid"}},
+		{"form-id", []string{"formid", "leadformid"}},
+		{"form-name", []string{"formname", "formtitle"}},
+		{"page-id", []string{"pageid"}},
+		{"gclid", []string{"gclid", "gclickid"}},
+		{"fbclid", []string{"fbclid"}},
+		{"utm-source", []string{"utmsource"}},
+		{"utm-medium", []string{"utmmedium"}},
+		{"utm-campaign", []string{"utmcampaign"}},
+		{"utm-term", []string{"utmterm"}},
+		{"utm-content", []string{"utmcontent"}},
+	}
 	// Parts of names for another person's contact.
 	others = []string{
 		"corretor", "broker", "agent", "agente", "owner", "propriet", "dono", "duen", "vendor",

@@ -46,6 +46,9 @@ function read(form, path) {
     emails,
     listings: fields.listings(),
     message: fields.message(),
+    occurredAt: fields.occurredAt(),
+    source: fields.source(),
+    campaign: fields.campaign(),
     // Last: what nothing above has read.
     attributes: fields.rest(),
   });

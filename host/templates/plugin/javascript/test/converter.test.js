@@ -53,7 +53,8 @@ test("a form is read like JSON", () => {
   const lead = only(body, "application/x-www-form-urlencoded; charset=utf-8");
   assert.equal(lead.name, "Ana Prado");
   assert.deepEqual(lead.phones, ["(11) 90000-0001", "1130000002"]);
-  assert.deepEqual(lead.attributes, [["origem", '"rodapé"']]);
+  assert.equal(lead.source, "rodapé");
+  assert.deepEqual(lead.attributes, []);
 });
 
 test("a bad item does not affect the others", () => {

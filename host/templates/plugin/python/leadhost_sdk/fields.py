@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Optional
 from wit_world.exports.converter import Listing
 
 from . import names
+from .time import time_of
 from .values import Path, find, is_absent, json_text, text_of
 
 # Real containers are three deep.
@@ -17,6 +18,8 @@ MAX_DEPTH = 5
 MAX_PLACES = 16
 # The host takes no more phones or e-mail addresses of a lead; further ones stay attributes.
 MAX_CONTACTS = 20
+# A longer text is not the name of a source.
+MAX_SOURCE = 200
 
 
 class Field(NamedTuple):
@@ -105,6 +108,33 @@ class Fields:
             *(Listing("client", reference) for reference in client),
             *(Listing("portal", reference) for reference in portal if reference not in client),
         ]
+
+    def occurred_at(self) -> Optional[str]:
+        """Returns the time of the lead: of one field, or of a date and a time of day."""
+        for place in self._places:
+            day, hour = place.text("DATES"), place.text("HOURS")
+            if day is not None and hour is not None and ":" in hour.text:
+                time = time_of(f"{day.text} {hour.text}")
+                if time is not None:
+                    self._take(day)
+                    self._take(hour)
+                    return time
+            for found in filter(None, map(_scalar, place.named("TIMES"))):
+                time = time_of(found.text)
+                if time is not None:
+                    self._take(found)
+                    return time
+        return None
+
+    def source(self) -> Optional[str]:
+        """Returns where the lead came from."""
+        found = next(filter(None, (place.text("SOURCES") for place in self._places)), None)
+        return self._take(found) if found and len(found.text) <= MAX_SOURCE else None
+
+    def campaign(self) -> list[tuple[str, str]]:
+        """Returns the fields of the campaign, by the names that the host knows."""
+        fields = ((name, self._text(name, self._places)) for name in names.CAMPAIGN)
+        return [(name, text) for name, text in fields if text is not None]
 
     def rest(self) -> list[tuple[str, str]]:
         """Returns what was not read so far, as attributes: call it last."""
@@ -264,10 +294,10 @@ _SHAPES: dict[tuple[str, ...], Shape] = {}
 _CONTAINERS = frozenset(names.CONTAINERS)
 # The lists that a folded name is in, and its rank in each.
 _RANKS: dict[str, list[tuple[str, int]]] = {}
-for _kind, _list in vars(names).items():
-    if _kind.isupper():
-        for _rank, _name in enumerate(_list):
-            _RANKS.setdefault(_name, []).append((_kind, _rank))
+_LISTS = {kind: kept for kind, kept in vars(names).items() if isinstance(kept, list)}
+for _kind, _list in (_LISTS | names.CAMPAIGN).items():
+    for _rank, _name in enumerate(_list):
+        _RANKS.setdefault(_name, []).append((_kind, _rank))
 
 
 def fold(name):

@@ -133,6 +133,50 @@ LISTING_REFERENCES = """
 # The portal's reference in such an object.
 LISTING_IDS = "id listingid".split()
 
+# Times of the lead, likeliest first.
+TIMES = """
+    createdat createdtime createdon created datecreated creationdate submittedat submissiondate
+    leadsubmittime submittime submitteddate timestamp occurredat requestdate createdatepochseconds
+    dataregistro fecharegistro datacadastro datacriacao datahora dataehora datahoracadastro
+    datacontato dataenvio fechacreacion fechahora fechacontacto datetime criadoem receivedat
+    eventtimestamp eventtime date data fecha time carimbodedatahora
+""".split()
+
+# Dates, with the time of day in a field of its own.
+DATES = "date data fecha datacadastro".split()
+
+# Times of day beside a date.
+HOURS = "time hora hour horario".split()
+
+# Where the lead came from.
+SOURCES = """
+    leadorigin leadsource origemlead origemdolead origem origen origin source fonte fuente canal
+    midia portal utmsource
+""".split()
+
+# Campaign data: the name that the host knows, and the usual names of the field.
+CAMPAIGN = {
+    "campaign-id": "campaignid idcampanha idcampana".split(),
+    "campaign-name": "campaignname campaign campanha campana nomecampanha".split(),
+    "adset-id": "adsetid".split(),
+    "adset-name": "adsetname".split(),
+    "adgroup-id": "adgroupid".split(),
+    "asset-group-id": "assetgroupid".split(),
+    "ad-id": "adid".split(),
+    "ad-name": "adname".split(),
+    "creative-id": "creativeid".split(),
+    "form-id": "formid leadformid".split(),
+    "form-name": "formname formtitle".split(),
+    "page-id": "pageid".split(),
+    "gclid": "gclid gclickid".split(),
+    "fbclid": "fbclid".split(),
+    "utm-source": "utmsource".split(),
+    "utm-medium": "utmmedium".split(),
+    "utm-campaign": "utmcampaign".split(),
+    "utm-term": "utmterm".split(),
+    "utm-content": "utmcontent".split(),
+}
+
 # Parts of names of another person's contact, such as the broker's.
 OTHERS = """
     corretor broker agent agente owner propriet dono duen vendor vended seller advert anunciante

@@ -50,7 +50,8 @@ class ConverterTest(unittest.TestCase):
         lead = self.only(body, "application/x-www-form-urlencoded; charset=utf-8")
         self.assertEqual(lead.name, "Ana Prado")
         self.assertEqual(lead.phones, ["(11) 90000-0001", "1130000002"])
-        self.assertEqual(lead.attributes, [("origem", '"rodapé"')])
+        self.assertEqual(lead.source, "rodapé")
+        self.assertEqual(lead.attributes, [])
 
     def test_a_bad_item_does_not_affect_the_others(self):
         first, second, third = convert([{"name": "Ana"}, 1, {"email": "bia@example.com"}])

@@ -9,13 +9,15 @@ use std::collections::HashSet;
 use leadhost_sdk::serde_json::Value;
 use leadhost_sdk::{Delivery, Problem, body_bytes, digits, form, is_absent, json, text_of};
 
-use crate::names;
+use crate::{names, time};
 
 /// Real containers are three deep.
 const MAX_DEPTH: usize = 5;
 const MAX_PLACES: usize = 16;
 /// The host takes no more phones or e-mail addresses of a lead; further ones stay attributes.
 const MAX_CONTACTS: usize = 20;
+/// A longer text is not the name of a source.
+const MAX_SOURCE: usize = 200;
 
 /// Returns the body as JSON values: of JSON, or of an urlencoded form.
 ///
@@ -25,7 +27,10 @@ const MAX_CONTACTS: usize = 20;
 pub fn body(delivery: &Delivery) -> Result<Value, Problem> {
     if delivery.content_type() == "application/x-www-form-urlencoded" {
         let bytes = body_bytes(&delivery.body);
-        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii();
+        let text = bytes
+            .strip_prefix(b"\xef\xbb\xbf")
+            .unwrap_or(bytes)
+            .trim_ascii();
         // Some senders label JSON as a form.
         if !text.starts_with(b"{") && !text.starts_with(b"[") {
             return Ok(form::tree(text));
@@ -178,6 +183,45 @@ impl<'a> Fields<'a> {
         client
             .chain(portal.into_iter().map(|reference| ("portal", reference)))
             .collect()
+    }
+
+    /// Returns the time of the lead: of one field, or of a date and a time of day.
+    pub fn occurred_at(&mut self) -> Option<String> {
+        for place in &self.places {
+            if let (Some((day, date)), Some((hour, clock))) =
+                (place.text(names::DATES), place.text(names::HOURS))
+                && clock.contains(':')
+                && let Some(time) = time::read(&format!("{date} {clock}"))
+            {
+                self.read
+                    .extend([std::ptr::from_ref(day), std::ptr::from_ref(hour)]);
+                return Some(time);
+            }
+            let mut found = place.named(names::TIMES).filter_map(scalar);
+            if let Some((value, time)) =
+                found.find_map(|(value, text)| Some((value, time::read(&text)?)))
+            {
+                self.read.insert(value);
+                return Some(time);
+            }
+        }
+        None
+    }
+
+    /// Returns where the lead came from.
+    pub fn source(&mut self) -> Option<String> {
+        let found = self.text(names::SOURCES, |_| true);
+        self.note(found.filter(|(_, text)| text.chars().count() <= MAX_SOURCE))
+    }
+
+    /// Returns the fields of the campaign, by the names that the host knows.
+    pub fn campaign(&mut self) -> Vec<(String, String)> {
+        let mut out = Vec::new();
+        for (name, usual) in names::CAMPAIGN {
+            let found = self.text(usual, |_| true);
+            out.extend(self.note(found).map(|text| ((*name).to_owned(), text)));
+        }
+        out
     }
 
     /// Returns what was not read so far, by name: call it last.

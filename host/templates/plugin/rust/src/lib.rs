@@ -9,6 +9,7 @@ mod guess;
 mod names;
 #[cfg(test)]
 mod tests;
+mod time;
 
 use guess::Fields;
 use leadhost_sdk::serde_json::Value;
@@ -45,9 +46,12 @@ fn read(form: &Value, path: &str) -> Item {
     let mut lead = Lead::new()
         .external_id(fields.external_id())
         .name(fields.name())
-        .message(fields.message());
+        .message(fields.message())
+        .occurred_at(fields.occurred_at())
+        .source(fields.source());
     lead.phones = phones;
     lead.emails = emails;
+    lead.campaign = fields.campaign();
     for (kind, reference) in fields.listings() {
         lead = lead.listing(kind, reference);
     }

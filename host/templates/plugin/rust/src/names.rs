@@ -164,6 +164,55 @@ pub const LISTING_REFERENCES: &[&str] = &[
 /// The portal's reference in such an object.
 pub const LISTING_IDS: &[&str] = &["id", "listingid"];
 
+/// Times of the lead, likeliest first.
+#[rustfmt::skip]
+pub const TIMES: &[&str] = &[
+    "createdat", "createdtime", "createdon", "created", "datecreated", "creationdate",
+    "submittedat", "submissiondate", "leadsubmittime", "submittime", "submitteddate",
+    "timestamp", "occurredat", "requestdate", "createdatepochseconds", "dataregistro",
+    "fecharegistro", "datacadastro", "datacriacao", "datahora", "dataehora",
+    "datahoracadastro", "datacontato", "dataenvio", "fechacreacion", "fechahora",
+    "fechacontacto", "datetime", "criadoem", "receivedat", "eventtimestamp", "eventtime",
+    "date", "data", "fecha", "time", "carimbodedatahora",
+];
+
+/// Dates, with the time of day in a field of its own.
+pub const DATES: &[&str] = &["date", "data", "fecha", "datacadastro"];
+
+/// Times of day beside a date.
+pub const HOURS: &[&str] = &["time", "hora", "hour", "horario"];
+
+/// Where the lead came from.
+#[rustfmt::skip]
+pub const SOURCES: &[&str] = &[
+    "leadorigin", "leadsource", "origemlead", "origemdolead", "origem", "origen", "origin",
+    "source", "fonte", "fuente", "canal", "midia", "portal", "utmsource",
+];
+
+/// Campaign data: the name that the host knows, and the usual names of the field.
+#[rustfmt::skip]
+pub const CAMPAIGN: &[(&str, &[&str])] = &[
+    ("campaign-id", &["campaignid", "idcampanha", "idcampana"]),
+    ("campaign-name", &["campaignname", "campaign", "campanha", "campana", "nomecampanha"]),
+    ("adset-id", &["adsetid"]),
+    ("adset-name", &["adsetname"]),
+    ("adgroup-id", &["adgroupid"]),
+    ("asset-group-id", &["assetgroupid"]),
+    ("ad-id", &["adid"]),
+    ("ad-name", &["adname"]),
+    ("creative-id", &["creativeid"]),
+    ("form-id", &["formid", "leadformid"]),
+    ("form-name", &["formname", "formtitle"]),
+    ("page-id", &["pageid"]),
+    ("gclid", &["gclid", "gclickid"]),
+    ("fbclid", &["fbclid"]),
+    ("utm-source", &["utmsource"]),
+    ("utm-medium", &["utmmedium"]),
+    ("utm-campaign", &["utmcampaign"]),
+    ("utm-term", &["utmterm"]),
+    ("utm-content", &["utmcontent"]),
+];
+
 /// Parts of names of another person's contact, such as the broker's.
 #[rustfmt::skip]
 pub const OTHERS: &[&str] = &[

@@ -44,6 +44,9 @@ function read(form: Json, path: string): Item {
     emails,
     listings: fields.listings(),
     message: fields.message(),
+    occurredAt: fields.occurredAt(),
+    source: fields.source(),
+    campaign: fields.campaign(),
     // Last: what nothing above has read.
     attributes: fields.rest(),
   });

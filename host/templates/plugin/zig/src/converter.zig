@@ -57,6 +57,9 @@ fn read(form: *leadhost.Value, path: []const u8) !leadhost.types.Item {
         .emails = try leadhost.list(try fields.emails()),
         .listings = try fields.listings(),
         .message = leadhost.optional(fields.message()),
+        .occurred_at = leadhost.optional(try fields.occurredAt()),
+        .source = leadhost.optional(fields.source()),
+        .campaign = try fields.campaign(),
     };
     if (lead.phones.len == 0 and lead.emails.len == 0) {
         return leadhost.invalid("the lead has no phone and no e-mail address", path);

@@ -5,6 +5,7 @@
 const std = @import("std");
 const contract = @import("contract.zig");
 const names = @import("names.zig");
+const timeOf = @import("time.zig").timeOf;
 const allocator = @import("heap.zig").allocator;
 const Value = @import("json.zig").Value;
 const Error = std.mem.Allocator.Error;
@@ -18,6 +19,9 @@ const max_view_fields = 1000;
 // The most of each that a host accepts.
 const max_contacts = 20;
 const max_attributes = 200;
+
+// A longer text is not the name of a source.
+const max_source = 200;
 
 pub const Fields = struct {
     form: *Value,
@@ -128,6 +132,35 @@ pub const Fields = struct {
         return .from(out.items);
     }
 
+    /// Returns the time of the lead, of one field or of a date and a time of day, or "".
+    pub fn occurredAt(fields: *const Fields) Error![]const u8 {
+        for (fields.views.items) |*view| {
+            const text = try view.time();
+            if (text.len > 0) return text;
+        }
+        return "";
+    }
+
+    /// Returns where the lead came from, or "".
+    pub fn source(fields: *const Fields) []const u8 {
+        for (fields.views.items) |*view| {
+            const value = view.find(&names.sources) orelse continue;
+            const length = std.unicode.utf8CountCodepoints(value.scalar()) catch max_source + 1;
+            return if (length <= max_source) value.take() else "";
+        }
+        return "";
+    }
+
+    /// Returns the fields of the campaign, by the names that the host knows.
+    pub fn campaign(fields: *const Fields) Error!contract.List(contract.Pair) {
+        var out: std.ArrayList(contract.Pair) = .empty;
+        for (names.campaign) |field| {
+            const text = fields.first(field.usual, true);
+            if (text.len > 0) try out.append(allocator, .{ .name = .from(field.name), .value = .from(text) });
+        }
+        return .from(out.items);
+    }
+
     /// Returns what is not read, as attributes in order of name. An object of which a part
     /// is read keeps the other parts; empty values are left out.
     pub fn rest(fields: *const Fields) Error!contract.List(contract.Pair) {
@@ -202,13 +235,37 @@ const View = struct {
         for (wanted) |one| {
             for (view.fields) |field| {
                 if (!is(field, one)) continue;
-                var value = only(field);
-                // The text of `{"value": "..."}`.
-                if (value.isObject()) value = value.get("value") orelse continue;
+                const value = inner(field) orelse continue;
                 if (value.scalar().len > 0) return value;
             }
         }
         return null;
+    }
+
+    /// Returns the time in this object, or "".
+    fn time(view: *const View) Error![]const u8 {
+        const day = view.find(&names.dates);
+        const hour = view.find(&names.hours);
+        if (day != null and hour != null and contains(hour.?.scalar(), ":")) {
+            const both = try std.mem.concat(allocator, u8, &.{ day.?.scalar(), " ", hour.?.scalar() });
+            const text = try timeOf(both);
+            if (text.len > 0) {
+                _ = day.?.take();
+                _ = hour.?.take();
+                return text;
+            }
+        }
+        for (names.times) |one| {
+            for (view.fields) |field| {
+                if (!is(field, one)) continue;
+                const value = inner(field) orelse continue;
+                const text = try timeOf(value.scalar());
+                if (text.len == 0) continue;
+                _ = value.take();
+                return text;
+            }
+        }
+        return "";
     }
 
     fn first(view: *const View, wanted: Names) []const u8 {
@@ -316,6 +373,12 @@ const View = struct {
         }
     }
 };
+
+/// Returns the value that has the text: of a list of one, and of `{"value": "..."}`.
+fn inner(field: *Value) ?*Value {
+    const value = only(field);
+    return if (value.isObject()) value.get("value") else value;
+}
 
 /// Returns the only item of a list, and any other value as it is.
 fn only(value: *Value) *Value {

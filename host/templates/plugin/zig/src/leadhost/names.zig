@@ -181,6 +181,52 @@ pub const listing_references = [_][]const u8{
     "codigo",          "mlsnumber",       "mlsid",     "sku",        "code",
 };
 
+/// Times of the lead, likeliest first.
+pub const times = [_][]const u8{
+    "createdat",         "createdtime",    "createdon",             "created",          "datecreated",   "creationdate",
+    "submittedat",       "submissiondate", "leadsubmittime",        "submittime",       "submitteddate", "timestamp",
+    "occurredat",        "requestdate",    "createdatepochseconds", "dataregistro",     "fecharegistro", "datacadastro",
+    "datacriacao",       "datahora",       "dataehora",             "datahoracadastro", "datacontato",   "dataenvio",
+    "fechacreacion",     "fechahora",      "fechacontacto",         "datetime",         "criadoem",      "receivedat",
+    "eventtimestamp",    "eventtime",      "date",                  "data",             "fecha",         "time",
+    "carimbodedatahora",
+};
+
+/// Dates, with the time of day in a field of its own.
+pub const dates = [_][]const u8{ "date", "data", "fecha", "datacadastro" };
+
+/// Times of day beside a date.
+pub const hours = [_][]const u8{ "time", "hora", "hour", "horario" };
+
+/// Where the lead came from.
+pub const sources = [_][]const u8{
+    "leadorigin", "leadsource", "origemlead", "origemdolead", "origem", "origen", "origin",
+    "source",     "fonte",      "fuente",     "canal",        "midia",  "portal", "utmsource",
+};
+
+/// Campaign data: the name that the host knows, and the usual names of the field.
+pub const campaign = [_]struct { name: []const u8, usual: []const []const u8 }{
+    .{ .name = "campaign-id", .usual = &.{ "campaignid", "idcampanha", "idcampana" } },
+    .{ .name = "campaign-name", .usual = &.{ "campaignname", "campaign", "campanha", "campana", "nomecampanha" } },
+    .{ .name = "adset-id", .usual = &.{"adsetid"} },
+    .{ .name = "adset-name", .usual = &.{"adsetname"} },
+    .{ .name = "adgroup-id", .usual = &.{"adgroupid"} },
+    .{ .name = "asset-group-id", .usual = &.{"assetgroupid"} },
+    .{ .name = "ad-id", .usual = &.{"adid"} },
+    .{ .name = "ad-name", .usual = &.{"adname"} },
+    .{ .name = "creative-id", .usual = &.{"creativeid"} },
+    .{ .name = "form-id", .usual = &.{ "formid", "leadformid" } },
+    .{ .name = "form-name", .usual = &.{ "formname", "formtitle" } },
+    .{ .name = "page-id", .usual = &.{"pageid"} },
+    .{ .name = "gclid", .usual = &.{ "gclid", "gclickid" } },
+    .{ .name = "fbclid", .usual = &.{"fbclid"} },
+    .{ .name = "utm-source", .usual = &.{"utmsource"} },
+    .{ .name = "utm-medium", .usual = &.{"utmmedium"} },
+    .{ .name = "utm-campaign", .usual = &.{"utmcampaign"} },
+    .{ .name = "utm-term", .usual = &.{"utmterm"} },
+    .{ .name = "utm-content", .usual = &.{"utmcontent"} },
+};
+
 /// Parts of names for another person's contact.
 pub const others = [_][]const u8{
     "corretor",    "broker",    "agent",       "agente",       "owner",       "propriet",     "dono",      "duen",      "vendor",

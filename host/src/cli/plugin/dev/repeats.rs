@@ -1,0 +1,142 @@
+//! Calls that fail again and again in the same way: the service makes the call for a stored delivery
+//! until it succeeds. Such a failure is shown once, and then only counted.
+
+use std::collections::VecDeque;
+
+use crate::plugin::WatchedCall;
+
+/// Failures that are remembered.
+const REMEMBERED: usize = 64;
+
+/// The failures that were shown, and how often each was repeated.
+#[derive(Default)]
+pub struct RepeatedFailures(VecDeque<ShownFailure>);
+
+/// A call that failed.
+struct ShownFailure {
+    function: &'static str,
+    /// The id of the delivery or of the message.
+    id: String,
+    error: String,
+    again: u64,
+    /// The part of `again` that was told.
+    told: u64,
+}
+
+/// What is to be shown of a call.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Novelty {
+    /// All of it; before it the line about an earlier failure of the same call, if it was repeated.
+    New(Option<String>),
+    /// Nothing: it failed as it did before.
+    Repeated,
+}
+
+impl RepeatedFailures {
+    /// Compares a call with the last failure of the same function for the same delivery.
+    pub fn look(&mut self, call: &WatchedCall) -> Novelty {
+        let is_same = |known: &ShownFailure| known.function == call.function && known.id == call.id;
+        let known = self.0.iter().position(is_same);
+        if let (Some(known), Err(error)) = (known, &call.output)
+            && self.0[known].error == *error
+        {
+            self.0[known].again += 1;
+            return Novelty::Repeated;
+        }
+        let mut over = known.and_then(|known| self.0.remove(known));
+        if let Err(error) = &call.output {
+            self.0.push_back(ShownFailure {
+                function: call.function,
+                id: call.id.clone(),
+                error: error.clone(),
+                again: 0,
+                told: 0,
+            });
+            if self.0.len() > REMEMBERED {
+                self.0.pop_front();
+            }
+        }
+        Novelty::New(over.as_mut().and_then(ShownFailure::tell))
+    }
+
+    /// Returns a line for each failure that was repeated since the last time.
+    pub fn untold(&mut self) -> Vec<String> {
+        self.0.iter_mut().filter_map(ShownFailure::tell).collect()
+    }
+}
+
+impl ShownFailure {
+    fn tell(&mut self) -> Option<String> {
+        if self.again == self.told {
+            return None;
+        }
+        self.told = self.again;
+        let times = match self.again {
+            1 => "once".to_owned(),
+            many => format!("{many} times"),
+        };
+        let (function, id) = (self.function, &self.id);
+        Some(format!("  {function} of {id}: retried {times}, same error"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::plugin::{CallUsage, WatchedOutput};
+
+    fn call(id: &str, error: Option<&str>) -> WatchedCall {
+        WatchedCall {
+            plugin: "form".to_owned(),
+            function: "convert",
+            id: id.to_owned(),
+            elapsed: Duration::ZERO,
+            usage: CallUsage::default(),
+            output: match error {
+                Some(error) => Err(error.to_owned()),
+                None => Ok(WatchedOutput::Other),
+            },
+        }
+    }
+
+    #[test]
+    fn a_failure_is_new_once_and_then_counted() {
+        let mut failures = RepeatedFailures::default();
+        let crash = call("d-1", Some("it trapped"));
+        assert_eq!(failures.look(&crash), Novelty::New(None));
+        assert!(failures.untold().is_empty());
+        for _ in 0..3 {
+            assert_eq!(failures.look(&crash), Novelty::Repeated);
+        }
+        let told = ["  convert of d-1: retried 3 times, same error"];
+        assert_eq!(failures.untold(), told);
+        assert!(failures.untold().is_empty(), "it is told once");
+    }
+
+    #[test]
+    fn another_error_another_delivery_and_an_answer_are_new() {
+        let mut failures = RepeatedFailures::default();
+        let crash = call("d-1", Some("it trapped"));
+        failures.look(&crash);
+        failures.look(&crash);
+        let elsewhere = call("d-2", Some("it trapped"));
+        assert_eq!(failures.look(&elsewhere), Novelty::New(None));
+        let slow = call("d-1", Some("it took too long"));
+        let told = "  convert of d-1: retried once, same error".to_owned();
+        assert_eq!(failures.look(&slow), Novelty::New(Some(told)));
+        assert_eq!(failures.look(&crash), Novelty::New(None));
+        assert_eq!(failures.look(&call("d-1", None)), Novelty::New(None));
+        assert_eq!(failures.look(&crash), Novelty::New(None));
+    }
+
+    #[test]
+    fn few_failures_are_remembered() {
+        let mut failures = RepeatedFailures::default();
+        for number in 0..2 * REMEMBERED {
+            failures.look(&call(&number.to_string(), Some("it trapped")));
+        }
+        assert_eq!(failures.0.len(), REMEMBERED);
+    }
+}
