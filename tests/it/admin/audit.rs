@@ -228,7 +228,8 @@ async fn a_decision_about_a_message_names_it_and_the_verdict(on: On) {
     operator.post(&path, &verdict).await.expect(404);
     let (detail, outcome) = newest(&operator, "resolve-message").await;
     assert_eq!(outcome, "refused");
-    let expect = json!({"message": id, "verdict": "give-up", "status": 404});
+    let reason = format!("There is no message `{id}`; `leadhost outbox` shows those that exist.");
+    let expect = json!({"message": id, "verdict": "give-up", "status": 404, "reason": reason});
     assert_eq!(detail, expect);
 }
 

@@ -450,9 +450,6 @@ impl ReadSet {
         for change in &undo.changes {
             let workspace = change.workspace;
             self.workspaces.insert(workspace);
-            if undo.converted_by.is_some() {
-                self.places(change.delivery, []);
-            }
             if change.kind == RepairedKind::Deal {
                 self.deals.insert((workspace, DealId(change.row)));
             }

@@ -13,12 +13,11 @@ use crate::domain::contact;
 use crate::domain::deal::TEST;
 use crate::domain::id::{ContactId, DealId, WorkspaceId};
 use crate::domain::phone;
-use crate::domain::plugin::RanWith;
 use crate::domain::repair::{
     CREATED, KEYS, MERGED, PERSON, RepairChange, RepairState, RepairUndone, RepairedKind,
     SHARED_KEYS, TAKEN_KEYS,
 };
-use crate::store::{ChangedBy, ConvertedBy, FieldChange, RepairUndo, WriteOutcome};
+use crate::store::{ChangedBy, FieldChange, RepairUndo, WriteOutcome};
 
 /// The changes of deals for their histories.
 type Histories = BTreeMap<(WorkspaceId, DealId), Vec<FieldChange>>;
@@ -37,7 +36,9 @@ pub(super) fn changes(set: &mut WorkingSet, undo: &RepairUndo) -> WriteOutcome {
             None => RepairUndone::ChangedSince,
         };
         if let (RepairUndone::Undone, Some(version)) = (undone, &undo.converted_by) {
-            harmed_again(set, change, version);
+            // The lead has the values again that this version gave it.
+            let delivery = (change.workspace, change.delivery);
+            set.harmed_again.insert(delivery, version.clone());
         }
         set.undone_changes.push(UndoneChange {
             workspace: change.workspace,
@@ -52,35 +53,6 @@ pub(super) fn changes(set: &mut WorkingSet, undo: &RepairUndo) -> WriteOutcome {
         deal::history(set, workspace, id, by, changes);
     }
     WriteOutcome::RepairUndone
-}
-
-/// The lead has the values again that this version gave it, so its delivery counts for the version.
-/// The configuration stays that of the repair: the one before is not known any more.
-fn harmed_again(set: &mut WorkingSet, change: &RepairChange, version: &ConvertedBy) {
-    let Some(delivery) = set.deliveries.get_mut(&change.delivery) else {
-        return;
-    };
-    let Some(ran) = delivery
-        .ran
-        .as_mut()
-        .filter(|ran| ran.digest != version.digest)
-    else {
-        return;
-    };
-    let ConvertedBy {
-        plugin,
-        version,
-        digest,
-        contract,
-    } = version.clone();
-    *ran = RanWith {
-        plugin,
-        version,
-        digest,
-        contract,
-        config_version: ran.config_version,
-    };
-    delivery.change.touch();
 }
 
 fn one(

@@ -24,7 +24,9 @@ use crate::domain::repair::{RepairState, RepairUndone, RepairedKind};
 use crate::domain::time::Micros;
 use crate::limits;
 use crate::store::change::RowChange;
-use crate::store::{ByPartner, ChangedBy, DeliveryOutcome, FieldChange, FieldDiff, ItemOutcome};
+use crate::store::{
+    ByPartner, ChangedBy, ConvertedBy, DeliveryOutcome, FieldChange, FieldDiff, ItemOutcome,
+};
 
 pub type ClaimKey = (ConnectionId, String);
 
@@ -73,6 +75,8 @@ pub struct WorkingSet {
     pub new_logs: Vec<NewLog>,
     pub new_repair_changes: Vec<NewRepairChange>,
     pub undone_changes: Vec<UndoneChange>,
+    /// Deliveries that count for this version again, because a change of its repair was taken back.
+    pub harmed_again: BTreeMap<(WorkspaceId, DeliveryId), ConvertedBy>,
     /// Match keys that their contacts lose.
     pub gone_contact_keys: Vec<(WorkspaceId, String)>,
     /// Match keys that their contacts share no more.

@@ -6,7 +6,7 @@ use crate::store::decide::WorkingSet;
 use crate::store::operations::batch::load::place;
 use crate::store::operations::repairs::NEW_CHANGES;
 use crate::store::schema;
-use crate::store::sql::{Sql, Tx, args, json, made};
+use crate::store::sql::{Sql, Tx, args, json, made, sql};
 
 static GONE_KEYS: Sql = made(|| schema::CONTACT_KEYS.remove());
 static GONE_SHARED_KEYS: Sql = made(|| schema::SHARED_KEYS.remove());
@@ -37,6 +37,22 @@ pub async fn gone_keys(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> 
 
 static MARKS: Sql = made(|| schema::REPAIR_CHANGES.update(&["undone"]));
 static MOVED_ITEMS: Sql = made(|| schema::ITEMS.update(&["contact_id"]));
+
+// The configuration stays that of the repair: the one before is not known any more. Such a delivery is
+// finished, so the batch has not locked it.
+static HARMED_AGAIN: Sql = sql("
+each (workspace_id uuid, id uuid, plugin text, version text, digest text, contract text)
+update deliveries as d
+set ran = json_set(d.ran, '$.plugin', each.plugin,                   -- sqlite
+  '$.version', each.version, '$.digest', each.digest,                -- sqlite
+  '$.contract', each.contract)                                       -- sqlite
+set ran = d.ran || jsonb_build_object('plugin', each.plugin,         -- postgres
+  'version', each.version, 'digest', each.digest,                    -- postgres
+  'contract', each.contract)                                         -- postgres
+from each
+where d.workspace_id = each.workspace_id
+and d.id = each.id
+and d.ran ->> 'digest' <> each.digest");
 
 /// Saves the new rows of receipts, the results of undone ones, and the contacts of items whose
 /// deals went back to them.
@@ -74,6 +90,21 @@ pub async fn save(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
         })
         .collect();
     tx.run_each(&MARKS, &marks).await?;
+    let harmed: Vec<_> = set
+        .harmed_again
+        .iter()
+        .map(|((workspace_id, id), version)| {
+            args! {
+                workspace_id: *workspace_id,
+                id: *id,
+                plugin: &version.plugin,
+                version: &version.version,
+                digest: &version.digest,
+                contract: &version.contract,
+            }
+        })
+        .collect();
+    tx.run_each(&HARMED_AGAIN, &harmed).await?;
     let items: Vec<_> = set
         .moved_items
         .iter()
@@ -92,5 +123,11 @@ pub async fn save(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
 
 /// Returns the statements of this file.
 pub fn statements() -> Vec<&'static Sql> {
-    vec![&GONE_KEYS, &GONE_SHARED_KEYS, &MARKS, &MOVED_ITEMS]
+    vec![
+        &GONE_KEYS,
+        &GONE_SHARED_KEYS,
+        &MARKS,
+        &HARMED_AGAIN,
+        &MOVED_ITEMS,
+    ]
 }
