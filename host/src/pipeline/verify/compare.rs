@@ -246,7 +246,7 @@ impl Tally {
 
     /// Removes what may name persons, because it is kept: the reasons of plugins, and numbers in
     /// the names of attributes. The deliveries that the examples name have both. Of the failures of the
-    /// candidate, which no delivery has, the plain words stay.
+    /// candidate, which no delivery has, what the service says of a call stays.
     pub fn forget_texts(&mut self) {
         let forget = |group: &mut DifferenceGroup| {
             for example in &mut group.examples {
@@ -256,7 +256,7 @@ impl Tally {
         };
         for example in &mut self.newly_failing.examples {
             example.before = None;
-            example.after = example.after.as_deref().map(plain_words);
+            example.after = example.after.as_deref().map(kept_reason);
         }
         forget(&mut self.no_longer_failing);
         for ((field, change), mut group) in std::mem::take(&mut self.fields) {
@@ -516,24 +516,34 @@ fn shortened(text: &str) -> String {
     text.chars().take(most).collect()
 }
 
-/// Masks an error for a place where it is kept: words in lower case stay, as messages of programs have
-/// them. Digits, quoted words, and words that may be names or addresses are masked.
-fn plain_words(error: &str) -> String {
+/// Returns what may be kept of an error: of a failed call what the service says, without digits and
+/// quoted words, which may be of the delivery. The plugin's own reasons may name a person in any words.
+fn kept_reason(error: &str) -> String {
+    if !CALL_FAILURES.iter().any(|begin| error.starts_with(begin)) {
+        return "a reason of the plugin, which is not kept: `leadhost plugin verify` shows it"
+            .to_owned();
+    }
     let mut is_quoted = false;
     let words = error.split_whitespace().map(|word| {
         let marks = word.matches(['"', '\'']).count();
         let is_value = is_quoted || marks > 0;
         is_quoted ^= marks % 2 == 1;
-        let is_plain = word
-            .chars()
-            .all(|one| one.is_ascii() && !one.is_ascii_uppercase() && one != '@');
-        match is_plain && !is_value {
-            true => word.replace(|one: char| one.is_ascii_digit(), "#"),
-            false => masked_word(word),
+        match is_value {
+            true => masked_word(word),
+            false => word.replace(|one: char| one.is_ascii_digit(), "#"),
         }
     });
     shortened(&words.collect::<Vec<_>>().join(" "))
 }
+
+/// How the messages of [`CallError`](crate::plugin::CallError) begin.
+const CALL_FAILURES: [&str; 5] = [
+    "the plugin call failed: ",
+    "the plugin computed for more than ",
+    "the plugin needed more than ",
+    "the plugin's answer is larger than ",
+    "it cannot read the provider's answer: the plugin ",
+];
 
 /// Masks a value: of each word the first character is kept, and the last two of a number.
 fn masked(value: &str) -> String {
@@ -570,29 +580,26 @@ mod tests {
     use crate::domain::time::Micros;
 
     #[test]
-    fn of_an_error_the_plain_words_stay_and_what_may_be_a_value_is_masked() {
-        let check = |error: &str, expect: &str| assert_eq!(plain_words(error), expect);
+    fn of_a_failed_call_the_words_of_the_service_are_kept_and_no_reason_of_a_plugin() {
+        let check = |error: &str, expect: &str| assert_eq!(kept_reason(error), expect);
         check(
-            "wasm trap: wasm `unreachable` instruction executed",
-            "wasm trap: wasm `unreachable` instruction executed",
-        );
-        check("panicked at src/lib.rs:12:5", "panicked at src/lib.rs:##:#");
-        check("no phone in Rita Silva", "no phone in R*** S****");
-        check(
-            "cannot send to rita@example.com",
-            "cannot send to r***@*******.***",
+            "the plugin call failed: wasm trap: wasm `unreachable` instruction executed in lib.rs:12",
+            "the plugin call failed: wasm trap: wasm `unreachable` instruction executed in lib.rs:##",
         );
         check(
-            "phone 11987654321 is invalid",
-            "phone ########### is invalid",
+            "the plugin call failed: unknown city \"são paulo\" here",
+            "the plugin call failed: unknown city \"*** p****\" here",
         );
-        check(
-            "unknown city \"são paulo\" here",
-            "unknown city \"s**  p****\" here"
-                .replace("  ", " ")
-                .as_str(),
-        );
-        check("", "");
+        let not_kept =
+            "a reason of the plugin, which is not kept: `leadhost plugin verify` shows it";
+        check("no phone in rita silva", not_kept);
+        check("", not_kept);
+        let late = crate::plugin::CallError::OutOfTime {
+            budget: std::time::Duration::from_millis(5),
+            inline: false,
+            log: Vec::new(),
+        };
+        check(&late.to_string(), "the plugin computed for more than # ms");
     }
 
     fn lead(key: Option<&str>, fields: &[(&str, &str)]) -> OutcomeItem {

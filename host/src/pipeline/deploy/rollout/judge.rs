@@ -413,8 +413,8 @@ async fn activated(
     change(pipeline, &next, "promote-rollout", by).await
 }
 
-/// Ends a rollout whose guard has tripped, and logs what the candidate said of a failure. Returns false
-/// if it was changed meanwhile.
+/// Ends a rollout whose guard has tripped, and logs an example of a failure. Returns false if it was
+/// changed meanwhile.
 async fn roll_back(
     pipeline: &Arc<Pipeline>,
     status: &RolloutStatus,
@@ -423,12 +423,10 @@ async fn roll_back(
     let rollout = &status.rollout;
     let is_stored = end(pipeline, rollout, RolloutStage::RolledBack, why.clone()).await?;
     if is_stored {
-        let failure = status.failure();
         let (plugin, candidate) = (&rollout.name, rollout.candidate.short());
-        let example = failure.map(|one| one.subject.to_string());
-        let error = failure.and_then(|one| one.after.as_deref());
+        let example = status.failure().map(|one| one.subject.to_string());
         pipeline.core.metrics.rollouts.rolled_back(plugin);
-        tracing::error!(%plugin, candidate, why, example, error, "rollout rolled back, stable version active");
+        tracing::error!(%plugin, candidate, why, example, "rollout rolled back, stable version active");
     }
     Ok(is_stored)
 }
