@@ -3,9 +3,11 @@
 //! Nothing is loaded from elsewhere, and all of it works without script.
 
 mod api;
+mod chart;
 mod files;
 mod form;
 mod frame;
+mod live;
 mod pages;
 pub mod sessions;
 mod sign_in;
@@ -134,6 +136,9 @@ async fn answer(
         caller: &caller,
         session: &session,
     };
+    if route == ConsoleRoute::Live {
+        return live::open(&visit);
+    }
     let result = if route.is_form() {
         form(&visit, route, body).await
     } else {
