@@ -51,19 +51,19 @@ pub struct ActivitySeries {
 
 /// The counts of this host, one per host.
 #[derive(Default)]
-pub struct Activity {
-    counted: Mutex<Counted>,
+pub struct ActivityCounter {
+    counted: Mutex<CountedActivity>,
     /// One count at a time.
     turn: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
-struct Counted {
+struct CountedActivity {
     at: Option<Micros>,
     series: BTreeMap<String, ActivitySeries>,
 }
 
-impl Activity {
+impl ActivityCounter {
     /// Returns when the counts were made, and all of them. `None`: not yet since the host started.
     pub fn counted(&self) -> (Option<Micros>, Vec<ActivitySeries>) {
         let counted = self.lock();
@@ -144,7 +144,7 @@ impl Activity {
         Ok(())
     }
 
-    fn lock(&self) -> MutexGuard<'_, Counted> {
+    fn lock(&self) -> MutexGuard<'_, CountedActivity> {
         self.counted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

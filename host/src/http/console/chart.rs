@@ -34,7 +34,7 @@ struct ChartSeries {
 }
 
 /// A piece of a bar.
-struct Piece {
+struct ChartPiece {
     class: usize,
     x: String,
     y: String,
@@ -44,7 +44,7 @@ struct Piece {
 }
 
 /// A line of the axis.
-struct Line {
+struct ChartLine {
     y: String,
     text_y: String,
     count: u64,
@@ -110,12 +110,12 @@ impl Chart {
         format!("0 0 {WIDTH} {HEIGHT}")
     }
 
-    fn lines(&self) -> Vec<Line> {
+    fn lines(&self) -> Vec<ChartLine> {
         let steps = if self.most.is_multiple_of(2) { 2 } else { 1 };
         let at = |step: u64| {
             let count = self.most * step / steps;
             let y = self.y(count);
-            Line {
+            ChartLine {
                 y: number(y),
                 text_y: number(y + 4.0),
                 count,
@@ -133,7 +133,7 @@ impl Chart {
         (WIDTH - LEFT) / self.slots.len().max(1) as f64
     }
 
-    fn pieces(&self) -> Vec<Piece> {
+    fn pieces(&self) -> Vec<ChartPiece> {
         let width = self.slot_width();
         let mut pieces = Vec::new();
         for (slot, name) in self.slots.iter().enumerate() {
@@ -145,7 +145,7 @@ impl Chart {
                 }
                 let (y, bottom) = (self.y(below + count), self.y(below));
                 below += count;
-                pieces.push(Piece {
+                pieces.push(ChartPiece {
                     class,
                     x: number(LEFT + width * slot as f64 + width * 0.1),
                     y: number(y),

@@ -9,7 +9,6 @@ use hyper::body::Bytes;
 use tokio::sync::mpsc;
 
 use super::Visit;
-use super::api::ApiRefusal;
 use super::sessions::Session;
 use crate::domain::id::DeliveryId;
 use crate::http::auth;
@@ -27,20 +26,17 @@ const CHANGED: Bytes = Bytes::from_static(b"event: changed\ndata:\n\n");
 /// What a browser waits before it connects again.
 const BEGIN: Bytes = Bytes::from_static(b"retry: 5000\n\n");
 
-/// Opens a stream for a page of the session.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] if there are as many as there may be.
-pub fn open(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
+/// Returns the answer after which a browser does not ask again.
+pub fn over() -> ApiResponse {
+    reply::empty(StatusCode::NO_CONTENT)
+}
+
+/// Opens a stream for a page of the session, unless there are as many as there may be.
+pub fn open(visit: &Visit<'_>) -> ApiResponse {
     let http = Arc::clone(visit.call.http);
-    let place = Arc::clone(&http.console_streams).try_acquire_owned();
-    let place = place.map_err(|_| {
-        ApiRefusal::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "Too many pages follow what happens; reload this one by hand.",
-        )
-    })?;
+    let Ok(place) = Arc::clone(&http.console_streams).try_acquire_owned() else {
+        return over();
+    };
     let session = visit.session.clone();
     let (to_page, pieces) = mpsc::channel(2);
     let shutdown = http.core.shutdown.clone();
@@ -52,11 +48,7 @@ pub fn open(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
             () = follow(&http, &session, &to_page) => {}
         }
     });
-    Ok(reply::with_payload(
-        StatusCode::OK,
-        EVENTS,
-        Payload::live(pieces),
-    ))
+    reply::with_payload(StatusCode::OK, EVENTS, Payload::live(pieces))
 }
 
 /// Sends an event for each change, until the session has ended or the page does not read.

@@ -121,6 +121,9 @@ async fn answer(
     let now = call.http.core.clock.now();
     let session = cookie(call).and_then(|token| call.http.sessions.find(token, now));
     let Some(session) = session else {
+        if route == ConsoleRoute::Live {
+            return Ok(live::over());
+        }
         return Ok(sign_in::required(call, route));
     };
     let caller = match auth::signed_in(call, &session.key).await {
@@ -137,7 +140,7 @@ async fn answer(
         session: &session,
     };
     if route == ConsoleRoute::Live {
-        return live::open(&visit);
+        return Ok(live::open(&visit));
     }
     let result = if route.is_form() {
         form(&visit, route, body).await

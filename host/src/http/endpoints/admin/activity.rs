@@ -44,7 +44,7 @@ pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         let _ = tokio::time::timeout(limits::ACTIVITY_WAIT, counting).await;
     }
     let (counted_at, all) = activity.counted();
-    let slots = Slots::of(period, now);
+    let slots = PeriodSlots::of(period, now);
     let series = all.iter().filter_map(|series| slots.row(series)).collect();
     let answer = Activity {
         counted_at,
@@ -56,7 +56,7 @@ pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
 }
 
 /// The slots of a period, in units that are counted: five minutes or hours.
-struct Slots {
+struct PeriodSlots {
     of_hours: bool,
     /// Units of a slot.
     units: i64,
@@ -64,7 +64,7 @@ struct Slots {
     count: i64,
 }
 
-impl Slots {
+impl PeriodSlots {
     fn of(period: ActivityPeriod, now: Micros) -> Self {
         let (of_hours, units, count) = match period {
             ActivityPeriod::Hour => (false, 1, SLOTS_PER_HOUR),
@@ -152,7 +152,7 @@ mod tests {
         series.hours.insert(hour - 24 * 8, one);
         series.slots.insert(now.0 / unit(false), one);
         for period in ActivityPeriod::ALL {
-            let slots = Slots::of(period, now);
+            let slots = PeriodSlots::of(period, now);
             let starts = slots.starts();
             let last = *starts.last().expect("slots");
             assert!(last <= now, "{period:?}");
@@ -165,7 +165,7 @@ mod tests {
             assert_eq!(row.messages.iter().sum::<u64>(), 0);
         }
         assert!(
-            Slots::of(ActivityPeriod::Day, now)
+            PeriodSlots::of(ActivityPeriod::Day, now)
                 .row(&ActivitySeries::default())
                 .is_none()
         );
