@@ -130,6 +130,9 @@ async fn answer(
         Ok(caller) => caller,
         Err(ApiError::Unauthorized(_)) => {
             call.http.sessions.end(&session);
+            if route == ConsoleRoute::Live {
+                return Ok(live::over());
+            }
             return Ok(sign_in::required(call, route));
         }
         Err(error) => return Err(error.into()),

@@ -87,8 +87,7 @@ impl Sessions {
         })
     }
 
-    /// Returns whether a session is still live, without noting a use: a page that is only open does not
-    /// prolong it.
+    /// Returns whether a session is still live, without noting a use: a stream does not prolong it.
     pub fn is_live(&self, session: &Session, now: Micros) -> bool {
         let sessions = self.lock();
         let entry = sessions.get(&session.id);
