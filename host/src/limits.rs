@@ -1186,6 +1186,35 @@ pub const WATCHED_CALLS: usize = 256;
 /// Answered requests that wait for `leadhost plugin dev` to show them. Further ones are left out.
 pub const WATCHED_REQUESTS: usize = 256;
 
+/// Rows that one count of an hour of a connection reads: more than ten thousand deliveries a minute.
+/// Of more, the newest are counted.
+pub const ACTIVITY_ROWS: u32 = 1_000_000;
+
+/// Connections and instances whose activity is counted: a few hours of counts for each stay in memory.
+pub const ACTIVITY_SERIES: usize = 1_000;
+
+/// The age past which counts of activity are made again when somebody looks.
+pub const ACTIVITY_FRESH: Duration = Duration::from_secs(10);
+
+/// The longest time that a page waits for the first counts.
+pub const ACTIVITY_WAIT: Duration = Duration::from_millis(20);
+
+/// Items of one contact or leads of one external id that a search looks at.
+pub const SEARCHED_ITEMS: u32 = 1_000;
+
+/// Workspaces in which a search for a delivery looks without being told which.
+pub const SEARCHED_WORKSPACES: usize = 50;
+
+/// Open streams of the console on one host: each holds a connection of the admin listener, which needs
+/// others for its answers. A page without one is read again by its link.
+pub const CONSOLE_STREAMS: usize = 24;
+
+/// The time between two looks of a stream for something new.
+pub const CONSOLE_LOOK: Duration = Duration::from_secs(2);
+
+/// Looks of a stream after which it sends something, so that a connection that was cut is noticed.
+pub const CONSOLE_BEAT: u32 = 7;
+
 /// Sessions of the console on one host. Past it, the one that was unused for longest ends.
 pub const CONSOLE_SESSIONS: usize = 1_000;
 

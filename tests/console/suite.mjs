@@ -103,6 +103,18 @@ async function tasks(window) {
     await own.click(/in quarantine/);
     await own.page.locator("td .tag.quarantined").first().waitFor();
   });
+  await window.task("see the charts of the last hour", async (own) => {
+    await own.click("Last hour");
+    await own.page.getByRole("img", { name: /^Leads/ }).first().waitFor();
+    await own.shows("Numbers of Leads");
+  });
+  await window.task("find the deliveries of a person", async (own) => {
+    await own.click("Deliveries");
+    await own.page.fill("#q", "(21) 98888-7777");
+    await own.press("Show");
+    await own.open("converted");
+    await own.shows(/Quero.visitar/);
+  });
   await window.task("open the last delivery and see what was sent", async (own) => {
     await own.click("Deliveries");
     await own.page.selectOption("#status", "converted");

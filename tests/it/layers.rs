@@ -109,8 +109,9 @@ const MODULES: [(&str, &[&str]); 20] = [
 ];
 
 /// The parts of the pipeline: each imports only what stands before it.
-const PIPELINE: [&str; 65] = [
+const PIPELINE: [&str; 66] = [
     // State.
+    "activity",
     "backoff",
     "offload",
     "connections",

@@ -5,6 +5,7 @@
 //! An answer always has all keys of its type, with null for an unknown value, unless a field
 //! says otherwise. A reader ignores keys that it does not know.
 
+pub mod activity;
 pub mod apply;
 pub mod audit;
 pub mod captures;

@@ -186,6 +186,15 @@ pub async fn signed_in(call: &Call<'_>, digest: &[u8; 32]) -> Result<AdminCaller
     Ok(AdminCaller { caller })
 }
 
+/// Returns whether the admin key of a session is still valid.
+///
+/// # Errors
+///
+/// [`StoreError`] if it cannot be looked up.
+pub async fn is_signed_in(http: &Http, digest: &[u8; 32]) -> Result<bool, StoreError> {
+    Ok(live(http, digest, KeyKind::Admin).await?.is_some())
+}
+
 fn partner_caller(caller: &Caller) -> Result<PartnerCaller, ApiError> {
     let (workspace, scope) = workspace_of(caller)?;
     let partner = caller

@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use hyper::body::{Body, Bytes, Frame, SizeHint};
+use tokio::sync::mpsc;
 
 use super::budget::{BudgetShare, Short};
 
@@ -25,6 +26,8 @@ enum PayloadContent {
         left: usize,
         pieces: Box<dyn Iterator<Item = Bytes> + Send>,
     },
+    /// Ends when its sender does.
+    Live(mpsc::Receiver<Bytes>),
 }
 
 impl Payload {
@@ -52,10 +55,18 @@ impl Payload {
         }
     }
 
-    /// Returns the number of bytes that have not been sent.
+    /// Returns a payload of unknown length, which ends when the sender is dropped.
+    pub fn live(pieces: mpsc::Receiver<Bytes>) -> Self {
+        Self {
+            content: PayloadContent::Live(pieces),
+            _share: None,
+        }
+    }
+
+    /// Returns the number of bytes that have not been sent, as far as they exist yet.
     pub fn bytes(&self) -> usize {
         match &self.content {
-            PayloadContent::Nothing => 0,
+            PayloadContent::Nothing | PayloadContent::Live(_) => 0,
             PayloadContent::Whole(bytes) => bytes.len(),
             PayloadContent::Pieces { left, .. } => *left,
         }
@@ -101,6 +112,11 @@ impl Iterator for Payload {
                 }
                 Some(piece)
             }
+            PayloadContent::Live(mut pieces) => {
+                let piece = pieces.try_recv().ok()?;
+                self.content = PayloadContent::Live(pieces);
+                Some(piece)
+            }
         }
     }
 }
@@ -111,8 +127,13 @@ impl Body for Payload {
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
+        cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if let PayloadContent::Live(pieces) = &mut self.content {
+            return pieces
+                .poll_recv(cx)
+                .map(|piece| piece.map(|piece| Ok(Frame::data(piece))));
+        }
         Poll::Ready(self.next().map(|piece| Ok(Frame::data(piece))))
     }
 
@@ -121,7 +142,10 @@ impl Body for Payload {
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.bytes() as u64)
+        match &self.content {
+            PayloadContent::Live(_) => SizeHint::default(),
+            _ => SizeHint::with_exact(self.bytes() as u64),
+        }
     }
 }
 

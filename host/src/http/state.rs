@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
+
 use super::console::sessions::Sessions;
 use super::{budget, connection_limit, failures, rate};
 use crate::core::Core;
@@ -29,6 +31,8 @@ pub struct Http {
     pub(super) partner_rate: LocalRateLimiter<PartnerId>,
     pub rate: rate::RateLimiter,
     pub(super) sessions: Sessions,
+    /// The places of the console's streams.
+    pub(super) console_streams: Arc<Semaphore>,
 }
 
 impl Http {
@@ -62,6 +66,7 @@ impl Http {
             partner_rate: LocalRateLimiter::new(server.partner_rate, Duration::from_mins(1)),
             rate: rate::RateLimiter::default(),
             sessions: Sessions::default(),
+            console_streams: Arc::new(Semaphore::new(limits::CONSOLE_STREAMS)),
             core,
             pipeline,
         }

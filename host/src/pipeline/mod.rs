@@ -8,6 +8,7 @@
 //! for an operator, `repair` replays all that a version converted, `erase` erases a person. The
 //! other modules are steps that these share.
 
+pub mod activity;
 pub mod answering;
 pub mod apply;
 mod backoff;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::Notify;
 
+use super::activity::ActivityCounter;
 use super::catalogue::index_cache::Catalogue;
 use super::connections::ConnectionCache;
 use super::delivery_turns::DeliveryTurns;
@@ -27,6 +28,7 @@ use crate::store::StoreError;
 /// The shared state of the pipeline, one per host, over the [`Core`].
 pub struct Pipeline {
     pub core: Arc<Core>,
+    pub activity: ActivityCounter,
     pub catalogue: Catalogue,
     pub connections: ConnectionCache,
     /// This host in the fleet.
@@ -56,6 +58,7 @@ impl Pipeline {
     pub fn new(core: Arc<Core>) -> Self {
         let (config, store) = (&core.config, &core.store);
         Self {
+            activity: ActivityCounter::default(),
             catalogue: Catalogue::new(config.search.memory_mib),
             turns: DeliveryTurns::new(limits::TURNS_PER_WRITE * store.writes_of_one()),
             connections: ConnectionCache::new(Arc::clone(store), Arc::clone(&core.sealer)),

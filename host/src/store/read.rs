@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::domain::deal::DealView;
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::exchange::{HttpRequest, HttpResponse};
-use crate::domain::id::{ConnectionId, DealId, DeliveryId, PartnerId, WorkspaceId};
+use crate::domain::id::{AgentId, ConnectionId, DealId, DeliveryId, PartnerId, WorkspaceId};
 use crate::domain::plugin::RanWith;
 use crate::domain::row::ExportRow;
 use crate::domain::time::Micros;
@@ -46,6 +46,35 @@ pub struct KeptAnswer {
     pub external_id: Option<String>,
     pub request: HttpRequest,
     pub response: HttpResponse,
+}
+
+/// What activity is counted of: the deliveries of a connection, or the messages of an instance.
+#[derive(Clone, Debug)]
+pub enum ActivityOf {
+    Connection(WorkspaceId, ConnectionId),
+    Instance(WorkspaceId, AgentId),
+}
+
+impl ActivityOf {
+    /// Returns the workspace that it belongs to.
+    pub fn workspace(&self) -> WorkspaceId {
+        match self {
+            Self::Connection(workspace, _) | Self::Instance(workspace, _) => *workspace,
+        }
+    }
+}
+
+/// What was taken in five minutes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ActivitySlot {
+    /// The number of the slot since 1970.
+    pub slot: i64,
+    /// Deliveries or messages.
+    pub taken: u64,
+    /// Leads that the deliveries gave.
+    pub leads: u64,
+    /// Those of them that failed, are parked or are in quarantine.
+    pub failed: u64,
 }
 
 #[derive(Clone, Debug, Default)]

@@ -1,9 +1,7 @@
-// Comfort for the console; every page works without it. Pages with [data-live] are read again every
-// few seconds, and keep what the operator has opened or typed.
+// Comfort for the console; every page works without it. Pages with [data-live] are read again when the
+// service tells them that something is new, and keep what the operator has opened or typed.
 "use strict";
 (() => {
-  const SECONDS = 3;
-
   const live = () => document.querySelector("main[data-live]");
 
   async function refresh() {
@@ -21,7 +19,23 @@
     if (link) link.focus();
   }
 
-  if (live()) setInterval(() => refresh().catch(() => {}), SECONDS * 1000);
+  // A hidden page holds no stream. Who comes back sees what is new at once.
+  let stream = null;
+  function follow() {
+    if (document.hidden || !live()) {
+      if (stream) stream.close();
+      stream = null;
+    } else if (!stream) {
+      stream = new EventSource("/console/live");
+      stream.addEventListener("changed", () => refresh().catch(() => {}));
+    }
+  }
+  follow();
+  document.addEventListener("visibilitychange", () => {
+    follow();
+    refresh().catch(() => {});
+  });
+  addEventListener("pagehide", () => stream && stream.close());
 
   // A second thought before what cannot be undone.
   document.addEventListener("submit", (event) => {

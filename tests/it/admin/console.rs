@@ -4,6 +4,7 @@
 use leadhost_tests::guests::rust_component;
 use leadhost_tests::{Answer, Ask, Host, On, Options};
 use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::roles::with_role;
 use super::{Operator, TOKEN};
@@ -19,6 +20,9 @@ leadhost_tests::on_every_store! {
     what_a_sender_writes_is_shown_as_text,
     every_page_is_shown,
     a_list_is_filtered_by_its_address,
+    a_delivery_is_found_by_its_id_and_by_its_person,
+    activity_is_drawn_and_told_in_numbers,
+    a_live_page_is_told_of_a_delivery_until_its_session_ends,
     a_viewer_sees_no_form_and_sends_none,
     a_replay_shows_its_differences_and_then_applies_them,
     a_version_that_needs_consent_asks_for_it_and_is_activated_with_it,
@@ -364,6 +368,117 @@ async fn a_list_is_filtered_by_its_address(on: On) {
     );
     let page = browser.page("/deliveries?connection=acme%2Fform").await;
     assert!(page.contains("<span class=\"tag converted\">"), "{page}");
+}
+
+async fn a_delivery_is_found_by_its_id_and_by_its_person(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    operator.lead(&report, TOKEN, "lead-1").await.expect(200);
+    let list = operator.get("/deliveries").await;
+    let id = list["deliveries"][0]["id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    let shown = operator.get(&format!("/deliveries/{id}")).await;
+    let deal = shown["items"][0]["dealId"]
+        .as_str()
+        .expect("a deal")
+        .to_owned();
+    let deal = operator.get(&format!("/deals/{deal}")).await;
+    let mut words = vec![id.clone()];
+    let person = &deal["contact"];
+    for name in ["phoneNumber", "phone", "email"] {
+        words.extend(person[name].as_str().map(str::to_owned));
+    }
+    words.extend(shown["items"][0]["externalId"].as_str().map(str::to_owned));
+    assert!(words.len() > 1, "{deal} {shown}");
+    let browser = Browser::signed_in(&operator).await;
+    for word in words {
+        let word = word.replace('+', "%2B").replace('@', "%40");
+        let page = browser.page(&format!("/deliveries?q={word}")).await;
+        assert!(
+            page.contains(&format!("/console/deliveries/{id}")),
+            "{word}: {page}"
+        );
+    }
+    for word in [
+        "nothing",
+        "nobody%40example.com",
+        "%2B5511900000000",
+        "0192f0c1-2345-7abc-8def-0123456789ab",
+    ] {
+        let page = browser.page(&format!("/deliveries?q={word}")).await;
+        assert!(page.contains("No delivery."), "{word}: {page}");
+    }
+}
+
+async fn activity_is_drawn_and_told_in_numbers(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    operator.lead(&report, TOKEN, "1").await.expect(200);
+    operator.lead(&report, "wrong", "2").await.expect(401);
+    let mut activity = operator.get("/activity?period=hour").await;
+    while activity["countedAt"].is_null() {
+        activity = operator.get("/activity?period=hour").await;
+    }
+    let row = &activity["series"][0];
+    let sum = |name: &str| {
+        let counts = row[name].as_array().expect(name);
+        counts
+            .iter()
+            .filter_map(serde_json::Value::as_u64)
+            .sum::<u64>()
+    };
+    assert_eq!(row["name"], "form", "{activity}");
+    assert_eq!(
+        ["deliveries", "leads", "failures", "messages"].map(sum),
+        [2, 1, 1, 0],
+        "{activity}"
+    );
+    let browser = Browser::signed_in(&operator).await;
+    for period in ["hour", "day", "week"] {
+        let page = browser.page(&format!("?period={period}")).await;
+        for part in ["role=\"img\"", "<rect class=\"bar s0\"", "Numbers of Leads"] {
+            assert!(page.contains(part), "{part}: {page}");
+        }
+        assert!(!page.contains("style="), "{page}");
+    }
+    assert_eq!(browser.get("?period=year").await.status, 400);
+}
+
+async fn a_live_page_is_told_of_a_delivery_until_its_session_ends(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    // Who is not signed in is told not to ask again.
+    assert_eq!(ask(&operator, "GET", "/live").send().await.status, 204);
+    let browser = Browser::signed_in(&operator).await;
+    let address = operator.host.admin_address();
+    let mut stream = tokio::net::TcpStream::connect(address)
+        .await
+        .expect("it connects");
+    let request = format!(
+        "GET /console/live HTTP/1.1\r\nhost: {address}\r\ncookie: {}\r\nconnection: close\r\n\r\n",
+        browser.cookie
+    );
+    stream
+        .write_all(request.as_bytes())
+        .await
+        .expect("it is sent");
+    let mut text = String::new();
+    let mut piece = [0; 4_096];
+    let mut is_lead_sent = false;
+    while !text.contains("event: changed") {
+        let length = stream.read(&mut piece).await.expect("it is open");
+        assert_ne!(length, 0, "{text}");
+        text += &String::from_utf8_lossy(&piece[..length]);
+        if text.contains("retry: ") && !is_lead_sent {
+            is_lead_sent = true;
+            operator.lead(&report, TOKEN, "1").await.expect(200);
+        }
+    }
+    assert!(text.contains("content-type: text/event-stream"), "{text}");
+    browser.follow("/sign-out", &[]).await;
+    // The stream ends with its session: else this would wait for ever.
+    let mut rest = Vec::new();
+    stream.read_to_end(&mut rest).await.expect("it ends");
+    assert_eq!(browser.get("/live").await.status, 204);
 }
 
 async fn a_viewer_sees_no_form_and_sends_none(on: On) {

@@ -3,9 +3,11 @@
 //! Nothing is loaded from elsewhere, and all of it works without script.
 
 mod api;
+mod chart;
 mod files;
 mod form;
 mod frame;
+mod live;
 mod pages;
 pub mod sessions;
 mod sign_in;
@@ -119,12 +121,18 @@ async fn answer(
     let now = call.http.core.clock.now();
     let session = cookie(call).and_then(|token| call.http.sessions.find(token, now));
     let Some(session) = session else {
+        if route == ConsoleRoute::Live {
+            return Ok(live::over());
+        }
         return Ok(sign_in::required(call, route));
     };
     let caller = match auth::signed_in(call, &session.key).await {
         Ok(caller) => caller,
         Err(ApiError::Unauthorized(_)) => {
             call.http.sessions.end(&session);
+            if route == ConsoleRoute::Live {
+                return Ok(live::over());
+            }
             return Ok(sign_in::required(call, route));
         }
         Err(error) => return Err(error.into()),
@@ -134,6 +142,9 @@ async fn answer(
         caller: &caller,
         session: &session,
     };
+    if route == ConsoleRoute::Live {
+        return Ok(live::open(&visit));
+    }
     let result = if route.is_form() {
         form(&visit, route, body).await
     } else {

@@ -87,6 +87,13 @@ impl Sessions {
         })
     }
 
+    /// Returns whether a session is still live, without noting a use: a stream does not prolong it.
+    pub fn is_live(&self, session: &Session, now: Micros) -> bool {
+        let sessions = self.lock();
+        let entry = sessions.get(&session.id);
+        entry.is_some_and(|entry| entry.is_live(now))
+    }
+
     /// Ends a session.
     pub fn end(&self, session: &Session) {
         self.lock().remove(&session.id);
@@ -135,7 +142,9 @@ mod tests {
         assert!(sessions.find("another", now).is_none());
         let session = sessions.find(&token, now).expect("it is live");
         assert_eq!(session.key, KEY);
+        assert!(sessions.is_live(&session, now));
         sessions.end(&session);
+        assert!(!sessions.is_live(&session, now));
         assert!(sessions.find(&token, now).is_none());
     }
 

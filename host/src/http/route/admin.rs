@@ -112,6 +112,7 @@ pub enum AdminRoute<'a> {
         workspace: &'a str,
         external_id: &'a str,
     },
+    ShowActivity,
     ShowEtl,
     RunEtl,
     RebuildEtl,
@@ -182,6 +183,7 @@ impl<'a> AdminRoute<'a> {
                 workspace,
                 external_id,
             },
+            ("GET", ["activity"]) => Self::ShowActivity,
             ("GET", ["etl"]) => Self::ShowEtl,
             ("POST", ["etl", "runs"]) => Self::RunEtl,
             ("POST", ["etl", "rebuilds"]) => Self::RebuildEtl,
@@ -231,6 +233,7 @@ impl<'a> AdminRoute<'a> {
             | Self::ShowDeal { .. }
             | Self::ListErasures
             | Self::ListWorkspaces
+            | Self::ShowActivity
             | Self::ShowEtl
             | Self::GetPart { .. } => false,
             Self::Apply
@@ -339,6 +342,7 @@ impl<'a> AdminRoute<'a> {
             | Self::EraseContact
             | Self::ListErasures
             | Self::ListWorkspaces
+            | Self::ShowActivity
             | Self::ShowEtl
             | Self::RunEtl
             | Self::RebuildEtl => "".into(),
@@ -396,6 +400,7 @@ impl<'a> AdminRoute<'a> {
             Self::ListWorkspaces => "admin-list-workspaces",
             Self::ImportProducts { .. } => "admin-import-products",
             Self::RemoveProduct { .. } => "admin-remove-product",
+            Self::ShowActivity => "admin-show-activity",
             Self::ShowEtl => "admin-show-etl",
             Self::RunEtl => "admin-run-etl",
             Self::RebuildEtl => "admin-rebuild-etl",

@@ -5,6 +5,7 @@
 pub enum ConsoleRoute<'a> {
     Style,
     Script,
+    Live,
     SignInPage,
     SignIn,
     SignOut,
@@ -45,6 +46,7 @@ impl<'a> ConsoleRoute<'a> {
         Some(match (method, segments) {
             ("GET", ["style.css"]) => Self::Style,
             ("GET", ["script.js"]) => Self::Script,
+            ("GET", ["live"]) => Self::Live,
             ("GET", ["sign-in"]) => Self::SignInPage,
             ("POST", ["sign-in"]) => Self::SignIn,
             ("POST", ["sign-out"]) => Self::SignOut,

@@ -11,7 +11,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use crate::domain::delivery::DeliveryStatus;
-use crate::domain::id::{ConnectionId, DeliveryId, WorkspaceId, first_uuid_at};
+use crate::domain::id::{ConnectionId, ContactId, DeliveryId, WorkspaceId, first_uuid_at};
 use crate::limits;
 use crate::store::database::Database;
 use crate::store::operations::agents;
@@ -191,6 +191,85 @@ static LIST_WAITING: Sql = deliveries_of!(concat!(
   and q.workspace_id between :first and :last
   and (:connection::text is null or q.connection_id = :connection)"
 ));
+
+// Through the items of the contacts, which are few.
+static LIST_OF_CONTACT: Sql = deliveries_of!(concat!(
+    columns!(),
+    "
+    from deliveries as d
+    where d.workspace_id = :workspace                             -- postgres
+    where (d.workspace_id = :workspace) is true                   -- sqlite
+    and d.id in (
+      select i.delivery_id from items as i
+      where i.contact_id = :contact
+      and (i.workspace_id = :workspace) is true
+      order by i.delivery_id desc
+      limit :items
+    )",
+    filters!()
+));
+
+// The lead of an external id names its delivery.
+static LIST_OF_EXTERNAL_ID: Sql = deliveries_of!(concat!(
+    columns!(),
+    "
+    from deliveries as d
+    where d.workspace_id = :workspace                             -- postgres
+    where (d.workspace_id = :workspace) is true                   -- sqlite
+    and d.id in (
+      select l.delivery_id from deals as l
+      where l.workspace_id = :workspace
+      and l.external_id = :external_id
+      and l.delivery_id is not null
+      order by l.id desc
+      limit :items
+    )",
+    filters!()
+));
+
+/// Returns the deliveries of a workspace whose leads belong to these contacts or have this external
+/// id, newest first, as far as the other filters select them.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn search(
+    database: &Database,
+    filter: DeliveryFilter,
+    workspace: WorkspaceId,
+    contacts: Vec<ContactId>,
+    external_id: String,
+) -> Result<Vec<DeliverySummary>, StoreError> {
+    database
+        .read_many(
+            VisibleRows::Of(&[workspace]),
+            steps!(|tx| {
+                let status = filter.status.map(|status| status.as_str());
+                let before = filter.before.map_or(Uuid::max(), |id| id.0);
+                let connection = filter.connection.as_ref();
+                let version = filter.version.as_deref();
+                let items = limits::SEARCHED_ITEMS;
+                let args = args! {
+                    workspace, items, connection, status, converted: filter.converted,
+                    since: filter.since, until: filter.until, version, before,
+                    limit: filter.limit, external_id: external_id.as_str()
+                };
+                let mut found = tx
+                    .rows(&LIST_OF_EXTERNAL_ID, &args, |row| summary(row))
+                    .await?;
+                for contact in contacts {
+                    let args = args! {
+                        workspace, items, connection, status, converted: filter.converted,
+                        since: filter.since, until: filter.until, version, before,
+                        limit: filter.limit, contact
+                    };
+                    found.extend(tx.rows(&LIST_OF_CONTACT, &args, |row| summary(row)).await?);
+                }
+                Ok(found)
+            }),
+        )
+        .await
+}
 
 static WORKSPACE_OF: Sql = sql("
 select workspace_id
@@ -397,6 +476,8 @@ pub const SQL: &[&Sql] = &[
     &LIST_OF_CONNECTION,
     &LIST_WITHOUT_LEAD,
     &LIST_WAITING,
+    &LIST_OF_CONTACT,
+    &LIST_OF_EXTERNAL_ID,
     &WORKSPACE_OF,
     &WORKSPACES_THAT_WAIT,
     &BACKLOG,

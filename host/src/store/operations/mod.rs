@@ -5,6 +5,7 @@
 //! The operations fail as described at [`IntakeStore`](super::IntakeStore).
 
 pub mod acceptances;
+pub mod activity;
 pub mod agents;
 pub mod analytics;
 pub mod answers;
@@ -41,6 +42,7 @@ use super::sql::{Dialect, Sql};
 fn areas() -> Vec<(&'static str, Vec<&'static Sql>)> {
     vec![
         ("acceptances", acceptances::SQL.to_vec()),
+        ("activity", activity::SQL.to_vec()),
         ("agents", agents::SQL.to_vec()),
         ("probe", probe::SQL.to_vec()),
         ("analytics", analytics::builds::SQL.to_vec()),

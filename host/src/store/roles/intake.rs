@@ -5,13 +5,14 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 
 use super::DatabaseStore;
-use crate::domain::id::{ConnectionId, DeliveryId};
+use crate::domain::id::{ConnectionId, ContactId, DeliveryId, WorkspaceId};
 use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
-use crate::store::operations::{answers, claim, deliveries, sweep};
+use crate::store::operations::{activity, answers, claim, deliveries, sweep};
 use crate::store::{
-    Backlog, Batch, ClaimTurns, DeliveryDetail, DeliveryFilter, DeliverySummary, HeldDelivery, Job,
-    KeptAnswer, RetentionPeriods, StoreError, Write, WriteOutcome,
+    ActivityOf, ActivitySlot, Backlog, Batch, ClaimTurns, DeliveryDetail, DeliveryFilter,
+    DeliverySummary, HeldDelivery, Job, KeptAnswer, RetentionPeriods, StoreError, Write,
+    WriteOutcome,
 };
 
 /// The operations on deliveries, and the claim and commit of all work.
@@ -115,6 +116,20 @@ pub trait IntakeStore: Send + Sync + 'static {
     async fn deliveries(&self, filter: &DeliveryFilter)
     -> Result<Vec<DeliverySummary>, StoreError>;
 
+    /// Returns the deliveries of a workspace whose leads belong to these contacts or have this external
+    /// id, as far as the filter selects them, in no order.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn search_deliveries(
+        &self,
+        filter: &DeliveryFilter,
+        workspace: WorkspaceId,
+        contacts: Vec<ContactId>,
+        external_id: String,
+    ) -> Result<Vec<DeliverySummary>, StoreError>;
+
     /// Returns the numbers of waiting and failed deliveries, for metrics and for the budget of the
     /// intake.
     ///
@@ -130,6 +145,19 @@ pub trait IntakeStore: Send + Sync + 'static {
     ///
     /// [`StoreError`] if the database fails.
     async fn waiting(&self) -> Result<HashMap<ConnectionId, u64>, StoreError>;
+
+    /// Returns what a connection or an instance took, by slots of five minutes, for hosts that keep
+    /// the counts. Reads at most `limits::ACTIVITY_ROWS` rows, the newest.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn activity(
+        &self,
+        of: &ActivityOf,
+        from: Micros,
+        until: Micros,
+    ) -> Result<Vec<ActivitySlot>, StoreError>;
 
     /// Removes rows past their retention, at most `limit` of each kind. Returns the number removed.
     ///
@@ -200,12 +228,32 @@ impl IntakeStore for DatabaseStore {
         deliveries::list(&self.database, filter.clone()).await
     }
 
+    async fn search_deliveries(
+        &self,
+        filter: &DeliveryFilter,
+        workspace: WorkspaceId,
+        contacts: Vec<ContactId>,
+        external_id: String,
+    ) -> Result<Vec<DeliverySummary>, StoreError> {
+        let filter = filter.clone();
+        deliveries::search(&self.database, filter, workspace, contacts, external_id).await
+    }
+
     async fn backlog(&self) -> Result<Backlog, StoreError> {
         deliveries::backlog(&self.database).await
     }
 
     async fn waiting(&self) -> Result<HashMap<ConnectionId, u64>, StoreError> {
         deliveries::waiting(&self.database).await
+    }
+
+    async fn activity(
+        &self,
+        of: &ActivityOf,
+        from: Micros,
+        until: Micros,
+    ) -> Result<Vec<ActivitySlot>, StoreError> {
+        activity::count(&self.database, of.clone(), from, until).await
     }
 
     async fn sweep(

@@ -36,6 +36,7 @@ pub async fn list(visit: &Visit<'_>) -> Result<DeliveriesPage, ApiRefusal> {
         "status",
         "connection",
         "version",
+        "q",
         "since",
         "until",
         "before",

@@ -4,12 +4,16 @@ use askama::Template;
 
 use super::super::Visit;
 use super::super::api::ApiRefusal;
+use super::super::chart::Chart;
 use super::super::frame::Frame;
+use super::Filters;
+use crate::admin_api::activity::{Activity, ActivityPeriod, ActivityRow};
 use crate::admin_api::connections::{ConnectionView, Connections};
 use crate::admin_api::deliveries::{Deliveries, DeliveryView};
 use crate::admin_api::instances::Instances;
 use crate::admin_api::plugins::PluginList;
 use crate::admin_api::status::ServiceStatus;
+use crate::domain::time::Micros;
 
 #[derive(Template)]
 #[template(path = "console/today.html")]
@@ -19,6 +23,9 @@ pub struct TodayPage {
     problems: Vec<Problem>,
     changed: Vec<ConnectionView>,
     deliveries: Vec<DeliveryView>,
+    activity: Activity,
+    periods: [ActivityPeriod; ActivityPeriod::ALL.len()],
+    charts: Vec<Chart>,
 }
 
 /// Something that an operator should look at, with the page that shows it.
@@ -39,6 +46,9 @@ pub async fn show(visit: &Visit<'_>) -> Result<TodayPage, ApiRefusal> {
     let instances: Instances = api.get("/instances").await?;
     let plugins: PluginList = api.get("/plugins").await?;
     let deliveries: Deliveries = api.get("/deliveries?limit=15").await?;
+    let filters = Filters::read(visit, &["period"]);
+    let activity: Activity = api.get(&format!("/activity{}", filters.query())).await?;
+    let charts = charts(&activity);
     let problems = problems(&status, &connections, &instances, &plugins);
     let changed = connections
         .connections
@@ -51,7 +61,35 @@ pub async fn show(visit: &Visit<'_>) -> Result<TodayPage, ApiRefusal> {
         problems,
         changed,
         deliveries: deliveries.deliveries,
+        activity,
+        periods: ActivityPeriod::ALL,
+        charts,
     })
+}
+
+/// Draws what came in and went out, by connection and instance.
+fn charts(activity: &Activity) -> Vec<Chart> {
+    // `2026-03-02T12:15`, of which a chart needs as much as tells its slots apart.
+    let name = |at: &Micros| {
+        let text = at.text().replace('T', " ");
+        let part = match activity.period {
+            ActivityPeriod::Hour | ActivityPeriod::Day => text.get(11..16),
+            ActivityPeriod::Week => text.get(5..16),
+        };
+        part.unwrap_or_default().to_owned()
+    };
+    let slots: Vec<String> = activity.slots.iter().map(name).collect();
+    let chart = |id, title: &str, counts: fn(&ActivityRow) -> &Vec<u64>| {
+        let series = activity.series.iter();
+        let named = series.map(|row| (row.name.clone(), counts(row).clone()));
+        Chart::new(id, title, slots.clone(), named)
+    };
+    vec![
+        chart("leads", "Leads", |row| &row.leads),
+        chart("deliveries", "Deliveries", |row| &row.deliveries),
+        chart("messages", "Messages", |row| &row.messages),
+        chart("failures", "Failures", |row| &row.failures),
+    ]
 }
 
 fn problems(

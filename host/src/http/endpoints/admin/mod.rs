@@ -5,6 +5,7 @@
 //! page that rebinds its own name to this address is refused by its Host header. Work that
 //! takes long, or that must not stop half-way, continues when the operator hangs up.
 
+mod activity;
 mod apply;
 mod audit;
 mod connections;
@@ -158,6 +159,7 @@ async fn operation(
             let (workspace, external_id) = (decoded(workspace), decoded(external_id));
             workspaces::products::remove(call, &workspace, &external_id).await
         }
+        AdminRoute::ShowActivity => activity::show(call).await,
         AdminRoute::ShowEtl => etl::show::show(call).await,
         AdminRoute::RunEtl => etl::run::run(call).await,
         AdminRoute::RebuildEtl => etl::rebuild::rebuild(call, body).await,

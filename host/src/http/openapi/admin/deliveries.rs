@@ -180,6 +180,11 @@ fn filters() -> Vec<Parameter> {
             &format!("Only deliveries received before this time: {time}"),
         ),
         Parameter::query(
+            "q",
+            text(),
+            "Only the delivery with this id, or those whose leads have this external id, phone or e-mail address. A phone without a country code is read as its workspace reads those of leads. `instance` is not applied to a search by id.",
+        ),
+        Parameter::query(
             "version",
             text(),
             "Only deliveries last converted by this version of their plugin: 1.2.0, or at least 8 characters of the beginning of its digest.",

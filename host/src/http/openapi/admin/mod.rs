@@ -1,5 +1,6 @@
 //! The operations of the admin API, a file for each resource.
 
+mod activity;
 mod apply;
 mod audit;
 mod connections;
@@ -28,6 +29,7 @@ use crate::limits;
 /// `schemas`.
 pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let mut all = vec![metrics()];
+    all.extend(activity::operations(schemas));
     all.extend(apply::operations(schemas));
     all.extend(audit::operations(schemas));
     all.extend(connections::operations(schemas));

@@ -1,4 +1,6 @@
-//! `GET /admin/v1/deliveries?status=&connection=&instance=&since=&until=&version=&before=&limit=`, newest first.
+//! `GET /admin/v1/deliveries?status=&connection=&instance=&since=&until=&version=&q=&before=&limit=`, newest first.
+
+use std::cmp::Reverse;
 
 use hyper::StatusCode;
 
@@ -6,12 +8,14 @@ use super::{Channels, parse_id};
 use crate::admin_api::deliveries::{Deliveries, DeliveryView};
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::plugin::Digest;
+use crate::domain::{contact, phone};
 use crate::http::call::Call;
 use crate::http::endpoints::admin::{connections, instances, last_of_full, moment, page_limit};
 use crate::http::error::ApiError;
 use crate::http::query::Query;
 use crate::http::reply::{self, ApiResponse};
-use crate::store::DeliveryFilter;
+use crate::limits;
+use crate::store::{DeliveryFilter, DeliverySummary, PersonBy};
 
 /// Returns a page of the deliveries.
 ///
@@ -20,7 +24,11 @@ use crate::store::DeliveryFilter;
 /// A parameter is invalid or names something unknown, or the store cannot be read.
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let filter = filter(call).await?;
-    let deliveries = call.http.core.store.deliveries(&filter).await?;
+    let query = call.query();
+    let deliveries = match query.filled(&["q"]) {
+        Some(text) => search(call, &filter, text.trim()).await?,
+        None => call.http.core.store.deliveries(&filter).await?,
+    };
     let next = last_of_full(&deliveries, filter.limit).map(|delivery| delivery.id);
     let channels = Channels::load(&*call.http.core.store).await?;
     let deliveries = deliveries
@@ -31,6 +39,56 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         })
         .collect();
     reply::json(StatusCode::OK, &Deliveries { deliveries, next })
+}
+
+/// Finds deliveries by their id, or by the external id, the phone or the e-mail address of their leads.
+async fn search(
+    call: &Call<'_>,
+    filter: &DeliveryFilter,
+    text: &str,
+) -> Result<Vec<DeliverySummary>, ApiError> {
+    let store = &*call.http.core.store;
+    if let Ok(id) = text.parse() {
+        let found = store.delivery(id).await?;
+        return Ok(found.map(|detail| detail.summary).into_iter().collect());
+    }
+    let mut among = store.workspaces().await?;
+    if let Some(connection) = &filter.connection {
+        let connection = store.connection(connection).await?;
+        among.retain(|one| {
+            connection
+                .as_ref()
+                .is_some_and(|own| own.workspace == one.id)
+        });
+    }
+    if among.len() > limits::SEARCHED_WORKSPACES {
+        return Err(ApiError::BadRequest(format!(
+            "A search looks in at most {} workspaces: choose a connection.",
+            limits::SEARCHED_WORKSPACES
+        )));
+    }
+    let mut found: Vec<DeliverySummary> = Vec::new();
+    for workspace in among {
+        let key = if text.contains('@') {
+            contact::email(text).map(|email| contact::email_key(&email))
+        } else {
+            let phone = phone::normalise(text, &workspace.region);
+            phone.match_key.map(|key| contact::phone_key(&key))
+        };
+        let mut contacts = Vec::new();
+        if let Some(key) = key
+            && let Some(person) = store.person(workspace.id, &PersonBy::Key(key)).await?
+        {
+            contacts.push(person.id);
+            contacts.extend(person.others);
+        }
+        let of = store.search_deliveries(filter, workspace.id, contacts, text.to_owned());
+        found.extend(of.await?);
+    }
+    found.sort_by_key(|summary| Reverse(summary.id));
+    found.dedup_by_key(|summary| summary.id);
+    found.truncate(filter.limit as usize);
+    Ok(found)
 }
 
 async fn filter(call: &Call<'_>) -> Result<DeliveryFilter, ApiError> {

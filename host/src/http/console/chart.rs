@@ -1,0 +1,284 @@
+//! Charts of counts over time, as SVG text. Colours are classes of the style sheet, so that they follow
+//! light and dark, and the policy of the pages allows them; the same numbers are in a table.
+
+use askama::Template;
+
+/// Series of one chart that have a colour of their own; the others are drawn as one.
+const SERIES: usize = 5;
+
+const WIDTH: f64 = 640.0;
+const HEIGHT: f64 = 200.0;
+const LEFT: f64 = 48.0;
+const BOTTOM: f64 = 24.0;
+const TOP: f64 = 12.0;
+/// Labels below the axis, at most.
+const LABELS: usize = 7;
+
+/// Counts by slot of time and by series, drawn as stacked bars.
+#[derive(Template)]
+#[template(path = "console/chart.html")]
+pub struct Chart {
+    /// Unique on its page.
+    id: &'static str,
+    title: String,
+    /// The name of each slot.
+    slots: Vec<String>,
+    series: Vec<ChartSeries>,
+    /// The greatest number of the axis.
+    most: u64,
+}
+
+struct ChartSeries {
+    name: String,
+    counts: Vec<u64>,
+}
+
+/// A piece of a bar.
+struct ChartPiece {
+    class: usize,
+    x: String,
+    y: String,
+    width: String,
+    height: String,
+    label: String,
+}
+
+/// A line of the axis.
+struct ChartLine {
+    y: String,
+    text_y: String,
+    count: u64,
+}
+
+impl Chart {
+    /// Draws the counts of each series; series without any are left out, and those past the greatest
+    /// few are one.
+    pub fn new(
+        id: &'static str,
+        title: impl Into<String>,
+        slots: Vec<String>,
+        series: impl IntoIterator<Item = (String, Vec<u64>)>,
+    ) -> Self {
+        let mut series: Vec<ChartSeries> = series
+            .into_iter()
+            .map(|(name, counts)| ChartSeries { name, counts })
+            .filter(|series| series.sum() > 0)
+            .collect();
+        series.sort_by(|a, b| b.sum().cmp(&a.sum()).then_with(|| a.name.cmp(&b.name)));
+        if series.len() > SERIES {
+            let rest = series.split_off(SERIES);
+            let mut counts = vec![0; slots.len()];
+            for one in &rest {
+                for (to, count) in counts.iter_mut().zip(&one.counts) {
+                    *to += count;
+                }
+            }
+            let name = format!("{} others", rest.len());
+            series.push(ChartSeries { name, counts });
+        }
+        let sums = (0..slots.len()).map(|slot| series.iter().map(|one| one.at(slot)).sum());
+        let most = axis(sums.max().unwrap_or(0));
+        Self {
+            id,
+            title: title.into(),
+            slots,
+            series,
+            most,
+        }
+    }
+
+    fn sum(&self) -> u64 {
+        self.series.iter().map(ChartSeries::sum).sum()
+    }
+
+    /// Returns the chart in a sentence, for those who do not see it.
+    fn description(&self) -> String {
+        let parts: Vec<String> = self
+            .series
+            .iter()
+            .map(|one| format!("{} {}", one.name, one.sum()))
+            .collect();
+        match (self.slots.first(), self.slots.last()) {
+            (Some(first), Some(last)) if !parts.is_empty() => {
+                format!("From {first} to {last}: {}.", parts.join(", "))
+            }
+            _ => "Nothing in this time.".to_owned(),
+        }
+    }
+
+    fn view(&self) -> String {
+        format!("0 0 {WIDTH} {HEIGHT}")
+    }
+
+    fn lines(&self) -> Vec<ChartLine> {
+        let steps = if self.most.is_multiple_of(2) { 2 } else { 1 };
+        let at = |step: u64| {
+            let count = self.most * step / steps;
+            let y = self.y(count);
+            ChartLine {
+                y: number(y),
+                text_y: number(y + 4.0),
+                count,
+            }
+        };
+        (0..=steps).map(at).collect()
+    }
+
+    fn y(&self, count: u64) -> f64 {
+        let room = HEIGHT - TOP - BOTTOM;
+        HEIGHT - BOTTOM - room * (count as f64 / self.most.max(1) as f64)
+    }
+
+    fn slot_width(&self) -> f64 {
+        (WIDTH - LEFT) / self.slots.len().max(1) as f64
+    }
+
+    fn pieces(&self) -> Vec<ChartPiece> {
+        let width = self.slot_width();
+        let mut pieces = Vec::new();
+        for (slot, name) in self.slots.iter().enumerate() {
+            let mut below = 0;
+            for (class, series) in self.series.iter().enumerate() {
+                let count = series.at(slot);
+                if count == 0 {
+                    continue;
+                }
+                let (y, bottom) = (self.y(below + count), self.y(below));
+                below += count;
+                pieces.push(ChartPiece {
+                    class,
+                    x: number(LEFT + width * slot as f64 + width * 0.1),
+                    y: number(y),
+                    width: number(width * 0.8),
+                    height: number(bottom - y),
+                    label: format!("{}, {name}: {count}", series.name),
+                });
+            }
+        }
+        pieces
+    }
+
+    /// Returns the counts of each slot, for the table.
+    fn rows(&self) -> Vec<(&str, Vec<u64>)> {
+        let slots = self.slots.iter().enumerate();
+        slots
+            .map(|(slot, name)| {
+                let counts = self.series.iter().map(|one| one.at(slot)).collect();
+                (name.as_str(), counts)
+            })
+            .collect()
+    }
+
+    /// Returns the labels below the axis, with their places.
+    fn labels(&self) -> Vec<(String, &str)> {
+        let every = self.slots.len().div_ceil(LABELS).max(1);
+        let width = self.slot_width();
+        let named = self.slots.iter().enumerate().step_by(every);
+        named
+            .map(|(slot, name)| (number(LEFT + width * (slot as f64 + 0.1)), name.as_str()))
+            .collect()
+    }
+}
+
+impl ChartSeries {
+    fn sum(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    fn at(&self, slot: usize) -> u64 {
+        self.counts.get(slot).copied().unwrap_or(0)
+    }
+}
+
+/// Returns the least round number that is not less.
+fn axis(most: u64) -> u64 {
+    let mut power = 1_u64;
+    loop {
+        for factor in [1, 2, 4, 5, 8] {
+            let round = factor * power;
+            if round >= most {
+                return round;
+            }
+        }
+        match power.checked_mul(10) {
+            Some(next) if next <= u64::MAX / 10 => power = next,
+            _ => return most,
+        }
+    }
+}
+
+fn number(value: f64) -> String {
+    format!("{value:.1}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chart(series: Vec<(String, Vec<u64>)>) -> Chart {
+        let slots = vec!["10:00".to_owned(), "11:00".to_owned()];
+        Chart::new("leads", "Leads", slots, series)
+    }
+
+    #[test]
+    fn the_axis_ends_at_a_round_number() {
+        for (most, expect) in [
+            (0, 1),
+            (1, 1),
+            (3, 4),
+            (6, 8),
+            (9, 10),
+            (11, 20),
+            (4_001, 5_000),
+        ] {
+            assert_eq!(axis(most), expect, "{most}");
+        }
+        assert!(axis(u64::MAX) >= u64::MAX / 10);
+    }
+
+    #[test]
+    fn a_chart_has_its_bars_a_title_and_the_same_numbers_in_a_table() {
+        let text = chart(vec![
+            ("a<b>".to_owned(), vec![1, 3]),
+            ("idle".to_owned(), vec![0, 0]),
+        ])
+        .render()
+        .expect("it renders");
+        assert_eq!(text.matches("<rect class=\"bar").count(), 2, "{text}");
+        for part in [
+            "role=\"img\"",
+            "<title id=",
+            "<desc id=",
+            "<details",
+            "From 10:00 to 11:00",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(!text.contains("a<b>") && !text.contains("style="), "{text}");
+        assert!(!text.contains("idle"));
+    }
+
+    #[test]
+    fn past_the_greatest_few_series_are_one() {
+        let many = (0..8)
+            .map(|one| (format!("c{one}"), vec![one + 1, 0]))
+            .collect();
+        let chart = chart(many);
+        assert_eq!(chart.series.len(), SERIES + 1);
+        assert_eq!(chart.series[0].name, "c7");
+        assert_eq!(
+            (
+                chart.series[SERIES].name.as_str(),
+                chart.series[SERIES].sum()
+            ),
+            ("3 others", 6)
+        );
+        assert_eq!(chart.sum(), 36);
+    }
+
+    #[test]
+    fn a_chart_of_nothing_says_so() {
+        let text = chart(Vec::new()).render().expect("it renders");
+        assert!(text.contains("Nothing in this time."), "{text}");
+    }
+}

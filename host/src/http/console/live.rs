@@ -1,0 +1,88 @@
+//! Live pages: a stream of server-sent events that tells a page when there is something new, so that
+//! the page reads itself again. It carries no data. It ends with its session, its key, the page, and
+//! when the service stops.
+
+use std::sync::Arc;
+
+use hyper::StatusCode;
+use hyper::body::Bytes;
+use tokio::sync::mpsc;
+
+use super::Visit;
+use super::sessions::Session;
+use crate::domain::id::DeliveryId;
+use crate::http::auth;
+use crate::http::payload::Payload;
+use crate::http::reply::{self, ApiResponse};
+use crate::http::state::Http;
+use crate::limits;
+use crate::store::{DeliveryFilter, StoreError};
+
+const EVENTS: &str = "text/event-stream; charset=utf-8";
+
+/// Tells the page to read itself again.
+const CHANGED: Bytes = Bytes::from_static(b"event: changed\ndata:\n\n");
+
+/// What a browser waits before it connects again.
+const BEGIN: Bytes = Bytes::from_static(b"retry: 5000\n\n");
+
+/// Returns the answer after which a browser does not ask again.
+pub fn over() -> ApiResponse {
+    reply::empty(StatusCode::NO_CONTENT)
+}
+
+/// Opens a stream for a page of the session, unless there are as many as there may be.
+pub fn open(visit: &Visit<'_>) -> ApiResponse {
+    let http = Arc::clone(visit.call.http);
+    let Ok(place) = Arc::clone(&http.console_streams).try_acquire_owned() else {
+        return over();
+    };
+    let session = visit.session.clone();
+    let (to_page, pieces) = mpsc::channel(2);
+    let shutdown = http.core.shutdown.clone();
+    tokio::spawn(async move {
+        let _place = place;
+        tokio::select! {
+            () = shutdown.begun() => {}
+            () = to_page.closed() => {}
+            () = follow(&http, &session, &to_page) => {}
+        }
+    });
+    reply::with_payload(StatusCode::OK, EVENTS, Payload::live(pieces))
+}
+
+/// Sends an event for each change, until the session has ended or the page does not read.
+async fn follow(http: &Http, session: &Session, to_page: &mpsc::Sender<Bytes>) {
+    if to_page.send(BEGIN).await.is_err() {
+        return;
+    }
+    let mut last = newest(http).await.ok().flatten();
+    let mut looks = 0;
+    let mut every = tokio::time::interval(limits::CONSOLE_LOOK);
+    loop {
+        every.tick().await;
+        let is_live = http.sessions.is_live(session, http.core.clock.now());
+        if !is_live || !matches!(auth::is_signed_in(http, &session.key).await, Ok(true)) {
+            return;
+        }
+        looks += 1;
+        // Most of what happens comes with a delivery. The rest is seen at the beat.
+        let found = newest(http).await.unwrap_or(last);
+        if found == last && looks < limits::CONSOLE_BEAT {
+            continue;
+        }
+        (last, looks) = (found, 0);
+        if to_page.send(CHANGED).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn newest(http: &Http) -> Result<Option<DeliveryId>, StoreError> {
+    let filter = DeliveryFilter {
+        limit: 1,
+        ..DeliveryFilter::default()
+    };
+    let found = http.core.store.deliveries(&filter).await?;
+    Ok(found.first().map(|delivery| delivery.id))
+}

@@ -1,0 +1,173 @@
+//! `GET /admin/v1/activity?period=hour|day|week`: what came in and went out, by connection and
+//! instance. The counts are those that this host keeps in memory; a request for old ones has them made
+//! again, and waits no longer than a page may.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hyper::StatusCode;
+
+use crate::admin_api::activity::{Activity, ActivityPeriod, ActivityRow};
+use crate::domain::time::Micros;
+use crate::http::call::Call;
+use crate::http::error::ApiError;
+use crate::http::reply::{self, ApiResponse};
+use crate::limits;
+use crate::pipeline::activity::{ActivityCounts, ActivitySeries, SLOT_MICROS, SLOTS_PER_HOUR};
+
+/// Returns the activity of a period.
+///
+/// # Errors
+///
+/// [`ApiError::BadRequest`] if the period is not one.
+pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+    let query = call.query();
+    let period = match query.filled(&["period"]) {
+        None => ActivityPeriod::default(),
+        Some(word) => ActivityPeriod::from_text(word).ok_or_else(|| {
+            ApiError::BadRequest(format!(
+                "`period={word}` is not a period; there are hour, day, week."
+            ))
+        })?,
+    };
+    let now = call.http.core.clock.now();
+    let activity = &call.http.pipeline.activity;
+    if activity.is_due(now) {
+        let http = Arc::clone(call.http);
+        let counting = call.http.core.spawn(async move {
+            let counted = http.pipeline.activity.count(&http.core);
+            if let Err(error) = counted.await {
+                tracing::debug!(%error, "activity was not counted");
+            }
+        });
+        // It goes on if it takes longer, and the next request shows it.
+        let _ = tokio::time::timeout(limits::ACTIVITY_WAIT, counting).await;
+    }
+    let (counted_at, all) = activity.counted();
+    let slots = PeriodSlots::of(period, now);
+    let series = all.iter().filter_map(|series| slots.row(series)).collect();
+    let answer = Activity {
+        counted_at,
+        period,
+        slots: slots.starts(),
+        series,
+    };
+    reply::json(StatusCode::OK, &answer)
+}
+
+/// The slots of a period, in units that are counted: five minutes or hours.
+struct PeriodSlots {
+    of_hours: bool,
+    /// Units of a slot.
+    units: i64,
+    first: i64,
+    count: i64,
+}
+
+impl PeriodSlots {
+    fn of(period: ActivityPeriod, now: Micros) -> Self {
+        let (of_hours, units, count) = match period {
+            ActivityPeriod::Hour => (false, 1, SLOTS_PER_HOUR),
+            ActivityPeriod::Day => (true, 1, 24),
+            ActivityPeriod::Week => (true, 6, 28),
+        };
+        let last = now.0.div_euclid(unit(of_hours) * units);
+        Self {
+            of_hours,
+            units,
+            first: last - count + 1,
+            count,
+        }
+    }
+
+    fn starts(&self) -> Vec<Micros> {
+        let length = unit(self.of_hours) * self.units;
+        let slots = self.first..self.first + self.count;
+        slots.map(|slot| Micros(slot * length)).collect()
+    }
+
+    /// Returns the row of a series. `None` if it took nothing.
+    fn row(&self, series: &ActivitySeries) -> Option<ActivityRow> {
+        let counts: &BTreeMap<i64, ActivityCounts> = if self.of_hours {
+            &series.hours
+        } else {
+            &series.slots
+        };
+        let begin = self.first * self.units;
+        let end = begin + self.count * self.units;
+        let zeros = vec![0; usize::try_from(self.count).unwrap_or_default()];
+        let (mut taken, mut leads, mut failures) = (zeros.clone(), zeros.clone(), zeros.clone());
+        let mut is_any = false;
+        for (at, count) in counts.range(begin..end) {
+            let Ok(place) = usize::try_from((at - begin) / self.units) else {
+                continue;
+            };
+            taken[place] += count.taken;
+            leads[place] += count.leads;
+            failures[place] += count.failed;
+            is_any = true;
+        }
+        let (deliveries, messages) = if series.is_instance {
+            (zeros, taken)
+        } else {
+            (taken, zeros)
+        };
+        is_any.then(|| ActivityRow {
+            workspace: series.workspace.clone(),
+            name: series.name.clone(),
+            deliveries,
+            leads,
+            messages,
+            failures,
+        })
+    }
+}
+
+fn unit(of_hours: bool) -> i64 {
+    if of_hours {
+        SLOT_MICROS * SLOTS_PER_HOUR
+    } else {
+        SLOT_MICROS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_in_the_slots_of_their_period_and_the_last_slot_is_that_of_now() {
+        let now = Micros(1_800_000_000_000_000);
+        let hour = now.0 / unit(true);
+        let one = ActivityCounts {
+            taken: 3,
+            leads: 2,
+            failed: 1,
+        };
+        let mut series = ActivitySeries {
+            name: "site-form".to_owned(),
+            ..ActivitySeries::default()
+        };
+        series.hours.insert(hour, one);
+        series.hours.insert(hour - 24 * 8, one);
+        series.slots.insert(now.0 / unit(false), one);
+        for period in ActivityPeriod::ALL {
+            let slots = PeriodSlots::of(period, now);
+            let starts = slots.starts();
+            let last = *starts.last().expect("slots");
+            assert!(last <= now, "{period:?}");
+            let row = slots.row(&series).expect("it took something");
+            assert_eq!(row.deliveries.len(), starts.len());
+            assert_eq!(row.deliveries.last(), Some(&3));
+            assert_eq!(row.deliveries.iter().sum::<u64>(), 3);
+            assert_eq!(row.leads.last(), Some(&2));
+            assert_eq!(row.failures.last(), Some(&1));
+            assert_eq!(row.messages.iter().sum::<u64>(), 0);
+        }
+        assert!(
+            PeriodSlots::of(ActivityPeriod::Day, now)
+                .row(&ActivitySeries::default())
+                .is_none()
+        );
+    }
+}
