@@ -73,14 +73,7 @@ pub async fn show(visit: &Visit<'_>, name: &str) -> Result<PluginPage, ApiRefusa
         let message = format!("There is no plugin `{name}`.");
         return Err(ApiRefusal::new(StatusCode::NOT_FOUND, message));
     };
-    let rollout = match api
-        .get(&format!("/plugins/{}/rollout", encoded(name)))
-        .await
-    {
-        Ok(rollout) => Some(rollout),
-        Err(refusal) if refusal.status == StatusCode::NOT_FOUND => None,
-        Err(refusal) => return Err(refusal),
-    };
+    let rollout = last_rollout(visit, name).await?;
     Ok(PluginPage {
         frame: visit.frame("plugins", name),
         plugin,
@@ -88,6 +81,23 @@ pub async fn show(visit: &Visit<'_>, name: &str) -> Result<PluginPage, ApiRefusa
         verified: None,
         refused: None,
     })
+}
+
+/// Returns the last rollout of a plugin. `None` if it never had one.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] if the store cannot be read.
+pub async fn last_rollout(
+    visit: &Visit<'_>,
+    name: &str,
+) -> Result<Option<RolloutView>, ApiRefusal> {
+    let path = format!("/plugins/{}/rollout", encoded(name));
+    match visit.api().get(&path).await {
+        Ok(rollout) => Ok(Some(rollout)),
+        Err(refusal) if refusal.status == StatusCode::NOT_FOUND => Ok(None),
+        Err(refusal) => Err(refusal),
+    }
 }
 
 /// Activates a stored version. If it needs consent, the page shows why and asks for it.
