@@ -157,7 +157,11 @@ impl ServiceOverview {
                 let age = rounded(whole_seconds(waits));
                 let what = format!("the oldest work has been waiting for {age}");
                 let words = format!("{list} queued");
-                found.push(ServiceProblem::new(what, words, "/deliveries?status=queued"));
+                found.push(ServiceProblem::new(
+                    what,
+                    words,
+                    "/deliveries?status=queued",
+                ));
             }
         }
         for set in status.analytics.iter().filter(|set| set.stale) {
@@ -258,7 +262,11 @@ impl ServiceOverview {
                     change.before,
                     change.after
                 );
-                found.push(ServiceProblem::new(what, "connection list", CONNECTIONS_PAGE));
+                found.push(ServiceProblem::new(
+                    what,
+                    "connection list",
+                    CONNECTIONS_PAGE,
+                ));
             }
         }
         found

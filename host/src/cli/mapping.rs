@@ -192,10 +192,7 @@ fn show(output: &Value, as_json: bool) {
 
 fn show_item(index: usize, item: &TriedItem) {
     match item.is_lead {
-        false => say(&safe(&format!(
-            "Item {index} is no lead: {}",
-            item.outcome
-        ))),
+        false => say(&safe(&format!("Item {index} is no lead: {}", item.outcome))),
         true => {
             say(&format!("Item {index} is a lead."));
             show_lead(item);

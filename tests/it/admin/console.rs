@@ -687,11 +687,7 @@ async fn a_new_connection_is_tried_and_then_saved(on: On) {
     assert_eq!(audit["rows"][0]["outcome"], "done");
 
     // The file of the workspace does not know it: it stays, and the apply says so.
-    let report = operator
-        .apply(&super::workspace())
-        .await
-        .expect(200)
-        .json();
+    let report = operator.apply(&super::workspace()).await.expect(200).json();
     let warnings = report["warnings"].to_string();
     assert!(warnings.contains("connection `landing` is not in this file"));
     let list = operator.get("/connections").await;
@@ -761,7 +757,11 @@ async fn a_conversation_is_read_in_its_order_and_its_contact_is_played(on: On) {
     file["instances"] = json!([{"name": "bot", "number": "+5511900000000", "adapter": "sandbox"}]);
     operator.apply(&file).await.expect(200);
     let browser = Browser::signed_in(&operator).await;
-    let fields = [("to", "11 98765-4321"), ("text", "Bom dia"), ("instance", "bot")];
+    let fields = [
+        ("to", "11 98765-4321"),
+        ("text", "Bom dia"),
+        ("instance", "bot"),
+    ];
     browser.follow("/messages/reply", &fields).await;
     let messages = operator.get("/outbox").await;
     let message = &messages["messages"][0];

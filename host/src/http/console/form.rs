@@ -28,11 +28,7 @@ impl Form {
     /// # Errors
     ///
     /// [`ApiRefusal`] if the page that sends it is not of this service, or the body cannot be read.
-    pub async fn read(
-        call: &Call<'_>,
-        body: UnreadBody,
-        limit: usize,
-    ) -> Result<Self, ApiRefusal> {
+    pub async fn read(call: &Call<'_>, body: UnreadBody, limit: usize) -> Result<Self, ApiRefusal> {
         check_origin(call)?;
         let body = body.read(call.http, limit).await?;
         let kind = call.head.headers.get(CONTENT_TYPE);
@@ -40,9 +36,8 @@ impl Form {
         let Some(boundary) = multipart::boundary(kind) else {
             return Ok(Self::parse(&body.bytes));
         };
-        let parts = multipart::parts(&body.bytes, boundary).ok_or_else(|| {
-            ApiRefusal::new(StatusCode::BAD_REQUEST, "The form cannot be read.")
-        })?;
+        let parts = multipart::parts(&body.bytes, boundary)
+            .ok_or_else(|| ApiRefusal::new(StatusCode::BAD_REQUEST, "The form cannot be read."))?;
         let (mut fields, mut file) = (Vec::new(), None);
         for part in parts {
             match part.is_file {

@@ -82,7 +82,10 @@ mod tests {
     fn the_boundary_is_that_of_a_form_with_a_file() {
         let check = |text: &str, expect: Option<&str>| assert_eq!(boundary(text), expect, "{text}");
         check("multipart/form-data; boundary=xyz", Some("xyz"));
-        check("Multipart/Form-Data; charset=utf-8; Boundary=\"xyz\"", Some("xyz"));
+        check(
+            "Multipart/Form-Data; charset=utf-8; Boundary=\"xyz\"",
+            Some("xyz"),
+        );
         check("application/x-www-form-urlencoded", None);
         check("multipart/mixed; boundary=xyz", None);
         check("multipart/form-data; boundary=", None);

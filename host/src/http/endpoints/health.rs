@@ -1,7 +1,6 @@
 //! `GET /health/live`, `GET /health/ready` and `GET /metrics`. Live: the process answers.
 //! Ready: it can do its work and is not about to stop; otherwise the answer names the reasons.
 
-
 use hyper::StatusCode;
 use hyper::header::{ACCEPT, HeaderValue, RETRY_AFTER, VARY};
 use serde_json::json;

@@ -173,7 +173,8 @@ pub async fn outbox(
                     let (agent, limit) = (filter.agent, filter.limit);
                     let args = match filter.conversation {
                         Some(conversation) => {
-                            args! { first, last, agent, state, conversation, before, limit }.to_vec()
+                            args! { first, last, agent, state, conversation, before, limit }
+                                .to_vec()
                         }
                         None => args! { first, last, agent, state, before, limit }.to_vec(),
                     };

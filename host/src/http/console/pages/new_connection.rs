@@ -92,7 +92,14 @@ pub async fn show(visit: &Visit<'_>) -> Result<NewConnectionPage, ApiRefusal> {
 /// Returns the form with what was typed.
 async fn filled(visit: &Visit<'_>, form: &Form) -> Result<NewConnectionPage, ApiRefusal> {
     let own = [
-        "workspace", "partner", "name", "plugin", "config", "secrets", "more", "body",
+        "workspace",
+        "partner",
+        "name",
+        "plugin",
+        "config",
+        "secrets",
+        "more",
+        "body",
     ];
     let fields = FIELDS.iter().map(|(field, _)| format!("field-{field}"));
     let names = own.into_iter().map(str::to_owned).chain(fields);
@@ -203,9 +210,10 @@ async fn made(visit: &Visit<'_>, form: &Form) -> Result<MadeConnectionPage, ApiR
         "connections": [connection],
     });
     let mut report: ApplyReport = api.post("/apply", &file).await?;
-    let id = report.connections.remove(name).ok_or_else(|| {
-        ApiRefusal::new(StatusCode::INTERNAL_SERVER_ERROR, "It was not made.")
-    })?;
+    let id = report
+        .connections
+        .remove(name)
+        .ok_or_else(|| ApiRefusal::new(StatusCode::INTERNAL_SERVER_ERROR, "It was not made."))?;
     // This file leaves out all other connections: that they stay is no news.
     let is_own = |problem: &FileProblem| {
         let path = problem.path.as_deref();
@@ -276,9 +284,7 @@ fn config(form: &Form) -> Result<Value, ApiRefusal> {
         }
     }
     if form.get("plugin") == MAPPING && !fields.is_empty() {
-        let known = config
-            .entry("fields")
-            .or_insert_with(|| Map::new().into());
+        let known = config.entry("fields").or_insert_with(|| Map::new().into());
         let known = known
             .as_object_mut()
             .ok_or_else(|| refused("Configuration: `fields` is no object.".to_owned()))?;

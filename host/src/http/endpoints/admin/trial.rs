@@ -72,9 +72,9 @@ pub async fn body(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiE
         ..Case::new("try", GoldenCall::Convert)
     };
     let answer = plugins.answer_case(&loaded, Arc::new(case)).await;
-    let output = answer
-        .output
-        .map_err(|error| ApiError::unprocessable(format!("The converter gave no answer: {error}")))?;
+    let output = answer.output.map_err(|error| {
+        ApiError::unprocessable(format!("The converter gave no answer: {error}"))
+    })?;
     let (explanations, notes) = tried::explained(&output["ok"]);
     let tried = TriedBody {
         plugin: loaded.description.name.clone(),

@@ -15,7 +15,10 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let all = schemas.answer::<Connections>();
     let paused = schemas.answer::<ConnectionPaused>();
     let request = schemas.request::<PauseRequest>();
-    let (tried, to_try) = (schemas.answer::<TriedBody>(), schemas.request::<TryRequest>());
+    let (tried, to_try) = (
+        schemas.answer::<TriedBody>(),
+        schemas.request::<TryRequest>(),
+    );
     let (tested, to_test) = (
         schemas.answer::<TestedDelivery>(),
         schemas.request::<TestDeliveryRequest>(),

@@ -65,7 +65,9 @@ async fn filter(call: &Call<'_>) -> Result<OutboxFilter, ApiError> {
     }
     if let Some(text) = query.filled(&["conversation"]) {
         let conversation = text.parse().map_err(|_| {
-            ApiError::BadRequest(format!("`conversation={text}` is not the id of a conversation."))
+            ApiError::BadRequest(format!(
+                "`conversation={text}` is not the id of a conversation."
+            ))
         })?;
         filter.conversation = Some(conversation);
     }
