@@ -97,7 +97,7 @@ async function tasks(window) {
   assert.equal(await lead(`bad-${suffix}`, "wrong"), 401);
 
   await window.task("see what is wrong", async (own) => {
-    await own.shows("in quarantine: their sender check failed");
+    await own.shows("in quarantine, because the sender check failed");
   });
   await window.task("find the deliveries in quarantine", async (own) => {
     await own.click(/in quarantine/);
@@ -142,6 +142,34 @@ async function tasks(window) {
     await own.page.getByRole("region", { name: "site-form" }).getByRole("button", { name: "Resume" }).click();
     await own.shows("The connection is resumed.");
   });
+  await window.task("send a test delivery", async (own) => {
+    await own.click("Connections");
+    own.clicks += 2;
+    const card = own.page.getByRole("region", { name: "site-form" });
+    await card.getByText("Test delivery", { exact: true }).click();
+    await card.getByLabel("The body").fill(`ticket=test-${suffix}&first=Ana&last=Luz&whatsapp=(21) 97777-6666&unit=CA-0007&text=Um teste.`);
+    await card.getByRole("button", { name: "Deliver it" }).click();
+    await own.page.getByRole("region", { name: "What became of it" }).locator(".tag.converted").first().waitFor();
+  });
+  await window.task("try a new connection on a body", async (own) => {
+    await own.click("Connections");
+    await own.click("New connection");
+    await own.page.selectOption("#plugin", "mapping");
+    await own.page.getByLabel("Name", { exact: true }).first().fill(`landing-${suffix}`);
+    await own.page.getByLabel("Partner").fill("crm");
+    await own.page.getByLabel("A body as the source sends it").fill('{"nome": "Ana Luz", "telefone": "(21) 97777-6666", "outro": "x"}');
+    await own.press(/Try it/);
+    await own.shows("guessed");
+    await own.page.getByRole("button", { name: "Save the connection" }).click();
+    await own.shows("For the file of the workspace");
+    await own.shows("[[connections]]");
+  });
+  await window.task("upload a component", async (own) => {
+    await own.click("Plugins");
+    await own.page.getByLabel("The file of the component").setInputFiles(world.component);
+    await own.press("Upload");
+    await own.shows(/serves nothing yet/);
+  });
   await window.task("see the versions of a plugin", async (own) => {
     await own.click("Plugins");
     await own.click("grupo-olx");
@@ -158,6 +186,14 @@ async function tasks(window) {
     await own.press("Write");
     await own.shows("The contact has written");
     await own.shows("Pode ser no sábado?");
+  });
+  await window.task("read a conversation and answer as its contact", async (own) => {
+    await own.click("Messages");
+    await own.click(/^Conversation of/);
+    await own.page.getByLabel("Answer as the contact of the sandbox").fill(`Até sábado, ${suffix}!`);
+    await own.press("Write");
+    await own.shows(`Até sábado, ${suffix}!`);
+    await own.shows("Conversation with");
   });
   await window.task("see the history of a deal", async (own) => {
     await own.open("converted");
@@ -197,7 +233,7 @@ async function tasks(window) {
 
 /** Checks every page with axe, in both schemes and at the width of a phone. */
 async function accessible(browser) {
-  const sections = ["", "deliveries", "plugins", "plugins/grupo-olx", "connections", "instances", "messages", "deals", "contacts", "keys", "audit", "service"];
+  const sections = ["", "deliveries", "plugins", "plugins/grupo-olx", "connections", "connections/new", "instances", "messages", "deals", "contacts", "keys", "audit", "service"];
   for (const [name, options] of [["light", {}], ["dark", { colorScheme: "dark" }], ["phone", { viewport: { width: 390, height: 800 } }]]) {
     // axe is a script that the page's own policy would not let in.
     const window = await Window.open(browser, true, { bypassCSP: true, ...options });

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 /// Each module of the host, and those that it may import. A module comes after all of these.
 const MODULES: [(&str, &[&str]); 20] = [
     ("domain", &[]),
-    ("admin_api", &["domain"]),
     ("limits", &["domain"]),
+    ("admin_api", &["domain", "limits"]),
     ("config", &["domain", "limits"]),
     ("clock", &["domain"]),
     ("disk", &[]),

@@ -17,6 +17,9 @@ use crate::{browser, process, repository, run};
 const CONNECTION: &str = "site-form";
 const TOKEN: &str = "X-Form-Token";
 
+/// The component that the suite uploads.
+const COMPONENT: &str = "converter-mapping.wasm";
+
 /// Runs the suite on SQLite, and on PostgreSQL if there is a server.
 ///
 /// # Errors
@@ -80,6 +83,7 @@ fn world(service: &Service, chromium: &Path) -> Result<Value, Failure> {
         "gateway": service.address("gateway")?,
         "token": keys["connectionHeaders"][CONNECTION][TOKEN],
         "keys": keys,
+        "component": repository::target().join("plugins").join(COMPONENT),
         "chromium": chromium,
         "screens": service.folder.join("screens"),
     }))

@@ -6,9 +6,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::deliveries::ItemView;
 use crate::domain::connection::{AllowedHost, ConnectionPause, Greeting, SourceChange};
+use crate::domain::delivery::DeliveryStatus;
 use crate::domain::exchange::SenderCheck;
-use crate::domain::id::{AgentId, ConnectionId};
+use crate::domain::id::{AgentId, ConnectionId, DeliveryId};
 use crate::domain::word::words;
 
 /// The sources of all workspaces.
@@ -136,4 +138,40 @@ fn by_an_operator() -> String {
 pub struct ConnectionPaused {
     pub id: ConnectionId,
     pub paused: bool,
+}
+
+/// A delivery that an operator sends in the place of a source.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TestDeliveryRequest {
+    pub body: String,
+    /// That of JSON or of a form, if the body looks like one, unless it is named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content_type: Option<String>,
+    /// The fields of the query.
+    #[serde(default)]
+    pub query: BTreeMap<String, String>,
+}
+
+/// What became of a delivery that an operator sent.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct TestedDelivery {
+    /// It is stored, as one of the source would be.
+    pub delivery: DeliveryId,
+    pub status: DeliveryStatus,
+    pub items: Vec<ItemView>,
+    /// Why the body is refused as a whole, so that a source gets 400.
+    pub problem: Option<String>,
+    /// The converter's own answer to the source. Null for that of the service.
+    pub reply: Option<TestReply>,
+}
+
+/// The answer that a converter composes for its source.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TestReply {
+    pub status: u16,
+    pub content_type: String,
+    /// Null if it is not text, or may have a secret in it.
+    pub body: Option<String>,
 }

@@ -10,10 +10,11 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use crate::admin_api::deliveries::DeliveryDetailView;
+use crate::admin_api::tried::{self, TriedItem};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, say, say_json};
 use crate::cli::plugin::local::EngineFlags;
-use crate::cli::plugin::run::{Run, field, header, read_body, refusal};
+use crate::cli::plugin::run::{Run, field, header, read_body};
 use crate::cli::plugin::shipped;
 use crate::cli::table::{safe, table};
 
@@ -23,29 +24,6 @@ const CONVERTER: &str = "converter-mapping.wasm";
 /// The folders in which it is looked for before those of the program: a build of the repository, and
 /// this one.
 const FOLDERS: [&str; 2] = ["target/plugins", "."];
-
-/// What the notes of an explanation begin with.
-const EXPLANATION: &str = "explain: ";
-
-/// The fields of a lead, in the order in which they are shown.
-const FIELDS: [&str; 13] = [
-    "externalId",
-    "name",
-    "phones",
-    "emails",
-    "listings",
-    "message",
-    "occurredAt",
-    "source",
-    "isTest",
-    "region",
-    "action",
-    "campaign",
-    "consents",
-];
-
-/// Characters of a value that are shown.
-const VALUE_CHARACTERS: usize = 60;
 
 #[derive(Subcommand)]
 pub enum Mapping {
@@ -146,7 +124,7 @@ impl Try {
             .output
             .map_err(|error| CommandFailure::new(safe(&error.to_string())))?;
         show(&output, self.json);
-        refusal(&output).map_or(Ok(()), |why| {
+        tried::refusal(&output).map_or(Ok(()), |why| {
             Err(CommandFailure::new(safe(&format!(
                 "the converter refuses the body, and the sender gets 400: {why}"
             ))))
@@ -194,23 +172,9 @@ fn take_delivery(text: &[u8], call: &mut Run) -> Result<Vec<u8>, CommandFailure>
     Ok(body)
 }
 
-/// The notes of a conversion: its explanations, and the others.
-fn explained(output: &Value) -> (Vec<Value>, Vec<&str>) {
-    let (mut explanations, mut others) = (Vec::new(), Vec::new());
-    for note in output["notes"].as_array().into_iter().flatten() {
-        let note = note.as_str().unwrap_or_default();
-        let explanation = note.strip_prefix(EXPLANATION).map(serde_json::from_str);
-        match explanation {
-            Some(Ok(explanation)) => explanations.push(explanation),
-            _ => others.push(note),
-        }
-    }
-    (explanations, others)
-}
-
 fn show(output: &Value, as_json: bool) {
     let answer = &output["ok"];
-    let (explanations, notes) = explained(answer);
+    let (explanations, notes) = tried::explained(answer);
     if as_json {
         return say_json(&json!({
             "items": answer["items"],
@@ -219,118 +183,51 @@ fn show(output: &Value, as_json: bool) {
             "notes": notes,
         }));
     }
-    let items = answer["items"].as_array();
-    for (index, item) in items.into_iter().flatten().enumerate() {
-        let of_item = explanations.iter().filter(|one| one["item"] == index);
-        show_item(index, &item["outcome"], &of_item.collect::<Vec<_>>());
+    for (index, item) in tried::items(answer, &explanations).iter().enumerate() {
+        show_item(index, item);
     }
     for note in notes {
         complain(&format!("note: {}", safe(note)));
     }
 }
 
-fn show_item(index: usize, outcome: &Value, explanations: &[&Value]) {
-    match &outcome["lead"] {
-        Value::Null => say(&safe(&format!("Item {index} is no lead: {outcome}"))),
-        lead => {
+fn show_item(index: usize, item: &TriedItem) {
+    match item.is_lead {
+        false => say(&safe(&format!("Item {index} is no lead: {}", item.outcome))),
+        true => {
             say(&format!("Item {index} is a lead."));
-            show_lead(lead, explanations);
+            show_lead(item);
         }
     }
-    let places = |kind: &str| {
-        let lists = explanations.iter().filter_map(|one| one[kind].as_array());
-        let places = lists.flatten().filter_map(Value::as_str);
-        places.collect::<Vec<_>>().join(", ")
-    };
-    for (kind, what) in [
+    for (places, what) in [
         (
-            "unreadContacts",
+            &item.unread_contacts,
             "Looks like a phone or an e-mail address, and is read for no field",
         ),
-        ("unread", "Read for no field"),
+        (&item.unread, "Read for no field"),
     ] {
-        let places = places(kind);
         if !places.is_empty() {
-            say(&safe(&format!("{what}: {places}")));
+            say(&safe(&format!("{what}: {}", places.join(", "))));
         }
     }
     say("");
 }
 
-fn show_lead(lead: &Value, explanations: &[&Value]) {
-    let mut rows = Vec::new();
-    for field in FIELDS {
-        let explanation = explanations.iter().find(|one| one["field"] == field);
-        let value = shown(&lead[field]);
-        if explanation.is_none() && (value.is_empty() || is_default(field, &lead[field])) {
-            continue;
-        }
-        let from = explanation.map(|one| shown(&one["from"]));
-        let how = match explanation.map(|one| one["guessed"] == true) {
-            Some(true) => "guessed",
-            Some(false) => "configured",
-            None => "not from the body",
-        };
-        rows.push(vec![
-            field.to_owned(),
-            safe(&value),
-            safe(&from.unwrap_or_default()),
-            how.to_owned(),
-        ]);
-    }
+fn show_lead(item: &TriedItem) {
+    let fields = item.fields.iter();
+    let rows: Vec<Vec<String>> = fields
+        .map(|field| {
+            vec![
+                field.field.clone(),
+                safe(&field.value),
+                safe(field.from.as_deref().unwrap_or_default()),
+                field.how.to_string(),
+            ]
+        })
+        .collect();
     say(&table(&["FIELD", "VALUE", "READ FROM", "HOW"], &rows));
-    let attributes = lead["attributes"].as_array().into_iter().flatten();
-    let names: Vec<&str> = attributes.filter_map(|one| one[0].as_str()).collect();
-    if !names.is_empty() {
-        say(&safe(&format!("Kept as attributes: {}", names.join(", "))));
-    }
-}
-
-/// Whether a field has the value that a lead has without any.
-fn is_default(field: &str, value: &Value) -> bool {
-    matches!((field, value), ("isTest", Value::Bool(false)))
-        || field == "action" && value == "create"
-}
-
-/// Returns a value in a cell: texts as they are, the elements of a list with commas between.
-fn shown(value: &Value) -> String {
-    let whole = match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        Value::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join(", "),
-        Value::Object(fields) => fields.values().map(shown).collect::<Vec<_>>().join(" "),
-        other => other.to_string(),
-    };
-    match whole.char_indices().nth(VALUE_CHARACTERS) {
-        Some((end, _)) => format!("{}...", &whole[..end]),
-        None => whole,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn explanations_are_told_from_other_notes() {
-        let output = json!({"notes": [
-            "explain: {\"item\":0,\"field\":\"name\",\"from\":[\"nome\"],\"guessed\":true}",
-            "item 0: the message is cut",
-            "explain: {cut",
-        ]});
-        let (explanations, others) = explained(&output);
-        assert_eq!(explanations.len(), 1);
-        assert_eq!(others, ["item 0: the message is cut", "explain: {cut"]);
-    }
-
-    #[test]
-    fn values_fit_a_cell() {
-        assert_eq!(shown(&json!(["a", "b"])), "a, b");
-        assert_eq!(
-            shown(&json!([{"kind": "client", "reference": "7"}])),
-            "client 7"
-        );
-        assert_eq!(shown(&Value::Null), "");
-        assert_eq!(shown(&json!("x".repeat(99))).chars().count(), 63);
+    if !item.attributes.is_empty() {
+        let names = item.attributes.join(", ");
+        say(&safe(&format!("Kept as attributes: {names}")));
     }
 }

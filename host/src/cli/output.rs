@@ -2,7 +2,6 @@
 //! command exits quietly. All output of a command passes through here, so control characters in
 //! texts of plugins and senders are escaped.
 
-use std::fmt::Display;
 use std::io::{self, Write as _};
 
 use serde_json::Value;
@@ -12,11 +11,7 @@ use crate::domain::text::written_out;
 /// Control characters that commands print themselves.
 const LINES: &[char] = &['\n'];
 
-/// Returns a number with its noun, such as `1 change` or `2 changes`.
-pub fn count<N: Display + PartialEq + From<u8>>(number: N, one: &str, many: &str) -> String {
-    let noun = if number == N::from(1_u8) { one } else { many };
-    format!("{number} {noun}")
-}
+pub use crate::domain::text::counted as count;
 
 /// Prints a line, or several, to standard output.
 pub fn say(text: &str) {

@@ -57,19 +57,10 @@ pub fn list(values: impl IntoIterator<Item = impl Display>) -> String {
 
 /// Formats a time to the second.
 pub fn seconds(time: Micros) -> String {
-    let text = time.to_string();
-    format!("{}Z", &text[..text.len() - ".000000Z".len()])
+    time.to_the_second()
 }
 
-/// Formats a time in its largest useful unit, rounded up.
-pub fn rounded(seconds: u64) -> String {
-    match seconds {
-        0..120 => format!("{seconds} s"),
-        120..7_200 => format!("{} min", seconds.div_ceil(60)),
-        7_200..172_800 => format!("{} h", seconds.div_ceil(3_600)),
-        _ => format!("{} d", seconds.div_ceil(86_400)),
-    }
-}
+pub use crate::domain::time::rounded;
 
 /// Formats any JSON value: text as it is, a missing value as a dash.
 pub fn cell(value: &Value) -> String {

@@ -130,6 +130,16 @@ fn find(value: &Value, path: &mut String) -> bool {
     false
 }
 
+/// Returns a number with its noun, such as `1 change` or `2 changes`.
+pub fn counted<N: std::fmt::Display + PartialEq + From<u8>>(
+    number: N,
+    one: &str,
+    many: &str,
+) -> String {
+    let noun = if number == N::from(1_u8) { one } else { many };
+    format!("{number} {noun}")
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

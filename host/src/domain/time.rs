@@ -47,6 +47,16 @@ pub fn whole_seconds(span: Duration) -> u64 {
         .saturating_add(u64::from(span.subsec_nanos() > 0))
 }
 
+/// Formats a time in its largest useful unit, rounded up.
+pub fn rounded(seconds: u64) -> String {
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7_200 => format!("{} min", seconds.div_ceil(60)),
+        7_200..172_800 => format!("{} h", seconds.div_ceil(3_600)),
+        _ => format!("{} d", seconds.div_ceil(86_400)),
+    }
+}
+
 /// A span as JSON has it in whole seconds, for `#[serde(with = "…")]`.
 pub mod seconds {
     use std::time::Duration;
@@ -145,6 +155,12 @@ impl Micros {
     /// Returns `YYYY-MM-DDTHH:MM:SS.ffffffZ`, always with six digits.
     pub fn text(self) -> String {
         self.to_string()
+    }
+
+    /// Returns the text without fractions of a second: `YYYY-MM-DDTHH:MM:SSZ`.
+    pub fn to_the_second(self) -> String {
+        let text = self.to_string();
+        format!("{}Z", &text[..text.len() - ".000000Z".len()])
     }
 
     /// The same text without `fmt`, for the years 0 to 9999: every row of an export has

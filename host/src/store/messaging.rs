@@ -387,6 +387,7 @@ pub struct OutboxFilter {
     pub workspace: Option<WorkspaceId>,
     pub agent: Option<AgentId>,
     pub state: Option<MessageState>,
+    pub conversation: Option<ConversationId>,
     pub before: Option<MessageId>,
     pub limit: u32,
 }

@@ -30,6 +30,12 @@ leadhost_tests::on_every_store! {
     a_key_is_created_shown_once_and_revoked,
     an_erasure_is_counted_and_then_made,
     what_is_wrong_is_on_the_first_page,
+    a_component_is_uploaded_and_serves_nothing,
+    an_upload_is_refused_without_its_token_its_role_or_a_file_that_fits,
+    a_new_connection_is_tried_and_then_saved,
+    a_new_connection_needs_an_admin_and_a_name_that_is_free,
+    a_test_delivery_takes_the_way_of_every_delivery,
+    a_conversation_is_read_in_its_order_and_its_contact_is_played,
 }
 
 /// The longest times of a session, which the tests move past.
@@ -322,6 +328,7 @@ async fn every_page_is_shown(on: On) {
         ("/plugins", "Plugins"),
         ("/plugins/mapping", "mapping"),
         ("/connections", "Connections"),
+        ("/connections/new", "New connection"),
         ("/instances", "Instances"),
         ("/messages", "Messages"),
         ("/deals", "Deals"),
@@ -342,6 +349,7 @@ async fn every_page_is_shown(on: On) {
         ("/deliveries/x", 404),
         ("/deliveries?status=odd", 400),
         ("/deals?id=x", 404),
+        ("/conversations/x", 400),
     ] {
         let answer = browser.get(path).await;
         assert_eq!(answer.status, status, "{path}");
@@ -487,6 +495,8 @@ async fn a_viewer_sees_no_form_and_sends_none(on: On) {
     let browser = Browser::signed_in_with(&operator, viewer.reveal()).await;
     for path in [
         "/connections",
+        "/connections/new",
+        "/plugins",
         "/instances",
         "/messages",
         "/contacts",
@@ -666,10 +676,226 @@ async fn what_is_wrong_is_on_the_first_page(on: On) {
         .await
         .expect(200);
     let page = browser.page("").await;
-    assert!(page.contains("1 deliveries are in quarantine"), "{page}");
-    assert!(page.contains("Connection form is paused"), "{page}");
+    assert!(page.contains("1 delivery in quarantine"), "{page}");
+    assert!(
+        page.contains("the fetches of acme/form are paused"),
+        "{page}"
+    );
     assert!(
         page.contains("href=\"/console/deliveries?status=quarantined\""),
         "{page}"
     );
+}
+
+/// Sends a form with a file, as a browser does.
+async fn upload(browser: &Browser<'_>, token: &str, file: &[u8]) -> Answer {
+    let part = |disposition: &str, content: &[u8]| {
+        let head = format!("--xyz\r\nContent-Disposition: form-data; {disposition}\r\n\r\n");
+        [head.as_bytes(), content, b"\r\n"].concat()
+    };
+    let body = [
+        part("name=\"form-token\"", token.as_bytes()),
+        part("name=\"component\"; filename=\"a.wasm\"", file),
+        b"--xyz--\r\n".to_vec(),
+    ];
+    browser
+        .ask("POST", "/plugins")
+        .header("origin", &origin(browser.operator))
+        .header("content-type", "multipart/form-data; boundary=xyz")
+        .body(body.concat())
+        .send()
+        .await
+}
+
+async fn a_component_is_uploaded_and_serves_nothing(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let browser = Browser::signed_in(&operator).await;
+    let before = operator.get("/plugins").await;
+    let wasm = rust_component("converter-mapping");
+    let answer = upload(&browser, &browser.token, &wasm).await.expect(303);
+    assert_eq!(answer.header("location"), "/console/plugins/mapping");
+    let page = browser.page("/plugins/mapping").await;
+    assert!(page.contains("serves nothing yet"), "{page}");
+    assert!(page.contains("<td>upload-plugin</td>"), "{page}");
+    let after = operator.get("/plugins").await;
+    let plugin = |list: &serde_json::Value| list["plugins"][0].clone();
+    assert_eq!(plugin(&after)["digest"], plugin(&before)["digest"]);
+    let versions = plugin(&after)["versions"].as_array().map(Vec::len);
+    assert_eq!(versions, Some(2));
+}
+
+async fn an_upload_is_refused_without_its_token_its_role_or_a_file_that_fits(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let browser = Browser::signed_in(&operator).await;
+    let wasm = rust_component("converter-mapping");
+    upload(&browser, "wrong", &wasm).await.expect(403);
+    upload(&browser, &browser.token, b"no component")
+        .await
+        .expect(303);
+    let page = browser.page("/plugins").await;
+    assert!(page.contains("notice bad"), "{page}");
+    upload(&browser, &browser.token, b"").await.expect(303);
+    let page = browser.page("/plugins").await;
+    assert!(page.contains("Choose the file of a component."), "{page}");
+    let large = vec![0; 5 << 20];
+    let viewer = with_role(&operator, "viewer").await;
+    let viewer = Browser::signed_in_with(&operator, viewer.reveal()).await;
+    upload(&viewer, &viewer.token, &large).await.expect(413);
+    upload(&viewer, &viewer.token, &wasm[..1_000])
+        .await
+        .expect(303);
+    let page = viewer.page("/plugins").await;
+    assert!(page.contains("needs the role operator"), "{page}");
+    let list = operator.get("/plugins").await;
+    assert_eq!(
+        list["plugins"][0]["versions"].as_array().map(Vec::len),
+        Some(1)
+    );
+}
+
+const NEW: [(&str, &str); 6] = [
+    ("workspace", "acme"),
+    ("partner", "crm"),
+    ("name", "landing"),
+    ("plugin", "mapping"),
+    ("field-name", "pessoa"),
+    (
+        "body",
+        r#"{"id": "7", "pessoa": "Ada Prado", "phone": "11 98765-4321", "outro": "x@example.com"}"#,
+    ),
+];
+
+async fn a_new_connection_is_tried_and_then_saved(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let browser = Browser::signed_in(&operator).await;
+    let tried = browser.submit("/connections/new/try", &NEW).await;
+    let page = tried.expect(200).text().to_owned();
+    assert!(page.contains("<td>configured</td>"), "{page}");
+    assert!(page.contains("<td>guessed</td>"), "{page}");
+    assert!(page.contains("Ada Prado"), "{page}");
+    let list = operator.get("/connections").await;
+    assert_eq!(list["connections"].as_array().map(Vec::len), Some(1));
+
+    let wrong: Vec<_> = NEW.into_iter().chain([("config", "[1]")]).collect();
+    let refused = browser.submit("/connections/new/try", &wrong).await;
+    assert!(
+        refused.expect(400).text().contains("no JSON object"),
+        "no JSON"
+    );
+
+    let more = r#"{"checks": [{"secret": "key", "scheme": "equals", "proof": {"place": "header", "name": "x-key"}}]}"#;
+    let fields: Vec<_> = NEW
+        .into_iter()
+        .chain([("secrets", "key=generate:"), ("more", more)])
+        .collect();
+    let made = browser.submit("/connections/new", &fields).await;
+    let page = made.expect(200).text().to_owned();
+    assert!(page.contains("[[connections]]"), "{page}");
+    assert!(page.contains("<dt>Secret key</dt>"), "{page}");
+    assert!(!page.contains("is not in this file"), "{page}");
+    let list = operator.get("/connections").await;
+    let landing = &list["connections"][1];
+    assert_eq!(landing["name"], "landing");
+    assert_eq!(landing["config"], json!({"fields": {"name": "pessoa"}}));
+    assert_eq!(landing["secrets"], json!(["key"]));
+    let audit = operator.get("/audit?act=apply").await;
+    assert_eq!(audit["rows"][0]["outcome"], "done");
+
+    // The file of the workspace does not know it: it stays, and the apply says so.
+    let report = operator.apply(&super::workspace()).await.expect(200).json();
+    let warnings = report["warnings"].to_string();
+    assert!(warnings.contains("connection `landing` is not in this file"));
+    let list = operator.get("/connections").await;
+    assert_eq!(list["connections"].as_array().map(Vec::len), Some(2));
+}
+
+async fn a_new_connection_needs_an_admin_and_a_name_that_is_free(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let key = with_role(&operator, "operator").await;
+    let browser = Browser::signed_in_with(&operator, key.reveal()).await;
+    browser
+        .submit("/connections/new/try", &NEW)
+        .await
+        .expect(200);
+    let page = browser.page("/connections/new").await;
+    assert!(page.contains("Saving needs the role admin."), "{page}");
+    let refused = browser.submit("/connections/new", &NEW).await.expect(403);
+    assert!(refused.text().contains("needs the role admin"));
+    let browser = Browser::signed_in(&operator).await;
+    let mut taken = NEW;
+    taken[2] = ("name", "form");
+    let refused = browser.submit("/connections/new", &taken).await.expect(409);
+    assert!(refused.text().contains("There is a connection"));
+    let list = operator.get("/connections").await;
+    assert_eq!(list["connections"].as_array().map(Vec::len), Some(1));
+    assert_ne!(list["connections"][0]["config"]["fields"]["name"], "pessoa");
+}
+
+async fn a_test_delivery_takes_the_way_of_every_delivery(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    let id = report["connections"]["form"].as_str().expect("an id");
+    let browser = Browser::signed_in(&operator).await;
+    let path = format!("/connections/{id}/test");
+    let body = r#"{"id": "t1", "name": "Rita Moura", "phone": "11 91234-5678"}"#;
+    // The connection checks its senders, and an operator has no proof to give.
+    let page = browser.submit(&path, &[("body", body)]).await.expect(200);
+    let page = page.text();
+    assert!(page.contains("<span class=\"tag converted\">"), "{page}");
+    let audit = operator.get("/audit?act=test-connection").await;
+    let row = &audit["rows"][0];
+    assert_eq!(row["outcome"], "done");
+    assert_eq!(row["target"], id);
+    let list = operator.get("/deliveries").await;
+    let delivery = list["deliveries"][0]["id"].as_str().expect("an id");
+    assert!(row["detail"].as_str().expect("text").contains(delivery));
+    assert!(
+        page.contains(&format!("/console/deliveries/{delivery}")),
+        "{page}"
+    );
+    // A sender without the proof is refused as before.
+    operator.lead(&report, "wrong", "t2").await.expect(401);
+
+    let viewer = with_role(&operator, "viewer").await;
+    let viewer = Browser::signed_in_with(&operator, viewer.reveal()).await;
+    let page = viewer.follow(&path, &[("body", body)]).await;
+    assert!(page.contains("needs the role operator"), "{page}");
+    let refused = browser.submit(&path, &[("body", "[")]).await.expect(200);
+    assert!(refused.text().contains("400: "), "{}", refused.text());
+}
+
+async fn a_conversation_is_read_in_its_order_and_its_contact_is_played(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let wasm = leadhost_tests::components::component("plugins/adapter-sandbox.wasm");
+    let stored = operator.ask("POST", "/plugins?activate=true").body(wasm);
+    stored.send().await.expect(201);
+    let mut file = super::workspace();
+    file["instances"] = json!([{"name": "bot", "number": "+5511900000000", "adapter": "sandbox"}]);
+    operator.apply(&file).await.expect(200);
+    let browser = Browser::signed_in(&operator).await;
+    let fields = [
+        ("to", "11 98765-4321"),
+        ("text", "Bom dia"),
+        ("instance", "bot"),
+    ];
+    browser.follow("/messages/reply", &fields).await;
+    let messages = operator.get("/outbox").await;
+    let message = &messages["messages"][0];
+    let id = message["id"].as_str().expect("an id");
+    let conversation = message["conversationId"].as_str().expect("an id");
+    let page = browser
+        .follow("/messages/reply", &[("to", id), ("text", "Pode ser?")])
+        .await;
+    let first = page.find("Bom dia").expect("the first message");
+    let second = page.find("Pode ser?").expect("the second message");
+    assert!(first < second, "{page}");
+    assert!(page.contains("<h1>Conversation with"), "{page}");
+    let listed = operator
+        .get(&format!("/outbox?conversation={conversation}"))
+        .await;
+    assert_eq!(listed["messages"].as_array().map(Vec::len), Some(2));
+    let other = "0199c0de-0000-7000-8000-000000000001";
+    let none = operator.get(&format!("/outbox?conversation={other}")).await;
+    assert_eq!(none["messages"], json!([]));
+    let answer = browser.get(&format!("/conversations/{other}")).await;
+    assert_eq!(answer.status, 404);
 }

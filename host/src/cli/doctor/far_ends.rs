@@ -7,7 +7,7 @@ use futures_util::StreamExt as _;
 use futures_util::stream;
 
 use super::finding::Findings;
-use crate::cli::overview::Overview;
+use crate::admin_api::overview::ServiceOverview;
 use crate::domain::connection::AllowedHost;
 use crate::egress::Egress;
 use crate::limits;
@@ -15,7 +15,7 @@ use crate::limits;
 const ABOUT: &str = "far ends";
 
 /// Connects to the allowed hosts of all connections and instances.
-pub async fn check(overview: &Overview, findings: &mut Findings) {
+pub async fn check(overview: &ServiceOverview, findings: &mut Findings) {
     let all = allowed(overview);
     if all.is_empty() {
         findings.ok(ABOUT, "No connection or instance calls another host.");
@@ -63,7 +63,7 @@ pub async fn check(overview: &Overview, findings: &mut Findings) {
 }
 
 /// Returns each allowed host once, with the name of the first that may call it.
-fn allowed(overview: &Overview) -> BTreeMap<(String, String, bool), (AllowedHost, String)> {
+fn allowed(overview: &ServiceOverview) -> BTreeMap<(String, String, bool), (AllowedHost, String)> {
     let connections = overview.connections.connections.iter();
     let connections =
         connections.map(|one| (format!("{}/{}", one.workspace, one.name), &one.bound.allow));

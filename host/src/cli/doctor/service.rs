@@ -3,9 +3,10 @@
 use super::clocks;
 use super::far_ends;
 use super::finding::Findings;
+use crate::admin_api::overview::ServiceOverview;
 use crate::cli::client::AdminClient;
 use crate::cli::failure::CommandFailure;
-use crate::cli::overview::{self, Overview};
+use crate::cli::overview;
 use crate::clock::{Clock as _, SystemClock};
 
 const ABOUT: &str = "service";
@@ -35,7 +36,7 @@ pub async fn check(client: &AdminClient, findings: &mut Findings) -> Result<(), 
     let before = SystemClock.now();
     let answer = client.get("/admin/v1/status").await?;
     let after = SystemClock.now();
-    let overview = Overview::read(client, answer).await?;
+    let overview = overview::read(client, answer).await?;
     let name = format!("the host {}", overview.status.host.name);
     clocks::compare(&name, overview.status.now, before, after, findings);
     hosts(&overview, findings);
@@ -44,7 +45,7 @@ pub async fn check(client: &AdminClient, findings: &mut Findings) -> Result<(), 
     Ok(())
 }
 
-fn hosts(overview: &Overview, findings: &mut Findings) {
+fn hosts(overview: &ServiceOverview, findings: &mut Findings) {
     const ABOUT: &str = "hosts";
     let hosts = &overview.status.hosts;
     for host in overview.status.silent_hosts() {
@@ -85,7 +86,7 @@ fn hosts(overview: &Overview, findings: &mut Findings) {
     }
 }
 
-fn secrets(overview: &Overview, findings: &mut Findings) {
+fn secrets(overview: &ServiceOverview, findings: &mut Findings) {
     const ABOUT: &str = "secrets";
     let missing = overview.missing_secrets();
     if missing.is_empty() {

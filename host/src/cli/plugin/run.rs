@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::body::BodyFormat;
 use super::component_file::{self, read_bytes};
 use super::local::{EngineFlags, LocalEngine};
+use crate::admin_api::tried;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, say_json};
 use crate::cli::progress::ProgressLine;
@@ -108,7 +109,7 @@ impl Run {
             self.engine.show(&call.engine);
         }
         match &call.answer.output {
-            Ok(output) => match refusal(output) {
+            Ok(output) => match tried::refusal(output) {
                 None => Ok(()),
                 Some(why) => Err(CommandFailure::new(safe(&format!(
                     "the plugin refuses the body, and the sender gets 400: {why}"
@@ -393,17 +394,6 @@ impl MeasuredRun<'_> {
             "engine": self.engine.fingerprint(),
         })
     }
-}
-
-/// Returns the problem for which a plugin refuses the body, if it does.
-pub fn refusal(output: &Value) -> Option<String> {
-    let problem = output.get("err")?;
-    let text = |name: &str| problem[name].as_str().unwrap_or_default();
-    let place = match text("path") {
-        "" => String::new(),
-        path => format!(" ({path})"),
-    };
-    Some(format!("{}{place}", text("message")))
 }
 
 /// Prints the items of a converter or the events of an adapter. A refusal of the body is the failure

@@ -1,23 +1,20 @@
 //! `leadhost status`: shows the state of the running service, and what is wrong with it.
 
-mod problems;
-
 use clap::Args;
 use hyper::StatusCode;
 
 use crate::admin_api::hosts::HostView;
+use crate::admin_api::overview::ServiceProblem;
 use crate::admin_api::status::{ActivePlugin, ServiceStatus};
 use crate::cli::client::{AdminClient, ServiceAddress, ServiceRefusal};
 use crate::cli::command::ServiceFlags;
 use crate::cli::failure::CommandFailure;
 use crate::cli::open_rollouts;
 use crate::cli::output::{count, say};
-use crate::cli::overview::{self, Overview};
-use crate::cli::table::{optional, seconds, table};
+use crate::cli::overview;
+use crate::cli::table::{optional, safe, seconds, table};
 use crate::domain::host_names;
 use crate::limits;
-
-use self::problems::ServiceProblem;
 
 #[derive(Args)]
 pub struct Status {
@@ -47,13 +44,13 @@ impl Status {
         }
         show(&status, client.flags());
         let ready = overview::readiness(&client).await?.unwrap_or_default();
-        let overview = Overview::read(&client, status).await?;
-        let mut rollouts = Vec::new();
+        let mut overview = overview::read(&client, status).await?;
+        overview.not_ready = ready.reasons;
         for plugin in &overview.status.plugins {
-            rollouts.extend(overview::last_rollout(&client, &plugin.name).await?);
+            let last = overview::last_rollout(&client, &plugin.name).await?;
+            overview.rollouts.extend(last);
         }
-        let found = problems::find(&overview, &ready, &rollouts, client.flags());
-        show_problems(&found);
+        show_problems(&overview.problems(), client.flags());
         Ok(())
     }
 }
@@ -63,8 +60,9 @@ async fn unavailable(client: &AdminClient, refusal: ServiceRefusal) -> CommandFa
     let failure = CommandFailure::from(refusal);
     match overview::readiness(client).await {
         Ok(Some(ready)) => {
-            let lines = problems::not_ready(&ready, client.flags());
-            let lines: Vec<String> = lines.iter().map(ServiceProblem::line).collect();
+            let found = ServiceProblem::of_readiness(&ready.reasons);
+            let lines = found.iter().map(|one| line(one, client.flags()));
+            let lines: Vec<String> = lines.collect();
             match lines.is_empty() {
                 true => failure,
                 false => failure.hint(lines.join("\n  ")),
@@ -74,14 +72,20 @@ async fn unavailable(client: &AdminClient, refusal: ServiceRefusal) -> CommandFa
     }
 }
 
-fn show_problems(found: &[ServiceProblem]) {
+/// Returns a problem on one line, with the command that mends or shows it.
+fn line(problem: &ServiceProblem, flags: &ServiceFlags) -> String {
+    let command = flags.command(&problem.command);
+    safe(&format!("- {}: `{command}`", problem.what))
+}
+
+fn show_problems(found: &[ServiceProblem], flags: &ServiceFlags) {
     if found.is_empty() {
         say("\nNothing is wrong.");
         return;
     }
     say("\nWhat is wrong:");
     for problem in found.iter().take(limits::STATUS_PROBLEMS) {
-        say(&problem.line());
+        say(&line(problem, flags));
     }
     let rest = found.len().saturating_sub(limits::STATUS_PROBLEMS);
     if rest > 0 {

@@ -2,6 +2,7 @@
 //! operation of the API as its operator. So roles, checks, the audit and the words of refusals are the
 //! same as for a command.
 
+use hyper::body::Bytes;
 use hyper::header::{CONTENT_TYPE, HOST, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, StatusCode};
@@ -80,6 +81,19 @@ impl AdminApi<'_> {
         self.ask(Method::POST, path, json(body)?).await
     }
 
+    /// Asks `POST path` with bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiRefusal`] of the operation.
+    pub async fn post_bytes<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: Bytes,
+    ) -> Result<T, ApiRefusal> {
+        self.ask(Method::POST, path, body).await
+    }
+
     /// Asks `PATCH path` with a JSON body.
     ///
     /// # Errors
@@ -106,10 +120,10 @@ impl AdminApi<'_> {
         &self,
         method: Method,
         path: &str,
-        body: Vec<u8>,
+        body: impl Into<Bytes>,
     ) -> Result<T, ApiRefusal> {
         let head = self.head(method, path)?;
-        let reply = self.answer(&head, body).await?;
+        let reply = self.answer(&head, body.into()).await?;
         let status = reply.status();
         let bytes: Vec<u8> = reply.into_body().flatten().collect();
         if status.is_success() {
@@ -140,7 +154,7 @@ impl AdminApi<'_> {
         Ok(head)
     }
 
-    async fn answer(&self, head: &Parts, body: Vec<u8>) -> Result<ApiResponse, ApiRefusal> {
+    async fn answer(&self, head: &Parts, body: Bytes) -> Result<ApiResponse, ApiRefusal> {
         let outer = self.call;
         let call = Call {
             http: outer.http,

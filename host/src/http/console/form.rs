@@ -3,46 +3,78 @@
 use std::borrow::Cow;
 
 use hyper::StatusCode;
-use hyper::header::{HOST, ORIGIN};
+use hyper::body::Bytes;
+use hyper::header::{CONTENT_TYPE, HOST, ORIGIN};
 use sha2::{Digest as _, Sha256};
 
 use super::api::ApiRefusal;
+use super::multipart;
 use crate::http::body::UnreadBody;
 use crate::http::call::Call;
-use crate::limits;
 
 /// The field that each form of a session carries, so that no other site can send it.
 pub const TOKEN: &str = "form-token";
 
-/// The fields of a sent form.
+/// The fields of a sent form, and its file.
 #[derive(Debug)]
-pub struct Form(Vec<(String, String)>);
+pub struct Form {
+    fields: Vec<(String, String)>,
+    file: Option<Bytes>,
+}
 
 impl Form {
-    /// Reads a form, URL-encoded as browsers send it.
+    /// Reads a form of at most `limit` bytes, URL-encoded or in parts as browsers send it.
     ///
     /// # Errors
     ///
     /// [`ApiRefusal`] if the page that sends it is not of this service, or the body cannot be read.
-    pub async fn read(call: &Call<'_>, body: UnreadBody) -> Result<Self, ApiRefusal> {
+    pub async fn read(call: &Call<'_>, body: UnreadBody, limit: usize) -> Result<Self, ApiRefusal> {
         check_origin(call)?;
-        let body = body.read(call.http, limits::ADMIN_BODY_BYTES).await?;
-        Ok(Self::parse(&body.bytes))
+        let body = body.read(call.http, limit).await?;
+        let kind = call.head.headers.get(CONTENT_TYPE);
+        let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let Some(boundary) = multipart::boundary(kind) else {
+            return Ok(Self::parse(&body.bytes));
+        };
+        let parts = multipart::parts(&body.bytes, boundary)
+            .ok_or_else(|| ApiRefusal::new(StatusCode::BAD_REQUEST, "The form cannot be read."))?;
+        let (mut fields, mut file) = (Vec::new(), None);
+        for part in parts {
+            match part.is_file {
+                true => file = Some(part.content),
+                false => fields.push((
+                    part.name,
+                    String::from_utf8_lossy(&part.content).into_owned(),
+                )),
+            }
+        }
+        Ok(Self { fields, file })
     }
 
     fn parse(bytes: &[u8]) -> Self {
         let pairs = form_urlencoded::parse(bytes);
-        Self(
-            pairs
+        Self {
+            fields: pairs
                 .map(|(name, value)| (name.into_owned(), value.into_owned()))
                 .collect(),
-        )
+            file: None,
+        }
+    }
+
+    /// Returns the file that was chosen.
+    pub fn file(&self) -> Option<&Bytes> {
+        self.file.as_ref().filter(|file| !file.is_empty())
+    }
+
+    /// Returns the value of a field as it was typed, or an empty text.
+    pub fn text(&self, name: &str) -> &str {
+        let found = self.fields.iter().find(|(key, _)| key == name);
+        found.map_or("", |(_, value)| value)
     }
 
     /// Returns the value of a field, or an empty text.
     pub fn get(&self, name: &str) -> &str {
-        let found = self.0.iter().find(|(key, _)| key == name);
-        found.map_or("", |(_, value)| value.trim())
+        self.text(name).trim()
     }
 
     /// Returns the value of a field that is not blank.
@@ -54,12 +86,12 @@ impl Form {
 
     /// Returns whether a box is ticked.
     pub fn has(&self, name: &str) -> bool {
-        self.0.iter().any(|(key, _)| key == name)
+        self.fields.iter().any(|(key, _)| key == name)
     }
 
     /// Returns the values of a field that may be repeated.
     pub fn all(&self, name: &str) -> Vec<String> {
-        let named = self.0.iter().filter(|(key, _)| key == name);
+        let named = self.fields.iter().filter(|(key, _)| key == name);
         named.map(|(_, value)| value.trim().to_owned()).collect()
     }
 

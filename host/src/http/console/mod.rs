@@ -8,6 +8,7 @@ mod files;
 mod form;
 mod frame;
 mod live;
+mod multipart;
 mod pages;
 pub mod sessions;
 mod sign_in;
@@ -18,6 +19,7 @@ use hyper::header::{
     CONTENT_SECURITY_POLICY, COOKIE, HeaderName, HeaderValue, LOCATION, REFERRER_POLICY, SET_COOKIE,
 };
 
+use crate::domain::key::Role;
 use crate::http::auth::{self, AdminCaller};
 use crate::http::body::UnreadBody;
 use crate::http::call::Call;
@@ -25,6 +27,7 @@ use crate::http::endpoints::admin;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, ApiResponse};
 use crate::http::route::ConsoleRoute;
+use crate::limits;
 use api::{AdminApi, ApiRefusal};
 use form::Form;
 use frame::Frame;
@@ -162,7 +165,7 @@ async fn form(
     route: ConsoleRoute<'_>,
     body: UnreadBody,
 ) -> Result<ApiResponse, ApiRefusal> {
-    let form = Form::read(visit.call, body).await?;
+    let form = Form::read(visit.call, body, largest(visit, route)).await?;
     form.check(&visit.session.form_token)?;
     if route == ConsoleRoute::SignOut {
         visit.call.http.sessions.end(visit.session);
@@ -192,6 +195,17 @@ async fn form(
     };
     visit.call.http.sessions.notify(visit.session, notice);
     Ok(see_other(&format!("/console{to}")))
+}
+
+/// Returns how large a form may be. Only the upload of a component is large, and only of those who may.
+fn largest(visit: &Visit<'_>, route: ConsoleRoute<'_>) -> usize {
+    let component = visit.call.http.core.config.plugins.component_mib << 20;
+    match route {
+        ConsoleRoute::UploadPlugin if visit.caller.role() >= Role::Operator => {
+            component.saturating_add(limits::ADMIN_BODY_BYTES)
+        }
+        _ => limits::ADMIN_BODY_BYTES,
+    }
 }
 
 /// Returns the answer that shows a template.

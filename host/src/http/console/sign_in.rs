@@ -41,7 +41,7 @@ pub fn page(call: &Call<'_>, refusal: Option<String>) -> SignInPage {
 ///
 /// [`ApiRefusal`] if the form is not of this service, or the key cannot be looked up.
 pub async fn begin(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiRefusal> {
-    let form = Form::read(call, body).await?;
+    let form = Form::read(call, body, limits::ADMIN_BODY_BYTES).await?;
     let key = form.get("key");
     let refused = match auth::typed_in(call, key).await {
         Ok((caller, digest)) => {

@@ -1,8 +1,6 @@
 //! `GET /health/live`, `GET /health/ready` and `GET /metrics`. Live: the process answers.
 //! Ready: it can do its work and is not about to stop; otherwise the answer names the reasons.
 
-use std::borrow::Cow;
-
 use hyper::StatusCode;
 use hyper::header::{ACCEPT, HeaderValue, RETRY_AFTER, VARY};
 use serde_json::json;
@@ -31,8 +29,23 @@ pub fn live() -> ApiResponse {
 ///
 /// [`ApiError::Internal`] if the answer cannot be serialised, which only a defect causes.
 pub async fn ready(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+    let reasons = reasons(call).await;
+    if reasons.is_empty() {
+        return reply::json(StatusCode::OK, &json!({"status": "ready"}));
+    }
+    let mut reply = reply::json(
+        StatusCode::SERVICE_UNAVAILABLE,
+        &json!({"status": "unavailable", "reasons": reasons}),
+    )?;
+    let again = HeaderValue::from(limits::READY_AGAIN_AFTER.as_secs());
+    reply.headers_mut().insert(RETRY_AFTER, again);
+    Ok(reply)
+}
+
+/// Returns why this host cannot serve now. Nothing if it can.
+pub async fn reasons(call: &Call<'_>) -> Vec<String> {
     let http = call.http;
-    let mut reasons: Vec<Cow<'_, str>> = Vec::new();
+    let mut reasons: Vec<String> = Vec::new();
     if http.core.shutdown.has_begun() {
         reasons.push("draining".into());
     }
@@ -60,16 +73,7 @@ pub async fn ready(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     if !has_room(&http.core.config.store.data_dir) {
         reasons.push("no room left on the disk of the data folder".into());
     }
-    if reasons.is_empty() {
-        return reply::json(StatusCode::OK, &json!({"status": "ready"}));
-    }
-    let mut reply = reply::json(
-        StatusCode::SERVICE_UNAVAILABLE,
-        &json!({"status": "unavailable", "reasons": reasons}),
-    )?;
-    let again = HeaderValue::from(limits::READY_AGAIN_AFTER.as_secs());
-    reply.headers_mut().insert(RETRY_AFTER, again);
-    Ok(reply)
+    reasons
 }
 
 /// Returns why the last commit failed, unless the store can be written to by now. It tries a

@@ -75,6 +75,10 @@ pub enum AdminRoute<'a> {
     ResumeConnection {
         which: &'a str,
     },
+    TryBody,
+    TestConnection {
+        which: &'a str,
+    },
     ListInstances,
     ShowInstance {
         which: &'a str,
@@ -164,6 +168,8 @@ impl<'a> AdminRoute<'a> {
             ("GET", ["connections"]) => Self::ListConnections,
             ("POST", ["connections", which, "pause"]) => Self::PauseConnection { which },
             ("POST", ["connections", which, "resume"]) => Self::ResumeConnection { which },
+            ("POST", ["connections", "try"]) => Self::TryBody,
+            ("POST", ["connections", which, "test"]) => Self::TestConnection { which },
             ("GET", ["instances"]) => Self::ListInstances,
             ("GET", ["instances", which]) => Self::ShowInstance { which },
             ("POST", ["instances", which, "pause"]) => Self::PauseInstance { which },
@@ -227,6 +233,7 @@ impl<'a> AdminRoute<'a> {
             | Self::ShowRepair { .. }
             | Self::ListRepairChanges { .. }
             | Self::ListConnections
+            | Self::TryBody
             | Self::ListInstances
             | Self::ShowInstance { .. }
             | Self::ListOutbox
@@ -252,6 +259,7 @@ impl<'a> AdminRoute<'a> {
             | Self::UndoRepair { .. }
             | Self::PauseConnection { .. }
             | Self::ResumeConnection { .. }
+            | Self::TestConnection { .. }
             | Self::PauseInstance { .. }
             | Self::ResumeInstance { .. }
             | Self::SyncTemplates { .. }
@@ -310,6 +318,7 @@ impl<'a> AdminRoute<'a> {
             | Self::ChangeRollout { name } => name.into(),
             Self::PauseConnection { which }
             | Self::ResumeConnection { which }
+            | Self::TestConnection { which }
             | Self::ShowInstance { which }
             | Self::PauseInstance { which }
             | Self::ResumeInstance { which }
@@ -336,6 +345,7 @@ impl<'a> AdminRoute<'a> {
             | Self::ListRepairs
             | Self::StartRepair
             | Self::ListConnections
+            | Self::TryBody
             | Self::ListInstances
             | Self::ListOutbox
             | Self::PlayReply
@@ -384,6 +394,8 @@ impl<'a> AdminRoute<'a> {
             Self::ListConnections => "admin-list-connections",
             Self::PauseConnection { .. } => "admin-pause-connection",
             Self::ResumeConnection { .. } => "admin-resume-connection",
+            Self::TryBody => "admin-try-body",
+            Self::TestConnection { .. } => "admin-test-connection",
             Self::ListInstances => "admin-list-instances",
             Self::ShowInstance { .. } => "admin-show-instance",
             Self::PauseInstance { .. } => "admin-pause-instance",

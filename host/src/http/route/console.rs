@@ -20,7 +20,12 @@ pub enum ConsoleRoute<'a> {
     RollBackPlugin { name: &'a str },
     StartRollout { name: &'a str },
     ChangeRollout { name: &'a str },
+    UploadPlugin,
     Connections,
+    NewConnection,
+    TryConnection,
+    MakeConnection,
+    TestConnection { which: &'a str },
     PauseConnection { which: &'a str },
     ResumeConnection { which: &'a str },
     Instances,
@@ -28,6 +33,7 @@ pub enum ConsoleRoute<'a> {
     ResumeInstance { which: &'a str },
     SyncTemplates { which: &'a str },
     Messages,
+    Conversation { id: &'a str },
     PlayReply,
     ResolveMessage { id: &'a str },
     Deals,
@@ -61,7 +67,12 @@ impl<'a> ConsoleRoute<'a> {
             ("POST", ["plugins", name, "rollback"]) => Self::RollBackPlugin { name },
             ("POST", ["plugins", name, "rollout"]) => Self::StartRollout { name },
             ("POST", ["plugins", name, "rollout", "change"]) => Self::ChangeRollout { name },
+            ("POST", ["plugins"]) => Self::UploadPlugin,
             ("GET", ["connections"]) => Self::Connections,
+            ("GET", ["connections", "new"]) => Self::NewConnection,
+            ("POST", ["connections", "new", "try"]) => Self::TryConnection,
+            ("POST", ["connections", "new"]) => Self::MakeConnection,
+            ("POST", ["connections", which, "test"]) => Self::TestConnection { which },
             ("POST", ["connections", which, "pause"]) => Self::PauseConnection { which },
             ("POST", ["connections", which, "resume"]) => Self::ResumeConnection { which },
             ("GET", ["instances"]) => Self::Instances,
@@ -69,6 +80,7 @@ impl<'a> ConsoleRoute<'a> {
             ("POST", ["instances", which, "resume"]) => Self::ResumeInstance { which },
             ("POST", ["instances", which, "sync-templates"]) => Self::SyncTemplates { which },
             ("GET", ["messages"]) => Self::Messages,
+            ("GET", ["conversations", id]) => Self::Conversation { id },
             ("POST", ["messages", "reply"]) => Self::PlayReply,
             ("POST", ["messages", id, "resolve"]) => Self::ResolveMessage { id },
             ("GET", ["deals"]) => Self::Deals,
@@ -94,6 +106,10 @@ impl<'a> ConsoleRoute<'a> {
                 | Self::RollBackPlugin { .. }
                 | Self::StartRollout { .. }
                 | Self::ChangeRollout { .. }
+                | Self::UploadPlugin
+                | Self::TryConnection
+                | Self::MakeConnection
+                | Self::TestConnection { .. }
                 | Self::PauseConnection { .. }
                 | Self::ResumeConnection { .. }
                 | Self::PauseInstance { .. }

@@ -122,6 +122,18 @@ static LIST_WAITING: Sql = messages_of!(
   and (:agent::bigint is null or m.agent_id = :agent)"
 );
 
+static LIST_CONVERSATION: Sql = messages_of!(
+    "
+  select m.*
+  from messages as m
+  where m.conversation_id = :conversation
+  and m.id < :before
+  and m.workspace_id between :first and :last
+  and (:state::text is null or m.state = :state)      -- postgres
+  and (:state is null or m.state = :state)            -- sqlite
+  and (:agent::bigint is null or m.agent_id = :agent)"
+);
+
 /// Returns messages, newest first.
 ///
 /// # Errors
@@ -131,11 +143,12 @@ pub async fn outbox(
     database: &Database,
     filter: OutboxFilter,
 ) -> Result<Vec<OutboxMessage>, StoreError> {
-    let sql: &'static Sql = match filter.state {
-        Some(MessageState::Waiting | MessageState::Sending | MessageState::Unknown) => {
+    let sql: &'static Sql = match (filter.conversation, filter.state) {
+        (Some(_), _) => &LIST_CONVERSATION,
+        (None, Some(MessageState::Waiting | MessageState::Sending | MessageState::Unknown)) => {
             &LIST_WAITING
         }
-        _ => &LIST,
+        (None, _) => &LIST,
     };
     database
         .read_many(
@@ -152,15 +165,18 @@ pub async fn outbox(
                         continue;
                     };
                     tx.name(some).await?;
-                    let args = args! {
-                        first: *first,
-                        last: *last,
-                        agent: filter.agent,
-                        state: filter.state.map(MessageState::as_str),
-                        // Without a given id, up to the greatest one, so that the index is walked
-                        // as a range.
-                        before: filter.before.map_or(Uuid::max(), |id| id.0),
-                        limit: filter.limit,
+                    // Without a given id, up to the greatest one, so that the index is walked as a
+                    // range.
+                    let before = filter.before.map_or(Uuid::max(), |id| id.0);
+                    let state = filter.state.map(MessageState::as_str);
+                    let (first, last) = (*first, *last);
+                    let (agent, limit) = (filter.agent, filter.limit);
+                    let args = match filter.conversation {
+                        Some(conversation) => {
+                            args! { first, last, agent, state, conversation, before, limit }
+                                .to_vec()
+                        }
+                        None => args! { first, last, agent, state, before, limit }.to_vec(),
                     };
                     found.extend(tx.rows(sql, &args, |row| outbox_message(row)).await?);
                 }
@@ -172,4 +188,4 @@ pub async fn outbox(
         .await
 }
 
-pub const SQL: &[&Sql] = &[&DUE, &LIST, &LIST_WAITING];
+pub const SQL: &[&Sql] = &[&DUE, &LIST, &LIST_WAITING, &LIST_CONVERSATION];

@@ -1,13 +1,17 @@
 //! The connections of sources: their state, pause and resume.
 
+use std::collections::BTreeMap;
+
 use askama::Template;
+use hyper::StatusCode;
 
 use super::super::api::ApiRefusal;
 use super::super::form::{Form, encoded};
 use super::super::frame::Frame;
-use super::super::{FormOutcome, Visit};
+use super::super::{FormOutcome, Visit, page};
 use crate::admin_api::connections::{
     BY_AN_OPERATOR, ConnectionPaused, ConnectionView, Connections, PauseRequest,
+    TestDeliveryRequest, TestedDelivery,
 };
 
 #[derive(Template)]
@@ -59,4 +63,35 @@ pub async fn resume(visit: &Visit<'_>, which: &str) -> Result<FormOutcome, ApiRe
         "/connections",
         "The connection is resumed.",
     ))
+}
+
+#[derive(Template)]
+#[template(path = "console/tested.html")]
+pub struct TestedPage {
+    frame: Frame,
+    tested: TestedDelivery,
+    which: String,
+    body: String,
+}
+
+/// Takes a pasted body in, as if the source had sent it, and shows what became of it.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] of the operation.
+pub async fn test(visit: &Visit<'_>, which: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+    let request = TestDeliveryRequest {
+        body: form.text("body").to_owned(),
+        content_type: form.filled("content-type"),
+        query: BTreeMap::new(),
+    };
+    let path = format!("/connections/{}/test", encoded(which));
+    let tested: TestedDelivery = visit.api().post(&path, &request).await?;
+    let shown = TestedPage {
+        frame: visit.frame("connections", "Test delivery"),
+        tested,
+        which: which.to_owned(),
+        body: request.body,
+    };
+    Ok(FormOutcome::Page(page(StatusCode::OK, &shown)?))
 }

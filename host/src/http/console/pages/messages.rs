@@ -58,7 +58,15 @@ pub async fn reply(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRef
     };
     let played: Played = visit.api().post("/outbox/reply", &request).await?;
     let notice = format!("The contact has written: {}.", played.status.as_str());
-    Ok(FormOutcome::done("/messages", notice))
+    let newest: Messages = visit.api().get("/outbox?limit=50").await?;
+    // Back to the conversation, if the answer was written there.
+    let mut newest = newest.messages.into_iter();
+    let answered = newest.find(|message| message.id.to_string() == request.to);
+    let to = answered.map_or_else(
+        || "/messages".to_owned(),
+        |message| format!("/conversations/{}", message.conversation_id),
+    );
+    Ok(FormOutcome::done(to, notice))
 }
 
 /// Decides about a message of which it is unknown whether it was sent.

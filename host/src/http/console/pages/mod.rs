@@ -3,11 +3,13 @@
 mod audit;
 mod connections;
 mod contacts;
+mod conversations;
 mod deals;
 mod deliveries;
 mod instances;
 mod keys;
 mod messages;
+mod new_connection;
 mod plugins;
 mod service;
 mod today;
@@ -34,6 +36,8 @@ pub async fn show(visit: &Visit<'_>, route: ConsoleRoute<'_>) -> Result<ApiRespo
         ConsoleRoute::Plugins => page(ok, &plugins::list(visit).await?),
         ConsoleRoute::Plugin { name } => page(ok, &plugins::show(visit, name).await?),
         ConsoleRoute::Connections => page(ok, &connections::list(visit).await?),
+        ConsoleRoute::NewConnection => page(ok, &new_connection::show(visit).await?),
+        ConsoleRoute::Conversation { id } => page(ok, &conversations::show(visit, id).await?),
         ConsoleRoute::Instances => page(ok, &instances::list(visit).await?),
         ConsoleRoute::Messages => page(ok, &messages::list(visit).await?),
         ConsoleRoute::Deals => page(ok, &deals::show(visit).await?),
@@ -62,6 +66,10 @@ pub async fn submit(
         ConsoleRoute::RollBackPlugin { name } => plugins::roll_back(visit, name).await,
         ConsoleRoute::StartRollout { name } => plugins::start_rollout(visit, name, form).await,
         ConsoleRoute::ChangeRollout { name } => plugins::change_rollout(visit, name, form).await,
+        ConsoleRoute::UploadPlugin => plugins::upload(visit, form).await,
+        ConsoleRoute::TryConnection => new_connection::try_body(visit, form).await,
+        ConsoleRoute::MakeConnection => new_connection::make(visit, form).await,
+        ConsoleRoute::TestConnection { which } => connections::test(visit, which, form).await,
         ConsoleRoute::PauseConnection { which } => connections::pause(visit, which, form).await,
         ConsoleRoute::ResumeConnection { which } => connections::resume(visit, which).await,
         ConsoleRoute::PauseInstance { which } => instances::pause(visit, which, form).await,
@@ -85,9 +93,11 @@ pub fn origin_of(route: ConsoleRoute<'_>) -> String {
         | ConsoleRoute::RollBackPlugin { name }
         | ConsoleRoute::StartRollout { name }
         | ConsoleRoute::ChangeRollout { name } => format!("/plugins/{name}"),
-        ConsoleRoute::PauseConnection { .. } | ConsoleRoute::ResumeConnection { .. } => {
-            "/connections".to_owned()
-        }
+        ConsoleRoute::PauseConnection { .. }
+        | ConsoleRoute::ResumeConnection { .. }
+        | ConsoleRoute::TestConnection { .. } => "/connections".to_owned(),
+        ConsoleRoute::TryConnection | ConsoleRoute::MakeConnection => "/connections/new".to_owned(),
+        ConsoleRoute::UploadPlugin => "/plugins".to_owned(),
         ConsoleRoute::PauseInstance { .. }
         | ConsoleRoute::ResumeInstance { .. }
         | ConsoleRoute::SyncTemplates { .. } => "/instances".to_owned(),

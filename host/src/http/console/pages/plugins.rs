@@ -8,11 +8,13 @@ use super::super::api::ApiRefusal;
 use super::super::form::{Form, encoded};
 use super::super::frame::{self, Frame};
 use super::super::{FormOutcome, Visit, page};
+use crate::admin_api::audit::Audit;
 use crate::admin_api::plugins::{
     ActivateRequest, DeployedPlugin, PluginList, PluginView, RefusalView, RefusedActivation,
     VerifiedPlugin, VerifyRequest,
 };
 use crate::admin_api::rollouts::{RolloutChangeRequest, RolloutRequest, RolloutView};
+use crate::domain::audit::{ActOutcome, AuditRow};
 use crate::domain::rollout::{RolloutChange, RolloutMode};
 
 #[derive(Template)]
@@ -48,6 +50,8 @@ pub struct PluginPage {
     verified: Option<VerifiedPlugin>,
     /// An activation or a rollout that needs consent.
     refused: Option<RefusedDeploy>,
+    /// Who did what with it, newest first.
+    timeline: Vec<AuditRow>,
 }
 
 /// A deploy that needs consent, and the form that gives it.
@@ -73,21 +77,85 @@ pub async fn show(visit: &Visit<'_>, name: &str) -> Result<PluginPage, ApiRefusa
         let message = format!("There is no plugin `{name}`.");
         return Err(ApiRefusal::new(StatusCode::NOT_FOUND, message));
     };
-    let rollout = match api
-        .get(&format!("/plugins/{}/rollout", encoded(name)))
-        .await
-    {
-        Ok(rollout) => Some(rollout),
-        Err(refusal) if refusal.status == StatusCode::NOT_FOUND => None,
-        Err(refusal) => return Err(refusal),
-    };
+    let rollout = last_rollout(visit, name).await?;
     Ok(PluginPage {
         frame: visit.frame("plugins", name),
         plugin,
         rollout,
         verified: None,
         refused: None,
+        timeline: timeline(visit, name).await?,
     })
+}
+
+/// What was done with a plugin, newest first.
+async fn timeline(visit: &Visit<'_>, name: &str) -> Result<Vec<AuditRow>, ApiRefusal> {
+    let mut done: Vec<AuditRow> = Vec::new();
+    for act in TIMELINE {
+        let path = format!("/audit?act={act}&limit={TIMELINE_ROWS}");
+        let found: Audit = visit.api().get(&path).await?;
+        let rows = found.rows.into_iter();
+        done.extend(rows.filter(|row| row.target == name && row.outcome != ActOutcome::Begun));
+    }
+    done.sort_by_key(|row| std::cmp::Reverse(row.number));
+    Ok(done)
+}
+
+/// The acts that change which version of a plugin serves, or could serve.
+const TIMELINE: [&str; 9] = [
+    "upload-plugin",
+    "activate-plugin",
+    "roll-back-plugin",
+    "remove-plugin",
+    "start-rollout",
+    "change-rollout",
+    "promote-rollout",
+    "roll-back-rollout",
+    "end-rollout",
+];
+
+/// The newest rows of each act, of all plugins, among which those of one plugin are looked for.
+const TIMELINE_ROWS: u32 = 50;
+
+/// Stores a component without activating it.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] if no file was chosen, and of the operation.
+pub async fn upload(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+    let component = form.file().ok_or_else(|| {
+        ApiRefusal::new(StatusCode::BAD_REQUEST, "Choose the file of a component.")
+    })?;
+    let api = visit.api();
+    let stored: DeployedPlugin = api.post_bytes("/plugins", component.clone()).await?;
+    let DeployedPlugin {
+        name,
+        version,
+        digest,
+        ..
+    } = stored;
+    let version = version.unwrap_or_else(|| digest.short().to_owned());
+    let notice = format!(
+        "{name} {version} is stored and serves nothing yet. Compare it with the active version, then activate it or start a canary."
+    );
+    Ok(FormOutcome::done(format!("/plugins/{name}"), notice))
+}
+
+/// Returns the last rollout of a plugin. `None` if it never had one.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] if the store cannot be read.
+pub async fn last_rollout(
+    visit: &Visit<'_>,
+    name: &str,
+) -> Result<Option<RolloutView>, ApiRefusal> {
+    let path = format!("/plugins/{}/rollout", encoded(name));
+    match visit.api().get(&path).await {
+        Ok(rollout) => Ok(Some(rollout)),
+        Err(refusal) if refusal.status == StatusCode::NOT_FOUND => Ok(None),
+        Err(refusal) => Err(refusal),
+    }
 }
 
 /// Activates a stored version. If it needs consent, the page shows why and asks for it.

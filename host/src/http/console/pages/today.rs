@@ -6,32 +6,27 @@ use super::super::Visit;
 use super::super::api::ApiRefusal;
 use super::super::chart::Chart;
 use super::super::frame::Frame;
-use super::Filters;
+use super::{Filters, plugins};
 use crate::admin_api::activity::{Activity, ActivityPeriod, ActivityRow};
-use crate::admin_api::connections::{ConnectionView, Connections};
 use crate::admin_api::deliveries::{Deliveries, DeliveryView};
-use crate::admin_api::instances::Instances;
-use crate::admin_api::plugins::PluginList;
+use crate::admin_api::overview::{ServiceOverview, ServiceProblem};
 use crate::admin_api::status::ServiceStatus;
 use crate::domain::time::Micros;
+use crate::http::endpoints::health;
+use crate::limits;
 
 #[derive(Template)]
 #[template(path = "console/today.html")]
 pub struct TodayPage {
     frame: Frame,
     status: ServiceStatus,
-    problems: Vec<Problem>,
-    changed: Vec<ConnectionView>,
+    problems: Vec<ServiceProblem>,
+    /// How many problems are not shown.
+    more: usize,
     deliveries: Vec<DeliveryView>,
     activity: Activity,
     periods: [ActivityPeriod; ActivityPeriod::ALL.len()],
     charts: Vec<Chart>,
-}
-
-/// Something that an operator should look at, with the page that shows it.
-struct Problem {
-    text: String,
-    to: String,
 }
 
 /// Returns the page.
@@ -41,25 +36,19 @@ struct Problem {
 /// [`ApiRefusal`] if the state of the service cannot be read.
 pub async fn show(visit: &Visit<'_>) -> Result<TodayPage, ApiRefusal> {
     let api = visit.api();
-    let status: ServiceStatus = api.get("/status").await?;
-    let connections: Connections = api.get("/connections").await?;
-    let instances: Instances = api.get("/instances").await?;
-    let plugins: PluginList = api.get("/plugins").await?;
+    let overview = overview(visit).await?;
     let deliveries: Deliveries = api.get("/deliveries?limit=15").await?;
     let filters = Filters::read(visit, &["period"]);
     let activity: Activity = api.get(&format!("/activity{}", filters.query())).await?;
     let charts = charts(&activity);
-    let problems = problems(&status, &connections, &instances, &plugins);
-    let changed = connections
-        .connections
-        .into_iter()
-        .filter(|connection| connection.source_change.is_some())
-        .collect();
+    let mut problems = overview.problems();
+    let more = problems.len().saturating_sub(limits::STATUS_PROBLEMS);
+    problems.truncate(limits::STATUS_PROBLEMS);
     Ok(TodayPage {
         frame: visit.frame("", "Today"),
-        status,
+        status: overview.status,
         problems,
-        changed,
+        more,
         deliveries: deliveries.deliveries,
         activity,
         periods: ActivityPeriod::ALL,
@@ -92,100 +81,20 @@ fn charts(activity: &Activity) -> Vec<Chart> {
     ]
 }
 
-fn problems(
-    status: &ServiceStatus,
-    connections: &Connections,
-    instances: &Instances,
-    plugins: &PluginList,
-) -> Vec<Problem> {
-    let mut problems = Vec::new();
-    let mut tell = |is_so: bool, text: String, to: String| {
-        if is_so {
-            problems.push(Problem { text, to });
-        }
-    };
-    let backlog = &status.backlog;
-    let waiting = [
-        (
-            backlog.parked,
-            "deliveries cannot be converted: they failed three times",
-            "/deliveries?status=parked",
-        ),
-        (
-            backlog.failed,
-            "deliveries failed and are tried again",
-            "/deliveries?status=failed",
-        ),
-        (
-            backlog.quarantined,
-            "deliveries are in quarantine: their sender check failed",
-            "/deliveries?status=quarantined",
-        ),
-        (
-            backlog.unknown,
-            "messages of which it is unknown whether they were sent",
-            "/messages?state=unknown",
-        ),
-    ];
-    for (count, text, to) in waiting {
-        tell(count > 0, format!("{count} {text}"), to.to_owned());
+/// Asks for everything in which something may be wrong.
+async fn overview(visit: &Visit<'_>) -> Result<ServiceOverview, ApiRefusal> {
+    let api = visit.api();
+    let status: ServiceStatus = api.get("/status").await?;
+    let mut rollouts = Vec::new();
+    for plugin in &status.plugins {
+        rollouts.extend(plugins::last_rollout(visit, &plugin.name).await?);
     }
-    for host in status.silent_hosts() {
-        tell(
-            true,
-            format!("Host {} does not answer", host.name),
-            "/service".to_owned(),
-        );
-    }
-    for plugin in &plugins.plugins {
-        let (name, to) = (&plugin.name, format!("/plugins/{}", plugin.name));
-        let circuits = plugin.circuits.len();
-        tell(
-            circuits > 0,
-            format!("{name} keeps failing for {circuits} connections"),
-            to.clone(),
-        );
-        let behind = plugin.behind.as_ref().map_or(0, Vec::len);
-        tell(
-            behind > 0,
-            format!("{behind} hosts do not serve the active version of {name}"),
-            to.clone(),
-        );
-        let is_paused = plugin
-            .rollout
-            .as_ref()
-            .is_some_and(|rollout| rollout.paused);
-        tell(is_paused, format!("The rollout of {name} is paused"), to);
-    }
-    for refusal in &plugins.refusals {
-        let text = format!("The inbox refused {}: {}", refusal.origin, refusal.reason);
-        tell(true, text, "/plugins".to_owned());
-    }
-    for connection in &connections.connections {
-        let is_paused = connection.paused.is_some();
-        tell(
-            is_paused,
-            format!("Connection {} is paused", connection.name),
-            "/connections".to_owned(),
-        );
-    }
-    for instance in &instances.instances {
-        let is_paused = instance.paused.is_some();
-        tell(
-            is_paused,
-            format!("Instance {} is paused", instance.name),
-            "/instances".to_owned(),
-        );
-        let templates = instance
-            .settings
-            .as_ref()
-            .and_then(|settings| settings.templates.as_ref());
-        let has_failed = templates.is_some_and(|templates| templates.error.is_some());
-        tell(
-            has_failed,
-            format!("The templates of {} cannot be read", instance.name),
-            "/instances".to_owned(),
-        );
-    }
-    problems
+    Ok(ServiceOverview {
+        status,
+        connections: api.get("/connections").await?,
+        instances: api.get("/instances").await?,
+        plugins: api.get("/plugins").await?,
+        rollouts,
+        not_ready: health::reasons(visit.call).await,
+    })
 }

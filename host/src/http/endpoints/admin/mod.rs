@@ -19,6 +19,7 @@ mod outbox;
 mod plugins;
 mod repairs;
 mod status;
+mod trial;
 mod workspaces;
 
 use std::borrow::Cow;
@@ -131,6 +132,8 @@ async fn operation(
             connections::pause(call, &decoded(which), body).await
         }
         AdminRoute::ResumeConnection { which } => connections::resume(call, &decoded(which)).await,
+        AdminRoute::TryBody => trial::body(call, body).await,
+        AdminRoute::TestConnection { which } => trial::delivery(call, &decoded(which), body).await,
         AdminRoute::ListInstances => instances::list(call).await,
         AdminRoute::ShowInstance { which } => instances::show(call, &decoded(which)).await,
         AdminRoute::PauseInstance { which } => instances::pause(call, &decoded(which), body).await,

@@ -43,6 +43,7 @@ fn inbound(call: &Call<'_>, address: Address, body: Bytes) -> InboundRequest {
         headers: headers(head),
         body,
         sent: None,
+        by_operator: false,
     }
 }
 

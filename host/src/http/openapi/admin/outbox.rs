@@ -36,6 +36,11 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
                 json!({"type": "string", "enum": MessageState::ALL.map(MessageState::as_str)}),
                 "Only messages in this state.",
             ))
+            .parameter(Parameter::query(
+                "conversation",
+                json!({"type": "string", "format": "uuid"}),
+                "Only messages of this conversation.",
+            ))
             .parameter(before("messages"))
             .parameter(page_limit())
             .answers(

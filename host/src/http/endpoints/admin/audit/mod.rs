@@ -15,7 +15,7 @@ use crate::http::route::AdminRoute;
 
 /// The acts of the rows: every operation of [`AdminRoute::changes`], and, at the end, what the service
 /// itself does with a rollout.
-pub const ACTS: [&str; 34] = [
+pub const ACTS: [&str; 35] = [
     "apply",
     "create-key",
     "revoke-key",
@@ -32,6 +32,7 @@ pub const ACTS: [&str; 34] = [
     "undo-repair",
     "pause-connection",
     "resume-connection",
+    "test-connection",
     "pause-instance",
     "resume-instance",
     "sync-templates",

@@ -1,5 +1,5 @@
-//! `GET /admin/v1/outbox?instance=&state=&before=&limit=`, newest first: outgoing and incoming
-//! messages.
+//! `GET /admin/v1/outbox?instance=&conversation=&state=&before=&limit=`, newest first: outgoing and
+//! incoming messages.
 
 use hyper::StatusCode;
 
@@ -62,6 +62,14 @@ async fn filter(call: &Call<'_>) -> Result<OutboxFilter, ApiError> {
         let agent = instances::find(&*call.http.core.store, text).await?.agent;
         filter.workspace = Some(agent.workspace);
         filter.agent = Some(agent.id);
+    }
+    if let Some(text) = query.filled(&["conversation"]) {
+        let conversation = text.parse().map_err(|_| {
+            ApiError::BadRequest(format!(
+                "`conversation={text}` is not the id of a conversation."
+            ))
+        })?;
+        filter.conversation = Some(conversation);
     }
     if let Some(text) = query.filled(&["before"]) {
         filter.before = Some(parse_id(text)?);

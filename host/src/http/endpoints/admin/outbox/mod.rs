@@ -108,6 +108,7 @@ async fn play(
         headers: vec![("content-type".to_owned(), "application/json".to_owned())],
         body: json!({ "events": [event] }).to_string().into(),
         sent: None,
+        by_operator: false,
     };
     let http = Arc::clone(call.http);
     let work = call

@@ -1,0 +1,268 @@
+//! A body that a converter reads for a trial: what it found, where, and what it left unread. The
+//! service answers with it, and `leadhost mapping try` shows the same of an engine on its machine.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::domain::word::words;
+
+/// A body to try a converter and a configuration on.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TryRequest {
+    /// The name of the converter.
+    pub plugin: String,
+    /// Its configuration. It need not be that of a connection.
+    #[serde(default = "no_config")]
+    pub config: Value,
+    pub body: String,
+    /// That of JSON or of a form, if the body looks like one, unless it is named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content_type: Option<String>,
+    /// The fields of the query.
+    #[serde(default)]
+    pub query: BTreeMap<String, String>,
+}
+
+fn no_config() -> Value {
+    Value::Object(serde_json::Map::new())
+}
+
+/// What a converter reads in a body. Nothing is stored.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct TriedBody {
+    pub plugin: String,
+    pub version: String,
+    /// Why the converter refuses the body as a whole, so that its sender gets 400.
+    pub problem: Option<String>,
+    pub items: Vec<TriedItem>,
+    /// What the converter notes about the delivery.
+    pub notes: Vec<String>,
+    /// What the converter wrote while it was called.
+    pub log: Vec<String>,
+}
+
+/// What a converter makes of one item of a body.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TriedItem {
+    /// Whether it is a lead. Otherwise `outcome` says what it is.
+    pub is_lead: bool,
+    pub outcome: Value,
+    pub fields: Vec<TriedField>,
+    /// The names of the values that are kept as attributes.
+    pub attributes: Vec<String>,
+    /// The places whose values look like a phone or an e-mail address, and are read for no field. Only
+    /// the mapping converter says it.
+    pub unread_contacts: Vec<String>,
+    /// The other places that are read for no field.
+    pub unread: Vec<String>,
+}
+
+/// A field of a lead, and where its value comes from.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TriedField {
+    pub field: String,
+    pub value: String,
+    /// The places that it was read from. Null if the converter does not say.
+    pub from: Option<String>,
+    pub how: ReadHow,
+}
+
+words! {
+    /// How a converter came to the value of a field.
+    ReadHow: "how a value is read" {
+        Guessed = "guessed",
+        Configured = "configured",
+        /// It does not come from the body.
+        NotFromTheBody = "not from the body",
+        /// The converter does not explain itself.
+        Unexplained = "by the converter",
+    }
+}
+
+/// What the notes of an explanation begin with.
+const EXPLANATION: &str = "explain: ";
+
+/// The fields of a lead, in the order in which they are shown.
+const FIELDS: [&str; 13] = [
+    "externalId",
+    "name",
+    "phones",
+    "emails",
+    "listings",
+    "message",
+    "occurredAt",
+    "source",
+    "isTest",
+    "region",
+    "action",
+    "campaign",
+    "consents",
+];
+
+/// Characters of a value that are shown.
+const VALUE_CHARACTERS: usize = 60;
+
+/// Returns the explanations among the notes of a conversion, and the other notes.
+pub fn explained(output: &Value) -> (Vec<Value>, Vec<&str>) {
+    let (mut explanations, mut others) = (Vec::new(), Vec::new());
+    for note in output["notes"].as_array().into_iter().flatten() {
+        let note = note.as_str().unwrap_or_default();
+        let explanation = note.strip_prefix(EXPLANATION).map(serde_json::from_str);
+        match explanation {
+            Some(Ok(explanation)) => explanations.push(explanation),
+            _ => others.push(note),
+        }
+    }
+    (explanations, others)
+}
+
+/// Returns why the plugin refuses the body, if it does.
+pub fn refusal(output: &Value) -> Option<String> {
+    let problem = output.get("err")?;
+    let text = |name: &str| problem[name].as_str().unwrap_or_default();
+    let place = match text("path") {
+        "" => String::new(),
+        path => format!(" ({path})"),
+    };
+    Some(format!("{}{place}", text("message")))
+}
+
+/// Returns the items of a conversion with their explanations.
+pub fn items(answer: &Value, explanations: &[Value]) -> Vec<TriedItem> {
+    let items = answer["items"].as_array().into_iter().flatten();
+    items
+        .enumerate()
+        .map(|(index, item)| {
+            let of_item = explanations.iter().filter(|one| one["item"] == index);
+            let of_item: Vec<&Value> = of_item.collect();
+            let how = match explanations.is_empty() {
+                true => ReadHow::Unexplained,
+                false => ReadHow::NotFromTheBody,
+            };
+            tried(&item["outcome"], &of_item, how)
+        })
+        .collect()
+}
+
+fn tried(outcome: &Value, explanations: &[&Value], unexplained: ReadHow) -> TriedItem {
+    let lead = &outcome["lead"];
+    let places = |kind: &str| {
+        let lists = explanations.iter().filter_map(|one| one[kind].as_array());
+        let places = lists.flatten().filter_map(Value::as_str);
+        places.map(str::to_owned).collect()
+    };
+    let attributes = lead["attributes"].as_array().into_iter().flatten();
+    let names = attributes.filter_map(|one| one[0].as_str().map(str::to_owned));
+    TriedItem {
+        is_lead: !lead.is_null(),
+        outcome: outcome.clone(),
+        fields: fields(lead, explanations, unexplained),
+        attributes: names.collect(),
+        unread_contacts: places("unreadContacts"),
+        unread: places("unread"),
+    }
+}
+
+fn fields(lead: &Value, explanations: &[&Value], unexplained: ReadHow) -> Vec<TriedField> {
+    let mut fields = Vec::new();
+    for field in FIELDS {
+        let explanation = explanations.iter().find(|one| one["field"] == field);
+        let value = shown(&lead[field]);
+        if explanation.is_none() && (value.is_empty() || is_default(field, &lead[field])) {
+            continue;
+        }
+        fields.push(TriedField {
+            field: field.to_owned(),
+            value,
+            from: explanation.map(|one| shown(&one["from"])),
+            how: match explanation.map(|one| one["guessed"] == true) {
+                Some(true) => ReadHow::Guessed,
+                Some(false) => ReadHow::Configured,
+                None => unexplained,
+            },
+        });
+    }
+    fields
+}
+
+/// Whether a field has the value that a lead has without any.
+fn is_default(field: &str, value: &Value) -> bool {
+    matches!((field, value), ("isTest", Value::Bool(false)))
+        || field == "action" && value == "create"
+}
+
+/// Returns a value in a cell: texts as they are, the elements of a list with commas between.
+fn shown(value: &Value) -> String {
+    let whole = match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join(", "),
+        Value::Object(fields) => fields.values().map(shown).collect::<Vec<_>>().join(" "),
+        other => other.to_string(),
+    };
+    match whole.char_indices().nth(VALUE_CHARACTERS) {
+        Some((end, _)) => format!("{}...", &whole[..end]),
+        None => whole,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn explanations_are_told_from_other_notes() {
+        let output = json!({"notes": [
+            "explain: {\"item\":0,\"field\":\"name\",\"from\":[\"nome\"],\"guessed\":true}",
+            "item 0: the message is cut",
+            "explain: {cut",
+        ]});
+        let (explanations, others) = explained(&output);
+        assert_eq!(explanations.len(), 1);
+        assert_eq!(others, ["item 0: the message is cut", "explain: {cut"]);
+    }
+
+    #[test]
+    fn values_fit_a_cell() {
+        assert_eq!(shown(&json!(["a", "b"])), "a, b");
+        assert_eq!(
+            shown(&json!([{"kind": "client", "reference": "7"}])),
+            "client 7"
+        );
+        assert_eq!(shown(&Value::Null), "");
+        assert_eq!(shown(&json!("x".repeat(99))).chars().count(), 63);
+    }
+
+    #[test]
+    fn a_field_says_where_its_value_comes_from() {
+        let answer = json!({"items": [{"outcome": {"lead": {
+            "name": "Rita", "message": "Oi", "isTest": false, "attributes": [["cor", "azul"]],
+        }}}]});
+        let explanations = [
+            json!({"item": 0, "field": "name", "from": ["nome"], "guessed": true}),
+            json!({"item": 0, "unread": ["x"], "unreadContacts": ["tel"]}),
+        ];
+        let items = items(&answer, &explanations);
+        let field = |field: &str, value: &str, from: Option<&str>, how| TriedField {
+            field: field.to_owned(),
+            value: value.to_owned(),
+            from: from.map(str::to_owned),
+            how,
+        };
+        let expect = [
+            field("name", "Rita", Some("nome"), ReadHow::Guessed),
+            field("message", "Oi", None, ReadHow::NotFromTheBody),
+        ];
+        assert_eq!(items[0].fields, expect);
+        assert_eq!(items[0].attributes, ["cor"]);
+        assert_eq!(items[0].unread, ["x"]);
+        assert_eq!(items[0].unread_contacts, ["tel"]);
+    }
+}

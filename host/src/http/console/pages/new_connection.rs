@@ -1,0 +1,336 @@
+//! A new connection in a form: its configuration is tried on a pasted body first, and saved as a
+//! workspace file with this connection alone would be applied.
+
+use std::collections::BTreeMap;
+
+use askama::Template;
+use hyper::StatusCode;
+use serde::Deserialize as _;
+use serde_json::{Map, Value, json};
+
+use super::super::api::ApiRefusal;
+use super::super::form::Form;
+use super::super::frame::Frame;
+use super::super::{FormOutcome, Visit, page};
+use crate::admin_api::apply::{ApplyReport, FileProblem, RefusedFile};
+use crate::admin_api::connections::Connections;
+use crate::admin_api::plugins::PluginList;
+use crate::admin_api::tried::{TriedBody, TryRequest};
+use crate::admin_api::workspaces::{WorkspaceView, Workspaces};
+use crate::domain::id::ConnectionId;
+use crate::domain::plugin::PluginKind;
+
+/// The converter whose fields can be typed one by one.
+const MAPPING: &str = "mapping";
+
+/// The fields of the mapping that the form has, each with what its input is called.
+const FIELDS: [(&str, &str); 6] = [
+    ("externalId", "External id"),
+    ("name", "Name"),
+    ("phones", "Phones"),
+    ("emails", "E-mail addresses"),
+    ("listings", "Listings"),
+    ("message", "Message"),
+];
+
+/// What a generated secret is declared as.
+const GENERATED: &str = "generate:";
+
+#[derive(Template)]
+#[template(path = "console/new_connection.html")]
+pub struct NewConnectionPage {
+    frame: Frame,
+    workspaces: Vec<WorkspaceView>,
+    partners: Vec<String>,
+    converters: Vec<String>,
+    /// What was typed so far, by field.
+    typed: BTreeMap<String, String>,
+    tried: Option<TriedBody>,
+    problems: Vec<String>,
+}
+
+impl NewConnectionPage {
+    fn typed(&self, name: &str) -> &str {
+        self.typed.get(name).map_or("", String::as_str)
+    }
+
+    fn field(&self, name: &str) -> &str {
+        self.typed(&format!("field-{name}"))
+    }
+}
+
+/// Returns the empty form.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] if the store cannot be read.
+pub async fn show(visit: &Visit<'_>) -> Result<NewConnectionPage, ApiRefusal> {
+    let api = visit.api();
+    let workspaces: Workspaces = api.get("/workspaces").await?;
+    let connections: Connections = api.get("/connections").await?;
+    let plugins: PluginList = api.get("/plugins").await?;
+    let connections = connections.connections.into_iter();
+    let mut partners: Vec<String> = connections.map(|one| one.partner).collect();
+    partners.sort_unstable();
+    partners.dedup();
+    let is_converter = |kind: Option<PluginKind>| kind == Some(PluginKind::Converter);
+    let active = plugins.plugins.into_iter().filter(|plugin| {
+        let mut versions = plugin.versions.iter();
+        plugin.digest.is_some() && versions.any(|version| is_converter(version.kind))
+    });
+    Ok(NewConnectionPage {
+        frame: visit.frame("connections", "New connection"),
+        workspaces: workspaces.workspaces,
+        partners,
+        converters: active.map(|plugin| plugin.name).collect(),
+        typed: BTreeMap::new(),
+        tried: None,
+        problems: Vec::new(),
+    })
+}
+
+/// Returns the form with what was typed.
+async fn filled(visit: &Visit<'_>, form: &Form) -> Result<NewConnectionPage, ApiRefusal> {
+    let own = [
+        "workspace",
+        "partner",
+        "name",
+        "plugin",
+        "config",
+        "secrets",
+        "more",
+        "body",
+    ];
+    let fields = FIELDS.iter().map(|(field, _)| format!("field-{field}"));
+    let names = own.into_iter().map(str::to_owned).chain(fields);
+    let mut shown = show(visit).await?;
+    shown.typed = names
+        .map(|name| {
+            let value = form.text(&name).to_owned();
+            (name, value)
+        })
+        .collect();
+    Ok(shown)
+}
+
+/// Shows what the converter reads in the pasted body. Nothing is stored.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] if the store cannot be read.
+pub async fn try_body(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+    let mut shown = filled(visit, form).await?;
+    let status = match tried(visit, form).await {
+        Ok(tried) => {
+            shown.tried = Some(tried);
+            StatusCode::OK
+        }
+        Err(refusal) => {
+            shown.problems.push(refusal.message);
+            refusal.status
+        }
+    };
+    Ok(FormOutcome::Page(page(status, &shown)?))
+}
+
+async fn tried(visit: &Visit<'_>, form: &Form) -> Result<TriedBody, ApiRefusal> {
+    let request = TryRequest {
+        plugin: form.get("plugin").to_owned(),
+        config: config(form)?,
+        body: form.text("body").to_owned(),
+        content_type: None,
+        query: BTreeMap::new(),
+    };
+    visit.api().post("/connections/try", &request).await
+}
+
+#[derive(Template)]
+#[template(path = "console/made_connection.html")]
+pub struct MadeConnectionPage {
+    frame: Frame,
+    name: String,
+    id: ConnectionId,
+    /// Secrets that the host made: shown only now.
+    generated: BTreeMap<String, String>,
+    warnings: Vec<FileProblem>,
+    /// The connection as a workspace file declares it.
+    declaration: String,
+}
+
+/// Saves the connection.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] if the store cannot be read.
+pub async fn make(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+    let refusal = match made(visit, form).await {
+        Ok(made) => return Ok(FormOutcome::Page(page(StatusCode::OK, &made)?)),
+        Err(refusal) => refusal,
+    };
+    let mut shown = filled(visit, form).await?;
+    shown.problems = match RefusedFile::deserialize(&refusal.body) {
+        Ok(refused) => refused.problems.into_iter().map(line).collect(),
+        Err(_) => vec![refusal.message],
+    };
+    Ok(FormOutcome::Page(page(refusal.status, &shown)?))
+}
+
+fn line(problem: FileProblem) -> String {
+    match problem.path {
+        Some(path) => format!("{path}: {}", problem.message),
+        None => problem.message,
+    }
+}
+
+async fn made(visit: &Visit<'_>, form: &Form) -> Result<MadeConnectionPage, ApiRefusal> {
+    let api = visit.api();
+    let (slug, name) = (form.get("workspace"), form.get("name"));
+    let workspaces: Workspaces = api.get("/workspaces").await?;
+    let mut workspaces = workspaces.workspaces.into_iter();
+    let workspace = workspaces
+        .find(|workspace| workspace.slug == slug)
+        .ok_or_else(|| refused(format!("There is no workspace `{slug}`.")))?;
+    let connections: Connections = api.get("/connections").await?;
+    let mut connections = connections.connections.iter();
+    if connections.any(|one| one.workspace == slug && one.name == name) {
+        let message = format!("There is a connection `{slug}/{name}` already.");
+        return Err(ApiRefusal::new(StatusCode::CONFLICT, message));
+    }
+    let connection = declaration(form)?;
+    // The workspace stays as it is: what its entry leaves out would get its default.
+    let file = json!({
+        "workspace": {
+            "slug": workspace.slug,
+            "name": workspace.name,
+            "region": workspace.region,
+            "time_zone": workspace.time_zone,
+            "rate_limit": workspace.rate_limit,
+        },
+        "partners": [{"name": form.get("partner")}],
+        "connections": [connection],
+    });
+    let mut report: ApplyReport = api.post("/apply", &file).await?;
+    let id = report
+        .connections
+        .remove(name)
+        .ok_or_else(|| ApiRefusal::new(StatusCode::INTERNAL_SERVER_ERROR, "It was not made."))?;
+    // This file leaves out all other connections: that they stay is no news.
+    let is_own = |problem: &FileProblem| {
+        let path = problem.path.as_deref();
+        path.is_some_and(|path| path.starts_with("connections[0]"))
+    };
+    Ok(MadeConnectionPage {
+        frame: visit.frame("connections", format!("{slug}/{name} is made")),
+        name: name.to_owned(),
+        id,
+        generated: report.generated.remove(name).unwrap_or_default(),
+        warnings: report.warnings.into_iter().filter(is_own).collect(),
+        declaration: as_file(connection),
+    })
+}
+
+/// Returns the entry of the workspace file that the form describes.
+fn declaration(form: &Form) -> Result<Value, ApiRefusal> {
+    let mut entry = match form.filled("more") {
+        None => Map::new(),
+        Some(text) => object("Further keys", &text)?,
+    };
+    entry.insert("name".to_owned(), form.get("name").into());
+    entry.insert("partner".to_owned(), form.get("partner").into());
+    entry.insert("plugin".to_owned(), form.get("plugin").into());
+    let config = config(form)?;
+    if config.as_object().is_some_and(|config| !config.is_empty()) {
+        entry.insert("config".to_owned(), config);
+    }
+    let mut secrets = Map::new();
+    for line in form.text("secrets").lines().map(str::trim) {
+        if line.is_empty() {
+            continue;
+        }
+        let (name, value) = line.split_once('=').ok_or_else(|| {
+            refused("Secrets: write one a line, as name=value or name=generate:".to_owned())
+        })?;
+        secrets.insert(name.trim().to_owned(), value.trim().into());
+    }
+    if !secrets.is_empty() {
+        entry.insert("secrets".to_owned(), secrets.into());
+    }
+    Ok(entry.into())
+}
+
+/// Returns the configuration: the typed JSON, and for the mapping the fields that are filled in.
+fn config(form: &Form) -> Result<Value, ApiRefusal> {
+    let mut config = match form.filled("config") {
+        None => Map::new(),
+        Some(text) => object("Configuration", &text)?,
+    };
+    let mut fields = Map::new();
+    for (field, _) in FIELDS {
+        let text = form.get(&format!("field-{field}"));
+        let mut paths: Vec<Value> = text
+            .split(',')
+            .map(str::trim)
+            .filter(|path| !path.is_empty())
+            .map(Into::into)
+            .collect();
+        match paths.len() {
+            0 => {}
+            1 => {
+                fields.insert(field.to_owned(), paths.remove(0));
+            }
+            _ => {
+                fields.insert(field.to_owned(), paths.into());
+            }
+        }
+    }
+    if form.get("plugin") == MAPPING && !fields.is_empty() {
+        let known = config.entry("fields").or_insert_with(|| Map::new().into());
+        let known = known
+            .as_object_mut()
+            .ok_or_else(|| refused("Configuration: `fields` is no object.".to_owned()))?;
+        known.extend(fields);
+    }
+    Ok(config.into())
+}
+
+fn object(what: &str, text: &str) -> Result<Map<String, Value>, ApiRefusal> {
+    serde_json::from_str(text)
+        .map_err(|error| refused(format!("{what}: this is no JSON object ({error}).")))
+}
+
+fn refused(message: String) -> ApiRefusal {
+    ApiRefusal::new(StatusCode::BAD_REQUEST, message)
+}
+
+/// Returns the entry as TOML, with a name in the environment in place of each secret that was typed.
+fn as_file(mut entry: Value) -> String {
+    let secrets = entry.get_mut("secrets").and_then(Value::as_object_mut);
+    for (name, value) in secrets.into_iter().flatten() {
+        let is_made = value
+            .as_str()
+            .is_some_and(|text| text.starts_with(GENERATED));
+        if !is_made {
+            let name = name.to_uppercase().replace('-', "_");
+            *value = format!("env:{name}").into();
+        }
+    }
+    toml::to_string(&json!({"connections": [entry]})).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_declaration_shows_no_secret_that_was_typed() {
+        let text = as_file(json!({
+            "name": "form",
+            "secrets": {"token": "s3cret", "app-key": "x", "made": "generate:"},
+        }));
+        assert!(text.contains("[[connections]]"), "{text}");
+        assert!(text.contains("token = \"env:TOKEN\""), "{text}");
+        assert!(text.contains("app-key = \"env:APP_KEY\""), "{text}");
+        assert!(text.contains("made = \"generate:\""), "{text}");
+        assert!(!text.contains("s3cret"), "{text}");
+    }
+}
