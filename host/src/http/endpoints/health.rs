@@ -65,7 +65,7 @@ pub async fn reasons(call: &Call<'_>) -> Vec<String> {
         }
     }
     if let Some(reason) = cannot_write(http).await {
-        reasons.push(format!("nothing can be written: {reason}").into());
+        reasons.push(format!("nothing can be written: {reason}"));
     }
     if !http.pipeline.fleet.is_current() && !http.core.shutdown.has_begun() {
         reasons.push("catching up with the other hosts".into());

@@ -68,11 +68,11 @@ pub async fn count(
                 match &of {
                     ActivityOf::Connection(_, connection) => {
                         let args = args! { connection, workspace, first, until, limit };
-                        tx.rows(&DELIVERIES, &args, |row| slot(row)).await
+                        tx.rows(&DELIVERIES, &args, slot).await
                     }
                     ActivityOf::Instance(_, agent) => {
                         let args = args! { agent: agent.0, workspace, first, until, limit };
-                        tx.rows(&MESSAGES, &args, |row| slot(row)).await
+                        tx.rows(&MESSAGES, &args, slot).await
                     }
                 }
             }),

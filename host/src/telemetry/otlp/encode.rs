@@ -109,8 +109,8 @@ fn nanos_after(began: Micros, after: Duration) -> u64 {
 
 fn attribute(key: &str, value: SpanValue) -> KeyValue {
     let value = match value {
-        SpanValue::Text(text) => any_value::Value::StringValue(text.into_owned()),
-        SpanValue::Number(number) => any_value::Value::IntValue(number),
+        SpanValue::Text(text) => any_value::Value::Text(text.into_owned()),
+        SpanValue::Number(number) => any_value::Value::Integer(number),
     };
     KeyValue {
         key: key.to_owned(),

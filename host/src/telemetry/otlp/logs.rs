@@ -111,8 +111,7 @@ where
             }
         }
         attributes.append(&mut fields.attributes);
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let now = now.map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(0));
+        let now = now();
         let record = OtlpLogRecord {
             time_unix_nano: now,
             severity_number: severity(*metadata.level()),
@@ -126,6 +125,16 @@ where
             self.overflowed.fetch_add(1, Ordering::Relaxed);
         }
     }
+}
+
+/// Returns nanoseconds of the Unix time.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the log begins before there is a clock, and its lines have the system's time"
+)]
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(0))
 }
 
 /// Returns whether an event is exported. Details of libraries and of outgoing calls stay in the log
@@ -186,20 +195,20 @@ impl Visit for Fields {
     }
 
     fn record_i64(&mut self, field: &Field, value: i64) {
-        self.put(field, any(any_value::Value::IntValue(value)));
+        self.put(field, any(any_value::Value::Integer(value)));
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
         let value = i64::try_from(value).unwrap_or(i64::MAX);
-        self.put(field, any(any_value::Value::IntValue(value)));
+        self.put(field, any(any_value::Value::Integer(value)));
     }
 
     fn record_f64(&mut self, field: &Field, value: f64) {
-        self.put(field, any(any_value::Value::DoubleValue(value)));
+        self.put(field, any(any_value::Value::Number(value)));
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.put(field, any(any_value::Value::BoolValue(value)));
+        self.put(field, any(any_value::Value::Flag(value)));
     }
 }
 
@@ -208,12 +217,12 @@ fn any(value: any_value::Value) -> AnyValue {
 }
 
 fn text_value(text: String) -> AnyValue {
-    any(any_value::Value::StringValue(text))
+    any(any_value::Value::Text(text))
 }
 
 /// Returns the bytes of a trace's id. Empty if it is not one.
 fn bytes_of(value: Option<&AnyValue>) -> Vec<u8> {
-    let Some(any_value::Value::StringValue(text)) = value.and_then(|any| any.value.as_ref()) else {
+    let Some(any_value::Value::Text(text)) = value.and_then(|any| any.value.as_ref()) else {
         return Vec::new();
     };
     let id = u128::from_str_radix(text, 16);

@@ -131,13 +131,13 @@ pub mod any_value {
     #[derive(Clone, PartialEq, prost::Oneof)]
     pub enum Value {
         #[prost(string, tag = "1")]
-        StringValue(String),
+        Text(String),
         #[prost(bool, tag = "2")]
-        BoolValue(bool),
+        Flag(bool),
         #[prost(int64, tag = "3")]
-        IntValue(i64),
+        Integer(i64),
         #[prost(double, tag = "4")]
-        DoubleValue(f64),
+        Number(f64),
     }
 }
 

@@ -144,10 +144,7 @@ mod tests {
             leads: 2,
             failed: 1,
         };
-        let mut series = ActivitySeries {
-            name: "site-form".to_owned(),
-            ..ActivitySeries::default()
-        };
+        let mut series = ActivitySeries::default();
         series.hours.insert(hour, one);
         series.hours.insert(hour - 24 * 8, one);
         series.slots.insert(now.0 / unit(false), one);
