@@ -244,7 +244,8 @@ mod tests {
         ])
         .render()
         .expect("it renders");
-        assert_eq!(text.matches("<rect class=\"bar").count(), 2, "{text}");
+        // And one in the legend.
+        assert_eq!(text.matches("<rect class=\"bar").count(), 3, "{text}");
         for part in [
             "role=\"img\"",
             "<title id=",
