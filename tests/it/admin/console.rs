@@ -668,6 +668,7 @@ async fn an_erasure_is_counted_and_then_made(on: On) {
 async fn what_is_wrong_is_on_the_first_page(on: On) {
     let (operator, report) = Operator::with_workspace(on).await;
     let browser = Browser::signed_in(&operator).await;
+    operator.host.count_analytics().await;
     let page = browser.page("").await;
     assert!(page.contains("Nothing is wrong."), "{page}");
     operator.lead(&report, "wrong", "1").await.expect(401);
@@ -783,6 +784,16 @@ async fn a_new_connection_is_tried_and_then_saved(on: On) {
         "no JSON"
     );
 
+    let from_file: Vec<_> = NEW
+        .into_iter()
+        .chain([("secrets", "key=env:KEY")])
+        .collect();
+    let refused = browser.submit("/connections/new", &from_file).await;
+    assert!(
+        refused.expect(400).text().contains("only `leadhost apply`"),
+        "a variable"
+    );
+
     let more = r#"{"checks": [{"secret": "key", "scheme": "equals", "proof": {"place": "header", "name": "x-key"}}]}"#;
     let fields: Vec<_> = NEW
         .into_iter()
@@ -882,6 +893,7 @@ async fn a_conversation_is_read_in_its_order_and_its_contact_is_played(on: On) {
     let message = &messages["messages"][0];
     let id = message["id"].as_str().expect("an id");
     let conversation = message["conversationId"].as_str().expect("an id");
+    operator.host.advance(1).await;
     let page = browser
         .follow("/messages/reply", &[("to", id), ("text", "Pode ser?")])
         .await;

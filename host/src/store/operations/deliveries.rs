@@ -245,13 +245,13 @@ pub async fn search(
             VisibleRows::Of(&[workspace]),
             steps!(|tx| {
                 let status = filter.status.map(|status| status.as_str());
-                let before = filter.before.map_or(Uuid::max(), |id| id.0);
+                let (from, before) = id_range(&filter);
                 let connection = filter.connection.as_ref();
                 let version = filter.version.as_deref();
                 let items = limits::SEARCHED_ITEMS;
                 let args = args! {
                     workspace, items, connection, status, converted: filter.converted,
-                    since: filter.since, until: filter.until, version, before,
+                    since: filter.since, until: filter.until, version, from, before,
                     limit: filter.limit, external_id: external_id.as_str()
                 };
                 let mut found = tx
@@ -260,7 +260,7 @@ pub async fn search(
                 for contact in contacts {
                     let args = args! {
                         workspace, items, connection, status, converted: filter.converted,
-                        since: filter.since, until: filter.until, version, before,
+                        since: filter.since, until: filter.until, version, from, before,
                         limit: filter.limit, contact
                     };
                     found.extend(tx.rows(&LIST_OF_CONTACT, &args, |row| summary(row)).await?);
@@ -269,6 +269,20 @@ pub async fn search(
             }),
         )
         .await
+}
+
+/// Returns the first id that may be listed, and the one before which the list ends. Ids begin with the
+/// time of the delivery, and only ids have an index. Without a bound they are the least and the greatest
+/// id, so that the index is walked as a range: because of the policies, an index cannot be used for
+/// expressions that they do not see through, such as a `coalesce`.
+fn id_range(filter: &DeliveryFilter) -> (Uuid, Uuid) {
+    let end = filter.until.map_or(Uuid::max(), |until| {
+        first_uuid_at(until.plus(Duration::from_millis(1)))
+    });
+    (
+        filter.since.map_or(Uuid::nil(), first_uuid_at),
+        filter.before.map_or(end, |id| id.0.min(end)),
+    )
 }
 
 static WORKSPACE_OF: Sql = sql("
@@ -333,9 +347,7 @@ pub async fn list(
                     .into_iter()
                     .filter(|id| filter.workspace.is_none_or(|wanted| wanted == *id))
                     .collect();
-                let end = filter.until.map_or(Uuid::max(), |until| {
-                    first_uuid_at(until.plus(Duration::from_millis(1)))
-                });
+                let (from, before) = id_range(&filter);
                 let mut found: Vec<DeliverySummary> = Vec::new();
                 for some in wanted.chunks(limits::WORKSPACES_AT_ONCE) {
                     let (Some(first), Some(last)) = (some.first(), some.last()) else {
@@ -351,12 +363,8 @@ pub async fn list(
                         since: filter.since,
                         until: filter.until,
                         version: filter.version.as_deref(),
-                        // Without a given id, up to the greatest one, so that the index is walked
-                        // as a range. Because of the policies, an index cannot be used for
-                        // expressions that they do not see through, such as a `coalesce`.
-                        before: filter.before.map_or(end, |id| id.0.min(end)),
-                        // Ids begin with the time of the delivery, and only ids have an index.
-                        from: filter.since.map_or(Uuid::nil(), first_uuid_at),
+                        from,
+                        before,
                         limit: filter.limit,
                     };
                     found.extend(tx.rows(sql, &args, |row| summary(row)).await?);

@@ -207,7 +207,7 @@ async fn made(visit: &Visit<'_>, form: &Form) -> Result<MadeConnectionPage, ApiR
             "rate_limit": workspace.rate_limit,
         },
         "partners": [{"name": form.get("partner")}],
-        "connections": [connection],
+        "connections": [resolved(connection.clone())],
     });
     let mut report: ApplyReport = api.post("/apply", &file).await?;
     let id = report
@@ -250,12 +250,32 @@ fn declaration(form: &Form) -> Result<Value, ApiRefusal> {
         let (name, value) = line.split_once('=').ok_or_else(|| {
             refused("Secrets: write one a line, as name=value or name=generate:".to_owned())
         })?;
+        if ["env:", "file:"]
+            .iter()
+            .any(|from| value.trim().starts_with(from))
+        {
+            return Err(refused(format!(
+                "Secrets: `{}` comes from a variable or a file, which only `leadhost apply` reads; write its value, or generate:",
+                name.trim()
+            )));
+        }
         secrets.insert(name.trim().to_owned(), value.trim().into());
     }
     if !secrets.is_empty() {
         entry.insert("secrets".to_owned(), secrets.into());
     }
     Ok(entry.into())
+}
+
+/// Returns the entry as the admin API takes it: a secret to be made is an object there.
+fn resolved(mut entry: Value) -> Value {
+    let secrets = entry.get_mut("secrets").and_then(Value::as_object_mut);
+    for (_, value) in secrets.into_iter().flatten() {
+        if let Some(prefix) = value.as_str().and_then(|text| text.strip_prefix(GENERATED)) {
+            *value = json!({ "generate": prefix });
+        }
+    }
+    entry
 }
 
 /// Returns the configuration: the typed JSON, and for the mapping the fields that are filled in.
