@@ -137,7 +137,7 @@ async function tasks(window) {
     await own.shows("the site moves");
   });
   await window.task("resume a connection", async (own) => {
-    await own.click(/is paused/);
+    await own.click(/the fetches of .* are paused/);
     own.clicks += 1;
     await own.page.getByRole("region", { name: "site-form" }).getByRole("button", { name: "Resume" }).click();
     await own.shows("The connection is resumed.");
