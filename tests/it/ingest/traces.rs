@@ -183,19 +183,26 @@ async fn a_lead_is_a_trace_of_its_steps_without_personal_data(on: On) {
 /// there in some. So each place between two steps has to be narrow in one lead, not in the same one.
 async fn the_steps_of_a_lead_leave_no_gap(on: On) {
     let traced = TracedHost::new(on, 1_000).await;
-    let mut narrowest: BTreeMap<(String, String), u64> = BTreeMap::new();
+    // By place, how often it was met, and its narrowest gap.
+    let mut places: BTreeMap<(String, String), (usize, u64)> = BTreeMap::new();
     for number in 0..LEADS {
         let answer = traced.deliver(&format!("l-{number}")).await;
         let spans = traced.spans_of(&delivery_of(&answer)).await;
         for (place, gap) in gaps(&spans) {
-            let least = narrowest.entry(place).or_insert(u64::MAX);
-            *least = gap.min(*least);
+            let (met, narrowest) = places.entry(place).or_insert((0, u64::MAX));
+            *met += 1;
+            *narrowest = gap.min(*narrowest);
         }
-        if narrowest.values().all(|gap| *gap < GAP) {
+        if places.values().all(|(_, narrowest)| *narrowest < GAP) {
             return;
         }
     }
-    panic!("there are gaps in all leads, of nanoseconds: {narrowest:?}");
+    // On a busy machine a step may begin late once, and steps may then stand in another order.
+    places.retain(|_, (met, narrowest)| *met >= LEADS / 10 && *narrowest >= GAP);
+    assert!(
+        places.is_empty(),
+        "there are gaps in all leads, of nanoseconds: {places:?}"
+    );
 }
 
 /// Returns how many nanoseconds of a request are in no step, by the steps before and after.
