@@ -209,7 +209,8 @@ static LIST_OF_CONTACT: Sql = deliveries_of!(concat!(
     filters!()
 ));
 
-// The lead of an external id names its delivery.
+// The lead of an external id names its delivery. `offset 0` is a fence: reading the deals in their
+// order would look cheap while there are few.
 static LIST_OF_EXTERNAL_ID: Sql = deliveries_of!(concat!(
     columns!(),
     "
@@ -217,10 +218,13 @@ static LIST_OF_EXTERNAL_ID: Sql = deliveries_of!(concat!(
     where d.workspace_id = :workspace                             -- postgres
     where (d.workspace_id = :workspace) is true                   -- sqlite
     and d.id in (
-      select l.delivery_id from deals as l
-      where l.workspace_id = :workspace
-      and l.external_id = :external_id
-      and l.delivery_id is not null
+      select l.delivery_id from (
+        select id, delivery_id from deals
+        where workspace_id = :workspace
+        and external_id = :external_id
+        and delivery_id is not null
+        offset 0                                                  -- postgres
+      ) as l
       order by l.id desc
       limit :items
     )",
