@@ -121,44 +121,38 @@ macro_rules! filters {
     };
 }
 
-static LIST: Sql = deliveries_of!(concat!(
-    "
+// The newest of each workspace, because its key begins with the workspace in PostgreSQL.
+macro_rules! of_each_workspace {
+    ($condition:literal) => {
+        deliveries_of!(concat!(
+            "
   select of_one.*                                               -- postgres
   from workspaces as w                                          -- postgres
   cross join lateral (                                          -- postgres",
-    columns!(),
-    "
+            columns!(),
+            "
     from deliveries as d
     where d.workspace_id = w.id                                 -- postgres
     where (d.workspace_id between :first and :last) is true     -- sqlite",
-    filters!(),
-    "
+            $condition,
+            filters!(),
+            "
     order by d.id desc                                          -- postgres
     limit :limit                                                -- postgres
   ) as of_one                                                   -- postgres
   where w.id between :first and :last                           -- postgres"
-));
+        ))
+    };
+}
+
+static LIST: Sql = of_each_workspace!("");
 
 // The words are those of the index.
-static LIST_WITHOUT_LEAD: Sql = deliveries_of!(concat!(
+static LIST_WITHOUT_LEAD: Sql = of_each_workspace!(
     "
-  select of_one.*                                               -- postgres
-  from workspaces as w                                          -- postgres
-  cross join lateral (                                          -- postgres",
-    columns!(),
-    "
-    from deliveries as d
-    where d.workspace_id = w.id                                 -- postgres
-    where (d.workspace_id between :first and :last) is true     -- sqlite
     and d.status in ('rejected', 'duplicate', 'ignored')
-    and d.status = :status",
-    filters!(),
-    "
-    order by d.id desc                                          -- postgres
-    limit :limit                                                -- postgres
-  ) as of_one                                                   -- postgres
-  where w.id between :first and :last                           -- postgres"
-));
+    and d.status = :status"
+);
 
 static LIST_OF_CONNECTION: Sql = deliveries_of!(concat!(
     columns!(),
