@@ -3,11 +3,21 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::domain::id::{AgentId, ConnectionId, PartnerId, WorkspaceId};
 use crate::domain::key::KeyKind;
 use crate::domain::workspace::{ChangeKind, PartKind};
+
+/// What the text of a secret begins with that the service shall make. A prefix of the secret may follow.
+pub const GENERATED: &str = "generate:";
+
+/// Returns such a secret as the admin API takes it, or `None` if the text is another one.
+pub fn to_generate(text: &str) -> Option<Value> {
+    let prefix = text.strip_prefix(GENERATED)?;
+    Some(json!({ "generate": prefix }))
+}
 
 /// The result of an apply or a dry run.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

@@ -7,6 +7,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use super::failure::CommandFailure;
+use crate::admin_api::apply;
 
 /// Returns the file as JSON, with its secrets resolved.
 ///
@@ -82,8 +83,8 @@ fn resolve(text: &str, folder: &Path, environment: impl Fn(&str) -> Option<Strin
             Ok(value) => Value::String(value.trim_end_matches(['\r', '\n']).to_owned()),
             Err(error) => unresolved(format!("cannot read {}: {error}", path.display())),
         }
-    } else if let Some(prefix) = text.strip_prefix("generate:") {
-        json!({ "generate": prefix })
+    } else if let Some(generated) = apply::to_generate(text) {
+        generated
     } else {
         Value::String(text.strip_prefix("literal:").unwrap_or(text).to_owned())
     }

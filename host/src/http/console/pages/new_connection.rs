@@ -12,7 +12,7 @@ use super::super::api::ApiRefusal;
 use super::super::form::Form;
 use super::super::frame::Frame;
 use super::super::{FormOutcome, Visit, page};
-use crate::admin_api::apply::{ApplyReport, FileProblem, RefusedFile};
+use crate::admin_api::apply::{self, ApplyReport, FileProblem, RefusedFile};
 use crate::admin_api::connections::Connections;
 use crate::admin_api::plugins::PluginList;
 use crate::admin_api::tried::{TriedBody, TryRequest};
@@ -32,9 +32,6 @@ const FIELDS: [(&str, &str); 6] = [
     ("listings", "Listings"),
     ("message", "Message"),
 ];
-
-/// What a generated secret is declared as.
-const GENERATED: &str = "generate:";
 
 #[derive(Template)]
 #[template(path = "console/new_connection.html")]
@@ -271,8 +268,8 @@ fn declaration(form: &Form) -> Result<Value, ApiRefusal> {
 fn resolved(mut entry: Value) -> Value {
     let secrets = entry.get_mut("secrets").and_then(Value::as_object_mut);
     for (_, value) in secrets.into_iter().flatten() {
-        if let Some(prefix) = value.as_str().and_then(|text| text.strip_prefix(GENERATED)) {
-            *value = json!({ "generate": prefix });
+        if let Some(generated) = value.as_str().and_then(apply::to_generate) {
+            *value = generated;
         }
     }
     entry
@@ -328,7 +325,7 @@ fn as_file(mut entry: Value) -> String {
     for (name, value) in secrets.into_iter().flatten() {
         let is_made = value
             .as_str()
-            .is_some_and(|text| text.starts_with(GENERATED));
+            .is_some_and(|text| text.starts_with(apply::GENERATED));
         if !is_made {
             let name = name.to_uppercase().replace('-', "_");
             *value = format!("env:{name}").into();
