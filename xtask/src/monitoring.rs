@@ -97,6 +97,7 @@ fn show(install: Install, profile: &str, stays: bool) -> Result<(), Failure> {
     promtool(&examples, &["check", "config", "prometheus.yml"])?;
     promtool(&examples, &["check", "rules", "--lint=all", "alerts.yml"])?;
     promtool(&examples, &["test", "rules", "alerts.test.yml"])?;
+    check_every_alert_is_tested(&examples)?;
     tell("promtool finds nothing in the configuration, the alerts and their tests");
 
     let program = run::build(install, profile)?;
@@ -107,6 +108,29 @@ fn show(install: Install, profile: &str, stays: bool) -> Result<(), Failure> {
     let shown = fire_and_clear(&service, &examples, &folder, stays);
     service.stop();
     shown
+}
+
+/// promtool says nothing of a rule that no test asks for.
+fn check_every_alert_is_tested(examples: &Path) -> Result<(), Failure> {
+    let read = |name: &str| {
+        let path = examples.join(name);
+        fs::read_to_string(&path).context(format!("reading {}", path.display()))
+    };
+    let rules = read("alerts.yml")?;
+    let tests = read("alerts.test.yml")?;
+    let tested: Vec<&str> = values(&tests, "alertname:").collect();
+    match values(&rules, "- alert:").find(|alert| !tested.contains(alert)) {
+        Some(alert) => Err(Failure::new(format!(
+            "{alert} of {EXAMPLES}/alerts.yml has no test in alerts.test.yml: add one"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// The value of each line that begins with a key.
+fn values<'a>(text: &'a str, key: &'a str) -> impl Iterator<Item = &'a str> {
+    text.lines()
+        .filter_map(move |line| line.trim().strip_prefix(key).map(str::trim))
 }
 
 fn fire_and_clear(
