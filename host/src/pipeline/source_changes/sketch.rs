@@ -9,7 +9,7 @@ use std::mem;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-use crate::domain::connection::SourceChange;
+use crate::domain::connection::{LeadFields, SourceChange};
 use crate::domain::text;
 use crate::domain::time::Micros;
 use crate::limits;
@@ -62,6 +62,11 @@ const FIELDS: [&str; 6] = [
     "leads with an external id",
     "leads with a listing",
 ];
+const NAME: usize = 1;
+const PHONE: usize = 2;
+const EMAIL: usize = 3;
+const EXTERNAL_ID: usize = 4;
+const LISTING: usize = 5;
 
 /// The leads of one delivery.
 #[derive(Clone, Copy, Debug, Default)]
@@ -236,6 +241,29 @@ impl Sketch {
     /// Returns the change, until the deliveries are as usual again or the new form is the usual one.
     pub fn change(&self) -> Option<&SourceChange> {
         self.change.as_ref()
+    }
+
+    /// Returns the share of the last leads that have each contact field: of those since the change, if
+    /// there is one. `None` if there were no leads.
+    pub fn lead_fields(&self) -> Option<LeadFields> {
+        let past = match &self.change {
+            Some(_) => &self.since,
+            None => &self.baseline,
+        };
+        let counted = self.halves.iter().chain([past]);
+        let leads = counted.clone().map(|counts| counts.leads).sum();
+        let share = |field: usize| {
+            let with = counted.clone().map(|counts| counts.with[field]).sum();
+            percent(with, leads).and_then(|share| u8::try_from(share).ok())
+        };
+        Some(LeadFields {
+            leads,
+            name: share(NAME)?,
+            phone: share(PHONE)?,
+            email: share(EMAIL)?,
+            external_id: share(EXTERNAL_ID)?,
+            listing: share(LISTING)?,
+        })
     }
 
     /// Adds deliveries. Returns whether they show a difference that was not reported before.

@@ -7,6 +7,7 @@ use hyper::StatusCode;
 use super::{Channels, parse_id};
 use crate::admin_api::deliveries::{Deliveries, DeliveryView};
 use crate::domain::delivery::DeliveryStatus;
+use crate::domain::id::time_of;
 use crate::domain::plugin::Digest;
 use crate::domain::{contact, phone};
 use crate::http::call::Call;
@@ -23,13 +24,22 @@ use crate::store::{DeliveryFilter, DeliverySummary, PersonBy};
 ///
 /// A parameter is invalid or names something unknown, or the store cannot be read.
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
-    let filter = filter(call).await?;
+    let mut filter = filter(call).await?;
     let query = call.query();
+    let store = &call.http.core.store;
     let deliveries = match query.filled(&["q"]) {
         Some(text) => search(call, &filter, text.trim()).await?,
-        None => call.http.core.store.deliveries(&filter).await?,
+        None => {
+            if looks_through(&filter) {
+                filter.from = store.delivery_floor(&filter, limits::LOOKED_THROUGH).await?;
+            }
+            store.deliveries(&filter).await?
+        }
     };
-    let next = last_of_full(&deliveries, filter.limit).map(|delivery| delivery.id);
+    let last = last_of_full(&deliveries, filter.limit).map(|delivery| delivery.id);
+    let floor = filter.from.filter(|_| last.is_none());
+    let next = last.or(floor);
+    let searched_until = floor.map(|id| time_of(id.0));
     let channels = Channels::load(&*call.http.core.store).await?;
     let deliveries = deliveries
         .into_iter()
@@ -38,7 +48,21 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
             facts: channels.facts(delivery),
         })
         .collect();
-    reply::json(StatusCode::OK, &Deliveries { deliveries, next })
+    reply::json(
+        StatusCode::OK,
+        &Deliveries {
+            deliveries,
+            next,
+            searched_until,
+        },
+    )
+}
+
+/// Returns whether no index leads to the deliveries of the filter. A version that has converted few of
+/// them, or none, would have all of them read. The other statuses have few deliveries, or an index.
+fn looks_through(filter: &DeliveryFilter) -> bool {
+    filter.version.is_some()
+        && matches!(filter.status, None | Some(DeliveryStatus::Converted))
 }
 
 /// Finds deliveries by their id, or by the external id, the phone or the e-mail address of their leads.
