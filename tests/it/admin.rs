@@ -353,6 +353,12 @@ async fn the_age_of_a_secret_is_that_of_its_value(on: On) {
     let mut file = workspace();
     file["connections"][0]["config"] = json!({"fields": {"name": "nome"}});
     file["connections"][0]["secrets"]["spare"] = json!("a-second-value");
+    let mut other = file["connections"][0]["checks"][0].clone();
+    other["secret"] = json!("spare");
+    file["connections"][0]["checks"]
+        .as_array_mut()
+        .expect("checks")
+        .push(other);
     operator.apply(&file).await.expect(200);
     let second = shown().await;
     assert_eq!(second["configVersion"], 2);
@@ -360,7 +366,8 @@ async fn the_age_of_a_secret_is_that_of_its_value(on: On) {
     assert_eq!(second["secretsSetAt"]["token"], set_at);
     assert_ne!(second["secretsSetAt"]["spare"], set_at);
 
-    file["connections"][0]["secrets"] = json!({"token": "another-token"});
+    let mut file = workspace();
+    file["connections"][0]["secrets"]["token"] = json!("another-token");
     operator.apply(&file).await.expect(200);
     let third = shown().await;
     assert_eq!(third["secrets"], json!(["token"]));
