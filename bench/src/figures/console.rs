@@ -85,7 +85,13 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let asked = begin.elapsed();
     let load = paced::join(load)?;
     host.stop()?;
-    Ok(report(arguments, &pages, &samples, load.ok_per_second(), asked))
+    Ok(report(
+        arguments,
+        &pages,
+        &samples,
+        load.ok_per_second(),
+        asked,
+    ))
 }
 
 struct Seeded {
@@ -196,16 +202,43 @@ fn pages(seeded: &Seeded) -> Vec<Page> {
         page("Today", ""),
         page("Today, the last week", "?period=week"),
         page("Deliveries", "/deliveries"),
-        page("Deliveries, of a connection", "/deliveries?connection=portal"),
+        page(
+            "Deliveries, of a connection",
+            "/deliveries?connection=portal",
+        ),
         page("Deliveries, rejected", "/deliveries?status=rejected"),
-        page("Deliveries, in quarantine", "/deliveries?status=quarantined"),
-        page("Deliveries, of the active version", &format!("/deliveries?version={}", &seeded.digest[..12])),
-        page("Deliveries, of a version that converted none", "/deliveries?version=ffffffffffff"),
-        page("Deliveries, of a phone", &format!("/deliveries?q=%2B55113{half:07}")),
-        page("Deliveries, of an external id", &format!("/deliveries?q=seed-{half}")),
-        page("Deliveries, the older half", &format!("/deliveries?before={}", seeded.delivery(half))),
-        page("A delivery", &format!("/deliveries/{}", seeded.delivery(half))),
-        page("A deal", &format!("/deals?id=018bcfe5-0000-7000-a000-{half:012x}")),
+        page(
+            "Deliveries, in quarantine",
+            "/deliveries?status=quarantined",
+        ),
+        page(
+            "Deliveries, of the active version",
+            &format!("/deliveries?version={}", &seeded.digest[..12]),
+        ),
+        page(
+            "Deliveries, of a version that converted none",
+            "/deliveries?version=ffffffffffff",
+        ),
+        page(
+            "Deliveries, of a phone",
+            &format!("/deliveries?q=%2B55113{half:07}"),
+        ),
+        page(
+            "Deliveries, of an external id",
+            &format!("/deliveries?q=seed-{half}"),
+        ),
+        page(
+            "Deliveries, the older half",
+            &format!("/deliveries?before={}", seeded.delivery(half)),
+        ),
+        page(
+            "A delivery",
+            &format!("/deliveries/{}", seeded.delivery(half)),
+        ),
+        page(
+            "A deal",
+            &format!("/deals?id=018bcfe5-0000-7000-a000-{half:012x}"),
+        ),
         page("Plugins", "/plugins"),
         page("A plugin", &format!("/plugins/{PLUGIN}")),
         page("Connections", "/connections"),
@@ -243,7 +276,10 @@ fn report(
     let mut report = Report::new("console", "Pages of the console");
     let slowest = samples.iter().map(Sample::p99).max().unwrap_or_default();
     report.aim(
-        &format!("p99 of the first byte of every page at most {}", time(MOST_P99)),
+        &format!(
+            "p99 of the first byte of every page at most {}",
+            time(MOST_P99)
+        ),
         time(slowest),
         slowest <= MOST_P99,
     );

@@ -7,8 +7,8 @@ use crate::admin_api::connections::{BY_AN_OPERATOR, PauseRequest};
 use crate::admin_api::instances::{
     ChannelSettings, InstancePaused, InstanceView, Instances, Templates,
 };
-use crate::cli::connection::secrets;
 use crate::cli::client::{ServiceAddress, encoded};
+use crate::cli::connection::secrets;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
 use crate::cli::table::{list, optional, safe, seconds, table};

@@ -580,10 +580,7 @@ async fn a_connection_shows_its_last_delivery_its_fields_and_the_age_of_its_secr
     }
     operator.lead(&report, TOKEN, "1").await.expect(200);
     let page = browser.page("/connections").await;
-    assert!(
-        page.contains("<dt>Last delivery</dt><dd><time"),
-        "{page}"
-    );
+    assert!(page.contains("<dt>Last delivery</dt><dd><time"), "{page}");
     let secret = "<span class=\"mono\">token</span> <span class=\"quiet\">set <time";
     assert!(page.contains(secret), "{page}");
     assert!(!page.contains(TOKEN), "{page}");
@@ -596,7 +593,9 @@ async fn an_instance_has_a_page_with_its_templates(on: On) {
     stored.send().await.expect(201);
     let mut file = super::workspace();
     file["instances"] = json!([
-        {"name": "bot", "number": "+5511900000000", "adapter": "sandbox"},
+        {"name": "bot", "number": "+5511900000000", "adapter": "sandbox", "config": {"templates": [
+            {"name": "welcome", "language": "pt_BR", "text": "Bem-vindo", "status": "paused"},
+        ]}},
         {"name": "desk"},
     ]);
     operator.apply(&file).await.expect(200);

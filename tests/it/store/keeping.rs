@@ -276,7 +276,10 @@ pub async fn the_floor_of_a_list_is_the_row_after_its_newest_ones(world: &World)
     assert_eq!(floor(all(), 4).await, Some(ids[0]));
     assert_eq!(floor(all(), 5).await, None);
     let before = Some(ids[2]);
-    assert_eq!(floor(DeliveryFilter { before, ..all() }, 1).await, Some(ids[0]));
+    assert_eq!(
+        floor(DeliveryFilter { before, ..all() }, 1).await,
+        Some(ids[0])
+    );
     assert_eq!(floor(DeliveryFilter { before, ..all() }, 2).await, None);
     let of = |id| DeliveryFilter {
         connection: Some(id),
@@ -287,7 +290,10 @@ pub async fn the_floor_of_a_list_is_the_row_after_its_newest_ones(world: &World)
 
     // A list looks at the floor and what is newer.
     let from = Some(ids[2]);
-    let listed = world.store.deliveries(&DeliveryFilter { from, ..all() }).await;
+    let listed = world
+        .store
+        .deliveries(&DeliveryFilter { from, ..all() })
+        .await;
     let listed: Vec<_> = listed.unwrap().into_iter().map(|one| one.id).collect();
     assert_eq!(listed, [ids[4], ids[3], ids[2]]);
 

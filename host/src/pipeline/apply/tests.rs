@@ -477,7 +477,9 @@ fn a_generated_secret_that_cannot_be_decrypted_is_an_error() {
 #[test]
 fn a_changed_connection_names_its_fields_and_the_secrets_that_it_loses() {
     let sealer = Sealer::throwaway();
-    let first = plan(declared(&file()), &[], &sealer, START).expect("planned").plan;
+    let first = plan(declared(&file()), &[], &sealer, START)
+        .expect("planned")
+        .plan;
     let planned = &first.connections[0];
     let partner = PartnerId::new(Micros(0));
     let before = [Connection {

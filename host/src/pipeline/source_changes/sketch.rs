@@ -686,6 +686,26 @@ mod tests {
         sketch
     }
 
+    #[test]
+    fn the_fields_of_leads_are_those_of_the_last_ones_and_of_a_change_since_then() {
+        assert_eq!(Sketch::default().lead_fields(), None);
+        let of = |leads, phone| LeadFields {
+            leads,
+            name: 100,
+            phone,
+            email: 0,
+            external_id: 100,
+            listing: 0,
+        };
+        let mut sketch = usual();
+        assert_eq!(sketch.lead_fields(), Some(of(225, 100)));
+        // Not many enough to be a change.
+        assert_eq!(add(&mut sketch, 25, "1", USUAL_BODY, false), 0);
+        assert_eq!(sketch.lead_fields(), Some(of(250, 90)));
+        assert_eq!(add(&mut sketch, 25, "1", USUAL_BODY, false), 1);
+        assert_eq!(sketch.lead_fields(), Some(of(50, 0)));
+    }
+
     #[track_caller]
     fn check(sketch: &Sketch, what: &str, before: &str, after: &str) {
         let expect = SourceChange {

@@ -41,9 +41,7 @@ from connection_sketches");
 /// # Errors
 ///
 /// [`StoreError`] if the database fails.
-pub async fn shapes(
-    database: &Database,
-) -> Result<HashMap<ConnectionId, SourceShape>, StoreError> {
+pub async fn shapes(database: &Database) -> Result<HashMap<ConnectionId, SourceShape>, StoreError> {
     let shapes = database
         .read(
             VisibleRows::Exempt,

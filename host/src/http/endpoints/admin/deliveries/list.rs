@@ -32,7 +32,9 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         Some(text) => search(call, &filter, text.trim()).await?,
         None => {
             if looks_through(&filter) {
-                filter.from = store.delivery_floor(&filter, limits::LOOKED_THROUGH).await?;
+                filter.from = store
+                    .delivery_floor(&filter, limits::LOOKED_THROUGH)
+                    .await?;
             }
             store.deliveries(&filter).await?
         }
@@ -74,8 +76,7 @@ fn end(
 /// Returns whether no index leads to the deliveries of the filter. A version that has converted few of
 /// them, or none, would have all of them read. The other statuses have few deliveries, or an index.
 fn looks_through(filter: &DeliveryFilter) -> bool {
-    filter.version.is_some()
-        && matches!(filter.status, None | Some(DeliveryStatus::Converted))
+    filter.version.is_some() && matches!(filter.status, None | Some(DeliveryStatus::Converted))
 }
 
 /// Finds deliveries by their id, or by the external id, the phone or the e-mail address of their leads.
