@@ -105,7 +105,7 @@ pub fn secrets(bound: &Bound) -> String {
         Some(at) => format!("{name} ({})", day(at)),
         None => format!("{name} (age unknown)"),
     });
-    list(&named.collect::<Vec<_>>())
+    list(named)
 }
 
 /// Returns how many of the last leads have each contact field.

@@ -119,8 +119,8 @@ pub static CONNECTIONS: TableSchema = TableSchema {
         jsonb("settings"),
         nullable("paused_at", Time),
         nullable("paused_reason", Text),
-        nullable_jsonb("secrets_at"),
-        nullable("secrets_at_version", Number),
+        nullable_jsonb("secret_times"),
+        nullable("secret_times_version", Number),
     ],
     exported: &[],
 };

@@ -96,10 +96,10 @@ and kind = :kind");
 static NEW_CONNECTION: Sql = sql("
 insert into connections (workspace_id, id, partner_id, name, plugin, config, config_version,
   agent_id, allow, checks, routes, secrets, sealed, fingerprint, region, time_zone,
-  dedupe_by_content, kind, settings, secrets_at, secrets_at_version)
+  dedupe_by_content, kind, settings, secret_times, secret_times_version)
 values (:workspace, :id, :partner, :name, :plugin, :config, 1, :agent, :allow, :checks, :routes,
   :secrets, :sealed, :fingerprint, :region, :time_zone, :dedupe_by_content, :kind, :settings,
-  :secrets_at, 1)");
+  :secret_times, 1)");
 
 static CHANGE_CONNECTION: Sql = sql("
 update connections
@@ -116,8 +116,8 @@ and (partner_id is distinct from :partner or plugin <> :plugin
 static CHANGE_CONFIGURATION: Sql = sql("
 update connections
 set config = :config, secrets = :secrets, sealed = :sealed, fingerprint = :fingerprint,
-  config_version = config_version + 1, secrets_at = :secrets_at,
-  secrets_at_version = config_version + 1
+  config_version = config_version + 1, secret_times = :secret_times,
+  secret_times_version = config_version + 1
 where id = :id
 and fingerprint <> :fingerprint");
 
@@ -387,7 +387,7 @@ impl<'t> Declare<'t> {
             dedupe_by_content: planned.dedupe_by_content,
             kind: planned.kind.as_str(),
             settings: json(&planned.settings)?,
-            secrets_at: json(&planned.secrets_at)?,
+            secret_times: json(&planned.secrets_at)?,
         };
         self.tx.run(&NEW_CONNECTION, &args).await?;
         Ok(())
@@ -427,7 +427,7 @@ impl<'t> Declare<'t> {
             secrets: json(&planned.secrets)?,
             sealed: &planned.sealed,
             fingerprint: &planned.fingerprint,
-            secrets_at: json(&planned.secrets_at)?,
+            secret_times: json(&planned.secrets_at)?,
         };
         Ok(changed + self.tx.run(&CHANGE_CONFIGURATION, &args).await?)
     }
