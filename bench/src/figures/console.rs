@@ -111,7 +111,7 @@ impl Seeded {
     }
 }
 
-/// Writes deliveries of one lead each: of a hundred, one is rejected and one has failed finally.
+/// Writes deliveries of one lead each: one of a hundred is rejected.
 fn seed(database: &Path, seeded: &Seeded) -> Result<(), Failure> {
     let Seeded {
         workspace,
@@ -144,7 +144,7 @@ fn seed(database: &Path, seeded: &Seeded) -> Result<(), Failure> {
         ),
         format!(
             "{numbers} insert into items (workspace_id, delivery_id, item, status, external_id, deal_id, contact_id)
-             select {workspace}, {delivery}, 0, 'created', 'seed-' || n, {deal}, {contact} from rows where n % 100 <> 7"
+             select {workspace}, {delivery}, 0, 'converted', 'seed-' || n, {deal}, {contact} from rows where n % 100 <> 7"
         ),
         format!(
             "{numbers} insert into contacts (workspace_id, cursor_us, id, name, phone_number, props, created_at, updated_at)
