@@ -19,7 +19,7 @@ pub struct Host {
     pub process: Process,
     pub gateway: SocketAddr,
     pub data: SocketAddr,
-    admin: SocketAddr,
+    pub admin: SocketAddr,
     folder: PathBuf,
 }
 
@@ -117,10 +117,19 @@ impl Host {
     ///
     /// As for [`Self::admin`], with the key of the other host's folder.
     pub fn admin_with_key_of(&self, other: &Self) -> Result<Client, Failure> {
-        let path = other.folder.join("admin.key");
+        Client::connect(self.admin, Some(&other.admin_key()?))
+    }
+
+    /// Returns the admin key that the first start has created.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the data folder has no key.
+    pub fn admin_key(&self) -> Result<String, Failure> {
+        let path = self.folder.join("admin.key");
         let key = std::fs::read_to_string(&path)
             .map_err(|error| format!("{}: {error}", path.display()))?;
-        Client::connect(self.admin, Some(key.trim()))
+        Ok(key.trim().to_owned())
     }
 
     /// Activates a component; returns its digest.

@@ -3,7 +3,7 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -19,7 +19,11 @@ pub struct Client {
 #[derive(Debug)]
 pub struct Response {
     pub status: u16,
+    /// Its status line and headers.
+    pub head: String,
     pub body: Vec<u8>,
+    /// When its first byte arrived.
+    pub first_byte: Instant,
 }
 
 impl Response {
@@ -124,11 +128,13 @@ impl Client {
     fn answer(&mut self) -> Result<Response, Failure> {
         self.received.clear();
         let mut buffer = vec![0; 256 << 10];
+        let mut first_byte = None;
         loop {
             let read = self.stream.read(&mut buffer)?;
             if read == 0 {
                 return Err("the connection was closed before its answer".into());
             }
+            let first_byte = *first_byte.get_or_insert_with(Instant::now);
             self.received.extend_from_slice(&buffer[..read]);
             let Some(end) = self
                 .received
@@ -137,7 +143,8 @@ impl Client {
             else {
                 continue;
             };
-            let head = String::from_utf8_lossy(&self.received[..end]).to_ascii_lowercase();
+            let written = String::from_utf8_lossy(&self.received[..end]).into_owned();
+            let head = written.to_ascii_lowercase();
             let status = head.get(9..12).and_then(|status| status.parse().ok());
             let length = head
                 .lines()
@@ -154,7 +161,12 @@ impl Client {
                 self.received.extend_from_slice(&buffer[..read]);
             }
             let body = self.received[end + 4..end + 4 + length].to_vec();
-            return Ok(Response { status, body });
+            return Ok(Response {
+                status,
+                head: written,
+                body,
+                first_byte,
+            });
         }
     }
 }

@@ -70,6 +70,9 @@ pub struct Arguments {
     /// Comma-separated rows of `neighbours`; default: all of them
     #[arg(long, value_delimiter = ',')]
     rows: Vec<String>,
+    /// Stored deliveries of `console`
+    #[arg(long, default_value_t = 1_000_000)]
+    deliveries: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -90,6 +93,7 @@ enum Figure {
     Search,
     Deals,
     Analytics,
+    Console,
     Traces,
     Neighbours,
 }
@@ -155,6 +159,13 @@ impl Arguments {
         self.scratch()
     }
 
+    /// Returns whether the service's program is one of a release, by the folder that cargo puts it into.
+    pub fn is_release(&self) -> bool {
+        self.leadhost
+            .parent()
+            .is_none_or(|folder| !folder.ends_with("debug"))
+    }
+
     /// Returns the component that all figures convert with.
     ///
     /// # Errors
@@ -195,6 +206,7 @@ fn main() -> ExitCode {
             Figure::Start => figures::start::measure(&arguments),
             Figure::Memory => figures::memory::measure(&arguments),
             Figure::Messages => figures::messages::measure(&arguments),
+            Figure::Console => figures::console::measure(&arguments),
             Figure::Analytics => figures::analytics::measure(&arguments),
             Figure::Traces => figures::traces::measure(&arguments),
             Figure::Neighbours => figures::neighbours::measure(&arguments),

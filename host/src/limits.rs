@@ -1202,6 +1202,9 @@ pub const ACTIVITY_WAIT: Duration = Duration::from_millis(20);
 /// Items of one contact or leads of one external id that a search looks at.
 pub const SEARCHED_ITEMS: u32 = 1_000;
 
+/// Deliveries at which a page of a list looks for those of one version, which no index finds.
+pub const LOOKED_THROUGH: u32 = 20_000;
+
 /// Workspaces in which a search for a delivery looks without being told which.
 pub const SEARCHED_WORKSPACES: usize = 50;
 

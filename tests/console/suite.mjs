@@ -179,6 +179,15 @@ async function tasks(window) {
     await own.click("Instances");
     await own.shows("assistant");
   });
+  await window.task("see the age of the secrets of a connection", async (own) => {
+    await own.click("Connections");
+    await own.page.getByRole("region", { name: "site-form" }).getByText(/^set/).first().waitFor();
+  });
+  await window.task("see the templates of an instance", async (own) => {
+    await own.click("Instances");
+    await own.click(/assistant$/);
+    await own.page.getByRole("columnheader", { name: "Language" }).waitFor();
+  });
   await window.task("play the contact of a sandbox", async (own) => {
     await own.click("Messages");
     await own.page.getByLabel("Phone, or the id of a message").fill("(21) 98888-7777");
@@ -233,7 +242,7 @@ async function tasks(window) {
 
 /** Checks every page with axe, in both schemes and at the width of a phone. */
 async function accessible(browser) {
-  const sections = ["", "deliveries", "plugins", "plugins/grupo-olx", "connections", "connections/new", "instances", "messages", "deals", "contacts", "keys", "audit", "service"];
+  const sections = ["", "deliveries", "plugins", "plugins/grupo-olx", "connections", "connections/new", "instances", "instances/assistant", "messages", "deals", "contacts", "keys", "audit", "service"];
   for (const [name, options] of [["light", {}], ["dark", { colorScheme: "dark" }], ["phone", { viewport: { width: 390, height: 800 } }]]) {
     // axe is a script that the page's own policy would not let in.
     const window = await Window.open(browser, true, { bypassCSP: true, ...options });

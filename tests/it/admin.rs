@@ -24,7 +24,10 @@ leadhost_tests::on_every_store! {
     a_source_that_the_file_leaves_out_stays_and_is_a_warning,
     a_file_with_problems_is_refused_whole_with_all_of_them,
     a_secret_counts_from_the_apply_that_changed_it,
+    the_age_of_a_secret_is_that_of_its_value,
     a_delivery_is_listed_shown_and_replayed_without_harm,
+    deliveries_of_a_version_are_looked_for_from_page_to_page,
+    the_last_rollouts_are_listed_together,
     unknown_and_unreadable_things_are_refused_with_a_reason,
     a_quarantined_delivery_is_released_only_when_its_proof_holds,
     a_connection_is_paused_and_resumed_by_any_of_its_names,
@@ -333,6 +336,71 @@ async fn a_secret_counts_from_the_apply_that_changed_it(on: On) {
         .lead(&report, "another-token", "3")
         .await
         .expect(200);
+}
+
+async fn the_age_of_a_secret_is_that_of_its_value(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let shown = async || {
+        let list = operator.get("/connections").await;
+        list["connections"][0].clone()
+    };
+    let first = shown().await;
+    let set_at = first["secretsSetAt"]["token"].clone();
+    assert!(set_at.is_string(), "{first}");
+    assert!(first["lastDeliveryAt"].is_null());
+
+    operator.host.advance(60).await;
+    let mut file = workspace();
+    file["connections"][0]["config"] = json!({"fields": {"name": "nome"}});
+    file["connections"][0]["secrets"]["spare"] = json!("a-second-value");
+    let mut other = file["connections"][0]["checks"][0].clone();
+    other["secret"] = json!("spare");
+    file["connections"][0]["checks"]
+        .as_array_mut()
+        .expect("checks")
+        .push(other);
+    operator.apply(&file).await.expect(200);
+    let second = shown().await;
+    assert_eq!(second["configVersion"], 2);
+    // A new configuration does not make a secret younger.
+    assert_eq!(second["secretsSetAt"]["token"], set_at);
+    assert_ne!(second["secretsSetAt"]["spare"], set_at);
+
+    let mut file = workspace();
+    file["connections"][0]["secrets"]["token"] = json!("another-token");
+    operator.apply(&file).await.expect(200);
+    let third = shown().await;
+    assert_eq!(third["secrets"], json!(["token"]));
+    assert_ne!(third["secretsSetAt"]["token"], set_at);
+    assert!(third["secretsSetAt"]["spare"].is_null());
+    assert!(!third.to_string().contains("another-token"), "{third}");
+}
+
+async fn deliveries_of_a_version_are_looked_for_from_page_to_page(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    operator.lead(&report, TOKEN, "1").await.expect(200);
+    let list = operator.get("/deliveries").await;
+    assert!(list["searchedUntil"].is_null());
+    let digest = list["deliveries"][0]["ran"]["digest"].as_str();
+    let digest = digest.expect("a digest");
+    // Few deliveries are looked through at once.
+    for (version, found) in [(&digest[..12], 1), ("ffffffffffff", 0)] {
+        for filter in ["", "&connection=form", "&status=converted"] {
+            let list = operator
+                .get(&format!("/deliveries?version={version}{filter}"))
+                .await;
+            let deliveries = list["deliveries"].as_array().map(Vec::len);
+            assert_eq!(deliveries, Some(found), "{version}{filter}: {list}");
+            assert!(list["searchedUntil"].is_null() && list["next"].is_null());
+        }
+    }
+}
+
+async fn the_last_rollouts_are_listed_together(on: On) {
+    let operator = Operator::new(on).await;
+    assert_eq!(operator.get("/rollouts").await, json!({"rollouts": []}));
+    let ask = operator.host.admin("GET", "/admin/v1/rollouts");
+    ask.send().await.expect(401);
 }
 
 async fn a_delivery_is_listed_shown_and_replayed_without_harm(on: On) {

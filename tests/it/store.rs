@@ -231,7 +231,8 @@ clauses! {
             held_deliveries_are_not_swept,
             content_keys_are_removed_after_their_window,
             the_backlog_counts_waiting_deliveries,
-            deliveries_are_listed_newest_first_by_each_filter;
+            deliveries_are_listed_newest_first_by_each_filter,
+            the_floor_of_a_list_is_the_row_after_its_newest_ones;
         quarantine:
             a_quarantine_is_bounded_and_its_newest_are_kept,
             each_address_has_a_share_of_a_quarantine,

@@ -215,6 +215,7 @@ fn plan(slug: &str) -> Plan {
             checks: Vec::new(),
             routes: BTreeMap::new(),
             secrets: Vec::new(),
+            secrets_at: BTreeMap::new(),
             sealed: Vec::new(),
             fingerprint: "1".to_owned(),
             region: None,

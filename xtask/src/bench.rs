@@ -14,16 +14,18 @@ Measures the service next to a Node peer, and writes bench/results.
 
     cargo xtask bench [--seconds N] [--rounds N] [--no-install] [FIGURE..]
     cargo xtask bench [--seconds N] [--rows ROW,..] [--no-install] neighbours
+    cargo xtask bench [--deliveries N] [--no-install] console
     cargo xtask bench [--no-install] languages
 
     FIGURE         conversion, guests, ingest, ingest-postgres, export,
                    export-peer, export-stores, swap, swap-fleet, rollout, start, memory, messages,
-                   search, deals, analytics, traces, neighbours; default all of them
+                   search, deals, analytics, console, traces, neighbours; default all of them
     languages      alone: the project that `leadhost plugin new` writes in each language;
                    installs their toolchains, and writes the table of docs/integrators.md
     --seconds N    length of one round of load, default 8
     --rounds N     number of alternating rounds, default 3
     --rows ROW,..  only these rows of `neighbours`; an unknown one lists them all
+    --deliveries N stored deliveries of `console`, default 1000000
     --no-install   never install anything; report what is missing
 
     LEADHOST_BENCH_BASELINE=FILE in the environment names another build of the
@@ -66,6 +68,7 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     let seconds = args.value("--seconds")?;
     let rounds = args.value("--rounds")?;
     let rows = args.value("--rows")?;
+    let deliveries = args.value("--deliveries")?;
     let figures = args.words()?;
     if figures == ["languages"] {
         return languages::measure::run(install);
@@ -143,6 +146,7 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
         ("--seconds", seconds),
         ("--rounds", rounds),
         ("--rows", rows),
+        ("--deliveries", deliveries),
     ] {
         if let Some(value) = value {
             command.arg(flag).arg(value);

@@ -1,6 +1,7 @@
 //! One file per figure: its measurement, its aims, its report.
 
 pub mod analytics;
+pub mod console;
 pub mod conversion;
 pub mod deals;
 pub mod export;

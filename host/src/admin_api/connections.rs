@@ -7,10 +7,11 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::deliveries::ItemView;
-use crate::domain::connection::{AllowedHost, ConnectionPause, Greeting, SourceChange};
+use crate::domain::connection::{AllowedHost, ConnectionPause, Greeting, LeadFields, SourceChange};
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::exchange::SenderCheck;
 use crate::domain::id::{AgentId, ConnectionId, DeliveryId};
+use crate::domain::time::Micros;
 use crate::domain::word::words;
 
 /// The sources of all workspaces.
@@ -48,6 +49,10 @@ pub struct ConnectionView {
     pub senders: Senders,
     /// How its deliveries differ from what was usual. Null while they are as usual.
     pub source_change: Option<SourceChange>,
+    /// How many of its last leads have each contact field. Null until leads were looked at.
+    pub lead_fields: Option<LeadFields>,
+    /// When its last delivery came in. Null if there is none.
+    pub last_delivery_at: Option<Micros>,
 }
 
 /// The template message that a new lead gets.
@@ -99,12 +104,23 @@ pub struct Bound {
     pub routes: BTreeMap<String, Vec<String>>,
     /// The names of its secrets; their values are never shown.
     pub secrets: Vec<String>,
+    /// When each of these secrets got its value. A name is missing if the time is not known, as of those
+    /// that were set before times were kept.
+    #[serde(default)]
+    pub secrets_set_at: BTreeMap<String, Micros>,
     /// The secrets that the plugin's replies may reveal.
     pub reply_secrets: Vec<String>,
     /// ISO 3166 alpha-2: the region of phone numbers without a country code.
     pub region: String,
     /// A name of the IANA database.
     pub time_zone: String,
+}
+
+impl Bound {
+    /// Returns when a secret got its value. `None` if the time is not known.
+    pub fn secret_set_at(&self, name: &str) -> Option<Micros> {
+        self.secrets_set_at.get(name).copied()
+    }
 }
 
 words! {

@@ -11,10 +11,15 @@ use crate::domain::time::Micros;
 
 /// A page of deliveries, newest first.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Deliveries {
     pub deliveries: Vec<DeliveryView>,
     /// The `before` of the next page. Null on the last page.
     pub next: Option<DeliveryId>,
+    /// The time back to which this page has looked, if that is why it is not full: `next` looks on from
+    /// there. A page looks at a bounded number of deliveries for those of a `version`. Null if the page
+    /// is full, or nothing is left.
+    pub searched_until: Option<Micros>,
 }
 
 /// A delivery in a list.

@@ -72,6 +72,8 @@ pub struct ChannelSettings {
     pub keep_for_seconds: u64,
     /// The language of a template that exists in several, if the request names none.
     pub language: String,
+    /// When its provider last posted to its webhook. Null if it never did.
+    pub last_delivery_at: Option<Micros>,
     /// The state of its list of templates. Null if it was never read.
     pub templates: Option<Templates>,
 }
@@ -91,6 +93,13 @@ pub struct Templates {
     /// The templates themselves, if one instance is shown. Null in a list of instances.
     #[serde(default)]
     pub list: Option<Vec<Template>>,
+}
+
+impl Templates {
+    /// Returns the templates themselves, none in a list of instances.
+    pub fn listed(&self) -> &[Template] {
+        self.list.as_deref().unwrap_or_default()
+    }
 }
 
 /// Whether an instance's sending is paused now.
@@ -125,6 +134,7 @@ mod tests {
             "checks": [],
             "routes": {},
             "secrets": [],
+            "secretsSetAt": {},
             "replySecrets": [],
             "region": "BR",
             "timeZone": "America/Sao_Paulo",
@@ -132,6 +142,7 @@ mod tests {
             "idleAfterSeconds": 3600,
             "keepForSeconds": 60,
             "language": "pt_BR",
+            "lastDeliveryAt": null,
             "templates": null,
         })
     }

@@ -72,6 +72,12 @@ pub struct RolloutPlanView {
     pub step_comparisons: u64,
 }
 
+/// The last rollout of each plugin that had one.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct Rollouts {
+    pub rollouts: Vec<RolloutView>,
+}
+
 /// The last rollout of a plugin, with the sum of all hosts' comparisons.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]

@@ -43,6 +43,11 @@ pub struct ServiceStatus {
 }
 
 impl ServiceStatus {
+    /// Returns whether a rollout is open.
+    pub fn has_rollout(&self) -> bool {
+        self.plugins.iter().any(|plugin| plugin.rollout.is_some())
+    }
+
     /// Returns the hosts without a recent heartbeat, but for those that were started again under their
     /// name.
     pub fn silent_hosts(&self) -> impl Iterator<Item = &HostView> {

@@ -4,12 +4,13 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use crate::admin_api::connections::{
-    BY_AN_OPERATOR, ConnectionPaused, ConnectionView, Connections, PauseRequest,
+    BY_AN_OPERATOR, Bound, ConnectionPaused, ConnectionView, Connections, PauseRequest,
 };
 use crate::cli::client::{ServiceAddress, encoded};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
-use crate::cli::table::{list, optional, table};
+use crate::cli::table::{day, list, optional, seconds, table};
+use crate::domain::connection::LeadFields;
 
 #[derive(Subcommand)]
 pub enum Connection {
@@ -71,9 +72,11 @@ fn show(answer: &Connections) {
                 connection.workspace.clone(),
                 connection.plugin.clone(),
                 format!("/ingest-lead/{}", connection.id),
-                list(&connection.bound.secrets),
+                secrets(&connection.bound),
                 senders(connection),
                 state,
+                optional(connection.last_delivery_at.map(seconds)),
+                optional(connection.lead_fields.as_ref().map(shares)),
                 changed(connection),
             ]
         })
@@ -87,10 +90,37 @@ fn show(answer: &Connections) {
             "SECRETS",
             "SENDERS",
             "FETCHES",
+            "LAST DELIVERY",
+            "LEADS WITH",
             "CHANGED",
         ],
         &rows,
     ));
+}
+
+/// Returns the names of secrets, each with the day on which it got its value.
+pub fn secrets(bound: &Bound) -> String {
+    let names = bound.secrets.iter();
+    let named = names.map(|name| match bound.secret_set_at(name) {
+        Some(at) => format!("{name} ({})", day(at)),
+        None => format!("{name} (age unknown)"),
+    });
+    list(named)
+}
+
+/// Returns how many of the last leads have each contact field.
+fn shares(fields: &LeadFields) -> String {
+    let LeadFields {
+        leads,
+        name,
+        phone,
+        email,
+        external_id,
+        listing,
+    } = fields;
+    format!(
+        "name {name} %, phone {phone} %, email {email} %, external id {external_id} %, listing {listing} % (of {leads})"
+    )
 }
 
 /// Returns what is unusual about its deliveries.

@@ -8,6 +8,7 @@ use crate::admin_api::instances::{
     ChannelSettings, InstancePaused, InstanceView, Instances, Templates,
 };
 use crate::cli::client::{ServiceAddress, encoded};
+use crate::cli::connection::secrets;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
 use crate::cli::table::{list, optional, safe, seconds, table};
@@ -160,7 +161,7 @@ fn show(instance: &InstanceView) {
         ("routes", optional(settings.and_then(routes))),
         (
             "secrets",
-            list(settings.iter().flat_map(|settings| &settings.bound.secrets)),
+            optional(settings.map(|settings| secrets(&settings.bound))),
         ),
         ("unanswered", after(|one| one.unanswered_after_seconds)),
         ("closes after", after(|one| one.idle_after_seconds)),

@@ -4,10 +4,9 @@
 use hyper::StatusCode;
 use serde::Deserialize;
 
-use super::client::{AdminAnswer, AdminClient, encoded};
+use super::client::{AdminAnswer, AdminClient};
 use super::failure::CommandFailure;
 use crate::admin_api::overview::ServiceOverview;
-use crate::admin_api::rollouts::RolloutView;
 use crate::admin_api::status::ServiceStatus;
 
 /// The answer of `GET /health/ready`.
@@ -51,21 +50,4 @@ pub async fn readiness(client: &AdminClient) -> Result<Option<Readiness>, Comman
         }
         Err(_) => None,
     })
-}
-
-/// Returns the last rollout of a plugin. `None` if it never had one.
-///
-/// # Errors
-///
-/// [`CommandFailure`] if the service cannot be reached or refuses the request.
-pub async fn last_rollout(
-    client: &AdminClient,
-    plugin: &str,
-) -> Result<Option<RolloutView>, CommandFailure> {
-    let path = format!("/admin/v1/plugins/{}/rollout", encoded(plugin));
-    match client.try_get(&path).await? {
-        Ok(rollout) => Ok(Some(rollout.content)),
-        Err(refusal) if refusal.status == StatusCode::NOT_FOUND => Ok(None),
-        Err(refusal) => Err(refusal.into()),
-    }
 }

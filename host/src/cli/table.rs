@@ -60,6 +60,13 @@ pub fn seconds(time: Micros) -> String {
     time.to_the_second()
 }
 
+/// Formats the day of a time, in UTC.
+pub fn day(time: Micros) -> String {
+    let text = time.to_the_second();
+    text.split_once('T')
+        .map_or(text.clone(), |(day, _)| day.to_owned())
+}
+
 pub use crate::domain::time::rounded;
 
 /// Formats any JSON value: text as it is, a missing value as a dash.

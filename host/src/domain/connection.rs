@@ -45,6 +45,8 @@ pub struct Connection {
     pub routes: BTreeMap<String, Vec<String>>,
     /// The names of its secrets, which are sealed in the store.
     pub secrets: Vec<String>,
+    /// When each secret got its value. A name is missing if the time is not known.
+    pub secrets_at: BTreeMap<String, Micros>,
     /// The sealed secrets: a JSON object of names and values, encrypted with the sealing key.
     pub sealed: Vec<u8>,
     /// ISO 3166 alpha-2: the region for phones without a country code.
@@ -174,6 +176,29 @@ pub struct SourceChange {
     pub since: Micros,
 }
 
+/// How many of the last leads of a source have each contact field, in percent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LeadFields {
+    /// The number of leads that were looked at: those of the last deliveries, and of a busy source
+    /// some of them. While the source is changed, those since then.
+    pub leads: u32,
+    pub name: u8,
+    pub phone: u8,
+    pub email: u8,
+    pub external_id: u8,
+    pub listing: u8,
+}
+
+/// What the deliveries of a source look like.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SourceShape {
+    /// `None` while they are as usual.
+    pub change: Option<SourceChange>,
+    /// `None` until leads were looked at.
+    pub fields: Option<LeadFields>,
+}
+
 /// The stored summary of a connection's deliveries: names and types, no values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConnectionSketch {
@@ -183,6 +208,7 @@ pub struct ConnectionSketch {
     /// As the pipeline writes it.
     pub sketch: serde_json::Value,
     pub change: Option<SourceChange>,
+    pub fields: Option<LeadFields>,
     pub at: Micros,
 }
 

@@ -33,6 +33,12 @@ pub fn first_uuid_at(at: Micros) -> Uuid {
     uuid::Builder::from_unix_timestamp_millis(micros / 1_000, &[0; 10]).into_uuid()
 }
 
+/// Returns the time of a UUIDv7, to the millisecond.
+pub fn time_of(id: Uuid) -> Micros {
+    let millis = i64::try_from(id.as_u128() >> 80).unwrap_or(0);
+    Micros(millis * 1_000)
+}
+
 /// Returns 8 random bytes that are not all zero.
 pub fn random_bytes() -> [u8; 8] {
     let [.., a, b, c, d, e, f, g, h] = random();

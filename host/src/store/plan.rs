@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::domain::connection::{AllowedHost, ConnectionKind, ConnectionSettings};
 use crate::domain::exchange::SenderCheck;
 use crate::domain::id::{AgentId, ConnectionId, PartnerId, WorkspaceId};
+use crate::domain::time::Micros;
 use crate::domain::workspace::{AgentKind, ChangeKind, PartKind};
 
 /// A declared workspace. Its secrets are already sealed.
@@ -54,6 +55,8 @@ pub struct PlannedConnection {
     pub checks: Vec<SenderCheck>,
     pub routes: BTreeMap<String, Vec<String>>,
     pub secrets: Vec<String>,
+    /// When each secret got its value, as far as it is known.
+    pub secrets_at: BTreeMap<String, Micros>,
     pub sealed: Vec<u8>,
     /// If it equals the last one, the configuration, the secrets and the version stay unchanged.
     pub fingerprint: String,

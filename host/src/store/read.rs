@@ -92,6 +92,8 @@ pub struct DeliveryFilter {
     /// beginning of it.
     pub version: Option<String>,
     pub before: Option<DeliveryId>,
+    /// Only this delivery and newer ones.
+    pub from: Option<DeliveryId>,
     pub limit: u32,
 }
 

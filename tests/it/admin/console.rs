@@ -23,6 +23,11 @@ leadhost_tests::on_every_store! {
     a_delivery_is_found_by_its_id_and_by_its_person,
     activity_is_drawn_and_told_in_numbers,
     a_live_page_is_told_of_a_delivery_until_its_session_ends,
+    a_live_page_ends_with_its_key,
+    a_live_page_ends_when_the_service_stops,
+    more_live_pages_than_may_follow_are_refused_until_one_closes,
+    a_connection_shows_its_last_delivery_its_fields_and_the_age_of_its_secrets,
+    an_instance_has_a_page_with_its_templates,
     a_viewer_sees_no_form_and_sends_none,
     a_replay_shows_its_differences_and_then_applies_them,
     a_version_that_needs_consent_asks_for_it_and_is_activated_with_it,
@@ -201,16 +206,21 @@ async fn a_session_ends_with_its_sign_out_its_time_and_its_key(on: On) {
 
     let second = with_role(&operator, "operator").await;
     let browser = Browser::signed_in_with(&operator, second.reveal()).await;
+    revoke(&operator, "operator").await;
+    browser.get("").await.expect(303);
+}
+
+/// Revokes the key with this label.
+async fn revoke(operator: &Operator, label: &str) {
     let keys = operator.get("/keys").await;
     let keys = keys["keys"].as_array().expect("keys");
     let id = keys
         .iter()
-        .find(|key| key["label"] == "operator")
+        .find(|key| key["label"] == label)
         .expect("it is listed")["id"]
         .clone();
     let path = format!("/keys/{}", id.as_str().expect("an id"));
     operator.ask("DELETE", &path).send().await.expect(200);
-    browser.get("").await.expect(303);
 }
 
 async fn a_form_is_taken_from_a_page_of_its_own_session_alone(on: On) {
@@ -346,6 +356,7 @@ async fn every_page_is_shown(on: On) {
     for (path, status) in [
         ("/nothing", 404),
         ("/plugins/nothing", 404),
+        ("/instances/nothing", 404),
         ("/deliveries/x", 404),
         ("/deliveries?status=odd", 400),
         ("/deals?id=x", 404),
@@ -452,41 +463,153 @@ async fn activity_is_drawn_and_told_in_numbers(on: On) {
     assert_eq!(browser.get("?period=year").await.status, 400);
 }
 
+/// The stream of a page that follows.
+struct LiveStream {
+    stream: tokio::net::TcpStream,
+    text: String,
+}
+
+impl LiveStream {
+    /// Asks for a stream, and reads the answer up to its first event or its end.
+    async fn open(browser: &Browser<'_>) -> Self {
+        let address = browser.operator.host.admin_address();
+        let mut stream = tokio::net::TcpStream::connect(address)
+            .await
+            .expect("it connects");
+        let request = format!(
+            "GET /console/live HTTP/1.1\r\nhost: {address}\r\ncookie: {}\r\nconnection: close\r\n\r\n",
+            browser.cookie
+        );
+        stream
+            .write_all(request.as_bytes())
+            .await
+            .expect("it is sent");
+        let text = String::new();
+        let mut live = Self { stream, text };
+        while !live.text.contains("retry: ") && live.read().await {}
+        live
+    }
+
+    /// Reads on. Returns false at the end of the answer.
+    async fn read(&mut self) -> bool {
+        let mut piece = [0; 4_096];
+        let length = self.stream.read(&mut piece).await.expect("it is read");
+        self.text += &String::from_utf8_lossy(&piece[..length]);
+        length > 0
+    }
+
+    fn is_open(&self) -> bool {
+        self.text.starts_with("HTTP/1.1 200 ")
+            && self.text.contains("content-type: text/event-stream")
+            && self.text.contains("retry: ")
+    }
+
+    /// Reads to the end, for which a stream that does not end waits for ever.
+    async fn ends(mut self) {
+        while self.read().await {}
+    }
+}
+
 async fn a_live_page_is_told_of_a_delivery_until_its_session_ends(on: On) {
     let (operator, report) = Operator::with_workspace(on).await;
     // Who is not signed in is told not to ask again.
     assert_eq!(ask(&operator, "GET", "/live").send().await.status, 204);
     let browser = Browser::signed_in(&operator).await;
-    let address = operator.host.admin_address();
-    let mut stream = tokio::net::TcpStream::connect(address)
-        .await
-        .expect("it connects");
-    let request = format!(
-        "GET /console/live HTTP/1.1\r\nhost: {address}\r\ncookie: {}\r\nconnection: close\r\n\r\n",
-        browser.cookie
-    );
-    stream
-        .write_all(request.as_bytes())
-        .await
-        .expect("it is sent");
-    let mut text = String::new();
-    let mut piece = [0; 4_096];
-    let mut is_lead_sent = false;
-    while !text.contains("event: changed") {
-        let length = stream.read(&mut piece).await.expect("it is open");
-        assert_ne!(length, 0, "{text}");
-        text += &String::from_utf8_lossy(&piece[..length]);
-        if text.contains("retry: ") && !is_lead_sent {
-            is_lead_sent = true;
-            operator.lead(&report, TOKEN, "1").await.expect(200);
-        }
+    let mut live = LiveStream::open(&browser).await;
+    assert!(live.is_open(), "{}", live.text);
+    operator.lead(&report, TOKEN, "1").await.expect(200);
+    while !live.text.contains("event: changed") {
+        assert!(live.read().await, "{}", live.text);
     }
-    assert!(text.contains("content-type: text/event-stream"), "{text}");
     browser.follow("/sign-out", &[]).await;
-    // The stream ends with its session: else this would wait for ever.
-    let mut rest = Vec::new();
-    stream.read_to_end(&mut rest).await.expect("it ends");
+    live.ends().await;
     assert_eq!(browser.get("/live").await.status, 204);
+}
+
+async fn a_live_page_ends_with_its_key(on: On) {
+    let operator = Operator::new(on).await;
+    let second = with_role(&operator, "viewer").await;
+    let browser = Browser::signed_in_with(&operator, second.reveal()).await;
+    let live = LiveStream::open(&browser).await;
+    assert!(live.is_open(), "{}", live.text);
+    revoke(&operator, "viewer").await;
+    live.ends().await;
+    assert_eq!(browser.get("/live").await.status, 204);
+}
+
+async fn a_live_page_ends_when_the_service_stops(on: On) {
+    let operator = Operator::new(on).await;
+    let browser = Browser::signed_in(&operator).await;
+    let live = LiveStream::open(&browser).await;
+    assert!(live.is_open(), "{}", live.text);
+    // It does not hold up the end: nothing is left when the time is over.
+    let left = operator.host.stop(std::time::Duration::from_secs(60)).await;
+    assert_eq!(left, 0);
+    live.ends().await;
+}
+
+async fn more_live_pages_than_may_follow_are_refused_until_one_closes(on: On) {
+    let operator = Operator::new(on).await;
+    let browser = Browser::signed_in(&operator).await;
+    let mut streams = Vec::new();
+    for _ in 0..leadhost::limits::CONSOLE_STREAMS {
+        let live = LiveStream::open(&browser).await;
+        assert!(live.is_open(), "{}", live.text);
+        streams.push(live);
+    }
+    let refused = browser.get("/live").await;
+    assert_eq!(refused.status, 503);
+    let words = "24 open pages of this host follow already";
+    assert!(refused.text().contains(words), "{}", refused.text());
+    // Pages are answered all the same.
+    browser.page("/deliveries").await;
+    streams.pop();
+    leadhost_tests::until("a place is free", async || {
+        let live = LiveStream::open(&browser).await;
+        live.is_open().then_some(())
+    })
+    .await;
+}
+
+async fn a_connection_shows_its_last_delivery_its_fields_and_the_age_of_its_secrets(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    let browser = Browser::signed_in(&operator).await;
+    let page = browser.page("/connections").await;
+    for part in ["<dt>Last delivery</dt><dd>none", "not known yet"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    operator.lead(&report, TOKEN, "1").await.expect(200);
+    let page = browser.page("/connections").await;
+    assert!(page.contains("<dt>Last delivery</dt><dd><time"), "{page}");
+    let secret = "<span class=\"mono\">token</span> <span class=\"quiet\">set <time";
+    assert!(page.contains(secret), "{page}");
+    assert!(!page.contains(TOKEN), "{page}");
+}
+
+async fn an_instance_has_a_page_with_its_templates(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let wasm = leadhost_tests::components::component("plugins/adapter-sandbox.wasm");
+    let stored = operator.ask("POST", "/plugins?activate=true").body(wasm);
+    stored.send().await.expect(201);
+    let mut file = super::workspace();
+    file["instances"] = json!([
+        {"name": "bot", "number": "+5511900000000", "adapter": "sandbox", "config": {"templates": [
+            {"name": "welcome", "language": "pt_BR", "text": "Bem-vindo", "status": "paused"},
+        ]}},
+        {"name": "desk"},
+    ]);
+    operator.apply(&file).await.expect(200);
+    let browser = Browser::signed_in(&operator).await;
+    browser.follow("/instances/bot/sync-templates", &[]).await;
+    let shown = operator.get("/instances/bot").await;
+    let template = &shown["templates"]["list"][0];
+    let page = browser.page("/instances/bot").await;
+    for part in ["name", "language", "status", "text"] {
+        let text = template[part].as_str().expect(part);
+        assert!(page.contains(text), "{part}: {page}");
+    }
+    let page = browser.page("/instances/desk").await;
+    assert!(page.contains("It has no adapter"), "{page}");
 }
 
 async fn a_viewer_sees_no_form_and_sends_none(on: On) {
@@ -671,6 +794,7 @@ async fn what_is_wrong_is_on_the_first_page(on: On) {
     operator.host.count_analytics().await;
     let page = browser.page("").await;
     assert!(page.contains("Nothing is wrong."), "{page}");
+    assert!(!page.contains("Rollouts"), "{page}");
     operator.lead(&report, "wrong", "1").await.expect(401);
     operator
         .post("/connections/form/pause", &json!({}))

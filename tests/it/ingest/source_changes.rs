@@ -43,8 +43,8 @@ async fn send(host: &Host, address: &str, numbers: Range<usize>, body: impl Fn(u
 
 async fn reported_change(host: &Host, id: &ConnectionId) -> SourceChange {
     until("the change is reported", async || {
-        let mut changes = host.store().source_changes().await.unwrap();
-        changes.remove(id)
+        let mut shapes = host.store().source_shapes().await.unwrap();
+        shapes.remove(id)?.change
     })
     .await
 }
@@ -124,7 +124,13 @@ async fn a_connection_with_few_deliveries_is_silent(on: On) {
     send(&host, &address, 0..150, with_phone).await;
     send(&host, &address, 150..210, without_phone).await;
     stop(&host, &declared.id("form"), 210).await;
-    assert!(host.store().source_changes().await.unwrap().is_empty());
+    let shapes = host.store().source_shapes().await.unwrap();
+    let shape = &shapes[&declared.id("form")];
+    assert_eq!(shape.change, None);
+    // 150 of 210 leads had a phone.
+    let fields = shape.fields.as_ref().unwrap();
+    assert_eq!((fields.leads, fields.phone, fields.email), (210, 71, 100));
+    assert_eq!(fields.listing, 0);
 }
 
 async fn a_restart_keeps_the_baseline(on: On) {

@@ -54,6 +54,7 @@ pub async fn a_plan_creates_the_named_objects_and_reports_them(world: &World) {
     assert_eq!(connection.config_version, 1);
     assert_eq!(connection.agent, None);
     assert_eq!(connection.secrets, ["token"]);
+    assert_eq!(connection.secrets_at.get("token"), Some(&START));
     assert_eq!(connection.sealed, [1, 2, 3]);
     assert_eq!(
         (connection.region.as_str(), connection.time_zone.as_str()),

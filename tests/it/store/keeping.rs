@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
+use leadhost::domain::id::ConnectionId;
 use leadhost::domain::row::Entity;
 use leadhost::store::{ConversionResult, DedupeKey, DeliveryFilter, Mode, RetentionPeriods};
 
@@ -255,4 +256,49 @@ pub async fn deliveries_are_listed_newest_first_by_each_filter(world: &World) {
     assert_eq!((listed[0].items, listed[1].items), (1, 0));
     assert_eq!(listed[0].bytes, 15);
     assert_eq!(listed[1].error.as_deref(), Some("why"));
+}
+
+pub async fn the_floor_of_a_list_is_the_row_after_its_newest_ones(world: &World) {
+    let mut ids = Vec::new();
+    for _ in 0..5 {
+        ids.push(world.commit_one(world.accept(Vec::new())).await.delivery);
+        world.advance(1).await;
+    }
+    let all = || DeliveryFilter {
+        limit: 10,
+        ..Default::default()
+    };
+    let floor = async |filter: DeliveryFilter, rows: u32| {
+        let found = world.store.delivery_floor(&filter, rows).await;
+        found.expect("it reads")
+    };
+    assert_eq!(floor(all(), 2).await, Some(ids[2]));
+    assert_eq!(floor(all(), 4).await, Some(ids[0]));
+    assert_eq!(floor(all(), 5).await, None);
+    let before = Some(ids[2]);
+    assert_eq!(
+        floor(DeliveryFilter { before, ..all() }, 1).await,
+        Some(ids[0])
+    );
+    assert_eq!(floor(DeliveryFilter { before, ..all() }, 2).await, None);
+    let of = |id| DeliveryFilter {
+        connection: Some(id),
+        ..all()
+    };
+    assert_eq!(floor(of(world.site.clone()), 2).await, Some(ids[2]));
+    assert_eq!(floor(of(ConnectionId::generate()), 1).await, None);
+
+    // A list looks at the floor and what is newer.
+    let from = Some(ids[2]);
+    let listed = world
+        .store
+        .deliveries(&DeliveryFilter { from, ..all() })
+        .await;
+    let listed: Vec<_> = listed.unwrap().into_iter().map(|one| one.id).collect();
+    assert_eq!(listed, [ids[4], ids[3], ids[2]]);
+
+    let last = world.store.last_deliveries().await.unwrap();
+    assert_eq!(last.len(), 1);
+    let newest = world.store.delivery(ids[4]).await.unwrap().unwrap();
+    assert_eq!(last[&world.site], newest.summary.received_at);
 }

@@ -1,6 +1,6 @@
 //! Sketches of connections' deliveries.
 
-use leadhost::domain::connection::{ConnectionSketch, SourceChange};
+use leadhost::domain::connection::{ConnectionSketch, LeadFields, SourceChange, SourceShape};
 use serde_json::json;
 
 use super::world::*;
@@ -13,20 +13,31 @@ pub async fn a_sketch_replaces_only_the_generation_that_was_read(world: &World) 
         generation: 0,
         sketch: json!({"paths": {"a": [1, 2]}}),
         change: None,
+        fields: None,
         at: START,
     };
     assert!(store.write_connection_sketch(&first).await.unwrap());
     assert!(!store.write_connection_sketch(&first).await.unwrap());
-    assert!(store.source_changes().await.unwrap().is_empty());
+    let shapes = store.source_shapes().await.unwrap();
+    assert_eq!(shapes.get(id), Some(&SourceShape::default()));
     let change = SourceChange {
         what: "path a: the source changed".to_owned(),
         before: "98 %".to_owned(),
         after: "0 %".to_owned(),
         since: START,
     };
+    let fields = LeadFields {
+        leads: 400,
+        name: 100,
+        phone: 98,
+        email: 71,
+        external_id: 100,
+        listing: 0,
+    };
     let second = ConnectionSketch {
         generation: 1,
         change: Some(change.clone()),
+        fields: Some(fields.clone()),
         ..first
     };
     assert!(store.write_connection_sketch(&second).await.unwrap());
@@ -36,7 +47,11 @@ pub async fn a_sketch_replaces_only_the_generation_that_was_read(world: &World) 
         ..second
     };
     assert_eq!(stored, Some(expected));
-    let changes = store.source_changes().await.unwrap();
-    assert_eq!(changes.len(), 1);
-    assert_eq!(changes.get(id), Some(&change));
+    let shapes = store.source_shapes().await.unwrap();
+    let shape = SourceShape {
+        change: Some(change),
+        fields: Some(fields),
+    };
+    assert_eq!(shapes.len(), 1);
+    assert_eq!(shapes.get(id), Some(&shape));
 }

@@ -474,6 +474,7 @@ pub fn plan(slug: &str) -> Plan {
         checks: Vec::new(),
         routes: BTreeMap::new(),
         secrets: vec!["token".to_owned()],
+        secrets_at: BTreeMap::from([("token".to_owned(), START)]),
         sealed: vec![1, 2, 3],
         fingerprint: "f1".to_owned(),
         region: None,

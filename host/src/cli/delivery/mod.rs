@@ -128,6 +128,12 @@ fn show_all(answer: &Deliveries) {
         ],
         &rows,
     ));
+    if let Some(until) = answer.searched_until {
+        say(&format!(
+            "Looked back to {}: older deliveries may match too.",
+            seconds(until)
+        ));
+    }
     show_next_page(answer.next);
 }
 

@@ -428,6 +428,7 @@ fn told(view: CapturedConnection) -> ToldConnection {
             checks: Vec::new(),
             routes: view.routes,
             secrets: Vec::new(),
+            secrets_at: BTreeMap::new(),
             sealed: Vec::new(),
             region: view.region,
             time_zone: view.time_zone,

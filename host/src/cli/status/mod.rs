@@ -5,6 +5,7 @@ use hyper::StatusCode;
 
 use crate::admin_api::hosts::HostView;
 use crate::admin_api::overview::ServiceProblem;
+use crate::admin_api::rollouts::Rollouts;
 use crate::admin_api::status::{ActivePlugin, ServiceStatus};
 use crate::cli::client::{AdminClient, ServiceAddress, ServiceRefusal};
 use crate::cli::command::ServiceFlags;
@@ -46,10 +47,9 @@ impl Status {
         let ready = overview::readiness(&client).await?.unwrap_or_default();
         let mut overview = overview::read(&client, status).await?;
         overview.not_ready = ready.reasons;
-        for plugin in &overview.status.plugins {
-            let last = overview::last_rollout(&client, &plugin.name).await?;
-            overview.rollouts.extend(last);
-        }
+        let last = client.get("/admin/v1/rollouts").await?;
+        let Rollouts { rollouts } = last.content;
+        overview.rollouts = rollouts;
         show_problems(&overview.problems(), client.flags());
         Ok(())
     }

@@ -20,6 +20,8 @@ use crate::store::{DeliveryFilter, StoreError};
 
 const EVENTS: &str = "text/event-stream; charset=utf-8";
 
+const TEXT: &str = "text/plain; charset=utf-8";
+
 /// Tells the page to read itself again.
 const CHANGED: Bytes = Bytes::from_static(b"event: changed\ndata:\n\n");
 
@@ -31,11 +33,20 @@ pub fn over() -> ApiResponse {
     reply::empty(StatusCode::NO_CONTENT)
 }
 
+/// Returns the refusal of one stream too many, after which a browser does not ask again either.
+fn full() -> ApiResponse {
+    let text = format!(
+        "{} open pages of this host follow already, as many as may. Read this page again by its link.\n",
+        limits::CONSOLE_STREAMS
+    );
+    reply::bytes_of(StatusCode::SERVICE_UNAVAILABLE, TEXT, text)
+}
+
 /// Opens a stream for a page of the session, unless there are as many as there may be.
 pub fn open(visit: &Visit<'_>) -> ApiResponse {
     let http = Arc::clone(visit.call.http);
     let Ok(place) = Arc::clone(&http.console_streams).try_acquire_owned() else {
-        return over();
+        return full();
     };
     let session = visit.session.clone();
     let (to_page, pieces) = mpsc::channel(2);

@@ -37,6 +37,7 @@ pub enum AdminRoute<'a> {
         name: &'a str,
         digest: &'a str,
     },
+    ListRollouts,
     ShowRollout {
         name: &'a str,
     },
@@ -152,6 +153,7 @@ impl<'a> AdminRoute<'a> {
             ("DELETE", ["plugins", name, "versions", digest]) => {
                 Self::RemovePlugin { name, digest }
             }
+            ("GET", ["rollouts"]) => Self::ListRollouts,
             ("GET", ["plugins", name, "rollout"]) => Self::ShowRollout { name },
             ("POST", ["plugins", name, "rollout"]) => Self::StartRollout { name },
             ("PATCH", ["plugins", name, "rollout"]) => Self::ChangeRollout { name },
@@ -226,6 +228,7 @@ impl<'a> AdminRoute<'a> {
             | Self::VerifyUpload
             | Self::VerifyPlugin { .. }
             | Self::PluginImpact { .. }
+            | Self::ListRollouts
             | Self::ShowRollout { .. }
             | Self::ListDeliveries
             | Self::ShowDelivery { .. }
@@ -331,6 +334,7 @@ impl<'a> AdminRoute<'a> {
                 external_id,
             } => format!("{workspace}/{external_id}").into(),
             Self::Status
+            | Self::ListRollouts
             | Self::Apply
             | Self::ListAudit
             | Self::ListKeys
@@ -378,6 +382,7 @@ impl<'a> AdminRoute<'a> {
             Self::ActivatePlugin { .. } => "admin-activate-plugin",
             Self::RollBackPlugin { .. } => "admin-roll-back-plugin",
             Self::RemovePlugin { .. } => "admin-remove-plugin",
+            Self::ListRollouts => "admin-list-rollouts",
             Self::ShowRollout { .. } => "admin-show-rollout",
             Self::StartRollout { .. } => "admin-start-rollout",
             Self::ChangeRollout { .. } => "admin-change-rollout",

@@ -156,7 +156,7 @@ pub async fn apply(
     warnings.extend(left_out::left_out(&declaration, &before));
     let keys = declaration.keys.clone();
     let now = pipeline.core.clock.now();
-    let planned = plan::plan(declaration, &before, &pipeline.core.sealer)?;
+    let planned = plan::plan(declaration, &before, &pipeline.core.sealer, now)?;
     let applied = carry_out(pipeline, &planned.plan, dry_run).await?;
     let changed_connections =
         changed::changed_connections(&planned.plan, &applied, &before, &pipeline.core.sealer);

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::domain::connection::{Connection, ConnectionKind, ConnectionSettings};
 use crate::domain::id::base62;
+use crate::domain::time::Micros;
 use crate::seal::{Sealer, Secrets};
 use crate::store::{Plan, PlannedConnection};
 
@@ -39,6 +40,7 @@ pub fn plan(
     declaration: Declaration,
     before: &[Connection],
     sealer: &Sealer,
+    now: Micros,
 ) -> Result<Planned, ApplyError> {
     let mut generated = Generated::default();
     let mut connections = Vec::with_capacity(declaration.connections.len());
@@ -54,7 +56,8 @@ pub fn plan(
             };
             of_kind.insert(connection.name.clone(), made);
         }
-        connections.push(seal(connection, &secrets, sealer));
+        let secrets_at = times(&secrets, known, sealer, now);
+        connections.push(seal(connection, &secrets, secrets_at, sealer));
     }
     Ok(Planned {
         plan: Plan {
@@ -110,7 +113,34 @@ fn values(
     Ok((secrets, made))
 }
 
-fn seal(connection: DeclaredConnection, secrets: &Secrets, sealer: &Sealer) -> PlannedConnection {
+/// Returns when each secret got its value: now, unless it is the one that it had. If those before cannot
+/// be decrypted, the file gives each its value anew.
+fn times(
+    secrets: &Secrets,
+    before: Option<&Connection>,
+    sealer: &Sealer,
+    now: Micros,
+) -> BTreeMap<String, Micros> {
+    let before = before.and_then(|before| {
+        let opened = sealer.open_secrets(&before.name, &before.sealed).ok()?;
+        Some((before, opened))
+    });
+    let at = |name: &str, value: &str| match &before {
+        Some((before, had)) if had.get(name) == Some(value) => before.secrets_at.get(name).copied(),
+        _ => Some(now),
+    };
+    let times = secrets
+        .iter()
+        .map(|(name, value)| Some((name.to_owned(), at(name, value)?)));
+    times.flatten().collect()
+}
+
+fn seal(
+    connection: DeclaredConnection,
+    secrets: &Secrets,
+    secrets_at: BTreeMap<String, Micros>,
+    sealer: &Sealer,
+) -> PlannedConnection {
     let pairs: Vec<_> = secrets.iter().collect();
     let binding = connection.binding;
     let covered = serde_json::to_vec(&(&binding.plugin, &binding.config, pairs))
@@ -123,6 +153,7 @@ fn seal(connection: DeclaredConnection, secrets: &Secrets, sealer: &Sealer) -> P
             sealer.seal_secrets(&connection.name, secrets)
         },
         secrets: secrets.names().map(str::to_owned).collect(),
+        secrets_at,
         fingerprint,
         name: connection.name,
         kind: connection.kind,

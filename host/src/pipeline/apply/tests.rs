@@ -387,6 +387,8 @@ fn no_secret_is_in_a_problem_or_in_debug_output() {
     assert!(!format!("{declaration:?}").contains("hush"));
 }
 
+const START: Micros = Micros(1_800_000_000_000_000);
+
 /// Returns the connection as a store returns it after the apply.
 fn stored(planned: &PlannedConnection) -> Connection {
     Connection {
@@ -403,6 +405,7 @@ fn stored(planned: &PlannedConnection) -> Connection {
         checks: vec![],
         routes: BTreeMap::new(),
         secrets: planned.secrets.clone(),
+        secrets_at: planned.secrets_at.clone(),
         sealed: planned.sealed.clone(),
         region: "BR".to_owned(),
         time_zone: "UTC".to_owned(),
@@ -415,11 +418,11 @@ fn stored(planned: &PlannedConnection) -> Connection {
 #[test]
 fn a_generated_secret_is_shown_once_and_kept_by_the_next_apply() {
     let sealer = Sealer::throwaway();
-    let first = plan(declared(&file()), &[], &sealer).expect("planned");
+    let first = plan(declared(&file()), &[], &sealer, START).expect("planned");
     let made = &first.generated.connections["site"]["verify-token"];
     assert!(made.starts_with("v-") && made.len() == 34, "{made}");
     let before = stored(&first.plan.connections[0]);
-    let again = plan(declared(&file()), &[before], &sealer).expect("planned again");
+    let again = plan(declared(&file()), &[before], &sealer, START).expect("planned again");
     assert!(again.generated.connections.is_empty());
     let open = |plan: &Plan| {
         sealer
@@ -438,7 +441,7 @@ fn the_fingerprint_covers_configuration_secrets_and_sealing_key() {
             file["connections"][0]["secrets"]["verify-token"] = json!("fixed");
             change(file);
         });
-        let planned = plan(declared(&file), &[], &sealer).expect("planned");
+        let planned = plan(declared(&file), &[], &sealer, START).expect("planned");
         planned.plan.connections[0].fingerprint.clone()
     };
     let base = fixed(&|_| ());
@@ -455,26 +458,28 @@ fn the_fingerprint_covers_configuration_secrets_and_sealing_key() {
         base,
         fixed(&|file| file["connections"][0]["secrets"]["app-secret"] = json!("new"))
     );
-    let other = plan(declared(&file()), &[], &Sealer::throwaway()).expect("planned");
+    let other = plan(declared(&file()), &[], &Sealer::throwaway(), START).expect("planned");
     assert_ne!(base, other.plan.connections[0].fingerprint);
 }
 
 #[test]
 fn a_generated_secret_that_cannot_be_decrypted_is_an_error() {
-    let first = plan(declared(&file()), &[], &Sealer::throwaway()).expect("planned");
+    let first = plan(declared(&file()), &[], &Sealer::throwaway(), START).expect("planned");
     let before = stored(&first.plan.connections[0]);
     let declaration = declared(&file());
     assert!(matches!(
         declaration.connections[0].binding.secrets["verify-token"],
         DeclaredSecret::Generate(_)
     ));
-    assert!(plan(declaration, &[before], &Sealer::throwaway()).is_err());
+    assert!(plan(declaration, &[before], &Sealer::throwaway(), START).is_err());
 }
 
 #[test]
 fn a_changed_connection_names_its_fields_and_the_secrets_that_it_loses() {
     let sealer = Sealer::throwaway();
-    let first = plan(declared(&file()), &[], &sealer).expect("planned").plan;
+    let first = plan(declared(&file()), &[], &sealer, START)
+        .expect("planned")
+        .plan;
     let planned = &first.connections[0];
     let partner = PartnerId::new(Micros(0));
     let before = [Connection {
@@ -497,7 +502,7 @@ fn a_changed_connection_names_its_fields_and_the_secrets_that_it_loses() {
         partners: BTreeMap::from([("crm".to_owned(), partner)]),
     };
     let changed = |file: &Value| {
-        let planned = plan(declared(file), &before, &sealer).expect("planned");
+        let planned = plan(declared(file), &before, &sealer, START).expect("planned");
         changed_connections(&planned.plan, &applied, &before, &sealer)
     };
     let same = changed(&file());
@@ -643,11 +648,11 @@ fn a_source_and_an_instance_of_one_name_keep_their_own_secrets() {
         file["instances"][1]["secrets"]["token"] = json!({"generate": "t-"});
     });
     let sealer = Sealer::throwaway();
-    let first = plan(declared(&file), &[], &sealer).expect("planned");
+    let first = plan(declared(&file), &[], &sealer, START).expect("planned");
     assert!(first.generated.connections["voice"].contains_key("verify-token"));
     assert!(first.generated.instances["voice"].contains_key("token"));
     let before: Vec<_> = first.plan.connections.iter().map(stored).collect();
-    let again = plan(declared(&file), &before, &sealer).expect("planned again");
+    let again = plan(declared(&file), &before, &sealer, START).expect("planned again");
     assert!(again.generated.connections.is_empty() && again.generated.instances.is_empty());
 }
 

@@ -9,7 +9,7 @@ use std::mem;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-use crate::domain::connection::SourceChange;
+use crate::domain::connection::{LeadFields, SourceChange};
 use crate::domain::text;
 use crate::domain::time::Micros;
 use crate::limits;
@@ -62,6 +62,11 @@ const FIELDS: [&str; 6] = [
     "leads with an external id",
     "leads with a listing",
 ];
+const NAME: usize = 1;
+const PHONE: usize = 2;
+const EMAIL: usize = 3;
+const EXTERNAL_ID: usize = 4;
+const LISTING: usize = 5;
 
 /// The leads of one delivery.
 #[derive(Clone, Copy, Debug, Default)]
@@ -236,6 +241,29 @@ impl Sketch {
     /// Returns the change, until the deliveries are as usual again or the new form is the usual one.
     pub fn change(&self) -> Option<&SourceChange> {
         self.change.as_ref()
+    }
+
+    /// Returns the share of the last leads that have each contact field: of those since the change, if
+    /// there is one. `None` if there were no leads.
+    pub fn lead_fields(&self) -> Option<LeadFields> {
+        let past = match &self.change {
+            Some(_) => &self.since,
+            None => &self.baseline,
+        };
+        let counted = self.halves.iter().chain([past]);
+        let leads = counted.clone().map(|counts| counts.leads).sum();
+        let share = |field: usize| {
+            let with = counted.clone().map(|counts| counts.with[field]).sum();
+            percent(with, leads).and_then(|share| u8::try_from(share).ok())
+        };
+        Some(LeadFields {
+            leads,
+            name: share(NAME)?,
+            phone: share(PHONE)?,
+            email: share(EMAIL)?,
+            external_id: share(EXTERNAL_ID)?,
+            listing: share(LISTING)?,
+        })
     }
 
     /// Adds deliveries. Returns whether they show a difference that was not reported before.
@@ -656,6 +684,26 @@ mod tests {
         let mut sketch = Sketch::default();
         assert_eq!(add(&mut sketch, 225, "1", USUAL_BODY, true), 0);
         sketch
+    }
+
+    #[test]
+    fn the_fields_of_leads_are_those_of_the_last_ones_and_of_a_change_since_then() {
+        assert_eq!(Sketch::default().lead_fields(), None);
+        let of = |leads, phone| LeadFields {
+            leads,
+            name: 100,
+            phone,
+            email: 0,
+            external_id: 100,
+            listing: 0,
+        };
+        let mut sketch = usual();
+        assert_eq!(sketch.lead_fields(), Some(of(225, 100)));
+        // Not many enough to be a change.
+        assert_eq!(add(&mut sketch, 25, "1", USUAL_BODY, false), 0);
+        assert_eq!(sketch.lead_fields(), Some(of(250, 90)));
+        assert_eq!(add(&mut sketch, 25, "1", USUAL_BODY, false), 1);
+        assert_eq!(sketch.lead_fields(), Some(of(50, 0)));
     }
 
     #[track_caller]

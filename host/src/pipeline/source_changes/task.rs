@@ -157,6 +157,7 @@ impl WatchedSource {
                     }
                 })?,
                 change: self.sketch.change().cloned(),
+                fields: self.sketch.lead_fields(),
                 at: now,
             };
             if pipeline.core.store.write_connection_sketch(&row).await? {

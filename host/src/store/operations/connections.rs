@@ -17,7 +17,7 @@ macro_rules! connections_where {
             "
 select id, workspace_id, kind, partner_id, name, plugin, config, config_version, agent_id, allow,
   checks, routes, secrets, sealed, region, time_zone, dedupe_by_content, settings, paused_at,
-  paused_reason
+  paused_reason, case when secret_times_version = config_version then secret_times end as secret_times
 from connections
 ",
             $rest

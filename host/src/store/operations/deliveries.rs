@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::{ConnectionId, ContactId, DeliveryId, WorkspaceId, first_uuid_at};
+use crate::domain::time::Micros;
 use crate::limits;
 use crate::store::database::Database;
 use crate::store::operations::agents;
@@ -277,8 +278,9 @@ fn id_range(filter: &DeliveryFilter) -> (Uuid, Uuid) {
     let end = filter.until.map_or(Uuid::max(), |until| {
         first_uuid_at(until.plus(Duration::from_millis(1)))
     });
+    let since = filter.since.map_or(Uuid::nil(), first_uuid_at);
     (
-        filter.since.map_or(Uuid::nil(), first_uuid_at),
+        filter.from.map_or(since, |id| id.0.max(since)),
         filter.before.map_or(end, |id| id.0.min(end)),
     )
 }
@@ -369,6 +371,131 @@ pub async fn list(
                 }
                 found.sort_by_key(|summary| Reverse(summary.id));
                 found.truncate(usize::try_from(filter.limit).unwrap_or(usize::MAX));
+                Ok(found)
+            }),
+        )
+        .await
+}
+
+// The row that follows the newest ones. Only ids are read, and on SQLite the workspaces.
+static FLOOR: Sql = sql("
+select of_one.id                                                -- postgres
+from workspaces as w                                            -- postgres
+cross join lateral (                                            -- postgres
+  select d.id
+  from deliveries as d
+  where d.workspace_id = w.id                                   -- postgres
+  where (d.workspace_id between :first and :last) is true       -- sqlite
+  and d.id >= :from
+  and d.id < :before
+  order by d.id desc
+  limit 1 offset :rows
+) as of_one                                                     -- postgres
+where w.id between :first and :last                             -- postgres");
+
+static FLOOR_OF_CONNECTION: Sql = sql("
+select d.id
+from deliveries as d
+where d.connection_id = :connection
+and (d.workspace_id between :first and :last) is true
+and d.id >= :from
+and d.id < :before
+order by d.id desc
+limit 1 offset :rows");
+
+/// Returns the first delivery, in the order of time, of the newest `rows` that the filter could find
+/// without its other conditions. `None` if there are no more before them.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn floor(
+    database: &Database,
+    filter: DeliveryFilter,
+    rows: u32,
+) -> Result<Option<DeliveryId>, StoreError> {
+    let each_alone = matches!(database, Database::Postgres(_));
+    database
+        .read_many(
+            VisibleRows::Of(&[]),
+            steps!(|tx| {
+                let (sql, workspaces): (&'static Sql, Vec<WorkspaceId>) = match &filter.connection {
+                    Some(connection) => {
+                        let args = args! { connection };
+                        let of = tx.rows(&WORKSPACE_OF, &args, |row| row.id("workspace_id"));
+                        (&FLOOR_OF_CONNECTION, of.await?)
+                    }
+                    None => (&FLOOR, agents::workspace_ids(tx).await?),
+                };
+                let parts = match (each_alone, u32::try_from(workspaces.len())) {
+                    (true, Ok(parts)) => parts.max(1),
+                    _ => 1,
+                };
+                let rows = i64::from((rows / parts).max(1));
+                let (from, before) = id_range(&filter);
+                let mut floor: Option<DeliveryId> = None;
+                for some in workspaces.chunks(limits::WORKSPACES_AT_ONCE) {
+                    let (Some(first), Some(last)) = (some.first(), some.last()) else {
+                        continue;
+                    };
+                    tx.name(some).await?;
+                    let args = args! {
+                        first: *first,
+                        last: *last,
+                        connection: filter.connection.as_ref(),
+                        from,
+                        before,
+                        rows,
+                    };
+                    let found: Vec<DeliveryId> = tx.rows(sql, &args, |row| row.id("id")).await?;
+                    floor = found.into_iter().chain(floor).max();
+                }
+                Ok(floor)
+            }),
+        )
+        .await
+}
+
+// One seek for each connection. The condition on the workspace is for the rows that may be seen, and
+// leads no index.
+static LAST: Sql = sql("
+select c.id,
+  (select d.received_at from deliveries as d
+   where d.connection_id = c.id
+   and (d.workspace_id = c.workspace_id) is true
+   order by d.id desc
+   limit 1) as received_at
+from connections as c
+where c.workspace_id between :first and :last");
+
+/// Returns when the last delivery of each connection came in. Connections without one are left out.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn last(database: &Database) -> Result<HashMap<ConnectionId, Micros>, StoreError> {
+    database
+        .read_many(
+            VisibleRows::Of(&[]),
+            steps!(|tx| {
+                let mut found = HashMap::new();
+                for some in agents::workspace_ids(tx)
+                    .await?
+                    .chunks(limits::WORKSPACES_AT_ONCE)
+                {
+                    let (Some(first), Some(last)) = (some.first(), some.last()) else {
+                        continue;
+                    };
+                    tx.name(some).await?;
+                    let args = args! { first: *first, last: *last };
+                    let rows = tx
+                        .rows(&LAST, &args, |row| {
+                            let id: ConnectionId = row.text_id("id")?;
+                            Ok((id, row.time_if("received_at")?))
+                        })
+                        .await?;
+                    found.extend(rows.into_iter().filter_map(|(id, at)| Some((id, at?))));
+                }
                 Ok(found)
             }),
         )
@@ -486,6 +613,9 @@ pub const SQL: &[&Sql] = &[
     &LIST_OF_EXTERNAL_ID,
     &WORKSPACE_OF,
     &WORKSPACES_THAT_WAIT,
+    &FLOOR,
+    &FLOOR_OF_CONNECTION,
+    &LAST,
     &BACKLOG,
     &RECEIVED,
     &WAITING,

@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 
-use crate::domain::connection::{ConnectionSketch, SourceChange};
+use crate::domain::connection::{ConnectionSketch, SourceShape};
 use crate::domain::id::ConnectionId;
 use crate::store::StoreError;
 use crate::store::database::Database;
 use crate::store::postgres::VisibleRows;
-use crate::store::row::sketches::{change, sketch};
+use crate::store::row::sketches::{shape, sketch};
 use crate::store::sql::{Sql, args, json, sql, steps};
 
 static ONE: Sql = sql("
-select connection_id, generation, sketch, change, updated_at
+select connection_id, generation, sketch, change, lead_fields, updated_at
 from connection_sketches
 where connection_id = :id");
 
@@ -32,34 +32,31 @@ pub async fn one(
         .await
 }
 
-static CHANGES: Sql = sql("
-select connection_id, change
-from connection_sketches
-where change is not null");
+static SHAPES: Sql = sql("
+select connection_id, change, lead_fields
+from connection_sketches");
 
-/// Returns the changes of the connections that have one.
+/// Returns what the deliveries of the connections look like. Those without a sketch are left out.
 ///
 /// # Errors
 ///
 /// [`StoreError`] if the database fails.
-pub async fn changes(
-    database: &Database,
-) -> Result<HashMap<ConnectionId, SourceChange>, StoreError> {
-    let changes = database
+pub async fn shapes(database: &Database) -> Result<HashMap<ConnectionId, SourceShape>, StoreError> {
+    let shapes = database
         .read(
             VisibleRows::Exempt,
-            steps!(|tx| tx.rows(&CHANGES, &[], |row| change(row)).await),
+            steps!(|tx| tx.rows(&SHAPES, &[], |row| shape(row)).await),
         )
         .await?;
-    Ok(changes.into_iter().collect())
+    Ok(shapes.into_iter().collect())
 }
 
 static WRITE: Sql = sql("
-insert into connection_sketches (connection_id, generation, sketch, change, updated_at)
-values (:connection_id, :next, :sketch, :change, :updated_at)
+insert into connection_sketches (connection_id, generation, sketch, change, updated_at, lead_fields)
+values (:connection_id, :next, :sketch, :change, :updated_at, :lead_fields)
 on conflict (connection_id) do update
 set generation = excluded.generation, sketch = excluded.sketch, change = excluded.change,
-  updated_at = excluded.updated_at
+  updated_at = excluded.updated_at, lead_fields = excluded.lead_fields
 where connection_sketches.generation = :generation");
 
 /// Stores a sketch with the next generation, unless it was written since its generation was read:
@@ -78,10 +75,11 @@ pub async fn write(database: &Database, sketch: ConnectionSketch) -> Result<bool
                 sketch: json(&sketch.sketch)?,
                 change: sketch.change.as_ref().map(json).transpose()?,
                 updated_at: sketch.at,
+                lead_fields: sketch.fields.as_ref().map(json).transpose()?,
             };
             Ok(tx.run(&WRITE, &args).await? == 1)
         }))
         .await
 }
 
-pub const SQL: &[&Sql] = &[&ONE, &CHANGES, &WRITE];
+pub const SQL: &[&Sql] = &[&ONE, &SHAPES, &WRITE];

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use super::DatabaseStore;
 use crate::domain::acceptance::FirstAcceptance;
 use crate::domain::audit::{Act, AuditRow};
-use crate::domain::connection::{Connection, ConnectionPause, ConnectionSketch, SourceChange};
+use crate::domain::connection::{Connection, ConnectionPause, ConnectionSketch, SourceShape};
 use crate::domain::id::{
     ConnectionId, ContactId, DeliveryId, ErasureId, KeyId, RepairId, WorkspaceId,
 };
@@ -127,12 +127,12 @@ pub trait AdministrationStore: Send + Sync + 'static {
     /// [`StoreError`] if there is no such connection, or the database fails.
     async fn write_connection_sketch(&self, sketch: &ConnectionSketch) -> Result<bool, StoreError>;
 
-    /// Returns the changes of the sources that have changed.
+    /// Returns what the deliveries of the sources look like. A source without deliveries is left out.
     ///
     /// # Errors
     ///
     /// [`StoreError`] if the database fails.
-    async fn source_changes(&self) -> Result<HashMap<ConnectionId, SourceChange>, StoreError>;
+    async fn source_shapes(&self) -> Result<HashMap<ConnectionId, SourceShape>, StoreError>;
 
     /// Returns the key with this digest, with its workspace and partner. Revoked and expired keys
     /// are included.
@@ -623,8 +623,8 @@ impl AdministrationStore for DatabaseStore {
         sketches::write(&self.database, sketch.clone()).await
     }
 
-    async fn source_changes(&self) -> Result<HashMap<ConnectionId, SourceChange>, StoreError> {
-        sketches::changes(&self.database).await
+    async fn source_shapes(&self) -> Result<HashMap<ConnectionId, SourceShape>, StoreError> {
+        sketches::shapes(&self.database).await
     }
 
     async fn authenticate(&self, digest: &[u8; 32]) -> Result<Option<Caller>, StoreError> {

@@ -130,6 +130,26 @@ pub trait IntakeStore: Send + Sync + 'static {
         external_id: String,
     ) -> Result<Vec<DeliverySummary>, StoreError>;
 
+    /// Returns the first delivery, in the order of time, of the newest `rows` that a list could look at:
+    /// of the connection of the filter, and between its bounds. On PostgreSQL these are so many in all
+    /// workspaces together, an equal part of each. `None` if there are no more before them.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn delivery_floor(
+        &self,
+        filter: &DeliveryFilter,
+        rows: u32,
+    ) -> Result<Option<DeliveryId>, StoreError>;
+
+    /// Returns when the last delivery of each connection came in. Connections without one are left out.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn last_deliveries(&self) -> Result<HashMap<ConnectionId, Micros>, StoreError>;
+
     /// Returns the numbers of waiting and failed deliveries, for metrics and for the budget of the
     /// intake.
     ///
@@ -226,6 +246,18 @@ impl IntakeStore for DatabaseStore {
         filter: &DeliveryFilter,
     ) -> Result<Vec<DeliverySummary>, StoreError> {
         deliveries::list(&self.database, filter.clone()).await
+    }
+
+    async fn delivery_floor(
+        &self,
+        filter: &DeliveryFilter,
+        rows: u32,
+    ) -> Result<Option<DeliveryId>, StoreError> {
+        deliveries::floor(&self.database, filter.clone(), rows).await
+    }
+
+    async fn last_deliveries(&self) -> Result<HashMap<ConnectionId, Micros>, StoreError> {
+        deliveries::last(&self.database).await
     }
 
     async fn search_deliveries(

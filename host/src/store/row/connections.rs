@@ -37,6 +37,7 @@ pub fn connection(row: &impl RowColumns) -> Result<Connection, StoreError> {
         checks: row.json("checks")?,
         routes: row.json("routes")?,
         secrets: row.json("secrets")?,
+        secrets_at: row.json_if("secret_times")?.unwrap_or_default(),
         sealed: row.bytes("sealed")?,
         region: row.text("region")?,
         time_zone: row.text("time_zone")?,

@@ -1,7 +1,7 @@
 //! Sketches of connections' deliveries.
 
 use super::RowColumns;
-use crate::domain::connection::{ConnectionSketch, SourceChange};
+use crate::domain::connection::{ConnectionSketch, SourceShape};
 use crate::domain::id::ConnectionId;
 use crate::store::StoreError;
 
@@ -16,15 +16,20 @@ pub fn sketch(row: &impl RowColumns) -> Result<ConnectionSketch, StoreError> {
         generation: row.number("generation")?,
         sketch: row.json("sketch")?,
         change: row.json_if("change")?,
+        fields: row.json_if("lead_fields")?,
         at: row.time("updated_at")?,
     })
 }
 
-/// Reads the change of a connection that has one.
+/// Reads what the deliveries of a connection look like.
 ///
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
-pub fn change(row: &impl RowColumns) -> Result<(ConnectionId, SourceChange), StoreError> {
-    Ok((row.text_id("connection_id")?, row.json("change")?))
+pub fn shape(row: &impl RowColumns) -> Result<(ConnectionId, SourceShape), StoreError> {
+    let shape = SourceShape {
+        change: row.json_if("change")?,
+        fields: row.json_if("lead_fields")?,
+    };
+    Ok((row.text_id("connection_id")?, shape))
 }

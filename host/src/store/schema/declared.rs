@@ -119,6 +119,8 @@ pub static CONNECTIONS: TableSchema = TableSchema {
         jsonb("settings"),
         nullable("paused_at", Time),
         nullable("paused_reason", Text),
+        nullable_jsonb("secret_times"),
+        nullable("secret_times_version", Number),
     ],
     exported: &[],
 };
@@ -135,6 +137,7 @@ pub static CONNECTION_SKETCHES: TableSchema = TableSchema {
         jsonb("sketch"),
         nullable_jsonb("change"),
         column("updated_at", Time),
+        nullable_jsonb("lead_fields"),
     ],
     exported: &[],
 };

@@ -13,6 +13,7 @@ use crate::admin_api::deliveries::{
     Deliveries, DeliveryDetailView, DeliveryView, ReplayRequest, Replayed, RequestView,
 };
 use crate::domain::delivery::DeliveryStatus;
+use crate::domain::time::Micros;
 
 #[derive(Template)]
 #[template(path = "console/deliveries.html")]
@@ -24,6 +25,8 @@ pub struct DeliveriesPage {
     deliveries: Vec<DeliveryView>,
     /// The address of the next page, below `/console`.
     next: Option<String>,
+    /// The time back to which the page has looked, if older ones may match too.
+    searched_until: Option<Micros>,
 }
 
 /// Returns the list.
@@ -53,6 +56,7 @@ pub async fn list(visit: &Visit<'_>) -> Result<DeliveriesPage, ApiRefusal> {
         connections: connections.connections,
         deliveries: list.deliveries,
         next,
+        searched_until: list.searched_until,
     })
 }
 

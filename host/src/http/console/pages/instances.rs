@@ -7,7 +7,7 @@ use super::super::form::{Form, encoded};
 use super::super::frame::Frame;
 use super::super::{FormOutcome, Visit};
 use crate::admin_api::connections::{BY_AN_OPERATOR, PauseRequest};
-use crate::admin_api::instances::{InstancePaused, InstanceView, Instances};
+use crate::admin_api::instances::{InstancePaused, InstanceView, Instances, Templates};
 
 #[derive(Template)]
 #[template(path = "console/instances.html")]
@@ -26,6 +26,31 @@ pub async fn list(visit: &Visit<'_>) -> Result<InstancesPage, ApiRefusal> {
     Ok(InstancesPage {
         frame: visit.frame("instances", "Instances"),
         instances: list.instances,
+    })
+}
+
+#[derive(Template)]
+#[template(path = "console/instance.html")]
+pub struct InstancePage {
+    frame: Frame,
+    instance: InstanceView,
+    templates: Option<Templates>,
+}
+
+/// Returns the page of an instance, with its templates.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] if there is none of this name, or the store cannot be read.
+pub async fn show(visit: &Visit<'_>, which: &str) -> Result<InstancePage, ApiRefusal> {
+    let path = format!("/instances/{}", encoded(which));
+    let mut instance: InstanceView = visit.api().get(&path).await?;
+    let settings = instance.settings.as_mut();
+    let templates = settings.and_then(|settings| settings.templates.take());
+    Ok(InstancePage {
+        frame: visit.frame("instances", format!("Instance {}", instance.name)),
+        instance,
+        templates,
     })
 }
 

@@ -39,6 +39,7 @@ pub async fn show(visit: &Visit<'_>, route: ConsoleRoute<'_>) -> Result<ApiRespo
         ConsoleRoute::NewConnection => page(ok, &new_connection::show(visit).await?),
         ConsoleRoute::Conversation { id } => page(ok, &conversations::show(visit, id).await?),
         ConsoleRoute::Instances => page(ok, &instances::list(visit).await?),
+        ConsoleRoute::Instance { which } => page(ok, &instances::show(visit, which).await?),
         ConsoleRoute::Messages => page(ok, &messages::list(visit).await?),
         ConsoleRoute::Deals => page(ok, &deals::show(visit).await?),
         ConsoleRoute::Contacts => page(ok, &contacts::list(visit).await?),

@@ -6,10 +6,11 @@ use super::super::Visit;
 use super::super::api::ApiRefusal;
 use super::super::chart::Chart;
 use super::super::frame::Frame;
-use super::{Filters, plugins};
+use super::Filters;
 use crate::admin_api::activity::{Activity, ActivityPeriod, ActivityRow};
 use crate::admin_api::deliveries::{Deliveries, DeliveryView};
 use crate::admin_api::overview::{ServiceOverview, ServiceProblem};
+use crate::admin_api::rollouts::Rollouts;
 use crate::admin_api::status::ServiceStatus;
 use crate::domain::time::Micros;
 use crate::http::endpoints::health;
@@ -85,16 +86,13 @@ fn charts(activity: &Activity) -> Vec<Chart> {
 async fn overview(visit: &Visit<'_>) -> Result<ServiceOverview, ApiRefusal> {
     let api = visit.api();
     let status: ServiceStatus = api.get("/status").await?;
-    let mut rollouts = Vec::new();
-    for plugin in &status.plugins {
-        rollouts.extend(plugins::last_rollout(visit, &plugin.name).await?);
-    }
+    let last: Rollouts = api.get("/rollouts").await?;
     Ok(ServiceOverview {
         status,
         connections: api.get("/connections").await?,
         instances: api.get("/instances").await?,
         plugins: api.get("/plugins").await?,
-        rollouts,
+        rollouts: last.rollouts,
         not_ready: health::reasons(visit.call).await,
     })
 }

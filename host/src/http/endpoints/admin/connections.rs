@@ -9,7 +9,7 @@ use super::{NamedKind, only, read_json};
 use crate::admin_api::connections::{
     Bound, ConnectionPaused, ConnectionView, Connections, PauseRequest, Senders,
 };
-use crate::domain::connection::{Connection, ConnectionKind, ConnectionPause, SourceChange};
+use crate::domain::connection::{Connection, ConnectionKind, ConnectionPause, SourceShape};
 use crate::domain::exchange::SenderCheck;
 use crate::domain::id::ConnectionId;
 use crate::domain::text::kept;
@@ -87,7 +87,8 @@ fn to_view(
     workspace: &str,
     partner: &str,
     senders: Senders,
-    source_change: Option<SourceChange>,
+    shape: SourceShape,
+    last_delivery_at: Option<Micros>,
 ) -> ConnectionView {
     ConnectionView {
         id: connection.id.clone(),
@@ -102,7 +103,9 @@ fn to_view(
         greeting: connection.settings.greeting.clone().map(Into::into),
         paused: connection.paused.clone(),
         senders,
-        source_change,
+        source_change: shape.change,
+        lead_fields: shape.fields,
+        last_delivery_at,
     }
 }
 
@@ -135,6 +138,7 @@ pub fn bound(connection: &Connection) -> Bound {
         checks: connection.checks.clone(),
         routes: connection.routes.clone(),
         secrets: connection.secrets.clone(),
+        secrets_set_at: connection.secrets_at.clone(),
         reply_secrets: connection.settings.reply_secrets.clone(),
         region: connection.region.clone(),
         time_zone: connection.time_zone.clone(),
@@ -152,7 +156,8 @@ const ASKING: Duration = Duration::from_secs(5);
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let store = &call.http.core.store;
     let mut connections = Vec::new();
-    let mut changes = store.source_changes().await?;
+    let mut shapes = store.source_shapes().await?;
+    let mut last = store.last_deliveries().await?;
     let until = Instant::now() + ASKING;
     for workspace in store.workspaces().await? {
         let partners = store.partners(workspace.id).await?;
@@ -166,9 +171,10 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
                 .find(|partner| Some(partner.id) == connection.partner)
                 .map_or("", |partner| partner.name.as_str());
             let senders = senders(call.http, &connection, until).await;
-            let change = changes.remove(&connection.id);
+            let shape = shapes.remove(&connection.id).unwrap_or_default();
+            let at = last.remove(&connection.id);
             let slug = &workspace.slug;
-            connections.push(to_view(&connection, slug, partner, senders, change));
+            connections.push(to_view(&connection, slug, partner, senders, shape, at));
         }
     }
     reply::json(StatusCode::OK, &Connections { connections })

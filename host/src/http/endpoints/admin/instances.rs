@@ -1,5 +1,6 @@
 //! Instances: messaging bots, and the channels of those that have an adapter.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use hyper::StatusCode;
@@ -11,7 +12,8 @@ use crate::admin_api::instances::{
     ChannelSettings, InstancePaused, InstanceView, Instances, Templates,
 };
 use crate::domain::connection::{Connection, ConnectionKind};
-use crate::domain::id::AgentId;
+use crate::domain::id::{AgentId, ConnectionId};
+use crate::domain::time::Micros;
 use crate::domain::workspace::Agent;
 use crate::http::body::UnreadBody;
 use crate::http::call::Call;
@@ -100,8 +102,13 @@ pub async fn find(store: &dyn Store, text: &str) -> Result<InstanceRecord, ApiEr
     only(NamedKind::Instance, text, named)
 }
 
-/// Returns an instance as operators see it, with the state of its template list.
-fn to_view(instance: InstanceRecord, templates: Option<Templates>) -> InstanceView {
+/// Returns an instance as operators see it, with the state of its template list. `last` has the last
+/// delivery of each connection.
+fn to_view(
+    instance: InstanceRecord,
+    templates: Option<Templates>,
+    last: &HashMap<ConnectionId, Micros>,
+) -> InstanceView {
     let InstanceRecord {
         workspace,
         agent,
@@ -127,6 +134,7 @@ fn to_view(instance: InstanceRecord, templates: Option<Templates>) -> InstanceVi
             idle_after_seconds: channel.settings.idle_after.as_secs(),
             keep_for_seconds: channel.settings.kept_for.as_secs(),
             language: channel.settings.language,
+            last_delivery_at: last.get(&channel.id).copied(),
             templates,
         }),
     }
@@ -152,11 +160,12 @@ fn summary(list: &TemplateList) -> Templates {
 /// [`ApiError::Store`] if the store cannot be read.
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let store = &*call.http.core.store;
+    let last = store.last_deliveries().await?;
     let mut instances = Vec::new();
     for instance in all(store).await? {
         let templates = instance.templates(store).await?;
         let templates = templates.map(|list| summary(&list));
-        instances.push(to_view(instance, templates));
+        instances.push(to_view(instance, templates, &last));
     }
     reply::json(StatusCode::OK, &Instances { instances })
 }
@@ -177,7 +186,8 @@ pub async fn show(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError>
             ..summary
         }
     });
-    reply::json(StatusCode::OK, &to_view(instance, templates))
+    let last = store.last_deliveries().await?;
+    reply::json(StatusCode::OK, &to_view(instance, templates, &last))
 }
 
 /// `POST /admin/v1/instances/{number or name}/pause`: stops its sending. Messages from partners

@@ -108,6 +108,7 @@ async fn operation(
         AdminRoute::RemovePlugin { name, digest } => {
             plugins::remove::remove(call, &decoded(name), &decoded(digest)).await
         }
+        AdminRoute::ListRollouts => plugins::rollout::list(call).await,
         AdminRoute::ShowRollout { name } => plugins::rollout::show(call, &decoded(name)).await,
         AdminRoute::StartRollout { name } => {
             plugins::rollout::start(call, caller, &decoded(name), body).await
@@ -421,6 +422,7 @@ mod tests {
             Some("admin-remove-product"),
         );
         check("POST", &["contacts", "erase"], Some("admin-erase-contact"));
+        check("GET", &["rollouts"], Some("admin-list-rollouts"));
         check("DELETE", &["contacts", "x"], None);
     }
 }

@@ -113,6 +113,7 @@ fn example() -> Value {
         "checks": [],
         "routes": {},
         "secrets": ["token"],
+        "secretsSetAt": {"token": "2026-03-02T12:00:00.000000Z"},
         "replySecrets": [],
         "region": "BR",
         "timeZone": "America/Sao_Paulo",
@@ -123,5 +124,7 @@ fn example() -> Value {
         "paused": null,
         "senders": "checked",
         "sourceChange": null,
+        "leadFields": {"leads": 400, "name": 100, "phone": 98, "email": 71, "externalId": 100, "listing": 34},
+        "lastDeliveryAt": "2026-03-02T12:15:00.000000Z",
     })
 }

@@ -37,7 +37,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
                 &[(
                     "one",
                     "The last page",
-                    json!({"deliveries": [summary()], "next": null}),
+                    json!({"deliveries": [summary()], "next": null, "searchedUntil": null}),
                 )],
             )
             .refuses(&[400, 404, 409]),

@@ -136,6 +136,7 @@ fn with_an_adapter(templates: &Value) -> Value {
         "checks": [],
         "routes": {"account": ["102290129340398"]},
         "secrets": ["token", "app_secret"],
+        "secretsSetAt": {"token": "2026-03-02T12:00:00.000000Z"},
         "replySecrets": [],
         "region": "BR",
         "timeZone": "America/Sao_Paulo",
@@ -143,6 +144,7 @@ fn with_an_adapter(templates: &Value) -> Value {
         "idleAfterSeconds": 2592000,
         "keepForSeconds": 86400,
         "language": "pt_BR",
+        "lastDeliveryAt": "2026-03-02T12:15:00.000000Z",
         "templates": {
             "count": 1,
             "approved": 1,

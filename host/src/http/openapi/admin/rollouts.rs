@@ -1,17 +1,18 @@
-//! `/admin/v1/plugins/{plugin}/rollout`.
+//! `/admin/v1/rollouts` and `/admin/v1/plugins/{plugin}/rollout`.
 
 use serde_json::{Value, json};
 
 use super::operation;
 use super::plugins::{BEFORE, DIGEST, concern, name, refuses_component, second_key};
-use crate::admin_api::rollouts::{RolloutChangeRequest, RolloutRequest, RolloutView};
+use crate::admin_api::rollouts::{RolloutChangeRequest, RolloutRequest, RolloutView, Rollouts};
 use crate::http::openapi::operation::Operation;
 use crate::http::openapi::schemas::Schemas;
 
-/// Returns the operations of `/admin/v1/plugins/{plugin}/rollout`, and adds their types to
+/// Returns the operations on rollouts, and adds their types to
 /// `schemas`.
 pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let rollout = schemas.answer::<RolloutView>();
+    let all = schemas.answer::<Rollouts>();
     vec![
         operation("get", PATH)
             .named(
@@ -33,6 +34,15 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
                 ],
             )
             .refuses(&[404]),
+        operation("get", "/admin/v1/rollouts")
+            .named("listRollouts", "plugins", "Lists the last rollout of each plugin")
+            .describe("A plugin that never had a rollout is left out.")
+            .answers(
+                200,
+                "The rollouts, by the names of their plugins.",
+                &all,
+                &[("canary", "A canary", json!({"rollouts": [canary()]}))],
+            ),
         start(schemas, &rollout),
         change(schemas, &rollout),
     ]

@@ -96,9 +96,10 @@ and kind = :kind");
 static NEW_CONNECTION: Sql = sql("
 insert into connections (workspace_id, id, partner_id, name, plugin, config, config_version,
   agent_id, allow, checks, routes, secrets, sealed, fingerprint, region, time_zone,
-  dedupe_by_content, kind, settings)
+  dedupe_by_content, kind, settings, secret_times, secret_times_version)
 values (:workspace, :id, :partner, :name, :plugin, :config, 1, :agent, :allow, :checks, :routes,
-  :secrets, :sealed, :fingerprint, :region, :time_zone, :dedupe_by_content, :kind, :settings)");
+  :secrets, :sealed, :fingerprint, :region, :time_zone, :dedupe_by_content, :kind, :settings,
+  :secret_times, 1)");
 
 static CHANGE_CONNECTION: Sql = sql("
 update connections
@@ -115,7 +116,8 @@ and (partner_id is distinct from :partner or plugin <> :plugin
 static CHANGE_CONFIGURATION: Sql = sql("
 update connections
 set config = :config, secrets = :secrets, sealed = :sealed, fingerprint = :fingerprint,
-  config_version = config_version + 1
+  config_version = config_version + 1, secret_times = :secret_times,
+  secret_times_version = config_version + 1
 where id = :id
 and fingerprint <> :fingerprint");
 
@@ -385,6 +387,7 @@ impl<'t> Declare<'t> {
             dedupe_by_content: planned.dedupe_by_content,
             kind: planned.kind.as_str(),
             settings: json(&planned.settings)?,
+            secret_times: json(&planned.secrets_at)?,
         };
         self.tx.run(&NEW_CONNECTION, &args).await?;
         Ok(())
@@ -424,6 +427,7 @@ impl<'t> Declare<'t> {
             secrets: json(&planned.secrets)?,
             sealed: &planned.sealed,
             fingerprint: &planned.fingerprint,
+            secret_times: json(&planned.secrets_at)?,
         };
         Ok(changed + self.tx.run(&CHANGE_CONFIGURATION, &args).await?)
     }

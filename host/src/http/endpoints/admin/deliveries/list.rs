@@ -7,7 +7,9 @@ use hyper::StatusCode;
 use super::{Channels, parse_id};
 use crate::admin_api::deliveries::{Deliveries, DeliveryView};
 use crate::domain::delivery::DeliveryStatus;
+use crate::domain::id::{DeliveryId, time_of};
 use crate::domain::plugin::Digest;
+use crate::domain::time::Micros;
 use crate::domain::{contact, phone};
 use crate::http::call::Call;
 use crate::http::endpoints::admin::{connections, instances, last_of_full, moment, page_limit};
@@ -23,13 +25,22 @@ use crate::store::{DeliveryFilter, DeliverySummary, PersonBy};
 ///
 /// A parameter is invalid or names something unknown, or the store cannot be read.
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
-    let filter = filter(call).await?;
+    let mut filter = filter(call).await?;
     let query = call.query();
+    let store = &call.http.core.store;
     let deliveries = match query.filled(&["q"]) {
         Some(text) => search(call, &filter, text.trim()).await?,
-        None => call.http.core.store.deliveries(&filter).await?,
+        None => {
+            if looks_through(&filter) {
+                filter.from = store
+                    .delivery_floor(&filter, limits::LOOKED_THROUGH)
+                    .await?;
+            }
+            store.deliveries(&filter).await?
+        }
     };
-    let next = last_of_full(&deliveries, filter.limit).map(|delivery| delivery.id);
+    let last = last_of_full(&deliveries, filter.limit).map(|delivery| delivery.id);
+    let (next, searched_until) = end(last, filter.from);
     let channels = Channels::load(&*call.http.core.store).await?;
     let deliveries = deliveries
         .into_iter()
@@ -38,7 +49,34 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
             facts: channels.facts(delivery),
         })
         .collect();
-    reply::json(StatusCode::OK, &Deliveries { deliveries, next })
+    reply::json(
+        StatusCode::OK,
+        &Deliveries {
+            deliveries,
+            next,
+            searched_until,
+        },
+    )
+}
+
+/// Returns the `before` of the next page, and the time back to which this one has looked if it is not full
+/// although older deliveries are left. `last` is the last row of a full page, `floor` the last delivery
+/// that was looked at.
+fn end(
+    last: Option<DeliveryId>,
+    floor: Option<DeliveryId>,
+) -> (Option<DeliveryId>, Option<Micros>) {
+    match (last, floor) {
+        (Some(last), _) => (Some(last), None),
+        (None, Some(floor)) => (Some(floor), Some(time_of(floor.0))),
+        (None, None) => (None, None),
+    }
+}
+
+/// Returns whether no index leads to the deliveries of the filter. A version that has converted few of
+/// them, or none, would have all of them read. The other statuses have few deliveries, or an index.
+fn looks_through(filter: &DeliveryFilter) -> bool {
+    filter.version.is_some() && matches!(filter.status, None | Some(DeliveryStatus::Converted))
 }
 
 /// Finds deliveries by their id, or by the external id, the phone or the e-mail address of their leads.
@@ -137,4 +175,32 @@ fn version(query: &Query<'_>) -> Result<Option<String>, ApiError> {
         )));
     }
     Ok(Some(text.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_that_is_not_full_goes_on_at_the_last_delivery_that_was_looked_at() {
+        let (early, late) = (Micros(1_700_000_000_000_000), Micros(1_700_000_060_000_000));
+        let (floor, last) = (DeliveryId::new(early), DeliveryId::new(late));
+        assert_eq!(end(Some(last), Some(floor)), (Some(last), None));
+        assert_eq!(end(None, Some(floor)), (Some(floor), Some(early)));
+        assert_eq!(end(None, None), (None, None));
+    }
+
+    #[test]
+    fn only_what_no_index_finds_is_looked_through() {
+        let of = |status, version: Option<&str>| DeliveryFilter {
+            status,
+            version: version.map(str::to_owned),
+            ..DeliveryFilter::default()
+        };
+        let version = Some("1.2.0");
+        assert!(looks_through(&of(None, version)));
+        assert!(looks_through(&of(Some(DeliveryStatus::Converted), version)));
+        assert!(!looks_through(&of(Some(DeliveryStatus::Parked), version)));
+        assert!(!looks_through(&of(Some(DeliveryStatus::Converted), None)));
+    }
 }

@@ -1,5 +1,5 @@
 //! `POST /admin/v1/plugins/{name}/rollout` starts a rollout of a stored version, `GET` shows the
-//! last one, and `PATCH` with `{change}` pauses, resumes, promotes or aborts it.
+//! last one, `GET /admin/v1/rollouts` that of each plugin, and `PATCH` with `{change}` pauses, resumes, promotes or aborts it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::{accepted, audit_first, refusal, verify, while_wanted, whole};
 use crate::admin_api::open_rollouts::{OpenRollout, RolloutVersion};
 use crate::admin_api::rollouts::{
     CheckDifferences, RolloutChangeRequest, RolloutConnection, RolloutPlanView, RolloutRequest,
-    RolloutView,
+    RolloutView, Rollouts,
 };
 use crate::domain::plugin::Digest;
 use crate::domain::rollout::{RolloutMode, RolloutPlan};
@@ -95,6 +95,20 @@ pub async fn show(call: &Call<'_>, name: &str) -> Result<ApiResponse, ApiError> 
         ))
     })?;
     reply::json(StatusCode::OK, &to_view(call, status, None).await?)
+}
+
+/// Returns the last rollout of every plugin that had one, by name.
+///
+/// # Errors
+///
+/// [`ApiError::Store`] if the store cannot be read.
+pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+    let mut rollouts = Vec::new();
+    for last in call.http.core.store.rollouts().await? {
+        let status = rollout::status::load(&call.http.pipeline, last).await?;
+        rollouts.push(to_view(call, status, None).await?);
+    }
+    reply::json(StatusCode::OK, &Rollouts { rollouts })
 }
 
 /// Pauses, resumes, promotes or aborts a rollout. Returns its status.

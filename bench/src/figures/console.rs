@@ -1,0 +1,322 @@
+//! The pages of the operators' console at a million deliveries of a week, on SQLite, while deliveries come
+//! in: the time from a request to the first byte of its page. One client asks for each page in turn, so this
+//! is an operator's wait beside the intake.
+//!
+//! The deliveries are written directly into the store's tables. Each page must be answered with 200.
+
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use serde_json::json;
+
+use crate::host::{self, Host};
+use crate::http::Client;
+use crate::paced::{self, Paced, PacedBody};
+use crate::report::{Report, Table, count, time};
+use crate::rows::{self, Ids};
+use crate::sample::Sample;
+use crate::{Arguments, Failure};
+
+/// Requests of each page, and those before them that are not measured.
+const TIMES: usize = 60;
+const WARM_UP: usize = 3;
+
+/// The limit for the slowest of a hundred requests of a page.
+const MOST_P99: Duration = Duration::from_millis(50);
+
+/// Deliveries a second that come in meanwhile.
+const PER_SECOND: f64 = 50.0;
+
+/// The time over which the stored deliveries are spread.
+const WEEK_MILLIS: u64 = 7 * 86_400_000;
+
+/// The plugin of the seeded deliveries, which is the one that the host serves.
+const PLUGIN: &str = "grupo-olx";
+
+struct Page {
+    name: &'static str,
+    path: String,
+}
+
+/// Measures every page.
+///
+/// # Errors
+///
+/// [`Failure`] if the host fails, or a page is not answered with 200.
+pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
+    let folder = arguments.scratch()?;
+    let host = Host::start(&arguments.leadhost, folder.path(), "")?;
+    let digest = host.activate(&arguments.component()?)?;
+    let workspace = host.apply()?;
+    let path = workspace.path.clone();
+    let connection = path.rsplit('/').next().unwrap_or_default().to_owned();
+    host.stop()?;
+    let deliveries = arguments.deliveries;
+    eprintln!("  seeding {deliveries} deliveries");
+    let seeded = Seeded {
+        workspace: workspace.id,
+        connection,
+        digest,
+        deliveries,
+        last: u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis())?,
+    };
+    seed(&host::database(folder.path()), &seeded)?;
+
+    let host = Host::start(&arguments.leadhost, folder.path(), "")?;
+    let mut client = Client::connect(host.admin, None)?;
+    let cookie = sign_in(&host, &mut client)?;
+    let pages = pages(&seeded);
+    let load = paced::start(Paced {
+        to: host.gateway,
+        from: [127, 0, 0, 1].into(),
+        path,
+        per_second: PER_SECOND,
+        // More than the pages take; it ends with the host.
+        during: arguments.round() * u32::try_from(pages.len())?,
+        under_way: 64,
+        body: PacedBody::Leads(deliveries + 1),
+    });
+    eprintln!("  asking for {} pages", pages.len());
+    let begin = Instant::now();
+    let mut samples = Vec::new();
+    for page in &pages {
+        samples.push(ask(&mut client, &cookie, page)?);
+    }
+    let asked = begin.elapsed();
+    let load = paced::join(load)?;
+    host.stop()?;
+    Ok(report(
+        arguments,
+        &pages,
+        &samples,
+        load.ok_per_second(),
+        asked,
+    ))
+}
+
+struct Seeded {
+    workspace: String,
+    connection: String,
+    digest: String,
+    deliveries: u64,
+    /// The time of the last one, in milliseconds.
+    last: u64,
+}
+
+impl Seeded {
+    fn delivery(&self, number: u64) -> String {
+        let at = self.last - (self.deliveries - number) * WEEK_MILLIS / self.deliveries;
+        let (high, low) = (at >> 16, at & 0xffff);
+        format!("{high:08x}-{low:04x}-7000-8000-{number:012x}")
+    }
+}
+
+/// Writes deliveries of one lead each: one of a hundred is rejected.
+fn seed(database: &Path, seeded: &Seeded) -> Result<(), Failure> {
+    let Seeded {
+        workspace,
+        connection,
+        digest,
+        deliveries,
+        last,
+    } = seeded;
+    let file = rows::open(database)?;
+    let ids = Ids::read(&file)?;
+    let workspace = ids.sql(&format!("'{workspace}'"));
+    let contact = ids.sql("printf('018bcfe5-0000-7000-9000-%012x', n)");
+    let deal = ids.sql("printf('018bcfe5-0000-7000-a000-%012x', n)");
+    let delivery = ids.sql("printf('%08x-%04x-7000-8000-%012x', at >> 16, at & 65535, n)");
+    let numbers = format!(
+        "with recursive
+           n (n) as (select 1 union all select n + 1 from n where n < {deliveries}),
+           rows (n, at) as (select n, {last} - ({deliveries} - n) * {WEEK_MILLIS} / {deliveries} from n)"
+    );
+    let ran = json!({
+        "plugin": PLUGIN, "version": "1.0.0", "digest": digest,
+        "contract": "leadhost:converter@1.0.0", "configVersion": 1,
+    });
+    let body = "printf('{\"leadId\":\"seed-%d\",\"name\":\"Contact %d\",\"message\":\"%s\"}', n, n, hex(zeroblob(120)))";
+    let statements = [
+        format!(
+            "{numbers} insert into deliveries (workspace_id, id, connection_id, received_at, method, path, query, headers, body_bytes, status, notes, ran, attempts, body)
+             select {workspace}, {delivery}, '{connection}', at * 1000, 'POST', '/ingest-lead/{connection}', '[]', '[[\"content-type\",\"application/json\"]]', 300,
+               case when n % 100 = 7 then 'rejected' else 'converted' end, '[]', '{ran}', 1, cast({body} as blob) from rows"
+        ),
+        format!(
+            "{numbers} insert into items (workspace_id, delivery_id, item, status, external_id, deal_id, contact_id)
+             select {workspace}, {delivery}, 0, 'converted', 'seed-' || n, {deal}, {contact} from rows where n % 100 <> 7"
+        ),
+        format!(
+            "{numbers} insert into contacts (workspace_id, cursor_us, id, name, phone_number, props, created_at, updated_at)
+             select {workspace}, at * 1000 + n, {contact}, 'Contact ' || n, printf('+55113%07d', n), '{{}}', at * 1000, at * 1000 from rows"
+        ),
+        format!(
+            "{numbers} insert into contact_keys (workspace_id, key, contact_id)
+             select {workspace}, printf('phone:+55113%07d', n), {contact} from rows"
+        ),
+        format!(
+            "{numbers} insert into deals (workspace_id, cursor_us, id, person_id, status, props, created_at, updated_at, stage_code, connection_id, external_id, delivery_id)
+             select {workspace}, at * 1000 + n, {deal}, {contact}, 'open', '{{}}', at * 1000, at * 1000, 'in_qualification', '{connection}', 'seed-' || n, {delivery} from rows"
+        ),
+        // 3 and 4 are the numbers of contacts and deals in the feed clock.
+        format!(
+            "insert into feed_clock (workspace_id, entity, last_us)
+             values ({workspace}, 3, {stamp}), ({workspace}, 4, {stamp})
+             on conflict do update set last_us = excluded.last_us",
+            stamp = last * 1_000 + deliveries
+        ),
+    ];
+    for statement in statements {
+        file.execute_batch(&statement)?;
+    }
+    rows::checkpoint(&file)
+}
+
+/// Signs in with the host's first key. Returns the line with the session's cookie.
+fn sign_in(host: &Host, client: &mut Client) -> Result<String, Failure> {
+    let headers = format!(
+        "origin: http://{}\r\ncontent-type: application/x-www-form-urlencoded\r\n",
+        host.admin
+    );
+    let body = format!("key={}", host.admin_key()?);
+    let answer = client.send("POST", "/console/sign-in", &headers, body.as_bytes())?;
+    let mut lines = answer.head.lines();
+    let cookie = lines.find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        let is_cookie = name.eq_ignore_ascii_case("set-cookie");
+        is_cookie.then(|| value.split(';').next().unwrap_or(value).trim().to_owned())
+    });
+    match cookie {
+        Some(cookie) => Ok(format!("cookie: {cookie}\r\n")),
+        None => Err(format!("the sign-in was answered with {}", answer.status).into()),
+    }
+}
+
+fn pages(seeded: &Seeded) -> Vec<Page> {
+    let half = seeded.deliveries / 2;
+    let page = |name, path: &str| Page {
+        name,
+        path: format!("/console{path}"),
+    };
+    vec![
+        page("Today", ""),
+        page("Today, the last week", "?period=week"),
+        page("Deliveries", "/deliveries"),
+        page(
+            "Deliveries, of a connection",
+            "/deliveries?connection=portal",
+        ),
+        page("Deliveries, rejected", "/deliveries?status=rejected"),
+        page(
+            "Deliveries, in quarantine",
+            "/deliveries?status=quarantined",
+        ),
+        page(
+            "Deliveries, of the active version",
+            &format!("/deliveries?version={}", &seeded.digest[..12]),
+        ),
+        page(
+            "Deliveries, of a version that converted none",
+            "/deliveries?version=ffffffffffff",
+        ),
+        page(
+            "Deliveries, of a phone",
+            &format!("/deliveries?q=%2B55113{half:07}"),
+        ),
+        page(
+            "Deliveries, of an external id",
+            &format!("/deliveries?q=seed-{half}"),
+        ),
+        page(
+            "Deliveries, the older half",
+            &format!("/deliveries?before={}", seeded.delivery(half)),
+        ),
+        page(
+            "A delivery",
+            &format!("/deliveries/{}", seeded.delivery(half)),
+        ),
+        page(
+            "A deal",
+            &format!("/deals?id=018bcfe5-0000-7000-a000-{half:012x}"),
+        ),
+        page("Plugins", "/plugins"),
+        page("A plugin", &format!("/plugins/{PLUGIN}")),
+        page("Connections", "/connections"),
+        page("New connection", "/connections/new"),
+        page("Instances", "/instances"),
+        page("An instance", "/instances/bot"),
+        page("Messages", "/messages"),
+        page("Contacts", "/contacts"),
+        page("Keys", "/keys"),
+        page("Audit", "/audit"),
+        page("Service", "/service"),
+    ]
+}
+
+fn ask(client: &mut Client, cookie: &str, page: &Page) -> Result<Sample, Failure> {
+    let mut took = Vec::new();
+    for _ in 0..WARM_UP + TIMES {
+        let begin = Instant::now();
+        let answer = client.get(&page.path, cookie)?;
+        took.push(answer.first_byte - begin);
+        if answer.status != 200 {
+            return Err(format!("{} was answered with {}", page.path, answer.status).into());
+        }
+    }
+    Ok(Sample::from_durations(took.into_iter().skip(WARM_UP)))
+}
+
+fn report(
+    arguments: &Arguments,
+    pages: &[Page],
+    samples: &[Sample],
+    per_second: f64,
+    asked: Duration,
+) -> Report {
+    let mut report = Report::new("console", "Pages of the console");
+    let slowest = samples.iter().map(Sample::p99).max().unwrap_or_default();
+    report.aim(
+        &format!(
+            "p99 of the first byte of every page at most {}",
+            time(MOST_P99)
+        ),
+        time(slowest),
+        slowest <= MOST_P99,
+    );
+    let mut table = Table::new(
+        &format!(
+            "SQLite with {} deliveries of a week, while {} a second come in; the first byte of each page, {} requests after {}, one after the other:",
+            count(arguments.deliveries as f64),
+            count(per_second),
+            count(TIMES as f64),
+            count(WARM_UP as f64),
+        ),
+        &["page", "p50", "p99", "longest"],
+    );
+    let mut data = Vec::new();
+    for (page, sample) in pages.iter().zip(samples) {
+        table.row([
+            page.name.to_owned(),
+            time(sample.p50()),
+            time(sample.p99()),
+            time(sample.max()),
+        ]);
+        data.push(json!({
+            "page": page.name, "count": sample.len(),
+            "p50Micros": sample.p50().as_micros() as u64,
+            "p99Micros": sample.p99().as_micros() as u64,
+        }));
+    }
+    report.table(table);
+    report.data("deliveries", json!(arguments.deliveries));
+    report.data("pages", json!(data));
+    report.note(format!(
+        "All {} requests were answered with 200, within {}.",
+        count((pages.len() * (WARM_UP + TIMES)) as f64),
+        time(asked),
+    ));
+    if !arguments.is_release() {
+        report.note("The service was built without optimisation, so these times are not those of a release.");
+    }
+    report
+}
