@@ -175,6 +175,23 @@ async function tasks(window) {
     await own.click("grupo-olx");
     await own.shows("golden cases");
   });
+  await window.task("see what the calls of a version needed", async (own) => {
+    await own.click("Plugins");
+    await own.click("mapping");
+    await own.click("Last hour");
+    await own.page.getByRole("img", { name: /^Calls by outcome/ }).first().waitFor();
+    await own.shows("Numbers of Processor time");
+    await own.shows("within a request");
+  });
+  await window.task("read the golden cases of a version", async (own) => {
+    await own.click("Plugins");
+    await own.click("grupo-olx");
+    await own.click(/golden cases/);
+    // What the case has to give is a click further.
+    await own.shows("A version is activated only if it answers its golden cases");
+    await own.page.locator("td a").first().click();
+    await own.shows("Expected answer");
+  });
   await window.task("see the state of an instance", async (own) => {
     await own.click("Instances");
     await own.shows("assistant");

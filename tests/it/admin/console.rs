@@ -19,6 +19,7 @@ leadhost_tests::on_every_store! {
     a_page_loads_nothing_from_elsewhere_and_is_not_compressed,
     what_a_sender_writes_is_shown_as_text,
     every_page_is_shown,
+    the_calls_and_golden_cases_of_a_plugin_are_shown,
     a_list_is_filtered_by_its_address,
     a_delivery_is_found_by_its_id_and_by_its_person,
     activity_is_drawn_and_told_in_numbers,
@@ -360,6 +361,52 @@ async fn every_page_is_shown(on: On) {
         "{}",
         refusal.text()
     );
+}
+
+async fn the_calls_and_golden_cases_of_a_plugin_are_shown(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    operator.lead(&report, TOKEN, "1").await.expect(200);
+    let browser = Browser::signed_in(&operator).await;
+    for period in ["hour", "day", "week"] {
+        let page = browser
+            .page(&format!("/plugins/mapping?period={period}"))
+            .await;
+        for part in [
+            "Numbers of Calls by outcome",
+            "Numbers of Processor time of a call",
+            "Numbers of Most memory of a call",
+            "ms within a request",
+            "of 128.0 MiB",
+            "never more than the 16.0 MiB allowed",
+            "alone, in memory, since it started",
+        ] {
+            assert!(page.contains(part), "{part}: {page}");
+        }
+    }
+    assert_eq!(
+        browser.get("/plugins/mapping?period=year").await.status,
+        400
+    );
+
+    let page = browser.page("/plugins/mapping").await;
+    let (_, link) = page
+        .split_once("href=\"/console/plugins/mapping/golden/")
+        .expect("a link to the golden cases");
+    let path = format!(
+        "/plugins/mapping/golden/{}",
+        link.split_once('"').expect("its end").0
+    );
+    let page = browser.page(&path).await;
+    assert!(page.contains("<h1>Golden cases of mapping"), "{page}");
+    let (_, link) = page.split_once("?case=").expect("a case");
+    let case = link.split_once('"').expect("its end").0;
+    let page = browser.page(&format!("{path}?case={case}")).await;
+    assert!(page.contains("<h3>Expected answer</h3>"), "{page}");
+    assert_eq!(
+        browser.get(&format!("{path}?case=nothing")).await.status,
+        404
+    );
+    assert_eq!(browser.get("/plugins/mapping/golden/x").await.status, 400);
 }
 
 async fn a_list_is_filtered_by_its_address(on: On) {

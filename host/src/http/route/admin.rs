@@ -37,6 +37,13 @@ pub enum AdminRoute<'a> {
         name: &'a str,
         digest: &'a str,
     },
+    PluginCalls {
+        name: &'a str,
+    },
+    PluginGolden {
+        name: &'a str,
+        digest: &'a str,
+    },
     ShowRollout {
         name: &'a str,
     },
@@ -152,6 +159,10 @@ impl<'a> AdminRoute<'a> {
             ("DELETE", ["plugins", name, "versions", digest]) => {
                 Self::RemovePlugin { name, digest }
             }
+            ("GET", ["plugins", name, "calls"]) => Self::PluginCalls { name },
+            ("GET", ["plugins", name, "versions", digest, "golden"]) => {
+                Self::PluginGolden { name, digest }
+            }
             ("GET", ["plugins", name, "rollout"]) => Self::ShowRollout { name },
             ("POST", ["plugins", name, "rollout"]) => Self::StartRollout { name },
             ("PATCH", ["plugins", name, "rollout"]) => Self::ChangeRollout { name },
@@ -226,6 +237,8 @@ impl<'a> AdminRoute<'a> {
             | Self::VerifyUpload
             | Self::VerifyPlugin { .. }
             | Self::PluginImpact { .. }
+            | Self::PluginCalls { .. }
+            | Self::PluginGolden { .. }
             | Self::ShowRollout { .. }
             | Self::ListDeliveries
             | Self::ShowDelivery { .. }
@@ -313,6 +326,8 @@ impl<'a> AdminRoute<'a> {
             | Self::ActivatePlugin { name }
             | Self::RollBackPlugin { name }
             | Self::RemovePlugin { name, .. }
+            | Self::PluginCalls { name }
+            | Self::PluginGolden { name, .. }
             | Self::ShowRollout { name }
             | Self::StartRollout { name }
             | Self::ChangeRollout { name } => name.into(),
@@ -378,6 +393,8 @@ impl<'a> AdminRoute<'a> {
             Self::ActivatePlugin { .. } => "admin-activate-plugin",
             Self::RollBackPlugin { .. } => "admin-roll-back-plugin",
             Self::RemovePlugin { .. } => "admin-remove-plugin",
+            Self::PluginCalls { .. } => "admin-plugin-calls",
+            Self::PluginGolden { .. } => "admin-plugin-golden",
             Self::ShowRollout { .. } => "admin-show-rollout",
             Self::StartRollout { .. } => "admin-start-rollout",
             Self::ChangeRollout { .. } => "admin-change-rollout",

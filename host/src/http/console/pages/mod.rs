@@ -6,6 +6,7 @@ mod contacts;
 mod conversations;
 mod deals;
 mod deliveries;
+mod golden_cases;
 mod instances;
 mod keys;
 mod messages;
@@ -19,6 +20,8 @@ use hyper::StatusCode;
 use super::api::ApiRefusal;
 use super::form::{Form, encoded};
 use super::{FormOutcome, Visit, page};
+use crate::admin_api::activity::ActivityPeriod;
+use crate::domain::time::Micros;
 use crate::http::reply::ApiResponse;
 use crate::http::route::ConsoleRoute;
 
@@ -35,6 +38,9 @@ pub async fn show(visit: &Visit<'_>, route: ConsoleRoute<'_>) -> Result<ApiRespo
         ConsoleRoute::Delivery { id } => page(ok, &deliveries::show(visit, id).await?),
         ConsoleRoute::Plugins => page(ok, &plugins::list(visit).await?),
         ConsoleRoute::Plugin { name } => page(ok, &plugins::show(visit, name).await?),
+        ConsoleRoute::PluginGolden { name, digest } => {
+            page(ok, &golden_cases::show(visit, name, digest).await?)
+        }
         ConsoleRoute::Connections => page(ok, &connections::list(visit).await?),
         ConsoleRoute::NewConnection => page(ok, &new_connection::show(visit).await?),
         ConsoleRoute::Conversation { id } => page(ok, &conversations::show(visit, id).await?),
@@ -110,6 +116,20 @@ pub fn origin_of(route: ConsoleRoute<'_>) -> String {
 
 fn nothing_here() -> ApiRefusal {
     ApiRefusal::new(StatusCode::NOT_FOUND, "There is no such page.")
+}
+
+/// Returns how a chart calls the slots of a period.
+fn slot_names(period: ActivityPeriod, slots: &[Micros]) -> Vec<String> {
+    // Of `2026-03-02 12:15`, as much as tells them apart.
+    let name = |at: &Micros| {
+        let text = at.text().replace('T', " ");
+        let part = match period {
+            ActivityPeriod::Hour | ActivityPeriod::Day => text.get(11..16),
+            ActivityPeriod::Week => text.get(5..16),
+        };
+        part.unwrap_or_default().to_owned()
+    };
+    slots.iter().map(name).collect()
 }
 
 /// The filters of a list, as the page's address has them.

@@ -5,10 +5,14 @@ use hyper::StatusCode;
 use serde::Deserialize as _;
 
 use super::super::api::ApiRefusal;
+use super::super::chart::Chart;
 use super::super::form::{Form, encoded};
 use super::super::frame::{self, Frame};
 use super::super::{FormOutcome, Visit, page};
+use super::{Filters, slot_names};
+use crate::admin_api::activity::ActivityPeriod;
 use crate::admin_api::audit::Audit;
+use crate::admin_api::plugin_calls::{PluginCallHistory, VersionCallHistory};
 use crate::admin_api::plugins::{
     ActivateRequest, DeployedPlugin, PluginList, PluginView, RefusalView, RefusedActivation,
     VerifiedPlugin, VerifyRequest,
@@ -50,8 +54,24 @@ pub struct PluginPage {
     verified: Option<VerifiedPlugin>,
     /// An activation or a rollout that needs consent.
     refused: Option<RefusedDeploy>,
+    calls: PluginCallHistory,
+    periods: [ActivityPeriod; ActivityPeriod::ALL.len()],
+    charts: Vec<Chart>,
     /// Who did what with it, newest first.
     timeline: Vec<AuditRow>,
+}
+
+impl PluginPage {
+    /// Returns the milliseconds of the longest call.
+    fn milliseconds(&self, version: &VersionCallHistory) -> String {
+        format!("{:.1}", version.longest_processor_micros as f64 / 1_000.0)
+    }
+
+    /// Returns how many calls returned more than is allowed.
+    fn over(&self, version: &VersionCallHistory) -> u64 {
+        let counts = version.outcomes.get("too_much_output");
+        counts.map_or(0, |counts| counts.iter().sum())
+    }
 }
 
 /// A deploy that needs consent, and the form that gives it.
@@ -78,14 +98,53 @@ pub async fn show(visit: &Visit<'_>, name: &str) -> Result<PluginPage, ApiRefusa
         return Err(ApiRefusal::new(StatusCode::NOT_FOUND, message));
     };
     let rollout = last_rollout(visit, name).await?;
+    let filters = Filters::read(visit, &["period"]);
+    let path = format!("/plugins/{}/calls{}", encoded(name), filters.query());
+    let calls: PluginCallHistory = api.get(&path).await?;
     Ok(PluginPage {
         frame: visit.frame("plugins", name),
         plugin,
         rollout,
         verified: None,
         refused: None,
+        charts: charts(&calls),
+        calls,
+        periods: ActivityPeriod::ALL,
         timeline: timeline(visit, name).await?,
     })
+}
+
+/// Draws what the calls of each version came to, and what they needed.
+fn charts(calls: &PluginCallHistory) -> Vec<Chart> {
+    let slots = slot_names(calls.period, &calls.slots);
+    let outcomes = calls.versions.iter().flat_map(|version| {
+        let outcomes = version.outcomes.iter();
+        outcomes.map(|(outcome, counts)| (format!("{} {outcome}", name(version)), counts.clone()))
+    });
+    let levels = |of: fn(&VersionCallHistory) -> Vec<u64>| {
+        let versions = calls.versions.iter();
+        versions.map(move |version| (name(version), of(version)))
+    };
+    let kib = |version: &VersionCallHistory| {
+        let bytes = version.most_memory_bytes.iter();
+        bytes.map(|bytes| bytes.div_ceil(1_024)).collect()
+    };
+    vec![
+        Chart::new("calls", "Calls by outcome", slots.clone(), outcomes),
+        Chart::of_levels(
+            "time",
+            "Processor time of a call on average, µs",
+            slots.clone(),
+            levels(|version| version.mean_processor_micros.clone()),
+        ),
+        Chart::of_levels("memory", "Most memory of a call, KiB", slots, levels(kib)),
+    ]
+}
+
+/// Returns how charts call a version. Two builds may give themselves one number.
+fn name(version: &VersionCallHistory) -> String {
+    let digest = version.digest.short().get(..8).unwrap_or_default();
+    format!("{} ({digest})", version.version)
 }
 
 /// What was done with a plugin, newest first.

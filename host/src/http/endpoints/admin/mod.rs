@@ -108,6 +108,10 @@ async fn operation(
         AdminRoute::RemovePlugin { name, digest } => {
             plugins::remove::remove(call, &decoded(name), &decoded(digest)).await
         }
+        AdminRoute::PluginCalls { name } => plugins::calls::show(call, &decoded(name)).await,
+        AdminRoute::PluginGolden { name, digest } => {
+            plugins::golden::show(call, &decoded(name), &decoded(digest)).await
+        }
         AdminRoute::ShowRollout { name } => plugins::rollout::show(call, &decoded(name)).await,
         AdminRoute::StartRollout { name } => {
             plugins::rollout::start(call, caller, &decoded(name), body).await
@@ -387,6 +391,16 @@ mod tests {
             Some("admin-remove-plugin"),
         );
         check("DELETE", &["plugins", "x"], None);
+        check(
+            "GET",
+            &["plugins", "x", "calls"],
+            Some("admin-plugin-calls"),
+        );
+        check(
+            "GET",
+            &["plugins", "x", "versions", "y", "golden"],
+            Some("admin-plugin-golden"),
+        );
         check(
             "GET",
             &["repairs", "x", "changes"],
