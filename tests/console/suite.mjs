@@ -122,6 +122,15 @@ async function tasks(window) {
     await own.open("converted");
     await own.shows(/Quero.visitar/);
   });
+  await window.task("download a delivery as a golden case", async (own) => {
+    await own.open("converted");
+    const download = own.page.waitForEvent("download");
+    await own.press("Download as a golden case");
+    const file = await download;
+    assert.match(file.suggestedFilename(), /^delivery-.*\.tar$/);
+    const text = readFileSync(await file.path(), "utf8");
+    assert(text.includes("case.json") && !text.includes("98888-7777"), "persons are made up");
+  });
   await window.task("see what a replay would change", async (own) => {
     await own.open("converted");
     await own.press(/Convert again/);

@@ -26,6 +26,7 @@ leadhost_tests::on_every_store! {
     a_live_page_is_told_of_a_delivery_until_its_session_ends,
     a_viewer_sees_no_form_and_sends_none,
     a_replay_shows_its_differences_and_then_applies_them,
+    a_delivery_is_downloaded_as_a_golden_case,
     a_version_that_needs_consent_asks_for_it_and_is_activated_with_it,
     a_connection_is_paused_and_resumed,
     a_key_is_created_shown_once_and_revoked,
@@ -588,6 +589,40 @@ async fn a_replay_shows_its_differences_and_then_applies_them(on: On) {
     // The notice is shown once.
     let page = browser.page(&format!("/deliveries/{delivery}")).await;
     assert!(!page.contains("The delivery was converted again"), "{page}");
+}
+
+async fn a_delivery_is_downloaded_as_a_golden_case(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    let answer = operator.lead(&report, TOKEN, "1").await.expect(200);
+    let answer = answer.json();
+    let id = answer["deliveryId"].as_str().expect("an id");
+    let browser = Browser::signed_in(&operator).await;
+    let page = browser.page(&format!("/deliveries/{id}")).await;
+    assert!(page.contains("Download as a golden case"), "{page}");
+    let path = format!("/deliveries/{id}/golden");
+    let archive = browser.submit(&path, &[]).await.expect(200);
+    assert_eq!(archive.header("content-type"), "application/x-tar");
+    let named = format!("attachment; filename=\"delivery-{id}.tar\"");
+    assert_eq!(archive.header("content-disposition"), named);
+    let text = archive.text();
+    for part in ["/body.json\0", "/case.json\0", "ustar\0", "made-up persons"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains("Ada") && !text.contains("98765"), "{text}");
+    let refused = browser.submit("/deliveries/x/golden", &[]).await;
+    refused.expect(303);
+    let page = browser.get("/deliveries/x").await.expect(404);
+    assert!(
+        page.text().contains("There is no delivery"),
+        "{}",
+        page.text()
+    );
+
+    let viewer = with_role(&operator, "viewer").await;
+    let viewer = Browser::signed_in_with(&operator, viewer.reveal()).await;
+    let page = viewer.follow(&path, &[]).await;
+    assert!(page.contains("needs the role operator"), "{page}");
+    assert!(!page.contains("Download as a golden case"), "{page}");
 }
 
 async fn a_version_that_needs_consent_asks_for_it_and_is_activated_with_it(on: On) {

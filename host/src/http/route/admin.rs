@@ -61,6 +61,9 @@ pub enum AdminRoute<'a> {
         id: &'a str,
     },
     CaptureDeliveries,
+    ExportGolden {
+        id: &'a str,
+    },
     ListRepairs,
     StartRepair,
     ShowRepair {
@@ -170,6 +173,7 @@ impl<'a> AdminRoute<'a> {
             ("POST", ["deliveries", "captures"]) => Self::CaptureDeliveries,
             ("GET", ["deliveries", id]) => Self::ShowDelivery { id },
             ("POST", ["deliveries", id, "replay"]) => Self::ReplayDelivery { id },
+            ("POST", ["deliveries", id, "golden"]) => Self::ExportGolden { id },
             ("GET", ["repairs"]) => Self::ListRepairs,
             ("POST", ["repairs"]) => Self::StartRepair,
             ("GET", ["repairs", id]) => Self::ShowRepair { id },
@@ -267,6 +271,7 @@ impl<'a> AdminRoute<'a> {
             | Self::ChangeRollout { .. }
             | Self::ReplayDelivery { .. }
             | Self::CaptureDeliveries
+            | Self::ExportGolden { .. }
             | Self::StartRepair
             | Self::CancelRepair { .. }
             | Self::UndoRepair { .. }
@@ -313,6 +318,7 @@ impl<'a> AdminRoute<'a> {
             Self::RevokeKey { id }
             | Self::ShowDelivery { id }
             | Self::ReplayDelivery { id }
+            | Self::ExportGolden { id }
             | Self::ShowRepair { id }
             | Self::ListRepairChanges { id }
             | Self::CancelRepair { id }
@@ -402,6 +408,7 @@ impl<'a> AdminRoute<'a> {
             Self::ShowDelivery { .. } => "admin-show-delivery",
             Self::ReplayDelivery { .. } => "admin-replay-delivery",
             Self::CaptureDeliveries => "admin-capture-deliveries",
+            Self::ExportGolden { .. } => "admin-export-golden",
             Self::ListRepairs => "admin-list-repairs",
             Self::StartRepair => "admin-start-repair",
             Self::ShowRepair { .. } => "admin-show-repair",

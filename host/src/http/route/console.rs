@@ -13,6 +13,7 @@ pub enum ConsoleRoute<'a> {
     Deliveries,
     Delivery { id: &'a str },
     ReplayDelivery { id: &'a str },
+    ExportDelivery { id: &'a str },
     Plugins,
     Plugin { name: &'a str },
     PluginGolden { name: &'a str, digest: &'a str },
@@ -61,6 +62,7 @@ impl<'a> ConsoleRoute<'a> {
             ("GET", ["deliveries"]) => Self::Deliveries,
             ("GET", ["deliveries", id]) => Self::Delivery { id },
             ("POST", ["deliveries", id, "replay"]) => Self::ReplayDelivery { id },
+            ("POST", ["deliveries", id, "golden"]) => Self::ExportDelivery { id },
             ("GET", ["plugins"]) => Self::Plugins,
             ("GET", ["plugins", name]) => Self::Plugin { name },
             ("GET", ["plugins", name, "golden", digest]) => Self::PluginGolden { name, digest },
@@ -103,6 +105,7 @@ impl<'a> ConsoleRoute<'a> {
             self,
             Self::SignOut
                 | Self::ReplayDelivery { .. }
+                | Self::ExportDelivery { .. }
                 | Self::ActivatePlugin { .. }
                 | Self::VerifyPlugin { .. }
                 | Self::RollBackPlugin { .. }

@@ -67,6 +67,7 @@ pub async fn submit(
 ) -> Result<FormOutcome, ApiRefusal> {
     match route {
         ConsoleRoute::ReplayDelivery { id } => deliveries::replay(visit, id, form).await,
+        ConsoleRoute::ExportDelivery { id } => deliveries::export(visit, id).await,
         ConsoleRoute::ActivatePlugin { name } => plugins::activate(visit, name, form).await,
         ConsoleRoute::VerifyPlugin { name } => plugins::verify(visit, name, form).await,
         ConsoleRoute::RollBackPlugin { name } => plugins::roll_back(visit, name).await,
@@ -93,7 +94,9 @@ pub async fn submit(
 /// Returns the page, below `/console`, from which a form is sent: it tells why the form was refused.
 pub fn origin_of(route: ConsoleRoute<'_>) -> String {
     match route {
-        ConsoleRoute::ReplayDelivery { id } => format!("/deliveries/{id}"),
+        ConsoleRoute::ReplayDelivery { id } | ConsoleRoute::ExportDelivery { id } => {
+            format!("/deliveries/{id}")
+        }
         ConsoleRoute::ActivatePlugin { name }
         | ConsoleRoute::VerifyPlugin { name }
         | ConsoleRoute::RollBackPlugin { name }

@@ -125,6 +125,7 @@ async fn operation(
             deliveries::replay::replay(call, &decoded(id), body).await
         }
         AdminRoute::CaptureDeliveries => deliveries::capture::capture(call, body).await,
+        AdminRoute::ExportGolden { id } => deliveries::golden::export(call, &decoded(id)).await,
         AdminRoute::ListRepairs => repairs::list::list(call).await,
         AdminRoute::StartRepair => repairs::start::start(call, caller, body).await,
         AdminRoute::ShowRepair { id } => repairs::show::show(call, &decoded(id)).await,
@@ -410,6 +411,11 @@ mod tests {
         check("POST", &["repairs", "x"], None);
         check("GET", &["apply"], None);
         check("POST", &["deliveries", "x"], None);
+        check(
+            "POST",
+            &["deliveries", "x", "golden"],
+            Some("admin-export-golden"),
+        );
         check(
             "POST",
             &["deliveries", "captures"],
