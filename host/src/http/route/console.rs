@@ -19,10 +19,16 @@ pub enum ConsoleRoute<'a> {
     PluginGolden { name: &'a str, digest: &'a str },
     ActivatePlugin { name: &'a str },
     VerifyPlugin { name: &'a str },
+    PluginImpact { name: &'a str },
     RollBackPlugin { name: &'a str },
     StartRollout { name: &'a str },
     ChangeRollout { name: &'a str },
     UploadPlugin,
+    Repairs,
+    StartRepair,
+    Repair { id: &'a str },
+    CancelRepair { id: &'a str },
+    UndoRepair { id: &'a str },
     Connections,
     NewConnection,
     TryConnection,
@@ -68,10 +74,16 @@ impl<'a> ConsoleRoute<'a> {
             ("GET", ["plugins", name, "golden", digest]) => Self::PluginGolden { name, digest },
             ("POST", ["plugins", name, "activate"]) => Self::ActivatePlugin { name },
             ("POST", ["plugins", name, "verify"]) => Self::VerifyPlugin { name },
+            ("POST", ["plugins", name, "impact"]) => Self::PluginImpact { name },
             ("POST", ["plugins", name, "rollback"]) => Self::RollBackPlugin { name },
             ("POST", ["plugins", name, "rollout"]) => Self::StartRollout { name },
             ("POST", ["plugins", name, "rollout", "change"]) => Self::ChangeRollout { name },
             ("POST", ["plugins"]) => Self::UploadPlugin,
+            ("GET", ["repairs"]) => Self::Repairs,
+            ("POST", ["repairs"]) => Self::StartRepair,
+            ("GET", ["repairs", id]) => Self::Repair { id },
+            ("POST", ["repairs", id, "cancel"]) => Self::CancelRepair { id },
+            ("POST", ["repairs", id, "undo"]) => Self::UndoRepair { id },
             ("GET", ["connections"]) => Self::Connections,
             ("GET", ["connections", "new"]) => Self::NewConnection,
             ("POST", ["connections", "new", "try"]) => Self::TryConnection,
@@ -108,10 +120,14 @@ impl<'a> ConsoleRoute<'a> {
                 | Self::ExportDelivery { .. }
                 | Self::ActivatePlugin { .. }
                 | Self::VerifyPlugin { .. }
+                | Self::PluginImpact { .. }
                 | Self::RollBackPlugin { .. }
                 | Self::StartRollout { .. }
                 | Self::ChangeRollout { .. }
                 | Self::UploadPlugin
+                | Self::StartRepair
+                | Self::CancelRepair { .. }
+                | Self::UndoRepair { .. }
                 | Self::TryConnection
                 | Self::MakeConnection
                 | Self::TestConnection { .. }

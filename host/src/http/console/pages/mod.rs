@@ -12,6 +12,7 @@ mod keys;
 mod messages;
 mod new_connection;
 mod plugins;
+mod repairs;
 mod service;
 mod today;
 
@@ -41,6 +42,8 @@ pub async fn show(visit: &Visit<'_>, route: ConsoleRoute<'_>) -> Result<ApiRespo
         ConsoleRoute::PluginGolden { name, digest } => {
             page(ok, &golden_cases::show(visit, name, digest).await?)
         }
+        ConsoleRoute::Repairs => page(ok, &repairs::list(visit).await?),
+        ConsoleRoute::Repair { id } => page(ok, &repairs::show(visit, id).await?),
         ConsoleRoute::Connections => page(ok, &connections::list(visit).await?),
         ConsoleRoute::NewConnection => page(ok, &new_connection::show(visit).await?),
         ConsoleRoute::Conversation { id } => page(ok, &conversations::show(visit, id).await?),
@@ -70,6 +73,10 @@ pub async fn submit(
         ConsoleRoute::ExportDelivery { id } => deliveries::export(visit, id).await,
         ConsoleRoute::ActivatePlugin { name } => plugins::activate(visit, name, form).await,
         ConsoleRoute::VerifyPlugin { name } => plugins::verify(visit, name, form).await,
+        ConsoleRoute::PluginImpact { name } => plugins::impact(visit, name, form).await,
+        ConsoleRoute::StartRepair => repairs::start(visit, form).await,
+        ConsoleRoute::CancelRepair { id } => repairs::cancel(visit, id).await,
+        ConsoleRoute::UndoRepair { id } => repairs::undo(visit, id, form).await,
         ConsoleRoute::RollBackPlugin { name } => plugins::roll_back(visit, name).await,
         ConsoleRoute::StartRollout { name } => plugins::start_rollout(visit, name, form).await,
         ConsoleRoute::ChangeRollout { name } => plugins::change_rollout(visit, name, form).await,
@@ -99,6 +106,7 @@ pub fn origin_of(route: ConsoleRoute<'_>) -> String {
         }
         ConsoleRoute::ActivatePlugin { name }
         | ConsoleRoute::VerifyPlugin { name }
+        | ConsoleRoute::PluginImpact { name }
         | ConsoleRoute::RollBackPlugin { name }
         | ConsoleRoute::StartRollout { name }
         | ConsoleRoute::ChangeRollout { name } => format!("/plugins/{name}"),
@@ -107,6 +115,10 @@ pub fn origin_of(route: ConsoleRoute<'_>) -> String {
         | ConsoleRoute::TestConnection { .. } => "/connections".to_owned(),
         ConsoleRoute::TryConnection | ConsoleRoute::MakeConnection => "/connections/new".to_owned(),
         ConsoleRoute::UploadPlugin => "/plugins".to_owned(),
+        ConsoleRoute::StartRepair => "/repairs".to_owned(),
+        ConsoleRoute::CancelRepair { id } | ConsoleRoute::UndoRepair { id } => {
+            format!("/repairs/{id}")
+        }
         ConsoleRoute::PauseInstance { .. }
         | ConsoleRoute::ResumeInstance { .. }
         | ConsoleRoute::SyncTemplates { .. } => "/instances".to_owned(),

@@ -14,11 +14,12 @@ use crate::admin_api::activity::ActivityPeriod;
 use crate::admin_api::audit::Audit;
 use crate::admin_api::plugin_calls::{PluginCallHistory, VersionCallHistory};
 use crate::admin_api::plugins::{
-    ActivateRequest, DeployedPlugin, PluginList, PluginView, RefusalView, RefusedActivation,
-    VerifiedPlugin, VerifyRequest,
+    ActivateRequest, DeployedPlugin, ImpactRequest, PluginList, PluginView, RefusalView,
+    RefusedActivation, VerifiedPlugin, VerifyRequest,
 };
 use crate::admin_api::rollouts::{RolloutChangeRequest, RolloutRequest, RolloutView};
 use crate::domain::audit::{ActOutcome, AuditRow};
+use crate::domain::repair::RepairField;
 use crate::domain::rollout::{RolloutChange, RolloutMode};
 
 #[derive(Template)]
@@ -52,6 +53,9 @@ pub struct PluginPage {
     rollout: Option<RolloutView>,
     /// A version that was compared on request.
     verified: Option<VerifiedPlugin>,
+    /// What a version did to the leads that it converted, and the fields to which a repair of that may be
+    /// restricted.
+    impact: Option<Impact>,
     /// An activation or a rollout that needs consent.
     refused: Option<RefusedDeploy>,
     calls: PluginCallHistory,
@@ -72,6 +76,14 @@ impl PluginPage {
         let counts = version.outcomes.get("too_much_output");
         counts.map_or(0, |counts| counts.iter().sum())
     }
+}
+
+/// What a version did to the leads that it converted.
+struct Impact {
+    verified: VerifiedPlugin,
+    /// Since when its deliveries were compared, as the form has it.
+    since: String,
+    fields: &'static [RepairField],
 }
 
 /// A deploy that needs consent, and the form that gives it.
@@ -106,6 +118,7 @@ pub async fn show(visit: &Visit<'_>, name: &str) -> Result<PluginPage, ApiRefusa
         plugin,
         rollout,
         verified: None,
+        impact: None,
         refused: None,
         charts: charts(&calls),
         calls,
@@ -281,6 +294,31 @@ pub async fn verify(visit: &Visit<'_>, name: &str, form: &Form) -> Result<FormOu
     let verified: VerifiedPlugin = visit.api().post(&path, &request).await?;
     let mut shown = show(visit, name).await?;
     shown.verified = Some(verified);
+    Ok(FormOutcome::Page(page(StatusCode::OK, &shown)?))
+}
+
+/// Compares a version with another one on the deliveries that it converted.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] of the operation.
+pub async fn impact(visit: &Visit<'_>, name: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+    let request = ImpactRequest {
+        digest: form.get("digest").to_owned(),
+        against: None,
+    };
+    let since = form.get("since");
+    let mut path = format!("/plugins/{}/impact", encoded(name));
+    if !since.is_empty() {
+        path += &format!("?since={}", encoded(since));
+    }
+    let verified: VerifiedPlugin = visit.api().post(&path, &request).await?;
+    let mut shown = show(visit, name).await?;
+    shown.impact = Some(Impact {
+        verified,
+        since: since.to_owned(),
+        fields: &RepairField::ALL,
+    });
     Ok(FormOutcome::Page(page(StatusCode::OK, &shown)?))
 }
 
