@@ -1,14 +1,16 @@
 //! What the calls of a plugin's versions came to and needed, and the golden cases that they carry.
 
 use leadhost_tests::On;
-use leadhost_tests::guests::rust_component;
+use leadhost_tests::guests::{misbehave, rust_component};
 use serde_json::{Value, json};
 
 use super::roles::with_role;
 use super::{Operator, TOKEN};
+use crate::ingest::harm;
 
 leadhost_tests::on_every_store! {
     calls_are_told_by_version_and_outcome_with_what_they_needed,
+    faults_are_told_by_their_outcome,
     calls_of_trials_and_comparisons_are_not_told,
     golden_cases_are_listed_and_one_is_shown_with_its_content,
 }
@@ -69,6 +71,23 @@ async fn calls_are_told_by_version_and_outcome_with_what_they_needed(on: On) {
         .host
         .admin("GET", "/admin/v1/plugins/mapping/calls");
     asked.bearer(&viewer).send().await.expect(200);
+}
+
+async fn faults_are_told_by_their_outcome(on: On) {
+    let operator = Operator::new(on).await;
+    operator.host.converter(misbehave()).await;
+    let file = [harm("trap", "trap", 0), harm("output", "output", 20 << 20)].concat();
+    let declared = operator.host.declare(&file).await;
+    // After three failures in a row, the call is skipped.
+    for name in ["trap", "trap", "trap", "trap", "output"] {
+        let ask = operator.host.post(&declared.address(name)).body("kept");
+        ask.send().await.expect(200);
+    }
+    let told = operator.get("/plugins/misbehave/calls?period=hour").await;
+    let outcomes = &told["versions"][0]["outcomes"];
+    for (outcome, count) in [("trapped", 3), ("circuit_open", 1), ("too_much_output", 1)] {
+        assert_eq!(sum(&outcomes[outcome]), count, "{outcome}: {told:#}");
+    }
 }
 
 async fn calls_of_trials_and_comparisons_are_not_told(on: On) {

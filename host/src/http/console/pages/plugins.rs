@@ -317,7 +317,7 @@ pub async fn impact(visit: &Visit<'_>, name: &str, form: &Form) -> Result<FormOu
     shown.impact = Some(Impact {
         verified,
         since: since.to_owned(),
-        fields: &RepairField::ALL,
+        fields: RepairField::ALL,
     });
     Ok(FormOutcome::Page(page(StatusCode::OK, &shown)?))
 }
