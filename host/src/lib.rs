@@ -13,6 +13,7 @@ pub mod core;
 pub mod disk;
 pub mod domain;
 pub mod egress;
+pub mod golden_export;
 pub mod http;
 pub mod limits;
 pub mod memory;

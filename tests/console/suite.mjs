@@ -83,12 +83,52 @@ class Window {
   }
 }
 
+/** Loads the page of a repair again until the repair is in this state: without script, no page does by itself. */
+async function ends(window, state) {
+  await window.page.waitForURL(/\/repairs\/[0-9a-f-]+$/);
+  for (let look = 0; look < 100; look += 1) {
+    if (await window.page.locator(`dd .tag.${state}`).count()) return;
+    await window.page.waitForTimeout(200);
+    await window.page.goto(window.page.url());
+  }
+  assert.fail(`the repair is not ${state}`);
+}
+
 async function lead(id, token = world.token) {
   const body = new URLSearchParams({ ticket: id, first: "Rui", last: "Sá", whatsapp: "(21) 98888-7777", unit: "CA-0007", text: "Quero visitar." });
   const answer = await fetch(`http://${world.gateway}/ingest-lead/${world.keys.connections["site-form"]}`, {
     method: "POST", body, headers: { "X-Form-Token": token },
   });
   return answer.status;
+}
+
+/** Asks an operation of the admin API, for what a task finds and does not do itself. */
+async function admin(path, body) {
+  const bytes = body instanceof Uint8Array ? body : JSON.stringify(body);
+  const answer = await fetch(`http://${world.admin}/admin/v1${path}`, {
+    method: "POST", body: bytes, headers: { authorization: `Bearer ${world.keys.adminKey}`, "content-type": "application/json" },
+  });
+  assert(answer.ok, `${path}: ${answer.status} ${await answer.clone().text()}`);
+  return answer.json();
+}
+
+/** Has a lead converted by a version that reads another name, and then activates another version. */
+async function convertWrongly(suffix) {
+  const component = readFileSync(world.component);
+  // The same component with one more custom section is another version.
+  const variant = (word) => Buffer.concat([component, Buffer.from([0, 1 + 7 + word.length, 7]), Buffer.from(`variant${word}`)]);
+  const activate = (word) => admin("/plugins?activate=true&accept=all", variant(word));
+  const apply = (name) => admin("/apply", {
+    workspace: { slug: "demo", name: "Demo" }, partners: [{ name: "crm" }],
+    connections: [{ name: "expo", partner: "crm", plugin: "mapping", config: { fields: { name } } }],
+  });
+  await activate(`before-${suffix}`);
+  const { connections } = await apply("outro");
+  const lead = { id: `expo-${suffix}`, nome: "Lia Reis", outro: "Feira", telefone: "(21) 96666-5555" };
+  const answer = await fetch(`http://${world.gateway}/ingest-lead/${connections.expo}`, { method: "POST", body: JSON.stringify(lead) });
+  assert.equal(answer.status, 200);
+  await apply("nome");
+  await activate(`after-${suffix}`);
 }
 
 async function tasks(window) {
@@ -121,6 +161,15 @@ async function tasks(window) {
     await own.press("Show");
     await own.open("converted");
     await own.shows(/Quero.visitar/);
+  });
+  await window.task("download a delivery as a golden case", async (own) => {
+    await own.open("converted");
+    const download = own.page.waitForEvent("download");
+    await own.press("Download as a golden case");
+    const file = await download;
+    assert.match(file.suggestedFilename(), /^delivery-.*\.tar$/);
+    const text = readFileSync(await file.path(), "utf8");
+    assert(text.includes("case.json") && !text.includes("98888-7777"), "persons are made up");
   });
   await window.task("see what a replay would change", async (own) => {
     await own.open("converted");
@@ -174,6 +223,45 @@ async function tasks(window) {
     await own.click("Plugins");
     await own.click("grupo-olx");
     await own.shows("golden cases");
+  });
+  await window.task("see what the calls of a version needed", async (own) => {
+    await own.click("Plugins");
+    await own.click("mapping");
+    await own.click("Last hour");
+    await own.page.getByRole("img", { name: /^Calls by outcome/ }).first().waitFor();
+    await own.shows("Numbers of Processor time");
+    await own.shows("within a request");
+  });
+  await window.task("read the golden cases of a version", async (own) => {
+    await own.click("Plugins");
+    await own.click("grupo-olx");
+    await own.click(/golden cases/);
+    // What the case has to give is a click further.
+    await own.shows("A version is activated only if it answers its golden cases");
+    await own.page.locator("td a").first().click();
+    await own.shows("Expected answer");
+  });
+  await convertWrongly(suffix);
+  await window.task("see what a version did to its leads, and repair them", async (own) => {
+    await own.click("Plugins");
+    await own.click("mapping");
+    own.clicks += 1;
+    const card = own.page.getByRole("region", { name: /^Version/ }).filter({ hasText: "previous" });
+    await card.getByRole("button", { name: "Impact on the leads that it converted" }).click();
+    await own.page.getByRole("button", { name: "Repair", exact: true }).click();
+    await own.shows("The repair has begun");
+    await ends(own, "done");
+    await own.shows("contact.name");
+  });
+  await window.task("undo a repair by its receipt", async (own) => {
+    await own.click("Repairs");
+    own.clicks += 1;
+    await own.page.locator("td a.mono").first().click();
+    await own.press("Undo");
+    await own.shows("The changes of this receipt are taken back");
+    await own.page.getByRole("button", { name: "Take the changes back" }).click();
+    await ends(own, "undone");
+    await own.shows("changes");
   });
   await window.task("see the state of an instance", async (own) => {
     await own.click("Instances");
@@ -242,24 +330,36 @@ async function tasks(window) {
 
 /** Checks every page with axe, in both schemes and at the width of a phone. */
 async function accessible(browser) {
-  const sections = ["", "deliveries", "plugins", "plugins/grupo-olx", "connections", "connections/new", "instances", "instances/assistant", "messages", "deals", "contacts", "keys", "audit", "service"];
+  const sections = ["", "deliveries", "plugins", "plugins/grupo-olx", "plugins/mapping", "repairs", "connections", "connections/new", "instances", "instances/assistant", "messages", "deals", "contacts", "keys", "audit", "service"];
   for (const [name, options] of [["light", {}], ["dark", { colorScheme: "dark" }], ["phone", { viewport: { width: 390, height: 800 } }]]) {
     // axe is a script that the page's own policy would not let in.
     const window = await Window.open(browser, true, { bypassCSP: true, ...options });
     await window.page.goto(`${console_}/sign-in`);
     await check(window, `sign-in (${name})`);
     await window.signIn();
-    for (const section of sections) {
+    // Pages of one thing, which their lists name.
+    const found = async (list, link) => {
+      await window.page.goto(`${console_}/${list}`);
+      const href = await window.page.locator(link).first().getAttribute("href");
+      return href.slice("/console/".length);
+    };
+    const things = [
+      await found("repairs", "td a.mono"),
+      await found("plugins/mapping", "a[href*='/golden/']"),
+      await found("deliveries", "td a.mono"),
+    ];
+    for (const section of [...sections, ...things]) {
       await window.page.goto(`${console_}/${section}`);
       await check(window, `/${section} (${name})`);
       if (name === "phone") {
         const wide = await window.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
         assert(wide <= 0, `/${section} is ${wide} pixels too wide for a phone`);
       }
-      await window.screen(`page-${section.replace("/", "-") || "today"}-${name}`);
+      const called = section.replace(/\/[0-9a-f-]{30,}$/, "/one").replaceAll("/", "-");
+      await window.screen(`page-${called || "today"}-${name}`);
     }
     await window.close();
-    console.log(`  ${sections.length + 1} pages, ${name}: axe finds nothing`);
+    console.log(`  ${sections.length + things.length + 1} pages, ${name}: axe finds nothing`);
   }
 }
 

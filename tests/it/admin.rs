@@ -4,6 +4,7 @@ mod audit;
 mod captures;
 mod console;
 mod erase;
+mod plugin_calls;
 mod roles;
 mod workspaces;
 

@@ -7,10 +7,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each module of the host, and those that it may import. A module comes after all of these.
-const MODULES: [(&str, &[&str]); 20] = [
+const MODULES: [(&str, &[&str]); 21] = [
     ("domain", &[]),
     ("limits", &["domain"]),
     ("admin_api", &["domain", "limits"]),
+    ("golden_export", &["admin_api", "domain", "limits"]),
     ("config", &["domain", "limits"]),
     ("clock", &["domain"]),
     ("disk", &[]),
@@ -73,6 +74,7 @@ const MODULES: [(&str, &[&str]); 20] = [
             "core",
             "disk",
             "domain",
+            "golden_export",
             "limits",
             "memory",
             "pipeline",
@@ -95,6 +97,7 @@ const MODULES: [(&str, &[&str]); 20] = [
             "disk",
             "domain",
             "egress",
+            "golden_export",
             "http",
             "limits",
             "memory",

@@ -1,5 +1,5 @@
 //! Captured deliveries: with everything that their conversion depends on, for golden cases and for
-//! replays on an integrator's machine.
+//! replays on an integrator's machine; and the golden cases themselves.
 
 use std::collections::BTreeMap;
 
@@ -140,4 +140,29 @@ pub struct CapturedConnection {
     pub time_zone: String,
     /// Whether it has a sender check that runs.
     pub is_checked: bool,
+}
+
+/// A delivery as golden cases, with made-up persons.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct GoldenExport {
+    /// The plugin whose cases they are.
+    pub plugin: String,
+    /// That of the delivery, and one for each answer to its fetches.
+    pub cases: Vec<ExportedCase>,
+    /// What a person should know about them.
+    pub notes: Vec<String>,
+}
+
+/// A golden case: a folder of this name with these files.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct ExportedCase {
+    pub name: String,
+    pub files: Vec<ExportedFile>,
+}
+
+/// A file of a golden case.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct ExportedFile {
+    pub name: String,
+    pub text: String,
 }

@@ -21,6 +21,7 @@ pub mod keys;
 pub mod open_rollouts;
 pub mod outbox;
 pub mod overview;
+pub mod plugin_calls;
 pub mod plugins;
 pub mod repairs;
 pub mod rollouts;

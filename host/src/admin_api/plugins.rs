@@ -377,6 +377,18 @@ pub struct VerifiedPlugin {
     pub took_ms: u64,
 }
 
+impl VerifiedPlugin {
+    /// Returns whether leads are worse with the version than with the other one.
+    pub fn is_harmful(&self) -> bool {
+        let fields = self.fields.iter();
+        self.newly_failing.count > 0
+            || self.vanished.count > 0
+            || fields
+                .filter(|field| field.change != DifferenceKind::Gained)
+                .any(|field| field.differences.count > 0)
+    }
+}
+
 /// Two versions of an adapter compared on sends that were kept: both were asked for the request of
 /// the same messages, and both read the same answers of the provider. Nothing was sent.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

@@ -14,7 +14,7 @@ use crate::store::{ActivityOf, ActivitySlot, StoreError};
 /// Slots of an hour.
 pub const SLOTS_PER_HOUR: i64 = 12;
 /// Microseconds of a slot.
-pub const SLOT_MICROS: i64 = 300 * 1_000_000;
+pub const SLOT_MICROS: i64 = limits::ACTIVITY_SLOT_MICROS;
 const HOUR_MICROS: i64 = SLOTS_PER_HOUR * SLOT_MICROS;
 /// The hours of a week, and the one that has begun.
 const HOURS: i64 = 7 * 24 + 1;

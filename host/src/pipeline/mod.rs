@@ -35,7 +35,7 @@ pub mod local_rate;
 pub mod mask;
 pub mod normalise;
 pub mod notify;
-mod offload;
+pub mod offload;
 pub mod parts;
 mod plugin_log;
 pub mod proof;

@@ -11,6 +11,7 @@ use wasmtime::Store;
 use super::abi::Guest;
 use super::error::CallError;
 use super::imports::CallEnvironment;
+use super::instance::CallHandle;
 use super::instance_state::InstanceState;
 use super::version::Loaded;
 use super::watch::{WatchedCall, WatchedOutput};
@@ -301,9 +302,19 @@ impl Plugins {
         + 'static,
     ) -> Result<(T, Vec<String>), CallError> {
         let breakers = &self.0.breakers;
-        let pass = match context.function {
-            Some(function) => Some(breakers.admit(&plugin.digest, lane, function, budget)?),
-            None => None,
+        let admitted = context
+            .function
+            .map(|function| breakers.admit(&plugin.digest, lane, function, budget))
+            .transpose();
+        let pass = match admitted {
+            Ok(pass) => pass,
+            Err(skipped) => {
+                if budget.has_effects() {
+                    let now = self.0.clock.now();
+                    plugin.count(now, skipped.kind(), &CallHandle::default());
+                }
+                return Err(skipped);
+            }
         };
         let called = Arc::clone(plugin);
         let whose = CallAccount {
@@ -334,6 +345,8 @@ impl Plugins {
             pass.report(&answer);
         }
         if budget.has_effects() {
+            let outcome = answer.as_ref().map_or_else(CallError::kind, |_| "ok");
+            plugin.count(self.0.clock.now(), outcome, &handle);
             self.0.watch.tell(|| WatchedCall {
                 plugin: plugin.description.name.clone(),
                 function: context.name,

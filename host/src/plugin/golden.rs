@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
-use leadhost_golden::{Case, normalise};
+use leadhost_golden::{Case, SectionError, normalise, read_section, unpack};
 use serde_json::Value;
 
 use super::abi::Fault;
-use super::error::{CallError, LoadError};
+use super::error::{CallError, LoadError, shortened};
 use super::imports::CallEnvironment;
 use super::instance::CallHandle;
 use super::schedule::in_background;
@@ -98,6 +98,28 @@ pub(super) async fn try_warm(
         }
     }
     None
+}
+
+/// Returns the golden cases that a component carries, in their order.
+///
+/// # Errors
+///
+/// [`LoadError`] if its bytes cannot be read, or the host has no thread for that.
+pub async fn carried_cases(wasm: Vec<u8>) -> Result<Vec<Case>, LoadError> {
+    in_background(move || golden_cases(&wasm)).await?
+}
+
+/// Reads the golden cases in the bytes of a component.
+pub(super) fn golden_cases(wasm: &[u8]) -> Result<Vec<Case>, LoadError> {
+    match read_section(wasm) {
+        Ok(None) => Ok(Vec::new()),
+        Ok(Some(packed)) => {
+            unpack(&packed).map_err(|error| LoadError::GoldenSection(shortened(error.to_string())))
+        }
+        Err(SectionError::NotAComponent) => Err(LoadError::NotWasm),
+        Err(error @ SectionError::Malformed { .. }) => Err(LoadError::Invalid(error.to_string())),
+        Err(error @ SectionError::Repeated) => Err(LoadError::GoldenSection(error.to_string())),
+    }
 }
 
 /// Failed cases: the first ones in words, the others only counted.

@@ -46,6 +46,8 @@ pub struct CallHandle {
     started: AtomicBool,
     /// Nanoseconds of processor time of the slices that have ended.
     processor: AtomicU64,
+    /// The bytes of memory that the call needed, once it has ended.
+    memory: AtomicU64,
     /// Filled when the call ends, if the caller asks for it.
     usage: Option<OnceLock<CallUsage>>,
 }
@@ -59,18 +61,22 @@ impl CallHandle {
         }
     }
 
-    /// Records what the call in this store used, if its caller asks for it. It belongs into
-    /// the last slice of the call, after the guest has ended.
+    /// Records what the call in this store used, in full only if its caller asks for it. It belongs
+    /// into the last slice of the call, after the guest has ended.
     pub fn measure(&self, store: &Store<InstanceState>) {
+        let state = store.data();
+        let (processor, memory) = (
+            self.processor() + processor_time_of_slice(),
+            state.limiter.needed(),
+        );
+        self.set_needs(processor, memory);
         let Some(usage) = &self.usage else {
             return;
         };
-        let state = store.data();
         let wasi = state.wasi.as_ref();
-        let before = Duration::from_nanos(self.processor.load(Ordering::Relaxed));
         let _ = usage.set(CallUsage {
-            processor: before + processor_time_of_slice(),
-            memory: state.limiter.needed(),
+            processor,
+            memory,
             // An engine that does not count has no fuel.
             instructions: store.get_fuel().ok().map(|left| FUEL.saturating_sub(left)),
             log: wasi.map(|wasi| wasi.log_lines()).unwrap_or_default(),
@@ -81,6 +87,22 @@ impl CallHandle {
     pub fn usage(&self) -> CallUsage {
         let usage = self.usage.as_ref().and_then(OnceLock::get);
         usage.cloned().unwrap_or_default()
+    }
+
+    /// Records the processor time and the bytes of memory of the call.
+    pub(super) fn set_needs(&self, processor: Duration, memory: u64) {
+        self.slice_ends(processor);
+        self.memory.store(memory, Ordering::Relaxed);
+    }
+
+    /// Returns the processor time of the call, without a slice that has not ended.
+    pub fn processor(&self) -> Duration {
+        Duration::from_nanos(self.processor.load(Ordering::Relaxed))
+    }
+
+    /// Returns the bytes of memory that the call needed. Nothing if it did not end.
+    pub fn memory(&self) -> u64 {
+        self.memory.load(Ordering::Relaxed)
     }
 
     /// Records the processor time of the slices that end with this one.

@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use leadhost_golden::{Case, SectionError, read_section, unpack};
+use leadhost_golden::Case;
 use serde_json::{Value, json};
 use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, Linker};
@@ -134,7 +134,7 @@ impl InspectedComponent {
     /// golden cases.
     pub(super) fn from_wasm(wasm: &[u8], limit: usize) -> Result<Self, LoadError> {
         refuse_foreign_bytes(wasm, limit)?;
-        let cases = golden_cases(wasm)?;
+        let cases = golden::golden_cases(wasm)?;
         Ok(Self {
             digest: Digest::compute(wasm),
             bytes: wasm.len(),
@@ -163,6 +163,7 @@ async fn try_out(
         signer: read.signer,
         reply_slots: read.reply_slots.clone(),
         warm: OnceLock::new(),
+        history: OnceLock::new(),
         imports_wasi: linked.imports_wasi,
         guest: Arc::into_inner(linked.guest)
             .expect("the trial of `describe` has dropped its handle"),
@@ -233,18 +234,6 @@ fn refuse_foreign_bytes(wasm: &[u8], limit: usize) -> Result<(), LoadError> {
         None => Err(LoadError::NotWasm),
         Some([1, 0, 0, 0, ..]) => Err(LoadError::CoreModule),
         Some(_) => Ok(()),
-    }
-}
-
-fn golden_cases(wasm: &[u8]) -> Result<Vec<Case>, LoadError> {
-    match read_section(wasm) {
-        Ok(None) => Ok(Vec::new()),
-        Ok(Some(packed)) => {
-            unpack(&packed).map_err(|error| LoadError::GoldenSection(shortened(error.to_string())))
-        }
-        Err(SectionError::NotAComponent) => Err(LoadError::NotWasm),
-        Err(error @ SectionError::Malformed { .. }) => Err(LoadError::Invalid(error.to_string())),
-        Err(error @ SectionError::Repeated) => Err(LoadError::GoldenSection(error.to_string())),
     }
 }
 

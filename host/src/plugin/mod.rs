@@ -22,6 +22,7 @@ mod frames;
 mod function_cache;
 mod golden;
 mod hashed_file;
+mod history;
 #[cfg(test)]
 mod hostile;
 mod imports;
@@ -63,7 +64,8 @@ pub use self::compile::{
 };
 pub use self::engine::CodeUse;
 pub use self::error::{CallError, EngineError, LoadError, NotInstalled};
-pub use self::golden::CaseAnswer;
+pub use self::golden::{CaseAnswer, carried_cases};
+pub use self::history::{CallCounts, VersionCalls};
 pub use self::load::PreparedVersion;
 pub use self::registry::InstalledVersion;
 pub use self::schedule::{give_way, lower_priority};
@@ -77,6 +79,7 @@ use self::abi::Fault;
 use self::breaker::Breakers;
 use self::compile::Compilation;
 use self::engine::Ticker;
+use self::history::CallHistories;
 use self::imports::CallEnvironment;
 use self::instance::{Allowance, CallHandle};
 use self::instance_state::InstanceState;
@@ -86,7 +89,8 @@ use self::warm::{WarmInstances, WarmPool};
 use self::watch::CallWatch;
 use crate::clock::SharedClock;
 use crate::config;
-use crate::domain::plugin::Digest;
+use crate::domain::plugin::{Description, Digest};
+use crate::domain::time::Micros;
 use crate::limits;
 
 /// The processor time that a call may use.
@@ -157,6 +161,7 @@ struct PluginRuntime {
     schemas: schema::SchemaChecker,
     trials: trial::Trials,
     registry: Registry,
+    histories: CallHistories,
     threads: PluginThreads,
     breakers: Breakers,
     watch: CallWatch,
@@ -260,6 +265,7 @@ impl Plugins {
             schemas,
             trials: trial::Trials::new(config.trial_time()),
             registry: Registry::default(),
+            histories: CallHistories::new(clock.now()),
             threads: PluginThreads::start(threads, bounds)?,
             breakers: Breakers::new(Arc::clone(&clock)),
             watch: CallWatch::default(),
@@ -278,8 +284,13 @@ impl Plugins {
 
     // ---- versions
 
-    /// Installs a version, so that it can be called by its digest.
+    /// Installs a version, so that it can be called by its digest. Its calls are counted from now on.
     pub fn install(&self, loaded: &Arc<Loaded>) {
+        let Description { name, version, .. } = &loaded.description;
+        if let Some(history) = self.0.histories.of_version(name, version, &loaded.digest) {
+            // It is set already if the version was installed before.
+            let _ = loaded.history.set(history);
+        }
         self.0.registry.install(loaded);
     }
 
@@ -358,6 +369,17 @@ impl Plugins {
         work: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, CallError> {
         self.0.compute(lane, digest, work).await
+    }
+
+    /// Returns what the calls of each version of a plugin came to and needed on this host, as far as
+    /// their results may have had an effect.
+    pub fn calls_of(&self, name: &str) -> Vec<VersionCalls> {
+        self.0.histories.of_plugin(name)
+    }
+
+    /// Returns when this host began to count calls: at its start.
+    pub fn calls_counted_since(&self) -> Micros {
+        self.0.histories.since()
     }
 
     /// Returns the number of calls that wait to begin, and of calls in progress.

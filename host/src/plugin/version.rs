@@ -3,6 +3,8 @@
 use std::sync::{Arc, OnceLock};
 
 use super::abi::Guest;
+use super::history::VersionHistory;
+use super::instance::CallHandle;
 use super::schema::BoundedSchema;
 use super::warm::WarmInstances;
 use crate::domain::plugin::{Description, Digest, PluginKind, RanWith, ReplySlot};
@@ -25,6 +27,8 @@ pub struct Loaded {
     pub reply_slots: Vec<ReplySlot>,
     /// Empty if its instances must be fresh.
     pub(super) warm: OnceLock<Arc<WarmInstances>>,
+    /// Where its calls are counted. Empty if they are not: in the tools of integrators.
+    pub(super) history: OnceLock<Arc<VersionHistory>>,
     pub(super) imports_wasi: bool,
     pub(super) guest: Guest,
     /// `None` if the plugin takes no configuration.
@@ -47,6 +51,13 @@ impl Loaded {
     /// Returns whether instances of this version may be made ahead of their calls.
     pub fn may_be_warm(&self) -> bool {
         self.warm.get().is_some()
+    }
+
+    /// Counts a call that has ended at this time.
+    pub(super) fn count(&self, now: Micros, outcome: &'static str, handle: &CallHandle) {
+        if let Some(history) = self.history.get() {
+            history.add(now, outcome, handle);
+        }
     }
 
     /// Drops the warm instances of this version.

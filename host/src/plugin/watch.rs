@@ -1,6 +1,6 @@
 //! Shows the calls of this process to a watcher: what each used, and what the plugin made. Only
-//! `leadhost plugin dev` watches, for the author of the plugin; a service has no watcher and measures no
-//! call.
+//! `leadhost plugin dev` watches, for the author of the plugin; a service has no watcher, and counts only
+//! the time and memory of its calls (`history.rs`).
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;

@@ -105,11 +105,25 @@ pub fn write_case(dir: &Path, case: &Case, body: &str) -> Result<(), FolderError
     };
     std::fs::create_dir_all(dir).map_err(written(dir))?;
     std::fs::create_dir(&folder).map_err(written(&folder))?;
-    let has_body = !case.body.is_empty();
-    if has_body {
-        let path = folder.join(body);
-        std::fs::write(&path, &case.body).map_err(written(&path))?;
+    let files = case_files(case, body).map_err(|source| FolderError::Parse {
+        path: folder.join(CASE_FILE),
+        source,
+    })?;
+    for (name, content) in files {
+        let path = folder.join(name);
+        std::fs::write(&path, content).map_err(written(&path))?;
     }
+    Ok(())
+}
+
+/// Returns the files of a case, by their names: its body, if it has one, in a file of this name, and
+/// `case.json`.
+///
+/// # Errors
+///
+/// If the case cannot be written as JSON.
+pub fn case_files(case: &Case, body: &str) -> serde_json::Result<Vec<(String, Vec<u8>)>> {
+    let has_body = !case.body.is_empty();
     let file = CaseFile {
         about: case.about.clone(),
         call: case.call,
@@ -120,12 +134,13 @@ pub fn write_case(dir: &Path, case: &Case, body: &str) -> Result<(), FolderError
         response: case.call.takes_response().then(|| case.response.clone()),
         expect: case.expect.clone(),
     };
-    let path = folder.join(CASE_FILE);
-    let text = serde_json::to_string_pretty(&file).map_err(|source| FolderError::Parse {
-        path: path.clone(),
-        source,
-    })?;
-    std::fs::write(&path, text + "\n").map_err(written(&path))
+    let text = serde_json::to_string_pretty(&file)? + "\n";
+    let mut files = Vec::new();
+    if has_body {
+        files.push((body.to_owned(), case.body.clone()));
+    }
+    files.push((CASE_FILE.to_owned(), text.into_bytes()));
+    Ok(files)
 }
 
 const CASE_FILE: &str = "case.json";

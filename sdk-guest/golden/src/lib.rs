@@ -22,7 +22,7 @@ mod section;
 
 pub use case::{Call, Case, Completion, Delivery, Response};
 pub use diff::diff;
-pub use folder::{FolderError, load_dir, write_case, write_expect};
+pub use folder::{FolderError, case_files, load_dir, write_case, write_expect};
 pub use message::Message;
 pub use normalise::normalise;
 pub use pack::{MAX_CASES, MAX_NAME_BYTES, MAX_PACKED_BYTES, PackError, pack, unpack};

@@ -12,6 +12,8 @@ leadhost_tests::on_every_store! {
     deliveries_that_cannot_be_captured_are_named,
     unreadable_requests_for_captures_are_refused,
     a_viewer_captures_nothing_and_each_capture_is_in_the_audit,
+    a_delivery_becomes_a_golden_case_without_its_person,
+    a_delivery_that_is_no_golden_case_is_refused_with_the_reason,
 }
 
 /// A host that has converted one lead, and the delivery's id.
@@ -118,4 +120,67 @@ async fn a_viewer_captures_nothing_and_each_capture_is_in_the_audit(on: On) {
     assert_eq!(rows[2]["outcome"], "refused");
     let text = audit.to_string();
     assert!(!text.contains("Ada") && !text.contains("98765"), "{text}");
+}
+
+async fn a_delivery_becomes_a_golden_case_without_its_person(on: On) {
+    let (operator, id) = with_lead(on).await;
+    let id = id.as_str().expect("an id");
+    let path = format!("/deliveries/{id}/golden");
+    let exported = operator.post(&path, &json!({})).await.expect(200).json();
+    assert_eq!(exported["plugin"], "mapping");
+    assert_eq!(exported["notes"], json!([]));
+    let text = exported.to_string();
+    for personal in ["Ada", "Prado", "98765-4321", TOKEN] {
+        assert!(!text.contains(personal), "{personal}: {exported:#}");
+    }
+    // Its files are a case that the tools of integrators take.
+    let folder = tempfile::tempdir().expect("a folder");
+    for case in exported["cases"].as_array().expect("cases") {
+        let own = folder.path().join(case["name"].as_str().expect("a name"));
+        std::fs::create_dir(&own).expect("a folder");
+        for file in case["files"].as_array().expect("files") {
+            let name = file["name"].as_str().expect("a name");
+            let text = file["text"].as_str().expect("a text");
+            std::fs::write(own.join(name), text).expect("it is written");
+        }
+    }
+    let cases = leadhost_golden::load_dir(folder.path()).expect("cases");
+    assert_eq!(cases.len(), 1);
+    assert_eq!(cases[0].name, format!("delivery-{id}"));
+    assert_eq!(cases[0].call, leadhost_golden::Call::Convert);
+    let body: Value = serde_json::from_slice(&cases[0].body).expect("JSON");
+    assert_eq!(body["id"], "L1");
+    let phone = body["phone"].as_str().expect("a phone");
+    assert_eq!(phone.len(), "11 98765-4321".len(), "{phone}");
+
+    let audit = operator.get("/audit?act=export-golden").await;
+    assert_eq!(audit["rows"][0]["outcome"], "done");
+    assert_eq!(audit["rows"][0]["target"], id);
+    let viewer = with_role(&operator, "viewer").await;
+    let ask = operator.host.admin("POST", &format!("/admin/v1{path}"));
+    let refused = ask.bearer(&viewer).json(&json!({})).send().await;
+    refused.expect(403);
+}
+
+async fn a_delivery_that_is_no_golden_case_is_refused_with_the_reason(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    let export = async |id: &str| {
+        let path = format!("/deliveries/{id}/golden");
+        operator.post(&path, &json!({})).await
+    };
+    export("17").await.expect(404);
+    export(&Uuid::nil().to_string()).await.expect(404);
+
+    let connection = report["connections"]["form"].as_str().expect("an id");
+    let sent = operator.host.post(&format!("/ingest-lead/{connection}"));
+    let sent = sent.header("x-token", TOKEN).body([0xff_u8, 0xfe].to_vec());
+    sent.send().await;
+    let list = operator.get("/deliveries").await;
+    let id = list["deliveries"][0]["id"].as_str().expect("an id");
+    let refused = export(id).await.expect(409).json();
+    let error = refused["error"].as_str().expect("a text");
+    assert!(
+        error.contains("not text") && error.contains("--raw"),
+        "{error}"
+    );
 }

@@ -1,8 +1,10 @@
 //! The console without a browser: sign-in and sessions, what keeps other sites out, roles, and the forms
 //! of an operator's day.
 
+use leadhost_golden::append_custom;
+use leadhost_tests::components::component;
 use leadhost_tests::guests::rust_component;
-use leadhost_tests::{Answer, Ask, Host, On, Options};
+use leadhost_tests::{Answer, Ask, Host, On, Options, until};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
@@ -19,6 +21,7 @@ leadhost_tests::on_every_store! {
     a_page_loads_nothing_from_elsewhere_and_is_not_compressed,
     what_a_sender_writes_is_shown_as_text,
     every_page_is_shown,
+    the_calls_and_golden_cases_of_a_plugin_are_shown,
     a_list_is_filtered_by_its_address,
     a_delivery_is_found_by_its_id_and_by_its_person,
     activity_is_drawn_and_told_in_numbers,
@@ -30,7 +33,10 @@ leadhost_tests::on_every_store! {
     an_instance_has_a_page_with_its_templates,
     a_viewer_sees_no_form_and_sends_none,
     a_replay_shows_its_differences_and_then_applies_them,
+    a_delivery_is_downloaded_as_a_golden_case,
     a_version_that_needs_consent_asks_for_it_and_is_activated_with_it,
+    a_version_is_repaired_from_its_impact_and_the_repair_is_undone,
+    a_repair_that_cannot_be_is_refused_with_the_reason,
     a_connection_is_paused_and_resumed,
     a_key_is_created_shown_once_and_revoked,
     an_erasure_is_counted_and_then_made,
@@ -337,6 +343,7 @@ async fn every_page_is_shown(on: On) {
         ("/deliveries", "Deliveries"),
         ("/plugins", "Plugins"),
         ("/plugins/mapping", "mapping"),
+        ("/repairs", "Repairs"),
         ("/connections", "Connections"),
         ("/connections/new", "New connection"),
         ("/instances", "Instances"),
@@ -361,6 +368,8 @@ async fn every_page_is_shown(on: On) {
         ("/deliveries?status=odd", 400),
         ("/deals?id=x", 404),
         ("/conversations/x", 400),
+        ("/repairs/x", 404),
+        ("/repairs?before=x", 404),
     ] {
         let answer = browser.get(path).await;
         assert_eq!(answer.status, status, "{path}");
@@ -371,6 +380,52 @@ async fn every_page_is_shown(on: On) {
         "{}",
         refusal.text()
     );
+}
+
+async fn the_calls_and_golden_cases_of_a_plugin_are_shown(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    operator.lead(&report, TOKEN, "1").await.expect(200);
+    let browser = Browser::signed_in(&operator).await;
+    for period in ["hour", "day", "week"] {
+        let page = browser
+            .page(&format!("/plugins/mapping?period={period}"))
+            .await;
+        for part in [
+            "Numbers of Calls by outcome",
+            "Numbers of Processor time of a call",
+            "Numbers of Most memory of a call",
+            "ms within a request",
+            "of 128.0 MiB",
+            "never more than the 16.0 MiB allowed",
+            "alone, in memory, since it started",
+        ] {
+            assert!(page.contains(part), "{part}: {page}");
+        }
+    }
+    assert_eq!(
+        browser.get("/plugins/mapping?period=year").await.status,
+        400
+    );
+
+    let page = browser.page("/plugins/mapping").await;
+    let (_, link) = page
+        .split_once("href=\"/console/plugins/mapping/golden/")
+        .expect("a link to the golden cases");
+    let path = format!(
+        "/plugins/mapping/golden/{}",
+        link.split_once('"').expect("its end").0
+    );
+    let page = browser.page(&path).await;
+    assert!(page.contains("<h1>Golden cases of mapping"), "{page}");
+    let (_, link) = page.split_once("?case=").expect("a case");
+    let case = link.split_once('"').expect("its end").0;
+    let page = browser.page(&format!("{path}?case={case}")).await;
+    assert!(page.contains("<h3>Expected answer</h3>"), "{page}");
+    assert_eq!(
+        browser.get(&format!("{path}?case=nothing")).await.status,
+        404
+    );
+    assert_eq!(browser.get("/plugins/mapping/golden/x").await.status, 400);
 }
 
 async fn a_list_is_filtered_by_its_address(on: On) {
@@ -624,6 +679,7 @@ async fn a_viewer_sees_no_form_and_sends_none(on: On) {
         "/messages",
         "/contacts",
         "/keys",
+        "/repairs",
         "/plugins/mapping",
     ] {
         let page = browser.page(path).await;
@@ -666,6 +722,40 @@ async fn a_replay_shows_its_differences_and_then_applies_them(on: On) {
     assert!(!page.contains("The delivery was converted again"), "{page}");
 }
 
+async fn a_delivery_is_downloaded_as_a_golden_case(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    let answer = operator.lead(&report, TOKEN, "1").await.expect(200);
+    let answer = answer.json();
+    let id = answer["deliveryId"].as_str().expect("an id");
+    let browser = Browser::signed_in(&operator).await;
+    let page = browser.page(&format!("/deliveries/{id}")).await;
+    assert!(page.contains("Download as a golden case"), "{page}");
+    let path = format!("/deliveries/{id}/golden");
+    let archive = browser.submit(&path, &[]).await.expect(200);
+    assert_eq!(archive.header("content-type"), "application/x-tar");
+    let named = format!("attachment; filename=\"delivery-{id}.tar\"");
+    assert_eq!(archive.header("content-disposition"), named);
+    let text = archive.text();
+    for part in ["/body.json\0", "/case.json\0", "ustar\0", "made-up persons"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains("Ada") && !text.contains("98765"), "{text}");
+    let refused = browser.submit("/deliveries/x/golden", &[]).await;
+    refused.expect(303);
+    let page = browser.get("/deliveries/x").await.expect(404);
+    assert!(
+        page.text().contains("There is no delivery"),
+        "{}",
+        page.text()
+    );
+
+    let viewer = with_role(&operator, "viewer").await;
+    let viewer = Browser::signed_in_with(&operator, viewer.reveal()).await;
+    let page = viewer.follow(&path, &[]).await;
+    assert!(page.contains("needs the role operator"), "{page}");
+    assert!(!page.contains("Download as a golden case"), "{page}");
+}
+
 async fn a_version_that_needs_consent_asks_for_it_and_is_activated_with_it(on: On) {
     let (operator, report) = Operator::with_workspace(on).await;
     operator.lead(&report, TOKEN, "1").await.expect(200);
@@ -701,6 +791,149 @@ async fn a_version_that_needs_consent_asks_for_it_and_is_activated_with_it(on: O
     assert!(page.contains("is active."), "{page}");
     let page = browser.follow("/plugins/mapping/rollback", &[]).await;
     assert!(page.contains("is rolled back to"), "{page}");
+}
+
+/// A host that has converted a lead with a version that read another name, and now serves another
+/// version. Returns the digest of the former.
+async fn repairable(on: On) -> (Operator, String) {
+    let host = Host::working_with(Options::patient(on)).await;
+    let key = host.admin_key().await;
+    let operator = Operator { host, key };
+    let right = component("plugins/converter-mapping.wasm");
+    let former = append_custom(&right, "variant", b"former").expect("a component");
+    let former = operator.host.converter(former).await;
+    let mut file = super::workspace();
+    file["connections"][0]["config"] = json!({"fields": {"name": "id"}});
+    let report = operator.apply(&file).await.expect(200).json();
+    operator.lead(&report, TOKEN, "lead-1").await.expect(200);
+    file["connections"][0]["config"] = json!({"fields": {"name": "name"}});
+    operator.apply(&file).await.expect(200);
+    operator.host.converter(right).await;
+    (operator, former.0)
+}
+
+/// Waits until no host works on the repair to whose page a form led. Returns its address.
+async fn ended(operator: &Operator, answer: Answer) -> String {
+    let answer = answer.expect(303);
+    let to = answer.header("location").to_owned();
+    let path = to.strip_prefix("/console").expect("a page of the console");
+    assert!(path.starts_with("/repairs/"), "{path}");
+    until("the repair has ended", async || {
+        let shown = operator.get(path).await;
+        (!shown["endedAt"].is_null()).then_some(())
+    })
+    .await;
+    path.to_owned()
+}
+
+async fn a_version_is_repaired_from_its_impact_and_the_repair_is_undone(on: On) {
+    let (operator, former) = repairable(on).await;
+    let browser = Browser::signed_in(&operator).await;
+    let fields = [("digest", former.as_str()), ("since", "24h")];
+    let page = browser.submit("/plugins/mapping/impact", &fields).await;
+    let page = page.expect(200).text().to_owned();
+    for part in [
+        "<h2>Impact of",
+        "name=\"since\" value=\"24h\"",
+        "Count what it would change",
+        "<option>phone</option>",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+
+    let of = [("converted-by", former.as_str()), ("plugin", "mapping")];
+    let counted = ended(&operator, browser.submit("/repairs", &of).await).await;
+    let page = browser.page(&counted).await;
+    for part in ["What it would change", "Write these changes", "name 1"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(!page.contains("<h2>Receipt</h2>"), "{page}");
+
+    let order: Vec<_> = of.into_iter().chain([("apply", "1")]).collect();
+    let repaired = ended(&operator, browser.submit("/repairs", &order).await).await;
+    let page = browser.page(&repaired).await;
+    for part in [
+        "The repair has begun",
+        "1 converted again of 1",
+        "<h2>Receipt</h2>",
+        "<td>contact.name</td>",
+        "Ada Prado",
+        ">Undo</button>",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(!page.contains("Take the changes back"), "{page}");
+    let listed = browser.page("/repairs").await;
+    assert!(
+        listed.contains(&format!("href=\"/console{repaired}\"")),
+        "{listed}"
+    );
+
+    // It asks first, and takes them back when that is confirmed.
+    let undo = format!("{repaired}/undo");
+    let asked = browser.submit(&undo, &[]).await.expect(200);
+    assert!(
+        asked.text().contains("Take the changes back"),
+        "{}",
+        asked.text()
+    );
+    assert_eq!(operator.get(&repaired).await["undo"], json!(null));
+    let confirmed = browser.submit(&undo, &[("confirmed", "1")]).await;
+    ended(&operator, confirmed).await;
+    let page = browser.page(&repaired).await;
+    assert!(page.contains("<span class=\"tag undone\">"), "{page}");
+    assert!(page.contains("<dt>Undone</dt>"), "{page}");
+    assert!(!page.contains(">Undo</button>"), "{page}");
+    let audit = operator.get("/audit?act=undo-repair").await;
+    assert_eq!(audit["rows"].as_array().map(Vec::len), Some(2), "{audit:#}");
+}
+
+async fn a_repair_that_cannot_be_is_refused_with_the_reason(on: On) {
+    let (operator, former) = repairable(on).await;
+    let browser = Browser::signed_in(&operator).await;
+    let plugins = operator.get("/plugins").await;
+    let active = plugins["plugins"][0]["digest"].as_str().expect("a digest");
+    let check = async |by: &Browser<'_>, path: &str, fields: &[(&str, &str)], part: &str| {
+        let page = by.follow(path, fields).await;
+        assert!(
+            page.contains("notice bad") && page.contains(part),
+            "{path}: {page}"
+        );
+    };
+    check(&browser, "/repairs", &[("converted-by", active)], "active").await;
+    check(
+        &browser,
+        "/repairs",
+        &[("converted-by", "9.9.9")],
+        "There is no version",
+    )
+    .await;
+    let odd = [("converted-by", former.as_str()), ("field", "odd")];
+    check(&browser, "/repairs", &odd, "Choose the field").await;
+    let impact = [("digest", "abc")];
+    check(&browser, "/plugins/mapping/impact", &impact, "too short").await;
+
+    let order = [("converted-by", former.as_str()), ("apply", "1")];
+    let path = ended(&operator, browser.submit("/repairs", &order).await).await;
+    check(&browser, &format!("{path}/cancel"), &[], "not").await;
+
+    // Who only looks sees all of it, and changes nothing.
+    let viewer = with_role(&operator, "viewer").await;
+    let viewer = Browser::signed_in_with(&operator, viewer.reveal()).await;
+    let page = viewer.page(&path).await;
+    assert_eq!(page.matches("method=\"post\"").count(), 1, "{page}");
+    assert!(page.contains("<td>contact.name</td>"), "{page}");
+    let undo = format!("{path}/undo");
+    let confirmed = [("confirmed", "1")];
+    check(&viewer, "/repairs", &order, "needs the role operator").await;
+    check(&viewer, &undo, &confirmed, "needs the role operator").await;
+    let asked = viewer.submit(&undo, &[]).await.expect(200);
+    assert!(
+        !asked.text().contains("Take the changes back"),
+        "{}",
+        asked.text()
+    );
+    assert_eq!(operator.get(&path).await["state"], "done");
 }
 
 async fn a_connection_is_paused_and_resumed(on: On) {

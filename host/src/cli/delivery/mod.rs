@@ -1,8 +1,6 @@
-//! `leadhost delivery`. `replay.rs` has the replay, `export.rs` makes golden cases, with the persons of
-//! `made_up`.
+//! `leadhost delivery`. `replay.rs` has the replay, `export.rs` writes golden cases.
 
 mod export;
-mod made_up;
 mod replay;
 
 use clap::{Args, Subcommand};

@@ -9,7 +9,6 @@ use crate::cli::command::ServiceFlags;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
 use crate::cli::progress::ProgressLine;
-use crate::domain::difference::DifferenceKind;
 
 #[derive(Args)]
 pub struct Impact {
@@ -70,7 +69,7 @@ fn show(impact: &VerifiedPlugin, since: Option<&str>, is_previous: bool, flags: 
     let Some(other) = &impact.against else {
         return;
     };
-    if !is_harmed(impact) {
+    if !impact.is_harmful() {
         return;
     }
     if !other.active {
@@ -94,14 +93,4 @@ fn show(impact: &VerifiedPlugin, since: Option<&str>, is_previous: bool, flags: 
         "\nTo convert these deliveries again, without changing what people have edited:\n  {}\nWithout --apply, the changes are only counted. Its receipt can be undone.",
         flags.command(&repair),
     ));
-}
-
-/// Returns whether leads are worse with the version than with the other one.
-fn is_harmed(impact: &VerifiedPlugin) -> bool {
-    let losses = impact.fields.iter();
-    impact.newly_failing.count > 0
-        || impact.vanished.count > 0
-        || losses
-            .filter(|field| field.change != DifferenceKind::Gained)
-            .any(|field| field.differences.count > 0)
 }

@@ -1,4 +1,4 @@
-//! Charts of counts over time, as SVG text. Colours are classes of the style sheet, so that they follow
+//! Charts of counts and of levels over time, as SVG text. Colours are classes of the style sheet, so that they follow
 //! light and dark, and the policy of the pages allows them; the same numbers are in a table.
 
 use askama::Template;
@@ -14,7 +14,7 @@ const TOP: f64 = 12.0;
 /// Labels below the axis, at most.
 const LABELS: usize = 7;
 
-/// Counts by slot of time and by series, drawn as stacked bars.
+/// Numbers by slot of time and by series: counts as stacked bars, levels as bars side by side.
 #[derive(Template)]
 #[template(path = "console/chart.html")]
 pub struct Chart {
@@ -24,6 +24,8 @@ pub struct Chart {
     /// The name of each slot.
     slots: Vec<String>,
     series: Vec<ChartSeries>,
+    /// Whether the numbers of a slot add up.
+    is_stacked: bool,
     /// The greatest number of the axis.
     most: u64,
 }
@@ -83,6 +85,32 @@ impl Chart {
             title: title.into(),
             slots,
             series,
+            is_stacked: true,
+            most,
+        }
+    }
+
+    /// Draws levels, such as a time on average, which do not add up. Only the first few series that have
+    /// any are drawn.
+    pub fn of_levels(
+        id: &'static str,
+        title: impl Into<String>,
+        slots: Vec<String>,
+        series: impl IntoIterator<Item = (String, Vec<u64>)>,
+    ) -> Self {
+        let series = series.into_iter();
+        let series = series.map(|(name, counts)| ChartSeries { name, counts });
+        let series: Vec<_> = series
+            .filter(|one| one.most() > 0)
+            .take(SERIES + 1)
+            .collect();
+        let most = axis(series.iter().map(ChartSeries::most).max().unwrap_or(0));
+        Self {
+            id,
+            title: title.into(),
+            slots,
+            series,
+            is_stacked: false,
             most,
         }
     }
@@ -93,16 +121,20 @@ impl Chart {
 
     /// Returns the chart in a sentence, for those who do not see it.
     fn description(&self) -> String {
-        let parts: Vec<String> = self
-            .series
-            .iter()
-            .map(|one| format!("{} {}", one.name, one.sum()))
-            .collect();
+        let parts: Vec<String> = self.series.iter().map(|one| self.in_words(one)).collect();
         match (self.slots.first(), self.slots.last()) {
             (Some(first), Some(last)) if !parts.is_empty() => {
                 format!("From {first} to {last}: {}.", parts.join(", "))
             }
             _ => "Nothing in this time.".to_owned(),
+        }
+    }
+
+    /// Returns a series with its sum, or with its greatest level.
+    fn in_words(&self, series: &ChartSeries) -> String {
+        match self.is_stacked {
+            true => format!("{} {}", series.name, series.sum()),
+            false => format!("{} up to {}", series.name, series.most()),
         }
     }
 
@@ -144,12 +176,19 @@ impl Chart {
                     continue;
                 }
                 let (y, bottom) = (self.y(below + count), self.y(below));
-                below += count;
+                let mut left = LEFT + width * (slot as f64 + 0.1);
+                let mut bar = width * 0.8;
+                if self.is_stacked {
+                    below += count;
+                } else {
+                    bar /= self.series.len() as f64;
+                    left += bar * class as f64;
+                }
                 pieces.push(ChartPiece {
                     class,
-                    x: number(LEFT + width * slot as f64 + width * 0.1),
+                    x: number(left),
                     y: number(y),
-                    width: number(width * 0.8),
+                    width: number(bar),
                     height: number(bottom - y),
                     label: format!("{}, {name}: {count}", series.name),
                 });
@@ -183,6 +222,10 @@ impl Chart {
 impl ChartSeries {
     fn sum(&self) -> u64 {
         self.counts.iter().sum()
+    }
+
+    fn most(&self) -> u64 {
+        self.counts.iter().copied().max().unwrap_or_default()
     }
 
     fn at(&self, slot: usize) -> u64 {
@@ -275,6 +318,21 @@ mod tests {
             ("3 others", 6)
         );
         assert_eq!(chart.sum(), 36);
+    }
+
+    #[test]
+    fn levels_stand_side_by_side_and_are_not_added() {
+        let slots = vec!["10:00".to_owned(), "11:00".to_owned()];
+        let series = [("1.4.0", vec![3, 9]), ("1.3.0", vec![4, 0])];
+        let series = series.map(|(name, counts)| (name.to_owned(), counts));
+        let chart = Chart::of_levels("time", "Time", slots, series);
+        assert_eq!(chart.most, 10);
+        let pieces = chart.pieces();
+        assert_eq!(pieces.len(), 3);
+        assert_ne!(pieces[0].x, pieces[1].x);
+        let text = chart.render().expect("it renders");
+        assert!(text.contains("1.4.0 up to 9"), "{text}");
+        assert!(!text.contains("<strong>"), "{text}");
     }
 
     #[test]

@@ -31,10 +31,11 @@ pub struct Section {
     pub label: &'static str,
 }
 
-const SECTIONS: [Section; 11] = [
+const SECTIONS: [Section; 12] = [
     section("", "Today"),
     section("deliveries", "Deliveries"),
     section("plugins", "Plugins"),
+    section("repairs", "Repairs"),
     section("connections", "Connections"),
     section("instances", "Instances"),
     section("messages", "Messages"),

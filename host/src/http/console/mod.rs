@@ -3,6 +3,7 @@
 //! Nothing is loaded from elsewhere, and all of it works without script.
 
 mod api;
+mod archive;
 mod chart;
 mod files;
 mod form;

@@ -38,6 +38,13 @@ pub enum AdminRoute<'a> {
         digest: &'a str,
     },
     ListRollouts,
+    PluginCalls {
+        name: &'a str,
+    },
+    PluginGolden {
+        name: &'a str,
+        digest: &'a str,
+    },
     ShowRollout {
         name: &'a str,
     },
@@ -55,6 +62,9 @@ pub enum AdminRoute<'a> {
         id: &'a str,
     },
     CaptureDeliveries,
+    ExportGolden {
+        id: &'a str,
+    },
     ListRepairs,
     StartRepair,
     ShowRepair {
@@ -154,6 +164,10 @@ impl<'a> AdminRoute<'a> {
                 Self::RemovePlugin { name, digest }
             }
             ("GET", ["rollouts"]) => Self::ListRollouts,
+            ("GET", ["plugins", name, "calls"]) => Self::PluginCalls { name },
+            ("GET", ["plugins", name, "versions", digest, "golden"]) => {
+                Self::PluginGolden { name, digest }
+            }
             ("GET", ["plugins", name, "rollout"]) => Self::ShowRollout { name },
             ("POST", ["plugins", name, "rollout"]) => Self::StartRollout { name },
             ("PATCH", ["plugins", name, "rollout"]) => Self::ChangeRollout { name },
@@ -161,6 +175,7 @@ impl<'a> AdminRoute<'a> {
             ("POST", ["deliveries", "captures"]) => Self::CaptureDeliveries,
             ("GET", ["deliveries", id]) => Self::ShowDelivery { id },
             ("POST", ["deliveries", id, "replay"]) => Self::ReplayDelivery { id },
+            ("POST", ["deliveries", id, "golden"]) => Self::ExportGolden { id },
             ("GET", ["repairs"]) => Self::ListRepairs,
             ("POST", ["repairs"]) => Self::StartRepair,
             ("GET", ["repairs", id]) => Self::ShowRepair { id },
@@ -229,6 +244,8 @@ impl<'a> AdminRoute<'a> {
             | Self::VerifyPlugin { .. }
             | Self::PluginImpact { .. }
             | Self::ListRollouts
+            | Self::PluginCalls { .. }
+            | Self::PluginGolden { .. }
             | Self::ShowRollout { .. }
             | Self::ListDeliveries
             | Self::ShowDelivery { .. }
@@ -257,6 +274,7 @@ impl<'a> AdminRoute<'a> {
             | Self::ChangeRollout { .. }
             | Self::ReplayDelivery { .. }
             | Self::CaptureDeliveries
+            | Self::ExportGolden { .. }
             | Self::StartRepair
             | Self::CancelRepair { .. }
             | Self::UndoRepair { .. }
@@ -303,6 +321,7 @@ impl<'a> AdminRoute<'a> {
             Self::RevokeKey { id }
             | Self::ShowDelivery { id }
             | Self::ReplayDelivery { id }
+            | Self::ExportGolden { id }
             | Self::ShowRepair { id }
             | Self::ListRepairChanges { id }
             | Self::CancelRepair { id }
@@ -316,6 +335,8 @@ impl<'a> AdminRoute<'a> {
             | Self::ActivatePlugin { name }
             | Self::RollBackPlugin { name }
             | Self::RemovePlugin { name, .. }
+            | Self::PluginCalls { name }
+            | Self::PluginGolden { name, .. }
             | Self::ShowRollout { name }
             | Self::StartRollout { name }
             | Self::ChangeRollout { name } => name.into(),
@@ -383,6 +404,8 @@ impl<'a> AdminRoute<'a> {
             Self::RollBackPlugin { .. } => "admin-roll-back-plugin",
             Self::RemovePlugin { .. } => "admin-remove-plugin",
             Self::ListRollouts => "admin-list-rollouts",
+            Self::PluginCalls { .. } => "admin-plugin-calls",
+            Self::PluginGolden { .. } => "admin-plugin-golden",
             Self::ShowRollout { .. } => "admin-show-rollout",
             Self::StartRollout { .. } => "admin-start-rollout",
             Self::ChangeRollout { .. } => "admin-change-rollout",
@@ -390,6 +413,7 @@ impl<'a> AdminRoute<'a> {
             Self::ShowDelivery { .. } => "admin-show-delivery",
             Self::ReplayDelivery { .. } => "admin-replay-delivery",
             Self::CaptureDeliveries => "admin-capture-deliveries",
+            Self::ExportGolden { .. } => "admin-export-golden",
             Self::ListRepairs => "admin-list-repairs",
             Self::StartRepair => "admin-start-repair",
             Self::ShowRepair { .. } => "admin-show-repair",

@@ -13,14 +13,22 @@ pub enum ConsoleRoute<'a> {
     Deliveries,
     Delivery { id: &'a str },
     ReplayDelivery { id: &'a str },
+    ExportDelivery { id: &'a str },
     Plugins,
     Plugin { name: &'a str },
+    PluginGolden { name: &'a str, digest: &'a str },
     ActivatePlugin { name: &'a str },
     VerifyPlugin { name: &'a str },
+    PluginImpact { name: &'a str },
     RollBackPlugin { name: &'a str },
     StartRollout { name: &'a str },
     ChangeRollout { name: &'a str },
     UploadPlugin,
+    Repairs,
+    StartRepair,
+    Repair { id: &'a str },
+    CancelRepair { id: &'a str },
+    UndoRepair { id: &'a str },
     Connections,
     NewConnection,
     TryConnection,
@@ -61,14 +69,22 @@ impl<'a> ConsoleRoute<'a> {
             ("GET", ["deliveries"]) => Self::Deliveries,
             ("GET", ["deliveries", id]) => Self::Delivery { id },
             ("POST", ["deliveries", id, "replay"]) => Self::ReplayDelivery { id },
+            ("POST", ["deliveries", id, "golden"]) => Self::ExportDelivery { id },
             ("GET", ["plugins"]) => Self::Plugins,
             ("GET", ["plugins", name]) => Self::Plugin { name },
+            ("GET", ["plugins", name, "golden", digest]) => Self::PluginGolden { name, digest },
             ("POST", ["plugins", name, "activate"]) => Self::ActivatePlugin { name },
             ("POST", ["plugins", name, "verify"]) => Self::VerifyPlugin { name },
+            ("POST", ["plugins", name, "impact"]) => Self::PluginImpact { name },
             ("POST", ["plugins", name, "rollback"]) => Self::RollBackPlugin { name },
             ("POST", ["plugins", name, "rollout"]) => Self::StartRollout { name },
             ("POST", ["plugins", name, "rollout", "change"]) => Self::ChangeRollout { name },
             ("POST", ["plugins"]) => Self::UploadPlugin,
+            ("GET", ["repairs"]) => Self::Repairs,
+            ("POST", ["repairs"]) => Self::StartRepair,
+            ("GET", ["repairs", id]) => Self::Repair { id },
+            ("POST", ["repairs", id, "cancel"]) => Self::CancelRepair { id },
+            ("POST", ["repairs", id, "undo"]) => Self::UndoRepair { id },
             ("GET", ["connections"]) => Self::Connections,
             ("GET", ["connections", "new"]) => Self::NewConnection,
             ("POST", ["connections", "new", "try"]) => Self::TryConnection,
@@ -103,12 +119,17 @@ impl<'a> ConsoleRoute<'a> {
             self,
             Self::SignOut
                 | Self::ReplayDelivery { .. }
+                | Self::ExportDelivery { .. }
                 | Self::ActivatePlugin { .. }
                 | Self::VerifyPlugin { .. }
+                | Self::PluginImpact { .. }
                 | Self::RollBackPlugin { .. }
                 | Self::StartRollout { .. }
                 | Self::ChangeRollout { .. }
                 | Self::UploadPlugin
+                | Self::StartRepair
+                | Self::CancelRepair { .. }
+                | Self::UndoRepair { .. }
                 | Self::TryConnection
                 | Self::MakeConnection
                 | Self::TestConnection { .. }

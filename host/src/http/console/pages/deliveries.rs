@@ -2,18 +2,24 @@
 
 use askama::Template;
 use hyper::StatusCode;
+use hyper::header::{CONTENT_DISPOSITION, HeaderValue};
 
 use super::super::api::ApiRefusal;
+use super::super::archive;
 use super::super::form::{Form, encoded};
 use super::super::frame::{self, Frame};
+use super::super::sessions::Notice;
 use super::super::{FormOutcome, Visit, page};
 use super::Filters;
+use crate::admin_api::captures::GoldenExport;
 use crate::admin_api::connections::{ConnectionView, Connections};
 use crate::admin_api::deliveries::{
     Deliveries, DeliveryDetailView, DeliveryView, ReplayRequest, Replayed, RequestView,
 };
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::time::Micros;
+use crate::http::error::ApiError;
+use crate::http::reply;
 
 #[derive(Template)]
 #[template(path = "console/deliveries.html")]
@@ -120,6 +126,40 @@ pub async fn replay(visit: &Visit<'_>, id: &str, form: &Form) -> Result<FormOutc
     }
     let shown = with_replay(visit, id, Some(replayed)).await?;
     Ok(FormOutcome::Page(page(StatusCode::OK, &shown)?))
+}
+
+/// Gives a delivery as golden cases, in an archive that the browser stores.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] of the operation.
+pub async fn export(visit: &Visit<'_>, id: &str) -> Result<FormOutcome, ApiRefusal> {
+    let path = format!("/deliveries/{}/golden", encoded(id));
+    let exported: GoldenExport = visit.api().post(&path, &serde_json::json!({})).await?;
+    let mut files = Vec::new();
+    for case in &exported.cases {
+        for file in &case.files {
+            files.push((format!("{}/{}", case.name, file.name), file.text.as_str()));
+        }
+    }
+    let now = visit.call.http.core.clock.now();
+    let archive = archive::tar(files, now.since(Micros(0)).as_secs());
+    let archive = archive
+        .ok_or_else(|| ApiRefusal::new(StatusCode::CONFLICT, "The name of a case is too long."))?;
+    let mut reply = reply::bytes_of(StatusCode::OK, "application/x-tar", archive);
+    // The id is one that the operation knows.
+    let named = format!("attachment; filename=\"delivery-{id}.tar\"");
+    let named = HeaderValue::from_str(&named).map_err(ApiError::internal)?;
+    reply.headers_mut().insert(CONTENT_DISPOSITION, named);
+    if !exported.notes.is_empty() {
+        // The browser stays on its page, and the next one tells them.
+        let notice = Notice {
+            is_error: false,
+            text: exported.notes.join(" "),
+        };
+        visit.call.http.sessions.notify(visit.session, notice);
+    }
+    Ok(FormOutcome::Page(reply))
 }
 
 /// Returns the body as a person reads it: a form by its fields, JSON indented, with the digits of its

@@ -6,11 +6,13 @@ mod contacts;
 mod conversations;
 mod deals;
 mod deliveries;
+mod golden_cases;
 mod instances;
 mod keys;
 mod messages;
 mod new_connection;
 mod plugins;
+mod repairs;
 mod service;
 mod today;
 
@@ -19,6 +21,8 @@ use hyper::StatusCode;
 use super::api::ApiRefusal;
 use super::form::{Form, encoded};
 use super::{FormOutcome, Visit, page};
+use crate::admin_api::activity::ActivityPeriod;
+use crate::domain::time::Micros;
 use crate::http::reply::ApiResponse;
 use crate::http::route::ConsoleRoute;
 
@@ -35,6 +39,11 @@ pub async fn show(visit: &Visit<'_>, route: ConsoleRoute<'_>) -> Result<ApiRespo
         ConsoleRoute::Delivery { id } => page(ok, &deliveries::show(visit, id).await?),
         ConsoleRoute::Plugins => page(ok, &plugins::list(visit).await?),
         ConsoleRoute::Plugin { name } => page(ok, &plugins::show(visit, name).await?),
+        ConsoleRoute::PluginGolden { name, digest } => {
+            page(ok, &golden_cases::show(visit, name, digest).await?)
+        }
+        ConsoleRoute::Repairs => page(ok, &repairs::list(visit).await?),
+        ConsoleRoute::Repair { id } => page(ok, &repairs::show(visit, id).await?),
         ConsoleRoute::Connections => page(ok, &connections::list(visit).await?),
         ConsoleRoute::NewConnection => page(ok, &new_connection::show(visit).await?),
         ConsoleRoute::Conversation { id } => page(ok, &conversations::show(visit, id).await?),
@@ -62,8 +71,13 @@ pub async fn submit(
 ) -> Result<FormOutcome, ApiRefusal> {
     match route {
         ConsoleRoute::ReplayDelivery { id } => deliveries::replay(visit, id, form).await,
+        ConsoleRoute::ExportDelivery { id } => deliveries::export(visit, id).await,
         ConsoleRoute::ActivatePlugin { name } => plugins::activate(visit, name, form).await,
         ConsoleRoute::VerifyPlugin { name } => plugins::verify(visit, name, form).await,
+        ConsoleRoute::PluginImpact { name } => plugins::impact(visit, name, form).await,
+        ConsoleRoute::StartRepair => repairs::start(visit, form).await,
+        ConsoleRoute::CancelRepair { id } => repairs::cancel(visit, id).await,
+        ConsoleRoute::UndoRepair { id } => repairs::undo(visit, id, form).await,
         ConsoleRoute::RollBackPlugin { name } => plugins::roll_back(visit, name).await,
         ConsoleRoute::StartRollout { name } => plugins::start_rollout(visit, name, form).await,
         ConsoleRoute::ChangeRollout { name } => plugins::change_rollout(visit, name, form).await,
@@ -88,9 +102,12 @@ pub async fn submit(
 /// Returns the page, below `/console`, from which a form is sent: it tells why the form was refused.
 pub fn origin_of(route: ConsoleRoute<'_>) -> String {
     match route {
-        ConsoleRoute::ReplayDelivery { id } => format!("/deliveries/{id}"),
+        ConsoleRoute::ReplayDelivery { id } | ConsoleRoute::ExportDelivery { id } => {
+            format!("/deliveries/{id}")
+        }
         ConsoleRoute::ActivatePlugin { name }
         | ConsoleRoute::VerifyPlugin { name }
+        | ConsoleRoute::PluginImpact { name }
         | ConsoleRoute::RollBackPlugin { name }
         | ConsoleRoute::StartRollout { name }
         | ConsoleRoute::ChangeRollout { name } => format!("/plugins/{name}"),
@@ -99,6 +116,10 @@ pub fn origin_of(route: ConsoleRoute<'_>) -> String {
         | ConsoleRoute::TestConnection { .. } => "/connections".to_owned(),
         ConsoleRoute::TryConnection | ConsoleRoute::MakeConnection => "/connections/new".to_owned(),
         ConsoleRoute::UploadPlugin => "/plugins".to_owned(),
+        ConsoleRoute::StartRepair => "/repairs".to_owned(),
+        ConsoleRoute::CancelRepair { id } | ConsoleRoute::UndoRepair { id } => {
+            format!("/repairs/{id}")
+        }
         ConsoleRoute::PauseInstance { .. }
         | ConsoleRoute::ResumeInstance { .. }
         | ConsoleRoute::SyncTemplates { .. } => "/instances".to_owned(),
@@ -111,6 +132,20 @@ pub fn origin_of(route: ConsoleRoute<'_>) -> String {
 
 fn nothing_here() -> ApiRefusal {
     ApiRefusal::new(StatusCode::NOT_FOUND, "There is no such page.")
+}
+
+/// Returns how a chart calls the slots of a period.
+fn slot_names(period: ActivityPeriod, slots: &[Micros]) -> Vec<String> {
+    // Of `2026-03-02 12:15`, as much as tells them apart.
+    let name = |at: &Micros| {
+        let text = at.text().replace('T', " ");
+        let part = match period {
+            ActivityPeriod::Hour | ActivityPeriod::Day => text.get(11..16),
+            ActivityPeriod::Week => text.get(5..16),
+        };
+        part.unwrap_or_default().to_owned()
+    };
+    slots.iter().map(name).collect()
 }
 
 /// The filters of a list, as the page's address has them.

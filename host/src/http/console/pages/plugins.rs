@@ -5,16 +5,21 @@ use hyper::StatusCode;
 use serde::Deserialize as _;
 
 use super::super::api::ApiRefusal;
+use super::super::chart::Chart;
 use super::super::form::{Form, encoded};
 use super::super::frame::{self, Frame};
 use super::super::{FormOutcome, Visit, page};
+use super::{Filters, slot_names};
+use crate::admin_api::activity::ActivityPeriod;
 use crate::admin_api::audit::Audit;
+use crate::admin_api::plugin_calls::{PluginCallHistory, VersionCallHistory};
 use crate::admin_api::plugins::{
-    ActivateRequest, DeployedPlugin, PluginList, PluginView, RefusalView, RefusedActivation,
-    VerifiedPlugin, VerifyRequest,
+    ActivateRequest, DeployedPlugin, ImpactRequest, PluginList, PluginView, RefusalView,
+    RefusedActivation, VerifiedPlugin, VerifyRequest,
 };
 use crate::admin_api::rollouts::{RolloutChangeRequest, RolloutRequest, RolloutView};
 use crate::domain::audit::{ActOutcome, AuditRow};
+use crate::domain::repair::RepairField;
 use crate::domain::rollout::{RolloutChange, RolloutMode};
 
 #[derive(Template)]
@@ -48,10 +53,37 @@ pub struct PluginPage {
     rollout: Option<RolloutView>,
     /// A version that was compared on request.
     verified: Option<VerifiedPlugin>,
+    /// What a version did to the leads that it converted, and the fields to which a repair of that may be
+    /// restricted.
+    impact: Option<Impact>,
     /// An activation or a rollout that needs consent.
     refused: Option<RefusedDeploy>,
+    calls: PluginCallHistory,
+    periods: [ActivityPeriod; ActivityPeriod::ALL.len()],
+    charts: Vec<Chart>,
     /// Who did what with it, newest first.
     timeline: Vec<AuditRow>,
+}
+
+impl PluginPage {
+    /// Returns the milliseconds of the longest call.
+    fn milliseconds(&self, version: &VersionCallHistory) -> String {
+        format!("{:.1}", version.longest_processor_micros as f64 / 1_000.0)
+    }
+
+    /// Returns how many calls returned more than is allowed.
+    fn over(&self, version: &VersionCallHistory) -> u64 {
+        let counts = version.outcomes.get("too_much_output");
+        counts.map_or(0, |counts| counts.iter().sum())
+    }
+}
+
+/// What a version did to the leads that it converted.
+struct Impact {
+    verified: VerifiedPlugin,
+    /// Since when its deliveries were compared, as the form has it.
+    since: String,
+    fields: &'static [RepairField],
 }
 
 /// A deploy that needs consent, and the form that gives it.
@@ -78,14 +110,54 @@ pub async fn show(visit: &Visit<'_>, name: &str) -> Result<PluginPage, ApiRefusa
         return Err(ApiRefusal::new(StatusCode::NOT_FOUND, message));
     };
     let rollout = last_rollout(visit, name).await?;
+    let filters = Filters::read(visit, &["period"]);
+    let path = format!("/plugins/{}/calls{}", encoded(name), filters.query());
+    let calls: PluginCallHistory = api.get(&path).await?;
     Ok(PluginPage {
         frame: visit.frame("plugins", name),
         plugin,
         rollout,
         verified: None,
+        impact: None,
         refused: None,
+        charts: charts(&calls),
+        calls,
+        periods: ActivityPeriod::ALL,
         timeline: timeline(visit, name).await?,
     })
+}
+
+/// Draws what the calls of each version came to, and what they needed.
+fn charts(calls: &PluginCallHistory) -> Vec<Chart> {
+    let slots = slot_names(calls.period, &calls.slots);
+    let outcomes = calls.versions.iter().flat_map(|version| {
+        let outcomes = version.outcomes.iter();
+        outcomes.map(|(outcome, counts)| (format!("{} {outcome}", name(version)), counts.clone()))
+    });
+    let levels = |of: fn(&VersionCallHistory) -> Vec<u64>| {
+        let versions = calls.versions.iter();
+        versions.map(move |version| (name(version), of(version)))
+    };
+    let kib = |version: &VersionCallHistory| {
+        let bytes = version.most_memory_bytes.iter();
+        bytes.map(|bytes| bytes.div_ceil(1_024)).collect()
+    };
+    vec![
+        Chart::new("calls", "Calls by outcome", slots.clone(), outcomes),
+        Chart::of_levels(
+            "time",
+            "Processor time of a call on average, µs",
+            slots.clone(),
+            levels(|version| version.mean_processor_micros.clone()),
+        ),
+        Chart::of_levels("memory", "Most memory of a call, KiB", slots, levels(kib)),
+    ]
+}
+
+/// Returns how charts call a version. Two builds may give themselves one number.
+fn name(version: &VersionCallHistory) -> String {
+    let digest = version.digest.short().get(..8).unwrap_or_default();
+    format!("{} ({digest})", version.version)
 }
 
 /// What was done with a plugin, newest first.
@@ -222,6 +294,31 @@ pub async fn verify(visit: &Visit<'_>, name: &str, form: &Form) -> Result<FormOu
     let verified: VerifiedPlugin = visit.api().post(&path, &request).await?;
     let mut shown = show(visit, name).await?;
     shown.verified = Some(verified);
+    Ok(FormOutcome::Page(page(StatusCode::OK, &shown)?))
+}
+
+/// Compares a version with another one on the deliveries that it converted.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] of the operation.
+pub async fn impact(visit: &Visit<'_>, name: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+    let request = ImpactRequest {
+        digest: form.get("digest").to_owned(),
+        against: None,
+    };
+    let since = form.get("since");
+    let mut path = format!("/plugins/{}/impact", encoded(name));
+    if !since.is_empty() {
+        path += &format!("?since={}", encoded(since));
+    }
+    let verified: VerifiedPlugin = visit.api().post(&path, &request).await?;
+    let mut shown = show(visit, name).await?;
+    shown.impact = Some(Impact {
+        verified,
+        since: since.to_owned(),
+        fields: RepairField::ALL,
+    });
     Ok(FormOutcome::Page(page(StatusCode::OK, &shown)?))
 }
 

@@ -6,13 +6,12 @@ use super::super::Visit;
 use super::super::api::ApiRefusal;
 use super::super::chart::Chart;
 use super::super::frame::Frame;
-use super::Filters;
+use super::{Filters, slot_names};
 use crate::admin_api::activity::{Activity, ActivityPeriod, ActivityRow};
 use crate::admin_api::deliveries::{Deliveries, DeliveryView};
 use crate::admin_api::overview::{ServiceOverview, ServiceProblem};
 use crate::admin_api::rollouts::Rollouts;
 use crate::admin_api::status::ServiceStatus;
-use crate::domain::time::Micros;
 use crate::http::endpoints::health;
 use crate::limits;
 
@@ -59,16 +58,7 @@ pub async fn show(visit: &Visit<'_>) -> Result<TodayPage, ApiRefusal> {
 
 /// Draws what came in and went out, by connection and instance.
 fn charts(activity: &Activity) -> Vec<Chart> {
-    // `2026-03-02T12:15`, of which a chart needs as much as tells its slots apart.
-    let name = |at: &Micros| {
-        let text = at.text().replace('T', " ");
-        let part = match activity.period {
-            ActivityPeriod::Hour | ActivityPeriod::Day => text.get(11..16),
-            ActivityPeriod::Week => text.get(5..16),
-        };
-        part.unwrap_or_default().to_owned()
-    };
-    let slots: Vec<String> = activity.slots.iter().map(name).collect();
+    let slots = slot_names(activity.period, &activity.slots);
     let chart = |id, title: &str, counts: fn(&ActivityRow) -> &Vec<u64>| {
         let series = activity.series.iter();
         let named = series.map(|row| (row.name.clone(), counts(row).clone()));

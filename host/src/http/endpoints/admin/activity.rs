@@ -11,6 +11,7 @@ use crate::admin_api::activity::{Activity, ActivityPeriod, ActivityRow};
 use crate::domain::time::Micros;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
+use crate::http::query::Query;
 use crate::http::reply::{self, ApiResponse};
 use crate::limits;
 use crate::pipeline::activity::{ActivityCounts, ActivitySeries, SLOT_MICROS, SLOTS_PER_HOUR};
@@ -21,15 +22,7 @@ use crate::pipeline::activity::{ActivityCounts, ActivitySeries, SLOT_MICROS, SLO
 ///
 /// [`ApiError::BadRequest`] if the period is not one.
 pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
-    let query = call.query();
-    let period = match query.filled(&["period"]) {
-        None => ActivityPeriod::default(),
-        Some(word) => ActivityPeriod::from_text(word).ok_or_else(|| {
-            ApiError::BadRequest(format!(
-                "`period={word}` is not a period; there are hour, day, week."
-            ))
-        })?,
-    };
+    let period = period(&call.query())?;
     let now = call.http.core.clock.now();
     let activity = &call.http.pipeline.activity;
     if activity.is_due(now) {
@@ -55,9 +48,26 @@ pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     reply::json(StatusCode::OK, &answer)
 }
 
+/// Reads the period that a request asks for.
+///
+/// # Errors
+///
+/// [`ApiError::BadRequest`] if it is not one.
+pub(super) fn period(query: &Query<'_>) -> Result<ActivityPeriod, ApiError> {
+    let Some(word) = query.filled(&["period"]) else {
+        return Ok(ActivityPeriod::default());
+    };
+    ActivityPeriod::from_text(word).ok_or_else(|| {
+        ApiError::BadRequest(format!(
+            "`period={word}` is not a period; there are hour, day, week."
+        ))
+    })
+}
+
 /// The slots of a period, in units that are counted: five minutes or hours.
-struct PeriodSlots {
-    of_hours: bool,
+pub(super) struct PeriodSlots {
+    /// Whether hours are counted.
+    pub(super) of_hours: bool,
     /// Units of a slot.
     units: i64,
     first: i64,
@@ -65,7 +75,8 @@ struct PeriodSlots {
 }
 
 impl PeriodSlots {
-    fn of(period: ActivityPeriod, now: Micros) -> Self {
+    /// Returns the slots of a period that ends now.
+    pub(super) fn of(period: ActivityPeriod, now: Micros) -> Self {
         let (of_hours, units, count) = match period {
             ActivityPeriod::Hour => (false, 1, SLOTS_PER_HOUR),
             ActivityPeriod::Day => (true, 1, 24),
@@ -80,7 +91,24 @@ impl PeriodSlots {
         }
     }
 
-    fn starts(&self) -> Vec<Micros> {
+    /// Returns how many there are.
+    pub(super) fn len(&self) -> usize {
+        usize::try_from(self.count).unwrap_or_default()
+    }
+
+    /// Returns the counts within the period, each with the place of its slot.
+    pub(super) fn within<'a, T>(
+        &self,
+        counts: &'a BTreeMap<i64, T>,
+    ) -> impl Iterator<Item = (usize, &'a T)> {
+        let begin = self.first * self.units;
+        let units = self.units;
+        let within = counts.range(begin..begin + self.count * units);
+        within.filter_map(move |(at, one)| Some((usize::try_from((at - begin) / units).ok()?, one)))
+    }
+
+    /// Returns when each slot begins.
+    pub(super) fn starts(&self) -> Vec<Micros> {
         let length = unit(self.of_hours) * self.units;
         let slots = self.first..self.first + self.count;
         slots.map(|slot| Micros(slot * length)).collect()
@@ -93,15 +121,10 @@ impl PeriodSlots {
         } else {
             &series.slots
         };
-        let begin = self.first * self.units;
-        let end = begin + self.count * self.units;
-        let zeros = vec![0; usize::try_from(self.count).unwrap_or_default()];
+        let zeros = vec![0; self.len()];
         let (mut taken, mut leads, mut failures) = (zeros.clone(), zeros.clone(), zeros.clone());
         let mut is_any = false;
-        for (at, count) in counts.range(begin..end) {
-            let Ok(place) = usize::try_from((at - begin) / self.units) else {
-                continue;
-            };
+        for (place, count) in self.within(counts) {
             taken[place] += count.taken;
             leads[place] += count.leads;
             failures[place] += count.failed;

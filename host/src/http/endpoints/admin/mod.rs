@@ -109,6 +109,10 @@ async fn operation(
             plugins::remove::remove(call, &decoded(name), &decoded(digest)).await
         }
         AdminRoute::ListRollouts => plugins::rollout::list(call).await,
+        AdminRoute::PluginCalls { name } => plugins::calls::show(call, &decoded(name)).await,
+        AdminRoute::PluginGolden { name, digest } => {
+            plugins::golden::show(call, &decoded(name), &decoded(digest)).await
+        }
         AdminRoute::ShowRollout { name } => plugins::rollout::show(call, &decoded(name)).await,
         AdminRoute::StartRollout { name } => {
             plugins::rollout::start(call, caller, &decoded(name), body).await
@@ -122,6 +126,7 @@ async fn operation(
             deliveries::replay::replay(call, &decoded(id), body).await
         }
         AdminRoute::CaptureDeliveries => deliveries::capture::capture(call, body).await,
+        AdminRoute::ExportGolden { id } => deliveries::golden::export(call, &decoded(id)).await,
         AdminRoute::ListRepairs => repairs::list::list(call).await,
         AdminRoute::StartRepair => repairs::start::start(call, caller, body).await,
         AdminRoute::ShowRepair { id } => repairs::show::show(call, &decoded(id)).await,
@@ -390,6 +395,16 @@ mod tests {
         check("DELETE", &["plugins", "x"], None);
         check(
             "GET",
+            &["plugins", "x", "calls"],
+            Some("admin-plugin-calls"),
+        );
+        check(
+            "GET",
+            &["plugins", "x", "versions", "y", "golden"],
+            Some("admin-plugin-golden"),
+        );
+        check(
+            "GET",
             &["repairs", "x", "changes"],
             Some("admin-list-repair-changes"),
         );
@@ -397,6 +412,11 @@ mod tests {
         check("POST", &["repairs", "x"], None);
         check("GET", &["apply"], None);
         check("POST", &["deliveries", "x"], None);
+        check(
+            "POST",
+            &["deliveries", "x", "golden"],
+            Some("admin-export-golden"),
+        );
         check(
             "POST",
             &["deliveries", "captures"],

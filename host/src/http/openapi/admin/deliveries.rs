@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{before, operation, page_limit};
-use crate::admin_api::captures::{CaptureRequest, CapturedDeliveries};
+use crate::admin_api::captures::{CaptureRequest, CapturedDeliveries, GoldenExport};
 use crate::admin_api::deliveries::{Deliveries, DeliveryDetailView, ReplayRequest, Replayed};
 use crate::domain::delivery::DeliveryStatus;
 use crate::http::openapi::operation::{Operation, Parameter};
@@ -17,6 +17,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let request = schemas.request::<ReplayRequest>();
     let captured = schemas.answer::<CapturedDeliveries>();
     let wanted = schemas.request::<CaptureRequest>();
+    let golden = schemas.answer::<GoldenExport>();
     let list = operation("get", "/admin/v1/deliveries")
         .named(
             "listDeliveries",
@@ -104,6 +105,39 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
                 &[("one", "A delivery that gives a lead", captures())],
             )
             .refuses(&[400]),
+        operation("post", "/admin/v1/deliveries/{delivery}/golden")
+            .named(
+                "exportGolden",
+                "deliveries",
+                "Gives a delivery as golden cases, with made-up persons",
+            )
+            .describe(
+                "A case is a folder with these files. What it has to give is not in it: `leadhost plugin test --write` \
+                 writes that. A person has to read the files before they are shared: a text may name persons in a way that \
+                 nothing shows. The audit has the request. Nothing is changed.",
+            )
+            .parameter(id())
+            .answers(
+                200,
+                "The cases.",
+                &golden,
+                &[(
+                    "one",
+                    "A delivery without fetches",
+                    json!({
+                        "plugin": "portal",
+                        "cases": [{
+                            "name": format!("delivery-{ID}"),
+                            "files": [
+                                {"name": "body.json", "text": "{\"name\": \"Oxa\"}"},
+                                {"name": "case.json", "text": "{\"about\": \"A delivery of portal, with made-up persons\", \"call\": \"convert\", \"body\": \"body.json\"}\n"},
+                            ],
+                        }],
+                        "notes": [],
+                    }),
+                )],
+            )
+            .refuses(&[404, 409]),
     ]
 }
 

@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 
 use super::operation;
+use crate::admin_api::activity::ActivityPeriod;
+use crate::admin_api::plugin_calls::{CarriedCases, PluginCallHistory};
 use crate::admin_api::plugins::{
     ActivateRequest, CheckedPlugin, DeployedPlugin, ImpactRequest, PluginList, RemovedPlugin,
     RunningVerifications, VerifiedPlugin, VerifyRequest,
@@ -70,6 +72,8 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         verify_upload(&verified),
         verify_stored(schemas, &verified),
         impact(schemas, &verified),
+        calls(schemas),
+        golden(schemas),
         activate(&request, &deployed),
         roll_back(&deployed),
         remove(schemas),
@@ -340,6 +344,95 @@ fn compared_sends(none: &Value) -> Value {
     })
 }
 
+fn calls(schemas: &mut Schemas) -> Operation {
+    let words = ActivityPeriod::ALL.map(ActivityPeriod::as_str);
+    let history = schemas.answer::<PluginCallHistory>();
+    operation("get", "/admin/v1/plugins/{plugin}/calls")
+        .named(
+            "pluginCalls",
+            "plugins",
+            "Shows what the calls of each version came to and needed, over time",
+        )
+        .describe("Each host counts its own calls, in memory, from its start. Trials and comparisons are not counted. How much output a call returned is not known, only whether it was too much.")
+        .parameter(name())
+        .parameter(Parameter::query(
+            "period",
+            json!({"type": "string", "enum": words, "default": "day"}),
+            "How far back: an hour in slots of five minutes, a day in hours, or a week in slots of six hours.",
+        ))
+        .answers(
+            200,
+            "The calls on this host.",
+            &history,
+            &[(
+                "hour",
+                "A part of an hour",
+                json!({
+                    "host": "lead-1",
+                    "countedSince": "2026-03-01T08:00:00.000000Z",
+                    "period": "hour",
+                    "slots": ["2026-03-02T12:10:00.000000Z", "2026-03-02T12:15:00.000000Z"],
+                    "allowed": {
+                        "processorMs": 2000,
+                        "inlineProcessorMs": 50,
+                        "memoryBytes": 134_217_728,
+                        "outputBytes": 16_777_216,
+                    },
+                    "versions": [{
+                        "version": "1.4.0",
+                        "digest": DIGEST,
+                        "outcomes": {"ok": [41, 12], "trapped": [0, 1]},
+                        "meanProcessorMicros": [180, 210],
+                        "mostMemoryBytes": [1_179_648, 1_310_720],
+                        "calls": 54,
+                        "longestProcessorMicros": 2410,
+                        "largestMemoryBytes": 1_310_720,
+                    }],
+                }),
+            )],
+        )
+        .refuses(&[400, 404])
+}
+
+fn golden(schemas: &mut Schemas) -> Operation {
+    let cases = schemas.answer::<CarriedCases>();
+    operation("get", "/admin/v1/plugins/{plugin}/versions/{digest}/golden")
+        .named(
+            "pluginGolden",
+            "plugins",
+            "Lists the golden cases that a version carries, or shows one of them",
+        )
+        .parameter(name())
+        .parameter(version_digest())
+        .parameter(Parameter::query(
+            "case",
+            json!({"type": "string"}),
+            "The name of a case: only this one, with its body and its expected answer.",
+        ))
+        .answers(
+            200,
+            "The cases.",
+            &cases,
+            &[(
+                "one",
+                "One case",
+                json!({
+                    "version": "1.4.0",
+                    "digest": DIGEST,
+                    "cases": [{
+                        "name": "two-phones",
+                        "about": "A lead with two phones",
+                        "call": "convert",
+                        "bodyBytes": 48,
+                        "body": "{\"name\": \"Ana\", \"phone\": \"21 99999-0000\"}",
+                        "expect": {"items": []},
+                    }],
+                }),
+            )],
+        )
+        .refuses(&[400, 404])
+}
+
 fn activate(request: &Value, deployed: &Value) -> Operation {
     let activate = operation("post", "/admin/v1/plugins/{plugin}/activate")
         .named("activatePlugin", "plugins", "Activates a stored version")
@@ -390,6 +483,15 @@ fn roll_back(deployed: &Value) -> Operation {
     refuses_component(roll_back)
 }
 
+/// The digest of a version in a path.
+fn version_digest() -> Parameter {
+    Parameter::path(
+        "digest",
+        json!({"type": "string"}),
+        "The digest of the version, or its first 8 or more characters.",
+    )
+}
+
 fn remove(schemas: &mut Schemas) -> Operation {
     let removed = schemas.answer::<RemovedPlugin>();
     operation("delete", "/admin/v1/plugins/{plugin}/versions/{digest}")
@@ -400,11 +502,7 @@ fn remove(schemas: &mut Schemas) -> Operation {
         )
         .describe("A version is kept while it is active, a rollback would activate it, the last rollout names it, fetches that it began are not finished, it converted deliveries that are kept, or an open repair replays those. A file of the inbox with its bytes is not taken in again; an upload is.")
         .parameter(name())
-        .parameter(Parameter::path(
-            "digest",
-            json!({"type": "string"}),
-            "The digest of the version, or its first 8 or more characters.",
-        ))
+        .parameter(version_digest())
         .answers(
             200,
             "It is removed.",

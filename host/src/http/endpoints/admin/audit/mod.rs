@@ -15,7 +15,7 @@ use crate::http::route::AdminRoute;
 
 /// The acts of the rows: every operation of [`AdminRoute::changes`], and, at the end, what the service
 /// itself does with a rollout.
-pub const ACTS: [&str; 35] = [
+pub const ACTS: [&str; 36] = [
     "apply",
     "create-key",
     "revoke-key",
@@ -27,6 +27,7 @@ pub const ACTS: [&str; 35] = [
     "change-rollout",
     "replay-delivery",
     "capture-deliveries",
+    "export-golden",
     "start-repair",
     "cancel-repair",
     "undo-repair",

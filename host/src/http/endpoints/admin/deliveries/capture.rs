@@ -46,6 +46,20 @@ pub async fn capture(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, A
             limits::CAPTURES
         )));
     }
+    let answer = captured(call, request).await?;
+    call.audit(json!({ "deliveries": answer.deliveries.len() }));
+    reply::json(StatusCode::OK, &answer)
+}
+
+/// Returns the named deliveries, as many as there is room and time for.
+///
+/// # Errors
+///
+/// The store or the secrets of a connection cannot be read.
+pub(super) async fn captured(
+    call: &Call<'_>,
+    request: CaptureRequest,
+) -> Result<CapturedDeliveries, ApiError> {
     let pipeline = &call.http.pipeline;
     let store = &pipeline.core.store;
     let channels = Channels::load(&**store).await?;
@@ -104,8 +118,7 @@ pub async fn capture(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, A
             .push(view(captured, plugin, serving.as_deref(), &channels));
     }
     answer.connections = connections.into_values().collect();
-    call.audit(json!({ "deliveries": answer.deliveries.len() }));
-    reply::json(StatusCode::OK, &answer)
+    Ok(answer)
 }
 
 /// Adds the connection that received a delivery, and those of its workspace and plugin that its items

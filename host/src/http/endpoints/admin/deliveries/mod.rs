@@ -1,6 +1,7 @@
 //! Deliveries: what senders sent, and its outcome.
 
 pub mod capture;
+pub mod golden;
 pub mod list;
 pub mod replay;
 pub mod show;

@@ -1,7 +1,9 @@
 //! Plugins: their list, upload, activation, rollback and removal.
 
 pub mod activate;
+pub mod calls;
 pub mod check;
+pub mod golden;
 pub mod list;
 pub mod remove;
 pub mod rollback;
