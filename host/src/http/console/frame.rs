@@ -31,9 +31,10 @@ pub struct Section {
     pub label: &'static str,
 }
 
-const SECTIONS: [Section; 11] = [
+const SECTIONS: [Section; 12] = [
     section("", "Today"),
     section("deliveries", "Deliveries"),
+    section("analytics", "Analytics"),
     section("plugins", "Plugins"),
     section("connections", "Connections"),
     section("instances", "Instances"),

@@ -152,6 +152,14 @@ async fn operation(
         AdminRoute::EraseContact => contacts::erase::run(call, caller, body).await,
         AdminRoute::ListErasures => contacts::erasures::list(call).await,
         AdminRoute::ListWorkspaces => workspaces::list::list(call).await,
+        AdminRoute::CountAnalytics {
+            workspace,
+            set,
+            granularity,
+        } => {
+            let (set, granularity) = (decoded(set), decoded(granularity));
+            workspaces::analytics::counts(call, &decoded(workspace), &set, &granularity).await
+        }
         AdminRoute::ImportProducts { workspace } => {
             workspaces::products::import(call, &decoded(workspace), body).await
         }
