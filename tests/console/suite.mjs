@@ -91,6 +91,14 @@ async function lead(id, token = world.token) {
   return answer.status;
 }
 
+/** Counts what is committed, and waits for it. */
+async function countAnalytics() {
+  const answer = await fetch(`http://${world.admin}/admin/v1/etl/runs`, {
+    method: "POST", headers: { Authorization: `Bearer ${world.keys.adminKey}` },
+  });
+  assert.equal(answer.status, 200);
+}
+
 async function tasks(window) {
   const suffix = window.withScript ? "script" : "plain";
   assert.equal(await lead(`good-${suffix}`), 200);
@@ -195,6 +203,19 @@ async function tasks(window) {
     await own.shows(`Até sábado, ${suffix}!`);
     await own.shows("Conversation with");
   });
+  await countAnalytics();
+  await window.task("see a measure by agent and week", async (own) => {
+    await own.click("Analytics");
+    await own.page.selectOption("#measure", "conversations_started");
+    await own.page.selectOption("#by", "agent_id");
+    await own.page.selectOption("#interval", "week");
+    await own.page.fill("#tz", "Europe/Lisbon");
+    await own.press("Show");
+    await own.page.getByRole("img", { name: /^Conversations started/ }).waitFor();
+    await own.shows("Numbers of Conversations started");
+    await own.shows("Counted until");
+    assert.match(own.page.url(), /measure=conversations_started&by=agent_id&interval=week&tz=Europe%2FLisbon/);
+  });
   await window.task("see the history of a deal", async (own) => {
     await own.open("converted");
     own.clicks += 1;
@@ -233,7 +254,7 @@ async function tasks(window) {
 
 /** Checks every page with axe, in both schemes and at the width of a phone. */
 async function accessible(browser) {
-  const sections = ["", "deliveries", "plugins", "plugins/grupo-olx", "connections", "connections/new", "instances", "messages", "deals", "contacts", "keys", "audit", "service"];
+  const sections = ["", "deliveries", "analytics", "analytics?measure=tickets&by=source&interval=month", "plugins", "plugins/grupo-olx", "connections", "connections/new", "instances", "messages", "deals", "contacts", "keys", "audit", "service"];
   for (const [name, options] of [["light", {}], ["dark", { colorScheme: "dark" }], ["phone", { viewport: { width: 390, height: 800 } }]]) {
     // axe is a script that the page's own policy would not let in.
     const window = await Window.open(browser, true, { bypassCSP: true, ...options });
@@ -247,7 +268,7 @@ async function accessible(browser) {
         const wide = await window.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
         assert(wide <= 0, `/${section} is ${wide} pixels too wide for a phone`);
       }
-      await window.screen(`page-${section.replace("/", "-") || "today"}-${name}`);
+      await window.screen(`page-${section.replaceAll(/[^a-z]+/g, "-") || "today"}-${name}`);
     }
     await window.close();
     console.log(`  ${sections.length + 1} pages, ${name}: axe finds nothing`);

@@ -55,15 +55,7 @@ struct AnalyticsView {
 /// [`ApiRefusal`] if the address names something unknown or too long a time, or the counts cannot be
 /// read.
 pub async fn show(visit: &Visit<'_>) -> Result<AnalyticsPage, ApiRefusal> {
-    let names = [
-        "workspace",
-        "measure",
-        "by",
-        "interval",
-        "tz",
-        "from",
-        "to",
-    ];
+    let names = ["workspace", "measure", "by", "interval", "tz", "from", "to"];
     let mut filters = Filters::read(visit, &names);
     let (set, chosen) = measures(filters.get("measure"))?;
     let by = dimension(filters.get("by"))?;
@@ -80,16 +72,24 @@ pub async fn show(visit: &Visit<'_>) -> Result<AnalyticsPage, ApiRefusal> {
         None => None,
         Some(workspace) => {
             filters.default("workspace", workspace);
-            let mut own = workspaces.iter().filter(|one| one.slug == *workspace);
-            let zone = own.next().map_or(zone::DEFAULT, |one| &one.time_zone);
+            let mut all = workspaces.iter();
+            let own = all.find(|one| one.slug == *workspace || one.id.to_string() == *workspace);
+            let zone = own.map_or(zone::DEFAULT, |one| &one.time_zone);
             filters.default("tz", zone);
             Some(view(visit, &filters, set, &chosen, by, granularity).await?)
         }
     };
     let sets = MetricSet::ALL.map(|one| SetChoice {
         set: one,
-        measures: one.measures().iter().map(|name| (*name, words(name))).collect(),
-        chosen: chosen.first().copied().filter(|_| one == set && chosen.len() == 1),
+        measures: one
+            .measures()
+            .iter()
+            .map(|name| (*name, words(name)))
+            .collect(),
+        chosen: chosen
+            .first()
+            .copied()
+            .filter(|_| one == set && chosen.len() == 1),
     });
     Ok(AnalyticsPage {
         frame: visit.frame("analytics", "Analytics"),
@@ -219,11 +219,7 @@ fn slots(counts: &WorkspaceAnalytics) -> Vec<String> {
 }
 
 /// Returns the name of a series. Names of agents need not be unique, so the number tells them apart.
-fn name(
-    series: &AnalyticsSeries,
-    by: Option<Dimension>,
-    agents: &BTreeMap<i64, String>,
-) -> String {
+fn name(series: &AnalyticsSeries, by: Option<Dimension>, agents: &BTreeMap<i64, String>) -> String {
     let text = match by {
         None => Some("all".to_owned()),
         Some(Dimension::AgentType) => series.agent_type.clone(),
@@ -271,6 +267,10 @@ mod tests {
         let (set, one) = measures("tickets_opened").expect("a measure");
         assert_eq!((set, one), (MetricSet::Tickets, vec!["tickets_opened"]));
         let refused = measures("leads").expect_err("it is not one");
-        assert!(refused.message.contains("tickets_resolved"), "{}", refused.message);
+        assert!(
+            refused.message.contains("tickets_resolved"),
+            "{}",
+            refused.message
+        );
     }
 }

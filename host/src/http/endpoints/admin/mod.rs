@@ -417,6 +417,11 @@ mod tests {
         );
         check("POST", &["outbox", "x"], None);
         check(
+            "GET",
+            &["workspaces", "x", "analytics", "tickets", "day"],
+            Some("admin-count-analytics"),
+        );
+        check(
             "PUT",
             &["workspaces", "x", "agents"],
             Some("admin-put-agents"),
