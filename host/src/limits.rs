@@ -968,6 +968,9 @@ pub const ANALYTICS_INLINE_CELLS: usize = 4_096;
 /// sources as conversations.
 pub const ANALYTICS_CELLS: usize = 500_000;
 
+/// Periods of a chart of analytics: with more, a bar is thinner than two pixels.
+pub const ANALYTICS_CHART_PERIODS: usize = 400;
+
 /// Time after which analytics counts are stale: about twice the six hours that a refresh may
 /// take.
 pub const ANALYTICS_STALE_AFTER: Duration = Duration::from_hours(12);

@@ -131,6 +131,14 @@ async function convertWrongly(suffix) {
   await activate(`after-${suffix}`);
 }
 
+/** Counts what is committed, and waits for it. */
+async function countAnalytics() {
+  const answer = await fetch(`http://${world.admin}/admin/v1/etl/runs`, {
+    method: "POST", headers: { Authorization: `Bearer ${world.keys.adminKey}` },
+  });
+  assert.equal(answer.status, 200);
+}
+
 async function tasks(window) {
   const suffix = window.withScript ? "script" : "plain";
   assert.equal(await lead(`good-${suffix}`), 200);
@@ -292,6 +300,19 @@ async function tasks(window) {
     await own.shows(`Até sábado, ${suffix}!`);
     await own.shows("Conversation with");
   });
+  await countAnalytics();
+  await window.task("see a measure by agent and week", async (own) => {
+    await own.click("Analytics");
+    await own.page.selectOption("#measure", "conversations_started");
+    await own.page.selectOption("#by", "agent_id");
+    await own.page.selectOption("#interval", "week");
+    await own.page.fill("#tz", "Europe/Lisbon");
+    await own.press("Show");
+    await own.page.getByRole("img", { name: /^Conversations started/ }).waitFor();
+    await own.shows("Numbers of Conversations started");
+    await own.shows("Counted until");
+    assert.match(own.page.url(), /measure=conversations_started&by=agent_id&interval=week&tz=Europe%2FLisbon/);
+  });
   await window.task("see the history of a deal", async (own) => {
     await own.open("converted");
     own.clicks += 1;
@@ -330,7 +351,7 @@ async function tasks(window) {
 
 /** Checks every page with axe, in both schemes and at the width of a phone. */
 async function accessible(browser) {
-  const sections = ["", "deliveries", "plugins", "plugins/grupo-olx", "plugins/mapping", "repairs", "connections", "connections/new", "instances", "instances/assistant", "messages", "deals", "contacts", "keys", "audit", "service"];
+  const sections = ["", "deliveries", "analytics", "analytics?measure=tickets&by=source&interval=month", "plugins", "plugins/grupo-olx", "plugins/mapping", "repairs", "connections", "connections/new", "instances", "instances/assistant", "messages", "deals", "contacts", "keys", "audit", "service"];
   for (const [name, options] of [["light", {}], ["dark", { colorScheme: "dark" }], ["phone", { viewport: { width: 390, height: 800 } }]]) {
     // axe is a script that the page's own policy would not let in.
     const window = await Window.open(browser, true, { bypassCSP: true, ...options });
@@ -355,7 +376,7 @@ async function accessible(browser) {
         const wide = await window.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
         assert(wide <= 0, `/${section} is ${wide} pixels too wide for a phone`);
       }
-      const called = section.replace(/\/[0-9a-f-]{30,}$/, "/one").replaceAll("/", "-");
+      const called = section.replace(/\/[0-9a-f-]{30,}$/, "/one").replaceAll(/[^a-z-]+/g, "-");
       await window.screen(`page-${called || "today"}-${name}`);
     }
     await window.close();

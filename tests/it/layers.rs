@@ -235,7 +235,7 @@ const HTTP: [&str; 45] = [
 
 /// Endpoints, each with the other ones that it may import.
 const ENDPOINTS: [(&str, &[&str]); 12] = [
-    ("admin", &[]),
+    ("admin", &["analytics"]),
     ("analytics", &[]),
     ("channel_webhook", &["ingest"]),
     ("deals", &["notifications"]),

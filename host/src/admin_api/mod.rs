@@ -6,6 +6,7 @@
 //! says otherwise. A reader ignores keys that it does not know.
 
 pub mod activity;
+pub mod analytics;
 pub mod apply;
 pub mod audit;
 pub mod captures;

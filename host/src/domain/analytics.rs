@@ -194,7 +194,10 @@ impl MeasureBits {
 }
 
 /// The length of a bucket of the answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema,
+)]
+#[serde(rename_all = "lowercase")]
 pub enum Granularity {
     Day,
     /// Begins on Monday.

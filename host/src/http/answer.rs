@@ -32,7 +32,6 @@ use super::reply::ApiResponse;
 use super::request_id::{self, RequestId};
 use super::route::{self, AdminRoute, NoRoute, OpenRoute, Route, Surface};
 use super::router;
-use crate::domain::analytics::MetricSet;
 use crate::http::state::Http;
 use crate::limits;
 use crate::telemetry::Shed;
@@ -219,10 +218,7 @@ fn route_of<'p>(surface: Surface, head: &Parts, path: &'p str) -> Result<Route<'
     is_well_formed(&head.headers, head.version)?;
     Route::find(surface, &head.method, path).map_err(|error| match error {
         NoRoute::Nothing => ApiError::NotFound("There is nothing at this address.".to_owned()),
-        NoRoute::NoMetricSet => {
-            let known = MetricSet::ALL.map(MetricSet::as_str).join(", ");
-            ApiError::NotFound(format!("There is no such metric set; use one of {known}."))
-        }
+        NoRoute::NoMetricSet => ApiError::no_metric_set(),
         NoRoute::OtherMethods(allow) => ApiError::MethodNotAllowed { allow },
     })
 }

@@ -20,6 +20,7 @@ use super::response::{self, ApiResponse};
 use crate::admin_api::apply::RefusedFile;
 use crate::admin_api::error::AdminError;
 use crate::admin_api::plugins::{AwaitsSecondKey, RefusedActivation, RefusedComponent};
+use crate::domain::analytics::MetricSet;
 use crate::domain::key::KeyKind;
 use crate::limits;
 use crate::store::StoreError;
@@ -162,6 +163,12 @@ impl ApiError {
     /// Returns an [`Self::Internal`] with this cause.
     pub fn internal(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self::Internal(source.into())
+    }
+
+    /// Returns the [`Self::NotFound`] of an unknown metric set of analytics.
+    pub fn no_metric_set() -> Self {
+        let known = MetricSet::ALL.map(MetricSet::as_str).join(", ");
+        Self::NotFound(format!("There is no such metric set; use one of {known}."))
     }
 
     /// Returns a [`Self::Conflict`] without details.

@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::roles::with_role;
-use super::{Operator, TOKEN};
+use super::{Operator, TOKEN, workspace};
 
 leadhost_tests::on_every_store! {
     a_page_leads_to_the_sign_in_and_from_there_to_the_page,
@@ -25,6 +25,8 @@ leadhost_tests::on_every_store! {
     a_list_is_filtered_by_its_address,
     a_delivery_is_found_by_its_id_and_by_its_person,
     activity_is_drawn_and_told_in_numbers,
+    measures_are_drawn_as_the_address_says,
+    without_a_workspace_there_are_no_measures,
     a_live_page_is_told_of_a_delivery_until_its_session_ends,
     a_live_page_ends_with_its_key,
     a_live_page_ends_when_the_service_stops,
@@ -341,6 +343,7 @@ async fn every_page_is_shown(on: On) {
     for (path, heading) in [
         ("", "Today"),
         ("/deliveries", "Deliveries"),
+        ("/analytics", "Analytics"),
         ("/plugins", "Plugins"),
         ("/plugins/mapping", "mapping"),
         ("/repairs", "Repairs"),
@@ -366,6 +369,13 @@ async fn every_page_is_shown(on: On) {
         ("/instances/nothing", 404),
         ("/deliveries/x", 404),
         ("/deliveries?status=odd", 400),
+        ("/analytics?workspace=nothing", 404),
+        ("/analytics?measure=leads", 400),
+        ("/analytics?by=day", 400),
+        ("/analytics?interval=hour", 400),
+        ("/analytics?tz=Nowhere", 400),
+        ("/analytics?from=soon", 400),
+        ("/analytics?from=2020-01-01", 400),
         ("/deals?id=x", 404),
         ("/conversations/x", 400),
         ("/repairs/x", 404),
@@ -563,6 +573,75 @@ impl LiveStream {
     async fn ends(mut self) {
         while self.read().await {}
     }
+}
+
+async fn without_a_workspace_there_are_no_measures(on: On) {
+    let operator = Operator::new(on).await;
+    let browser = Browser::signed_in(&operator).await;
+    let page = browser.page("/analytics").await;
+    assert!(page.contains("There is no workspace yet."), "{page}");
+}
+
+async fn measures_are_drawn_as_the_address_says(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let wasm = component("plugins/adapter-sandbox.wasm");
+    let active = operator.ask("POST", "/plugins?activate=true").body(wasm);
+    active.send().await.expect(201);
+    let mut file = workspace();
+    file["workspace"]["time_zone"] = json!("Europe/Lisbon");
+    file["instances"] = json!([{"name": "bot", "adapter": "sandbox", "number": "+5511900000000"}]);
+    operator.apply(&file).await.expect(200);
+    let viewer = with_role(&operator, "viewer").await;
+    let browser = Browser::signed_in_with(&operator, viewer.reveal()).await;
+    let page = browser.page("/analytics").await;
+    assert!(page.contains("Nothing is counted yet."), "{page}");
+
+    let said = json!({"to": "+5511988887777", "text": "Oi"});
+    let played = operator.post("/outbox/reply", &said).await;
+    assert!(played.status < 300, "{}", played.text());
+    operator.host.advance(1).await;
+    operator.host.count_analytics().await;
+    let page = browser.page("/analytics").await;
+    for part in [
+        "Counted until",
+        "value=\"Europe/Lisbon\"",
+        "<option selected>acme</option>",
+        "Numbers of Conversations started",
+        "<rect class=\"bar s0\"",
+        "<option value=\"conversations\" selected>",
+        // Other measures have their chart too.
+        "id=\"appointments-title\"",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let page = browser
+        .page("/analytics?workspace=acme&measure=conversations_started&by=agent_id&interval=month&tz=Asia%2FKathmandu&from=2029-12-01")
+        .await;
+    for part in [
+        "<option value=\"conversations_started\" selected>",
+        "<option value=\"agent_id\" selected>",
+        "<option selected>month</option>",
+        "value=\"Asia/Kathmandu\"",
+        "value=\"2029-12-01\"",
+        "<td>2029-12</td><td class=\"number\">0</td>",
+        "<th scope=\"col\" class=\"number\">bot (",
+        "/console/analytics?workspace=acme&#38;measure=conversations%5Fstarted",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert_eq!(page.matches("<figure").count(), 1, "{page}");
+    assert!(!page.contains("style="), "{page}");
+    let page = browser.page("/analytics?measure=tickets").await;
+    assert!(page.contains("id=\"tickets_opened-title\""), "{page}");
+    let long = browser.get("/analytics?from=2020-01-01").await.expect(400);
+    assert!(
+        long.text().contains("a chart shows at most 400"),
+        "{}",
+        long.text()
+    );
+    browser
+        .page("/analytics?from=2020-01-01&interval=month")
+        .await;
 }
 
 async fn a_live_page_is_told_of_a_delivery_until_its_session_ends(on: On) {

@@ -13,6 +13,8 @@ const BOTTOM: f64 = 24.0;
 const TOP: f64 = 12.0;
 /// Labels below the axis, at most.
 const LABELS: usize = 7;
+/// About the width of a character of a label.
+const CHARACTER: f64 = 7.0;
 
 /// Numbers by slot of time and by series: counts as stacked bars, levels as bars side by side.
 #[derive(Template)]
@@ -208,13 +210,15 @@ impl Chart {
             .collect()
     }
 
-    /// Returns the labels below the axis, with their places.
+    /// Returns the labels below the axis, with their places. One that has no room is left out.
     fn labels(&self) -> Vec<(String, &str)> {
         let every = self.slots.len().div_ceil(LABELS).max(1);
         let width = self.slot_width();
         let named = self.slots.iter().enumerate().step_by(every);
-        named
-            .map(|(slot, name)| (number(LEFT + width * (slot as f64 + 0.1)), name.as_str()))
+        let placed = named.map(|(slot, name)| (LEFT + width * (slot as f64 + 0.1), name.as_str()));
+        placed
+            .filter(|(x, name)| x + CHARACTER * name.len() as f64 <= WIDTH)
+            .map(|(x, name)| (number(x), name))
             .collect()
     }
 }
@@ -333,6 +337,15 @@ mod tests {
         let text = chart.render().expect("it renders");
         assert!(text.contains("1.4.0 up to 9"), "{text}");
         assert!(!text.contains("<strong>"), "{text}");
+    }
+
+    #[test]
+    fn a_label_without_room_is_left_out() {
+        let slots: Vec<String> = (1..=31).map(|day| format!("2030-01-{day:02}")).collect();
+        let chart = Chart::new("days", "Days", slots, Vec::new());
+        let labels: Vec<&str> = chart.labels().into_iter().map(|(_, label)| label).collect();
+        assert_eq!(labels.first(), Some(&"2030-01-01"));
+        assert_eq!(labels.last(), Some(&"2030-01-26"), "{labels:?}");
     }
 
     #[test]

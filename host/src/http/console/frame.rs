@@ -31,9 +31,10 @@ pub struct Section {
     pub label: &'static str,
 }
 
-const SECTIONS: [Section; 12] = [
+const SECTIONS: [Section; 13] = [
     section("", "Today"),
     section("deliveries", "Deliveries"),
+    section("analytics", "Analytics"),
     section("plugins", "Plugins"),
     section("repairs", "Repairs"),
     section("connections", "Connections"),

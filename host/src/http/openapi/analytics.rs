@@ -50,10 +50,26 @@ fn counts(schemas: &mut Schemas, set: MetricSet) -> Operation {
          out. The workspace's own (internal) agents are left out unless `agent_type` or `agent_id` is given. Lists are \
          separated by commas. Send the `ETag` of the last answer as `If-None-Match`: while nothing has changed, the \
          answer is 304.";
-    let granularities = Granularity::ALL.map(Granularity::as_str);
     let operation = operation(path)
         .named(id, "data", summary)
-        .describe(&format!("{begin} At most {} rows.", limits::ANALYTICS_ROWS))
+        .describe(&format!("{begin} At most {} rows.", limits::ANALYTICS_ROWS));
+    let operation = with_question(operation);
+    let example = json!({"one": {"summary": "A week with conversations", "value": example(set)}});
+    answered(
+        operation,
+        &answer,
+        &example,
+        "The rows, with the parameters that were applied.",
+    )
+    .header(200, "X-Data-As-Of", "DataAsOf")
+    .header(304, "X-Data-As-Of", "DataAsOf")
+    .refuses(&[400, 404])
+}
+
+/// Adds the parameters of a question.
+pub fn with_question(operation: Operation) -> Operation {
+    let granularities = Granularity::ALL.map(Granularity::as_str);
+    operation
         .parameter(Parameter::path(
             "granularity",
             one_of(&granularities, ""),
@@ -109,17 +125,7 @@ fn counts(schemas: &mut Schemas, set: MetricSet) -> Operation {
             "source",
             pattern(&sources(), ""),
             "Only these sources. `sources` is an alias.",
-        ));
-    let example = json!({"one": {"summary": "A week with conversations", "value": example(set)}});
-    answered(
-        operation,
-        &answer,
-        &example,
-        "The rows, with the parameters that were applied.",
-    )
-    .header(200, "X-Data-As-Of", "DataAsOf")
-    .header(304, "X-Data-As-Of", "DataAsOf")
-    .refuses(&[400, 404])
+        ))
 }
 
 fn freshness(schemas: &mut Schemas) -> Operation {

@@ -120,6 +120,11 @@ pub enum AdminRoute<'a> {
     EraseContact,
     ListErasures,
     ListWorkspaces,
+    CountAnalytics {
+        workspace: &'a str,
+        set: &'a str,
+        granularity: &'a str,
+    },
     ImportProducts {
         workspace: &'a str,
     },
@@ -201,6 +206,13 @@ impl<'a> AdminRoute<'a> {
             ("POST", ["contacts", "erase"]) => Self::EraseContact,
             ("GET", ["erasures"]) => Self::ListErasures,
             ("GET", ["workspaces"]) => Self::ListWorkspaces,
+            ("GET", ["workspaces", workspace, "analytics", set, granularity]) => {
+                Self::CountAnalytics {
+                    workspace,
+                    set,
+                    granularity,
+                }
+            }
             ("PUT", ["workspaces", workspace, "products"]) => Self::ImportProducts { workspace },
             ("DELETE", ["workspaces", workspace, "products", external_id]) => Self::RemoveProduct {
                 workspace,
@@ -260,6 +272,7 @@ impl<'a> AdminRoute<'a> {
             | Self::ShowDeal { .. }
             | Self::ListErasures
             | Self::ListWorkspaces
+            | Self::CountAnalytics { .. }
             | Self::ShowActivity
             | Self::ShowEtl
             | Self::GetPart { .. } => false,
@@ -347,7 +360,8 @@ impl<'a> AdminRoute<'a> {
             | Self::PauseInstance { which }
             | Self::ResumeInstance { which }
             | Self::SyncTemplates { which } => which.into(),
-            Self::ImportProducts { workspace }
+            Self::CountAnalytics { workspace, .. }
+            | Self::ImportProducts { workspace }
             | Self::GetPart { workspace, .. }
             | Self::PutPart { workspace, .. } => workspace.into(),
             Self::RemoveProduct {
@@ -439,6 +453,7 @@ impl<'a> AdminRoute<'a> {
             Self::EraseContact => "admin-erase-contact",
             Self::ListErasures => "admin-list-erasures",
             Self::ListWorkspaces => "admin-list-workspaces",
+            Self::CountAnalytics { .. } => "admin-count-analytics",
             Self::ImportProducts { .. } => "admin-import-products",
             Self::RemoveProduct { .. } => "admin-remove-product",
             Self::ShowActivity => "admin-show-activity",

@@ -38,6 +38,18 @@ pub trait AnalyticsStore: Send + Sync + 'static {
         query: &CellQuery<'_>,
     ) -> Result<RollupCells, StoreError>;
 
+    /// Returns what [`rollup_cells`](Self::rollup_cells) returns, for an operator, who belongs to no
+    /// workspace.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn rollup_cells_of(
+        &self,
+        workspace: WorkspaceId,
+        query: &CellQuery<'_>,
+    ) -> Result<RollupCells, StoreError>;
+
     /// Begins a run and gives every workspace its first build. Does not interrupt the work of
     /// another host.
     ///
@@ -127,6 +139,14 @@ impl AnalyticsStore for DatabaseStore {
         query: &CellQuery<'_>,
     ) -> Result<RollupCells, StoreError> {
         analytics::cells::cells(&self.database, scope, query).await
+    }
+
+    async fn rollup_cells_of(
+        &self,
+        workspace: WorkspaceId,
+        query: &CellQuery<'_>,
+    ) -> Result<RollupCells, StoreError> {
+        analytics::cells::cells_of_workspace(&self.database, workspace, query).await
     }
 
     async fn rollup_begin(&self, set: MetricSet) -> Result<AnalyticsRun, StoreError> {

@@ -1,8 +1,9 @@
 //! The analytics API for a data client: parameters, counts, and conditional
-//! requests.
+//! requests. And the same counts for an operator.
 
 mod copies;
 mod counts;
+mod operators;
 mod parameters;
 mod schemas;
 mod story;

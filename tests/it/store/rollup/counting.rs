@@ -379,4 +379,14 @@ pub async fn keys_and_counts_are_a_workspaces_own(world: &World) {
     assert_eq!((found.keys.len(), found.cells.len()), (0, 0));
     assert_eq!(found.state.internal, [applied.instances["Bruno"]]);
     assert_ne!(found.state.version, ours.state.version);
+    // An operator names the workspace, and reads the same.
+    for (workspace, cells) in [
+        (world.scope.workspace(), ours),
+        (applied.workspace_id, found),
+    ] {
+        let named = world.store.rollup_cells_of(workspace, &query).await;
+        let named = named.expect("it reads");
+        assert_eq!(named.state, cells.state);
+        assert_eq!((named.keys, named.cells), (cells.keys, cells.cells));
+    }
 }

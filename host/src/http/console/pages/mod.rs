@@ -1,5 +1,6 @@
 //! The pages, one file for each section with its forms.
 
+mod analytics;
 mod audit;
 mod connections;
 mod contacts;
@@ -37,6 +38,7 @@ pub async fn show(visit: &Visit<'_>, route: ConsoleRoute<'_>) -> Result<ApiRespo
         ConsoleRoute::Today => page(ok, &today::show(visit).await?),
         ConsoleRoute::Deliveries => page(ok, &deliveries::list(visit).await?),
         ConsoleRoute::Delivery { id } => page(ok, &deliveries::show(visit, id).await?),
+        ConsoleRoute::Analytics => page(ok, &analytics::show(visit).await?),
         ConsoleRoute::Plugins => page(ok, &plugins::list(visit).await?),
         ConsoleRoute::Plugin { name } => page(ok, &plugins::show(visit, name).await?),
         ConsoleRoute::PluginGolden { name, digest } => {
@@ -163,6 +165,13 @@ impl Filters {
     fn get(&self, name: &str) -> &str {
         let found = self.0.iter().find(|(key, _)| *key == name);
         found.map_or("", |(_, value)| value)
+    }
+
+    /// Sets a value that the address left out.
+    fn default(&mut self, name: &'static str, value: &str) {
+        if self.get(name).is_empty() {
+            self.0.push((name, value.to_owned()));
+        }
     }
 
     /// Returns the query with these values, with its `?`, or an empty text.

@@ -158,6 +158,14 @@ async fn operation(
         AdminRoute::EraseContact => contacts::erase::run(call, caller, body).await,
         AdminRoute::ListErasures => contacts::erasures::list(call).await,
         AdminRoute::ListWorkspaces => workspaces::list::list(call).await,
+        AdminRoute::CountAnalytics {
+            workspace,
+            set,
+            granularity,
+        } => {
+            let (set, granularity) = (decoded(set), decoded(granularity));
+            workspaces::analytics::counts(call, &decoded(workspace), &set, &granularity).await
+        }
         AdminRoute::ImportProducts { workspace } => {
             workspaces::products::import(call, &decoded(workspace), body).await
         }
@@ -429,6 +437,11 @@ mod tests {
             Some("admin-play-status"),
         );
         check("POST", &["outbox", "x"], None);
+        check(
+            "GET",
+            &["workspaces", "x", "analytics", "tickets", "day"],
+            Some("admin-count-analytics"),
+        );
         check(
             "PUT",
             &["workspaces", "x", "agents"],

@@ -9,14 +9,15 @@
 
 mod answer;
 pub mod freshness;
-mod query;
-mod range;
-mod table;
+pub mod query;
+pub mod range;
+pub mod table;
 
 use hyper::StatusCode;
 use hyper::header::{CACHE_CONTROL, ETAG, HeaderName, HeaderValue, VARY};
 
 use self::query::AnalyticsQuery;
+use self::table::AnalyticsTable;
 use crate::domain::analytics::{Granularity, MetricSet};
 use crate::domain::time::Micros;
 use crate::domain::zone;
@@ -46,10 +47,7 @@ pub async fn counts(
     set: MetricSet,
     granularity: &str,
 ) -> Result<ApiResponse, ApiError> {
-    let granularity = Granularity::from_text(granularity).ok_or_else(|| {
-        let known = Granularity::ALL.map(Granularity::as_str).join(", ");
-        ApiError::NotFound(format!("There is no such granularity; use one of {known}."))
-    })?;
+    let granularity = self::granularity(granularity)?;
     let now = call.http.core.clock.now();
     let question = AnalyticsQuery::read(&call.query(), set, granularity, now)?;
     // Even if the answer is 304: the zone is in use.
@@ -76,48 +74,79 @@ pub async fn counts(
     let fresh = Fresh::from_state(&cells.state, now);
     let tag = self::tag(call, caller, &question, &cells.state, now);
     let in_lines = lines::are_wanted(&call.head.headers);
-    let body = if cells.cells.len() > limits::ANALYTICS_INLINE_CELLS {
-        tokio::task::spawn_blocking(move || body(&question, cells, fresh, in_lines))
-            .await
-            .map_err(ApiError::internal)?
-    } else {
-        body(&question, cells, fresh, in_lines)
-    }?;
+    let body = combined(cells, move |cells| {
+        let table = added_up(&question, cells)?;
+        Ok(answer::write(&question, &table, fresh, in_lines))
+    });
+    let body = body.await?;
     let content_type = if in_lines { NDJSON } else { reply::JSON };
     let reply = reply::bytes_of(StatusCode::OK, content_type, body);
     Ok(marked(reply, tag, fresh.as_of))
 }
 
-fn body(
-    question: &AnalyticsQuery,
+/// Reads the length of a period.
+///
+/// # Errors
+///
+/// [`ApiError::NotFound`] names those that exist.
+pub fn granularity(text: &str) -> Result<Granularity, ApiError> {
+    Granularity::from_text(text).ok_or_else(|| {
+        let known = Granularity::ALL.map(Granularity::as_str).join(", ");
+        ApiError::NotFound(format!("There is no such granularity; use one of {known}."))
+    })
+}
+
+/// Makes an answer of counts: many of them on a thread of their own.
+///
+/// # Errors
+///
+/// Those of `combine`, and [`ApiError::Internal`] if it panics.
+pub async fn combined<T: Send + 'static>(
     cells: RollupCells,
-    fresh: Fresh,
-    in_lines: bool,
-) -> Result<Vec<u8>, ApiError> {
+    combine: impl FnOnce(RollupCells) -> Result<T, ApiError> + Send + 'static,
+) -> Result<T, ApiError> {
+    if cells.cells.len() > limits::ANALYTICS_INLINE_CELLS {
+        tokio::task::spawn_blocking(move || combine(cells))
+            .await
+            .map_err(ApiError::internal)?
+    } else {
+        combine(cells)
+    }
+}
+
+/// Adds counts up to the rows of an answer.
+///
+/// # Errors
+///
+/// [`ApiError::BadRequest`] if there are too many counts, or too many rows.
+pub fn added_up(question: &AnalyticsQuery, cells: RollupCells) -> Result<AnalyticsTable, ApiError> {
     if cells.too_many {
         return Err(ApiError::BadRequest(
             "The range has too many sources: ask for a shorter range.".to_owned(),
         ));
     }
-    let table = table::rows(question, cells, limits::ANALYTICS_ROWS).map_err(|table::TooMany| {
-        ApiError::BadRequest(format!(
-            "The answer has more than {} rows: ask for a shorter range, longer periods, fewer dimensions, or some \
-             agents or sources only.",
-            limits::ANALYTICS_ROWS
-        ))
-    })?;
-    Ok(answer::write(question, &table, fresh, in_lines))
+    table::rows(question, cells, limits::ANALYTICS_ROWS).map_err(|table::TooMany| too_many_rows())
+}
+
+/// Returns the refusal of an answer with too many rows.
+pub fn too_many_rows() -> ApiError {
+    ApiError::BadRequest(format!(
+        "The answer has more than {} rows: ask for a shorter range, longer periods, fewer dimensions, or some \
+         agents or sources only.",
+        limits::ANALYTICS_ROWS
+    ))
 }
 
 /// The freshness of counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Fresh {
-    as_of: Option<Micros>,
-    stale: bool,
+pub struct Fresh {
+    pub as_of: Option<Micros>,
+    pub stale: bool,
 }
 
 impl Fresh {
-    fn from_state(state: &RollupState, now: Micros) -> Self {
+    /// Returns the freshness of counts in this state.
+    pub fn from_state(state: &RollupState, now: Micros) -> Self {
         Self {
             as_of: state.as_of,
             stale: is_stale(state.as_of, now),

@@ -281,7 +281,7 @@ fn in_order<T: Ord>(mut members: Vec<T>) -> Vec<T> {
 }
 
 #[cfg(test)]
-pub mod tests {
+pub(super) mod tests {
     use super::*;
 
     fn at(text: &str) -> Micros {

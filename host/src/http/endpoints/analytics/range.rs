@@ -20,6 +20,20 @@ pub struct SplitRange {
 }
 
 impl SplitRange {
+    /// Returns a range without pieces.
+    pub fn nothing() -> Self {
+        Self {
+            days: (Day(0), Day(0)),
+            edges: Vec::new(),
+            buckets: Vec::new(),
+        }
+    }
+
+    /// Returns the first day of each bucket, in order.
+    pub fn periods(&self) -> Vec<Day> {
+        self.buckets.iter().map(|(period, _)| *period).collect()
+    }
+
     /// Returns the store's query for the pieces, with the metric set and the zone of the
     /// question.
     pub fn query<'a>(&self, question: &'a AnalyticsQuery) -> CellQuery<'a> {

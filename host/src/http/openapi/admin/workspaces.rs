@@ -3,10 +3,13 @@
 use serde_json::{Value, json};
 
 use super::operation;
+use crate::admin_api::analytics::WorkspaceAnalytics;
 use crate::admin_api::workspaces::{
     AgentRequest, Agents, ImportReport, OwnerRequest, Owners, PartApplied, ProductRemoved,
     Workspaces,
 };
+use crate::domain::analytics::MetricSet;
+use crate::http::openapi::analytics;
 use crate::http::openapi::operation::{Operation, Parameter};
 use crate::http::openapi::schemas::Schemas;
 
@@ -22,6 +25,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
                 &all,
                 &[("one", "One workspace", workspaces())],
             ),
+        count_analytics(schemas),
         list_owners(schemas),
         put_owners(schemas),
         list_agents(schemas),
@@ -47,6 +51,56 @@ fn dry_run() -> Parameter {
         json!({"type": "boolean", "default": false}),
         "Only reports the changes.",
     )
+}
+
+fn count_analytics(schemas: &mut Schemas) -> Operation {
+    let sets = MetricSet::ALL.map(MetricSet::as_str);
+    let example = json!({
+        "workspace": "acme",
+        "metricSet": "tickets",
+        "granularity": "week",
+        "tz": "Europe/Lisbon",
+        "from": "2026-03-02T00:00:00.000000Z",
+        "to": "2026-03-16T00:00:00.000000Z",
+        "asOf": "2026-03-16T12:15:30.250000Z",
+        "stale": false,
+        "groupBy": ["agent_type"],
+        "periods": ["2026-03-02", "2026-03-09"],
+        "series": [{
+            "agentType": "ai",
+            "agentId": null,
+            "source": null,
+            "counts": {"tickets_opened": [42, 0], "tickets_answered": [31, 0], "tickets_resolved": [11, 0]},
+        }],
+    });
+    let operation = operation(
+        "get",
+        "/admin/v1/workspaces/{workspace}/analytics/{metricSet}/{granularity}",
+    )
+    .named(
+        "countAnalytics",
+        "workspaces",
+        "Counts conversations or tickets of a workspace by day, week or month",
+    )
+    .describe(&format!(
+        "The question, its default values and its counts are those of the workspace's own data clients. A series has a count for \
+         each period. At most {} periods of all series together.",
+        crate::limits::ANALYTICS_ROWS
+    ))
+    .parameter(which())
+    .parameter(Parameter::path(
+        "metricSet",
+        json!({"type": "string", "enum": sets}),
+        "What is counted.",
+    ));
+    analytics::with_question(operation)
+        .answers(
+            200,
+            "The counts, with the parameters that were applied.",
+            &schemas.answer::<WorkspaceAnalytics>(),
+            &[("weeks", "Two weeks of tickets", example)],
+        )
+        .refuses(&[400, 404])
 }
 
 fn list_owners(schemas: &mut Schemas) -> Operation {

@@ -96,7 +96,19 @@ pub async fn cells(
     scope: &Scope,
     query: &CellQuery<'_>,
 ) -> Result<RollupCells, StoreError> {
-    let workspace = scope.workspace();
+    cells_of_workspace(database, scope.workspace(), query).await
+}
+
+/// Returns what [`cells`] returns, for an operator, who belongs to no workspace.
+///
+/// # Errors
+///
+/// Those of [`cells`].
+pub async fn cells_of_workspace(
+    database: &Database,
+    workspace: WorkspaceId,
+    query: &CellQuery<'_>,
+) -> Result<RollupCells, StoreError> {
     let (set, days) = (query.set, query.days);
     let (zone, tzdata) = (query.zone.to_owned(), query.tzdata.to_owned());
     let (edges, buckets) = (query.edges.clone(), query.buckets.clone());

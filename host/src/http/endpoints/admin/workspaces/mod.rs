@@ -1,6 +1,7 @@
 //! Workspaces, and the parts of them that operators may change without the workspace's whole
 //! file.
 
+pub mod analytics;
 pub mod list;
 pub mod parts;
 pub mod products;
