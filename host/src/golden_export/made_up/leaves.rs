@@ -113,9 +113,36 @@ struct JsonScan<'t> {
     leaves: Vec<Leaf>,
 }
 
-/// Names under which a list of answers has the name of a field, and its value.
+/// Names under which a list of answers has the name of a field, and its value; without case and
+/// without what stands between their words.
 const LABELS: [&str; 7] = ["name", "key", "field", "label", "question", "title", "ref"];
-const VALUES: [&str; 4] = ["value", "values", "answer", "answers"];
+/// As [`LABELS`], but never a name of the person: `name` may be one, `column_name` is none.
+const LABELS_OF_FIELDS: [&str; 13] = [
+    "campo",
+    "columnid",
+    "columnname",
+    "fieldid",
+    "fieldkey",
+    "fieldlabel",
+    "fieldname",
+    "pergunta",
+    "questionid",
+    "questionlabel",
+    "questionname",
+    "questiontext",
+    "questiontitle",
+];
+const VALUES: [&str; 9] = [
+    "answer",
+    "answers",
+    "answertext",
+    "answervalue",
+    "fieldvalue",
+    "resposta",
+    "stringvalue",
+    "value",
+    "values",
+];
 
 impl JsonScan<'_> {
     fn byte(&self) -> u8 {
@@ -217,24 +244,42 @@ impl JsonScan<'_> {
     /// In a list of answers, the name of a value is a value itself:
     /// `{"name": "full_name", "values": ["Ana"]}`.
     fn label(&mut self, members: &[(String, Range<usize>)]) {
-        let member = |names: &[&str]| {
-            members
-                .iter()
-                .find(|(key, _)| names.contains(&key.to_lowercase().as_str()))
+        let simple = |key: &str| -> String {
+            let letters = key.chars().filter(|one| one.is_alphanumeric());
+            letters.flat_map(char::to_lowercase).collect()
         };
-        let (Some((_, label)), Some((_, values))) = (member(&LABELS), member(&VALUES)) else {
+        let mut values = Vec::new();
+        let mut labels = Vec::new();
+        for (key, range) in members {
+            let key = simple(key);
+            let is_of_field = LABELS_OF_FIELDS.contains(&&*key);
+            if VALUES.contains(&&*key) {
+                values.extend(range.clone());
+            } else if is_of_field || LABELS.contains(&&*key) {
+                let [leaf] = &self.leaves[range.clone()] else {
+                    continue;
+                };
+                let text = leaf.read(&self.text[leaf.at.clone()]).into_owned();
+                let is_personal = PersonalField::of(&text).is_some();
+                if leaf.form == LeafForm::JsonText
+                    && (is_of_field || is_personal || !text.contains(' '))
+                {
+                    labels.push((range.start, text, is_personal));
+                }
+            }
+        }
+        let telling = labels.iter().find(|(_, _, is_personal)| *is_personal);
+        let Some((_, named, _)) = telling.or(labels.first()).cloned() else {
             return;
         };
-        let [leaf] = &self.leaves[label.clone()] else {
-            return;
-        };
-        let named = leaf.read(&self.text[leaf.at.clone()]).into_owned();
-        let is_name = PersonalField::of(&named).is_some() || !named.contains(' ');
-        if leaf.form != LeafForm::JsonText || !is_name {
+        if values.is_empty() {
             return;
         }
-        self.leaves[label.start].name.clear();
-        for leaf in &mut self.leaves[values.clone()] {
+        for (place, _, _) in labels {
+            self.leaves[place].name.clear();
+        }
+        for place in values {
+            let leaf = &mut self.leaves[place];
             leaf.name.clone_from(&named);
         }
     }
@@ -398,6 +443,26 @@ mod tests {
                 ("Seu telefone", "7"),
                 ("", "Seu telefone"),
             ],
+        );
+        check(
+            r#"{"question_name": "Qual seu telefone?", "answer": "119"}"#,
+            false,
+            &[("", "Qual seu telefone?"), ("Qual seu telefone?", "119")],
+        );
+        check(
+            r#"{"column_id": "FULL_NAME", "column_name": "Nome", "string_value": "Ana", "phone": "1"}"#,
+            false,
+            &[
+                ("", "FULL_NAME"),
+                ("", "Nome"),
+                ("FULL_NAME", "Ana"),
+                ("phone", "1"),
+            ],
+        );
+        check(
+            r#"{"column_name": "What age?", "string_value": "7"}"#,
+            false,
+            &[("", "What age?"), ("What age?", "7")],
         );
         // A person who has a value is no field.
         check(
