@@ -74,7 +74,7 @@ pub struct RolloutPlanView {
 
 /// The last rollout of each plugin that had one.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct Rollouts {
+pub struct RolloutList {
     pub rollouts: Vec<RolloutView>,
 }
 

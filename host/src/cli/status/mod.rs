@@ -5,7 +5,7 @@ use hyper::StatusCode;
 
 use crate::admin_api::hosts::HostView;
 use crate::admin_api::overview::ServiceProblem;
-use crate::admin_api::rollouts::Rollouts;
+use crate::admin_api::rollouts::RolloutList;
 use crate::admin_api::status::{ActivePlugin, ServiceStatus};
 use crate::cli::client::{AdminClient, ServiceAddress, ServiceRefusal};
 use crate::cli::command::ServiceFlags;
@@ -48,7 +48,7 @@ impl Status {
         let mut overview = overview::read(&client, status).await?;
         overview.not_ready = ready.reasons;
         let last = client.get("/admin/v1/rollouts").await?;
-        let Rollouts { rollouts } = last.content;
+        let RolloutList { rollouts } = last.content;
         overview.rollouts = rollouts;
         show_problems(&overview.problems(), client.flags());
         Ok(())

@@ -10,7 +10,7 @@ use super::{Filters, slot_names};
 use crate::admin_api::activity::{Activity, ActivityPeriod, ActivityRow};
 use crate::admin_api::deliveries::{Deliveries, DeliveryView};
 use crate::admin_api::overview::{ServiceOverview, ServiceProblem};
-use crate::admin_api::rollouts::Rollouts;
+use crate::admin_api::rollouts::RolloutList;
 use crate::admin_api::status::ServiceStatus;
 use crate::http::endpoints::health;
 use crate::limits;
@@ -76,7 +76,7 @@ fn charts(activity: &Activity) -> Vec<Chart> {
 async fn overview(visit: &Visit<'_>) -> Result<ServiceOverview, ApiRefusal> {
     let api = visit.api();
     let status: ServiceStatus = api.get("/status").await?;
-    let last: Rollouts = api.get("/rollouts").await?;
+    let last: RolloutList = api.get("/rollouts").await?;
     Ok(ServiceOverview {
         status,
         connections: api.get("/connections").await?,

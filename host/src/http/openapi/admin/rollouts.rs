@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::operation;
 use super::plugins::{BEFORE, DIGEST, concern, name, refuses_component, second_key};
-use crate::admin_api::rollouts::{RolloutChangeRequest, RolloutRequest, RolloutView, Rollouts};
+use crate::admin_api::rollouts::{RolloutChangeRequest, RolloutList, RolloutRequest, RolloutView};
 use crate::http::openapi::operation::Operation;
 use crate::http::openapi::schemas::Schemas;
 
@@ -12,7 +12,7 @@ use crate::http::openapi::schemas::Schemas;
 /// `schemas`.
 pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let rollout = schemas.answer::<RolloutView>();
-    let all = schemas.answer::<Rollouts>();
+    let all = schemas.answer::<RolloutList>();
     vec![
         operation("get", PATH)
             .named(

@@ -11,8 +11,8 @@ use serde_json::json;
 use super::{accepted, audit_first, refusal, verify, while_wanted, whole};
 use crate::admin_api::open_rollouts::{OpenRollout, RolloutVersion};
 use crate::admin_api::rollouts::{
-    CheckDifferences, RolloutChangeRequest, RolloutConnection, RolloutPlanView, RolloutRequest,
-    RolloutView, Rollouts,
+    CheckDifferences, RolloutChangeRequest, RolloutConnection, RolloutList, RolloutPlanView,
+    RolloutRequest, RolloutView,
 };
 use crate::domain::plugin::Digest;
 use crate::domain::rollout::{RolloutMode, RolloutPlan};
@@ -108,7 +108,7 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         let status = rollout::status::load(&call.http.pipeline, last).await?;
         rollouts.push(to_view(call, status, None).await?);
     }
-    reply::json(StatusCode::OK, &Rollouts { rollouts })
+    reply::json(StatusCode::OK, &RolloutList { rollouts })
 }
 
 /// Pauses, resumes, promotes or aborts a rollout. Returns its status.
