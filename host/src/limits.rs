@@ -1192,11 +1192,14 @@ pub const WATCHED_REQUESTS: usize = 256;
 /// Microseconds of a slot of counts over time: five minutes. Further back, hours are counted.
 pub const ACTIVITY_SLOT_MICROS: i64 = 300 * 1_000_000;
 
+/// Slots of an hour.
+pub const ACTIVITY_SLOTS_PER_HOUR: i64 = 3_600 * 1_000_000 / ACTIVITY_SLOT_MICROS;
+
+/// Hours of which counts are kept: those of a week, and the one that has begun.
+pub const ACTIVITY_HOURS: i64 = 7 * 24 + 1;
+
 /// Versions of plugins whose calls a host counts over time. One takes at most some forty kilobytes.
 pub const CALL_HISTORIES: usize = 200;
-
-/// Hours for which a host counts the calls of a version: those of a week, and the one that has begun.
-pub const CALL_HISTORY_HOURS: i64 = 7 * 24 + 1;
 
 /// Rows that one count of an hour of a connection reads: more than ten thousand deliveries a minute.
 /// Of more, the newest are counted.

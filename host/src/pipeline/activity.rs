@@ -12,12 +12,11 @@ use crate::limits;
 use crate::store::{ActivityOf, ActivitySlot, StoreError};
 
 /// Slots of an hour.
-pub const SLOTS_PER_HOUR: i64 = 12;
+pub const SLOTS_PER_HOUR: i64 = limits::ACTIVITY_SLOTS_PER_HOUR;
 /// Microseconds of a slot.
 pub const SLOT_MICROS: i64 = limits::ACTIVITY_SLOT_MICROS;
 const HOUR_MICROS: i64 = SLOTS_PER_HOUR * SLOT_MICROS;
-/// The hours of a week, and the one that has begun.
-const HOURS: i64 = 7 * 24 + 1;
+const HOURS: i64 = limits::ACTIVITY_HOURS;
 
 /// Counts of one slot or one hour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

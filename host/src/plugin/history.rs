@@ -11,9 +11,6 @@ use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
 use crate::limits;
 
-/// Slots of an hour.
-const SLOTS_PER_HOUR: i64 = 12;
-
 /// The calls of one slot or one hour.
 #[derive(Clone, Debug, Default)]
 pub struct CallCounts {
@@ -84,7 +81,7 @@ impl VersionHistory {
     pub fn add(&self, now: Micros, outcome: &'static str, handle: &CallHandle) {
         let (processor, memory) = (handle.processor(), handle.memory());
         let slot = now.0.div_euclid(limits::ACTIVITY_SLOT_MICROS);
-        let hour = slot.div_euclid(SLOTS_PER_HOUR);
+        let hour = slot.div_euclid(limits::ACTIVITY_SLOTS_PER_HOUR);
         let mut calls = self.lock();
         let is_new = !calls.slots.contains_key(&slot);
         calls
@@ -100,10 +97,10 @@ impl VersionHistory {
         if is_new {
             calls
                 .slots
-                .retain(|at, _| *at > slot - 2 * SLOTS_PER_HOUR && *at <= slot);
+                .retain(|at, _| *at > slot - 2 * limits::ACTIVITY_SLOTS_PER_HOUR && *at <= slot);
             calls
                 .hours
-                .retain(|at, _| *at > hour - limits::CALL_HISTORY_HOURS && *at <= hour);
+                .retain(|at, _| *at > hour - limits::ACTIVITY_HOURS && *at <= hour);
         }
     }
 
@@ -187,7 +184,7 @@ mod tests {
     #[test]
     fn calls_are_counted_by_slot_and_hour_and_old_ones_are_forgotten() {
         let history = history();
-        let hour = SLOTS_PER_HOUR * limits::ACTIVITY_SLOT_MICROS;
+        let hour = limits::ACTIVITY_SLOTS_PER_HOUR * limits::ACTIVITY_SLOT_MICROS;
         let begin = 500_000 * hour;
         let handle = CallHandle::default();
         handle.set_needs(Duration::from_millis(3), 7);
@@ -206,11 +203,11 @@ mod tests {
         assert_eq!(counts.processor, Duration::from_millis(4));
         assert_eq!(counts.longest, Duration::from_millis(3));
 
-        for later in 1..limits::CALL_HISTORY_HOURS + 20 {
+        for later in 1..limits::ACTIVITY_HOURS + 20 {
             history.add(Micros(begin + later * hour), "ok", &handle);
         }
         let calls = history.lock().clone();
-        assert_eq!(calls.hours.len() as i64, limits::CALL_HISTORY_HOURS);
+        assert_eq!(calls.hours.len() as i64, limits::ACTIVITY_HOURS);
         assert!(calls.slots.len() <= 2);
         assert!(!calls.hours.contains_key(&500_000));
     }
@@ -236,7 +233,7 @@ mod tests {
     fn a_clock_that_goes_back_leaves_no_calls_of_a_time_to_come() {
         let history = history();
         let handle = CallHandle::default();
-        let day = 24 * SLOTS_PER_HOUR * limits::ACTIVITY_SLOT_MICROS;
+        let day = 24 * limits::ACTIVITY_SLOTS_PER_HOUR * limits::ACTIVITY_SLOT_MICROS;
         history.add(Micros(20 * day), "ok", &handle);
         history.add(Micros(19 * day), "ok", &handle);
         let calls = history.lock().clone();
