@@ -266,7 +266,7 @@ impl Egress {
     /// Returns an [`EgressError`] if the host resolves to an address that is not allowed, or cannot
     /// be reached within the deadline.
     pub async fn reach(&self, host: &AllowedHost) -> Result<(), EgressError> {
-        let target = AllowedTarget::of(host)?;
+        let target = AllowedTarget::from_entry(host)?;
         let reached = async {
             let addresses = target.resolve().await?;
             HttpConnection::open(&target, &addresses, &self.tls).await

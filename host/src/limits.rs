@@ -1208,7 +1208,7 @@ pub const ACTIVITY_ROWS: u32 = 1_000_000;
 /// Connections and instances whose activity is counted: a few hours of counts for each stay in memory.
 pub const ACTIVITY_SERIES: usize = 1_000;
 
-/// The age past which counts of activity are made again when somebody looks.
+/// The age past which counts of activity are made again at a request.
 pub const ACTIVITY_FRESH: Duration = Duration::from_secs(10);
 
 /// The longest time that a page waits for the first counts.
@@ -1220,7 +1220,7 @@ pub const SEARCHED_ITEMS: u32 = 1_000;
 /// Deliveries at which a page of a list looks for those of one version, which no index finds.
 pub const LOOKED_THROUGH: u32 = 20_000;
 
-/// Workspaces in which a search for a delivery looks without being told which.
+/// Workspaces in which a search for a delivery looks if the request names none.
 pub const SEARCHED_WORKSPACES: usize = 50;
 
 /// Open streams of the console on one host: each holds a connection of the admin listener, which needs

@@ -23,7 +23,7 @@ pub(crate) fn parse_config<C: DeserializeOwned + Default>(
     }
     serde_json::from_str(text).map_err(|error| {
         let said = error.to_string();
-        // The host passes compact text: nobody has written its lines and columns.
+        // The host passes compact text: its lines and columns mean nothing to the author.
         let place = format!(" at line {} column {}", error.line(), error.column());
         let said = match error.is_data() {
             true => said.strip_suffix(&place).unwrap_or(&said),

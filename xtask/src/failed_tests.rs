@@ -1,5 +1,5 @@
 //! Runs the tests and repeats at the end what the failed ones said: between thousands of
-//! lines and before the steps that follow, nobody finds it.
+//! lines and before the steps that follow, it is easily missed.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
@@ -30,7 +30,7 @@ pub fn run(command: &mut Command) -> Result<(), Failure> {
     for line in BufReader::new(output).split(b'\n') {
         let line = line.context("reading the output of the tests")?;
         let line = String::from_utf8_lossy(&line);
-        // Whoever closed our output still wants the tests to run.
+        // The tests go on if the reader of our output has closed it.
         let _ = writeln!(stdout, "{line}");
         failed.read(&line);
     }

@@ -66,7 +66,7 @@ impl Install {
     }
 
     /// Installs Debian packages with a server that a task starts by itself, like [`Self::debian`].
-    /// `units`: those that the packages start for the whole machine, which nobody asked for.
+    /// `units`: those that the packages start for the whole machine, which were not asked for.
     ///
     /// # Errors
     ///

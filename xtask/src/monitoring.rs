@@ -140,7 +140,7 @@ fn fire_and_clear(
     stays: bool,
 ) -> Result<(), Failure> {
     let admin = service.address("admin")?;
-    let portal = Portal::of(service)?;
+    let portal = Portal::from_service(service)?;
     let prometheus = start_prometheus(examples, folder, &admin)?;
     tell(&format!(
         "Prometheus at http://{} reads the metrics of http://{admin}/metrics",
@@ -305,7 +305,7 @@ struct Portal {
 }
 
 impl Portal {
-    fn of(service: &Service) -> Result<Self, Failure> {
+    fn from_service(service: &Service) -> Result<Self, Failure> {
         let keys = service.keys()?;
         let text = |value: &Value| {
             let missing = || Failure::new("keys.json does not have the portal");

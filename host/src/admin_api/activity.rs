@@ -18,7 +18,7 @@ pub struct Activity {
     pub series: Vec<ActivityRow>,
 }
 
-/// How far back activity is told: an hour in slots of five minutes, a day in hours, or a week in slots
+/// How far back activity is shown: an hour in slots of five minutes, a day in hours, or a week in slots
 /// of six hours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]

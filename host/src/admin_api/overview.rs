@@ -1,5 +1,5 @@
-//! What a running service tells about itself, and what is wrong with it: the list of `leadhost status`
-//! and of the console's first page. The state that the service tells decides; nothing is guessed.
+//! The state that a running service reports, and what is wrong with it: the list of `leadhost status`
+//! and of the console's first page. Only the reported state decides; nothing is guessed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -343,5 +343,5 @@ impl ServiceOverview {
     }
 }
 
-/// How long a rollback is shown: the operators of one day see it, and nobody has to confirm it.
+/// How long a rollback is shown: the operators of one day see it, and need not confirm it.
 const ROLLED_BACK_SHOWN: Duration = Duration::from_hours(24);

@@ -1,4 +1,4 @@
-//! What a running service tells about itself: the answers of the admin API that `leadhost status` and
+//! The state that a running service reports: the answers of the admin API that `leadhost status` and
 //! `leadhost doctor` judge.
 
 use hyper::StatusCode;

@@ -251,7 +251,7 @@ words! {
 /// A field that a repair changed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RepairChange {
-    /// Tells changes apart, in the order in which they were made.
+    /// Distinguishes changes, in the order in which they were made.
     pub number: i64,
     pub repair: RepairId,
     pub workspace: WorkspaceId,

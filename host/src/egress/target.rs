@@ -76,7 +76,7 @@ impl AllowedTarget {
     ///
     /// # Errors
     /// Returns [`EgressError::Malformed`] if its authority is not valid.
-    pub fn of(entry: &AllowedHost) -> Result<Self, EgressError> {
+    pub fn from_entry(entry: &AllowedHost) -> Result<Self, EgressError> {
         let tls = entry.scheme.eq_ignore_ascii_case("https");
         let default_port = if tls { 443 } else { 80 };
         let authority = &entry.authority;

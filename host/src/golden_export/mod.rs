@@ -111,7 +111,7 @@ impl<'a> ExportedCases<'a> {
     /// # Errors
     ///
     /// [`ExportError`] if persons cannot be replaced.
-    pub fn of(
+    pub fn new(
         capture: &'a CaptureView,
         connection: &'a CapturedConnection,
         is_raw: bool,

@@ -1,4 +1,4 @@
-//! The metrics that are read when someone asks for them, and not counted as things happen.
+//! The metrics that are read at each request for them, and not counted as events happen.
 
 use tokio::time::timeout;
 

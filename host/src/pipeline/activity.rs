@@ -1,6 +1,6 @@
 //! What came in and went out in the last week, by connection and instance, as the console draws it.
 //! Counting a week of a busy connection takes seconds, so it is done off the requests: finished hours
-//! are counted once and kept in memory, and the last two are counted again when somebody looks.
+//! are counted once and kept in memory, and the last two are counted again at a request.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -241,7 +241,7 @@ async fn traced(pipeline: &Arc<Pipeline>, job: ClaimedJob) {
         Job::Fetch(held) => ("fetch lead", SpanKind::Consumer, held.delivery.0),
         Job::Send(held) => ("send waiting message", SpanKind::Consumer, held.message.0),
     };
-    let parent = Some(TraceParent::of(whose));
+    let parent = Some(TraceParent::for_work(whose));
     let now = pipeline.core.clock.now();
     let span = Span::root(tracer, now, name, kind, parent);
     match &job.job {

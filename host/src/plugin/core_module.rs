@@ -89,7 +89,7 @@ pub fn is_core_module(bytes: &[u8]) -> bool {
 /// [`CoreModuleError`] if the module is damaged, imports what no plugin may use, or does not
 /// implement a contract.
 pub fn encode(module: &[u8]) -> Result<Vec<u8>, CoreModuleError> {
-    let interface = CoreInterface::of(module)?;
+    let interface = CoreInterface::parse(module)?;
     interface.refuse_foreign_imports()?;
     let module = match interface.has_world {
         true => Cow::Borrowed(module),
@@ -119,7 +119,7 @@ struct CoreInterface {
 }
 
 impl CoreInterface {
-    fn of(module: &[u8]) -> Result<Self, CoreModuleError> {
+    fn parse(module: &[u8]) -> Result<Self, CoreModuleError> {
         let mut found = Self::default();
         for payload in Parser::new(0).parse_all(module) {
             match payload.map_err(damaged)? {

@@ -237,7 +237,7 @@ impl Pollable for Over {
 }
 
 /// Standard output and error together. Past the bound the earliest output is dropped without an
-/// error: a verbose guest still does its work, and the end tells why a guest failed.
+/// error: a verbose guest still does its work, and the end says why a guest failed.
 #[derive(Clone, Default)]
 struct GuestOutput(Arc<Mutex<LogTail>>);
 

@@ -478,7 +478,7 @@ impl PluginRuntime {
             drop(running);
             // Fails if the caller no longer waits, and then the result is not needed.
             let _ = answer.send(result);
-            // Freeing the memory of an interpreter takes long, and nobody waits for it.
+            // Freeing the memory of an interpreter takes long, and the caller does not wait for it.
             drop(store);
         });
         let work = PluginTask {

@@ -98,7 +98,7 @@ impl CallWatch {
         receiver
     }
 
-    /// Returns the handle for a call, which measures it if somebody watches.
+    /// Returns the handle for a call, which measures it if a watcher is set.
     pub(super) fn handle(&self) -> Arc<CallHandle> {
         match self.0.get() {
             Some(_) => Arc::new(CallHandle::measured()),
@@ -106,7 +106,7 @@ impl CallWatch {
         }
     }
 
-    /// Shows a call that has ended, if somebody watches.
+    /// Shows a call that has ended to the watcher, if one is set.
     pub(super) fn tell(&self, call: impl FnOnce() -> WatchedCall) {
         if let Some(watcher) = self.0.get() {
             let _ = watcher.try_send(call());

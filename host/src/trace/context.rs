@@ -40,7 +40,7 @@ impl SpanId {
 
     /// Returns the id of the span that takes in the delivery or message with this id. Later jobs
     /// name it as their parent, though nothing about the trace was stored.
-    pub fn of(work: Uuid) -> Self {
+    pub fn for_work(work: Uuid) -> Self {
         let mut bytes = [0; 8];
         bytes.copy_from_slice(&work.as_bytes()[8..]);
         Self(bytes)
@@ -86,10 +86,10 @@ pub struct TraceParent {
 
 impl TraceParent {
     /// Returns the parent of the later jobs of a delivery or message.
-    pub fn of(work: Uuid) -> Self {
+    pub fn for_work(work: Uuid) -> Self {
         Self {
             trace: TraceId::from(work),
-            span: SpanId::of(work),
+            span: SpanId::for_work(work),
         }
     }
 

@@ -72,7 +72,7 @@ impl Span {
             name.into(),
             kind,
             Some(open.id),
-            SpanId::of(work),
+            SpanId::for_work(work),
             false,
         );
         if is_elsewhere {

@@ -67,7 +67,7 @@ impl AdminTarget {
         }
     }
 
-    /// Returns whether nobody else can read what is sent there.
+    /// Returns whether no one else can read what is sent there.
     pub fn is_private(&self) -> bool {
         let host = self.host();
         let is_loopback = || {

@@ -63,7 +63,7 @@ impl Export {
             .iter()
             .find(|one| one.id == capture.facts.connection_id)
             .ok_or_else(unknown)?;
-        let exported = ExportedCases::of(&capture, received_by, self.raw).map_err(failure)?;
+        let exported = ExportedCases::new(&capture, received_by, self.raw).map_err(failure)?;
         let cases = exported.cases(name).map_err(failure)?;
         for (case, body) in &cases {
             write_case(dir, case, body).map_err(|error| {

@@ -1,6 +1,6 @@
 //! Made-up values of the same shape: as long, with letters for letters and digits for digits. The same
-//! value always gives the same one under one salt. The salt is random, so that nobody can find the
-//! value again by trying all phone numbers.
+//! value always gives the same one under one salt. The salt is random, so that trying
+//! all phone numbers does not find the value.
 
 use std::net::IpAddr;
 
@@ -152,7 +152,7 @@ impl Shapes {
         made
     }
 
-    /// Replaces an e-mail address by one of `example.com`, which nobody has.
+    /// Replaces an e-mail address by one of `example.com`, which has no mailboxes.
     pub fn email(&self, text: &str) -> String {
         let Some((local, _)) = text.rsplit_once('@') else {
             return self.words(text);

@@ -1,5 +1,5 @@
-//! Live pages: a stream of server-sent events that tells a page when there is something new, so that
-//! the page reads itself again. It carries no data. It ends with its session, its key, the page, and
+//! Live pages: a stream of server-sent events with an event when there is something new, so that the
+//! page reads itself again. It carries no data. It ends with its session, its key, the page, and
 //! when the service stops.
 
 use std::sync::Arc;
@@ -22,7 +22,7 @@ const EVENTS: &str = "text/event-stream; charset=utf-8";
 
 const TEXT: &str = "text/plain; charset=utf-8";
 
-/// Tells the page to read itself again.
+/// The event after which the page reads itself again.
 const CHANGED: Bytes = Bytes::from_static(b"event: changed\ndata:\n\n");
 
 /// What a browser waits before it connects again.

@@ -52,7 +52,7 @@ pub struct Visit<'a> {
 
 /// What a form leads to.
 pub enum FormOutcome {
-    /// To a page, which tells what was done.
+    /// To a page, which shows what was done.
     Done { to: String, notice: String },
     /// To a page of its own.
     Page(ApiResponse),
@@ -160,7 +160,7 @@ async fn answer(
     }
 }
 
-/// Runs a form of the session. What it refuses is told on the page that it came from.
+/// Runs a form of the session. A refusal is shown on the page that it came from.
 async fn form(
     visit: &Visit<'_>,
     route: ConsoleRoute<'_>,

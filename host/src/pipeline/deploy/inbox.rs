@@ -232,7 +232,7 @@ async fn known(pipeline: &Pipeline, digest: &Digest) -> Result<Option<Known>, St
     Ok(is_refused.then_some(Known::Refused))
 }
 
-/// Tells how a stored version that is not active is activated: its file does not do that again.
+/// Logs how a stored version that is not active is activated: its file does not do that again.
 async fn already_stored(pipeline: &Pipeline, origin: &str, name: &str, digest: &Digest) {
     let active = match activation(pipeline, name).await {
         Ok(active) => active.map(|active| active.digest),

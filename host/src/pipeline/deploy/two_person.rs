@@ -19,7 +19,7 @@ use crate::store::StoreError;
 /// # Errors
 ///
 /// [`DeployError::SecondKey`] if no other key has accepted what the version may do more: then the
-/// acceptance of this one is stored. [`DeployError::NoKey`] if nobody accepts with a key.
+/// acceptance of this one is stored. [`DeployError::NoKey`] if the acceptance has no key.
 /// [`DeployError`] if the store fails.
 pub async fn first_acceptance(
     pipeline: &Pipeline,

@@ -1,6 +1,6 @@
 //! The faults of a configuration, for the person who wrote it: each with its path and one
 //! sentence that says what is wrong and what is allowed. Of several alternatives the one counts
-//! that is of the value's kind: whoever writes a table did not mean the text. A sentence never
+//! that is of the value's kind: the writer of a table did not mean the text. A sentence never
 //! quotes more of the configuration than a single value and the names of unknown fields.
 
 use jsonschema::error::{TypeKind, ValidationErrorKind};
@@ -93,7 +93,7 @@ fn found(schema: &Value, error: &ValidationError<'_>) -> Vec<ConfigFault> {
         )),
         [only] => {
             let mut faults: Vec<_> = only.iter().flat_map(|error| found(schema, error)).collect();
-            // Whoever writes a table or a list did not mean the other forms.
+            // The writer of a table or a list did not mean the other forms.
             if is_scalar(error.instance().as_ref()) && !allowed.is_empty() {
                 for fault in &mut faults {
                     let allowed = either(&allowed);

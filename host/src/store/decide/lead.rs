@@ -220,7 +220,7 @@ fn compare(
     comparison: Comparison,
 ) -> Vec<FieldDiff> {
     let of_deal = set.deals.get(&deal).map(|deal| deal.person);
-    let keys = KeysSoFar::of(set);
+    let keys = KeysSoFar::in_set(set);
     let diff = diff::compare(set, context.delivery, (deal, person), lead, comparison);
     remember(set, context, deal, &diff);
     if let Some(contact) = person.or(of_deal) {
@@ -306,7 +306,7 @@ fn create(
     key: Option<&ClaimKey>,
 ) -> ItemRecord {
     let before = receipt::person_before(set, context, lead);
-    let keys = KeysSoFar::of(set);
+    let keys = KeysSoFar::in_set(set);
     let contact = contact_of(set, context.workspace, lead);
     let deal = DealId::new(set.now);
     let product = set.product(context.workspace, &lead.products);

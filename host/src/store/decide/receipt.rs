@@ -61,7 +61,7 @@ pub(super) struct KeysSoFar {
 }
 
 impl KeysSoFar {
-    pub(super) fn of(set: &WorkingSet) -> Self {
+    pub(super) fn in_set(set: &WorkingSet) -> Self {
         Self {
             own: set.new_contact_keys.len(),
             shared: set.new_shared_keys.len(),

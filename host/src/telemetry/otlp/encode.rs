@@ -66,10 +66,13 @@ fn span(trace: &FinishedTrace, span: &SpanRecord) -> OtlpSpan {
         let class = SpanValue::Text(class.clone());
         attributes.push(attribute("error.type", class));
     }
-    let links = span.continued_as.map(TraceParent::of).map(|later| Link {
-        trace_id: later.trace.0.to_vec(),
-        span_id: later.span.0.to_vec(),
-    });
+    let links = span
+        .continued_as
+        .map(TraceParent::for_work)
+        .map(|later| Link {
+            trace_id: later.trace.0.to_vec(),
+            span_id: later.span.0.to_vec(),
+        });
     let TraceId(id) = trace.id;
     OtlpSpan {
         trace_id: id.to_vec(),

@@ -58,7 +58,7 @@ impl TraceExport {
         }
     }
 
-    /// Returns the id by which the exports of this host are told apart from those of others.
+    /// Returns the id that distinguishes the exports of this host from those of others.
     pub fn host(&self) -> HostId {
         self.host
     }
@@ -120,7 +120,7 @@ impl Exporter {
                 spans = 0;
             }
             if let Some(done) = flushed {
-                // Nobody may wait any more.
+                // The receiver may be gone.
                 let _ = done.send(());
             }
         }

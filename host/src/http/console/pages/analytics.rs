@@ -209,7 +209,7 @@ fn unknown(name: &str, text: &str, what: &str, known: &[&str]) -> ApiRefusal {
     ApiRefusal::new(StatusCode::BAD_REQUEST, message)
 }
 
-/// Returns the names of the periods: a month is told by its month alone.
+/// Returns the names of the periods: a month is its year and month.
 fn slots(counts: &WorkspaceAnalytics) -> Vec<String> {
     let name = |period: &String| match counts.granularity {
         Granularity::Day | Granularity::Week => period.clone(),
@@ -218,7 +218,7 @@ fn slots(counts: &WorkspaceAnalytics) -> Vec<String> {
     counts.periods.iter().map(name).collect()
 }
 
-/// Returns the name of a series. Names of agents need not be unique, so the number tells them apart.
+/// Returns the name of a series. Names of agents need not be unique, so the number distinguishes them.
 fn name(series: &AnalyticsSeries, by: Option<Dimension>, agents: &BTreeMap<i64, String>) -> String {
     let text = match by {
         None => Some("all".to_owned()),

@@ -152,7 +152,7 @@ pub async fn export(visit: &Visit<'_>, id: &str) -> Result<FormOutcome, ApiRefus
     let named = HeaderValue::from_str(&named).map_err(ApiError::internal)?;
     reply.headers_mut().insert(CONTENT_DISPOSITION, named);
     if !exported.notes.is_empty() {
-        // The browser stays on its page, and the next one tells them.
+        // The browser stays on its page, and the next one shows them.
         let notice = Notice {
             is_error: false,
             text: exported.notes.join(" "),

@@ -101,7 +101,7 @@ pub async fn submit(
     }
 }
 
-/// Returns the page, below `/console`, from which a form is sent: it tells why the form was refused.
+/// Returns the page, below `/console`, from which a form is sent: it shows why the form was refused.
 pub fn origin_of(route: ConsoleRoute<'_>) -> String {
     match route {
         ConsoleRoute::ReplayDelivery { id } | ConsoleRoute::ExportDelivery { id } => {
@@ -138,7 +138,7 @@ fn nothing_here() -> ApiRefusal {
 
 /// Returns how a chart calls the slots of a period.
 fn slot_names(period: ActivityPeriod, slots: &[Micros]) -> Vec<String> {
-    // Of `2026-03-02 12:15`, as much as tells them apart.
+    // Of `2026-03-02 12:15`, as much as distinguishes them.
     let name = |at: &Micros| {
         let text = at.text().replace('T', " ");
         let part = match period {

@@ -37,7 +37,7 @@ pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         let _ = tokio::time::timeout(limits::ACTIVITY_WAIT, counting).await;
     }
     let (counted_at, all) = activity.counted();
-    let slots = PeriodSlots::of(period, now);
+    let slots = PeriodSlots::ending_at(period, now);
     let series = all.iter().filter_map(|series| slots.row(series)).collect();
     let answer = Activity {
         counted_at,
@@ -76,7 +76,7 @@ pub(super) struct PeriodSlots {
 
 impl PeriodSlots {
     /// Returns the slots of a period that ends now.
-    pub(super) fn of(period: ActivityPeriod, now: Micros) -> Self {
+    pub(super) fn ending_at(period: ActivityPeriod, now: Micros) -> Self {
         let (of_hours, units, count) = match period {
             ActivityPeriod::Hour => (false, 1, SLOTS_PER_HOUR),
             ActivityPeriod::Day => (true, 1, 24),
@@ -172,7 +172,7 @@ mod tests {
         series.hours.insert(hour - 24 * 8, one);
         series.slots.insert(now.0 / unit(false), one);
         for period in ActivityPeriod::ALL {
-            let slots = PeriodSlots::of(period, now);
+            let slots = PeriodSlots::ending_at(period, now);
             let starts = slots.starts();
             let last = *starts.last().expect("slots");
             assert!(last <= now, "{period:?}");
@@ -185,7 +185,7 @@ mod tests {
             assert_eq!(row.messages.iter().sum::<u64>(), 0);
         }
         assert!(
-            PeriodSlots::of(ActivityPeriod::Day, now)
+            PeriodSlots::ending_at(ActivityPeriod::Day, now)
                 .row(&ActivitySeries::default())
                 .is_none()
         );

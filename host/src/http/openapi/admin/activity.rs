@@ -27,7 +27,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     vec![
         operation("get", "/admin/v1/activity")
             .named("showActivity", "service", "Shows what came in and went out, by connection and instance")
-            .describe("Each host keeps the counts in memory and makes them again while somebody looks. After its start, the first count of a busy week takes some seconds; until then `countedAt` is null.")
+            .describe("Each host keeps the counts in memory and makes them again at a request, at most every ten seconds. After its start, the first count of a busy week takes some seconds; until then `countedAt` is null.")
             .parameter(Parameter::query(
                 "period",
                 json!({"type": "string", "enum": words, "default": "day"}),

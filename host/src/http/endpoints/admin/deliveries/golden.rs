@@ -44,7 +44,7 @@ pub async fn export(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> 
     let is_long =
         capture.facts.bytes > limits::COMPARED_BYTES as u64 || !capture.answers.is_empty();
     let exported = offload::run(is_long, move || {
-        let exported = ExportedCases::of(&capture, &connection, false)?;
+        let exported = ExportedCases::new(&capture, &connection, false)?;
         let cases = exported.cases(&format!("delivery-{id}"))?;
         Ok((cases, exported.notes(), capture.plugin.clone()))
     });

@@ -27,7 +27,7 @@ pub async fn show(call: &Call<'_>, name: &str) -> Result<ApiResponse, ApiError> 
             "There is no plugin `{name}`; `leadhost plugin list` shows those that exist."
         )));
     }
-    let slots = PeriodSlots::of(period, core.clock.now());
+    let slots = PeriodSlots::ending_at(period, core.clock.now());
     let all = core.plugins.calls_of(name);
     let mut versions: Vec<_> = all.iter().filter_map(|one| view(one, &slots)).collect();
     versions.sort_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.digest.cmp(&b.digest)));

@@ -160,7 +160,7 @@ impl From<RepairChange> for StayingChange {
         let why = match change.field.as_str() {
             CREATED => {
                 "an undo removes no deal, because people and messages may refer to it: look at it, and \
-                 remove it with `leadhost deal remove` if nobody needs it"
+                 remove it with `leadhost deal remove` if it is not needed"
             }
             MERGED => {
                 "the contact is gone, and its match keys are another one's: it is not made again"

@@ -68,7 +68,7 @@ pub async fn shared_keys(
 ) -> Result<(), StoreError> {
     let mut rows = Vec::new();
     for entry in wanted {
-        // A key without an owner is shared by nobody.
+        // A key without an owner is not shared.
         let Some(owner) = set.contact_keys.get(entry) else {
             continue;
         };
