@@ -1248,6 +1248,12 @@ pub const TRACES_OPEN: usize = 16_384;
 /// Spans of one trace, of some 300 bytes each. Further ones are dropped, except the root.
 pub const TRACE_SPANS: usize = 256;
 
+/// Rows of the audit of each act that a rollback reads, to find who left the previous version.
+pub const ROLLBACKS_LOOKED_AT: u32 = 200;
+
+/// Emptied lists of spans that are kept for the next traces, of 16 spans each.
+pub const TRACE_LISTS_SPARE: usize = 64;
+
 /// Bytes of a text in a span.
 pub const ATTRIBUTE_BYTES: usize = 256;
 

@@ -218,6 +218,16 @@ pub struct DeployedPlugin {
     pub verification: Option<VerifiedPlugin>,
 }
 
+/// The concerns about a rollback that are accepted.
+#[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RollbackRequest {
+    /// `rolled-back` accepts that the previous version was itself rolled back.
+    #[serde(default)]
+    #[schema(value_type = Vec<AcceptWord>)]
+    pub accept: Vec<String>,
+}
+
 /// The version to activate.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

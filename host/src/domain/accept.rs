@@ -20,6 +20,8 @@ words! {
         Older = "older",
         /// Other content has the active version number.
         SameVersion = "same-version",
+        /// The version was rolled back, and a rollback would restore it.
+        RolledBack = "rolled-back",
         /// Every concern that can be accepted.
         All = "all",
     }
@@ -54,6 +56,7 @@ impl AcceptWord {
             | Self::NewKind
             | Self::Older
             | Self::SameVersion
+            | Self::RolledBack
             | Self::All => false,
         }
     }
@@ -71,7 +74,8 @@ impl AcceptWord {
             | Self::NewHosts
             | Self::NewSecrets
             | Self::Older
-            | Self::SameVersion => self.is_widening(),
+            | Self::SameVersion
+            | Self::RolledBack => self.is_widening(),
         }
     }
 }
@@ -98,7 +102,7 @@ mod tests {
             .to_string();
         let expect = "`nosuch` cannot be accepted; there are drift, new-publisher, fewer-cases, \
                       new-reply-slots, new-kind, weaker-checks, new-hosts, new-secrets, older, \
-                      same-version, all";
+                      same-version, rolled-back, all";
         assert_eq!(error, expect);
     }
 

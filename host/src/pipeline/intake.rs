@@ -30,7 +30,7 @@ use crate::plugin::{CallBudget, CallError, Loaded};
 use crate::store::{
     Acceptance, DeliveryOutcome, ItemResult, NewDelivery, StoreError, Write, WriteOutcome,
 };
-use crate::telemetry::CallSubject;
+use crate::telemetry::{CallSubject, describe_version};
 use crate::trace::{self, Span, SpanKind};
 
 /// The address that a request was sent to.
@@ -204,8 +204,8 @@ pub(super) fn describe(span: &Span, live: &Live, delivery: DeliveryId) {
         span.set("messaging.operation.name", "process");
         span.set("messaging.operation.type", "process");
         span.set("messaging.destination.name", live.connection.name.clone());
-        span.set("messaging.message.id", delivery.to_string());
-        span.set("leadhost.delivery.id", delivery.to_string());
+        span.set("messaging.message.id", delivery.0);
+        span.set("leadhost.delivery.id", delivery.0);
     }
 }
 
@@ -330,13 +330,7 @@ pub(super) fn describe_conversion(span: &Span, chosen: &Chosen) {
     if !span.is_on() {
         return;
     }
-    let plugin = &chosen.plugin;
-    span.set("leadhost.plugin.name", plugin.description.name.clone());
-    span.set(
-        "leadhost.plugin.version",
-        plugin.description.version.clone(),
-    );
-    span.set("leadhost.plugin.digest", plugin.digest.to_string());
+    describe_version(span, &chosen.plugin);
     match &chosen.converted {
         Ok(converted) => span.set("leadhost.items", converted.result.items.len()),
         Err(ConvertError::Call(error)) => span.fail(error.kind()),

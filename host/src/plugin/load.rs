@@ -17,7 +17,7 @@ use super::instance_state::InstanceState;
 use super::schedule::in_background;
 use super::schema::{BoundedSchema, ConfigFault, SchemaCheckError};
 use super::trial::{BackgroundDrop, TRIAL_LANE, Trial};
-use super::version::Loaded;
+use super::version::{Loaded, SharedNames};
 use super::warm::WarmInstances;
 use super::{
     CallAccount, CallBudget, CallStart, Plugins, golden, imports, replies, rules, signature, warm,
@@ -153,10 +153,16 @@ async fn try_out(
     linked: Linked,
 ) -> Result<PreparedVersion, LoadError> {
     let (description, schema) = described(plugins, &read.digest, &linked).await?;
+    let names = SharedNames {
+        name: description.name.as_str().into(),
+        version: description.version.as_str().into(),
+        digest: read.digest.0.as_str().into(),
+    };
     let loaded = Arc::new(Loaded {
         digest: read.digest.clone(),
         kind: linked.offer.kind,
         description,
+        names,
         contract: linked.offer.contract.to_owned(),
         bytes: read.bytes as u64,
         loaded_at: plugins.0.clock.now(),

@@ -11,11 +11,20 @@ use crate::domain::plugin::{Description, Digest, PluginKind, RanWith, ReplySlot}
 use crate::domain::publisher::PublicKey;
 use crate::domain::time::Micros;
 
+/// The texts that each trace of a call has, shared by all of them.
+#[derive(Clone, Debug)]
+pub struct SharedNames {
+    pub name: Arc<str>,
+    pub version: Arc<str>,
+    pub digest: Arc<str>,
+}
+
 /// A version that can be called.
 pub struct Loaded {
     pub digest: Digest,
     pub kind: PluginKind,
     pub description: Description,
+    pub names: SharedNames,
     /// Package and version of the contract, such as `leadhost:converter@1.0.0`.
     pub contract: String,
     /// Size of the component.

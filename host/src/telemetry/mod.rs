@@ -29,7 +29,7 @@ pub use http::{HttpMetrics, Shed};
 pub use log::{BadFilter, init_logging, init_with};
 pub use messaging::{NotificationOutcome, Sent, TemplateListOutcome};
 pub use otlp::{LogExport, LogQueue, MetricExport, TraceExport};
-pub use plugins::{CallSubject, ConversionCounters, PluginMetrics};
+pub use plugins::{CallSubject, ConversionCounters, PluginMetrics, describe_version};
 pub use search::Searched;
 
 use analytics::AnalyticsMetrics;

@@ -16,7 +16,7 @@ use crate::domain::id::{DeliveryId, WorkspaceId};
 use crate::limits;
 use crate::plugin::{CallError, Loaded, WarmLoad};
 use crate::store::{ItemResult, NewItem};
-use crate::trace::{self, SpanKind};
+use crate::trace::{self, Span, SpanKind};
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct PluginLabels {
@@ -150,6 +150,14 @@ fn kind(item: &ItemResult) -> &'static str {
     }
 }
 
+/// Adds the plugin and its version to a span.
+pub fn describe_version(span: &Span, plugin: &Loaded) {
+    let names = &plugin.names;
+    span.set("leadhost.plugin.name", &names.name);
+    span.set("leadhost.plugin.version", &names.version);
+    span.set("leadhost.plugin.digest", &names.digest);
+}
+
 impl PluginMetrics {
     /// Registers the metrics.
     pub fn new(register: &mut Register<'_>) -> Self {
@@ -216,12 +224,7 @@ impl PluginMetrics {
     ) -> Result<T, CallError> {
         let started = Instant::now();
         let span = trace::span("call plugin", SpanKind::Internal);
-        if span.is_on() {
-            let description = &plugin.description;
-            span.set("leadhost.plugin.name", description.name.clone());
-            span.set("leadhost.plugin.version", description.version.clone());
-            span.set("leadhost.plugin.digest", plugin.digest.to_string());
-        }
+        describe_version(&span, plugin);
         let result = span.run(call).await;
         let outcome = result.as_ref().map_or_else(CallError::kind, |_| "ok");
         if result.is_err() {

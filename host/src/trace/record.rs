@@ -1,6 +1,7 @@
 //! A span that has ended, and the spans of a trace.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use uuid::Uuid;
@@ -26,6 +27,10 @@ pub enum SpanKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SpanValue {
     Text(Cow<'static, str>),
+    /// A text that many spans have.
+    Shared(Arc<str>),
+    /// Written as text when the trace is exported, as most are not.
+    Id(Uuid),
     Number(i64),
 }
 
@@ -38,6 +43,18 @@ impl From<&'static str> for SpanValue {
 impl From<String> for SpanValue {
     fn from(text: String) -> Self {
         Self::Text(Cow::Owned(text))
+    }
+}
+
+impl From<&Arc<str>> for SpanValue {
+    fn from(text: &Arc<str>) -> Self {
+        Self::Shared(Arc::clone(text))
+    }
+}
+
+impl From<Uuid> for SpanValue {
+    fn from(id: Uuid) -> Self {
+        Self::Id(id)
     }
 }
 

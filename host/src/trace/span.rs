@@ -215,6 +215,9 @@ impl Drop for OpenSpan {
 /// Bounds a text, at a character.
 fn cut(value: SpanValue) -> SpanValue {
     match value {
+        SpanValue::Shared(text) if text.len() > limits::ATTRIBUTE_BYTES => {
+            cut(SpanValue::Text(Cow::Owned(text.to_string())))
+        }
         SpanValue::Text(Cow::Owned(mut text)) if text.len() > limits::ATTRIBUTE_BYTES => {
             text.truncate(text.floor_char_boundary(limits::ATTRIBUTE_BYTES));
             SpanValue::Text(Cow::Owned(text))

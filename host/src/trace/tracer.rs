@@ -32,6 +32,8 @@ struct TracerState {
     queue: mpsc::Sender<TraceQueueItem>,
     open: AtomicUsize,
     counts: Counters,
+    /// Emptied lists of traces that were not exported, for the next ones.
+    spare: Mutex<Vec<Vec<SpanRecord>>>,
 }
 
 #[derive(Debug, Default)]
@@ -72,6 +74,7 @@ impl Tracer {
             queue,
             open: AtomicUsize::new(0),
             counts: Counters::default(),
+            spare: Mutex::default(),
         };
         (Self(Some(Arc::new(state))), queued)
     }
@@ -161,6 +164,27 @@ impl Tracer {
     }
 }
 
+impl TracerState {
+    /// Returns an empty list of spans.
+    fn list(&self) -> Vec<SpanRecord> {
+        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        let list = spare.pop();
+        drop(spare);
+        list.unwrap_or_else(|| Vec::with_capacity(SPANS_AT_FIRST))
+    }
+
+    /// Keeps an emptied list, unless there are enough or it has grown.
+    fn keep(&self, list: Vec<SpanRecord>) {
+        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        if spare.len() < limits::TRACE_LISTS_SPARE && list.capacity() == SPANS_AT_FIRST {
+            spare.push(list);
+        }
+    }
+}
+
+/// The spans for which a trace has room at first: a lead has about a dozen.
+const SPANS_AT_FIRST: usize = 16;
+
 /// A trace on this host, until its last span has ended.
 #[derive(Debug)]
 pub struct OpenTrace {
@@ -208,7 +232,7 @@ impl OpenTrace {
         let mut ended = self.spans.lock().unwrap_or_else(PoisonError::into_inner);
         if is_root || ended.spans.len() < limits::TRACE_SPANS {
             if ended.spans.capacity() == 0 {
-                ended.spans.reserve(16);
+                ended.spans = self.tracer.list();
             }
             ended.spans.push(span);
         } else {
@@ -221,11 +245,14 @@ impl Drop for OpenTrace {
     fn drop(&mut self) {
         self.tracer.open.fetch_sub(1, Ordering::Relaxed);
         let counts = &self.tracer.counts;
-        let ended = std::mem::take(self.spans.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let mut ended =
+            std::mem::take(self.spans.get_mut().unwrap_or_else(PoisonError::into_inner));
         let dropped = u64::from(ended.dropped);
         counts.spans_dropped.fetch_add(dropped, Ordering::Relaxed);
         if !self.has_failed.load(Ordering::Relaxed) && !self.is_sampled() {
             counts.unsampled.fetch_add(1, Ordering::Relaxed);
+            ended.spans.clear();
+            self.tracer.keep(ended.spans);
             return;
         }
         let trace = FinishedTrace {

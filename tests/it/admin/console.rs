@@ -870,6 +870,18 @@ async fn a_version_that_needs_consent_asks_for_it_and_is_activated_with_it(on: O
     assert!(page.contains("is active."), "{page}");
     let page = browser.follow("/plugins/mapping/rollback", &[]).await;
     assert!(page.contains("is rolled back to"), "{page}");
+
+    // Again would bring the other version back: the page asks whether that is meant.
+    let asked = browser.submit("/plugins/mapping/rollback", &[]).await;
+    let asked = asked.expect(409);
+    assert!(
+        asked.text().contains("value=\"rolled-back\""),
+        "{}",
+        asked.text()
+    );
+    let accepted = [("accept", "rolled-back")];
+    let page = browser.follow("/plugins/mapping/rollback", &accepted).await;
+    assert!(page.contains("is rolled back to"), "{page}");
 }
 
 /// A host that has converted a lead with a version that read another name, and now serves another

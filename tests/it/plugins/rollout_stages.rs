@@ -253,7 +253,7 @@ async fn the_audit_names_the_operator_who_promotes_and_aborts(on: On) {
     let (ended, detail) = row(&rolling, "end-rollout").await;
     assert_eq!(ended["label"], "test", "{ended:#}");
     assert_eq!(detail["stage"], "aborted");
-    assert_eq!(detail["why"], "an operator ended it");
+    assert_eq!(detail["why"], "`test` ended it");
 }
 
 async fn the_audit_names_the_service_and_the_guard_that_rolls_back(on: On) {

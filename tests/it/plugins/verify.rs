@@ -22,6 +22,7 @@ leadhost_tests::on_every_store! {
     bounds_and_unknown_versions_are_refused,
     an_activation_that_loses_phones_is_refused_with_the_difference_and_drift_accepts_it,
     a_stored_version_is_verified_before_its_activation_and_a_rollback_is_not,
+    a_version_that_was_rolled_back_is_restored_only_if_that_is_accepted,
     a_policy_that_allows_lost_phones_refuses_none,
     without_deliveries_to_compare_the_policy_refuses_nothing,
     a_file_of_the_inbox_that_harms_leads_is_refused_with_the_command_that_accepts_it,
@@ -376,13 +377,41 @@ async fn a_stored_version_is_verified_before_its_activation_and_a_rollback_is_no
     let refused = activate(json!([])).await.expect(409).json();
     assert_eq!(refused["accept"], json!(["drift"]));
     activate(json!(["drift"])).await.expect(200);
-    // Back and forth: each version was accepted once.
-    for version in ["1.0.0", "1.1.0"] {
+    let ask = verifier.ask("/plugins/misbehave/rollback");
+    let answer = ask.send().await.expect(200).json();
+    assert!(answer["verification"].is_null());
+    assert_eq!(serves(&verifier.host), "1.0.0");
+}
+
+async fn a_version_that_was_rolled_back_is_restored_only_if_that_is_accepted(on: On) {
+    let verifier = serving_phones(Options::patient(on)).await;
+    let ask = verifier.ask("/plugins?activate=true&accept=drift");
+    let activated = ask.body(version("1.1.0").component()).send().await;
+    activated.expect(201);
+    let back = async |accept: Value, status: u16| {
         let ask = verifier.ask("/plugins/misbehave/rollback");
-        let answer = ask.send().await.expect(200).json();
-        assert!(answer["verification"].is_null());
-        assert_eq!(serves(&verifier.host), version);
-    }
+        let body = json!({ "accept": accept });
+        ask.json(&body).send().await.expect(status).json()
+    };
+    back(json!([]), 200).await;
+    assert_eq!(serves(&verifier.host), "1.0.0");
+
+    let refused = back(json!([]), 409).await;
+    assert_eq!(refused["accept"], json!(["rolled-back"]));
+    let what = refused["concerns"][0]["what"].as_str().expect("a text");
+    assert!(
+        what.starts_with("it was itself rolled back by `test` at 20"),
+        "{what}"
+    );
+    back(json!(["drift"]), 409).await;
+    back(json!(["nosuch"]), 400).await;
+    assert_eq!(serves(&verifier.host), "1.0.0");
+    back(json!(["rolled-back"]), 200).await;
+    assert_eq!(serves(&verifier.host), "1.1.0");
+    // The way back from it needs no word, and the version was not left by a mistake.
+    back(json!([]), 200).await;
+    assert_eq!(serves(&verifier.host), "1.0.0");
+    back(json!([]), 409).await;
 }
 
 async fn a_policy_that_allows_lost_phones_refuses_none(on: On) {

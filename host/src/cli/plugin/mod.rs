@@ -41,11 +41,12 @@ use std::path::Path;
 use clap::{Args, Subcommand};
 use hyper::StatusCode;
 use serde::Deserialize as _;
-use serde_json::json;
 
 use self::registry::RegistryAddress;
 use self::unstored::UnstoredComponent;
-use crate::admin_api::plugins::{ActivateRequest, DeployedPlugin, RefusedActivation};
+use crate::admin_api::plugins::{
+    ActivateRequest, DeployedPlugin, RefusedActivation, RollbackRequest,
+};
 use crate::cli::client::{ServiceAddress, ServiceRefusal, block_on, encoded, query};
 use crate::cli::command::ServiceFlags;
 use crate::cli::failure::CommandFailure;
@@ -138,7 +139,7 @@ impl Plugin {
 pub struct Activate {
     /// A component, a core module or the folder of a built project; oci://REGISTRY/NAME:TAG or oci://REGISTRY/NAME@sha256:DIGEST of a registry; or NAME@DIGEST of a stored version: its first 8 or more characters are enough
     what: String,
-    /// A concern to accept with this activation: drift, new-publisher, fewer-cases, new-reply-slots, new-kind, weaker-checks, new-hosts, new-secrets, older, same-version, all; may be repeated
+    /// A concern to accept with this activation: drift, new-publisher, fewer-cases, new-reply-slots, new-kind, weaker-checks, new-hosts, new-secrets, older, same-version, rolled-back, all; may be repeated
     #[arg(long, value_name = "WHAT", value_parser = AcceptWord::parse)]
     accept: Vec<AcceptWord>,
     #[command(flatten)]
@@ -225,6 +226,9 @@ fn explain(refusal: ServiceRefusal, json: bool) -> CommandFailure {
 pub struct Rollback {
     /// The plugin's name
     name: String,
+    /// A concern to accept: rolled-back, if the previous version was itself rolled back
+    #[arg(long, value_name = "WHAT", value_parser = AcceptWord::parse)]
+    accept: Vec<AcceptWord>,
     #[command(flatten)]
     service: ServiceAddress,
 }
@@ -239,7 +243,11 @@ impl Rollback {
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let path = format!("/admin/v1/plugins/{}/rollback", encoded(&self.name));
-        let deployed = client.post(&path, &json!({})).await?;
+        let request = RollbackRequest {
+            accept: texts(&self.accept),
+        };
+        let answer = client.try_post(&path, &request).await?;
+        let deployed = answer.map_err(|refusal| explain(refusal, client.json()))?;
         client.print(&deployed, |deployed| say_deployed(deployed, client.flags()));
         Ok(())
     }

@@ -9,6 +9,7 @@
 mod concerns;
 mod inbox;
 mod remove;
+pub mod rolled_back;
 pub mod rollout;
 mod trust;
 mod two_person;

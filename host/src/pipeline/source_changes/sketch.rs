@@ -33,7 +33,7 @@ const FALL: u64 = 30;
 const ADOPTED: u32 = 1_000;
 
 /// Differences that a change names.
-const REPORTED: usize = 3;
+const REPORTED: usize = 6;
 
 /// Differences that are remembered, so that each is reported once.
 const REMEMBERED: usize = 50;
@@ -396,21 +396,22 @@ impl Sketch {
     }
 }
 
-/// Adds the paths that came, went, or have another type. The members of such an object are left
-/// out.
+/// Adds the paths that disappeared, have another type, or are new, in this order: the first ones are
+/// named, and a path that disappeared explains most. The members of such an object are left out.
 fn differences_of_paths(
     base: &SketchCounts,
     window: &SketchCounts,
     differences: &mut Vec<Difference>,
 ) {
     let paths: BTreeSet<&String> = base.paths.keys().chain(window.paths.keys()).collect();
+    let mut found: Vec<(PathChange, Difference)> = Vec::new();
     for path in paths {
         let (was, is) = (base.kinds(path), window.kinds(path));
         let differs = |kind: usize| {
             let gone = is_usual(was[kind], base.read) && is[kind] == 0;
             gone || (was[kind] == 0 && is_usual(is[kind], window.read))
         };
-        let (before, after) = if differs(ANY) {
+        let (change, before, after) = if differs(ANY) {
             // A path that had no room looks like one that was not there.
             let without = if is[ANY] == 0 { window } else { base };
             if without.is_full() {
@@ -418,9 +419,13 @@ fn differences_of_paths(
             }
             let share =
                 |counts: &SketchCounts, kinds: &Kinds| written(percent(kinds[ANY], counts.read));
-            (share(base, &was), share(window, &is))
+            let change = match is[ANY] {
+                0 => PathChange::Disappeared,
+                _ => PathChange::Appeared,
+            };
+            (change, share(base, &was), share(window, &is))
         } else if (0..ANY).any(differs) {
-            (most(&was), most(&is))
+            (PathChange::OtherType, most(&was), most(&is))
         } else {
             continue;
         };
@@ -428,17 +433,28 @@ fn differences_of_paths(
             let rest = path.strip_prefix(outer);
             rest.is_some_and(|rest| rest.starts_with(['.', '[']))
         };
-        let mut outer = differences.iter().filter_map(|one| one.path.as_deref());
+        let mut outer = found.iter().filter_map(|(_, one)| one.path.as_deref());
         if !outer.any(is_inside) {
-            differences.push(Difference {
+            let difference = Difference {
                 subject: format!("path {path}"),
                 path: Some(path.clone()),
                 share: None,
                 before,
                 after,
-            });
+            };
+            found.push((change, difference));
         }
     }
+    found.sort_by_key(|(change, _)| *change);
+    differences.extend(found.into_iter().map(|(_, difference)| difference));
+}
+
+/// How a path changed, in the order in which changes are named.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum PathChange {
+    Disappeared,
+    OtherType,
+    Appeared,
 }
 
 /// Returns the most frequent type.
@@ -739,8 +755,8 @@ mod tests {
         let mut sketch = usual();
         let renamed = r#"{"id": 1, "contact": {"phone": "x", "name": "y"}}"#;
         assert_eq!(add(&mut sketch, 60, "1", renamed, true), 1);
-        let what = "path contact, path id, path lead: the source changed";
-        check(&sketch, what, "0 %, string, 100 %", "100 %, number, 0 %");
+        let what = "path lead, path id, path contact: the source changed";
+        check(&sketch, what, "100 %, string, 0 %", "0 %, number, 100 %");
         assert_eq!(add(&mut sketch, 900, "1", renamed, true), 0);
         assert!(sketch.change().is_some());
         assert_eq!(add(&mut sketch, 200, "1", renamed, true), 0);

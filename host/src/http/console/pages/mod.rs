@@ -80,7 +80,7 @@ pub async fn submit(
         ConsoleRoute::StartRepair => repairs::start(visit, form).await,
         ConsoleRoute::CancelRepair { id } => repairs::cancel(visit, id).await,
         ConsoleRoute::UndoRepair { id } => repairs::undo(visit, id, form).await,
-        ConsoleRoute::RollBackPlugin { name } => plugins::roll_back(visit, name).await,
+        ConsoleRoute::RollBackPlugin { name } => plugins::roll_back(visit, name, form).await,
         ConsoleRoute::StartRollout { name } => plugins::start_rollout(visit, name, form).await,
         ConsoleRoute::ChangeRollout { name } => plugins::change_rollout(visit, name, form).await,
         ConsoleRoute::UploadPlugin => plugins::upload(visit, form).await,

@@ -15,7 +15,7 @@ use crate::admin_api::audit::Audit;
 use crate::admin_api::plugin_calls::{PluginCallHistory, VersionCallHistory};
 use crate::admin_api::plugins::{
     ActivateRequest, DeployedPlugin, ImpactRequest, PluginList, PluginView, RefusalView,
-    RefusedActivation, VerifiedPlugin, VerifyRequest,
+    RefusedActivation, RollbackRequest, VerifiedPlugin, VerifyRequest,
 };
 use crate::admin_api::rollouts::{RolloutChangeRequest, RolloutRequest, RolloutView};
 use crate::domain::audit::{ActOutcome, AuditRow};
@@ -327,9 +327,20 @@ pub async fn impact(visit: &Visit<'_>, name: &str, form: &Form) -> Result<FormOu
 /// # Errors
 ///
 /// [`ApiRefusal`] of the operation.
-pub async fn roll_back(visit: &Visit<'_>, name: &str) -> Result<FormOutcome, ApiRefusal> {
+pub async fn roll_back(
+    visit: &Visit<'_>,
+    name: &str,
+    form: &Form,
+) -> Result<FormOutcome, ApiRefusal> {
     let path = format!("/plugins/{}/rollback", encoded(name));
-    let deployed: DeployedPlugin = visit.api().post(&path, &serde_json::json!({})).await?;
+    let request = RollbackRequest {
+        accept: form.all("accept"),
+    };
+    let result: Result<DeployedPlugin, _> = visit.api().post(&path, &request).await;
+    let deployed = match result {
+        Ok(deployed) => deployed,
+        Err(refusal) => return refused(visit, name, refusal, "rollback", Vec::new()).await,
+    };
     let version = deployed
         .version
         .unwrap_or_else(|| deployed.digest.short().to_owned());

@@ -103,7 +103,7 @@ async fn operation(
             plugins::activate::activate(call, caller, &decoded(name), body).await
         }
         AdminRoute::RollBackPlugin { name } => {
-            plugins::rollback::roll_back(call, caller, &decoded(name)).await
+            plugins::rollback::roll_back(call, caller, &decoded(name), body).await
         }
         AdminRoute::RemovePlugin { name, digest } => {
             plugins::remove::remove(call, &decoded(name), &decoded(digest)).await

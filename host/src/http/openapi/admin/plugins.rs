@@ -7,7 +7,7 @@ use crate::admin_api::activity::ActivityPeriod;
 use crate::admin_api::plugin_calls::{CarriedCases, PluginCallHistory};
 use crate::admin_api::plugins::{
     ActivateRequest, CheckedPlugin, DeployedPlugin, ImpactRequest, PluginList, RemovedPlugin,
-    RunningVerifications, VerifiedPlugin, VerifyRequest,
+    RollbackRequest, RunningVerifications, VerifiedPlugin, VerifyRequest,
 };
 use crate::domain::accept::AcceptWord;
 use crate::http::openapi::operation::{Operation, Parameter};
@@ -75,7 +75,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         calls(schemas),
         golden(schemas),
         activate(&request, &deployed),
-        roll_back(&deployed),
+        roll_back(schemas, &deployed),
         remove(schemas),
     ]
 }
@@ -456,7 +456,8 @@ fn activate(request: &Value, deployed: &Value) -> Operation {
     refuses_activation(refuses_component(activate))
 }
 
-fn roll_back(deployed: &Value) -> Operation {
+fn roll_back(schemas: &mut Schemas, deployed: &Value) -> Operation {
+    let request = schemas.request::<RollbackRequest>();
     let roll_back = operation("post", "/admin/v1/plugins/{plugin}/rollback")
         .named(
             "rollBackPlugin",
@@ -464,6 +465,14 @@ fn roll_back(deployed: &Value) -> Operation {
             "Activates the previous version again",
         )
         .parameter(name())
+        .may_take(
+            &request,
+            &[(
+                "restored",
+                "Consent to a version that was itself rolled back",
+                json!({"accept": ["rolled-back"]}),
+            )],
+        )
         .answers(
             200,
             "The previous version is active.",
@@ -473,7 +482,7 @@ fn roll_back(deployed: &Value) -> Operation {
         .refuses(&[404])
         .refuses_with(
             409,
-            "No version was active before, another activation is in progress or happened meanwhile, or the previous version has another kind while the name is in use. In the last case `concerns` says so.",
+            "No version was active before, another activation is in progress or happened meanwhile, or the previous version was itself rolled back (`accept`: `rolled-back`), or has another kind while the name is in use. In the last two cases `concerns` says so.",
             &[(
                 "first",
                 "There is no previous version",

@@ -310,7 +310,7 @@ fn aborted() -> Value {
         "spentSeconds": 0,
         "generation": 3,
         "stageAt": "2026-03-02T12:22:21.500000Z",
-        "why": "an operator ended it",
+        "why": "`anna` ended it",
     }))
 }
 

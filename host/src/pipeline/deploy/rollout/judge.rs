@@ -478,7 +478,11 @@ async fn change(
         return Ok(false);
     };
     let (plugin, candidate) = (&stored.name, stored.candidate.short());
-    let why = stored.why.as_deref().unwrap_or_default();
+    // The reason of an operator has the label of a key, which may be a name.
+    let why = match (&by.key, stored.stage) {
+        (Some(_), RolloutStage::Aborted) => "an operator ended it",
+        _ => stored.why.as_deref().unwrap_or_default(),
+    };
     // A rollback is logged as an error.
     if stored.stage != RolloutStage::RolledBack {
         tracing::info!(%plugin, candidate, stage = stored.stage.as_str(), percent = stored.share(), why, "rollout changed");

@@ -250,7 +250,7 @@ pub async fn change(
                 }
                 _ => None,
             };
-            let why = "an operator ended it".to_owned();
+            let why = format!("`{}` ended it", by.label);
             judge::end_by(pipeline, &rollout, RolloutStage::Aborted, why, by).await?;
             drop(replaced);
         }

@@ -1,29 +1,40 @@
-//! `POST /admin/v1/plugins/{name}/rollback`: activates the previous version.
+//! `POST /admin/v1/plugins/{name}/rollback {accept}`: activates the previous version.
 
 use std::sync::Arc;
 
 use hyper::StatusCode;
 use serde_json::json;
 
-use super::{activated, refusal};
+use super::{accepted, activated, refusal};
+use crate::admin_api::plugins::RollbackRequest;
 use crate::domain::key::Role;
 use crate::http::auth::AdminCaller;
+use crate::http::body::UnreadBody;
 use crate::http::call::Call;
+use crate::http::endpoints::admin::read_json;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, ApiResponse};
-use crate::pipeline::deploy;
+use crate::pipeline::deploy::{self, rolled_back};
 
 /// Activates the previous version of a plugin. Returns it.
 ///
 /// # Errors
 ///
-/// There is no such plugin or no previous version, the activation is refused, or the store
-/// fails.
+/// The body is invalid, there is no such plugin or no previous version, that version was itself rolled
+/// back, the activation is refused, or the store fails.
 pub async fn roll_back(
     call: &Call<'_>,
     caller: &AdminCaller,
     name: &str,
+    body: UnreadBody,
 ) -> Result<ApiResponse, ApiError> {
+    let request: RollbackRequest = read_json(call, body).await?;
+    let accept = accepted(call, caller, request.accept.iter().map(String::as_str))?;
+    if !request.accept.is_empty() {
+        call.audit(json!({ "accept": request.accept }));
+    }
+    let checked = rolled_back::check_rollback(&call.http.pipeline, name, &accept).await;
+    checked.map_err(refusal)?;
     let may_widen = caller.role() == Role::Admin;
     let (http, name) = (Arc::clone(call.http), name.to_owned());
     let swapped = call
