@@ -1248,8 +1248,11 @@ pub const TRACES_OPEN: usize = 16_384;
 /// Spans of one trace, of some 300 bytes each. Further ones are dropped, except the root.
 pub const TRACE_SPANS: usize = 256;
 
-/// Rows of the audit of each act that a rollback reads, to find who left the previous version.
-pub const ROLLBACKS_LOOKED_AT: u32 = 200;
+/// Rows of the audit that a rollback reads at once, to find how the previous version ceased to be active.
+pub const ROLLBACK_AUDIT_PAGE: u32 = 1_000;
+
+/// Such pages that a rollback reads at most: the last 10 000 acts.
+pub const ROLLBACK_AUDIT_PAGES: usize = 20;
 
 /// Emptied lists of spans that are kept for the next traces, of 16 spans each.
 pub const TRACE_LISTS_SPARE: usize = 64;

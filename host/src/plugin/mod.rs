@@ -71,7 +71,7 @@ pub use self::registry::InstalledVersion;
 pub use self::schedule::{give_way, lower_priority};
 pub use self::trial::{TRIAL_LANE, Trial};
 pub use self::usage::CallUsage;
-pub use self::version::{Loaded, SharedNames};
+pub use self::version::Loaded;
 pub use self::warm::WarmLoad;
 pub use self::watch::{WatchedCall, WatchedOutput};
 

@@ -20,6 +20,8 @@ leadhost_tests::on_every_store! {
     an_open_rollout_is_in_the_list_of_plugins_and_in_the_status,
     the_audit_names_the_operator_who_promotes_and_aborts,
     the_audit_names_the_service_and_the_guard_that_rolls_back,
+    a_version_whose_probation_was_aborted_is_restored_only_if_that_is_accepted,
+    a_version_that_gave_way_to_another_in_its_probation_is_restored_without_a_word,
 }
 
 async fn a_shadow_compares_every_lead_and_the_results_of_the_stable_version_are_stored(on: On) {
@@ -276,4 +278,43 @@ async fn the_audit_names_the_service_and_the_guard_that_rolls_back(on: On) {
     assert_eq!(detail["percent"], 100, "{detail:#}");
     let guard = detail["guard"].as_str().expect("the guard");
     assert!(guard.contains("lose a phone"), "{guard}");
+}
+
+async fn a_version_whose_probation_was_aborted_is_restored_only_if_that_is_accepted(on: On) {
+    let rolling = Rolling::new(on).await;
+    let candidate = rolling.keep(phones("1.1.0")).await;
+    rolling.begin(&candidate, canary(&[1], LONG)).await;
+    rolling.change("promote").await.expect(200);
+    rolling.change("abort").await.expect(200);
+    let ask = rolling.ask("POST", "/plugins/misbehave/rollback");
+    let refused = ask.send().await.expect(409).json();
+    assert_eq!(refused["accept"], json!(["rolled-back"]), "{refused:#}");
+    assert_eq!(rolling.serves(), rolling.stable);
+
+    // It is right after all. A later promotion replaces it, and not because it was wrong.
+    let ask = rolling.ask("POST", "/plugins/misbehave/activate");
+    let body = json!({ "digest": candidate.0 });
+    ask.json(&body).send().await.expect(200);
+    let other = rolling.keep(phones("1.2.0")).await;
+    rolling.begin(&other, canary(&[1], LONG)).await;
+    rolling.change("promote").await.expect(200);
+    let ask = rolling.ask("POST", "/plugins/misbehave/rollback");
+    ask.send().await.expect(200);
+    assert_eq!(rolling.serves(), candidate);
+}
+
+async fn a_version_that_gave_way_to_another_in_its_probation_is_restored_without_a_word(on: On) {
+    let rolling = Rolling::new(on).await;
+    let candidate = rolling.keep(phones("1.1.0")).await;
+    let other = rolling.keep(phones("1.2.0")).await;
+    rolling.begin(&candidate, canary(&[1], LONG)).await;
+    rolling.change("promote").await.expect(200);
+    let ask = rolling.ask("POST", "/plugins/misbehave/activate");
+    let body = json!({ "digest": other.0 });
+    ask.json(&body).send().await.expect(200);
+    let ended = rolling.ended().await;
+    assert_eq!(ended["stage"], "aborted", "{ended:#}");
+    let ask = rolling.ask("POST", "/plugins/misbehave/rollback");
+    ask.send().await.expect(200);
+    assert_eq!(rolling.serves(), candidate);
 }

@@ -139,7 +139,7 @@ impl Plugin {
 pub struct Activate {
     /// A component, a core module or the folder of a built project; oci://REGISTRY/NAME:TAG or oci://REGISTRY/NAME@sha256:DIGEST of a registry; or NAME@DIGEST of a stored version: its first 8 or more characters are enough
     what: String,
-    /// A concern to accept with this activation: drift, new-publisher, fewer-cases, new-reply-slots, new-kind, weaker-checks, new-hosts, new-secrets, older, same-version, rolled-back, all; may be repeated
+    /// A concern to accept with this activation: drift, new-publisher, fewer-cases, new-reply-slots, new-kind, weaker-checks, new-hosts, new-secrets, older, same-version, all; may be repeated
     #[arg(long, value_name = "WHAT", value_parser = AcceptWord::parse)]
     accept: Vec<AcceptWord>,
     #[command(flatten)]

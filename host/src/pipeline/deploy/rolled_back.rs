@@ -13,17 +13,6 @@ use crate::pipeline::state::Pipeline;
 use crate::pipeline::versions::activation;
 use crate::store::{AuditFilter, StoreError};
 
-const ROLL_BACK: &str = "roll-back-plugin";
-
-/// The acts after which a version is no longer the active one.
-const ACTS: [&str; 5] = [
-    ROLL_BACK,
-    "activate-plugin",
-    "upload-plugin",
-    "roll-back-rollout",
-    "end-rollout",
-];
-
 /// Refuses a rollback to a version that was rolled back, unless that is accepted.
 ///
 /// # Errors
@@ -65,51 +54,57 @@ pub async fn check_rollback(
 
 /// Returns the rollback by which this version ceased to be active, if the last such act was one.
 async fn last_left(pipeline: &Pipeline, version: &Digest) -> Result<Option<AuditRow>, StoreError> {
-    let mut last: Option<AuditRow> = None;
-    for act in ACTS {
-        let filter = AuditFilter {
-            act: Some(act.to_owned()),
-            limit: limits::ROLLBACKS_LOOKED_AT,
-            ..AuditFilter::default()
-        };
-        let rows = pipeline.core.store.audit(&filter).await?;
-        let of_version = |row: &AuditRow| {
-            row.outcome == ActOutcome::Done && ended(row).is_some_and(|digest| digest == version.0)
-        };
-        let newest = rows
-            .into_iter()
-            .filter(of_version)
-            .max_by_key(|row| row.number);
-        last = last.into_iter().chain(newest).max_by_key(|row| row.number);
-    }
-    Ok(last.filter(is_rollback))
-}
-
-/// Returns the version that the act made inactive.
-fn ended(row: &AuditRow) -> Option<String> {
-    let detail: Value = serde_json::from_str(&row.detail).ok()?;
-    let key = match row.act.as_str() {
-        "roll-back-rollout" | "end-rollout" => "candidate",
-        _ => "previous",
+    let mut filter = AuditFilter {
+        limit: limits::ROLLBACK_AUDIT_PAGE,
+        ..AuditFilter::default()
     };
-    detail[key].as_str().map(str::to_owned)
+    for _ in 0..limits::ROLLBACK_AUDIT_PAGES {
+        let rows = pipeline.core.store.audit(&filter).await?;
+        filter.before = rows.last().map(|row| row.number);
+        let is_last = rows.len() < limits::ROLLBACK_AUDIT_PAGE as usize;
+        for row in rows {
+            if let Some(left) = left(&row).filter(|left| left.version == version.0) {
+                return Ok(left.as_wrong.then_some(row));
+            }
+        }
+        if is_last {
+            break;
+        }
+    }
+    Ok(None)
 }
 
-/// Returns whether the version was left because it was wrong. The way back from a version that was
-/// restored on purpose needs no second acceptance.
-fn is_rollback(row: &AuditRow) -> bool {
-    let detail: Value = serde_json::from_str(&row.detail).unwrap_or_default();
-    let restored = detail["accept"].as_array().is_some_and(|words| {
+/// A version that an act made inactive.
+struct LeftVersion {
+    version: String,
+    /// It was rolled back. The way back from one that was restored on purpose does not count.
+    as_wrong: bool,
+}
+
+/// Returns the version that the act of this row made inactive, if it was such an act.
+fn left(row: &AuditRow) -> Option<LeftVersion> {
+    if row.outcome != ActOutcome::Done {
+        return None;
+    }
+    let (key, as_wrong) = match row.act.as_str() {
+        "activate-plugin" | "upload-plugin" => ("previous", false),
+        "promote-rollout" => ("stable", false),
+        "roll-back-plugin" => ("previous", true),
+        "roll-back-rollout" => ("candidate", true),
+        // One that the service ended gave way to another version.
+        "end-rollout" if row.key_id.is_some() => ("candidate", true),
+        _ => return None,
+    };
+    let detail: Value = serde_json::from_str(&row.detail).ok()?;
+    let was_restored = detail["accept"].as_array().is_some_and(|words| {
         words
             .iter()
             .any(|word| word == AcceptWord::RolledBack.as_str())
     });
-    match row.act.as_str() {
-        ROLL_BACK => !restored,
-        "roll-back-rollout" => true,
-        "end-rollout" => detail["stage"] == "aborted",
-        _ => false,
-    }
+    Some(LeftVersion {
+        version: detail[key].as_str()?.to_owned(),
+        as_wrong: as_wrong && !was_restored,
+    })
 }
 
 fn actor(row: &AuditRow) -> String {
