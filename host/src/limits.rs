@@ -1254,9 +1254,6 @@ pub const ROLLBACK_AUDIT_PAGE: u32 = 1_000;
 /// Such pages that a rollback reads at most: the last 10 000 acts.
 pub const ROLLBACK_AUDIT_PAGES: usize = 20;
 
-/// Emptied lists of spans that are kept for the next traces, of 16 spans each.
-pub const TRACE_LISTS_SPARE: usize = 64;
-
 /// Bytes of a text in a span.
 pub const ATTRIBUTE_BYTES: usize = 256;
 

@@ -32,8 +32,6 @@ struct TracerState {
     queue: mpsc::Sender<TraceQueueItem>,
     open: AtomicUsize,
     counts: Counters,
-    /// Emptied lists of traces that were not exported, for the next ones.
-    spare: Mutex<Vec<Vec<SpanRecord>>>,
 }
 
 #[derive(Debug, Default)]
@@ -74,7 +72,6 @@ impl Tracer {
             queue,
             open: AtomicUsize::new(0),
             counts: Counters::default(),
-            spare: Mutex::default(),
         };
         (Self(Some(Arc::new(state))), queued)
     }
@@ -164,27 +161,6 @@ impl Tracer {
     }
 }
 
-impl TracerState {
-    /// Returns an empty list of spans.
-    fn list(&self) -> Vec<SpanRecord> {
-        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
-        let list = spare.pop();
-        drop(spare);
-        list.unwrap_or_else(|| Vec::with_capacity(SPANS_AT_FIRST))
-    }
-
-    /// Keeps an emptied list, unless there are enough or it has grown.
-    fn keep(&self, list: Vec<SpanRecord>) {
-        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
-        if spare.len() < limits::TRACE_LISTS_SPARE && list.capacity() == SPANS_AT_FIRST {
-            spare.push(list);
-        }
-    }
-}
-
-/// The spans for which a trace has room at first: a lead has about a dozen.
-const SPANS_AT_FIRST: usize = 16;
-
 /// A trace on this host, until its last span has ended.
 #[derive(Debug)]
 pub struct OpenTrace {
@@ -232,7 +208,7 @@ impl OpenTrace {
         let mut ended = self.spans.lock().unwrap_or_else(PoisonError::into_inner);
         if is_root || ended.spans.len() < limits::TRACE_SPANS {
             if ended.spans.capacity() == 0 {
-                ended.spans = self.tracer.list();
+                ended.spans.reserve(16);
             }
             ended.spans.push(span);
         } else {
@@ -251,8 +227,6 @@ impl Drop for OpenTrace {
         counts.spans_dropped.fetch_add(dropped, Ordering::Relaxed);
         if !self.has_failed.load(Ordering::Relaxed) && !self.is_sampled() {
             counts.unsampled.fetch_add(1, Ordering::Relaxed);
-            ended.spans.clear();
-            self.tracer.keep(ended.spans);
             return;
         }
         let trace = FinishedTrace {
