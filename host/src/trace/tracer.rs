@@ -221,8 +221,7 @@ impl Drop for OpenTrace {
     fn drop(&mut self) {
         self.tracer.open.fetch_sub(1, Ordering::Relaxed);
         let counts = &self.tracer.counts;
-        let mut ended =
-            std::mem::take(self.spans.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let ended = std::mem::take(self.spans.get_mut().unwrap_or_else(PoisonError::into_inner));
         let dropped = u64::from(ended.dropped);
         counts.spans_dropped.fetch_add(dropped, Ordering::Relaxed);
         if !self.has_failed.load(Ordering::Relaxed) && !self.is_sampled() {
