@@ -140,11 +140,8 @@ impl Try {
             .map(|folder| Path::new(folder).join(CONVERTER));
         let found = here.find(|file| file.is_file());
         found.or_else(|| shipped::find(CONVERTER)).ok_or_else(|| {
-            CommandFailure::new(format!(
-                "{CONVERTER} is in none of these folders: {}, and plugins beside the program",
-                FOLDERS.join(", ")
-            ))
-            .hint("name its component with --component FILE")
+            shipped::missing(CONVERTER, &FOLDERS)
+                .also("or name the component with --component FILE")
         })
     }
 }

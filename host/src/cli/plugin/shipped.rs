@@ -2,21 +2,44 @@
 
 use std::path::{Path, PathBuf};
 
-/// The folders of plugins, seen from that of the program: of the image, of a build, beside it.
-const FOLDERS: [&str; 3] = ["../share/leadhost/plugins", "../plugins", "plugins"];
+use crate::cli::failure::CommandFailure;
 
 /// The folder of plugins of the image.
 const SHARED: &str = "/usr/share/leadhost/plugins";
 
 /// Returns the file of a plugin that came with the program.
 pub fn find(file: &str) -> Option<PathBuf> {
+    let files = folders().into_iter().map(|folder| folder.join(file));
+    files.into_iter().find(|file| file.is_file())
+}
+
+/// Returns the failure for a plugin that is in none of the folders. `before` were searched before them.
+pub fn missing(file: &str, before: &[&str]) -> CommandFailure {
+    let folders = folders();
+    let all = folders.iter().map(|folder| folder.display().to_string());
+    let all = before.iter().map(ToString::to_string).chain(all);
+    CommandFailure::new(format!(
+        "{file} is in none of these folders: {}",
+        all.collect::<Vec<_>>().join(", ")
+    ))
+    .hint("copy the folder `plugins` that comes with the program to its side, or run `cargo xtask plugins` in the repository")
+}
+
+/// Returns the folders in which the plugins are, seen from that of the program: of the image, of a
+/// build, beside it.
+fn folders() -> Vec<PathBuf> {
     let program = std::env::current_exe().ok();
     let beside = program.as_deref().and_then(Path::parent);
-    let folders = beside
-        .into_iter()
-        .flat_map(|folder| FOLDERS.map(|name| folder.join(name)));
+    let above = beside.and_then(Path::parent);
+    let own = [
+        above.map(|folder| folder.join("share/leadhost/plugins")),
+        above.map(|folder| folder.join("plugins")),
+        beside.map(|folder| folder.join("plugins")),
+    ];
+    let mut folders: Vec<PathBuf> = own.into_iter().flatten().collect();
+    let shared = PathBuf::from(SHARED);
+    if !folders.contains(&shared) {
+        folders.push(shared);
+    }
     folders
-        .chain([PathBuf::from(SHARED)])
-        .map(|folder| folder.join(file))
-        .find(|file| file.is_file())
 }

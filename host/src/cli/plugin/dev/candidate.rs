@@ -7,6 +7,7 @@ use std::sync::Arc;
 use leadhost_golden::{Case, load_dir};
 
 use crate::cli::failure::CommandFailure;
+use crate::cli::output::count;
 use crate::cli::plugin::component_file::{self, ComponentFile, GOLDEN};
 use crate::cli::plugin::test::show_failing;
 use crate::plugin::Plugins;
@@ -26,6 +27,8 @@ pub struct FailingCase {
     name: String,
     log: Vec<String>,
     what: String,
+    /// Whether there was an output, which an expectation could be.
+    has_output: bool,
     /// Whether only its notes differ: an author prints something to look at it.
     pub is_of_notes: bool,
 }
@@ -93,6 +96,7 @@ impl Candidate {
                 name: case.name.clone(),
                 log: answer.usage.log,
                 is_of_notes: has_output && is_of_notes(&what),
+                has_output,
                 what,
             }));
         }
@@ -112,6 +116,25 @@ impl Candidate {
     }
 }
 
+/// Returns how many of the golden cases fail, and what to do. A case without an output has nothing that
+/// could become its expectation.
+pub fn counts(failing: &[FailingCase], total: usize, folder: &str) -> String {
+    let cases = count(total as u64, "golden case", "golden cases");
+    let mut said = format!("FAILED {} of {cases}", failing.len());
+    let silent = failing.iter().filter(|case| !case.has_output).count();
+    if silent > 0 {
+        said += &format!(", {silent} of them without an output: mend the plugin");
+    }
+    if silent < failing.len() {
+        let also = if silent > 0 { "; " } else { ": " };
+        said += also;
+        said += &format!(
+            "where the new output is right, `leadhost plugin test {folder} --renew` makes it the expected one"
+        );
+    }
+    said
+}
+
 /// Returns whether all differences are of notes.
 fn is_of_notes(difference: &str) -> bool {
     difference.lines().all(|line| line.starts_with("ok.notes"))
@@ -120,6 +143,30 @@ fn is_of_notes(difference: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn failing(has_output: bool) -> FailingCase {
+        FailingCase {
+            name: "lead".to_owned(),
+            log: vec![],
+            what: "x".to_owned(),
+            has_output,
+            is_of_notes: false,
+        }
+    }
+
+    #[test]
+    fn a_case_without_an_output_is_counted_and_not_to_be_renewed() {
+        let said = counts(&[failing(false), failing(false)], 20, "ana");
+        assert_eq!(
+            said,
+            "FAILED 2 of 20 golden cases, 2 of them without an output: mend the plugin"
+        );
+        let said = counts(&[failing(false), failing(true)], 20, "ana");
+        assert!(said.contains("1 of them without an output"), "{said}");
+        assert!(said.contains("; where the new output is right, `leadhost plugin test ana --renew`"), "{said}");
+        let said = counts(&[failing(true)], 1, "ana");
+        assert!(said.starts_with("FAILED 1 of 1 golden case: where "), "{said}");
+    }
 
     #[test]
     fn a_difference_of_notes_alone_is_told_from_others() {

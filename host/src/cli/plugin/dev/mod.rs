@@ -110,8 +110,12 @@ impl Dev {
             .map_err(|error| CommandFailure::new(format!("cannot listen for signals: {error}")))?;
         let service = PrivateService::start(self.port, limits, shutdown.clone()).await?;
         let calls = service.app.core.plugins.watch_calls();
+        let project = project::read(&self.folder)?;
+        if project.kind == PluginKind::Converter && !service.has_sandbox {
+            service::say_missing_sandbox();
+        }
         // The sandbox is the author's own only in its own project.
-        let is_own = project::read(&self.folder).is_ok_and(|own| own.name == SANDBOX);
+        let is_own = project.name == SANDBOX;
         let hidden = (service.has_sandbox && !is_own).then_some(SANDBOX);
         let board = CallBoard::new(Arc::clone(&service.app.core.store), hidden, self.quiet);
         let board = tokio::spawn(board.run(calls, requests));
@@ -236,15 +240,23 @@ impl Session<'_> {
             };
             if let Err(DeployError::Load(LoadError::Golden { .. })) = &swapped {
                 let failing = candidate.failing(&self.service.app.core.plugins).await?;
-                if failing.iter().all(|case| case.is_of_notes) {
+                let is_noted = failing.iter().all(|case| case.is_of_notes);
+                if is_noted && !failing.is_empty() {
                     self.say_noted(failing.len());
                     candidate = candidate.without(&failing)?;
                     let Some(again) = self.swap(&candidate).await else {
                         return Ok(RoundEnd::Stopped);
                     };
                     swapped = again;
-                } else {
+                } else if !failing.is_empty() {
                     failing.iter().for_each(FailingCase::show);
+                    let folder = quoted(&folder.to_string_lossy());
+                    complain(&candidate::counts(
+                        &failing,
+                        candidate.cases.len(),
+                        &folder,
+                    ));
+                    return Ok(RoundEnd::Failed);
                 }
             }
             match swapped {
@@ -254,7 +266,7 @@ impl Session<'_> {
                     self.served = Some(format!("{name} {version} ({})", record.digest.short()));
                 }
                 Err(error) => {
-                    self.show_refusal(&error);
+                    show_refusal(&error);
                     return Ok(RoundEnd::Failed);
                 }
             }
@@ -314,20 +326,6 @@ impl Session<'_> {
         complain(&format!(
             "{cases} {have} other notes than expected, and nothing else is different: served all the same. `leadhost plugin test {folder} --renew` makes the notes the expected ones."
         ));
-    }
-
-    fn show_refusal(&self, error: &DeployError) {
-        let folder = quoted(&self.flags.folder.to_string_lossy());
-        match error {
-            DeployError::Load(LoadError::Golden { failed, total, .. }) => {
-                let cases = count(*total as u64, "golden case", "golden cases");
-                complain(&format!(
-                    "FAILED {failed} of {cases}: where the new output is right, `leadhost plugin test {folder} --renew` makes it the expected one"
-                ));
-            }
-            DeployError::Load(error) => complain(&local::refused(error).to_string()),
-            error => complain(&safe(&error.to_string())),
-        }
     }
 
     /// Makes the workspace with the plugin's connection. Returns the lines that send to it.
@@ -451,6 +449,13 @@ impl Session<'_> {
             Some(served) => safe(&format!("{served} serves on. Waiting for a change.")),
             None => "Nothing is served yet. Waiting for a change.".to_owned(),
         });
+    }
+}
+
+fn show_refusal(error: &DeployError) {
+    match error {
+        DeployError::Load(error) => complain(&local::refused(error).to_string()),
+        error => complain(&safe(&error.to_string())),
     }
 }
 

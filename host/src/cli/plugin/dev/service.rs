@@ -205,6 +205,19 @@ async fn activate_sandbox(app: &App) -> bool {
     }
 }
 
+/// Says that a converter's connection has no channel because the sandbox adapter is not on this machine,
+/// and what to do.
+pub fn say_missing_sandbox() {
+    if shipped::find(SANDBOX).is_none() {
+        let missing = shipped::missing(SANDBOX, &[]);
+        let (message, hint) = missing.parts();
+        complain(&safe(&format!(
+            "The connection has no channel, so no message is sent to a lead: {message}."
+        )));
+        complain(&format!("  {}", safe(hint.unwrap_or_default())));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
