@@ -19,6 +19,9 @@ use crate::plugin::rules;
 /// The golden case that a sample replaces.
 const SAMPLE_CASE: &str = "golden/lead";
 
+/// The file that names the packages of a project in Rust.
+const LOCK_OF_CARGO: &str = "Cargo.lock";
+
 /// The file of a configuration of a connection or an instance, for `leadhost plugin run`.
 const CONFIG: &str = "config.json";
 
@@ -68,6 +71,7 @@ impl New {
         check_name(&self.name)?;
         self.refuse_sample_of_adapter()?;
         let mut project = self.project()?;
+        refuse_name_of_package(&self.name, &project)?;
         let example = ExampleRun::of(self.kind.kind(), &mut project);
         if let Some(sample) = &self.sample {
             put_sample(&mut project, sample)?;
@@ -215,6 +219,26 @@ fn check_name(name: &str) -> Result<(), CommandFailure> {
     )))
 }
 
+/// Refuses a name that a package has which the project depends on: Cargo tells packages apart by their
+/// names.
+fn refuse_name_of_package(name: &str, project: &NewProject) -> Result<(), CommandFailure> {
+    let lock = project.files.get(LOCK_OF_CARGO);
+    let lock = lock.map(|content| String::from_utf8_lossy(content));
+    let packages = lock.iter().flat_map(|text| text.lines()).filter(|line| {
+        let package = line.strip_prefix("name = \"");
+        let package = package.and_then(|rest| rest.strip_suffix('"'));
+        package.is_some_and(|package| package.replace('_', "-") == name)
+    });
+    // The project itself is one.
+    if packages.count() < 2 {
+        return Ok(());
+    }
+    Err(CommandFailure::usage(format!(
+        "NAME: a project in Rust cannot have the name {name:?}: a package on which it depends has it"
+    ))
+    .hint(format!("choose another name, such as {name}-form")))
+}
+
 /// Makes the sample the body of the first golden case, whose expectation is then to be written.
 fn put_sample(project: &mut NewProject, sample: &Path) -> Result<(), CommandFailure> {
     let body = without_mark(&read_bytes(sample)?).to_vec();
@@ -322,6 +346,21 @@ mod tests {
             let said = check_name(name).expect_err("it is none");
             assert_eq!(said.code(), 2, "{name}");
         }
+    }
+
+    #[test]
+    fn the_name_of_a_package_is_refused_where_the_project_depends_on_it() {
+        let check = |language, name| {
+            let project = template::project(language, PluginKind::Converter, name);
+            refuse_name_of_package(name, &project.expect("it has a template"))
+        };
+        for name in ["serde", "serde-json", "leadhost-sdk"] {
+            let said = check(Language::Rust, name).expect_err("it is taken");
+            assert_eq!(said.code(), 2, "{name}");
+            assert!(said.to_string().contains(&format!("such as {name}-form")));
+        }
+        check(Language::Rust, "ana-form").expect("it is free");
+        check(Language::Go, "serde").expect("it is free");
     }
 
     #[test]
