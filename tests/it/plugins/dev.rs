@@ -162,6 +162,7 @@ async fn an_edit_is_answered_by_the_new_version_and_the_data_is_removed_at_the_e
         "serving after ",
         "ana/golden/lead/body.json",
         "Without an expectation, and not run: lead",
+        "# To publish it: leadhost plugin test ana --write; ",
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }

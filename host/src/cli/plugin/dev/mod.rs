@@ -355,7 +355,11 @@ impl Session<'_> {
             });
         }
         match &self.declared {
-            Some(declared) => self.lines(&loaded, declared, sample.as_ref()).await,
+            Some(declared) => {
+                let has_unwritten = !candidate.unwritten.is_empty();
+                self.lines(&loaded, declared, sample.as_ref(), has_unwritten)
+                    .await
+            }
             None => Ok(String::new()),
         }
     }
@@ -365,6 +369,7 @@ impl Session<'_> {
         loaded: &Loaded,
         declared: &DeclaredWorkspace,
         sample: Option<&Sample>,
+        has_unwritten: bool,
     ) -> Result<String, CommandFailure> {
         let failed = |error: &dyn std::fmt::Display| CommandFailure::new(error.to_string());
         let (core, outcome) = (&self.service.app.core, &declared.outcome);
@@ -419,8 +424,12 @@ impl Session<'_> {
                 ));
             }
             let project = quoted(&self.flags.folder.to_string_lossy());
+            let write = match has_unwritten {
+                true => format!("leadhost plugin test {project} --write; review the cases; then "),
+                false => String::new(),
+            };
             lines.push(format!(
-                "# To publish it: leadhost plugin publish {project} --to https://HOST --key KEY"
+                "# To publish it: {write}leadhost plugin publish {project} --to https://HOST --key KEY"
             ));
         }
         Ok(lines.join("\n"))
