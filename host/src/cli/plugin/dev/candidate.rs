@@ -7,9 +7,10 @@ use std::sync::Arc;
 use leadhost_golden::{Case, load_dir};
 
 use crate::cli::failure::CommandFailure;
-use crate::cli::output::count;
+use crate::cli::output::{complain, count};
 use crate::cli::plugin::component_file::{self, ComponentFile, GOLDEN};
 use crate::cli::plugin::test::show_failing;
+use crate::cli::table::safe;
 use crate::plugin::Plugins;
 
 /// A component that is to be served.
@@ -33,10 +34,20 @@ pub struct FailingCase {
     pub is_of_notes: bool,
 }
 
-impl FailingCase {
-    /// Shows how the output differs from the expected one.
-    pub fn show(&self) {
-        show_failing(&self.name, &self.log, &self.what);
+/// Shows how the outputs differ from the expected ones. A failure that several cases have alike is shown
+/// once: a plugin that crashes often does so with every body.
+pub fn show(failing: &[FailingCase]) {
+    for (index, case) in failing.iter().enumerate() {
+        let is_alike = |other: &&FailingCase| other.log == case.log && other.what == case.what;
+        if failing[..index].iter().any(|earlier| is_alike(&earlier)) {
+            continue;
+        }
+        show_failing(&case.name, &case.log, &case.what);
+        let alike = failing[index + 1..].iter().filter(is_alike);
+        let alike: Vec<&str> = alike.map(|other| other.name.as_str()).collect();
+        if !alike.is_empty() {
+            complain(&safe(&format!("FAILED in the same way: {}", alike.join(", "))));
+        }
     }
 }
 
@@ -123,7 +134,11 @@ pub fn counts(failing: &[FailingCase], total: usize, folder: &str) -> String {
     let mut said = format!("FAILED {} of {cases}", failing.len());
     let silent = failing.iter().filter(|case| !case.has_output).count();
     if silent > 0 {
-        said += &format!(", {silent} of them without an output: mend the plugin");
+        let silent = match silent == failing.len() {
+            true => "none of them has an output".to_owned(),
+            false => format!("{silent} of them without an output"),
+        };
+        said += &format!("; {silent}: mend the plugin");
     }
     if silent < failing.len() {
         let also = if silent > 0 { "; " } else { ": " };
@@ -159,7 +174,7 @@ mod tests {
         let said = counts(&[failing(false), failing(false)], 20, "ana");
         assert_eq!(
             said,
-            "FAILED 2 of 20 golden cases, 2 of them without an output: mend the plugin"
+            "FAILED 2 of 20 golden cases; none of them has an output: mend the plugin"
         );
         let said = counts(&[failing(false), failing(true)], 20, "ana");
         assert!(said.contains("1 of them without an output"), "{said}");

@@ -22,7 +22,7 @@ use serde_json::{Map, Value, json};
 
 use self::builder::BuildOutcome;
 use self::calls::CallBoard;
-use self::candidate::{Candidate, FailingCase};
+use self::candidate::Candidate;
 use self::files::ProjectFiles;
 use self::sample::Sample;
 use self::service::PrivateService;
@@ -216,6 +216,7 @@ impl Session<'_> {
         let folder = self.flags.folder.as_path();
         let project = project::read(folder)?;
         if let Some(setup) = setup::needed(folder, &project) {
+            setup.begin(folder);
             match self.build(&project, &project.setup, "setting up").await? {
                 Ok(_) => setup.done(folder),
                 Err(end) => return Ok(end),
@@ -249,7 +250,7 @@ impl Session<'_> {
                     };
                     swapped = again;
                 } else if !failing.is_empty() {
-                    failing.iter().for_each(FailingCase::show);
+                    candidate::show(&failing);
                     let folder = quoted(&folder.to_string_lossy());
                     complain(&candidate::counts(
                         &failing,
