@@ -42,6 +42,7 @@ pub fn command(folder: &Path, arguments: &[&str]) -> Command {
 fn prepared(mut command: Command, folder: &Path, arguments: &[&str]) -> Command {
     for name in [
         "LEADHOST_ADMIN",
+        "LEADHOST_CA",
         "LEADHOST_ADMIN_KEY",
         "LEADHOST_CACHE_DIR",
         "LEADHOST_CONFIG",

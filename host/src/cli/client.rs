@@ -3,6 +3,7 @@
 //! for loopback; a proxy before it may offer HTTPS.
 
 mod target;
+mod tls_fault;
 
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -67,6 +68,9 @@ pub struct ServiceAddress {
         global = true
     )]
     admin_key: Option<String>,
+    /// Trust the certificates in this PEM file too, if the address is one of HTTPS
+    #[arg(long, value_name = "FILE", env = "LEADHOST_CA", global = true)]
+    ca: Option<PathBuf>,
     /// Print JSON instead of a table
     #[arg(long, global = true)]
     json: bool,
@@ -78,9 +82,6 @@ pub struct RemoteFlags {
     /// An admin key of that service; without it, LEADHOST_ADMIN_KEY has it
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
-    /// Trust the certificates in this PEM file too
-    #[arg(long, value_name = "FILE")]
-    ca: Option<PathBuf>,
     /// Send the key over plain HTTP to another machine, where others may read it
     #[arg(long)]
     plain_http: bool,
@@ -137,7 +138,7 @@ impl ServiceAddress {
             },
         };
         Ok(AdminClient {
-            tls: tls_to(&target, None)?,
+            tls: tls_to(&target, self.ca.as_deref())?,
             key: match given {
                 Some(key) => key,
                 None if self.admin.is_some() && !target.is_private() => {
@@ -193,11 +194,11 @@ impl ServiceAddress {
                 .hint("pass it with --key, or set LEADHOST_ADMIN_KEY; the key of a data folder is only for the service of that folder")
         })?;
         Ok(AdminClient {
-            tls: tls_to(&target, remote.ca.as_deref())?,
+            tls: tls_to(&target, self.ca.as_deref())?,
             target,
             key: given_key(key)?,
             json: self.json,
-            flags: ServiceFlags::new(None, None, Some(address)),
+            flags: ServiceFlags::new(None, None, Some(address)).with_ca(self.ca.as_deref()),
             component_bytes: Config::load(self.config.as_deref(), &[])?
                 .plugins
                 .component_mib
@@ -265,6 +266,7 @@ impl ServiceAddress {
             self.config.as_deref(),
             self.admin.as_deref(),
         )
+        .with_ca(self.ca.as_deref())
     }
 }
 
@@ -648,11 +650,21 @@ impl AdminClient {
         let response = match (&self.tls, &self.target.tls) {
             (Some(tls), Some(name)) => {
                 let stream = tls.connect(name.clone(), stream).await;
-                send(stream.map_err(unreachable)?, request).await
+                let stream = stream.map_err(|error| tls_fault::failure(&self.target, &error))?;
+                send(stream, request).await
             }
             _ => send(stream, request).await,
         };
-        let response = response.map_err(|error| lost(&error))?;
+        let response = response.map_err(|error| {
+            let failure = lost(&error);
+            match error.is_parse() && self.target.tls.is_none() {
+                true => failure.hint(format!(
+                    "it answered no HTTP: if that is a port of HTTPS, write https://{}",
+                    self.target.authority
+                )),
+                false => failure,
+            }
+        })?;
         let status = response.status();
         let body = Limited::new(response.into_body(), limits::ADMIN_ANSWER_BYTES);
         let bytes = body.collect().await.map_err(|error| lost(&error))?;

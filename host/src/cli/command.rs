@@ -11,7 +11,7 @@ use crate::domain::text::quoted;
 pub struct ServiceFlags {
     /// `--data-dir` and `--config`, which `serve` also has.
     folder: String,
-    /// `--admin`.
+    /// `--admin` and `--ca`.
     address: String,
 }
 
@@ -25,6 +25,14 @@ impl ServiceFlags {
                 + &flag("--config", "LEADHOST_CONFIG", config.as_deref()),
             address: flag("--admin", "LEADHOST_ADMIN", admin),
         }
+    }
+
+    /// Adds the file of certificates to trust.
+    #[must_use]
+    pub fn with_ca(mut self, ca: Option<&Path>) -> Self {
+        let ca = ca.map(Path::to_string_lossy);
+        self.address += &flag("--ca", "LEADHOST_CA", ca.as_deref());
+        self
     }
 
     /// Returns the command with these words, such as `leadhost plugin list --data-dir /srv/leads`.
@@ -110,6 +118,12 @@ mod tests {
             "serve --new-admin-key",
             "leadhost serve --new-admin-key --data-dir /srv/leads --config its.toml",
         );
+        let flags = ServiceFlags::new(None, None, Some("https://h")).with_ca(Some(Path::new("a b")));
+        assert_eq!(
+            flags.command("status"),
+            "leadhost status --admin https://h --ca 'a b'"
+        );
+        assert_eq!(flags.command("serve"), "leadhost serve");
         check(
             [Some("Ana's leads"), None, None],
             "status",
