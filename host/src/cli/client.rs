@@ -657,9 +657,9 @@ impl AdminClient {
         };
         let response = response.map_err(|error| {
             let failure = lost(&error);
-            match error.is_parse() && self.target.tls.is_none() {
-                true => failure.hint(format!(
-                    "it answered no HTTP: if that is a port of HTTPS, write https://{}",
+            match self.target.tls.is_none() && self.flags.has_address() {
+                true => failure.also(&format!(
+                    "if that is a port of HTTPS, write https://{}",
                     self.target.authority
                 )),
                 false => failure,

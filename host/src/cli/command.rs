@@ -23,8 +23,13 @@ impl ServiceFlags {
         Self {
             folder: flag("--data-dir", "LEADHOST_DATA_DIR", data_dir.as_deref())
                 + &flag("--config", "LEADHOST_CONFIG", config.as_deref()),
-            address: flag("--admin", "LEADHOST_ADMIN", admin),
+            address: flag(ADMIN, "LEADHOST_ADMIN", admin),
         }
+    }
+
+    /// Returns whether the address was given, and not read from a folder.
+    pub fn has_address(&self) -> bool {
+        self.address.contains(ADMIN)
     }
 
     /// Adds the file of certificates to trust.
@@ -64,6 +69,8 @@ impl ServiceFlags {
         completed + rest
     }
 }
+
+const ADMIN: &str = "--admin";
 
 /// Commands that need no service and take none of these flags.
 const WITHOUT_SERVICE: [&str; 10] = [

@@ -21,6 +21,7 @@ pub struct Config {
     pub decode: Vec<Path>,
     /// Paths of the leads: the first one that exists counts. `None`: the usual places.
     pub items: Vec<Path>,
+    #[serde(deserialize_with = "conditions")]
     pub only: Vec<Condition>,
     #[serde(deserialize_with = "one_or_many")]
     pub pairs: Vec<Pairs>,
@@ -253,7 +254,12 @@ const FIELDS: [&str; 13] = [
 
 /// Reads one field. The error names it: a configuration has many.
 fn one(name: &str, value: Value) -> Result<Field, String> {
-    serde_json::from_value(value).map_err(|error| format!("fields.{name}: {error}"))
+    let refused = |error: &dyn std::fmt::Display| format!("fields.{name}: {error}");
+    let field: Field = serde_json::from_value(value).map_err(|error| refused(&error))?;
+    for source in &field.0 {
+        source.check_for(name).map_err(|error| refused(&error))?;
+    }
+    Ok(field)
 }
 
 /// Reads fields under names of their own.
@@ -278,20 +284,87 @@ fn source(value: Value) -> Result<Source, String> {
             ..Source::default()
         }),
         Value::Object(_) => {
-            let source: Source =
-                serde_json::from_value(value).map_err(|error| error.to_string())?;
-            match source.join.is_empty() || source.constant.is_none() {
-                true => Ok(source),
-                false => Err(
-                    "`join` and `constant` contradict each other: put the constant into a second source of the field"
-                        .to_owned(),
-                ),
-            }
+            let checked = check_options(&value);
+            let source = serde_json::from_value(value).map_err(|error| error.to_string());
+            // An unknown option is told first: it may be the missing one.
+            source.and_then(|source| checked.map(|()| source))
         }
         other => Err(format!(
             "a field is a path, a list of paths, or an object with `paths`, `join` or `constant`; not {other}"
         )),
     }
+}
+
+/// The options that say where the value of a source is.
+const ORIGINS: [&str; 6] = ["path", "paths", "join", "constant", "header", "query"];
+
+/// Refuses options of a source that contradict each other: one of them would be left out silently.
+fn check_options(source: &Value) -> Result<(), String> {
+    let is_given = |name: &&&str| source.get(**name).is_some();
+    let given: Vec<&&str> = ORIGINS.iter().filter(is_given).collect();
+    match given.as_slice() {
+        [] => Err(
+            "nothing says where the value is: write `path`, `join`, `constant`, `header` or `query`, or [] to leave the field empty"
+                .to_owned(),
+        ),
+        [first, second, ..] => Err(format!(
+            "`{first}` and `{second}` contradict each other: write two sources of the field, [{{\"{first}\": ..}}, {{\"{second}\": ..}}]; the first with a value counts"
+        )),
+        [name] if source[**name].as_array().is_some_and(Vec::is_empty) => {
+            Err(format!("`{name}` is an empty list"))
+        }
+        [name] if source.get("with").is_some() && **name != "join" => {
+            Err("`with` needs `join`: it is the text between joined values".to_owned())
+        }
+        [_] => Ok(()),
+    }
+}
+
+impl Source {
+    /// Refuses an option that only another field has.
+    fn check_for(&self, field: &str) -> Result<(), String> {
+        let is_foreign = |option: &str, of: &str, is_given: bool| match is_given && field != of {
+            true => Err(format!(
+                "`{option}` is an option of `{of}`, and does nothing here"
+            )),
+            false => Ok(()),
+        };
+        is_foreign("format", "occurredAt", !self.format.is_empty())?;
+        is_foreign("kind", "listings", self.kind.is_some())
+    }
+}
+
+impl Condition {
+    /// Refuses a condition that says nothing, or that no item can meet.
+    fn check(&self) -> Result<(), &'static str> {
+        let is_empty = |values: &Option<Vec<Value>>| values.as_ref().is_some_and(Vec::is_empty);
+        if is_empty(&self.equals) || is_empty(&self.not_equals) {
+            return Err("`equals` and `notEquals` of `only` need at least one value");
+        }
+        if self.equals.is_some() && self.exists == Some(false) {
+            return Err("`equals` and `\"exists\": false` of `only` contradict each other");
+        }
+        match (&self.equals, &self.not_equals, self.exists) {
+            (None, None, None) => Err(
+                "a condition of `only` needs `equals`, `notEquals` or `exists`: with `path` alone it says nothing",
+            ),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Reads the conditions of `only`.
+fn conditions<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Condition>, D::Error> {
+    let conditions = Vec::<Condition>::deserialize(deserializer)?;
+    if conditions.is_empty() {
+        return Err(D::Error::custom(
+            "`only` has no condition: leave it out, and every item is read",
+        ));
+    }
+    for condition in &conditions {
+        condition.check().map_err(D::Error::custom)?;
+    }
+    Ok(conditions)
 }
 
 impl<'de> Deserialize<'de> for Attributes {
@@ -354,6 +427,56 @@ mod tests {
         assert_eq!(config.fields.message.unwrap().0[0].paths.len(), 1);
         assert_eq!(config.pairs.len(), 1);
         assert!(config.defaults);
+    }
+
+    #[test]
+    fn options_that_contradict_each_other_are_refused_by_field_and_name() {
+        let says = |field: &str, source: &str, parts: &[&str]| {
+            let said = refused(&format!(r#"{{"fields": {{"{field}": {source}}}}}"#));
+            assert!(said.starts_with(&format!("fields.{field}: ")), "{said}");
+            for part in parts {
+                assert!(said.contains(part), "{part}: {said}");
+            }
+        };
+        let two = [
+            ("name", r#"{"constant": "a", "header": "b"}"#, ["`constant`", "`header`"]),
+            ("name", r#"{"constant": "a", "path": "b"}"#, ["`path`", "`constant`"]),
+            ("name", r#"{"join": ["a"], "path": "b"}"#, ["`path`", "`join`"]),
+            ("name", r#"["x", {"query": "a", "paths": ["b"]}]"#, ["`paths`", "`query`"]),
+            ("name", r#"{"path": "a", "with": "-"}"#, ["`with`", "`join`"]),
+            ("name", r#"{"path": "a", "format": "epoch"}"#, ["`format`", "`occurredAt`"]),
+            ("phones", r#"{"path": "a", "kind": "portal"}"#, ["`kind`", "`listings`"]),
+            ("name", "{}", ["`path`", "[]"]),
+            ("name", r#"{"lower": true}"#, ["`path`", "[]"]),
+            ("name", r#"{"paths": []}"#, ["`paths`", "empty"]),
+        ];
+        for (field, source, parts) in two {
+            says(field, source, &parts);
+        }
+        let campaign = refused(r#"{"fields": {"campaign": {"x": {"path": "a", "kind": "b"}}}}"#);
+        assert!(campaign.starts_with("fields.campaign.x: `kind`"), "{campaign}");
+        for (only, part) in [
+            ("[]", "no condition"),
+            (r#"[{"path": "a"}]"#, "`exists`"),
+            (r#"[{"path": "a", "equals": []}]"#, "at least one"),
+            (r#"[{"path": "a", "equals": [1], "exists": false}]"#, "contradict"),
+        ] {
+            let said = refused(&format!(r#"{{"only": {only}}}"#));
+            assert!(said.contains("`only`") && said.contains(part), "{said}");
+        }
+    }
+
+    #[test]
+    fn options_that_belong_together_are_read() {
+        for fields in [
+            r#"{"name": []}"#,
+            r#"{"name": {"join": ["a", "b"], "with": "-", "trim": "."}}"#,
+            r#"{"name": ["a", {"constant": "b"}]}"#,
+            r#"{"occurredAt": {"path": "a", "format": ["epoch"]}, "listings": {"path": "b", "kind": "portal"}}"#,
+        ] {
+            let text = format!(r#"{{"fields": {fields}}}"#);
+            serde_json::from_str::<Config>(&text).unwrap();
+        }
     }
 
     #[test]

@@ -1,14 +1,16 @@
 //! Explanations of an item (`explain` of the configuration): which values were read for which field,
-//! and which were read for none. They have paths and no values.
+//! and which were read for none. They have paths and no values. Phones and e-mail addresses that were
+//! read for no field are told without that, too.
 
 use leadhost_sdk::{
-    is_absent,
+    Lead, digits, is_absent,
     serde_json::{Value, json},
     text_of,
 };
 
 use crate::fold::fold;
-use crate::heuristics::{is_unread_phone, looks_like_email};
+use crate::heuristics::{is_others, is_unread_phone, looks_like_email};
+use crate::people;
 use crate::record::Record;
 
 /// What every note of an explanation begins with; JSON follows.
@@ -96,6 +98,83 @@ impl Unread {
                 }
             }
         }
+    }
+}
+
+/// Values of an item among which unread contacts are looked for: the item may be four mebibytes.
+const MAX_LOOKED_AT: usize = 2_000;
+
+/// Returns some of the paths whose values look like a phone or an e-mail address and are read for no
+/// field, although they may be the lead's: not those of the advertiser, of other people and of things,
+/// nor those that the lead has anyway. `told`: the places of people that another note has.
+pub fn unread_contacts(record: &Record<'_>, lead: &Lead, told: &[String]) -> Vec<String> {
+    let mut found = UnreadContacts {
+        record,
+        lead,
+        left: MAX_LOOKED_AT,
+        paths: Vec::new(),
+    };
+    found.collect(record.item, "", "", false);
+    found.paths.retain(|path| {
+        let is_in = |place: &String| {
+            let rest = path.strip_prefix(place.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        };
+        !told.iter().any(is_in)
+    });
+    found.paths
+}
+
+struct UnreadContacts<'r, 'a> {
+    record: &'r Record<'a>,
+    lead: &'r Lead,
+    left: usize,
+    paths: Vec<String>,
+}
+
+impl UnreadContacts<'_, '_> {
+    /// `name` is that of the value, or of the list that it is in, folded.
+    fn collect(&mut self, value: &Value, name: &str, path: &str, in_business: bool) {
+        let is_full = self.paths.len() == MAX_PATHS || self.left == 0;
+        if is_full || self.record.is_used(value) || is_others(name) {
+            return;
+        }
+        self.left -= 1;
+        match value {
+            Value::Object(fields) => {
+                if people::is_business(name, in_business) {
+                    return;
+                }
+                for (name, inner) in fields {
+                    self.collect(inner, &fold(name), &joined(path, &key(name)), in_business);
+                }
+            }
+            Value::Array(items) => {
+                for (index, inner) in items.iter().enumerate() {
+                    self.collect(inner, name, &format!("{path}[{index}]"), in_business);
+                }
+            }
+            scalar => {
+                let is_contact = text_of(scalar).is_some_and(|text| {
+                    (looks_like_email(&text) || is_unread_phone(name, &text)) && !self.has(&text)
+                });
+                if is_contact {
+                    self.paths.push(cut(path.to_owned()));
+                }
+            }
+        }
+    }
+
+    /// Whether the lead has this contact.
+    fn has(&self, text: &str) -> bool {
+        let number = digits(text);
+        let is_same = |phone: &String| {
+            let phone = digits(phone);
+            !number.is_empty() && (phone.ends_with(&number) || number.ends_with(&phone))
+        };
+        let mut emails = self.lead.emails.iter();
+        emails.any(|email| email.trim().eq_ignore_ascii_case(text.trim()))
+            || !looks_like_email(text) && self.lead.phones.iter().any(is_same)
     }
 }
 

@@ -30,7 +30,7 @@ pub struct ReadItems {
 /// Returns the items of a body.
 pub fn read(config: &Config, delivery: &Delivery, body: &Value) -> ReadItems {
     let is_lead = |value: &Value| {
-        let read = lead::item(config, delivery, body, value, None, "");
+        let read = lead::item(config, delivery, body, value, None, "", false);
         matches!(read.item.outcome, Outcome::Lead(_))
     };
     let mut search = ItemSearch {
@@ -56,15 +56,31 @@ pub fn read(config: &Config, delivery: &Delivery, body: &Value) -> ReadItems {
     } = search;
     let mut items = Vec::with_capacity(places.len());
     let mut told = Vec::new();
+    let mut empty: Option<Vec<String>> = None;
     for place in places {
         items.push(match place {
             Place::Item(value, person, path) => {
-                let read = lead::item(config, delivery, body, value, person, &path);
-                if items.len() < explain::MAX_ITEMS {
+                let is_told = items.len() < explain::MAX_ITEMS;
+                let read = lead::item(config, delivery, body, value, person, &path, is_told);
+                if is_told {
                     told.extend(read.told.into_iter().map(|mut one| {
                         one["item"] = items.len().into();
                         format!("{}{one}", explain::MARK)
                     }));
+                }
+                if let Some(of_item) = read.empty {
+                    match &mut empty {
+                        Some(empty) => empty.retain(|field| of_item.contains(field)),
+                        None => empty = Some(of_item),
+                    }
+                }
+                // An explanation has them.
+                if !config.explain && !read.unread.is_empty() {
+                    notes.push(format!(
+                        "item {}: what looks like a phone or an e-mail address is read for no field: {}",
+                        items.len(),
+                        lead::quoted(&read.unread)
+                    ));
                 }
                 for list in read.left_out {
                     notes.push(format!(
@@ -76,6 +92,14 @@ pub fn read(config: &Config, delivery: &Delivery, body: &Value) -> ReadItems {
             }
             Place::Unclear(problem, path) => Item::invalid(problem, &path),
         });
+    }
+    if config.explain {
+        // First: the explanations may be cut.
+        let empty = empty.into_iter().flatten();
+        let empty = empty.map(|field| {
+            format!("`fields.{field}` is configured, and no value of this delivery fits it")
+        });
+        told.splice(0..0, empty);
     }
     ReadItems { items, notes, told }
 }

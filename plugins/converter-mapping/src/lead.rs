@@ -19,6 +19,10 @@ pub struct ReadItem {
     pub left_out: Vec<String>,
     /// Its explanation, if the configuration asks for one.
     pub told: Vec<Value>,
+    /// The configured fields that got no value, if the item was read.
+    pub empty: Option<Vec<String>>,
+    /// Paths of what looks like the lead's phone or address, and is read for no field.
+    pub unread: Vec<String>,
 }
 
 impl From<Item> for ReadItem {
@@ -27,12 +31,15 @@ impl From<Item> for ReadItem {
             item,
             left_out: Vec::new(),
             told: Vec::new(),
+            empty: None,
+            unread: Vec::new(),
         }
     }
 }
 
 /// Returns the item of a value.
-/// `person` is the object in it that is the lead's person, if its name does not say so.
+/// `person` is the object in it that is the lead's person, if its name does not say so. `is_told`: whether
+/// it is told what was not read.
 pub fn item(
     config: &Config,
     delivery: &Delivery,
@@ -40,6 +47,7 @@ pub fn item(
     value: &Value,
     person: Option<&Value>,
     path: &str,
+    is_told: bool,
 ) -> ReadItem {
     let mut record = Record::new(value, root, delivery);
     record.person = person;
@@ -55,10 +63,16 @@ pub fn item(
     }
     let (mut left_out, mut told) = (Vec::new(), Vec::new());
     let item = read(config, &mut record, path, &mut left_out, &mut told);
+    let unread = match &item.outcome {
+        Outcome::Lead(lead) if is_told => explain::unread_contacts(&record, lead, &left_out),
+        _ => Vec::new(),
+    };
     let read = ReadItem {
         item,
         left_out,
         told,
+        empty: Some(record.empty().to_vec()),
+        unread,
     };
     if !config.is_guessing() || matches!(read.item.outcome, Outcome::Lead(_)) {
         return read;
@@ -223,6 +237,7 @@ fn read<'a>(
     }
     record.reading("campaign", true);
     for (name, field) in &fields.campaign {
+        record.reading_part(name);
         lead = lead.campaign(name, record.first(field));
     }
     if let Some(guess) = guess {
@@ -236,6 +251,7 @@ fn read<'a>(
     }
     record.reading("consents", true);
     for (purpose, field) in &fields.consents {
+        record.reading_part(purpose);
         if let Some(answer) = record.first(field) {
             lead = lead.consent(purpose, is_truth(&answer), "");
         }

@@ -27,6 +27,10 @@ pub struct Record<'a> {
     reads: Vec<ReadValue>,
     /// The field that is being read, and whether it is guessed.
     field: (&'static str, bool),
+    /// The name under the field, if it has several.
+    part: String,
+    /// Configured fields that got no value.
+    empty: Vec<String>,
 }
 
 /// A value that was read for a field.
@@ -61,6 +65,8 @@ impl<'a> Record<'a> {
             used: BTreeSet::new(),
             reads: Vec::new(),
             field: ("", false),
+            part: String::new(),
+            empty: Vec::new(),
         }
     }
 
@@ -68,6 +74,17 @@ impl<'a> Record<'a> {
     /// configuration says where it is.
     pub fn reading(&mut self, field: &'static str, configured: bool) {
         self.field = (field, !configured);
+        self.part.clear();
+    }
+
+    /// Returns the configured fields that got no value.
+    pub fn empty(&self) -> &[String] {
+        &self.empty
+    }
+
+    /// Names the value of `campaign` or `consents` that is read from here on.
+    pub fn reading_part(&mut self, name: &str) {
+        name.clone_into(&mut self.part);
     }
 
     /// Returns the values that were read so far, field by field.
@@ -202,7 +219,18 @@ impl<'a> Record<'a> {
                 return out;
             }
         }
+        if out.is_empty() && !field.0.is_empty() {
+            self.tell_empty();
+        }
         out
+    }
+
+    fn tell_empty(&mut self) {
+        let (field, guessed) = self.field;
+        if !guessed {
+            let dot = if self.part.is_empty() { "" } else { "." };
+            self.empty.push(format!("{field}{dot}{}", self.part));
+        }
     }
 
     fn raw(&self, source: &Source, all: bool, text: fn(&Value) -> Option<String>) -> Vec<Raw> {

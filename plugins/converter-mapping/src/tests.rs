@@ -62,6 +62,21 @@ fn the_schema_and_the_reader_accept_the_same_configurations() {
         r#"{"fields": {"name": {"paths": ["a"], "when": 1}}}"#,
         r#"{"fields": {"name": 1}}"#,
         r#"{"fields": {"name": {"join": ["a"], "constant": "b"}}}"#,
+        r#"{"fields": {"name": {"join": ["a"], "path": "b"}}}"#,
+        r#"{"fields": {"name": {"constant": "a", "path": ["b"]}}}"#,
+        r#"{"fields": {"name": {"constant": "a", "header": "b"}}}"#,
+        r#"{"fields": {"name": {"path": "a", "with": "-"}}}"#,
+        r#"{"fields": {"name": {"path": "a", "format": "epoch"}}}"#,
+        r#"{"fields": {"occurredAt": {"path": "a", "kind": "portal"}}}"#,
+        r#"{"fields": {"phones": ["a", {"path": "a", "kind": "portal"}]}}"#,
+        r#"{"fields": {"campaign": {"form-id": {"path": "a", "kind": "x"}}}}"#,
+        r#"{"fields": {"name": {}}}"#,
+        r#"{"fields": {"name": {"join": []}}}"#,
+        r#"{"fields": {"name": {"paths": []}}}"#,
+        r#"{"only": []}"#,
+        r#"{"only": [{"path": "a"}]}"#,
+        r#"{"only": [{"path": "a", "equals": []}]}"#,
+        r#"{"only": [{"path": "a", "equals": [1], "exists": false}]}"#,
         r#"{"explain": "yes"}"#,
         r#"{"item": ["a"]}"#,
         r#"{"format": "yaml"}"#,
@@ -69,7 +84,13 @@ fn the_schema_and_the_reader_accept_the_same_configurations() {
         r#"{"only": [{"equals": [1]}]}"#,
         r#"{"pairs": {"in": "a"}}"#,
     ];
-    for text in known.chain(wrong.iter().map(ToString::to_string)) {
+    let right = [
+        r#"{"fields": {"occurredAt": {"path": "a", "format": "epoch"}, "listings": {"path": "b", "kind": "c"}}}"#,
+        r#"{"fields": {"name": {"join": ["a"], "with": "-"}, "phones": []}}"#,
+        r#"{"only": [{"path": "a", "equals": [1], "exists": true}]}"#,
+    ];
+    let others = wrong.iter().chain(&right).map(ToString::to_string);
+    for text in known.chain(others) {
         let value: Value = serde_json::from_str(&text).unwrap();
         let read = serde_json::from_str::<Config>(&text);
         assert_eq!(schema.is_valid(&value), read.is_ok(), "{text}: {read:?}");
@@ -122,6 +143,59 @@ fn an_explanation_says_what_was_read_from_where() {
     let unread = |kind: &str| told.iter().find_map(|one| one.get(kind)).unwrap();
     assert_eq!(unread("unreadContacts"), &json!(["\"a.b\"[1]"]));
     assert_eq!(unread("unread"), &json!(["\"a.b\"[0]", "andar"]));
+}
+
+#[test]
+fn a_configured_field_without_a_value_is_told_where_a_configuration_is_tried() {
+    let fields = json!({
+        "name": "nome", "message": ["recado", {"header": "x-note"}], "region": "pais",
+        "source": [], "campaign": {"form-id": "form", "form-name": "titulo"},
+    });
+    let body = json!([
+        {"nome": "Lia", "telefone": "(11) 90000-0001", "pais": "Brasil", "titulo": "A"},
+        {"nome": "Rui", "telefone": "(11) 90000-0002", "recado": "Oi"},
+    ]);
+    let told = |explain: bool| {
+        let config = json!({"explain": explain, "fields": fields});
+        let (_, notes) = converted(config, &body.to_string());
+        let told = notes.into_iter().filter(|note| note.contains("no value"));
+        told.collect::<Vec<_>>()
+    };
+    // One item has the message, and one the title.
+    let expect = ["region", "campaign.form-id"]
+        .map(|field| format!("`fields.{field}` is configured, and no value of this delivery fits it"));
+    assert_eq!(told(true), expect);
+    assert!(told(false).is_empty());
+}
+
+#[test]
+fn a_contact_that_is_read_for_no_field_is_noted_unless_it_is_known_whose_it_is() {
+    let noted = |extra: Value| {
+        let mut body = json!({"nome": "Lia", "telefone": "(11) 90000-0001", "email": "lia@example.com"});
+        let own = extra.as_object().unwrap().clone();
+        body.as_object_mut().unwrap().extend(own);
+        converted(json!({}), &body.to_string()).1
+    };
+    let note = |places: &str| {
+        let text = "item 0: what looks like a phone or an e-mail address is read for no field: ";
+        vec![format!("{text}{places}")]
+    };
+    assert_eq!(noted(json!({"recado": {"c2": "+55 11 90000-0002"}})), note("`recado.c2`"));
+    assert_eq!(noted(json!({"c1": "rui@example.com", "c2": 7})), note("`c1`"));
+    for quiet in [
+        json!({"c1": "LIA@example.com", "c2": "5511900000001"}),
+        json!({"corretor": {"email": "outra@example.com", "telefone": "(11) 90000-0003"}}),
+        json!({"email_corretor": "outra@example.com"}),
+        json!({"imovel": {"contato": "(11) 3000-0001"}, "pedido": "20260302001"}),
+    ] {
+        assert!(noted(quiet.clone()).is_empty(), "{quiet}");
+    }
+    // The note is bounded, and only the first items have one.
+    let many: serde_json::Map<String, Value> = (0..40)
+        .map(|number| (format!("x{number}"), json!(format!("x{number}@example.com"))))
+        .collect();
+    let notes = noted(Value::Object(many));
+    assert!(notes.len() == 1 && notes[0].ends_with("and 3 more"), "{notes:?}");
 }
 
 /// Returns the items' outcomes and the notes for a body with this configuration.

@@ -8,6 +8,9 @@ use super::target::AdminTarget;
 use crate::cli::failure::CommandFailure;
 use crate::cli::table::safe;
 
+/// How the reason is named for which a certificate is refused that may sign others.
+const OF_AUTHORITY: &str = "CaUsedAsEndEntity";
+
 /// Returns the failure of a TLS handshake with a service that was reached.
 pub fn failure(target: &AdminTarget, error: &io::Error) -> CommandFailure {
     let authority = &target.authority;
@@ -18,6 +21,10 @@ pub fn failure(target: &AdminTarget, error: &io::Error) -> CommandFailure {
         Some(Error::InvalidCertificate(CertificateError::UnknownIssuer)) => (
             "its certificate is from an authority that is not trusted here".to_owned(),
             "if it is one of your own, pass its certificate with --ca FILE (PEM)".to_owned(),
+        ),
+        Some(Error::InvalidCertificate(why)) if why.to_string().contains(OF_AUTHORITY) => (
+            "its certificate is that of an authority, which a server may not have".to_owned(),
+            "make one without CA:TRUE; `openssl req -x509` needs -addext basicConstraints=critical,CA:FALSE".to_owned(),
         ),
         Some(Error::InvalidCertificate(why)) => (
             format!("its certificate is not valid for this address: {why}"),

@@ -202,10 +202,16 @@ fn said(schema: &Value, error: &ValidationError<'_>) -> String {
         }
         ValidationErrorKind::Required { property } => {
             let name = property.as_str().unwrap_or_default();
-            format!("the field `{name}` is missing")
+            match needed_by(error) {
+                Some(option) => format!("`{option}` needs `{name}` beside it"),
+                None => format!("the field `{name}` is missing"),
+            }
         }
         ValidationErrorKind::Not { schema: refused } => match fields_together(refused) {
-            Some(fields) => format!("{fields} cannot be used together; leave one of them out"),
+            Some((fields, 1)) => format!("{fields} cannot be used here; leave it out"),
+            Some((fields, _)) => {
+                format!("{fields} cannot be used together; leave one of them out")
+            }
             None => "it has a form that is not allowed here".to_owned(),
         },
         ValidationErrorKind::MinLength { limit: 1 } => "the text is empty".to_owned(),
@@ -237,16 +243,28 @@ fn fields_beside(schema: &Value, error: &ValidationError<'_>) -> String {
     quoted(fields.into_iter().flat_map(|fields| fields.keys()))
 }
 
-/// Returns the fields that a refused form has all at once, if that is what makes it wrong.
-fn fields_together(refused: &Value) -> Option<String> {
+/// Returns the field because of which another one is required.
+fn needed_by(error: &ValidationError<'_>) -> Option<String> {
+    let path = error.schema_path().to_string();
+    let (_, after) = path.rsplit_once("/dependentRequired/")?;
+    let name = after.split('/').next()?;
+    Some(name.replace("~1", "/").replace("~0", "~"))
+}
+
+/// Returns the fields that a refused form has all at once, if that is what makes it wrong, and their
+/// number.
+fn fields_together(refused: &Value) -> Option<(String, usize)> {
     let names: Vec<&str> = refused["required"]
         .as_array()?
         .iter()
         .filter_map(Value::as_str)
         .collect();
     let (last, others) = names.split_last()?;
-    let others = quoted(others.iter().copied());
-    (!others.is_empty()).then(|| format!("{others} and `{last}`"))
+    let together = match others {
+        [] => format!("`{last}`"),
+        others => format!("{} and `{last}`", quoted(others.iter().copied())),
+    };
+    Some((together, names.len()))
 }
 
 fn quoted<'a>(names: impl IntoIterator<Item = impl AsRef<str> + 'a>) -> String {
@@ -376,7 +394,9 @@ mod tests {
                 "on": {"type": "string"},
                 "format": {"enum": ["auto", "json", "form", "multipart", "xml"]},
                 "table": {"type": "object", "additionalProperties": false, "required": ["in"], "properties": {"in": {}, "out": {}}},
-                "pair": {"$ref": "#/$defs/pair"}
+                "pair": {"$ref": "#/$defs/pair"},
+                "date": {"not": {"type": "object", "required": ["kind"]}},
+                "joined": {"dependentRequired": {"with": ["join"]}}
             },
             "$defs": {"pair": {"not": {"required": ["join", "constant"]}}},
             "anyOf": [{"required": ["from"]}, {"required": ["service"]}]
@@ -384,11 +404,14 @@ mod tests {
         let config = json!({
             "word": "a-long-word", "depth": 0, "names": {"a": "a-long-word"}, "format": "yaml",
             "table": {"inn": 1}, "pair": {"join": [], "constant": "a-long-word"}, "on": true,
+            "date": {"kind": 1}, "joined": {"with": 2},
         });
         let expect = [
+            "date: `kind` cannot be used here; leave it out",
             "depth: 0 is less than the minimum of 1; \"all\" is allowed too",
             "fits none of 2 forms: the field `from` is missing; or the field `service` is missing",
             "format: \"yaml\" is not one of \"auto\", \"json\", \"form\", \"multipart\" or \"xml\"",
+            "joined: `with` needs `join` beside it",
             "names: it is a table, but must be null or a text",
             "on: it is true, but must be a text",
             "pair: `join` and `constant` cannot be used together; leave one of them out",
