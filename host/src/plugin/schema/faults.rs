@@ -102,6 +102,9 @@ fn found(schema: &Value, error: &ValidationError<'_>) -> Vec<ConfigFault> {
             }
             faults
         }
+        several if let Some(fields) = one_missing(several, &above) => {
+            fault(format!("one of the fields {} is needed", either(&fields)))
+        }
         several => {
             let forms = several.iter().map(|form| missed(schema, &above, form));
             let forms: Vec<_> = forms.collect();
@@ -112,6 +115,20 @@ fn found(schema: &Value, error: &ValidationError<'_>) -> Vec<ConfigFault> {
             ))
         }
     }
+}
+
+/// Returns the fields of which each alternative misses one, if that is all that is wrong with them.
+fn one_missing(forms: &[Vec<&ValidationError<'static>>], above: &str) -> Option<Vec<String>> {
+    let field = |form: &Vec<&ValidationError<'static>>| match form.as_slice() {
+        [only] if only.instance_path().to_string() == above => match only.kind() {
+            ValidationErrorKind::Required { property } => {
+                Some(format!("`{}`", property.as_str()?))
+            }
+            _ => None,
+        },
+        _ => None,
+    };
+    forms.iter().map(field).collect()
 }
 
 fn is_choice(error: &ValidationError<'_>) -> bool {
@@ -202,7 +219,7 @@ fn said(schema: &Value, error: &ValidationError<'_>) -> String {
         }
         ValidationErrorKind::Required { property } => {
             let name = property.as_str().unwrap_or_default();
-            match needed_by(error) {
+            match needed_by(schema, error, name) {
                 Some(option) => format!("`{option}` needs `{name}` beside it"),
                 None => format!("the field `{name}` is missing"),
             }
@@ -214,6 +231,7 @@ fn said(schema: &Value, error: &ValidationError<'_>) -> String {
             }
             None => "it has a form that is not allowed here".to_owned(),
         },
+        ValidationErrorKind::MinItems { limit: 1 } => "the list is empty".to_owned(),
         ValidationErrorKind::MinLength { limit: 1 } => "the text is empty".to_owned(),
         // The library's own text leaves out most words of a longer list.
         ValidationErrorKind::Enum { options } => {
@@ -243,12 +261,17 @@ fn fields_beside(schema: &Value, error: &ValidationError<'_>) -> String {
     quoted(fields.into_iter().flat_map(|fields| fields.keys()))
 }
 
-/// Returns the field because of which another one is required.
-fn needed_by(error: &ValidationError<'_>) -> Option<String> {
+/// Returns the given field because of which another one, `name`, is required.
+fn needed_by(schema: &Value, error: &ValidationError<'_>, name: &str) -> Option<String> {
     let path = error.schema_path().to_string();
-    let (_, after) = path.rsplit_once("/dependentRequired/")?;
-    let name = after.split('/').next()?;
-    Some(name.replace("~1", "/").replace("~0", "~"))
+    let place = path.strip_suffix("/dependentRequired")?;
+    let needs = schema.pointer(place)?["dependentRequired"].as_object()?;
+    let given = error.instance();
+    let mut found = needs.iter().filter(|(option, needed)| {
+        let mut needed = needed.as_array().into_iter().flatten();
+        given.get(option).is_some() && needed.any(|one| one == name)
+    });
+    found.next().map(|(option, _)| option.clone())
 }
 
 /// Returns the fields that a refused form has all at once, if that is what makes it wrong, and their
@@ -409,11 +432,11 @@ mod tests {
         let expect = [
             "date: `kind` cannot be used here; leave it out",
             "depth: 0 is less than the minimum of 1; \"all\" is allowed too",
-            "fits none of 2 forms: the field `from` is missing; or the field `service` is missing",
             "format: \"yaml\" is not one of \"auto\", \"json\", \"form\", \"multipart\" or \"xml\"",
             "joined: `with` needs `join` beside it",
             "names: it is a table, but must be null or a text",
             "on: it is true, but must be a text",
+            "one of the fields `from` or `service` is needed",
             "pair: `join` and `constant` cannot be used together; leave one of them out",
             "table: the field `in` is missing",
             "table: the field `inn` is unknown; allowed are `in`, `out`",
