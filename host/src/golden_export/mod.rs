@@ -25,11 +25,27 @@ pub enum ExportError {
     NoRandomness(getrandom::Error),
 }
 
-/// Learns the persons of the delivery: from its values, and from the leads that it became.
-fn persons(capture: &CaptureView) -> Result<MadeUp, ExportError> {
+/// Replaces the persons in a body by made-up ones.
+///
+/// # Errors
+///
+/// [`ExportError::NoRandomness`].
+pub fn with_made_up_persons(body: &str, is_form: bool) -> Result<String, ExportError> {
+    let mut persons = nobody()?;
+    persons.learn_from(body, is_form);
+    Ok(persons.body(body, is_form))
+}
+
+/// Returns made-up persons that know nobody yet.
+fn nobody() -> Result<MadeUp, ExportError> {
     let mut salt = [0; 32];
     getrandom::fill(&mut salt).map_err(ExportError::NoRandomness)?;
-    let mut persons = MadeUp::new(&salt);
+    Ok(MadeUp::new(&salt))
+}
+
+/// Learns the persons of the delivery: from its values, and from the leads that it became.
+fn persons(capture: &CaptureView) -> Result<MadeUp, ExportError> {
+    let mut persons = nobody()?;
     let outcome = capture.outcome.as_ref();
     let items = outcome.and_then(|outcome| outcome.items.as_ref());
     for (name, values) in items.into_iter().flatten().flat_map(|item| &item.fields) {

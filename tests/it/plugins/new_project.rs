@@ -86,15 +86,21 @@ fn a_sample_becomes_the_first_golden_case() {
     ];
     let (out, _) = desk.run(&new);
     assert!(out.contains("leadhost plugin test . --write"), "{out}");
+    assert!(out.contains("persons in the sample are made up"), "{out}");
     let case = desk.path("x/y/golden/lead");
-    assert_eq!(
-        std::fs::read_to_string(case.join("body.json")).unwrap(),
-        body
-    );
+    let made = std::fs::read_to_string(case.join("body.json")).unwrap();
+    assert!(made.starts_with("{\"id\": 9007199254740993, "), "{made}");
+    assert!(!made.contains("Lia"), "{made}");
     let case = std::fs::read(case.join("case.json")).unwrap();
     let case: Value = serde_json::from_slice(&case).unwrap();
     assert_eq!(case["body"], "body.json");
     assert!(case.get("expect").is_none());
+
+    let raw = [&new[..8], &["z", "--raw"]].concat();
+    let (out, _) = desk.run(&raw);
+    assert!(out.contains("do not share the project"), "{out}");
+    let kept = std::fs::read_to_string(desk.path("z/golden/lead/body.json")).unwrap();
+    assert_eq!(kept, body);
 }
 
 #[test]

@@ -14,6 +14,7 @@ use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
 use crate::domain::plugin::PluginKind;
 use crate::domain::text::quoted;
+use crate::golden_export::with_made_up_persons;
 use crate::plugin::rules;
 
 /// The golden case that a sample replaces.
@@ -38,6 +39,9 @@ pub struct New {
     /// A body of your source, JSON or a form, which becomes the first golden case of a converter
     #[arg(long, value_name = "FILE")]
     sample: Option<PathBuf>,
+    /// Keep names, phones and all other personal data of the sample as they are
+    #[arg(long, requires = "sample")]
+    raw: bool,
     /// The folder of the project [default: its name, in the current folder]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
@@ -74,7 +78,7 @@ impl New {
         refuse_name_of_package(&self.name, &project)?;
         let example = ExampleRun::of(self.kind.kind(), &mut project);
         if let Some(sample) = &self.sample {
-            put_sample(&mut project, sample)?;
+            put_sample(&mut project, sample, self.raw)?;
         }
         let file = self.project_file(&project).text().into_bytes();
         project.files.insert(PROJECT_FILE.to_owned(), file);
@@ -140,7 +144,11 @@ impl New {
             Some(_) => (
                 " --write",
                 format!(
-                    "\nThen review {SAMPLE_CASE}/case.json: it has what the plugin made of the sample."
+                    "\nThen review {SAMPLE_CASE}/case.json: it has what the plugin made of the sample. {}",
+                    match self.raw {
+                        true => "The sample is as it was: if its persons are real, do not share the project.",
+                        false => "The persons in the sample are made up; read its body before you share the project: a text may name persons in a way that nothing shows.",
+                    }
                 ),
             ),
             None => ("", String::new()),
@@ -240,8 +248,13 @@ fn refuse_name_of_package(name: &str, project: &NewProject) -> Result<(), Comman
 }
 
 /// Makes the sample the body of the first golden case, whose expectation is then to be written.
-fn put_sample(project: &mut NewProject, sample: &Path) -> Result<(), CommandFailure> {
-    let body = without_mark(&read_bytes(sample)?).to_vec();
+/// `is_raw`: persons in it stay as they are.
+fn put_sample(
+    project: &mut NewProject,
+    sample: &Path,
+    is_raw: bool,
+) -> Result<(), CommandFailure> {
+    let mut body = without_mark(&read_bytes(sample)?).to_vec();
     let refused = |what: String| {
         CommandFailure::new(format!("{} cannot be the sample: {what}", sample.display()))
     };
@@ -258,6 +271,14 @@ fn put_sample(project: &mut NewProject, sample: &Path) -> Result<(), CommandFail
             "save the body alone, as the source sends it, without headers; for another format, start without --sample and change the converter",
         )
     })?;
+    if !is_raw {
+        let text = std::str::from_utf8(&body).map_err(|_| {
+            refused("it is not UTF-8, so the persons in it cannot be replaced".to_owned())
+                .hint("with --raw it is taken as it is, with all personal data")
+        })?;
+        let made = with_made_up_persons(text, format == BodyFormat::Form);
+        body = made.map_err(|error| refused(error.to_string()))?.into_bytes();
+    }
     let prefix = format!("{SAMPLE_CASE}/");
     project.files.retain(|path, _| !path.starts_with(&prefix));
     let name = match format {
@@ -329,11 +350,15 @@ mod tests {
     }
 
     fn sampled(body: &[u8]) -> Result<NewProject, String> {
+        sampled_as(body, false)
+    }
+
+    fn sampled_as(body: &[u8], is_raw: bool) -> Result<NewProject, String> {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("sample");
         std::fs::write(&file, body).expect("a file");
         let mut project = project();
-        put_sample(&mut project, &file).map_err(|failure| failure.to_string())?;
+        put_sample(&mut project, &file, is_raw).map_err(|failure| failure.to_string())?;
         Ok(project)
     }
 
@@ -373,6 +398,32 @@ mod tests {
         assert!(case.contains("application/json"), "{case}");
         assert!(project.files.contains_key("golden/invalid/case.json"));
         assert_eq!(body_of_case(&project, SAMPLE_CASE), "body.json");
+    }
+
+    #[test]
+    fn the_persons_of_a_sample_are_made_up_unless_it_is_raw() {
+        let body = br#"{"nome": "Rita Prado", "telefone": "11900000001", "email": "rita@site.com.br", "obs": "Rita, AP-0042"}"#;
+        let made = sampled(body).expect("it is JSON");
+        let text = String::from_utf8_lossy(&made.files["golden/lead/body.json"]).into_owned();
+        for personal in ["Rita", "Prado", "11900000001", "rita@site.com.br"] {
+            assert!(!text.contains(personal), "{personal}: {text}");
+        }
+        assert!(text.contains("AP-0042"), "{text}");
+        serde_json::from_str::<Value>(&text).expect("it is JSON still");
+        let raw = sampled_as(body, true).expect("it is JSON");
+        assert_eq!(raw.files["golden/lead/body.json"], body);
+        let form = sampled(b"nome=Rita+Prado&id=7").expect("it is a form");
+        let text = String::from_utf8_lossy(&form.files["golden/lead/body.txt"]).into_owned();
+        assert!(!text.contains("Rita") && text.ends_with("&id=7"), "{text}");
+    }
+
+    #[test]
+    fn a_sample_that_is_not_utf_8_is_taken_only_raw() {
+        let body = b"{\"nome\": \"Jo\xe3o\"}";
+        let Err(said) = sampled(body) else {
+            panic!("persons in it cannot be replaced");
+        };
+        assert!(said.contains("UTF-8") || said.contains("neither JSON"), "{said}");
     }
 
     #[test]
