@@ -177,6 +177,9 @@ struct PluginRuntime {
     component_bytes: usize,
 }
 
+/// Characters of the fingerprint that are shown.
+const FINGERPRINT: usize = 12;
+
 impl Plugins {
     /// Starts the runtime. It compiles in a child process if this program is the service,
     /// and otherwise in this process.
@@ -402,6 +405,12 @@ impl Plugins {
     /// plugin: engines with the same one run the same code.
     pub fn fingerprint(&self) -> &str {
         self.0.compilation.compatibility()
+    }
+
+    /// Returns the first characters of the fingerprint, as people compare it.
+    pub fn short_fingerprint(&self) -> &str {
+        let whole = self.fingerprint();
+        whole.get(..FINGERPRINT).unwrap_or(whole)
     }
 
     /// Returns how long the caller of a call with this budget waits for its answer at most.

@@ -58,6 +58,7 @@ impl Check {
         drop(progress);
         let answer = answer.map_err(|failure| failure.also(ELSE))?;
         let report = answer.map_err(CommandFailure::from)?;
+        self.engine.show_of(&client).await?;
         client.print(&report, show);
         Ok(())
     }

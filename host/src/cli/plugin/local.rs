@@ -10,6 +10,8 @@ use std::time::SystemTime;
 use clap::Args;
 use leadhost_golden::Case;
 
+use crate::admin_api::status::ServiceStatus;
+use crate::cli::client::AdminClient;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::complain;
 use crate::cli::table::safe;
@@ -25,16 +27,13 @@ const CODE_FILES: usize = 64;
 /// A call whose instructions are counted has so many times the processor time of the service's.
 const COUNTING_FACTOR: u64 = 5;
 
-/// Characters of the fingerprint that are shown.
-const FINGERPRINT: usize = 12;
-
 // How to start the engine.
 #[derive(Args)]
 pub struct EngineFlags {
     /// Folder for compiled code, on this machine [default: leadhost in your cache folder]
     #[arg(long, value_name = "DIR", env = "LEADHOST_CACHE_DIR")]
     cache_dir: Option<PathBuf>,
-    /// Also print the fingerprint of the engine on this machine: engines with the same one run the same machine code
+    /// Also print the fingerprint of the engine of this machine, or of the service if it makes the trial: engines with the same one run the same machine code
     #[arg(long)]
     engine: bool,
 }
@@ -68,6 +67,19 @@ impl EngineFlags {
         if self.engine {
             complain(&format!("engine {}", engine.fingerprint()));
         }
+    }
+
+    /// Prints the fingerprint of the engine of a service, if it is asked for.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandFailure`] if the service cannot be reached or refuses the request.
+    pub async fn show_of(&self, client: &AdminClient) -> Result<(), CommandFailure> {
+        if self.engine {
+            let status = client.get::<ServiceStatus>("/admin/v1/status").await?;
+            complain(&safe(&format!("engine {}", status.engine)));
+        }
+        Ok(())
     }
 }
 
@@ -125,8 +137,7 @@ impl LocalEngine {
 
     /// Returns the first characters of the engine's fingerprint.
     pub fn fingerprint(&self) -> &str {
-        let whole = self.plugins.fingerprint();
-        whole.get(..FINGERPRINT).unwrap_or(whole)
+        self.plugins.short_fingerprint()
     }
 }
 

@@ -99,13 +99,14 @@ fn show_problems(found: &[ServiceProblem], flags: &ServiceFlags) {
 fn show(status: &ServiceStatus, flags: &ServiceFlags) {
     let backlog = &status.backlog;
     say(&format!(
-        "leadhost {}, {}",
+        "leadhost {}, {}; engine {}",
         status.version,
         if status.draining {
             "stopping"
         } else {
             "running"
-        }
+        },
+        status.engine,
     ));
     say(&format!(
         "waiting: {} to convert, {} to fetch (oldest {}); failed {}, parked {}, quarantined {}",

@@ -55,6 +55,7 @@ pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let (waiting, running) = http.core.plugins.load();
     let status = ServiceStatus {
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        engine: http.core.plugins.short_fingerprint().to_owned(),
         now: http.core.clock.now(),
         store_id: http.core.store.id(),
         draining: http.core.shutdown.has_begun(),
