@@ -348,6 +348,17 @@ pub struct ServiceRefusal {
     pub flags: ServiceFlags,
 }
 
+impl ServiceRefusal {
+    /// Puts what was sent in front of the message, if that is what the service refuses.
+    #[must_use]
+    pub fn of(mut self, sent: &str) -> Self {
+        if self.status == StatusCode::UNPROCESSABLE_ENTITY {
+            self.message = format!("{sent}: {}", self.message);
+        }
+        self
+    }
+}
+
 impl From<ServiceRefusal> for CommandFailure {
     fn from(refusal: ServiceRefusal) -> Self {
         // A 404 of the admin API names what it did not find; a generic one comes from elsewhere.

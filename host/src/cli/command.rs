@@ -125,7 +125,8 @@ mod tests {
             "serve --new-admin-key",
             "leadhost serve --new-admin-key --data-dir /srv/leads --config its.toml",
         );
-        let flags = ServiceFlags::new(None, None, Some("https://h")).with_ca(Some(Path::new("a b")));
+        let flags =
+            ServiceFlags::new(None, None, Some("https://h")).with_ca(Some(Path::new("a b")));
         assert_eq!(
             flags.command("status"),
             "leadhost status --admin https://h --ca 'a b'"

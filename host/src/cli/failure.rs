@@ -72,6 +72,13 @@ impl CommandFailure {
         self
     }
 
+    /// Puts the file that it is about in front of the message.
+    #[must_use]
+    pub fn about(mut self, file: &Path) -> Self {
+        self.message = format!("{}: {}", file.display(), self.message);
+        self
+    }
+
     /// Returns the message and the hint, for a command that shows them in its own way.
     pub fn parts(&self) -> (&str, Option<&str>) {
         (&self.message, self.hint.as_deref())

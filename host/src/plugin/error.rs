@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use crate::domain::plugin::{Digest, PluginKind};
+use crate::domain::size;
 use crate::domain::text::{kept, on_one_line};
 use crate::domain::time::Micros;
 use crate::limits;
@@ -56,7 +57,9 @@ pub enum LoadError {
     #[error("the file is empty")]
     Empty,
     #[error(
-        "the component has {bytes} bytes; at most {limit} are accepted (plugins.component_mib)"
+        "the component has {}; at most {} are accepted (plugins.component_mib)",
+        size::exact(*bytes as u64),
+        size::readable(*limit as u64)
     )]
     TooLarge { bytes: usize, limit: usize },
     #[error(
@@ -192,9 +195,9 @@ pub enum CallError {
         inline: bool,
         log: Vec<String>,
     },
-    #[error("the plugin needed more than {limit} bytes of memory")]
+    #[error("the plugin needed more than {} of memory", size::readable(*limit as u64))]
     OutOfMemory { limit: usize, log: Vec<String> },
-    #[error("the plugin's answer is larger than {limit} bytes")]
+    #[error("the plugin's answer is larger than {}", size::readable(*limit as u64))]
     TooMuchOutput { limit: usize, log: Vec<String> },
     #[error("the plugin's answer breaks a rule of the host: {what}")]
     Refused { what: String, log: Vec<String> },

@@ -439,13 +439,41 @@ mod tests {
             }
         };
         let two = [
-            ("name", r#"{"constant": "a", "header": "b"}"#, ["`constant`", "`header`"]),
-            ("name", r#"{"constant": "a", "path": "b"}"#, ["`path`", "`constant`"]),
-            ("name", r#"{"join": ["a"], "path": "b"}"#, ["`path`", "`join`"]),
-            ("name", r#"["x", {"query": "a", "paths": ["b"]}]"#, ["`paths`", "`query`"]),
-            ("name", r#"{"path": "a", "with": "-"}"#, ["`with`", "`join`"]),
-            ("name", r#"{"path": "a", "format": "epoch"}"#, ["`format`", "`occurredAt`"]),
-            ("phones", r#"{"path": "a", "kind": "portal"}"#, ["`kind`", "`listings`"]),
+            (
+                "name",
+                r#"{"constant": "a", "header": "b"}"#,
+                ["`constant`", "`header`"],
+            ),
+            (
+                "name",
+                r#"{"constant": "a", "path": "b"}"#,
+                ["`path`", "`constant`"],
+            ),
+            (
+                "name",
+                r#"{"join": ["a"], "path": "b"}"#,
+                ["`path`", "`join`"],
+            ),
+            (
+                "name",
+                r#"["x", {"query": "a", "paths": ["b"]}]"#,
+                ["`paths`", "`query`"],
+            ),
+            (
+                "name",
+                r#"{"path": "a", "with": "-"}"#,
+                ["`with`", "`join`"],
+            ),
+            (
+                "name",
+                r#"{"path": "a", "format": "epoch"}"#,
+                ["`format`", "`occurredAt`"],
+            ),
+            (
+                "phones",
+                r#"{"path": "a", "kind": "portal"}"#,
+                ["`kind`", "`listings`"],
+            ),
             ("name", "{}", ["`path`", "[]"]),
             ("name", r#"{"lower": true}"#, ["`path`", "[]"]),
             ("name", r#"{"paths": []}"#, ["`paths`", "empty"]),
@@ -454,12 +482,18 @@ mod tests {
             says(field, source, &parts);
         }
         let campaign = refused(r#"{"fields": {"campaign": {"x": {"path": "a", "kind": "b"}}}}"#);
-        assert!(campaign.starts_with("fields.campaign.x: `kind`"), "{campaign}");
+        assert!(
+            campaign.starts_with("fields.campaign.x: `kind`"),
+            "{campaign}"
+        );
         for (only, part) in [
             ("[]", "no condition"),
             (r#"[{"path": "a"}]"#, "`exists`"),
             (r#"[{"path": "a", "equals": []}]"#, "at least one"),
-            (r#"[{"path": "a", "equals": [1], "exists": false}]"#, "contradict"),
+            (
+                r#"[{"path": "a", "equals": [1], "exists": false}]"#,
+                "contradict",
+            ),
         ] {
             let said = refused(&format!(r#"{{"only": {only}}}"#));
             assert!(said.contains("`only`") && said.contains(part), "{said}");

@@ -162,8 +162,9 @@ fn a_configured_field_without_a_value_is_told_where_a_configuration_is_tried() {
         told.collect::<Vec<_>>()
     };
     // One item has the message, and one the title.
-    let expect = ["region", "campaign.form-id"]
-        .map(|field| format!("`fields.{field}` is configured, and no value of this delivery fits it"));
+    let expect = ["region", "campaign.form-id"].map(|field| {
+        format!("`fields.{field}` is configured, and no value of this delivery fits it")
+    });
     assert_eq!(told(true), expect);
     assert!(told(false).is_empty());
 }
@@ -171,7 +172,8 @@ fn a_configured_field_without_a_value_is_told_where_a_configuration_is_tried() {
 #[test]
 fn a_contact_that_is_read_for_no_field_is_noted_unless_it_is_known_whose_it_is() {
     let noted = |extra: Value| {
-        let mut body = json!({"nome": "Lia", "telefone": "(11) 90000-0001", "email": "lia@example.com"});
+        let mut body =
+            json!({"nome": "Lia", "telefone": "(11) 90000-0001", "email": "lia@example.com"});
         let own = extra.as_object().unwrap().clone();
         body.as_object_mut().unwrap().extend(own);
         converted(json!({}), &body.to_string()).1
@@ -180,8 +182,14 @@ fn a_contact_that_is_read_for_no_field_is_noted_unless_it_is_known_whose_it_is()
         let text = "item 0: what looks like a phone or an e-mail address is read for no field: ";
         vec![format!("{text}{places}")]
     };
-    assert_eq!(noted(json!({"recado": {"c2": "+55 11 90000-0002"}})), note("`recado.c2`"));
-    assert_eq!(noted(json!({"c1": "rui@example.com", "c2": 7})), note("`c1`"));
+    assert_eq!(
+        noted(json!({"recado": {"c2": "+55 11 90000-0002"}})),
+        note("`recado.c2`")
+    );
+    assert_eq!(
+        noted(json!({"c1": "rui@example.com", "c2": 7})),
+        note("`c1`")
+    );
     for quiet in [
         json!({"c1": "LIA@example.com", "c2": "5511900000001"}),
         json!({"corretor": {"email": "outra@example.com", "telefone": "(11) 90000-0003"}}),
@@ -192,10 +200,18 @@ fn a_contact_that_is_read_for_no_field_is_noted_unless_it_is_known_whose_it_is()
     }
     // The note is bounded, and only the first items have one.
     let many: serde_json::Map<String, Value> = (0..40)
-        .map(|number| (format!("x{number}"), json!(format!("x{number}@example.com"))))
+        .map(|number| {
+            (
+                format!("x{number}"),
+                json!(format!("x{number}@example.com")),
+            )
+        })
         .collect();
     let notes = noted(Value::Object(many));
-    assert!(notes.len() == 1 && notes[0].ends_with("and 3 more"), "{notes:?}");
+    assert!(
+        notes.len() == 1 && notes[0].ends_with("and 3 more"),
+        "{notes:?}"
+    );
 }
 
 /// Returns the items' outcomes and the notes for a body with this configuration.

@@ -178,7 +178,7 @@ fn what_is_not_in_the_registry_or_is_no_component_is_refused() {
         ),
     ];
     for said in said {
-        assert!(said.contains("at most 0 are accepted"), "{said}");
+        assert!(said.contains("at most 0 bytes are accepted"), "{said}");
     }
     assert_eq!(
         std::fs::read(&text).unwrap(),

@@ -57,7 +57,7 @@ impl Check {
         let answer = verifying::shown(&client, &progress, &digest.0, request).await;
         drop(progress);
         let answer = answer.map_err(|failure| failure.also(ELSE))?;
-        let report = answer.map_err(CommandFailure::from)?;
+        let report = answer.map_err(|refusal| refusal.of(&self.file.to_string_lossy()))?;
         self.engine.show_of(&client).await?;
         client.print(&report, show);
         Ok(())
@@ -66,7 +66,10 @@ impl Check {
     async fn here(&self, wasm: Vec<u8>) -> Result<(), CommandFailure> {
         let engine = self.engine.start(self.service.config_file())?;
         let progress = ProgressLine::start("compiling and running the trial");
-        let prepared = engine.load(wasm).await;
+        let prepared = engine
+            .load(wasm)
+            .await
+            .map_err(|failure| failure.about(&self.file));
         drop(progress);
         let prepared = prepared?;
         let loaded = &prepared.loaded;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use leadhost_golden::{Case, SECTION_NAME, append_section, load_dir, pack, without_custom};
 
 use super::componentizing::componentize;
+use super::registry::RegistryAddress;
 use super::stale;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::complain;
@@ -38,6 +39,7 @@ pub struct ComponentFile {
 /// [`CommandFailure`] if the file cannot be read, the project is not built, or the file is a core
 /// module that cannot become a component.
 pub fn read(path: &Path) -> Result<ComponentFile, CommandFailure> {
+    refuse_registry(path)?;
     let is_project = path.is_dir();
     let (file, golden) = match is_project {
         true => (path.join(BUILT), Some(path.join(GOLDEN))),
@@ -69,6 +71,21 @@ pub fn read(path: &Path) -> Result<ComponentFile, CommandFailure> {
         is_encoded,
         golden: golden.filter(|folder| folder.is_dir()),
     })
+}
+
+/// Refuses an address in a registry, where only a file can be read.
+fn refuse_registry(path: &Path) -> Result<(), CommandFailure> {
+    let address = path.to_string_lossy();
+    if !RegistryAddress::is_meant(&address) || path.exists() {
+        return Ok(());
+    }
+    let address = quoted(&address);
+    Err(CommandFailure::usage(format!(
+        "this command takes a file or a folder, not {address}, which is in a registry"
+    ))
+    .hint(format!(
+        "`leadhost plugin pull {address}` writes it to a file; `leadhost plugin activate {address}` activates it in a service without one"
+    )))
 }
 
 /// Reads a file as it is.

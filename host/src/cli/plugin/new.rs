@@ -13,6 +13,7 @@ use super::template::{self, NewProject};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
 use crate::domain::plugin::PluginKind;
+use crate::domain::size;
 use crate::domain::text::quoted;
 use crate::golden_export::with_made_up_persons;
 use crate::plugin::rules;
@@ -146,8 +147,10 @@ impl New {
                 format!(
                     "\nThen review {SAMPLE_CASE}/case.json: it has what the plugin made of the sample. {}",
                     match self.raw {
-                        true => "The sample is as it was: if its persons are real, do not share the project.",
-                        false => "The persons in the sample are made up; read its body before you share the project: a text may name persons in a way that nothing shows.",
+                        true =>
+                            "The sample is as it was: if its persons are real, do not share the project.",
+                        false =>
+                            "The persons in the sample are made up; read its body before you share the project: a text may name persons in a way that nothing shows.",
                     }
                 ),
             ),
@@ -249,20 +252,16 @@ fn refuse_name_of_package(name: &str, project: &NewProject) -> Result<(), Comman
 
 /// Makes the sample the body of the first golden case, whose expectation is then to be written.
 /// `is_raw`: persons in it stay as they are.
-fn put_sample(
-    project: &mut NewProject,
-    sample: &Path,
-    is_raw: bool,
-) -> Result<(), CommandFailure> {
+fn put_sample(project: &mut NewProject, sample: &Path, is_raw: bool) -> Result<(), CommandFailure> {
     let mut body = without_mark(&read_bytes(sample)?).to_vec();
     let refused = |what: String| {
         CommandFailure::new(format!("{} cannot be the sample: {what}", sample.display()))
     };
     if body.len() > leadhost_golden::MAX_PACKED_BYTES {
         return Err(refused(format!(
-            "it has {} bytes, and the golden cases of a plugin have at most {} together",
-            body.len(),
-            leadhost_golden::MAX_PACKED_BYTES
+            "it has {}, and the golden cases of a plugin have at most {} together",
+            size::exact(body.len() as u64),
+            size::readable(leadhost_golden::MAX_PACKED_BYTES as u64)
         ))
         .hint("shorten it to one lead or a few"));
     }
@@ -277,7 +276,9 @@ fn put_sample(
                 .hint("with --raw it is taken as it is, with all personal data")
         })?;
         let made = with_made_up_persons(text, format == BodyFormat::Form);
-        body = made.map_err(|error| refused(error.to_string()))?.into_bytes();
+        body = made
+            .map_err(|error| refused(error.to_string()))?
+            .into_bytes();
     }
     let prefix = format!("{SAMPLE_CASE}/");
     project.files.retain(|path, _| !path.starts_with(&prefix));
@@ -423,7 +424,10 @@ mod tests {
         let Err(said) = sampled(body) else {
             panic!("persons in it cannot be replaced");
         };
-        assert!(said.contains("UTF-8") || said.contains("neither JSON"), "{said}");
+        assert!(
+            said.contains("UTF-8") || said.contains("neither JSON"),
+            "{said}"
+        );
     }
 
     #[test]

@@ -77,6 +77,7 @@ impl Publish {
         drop(progress);
         let prepared = prepared.map_err(|failure| {
             failure
+                .about(&self.file)
                 .also("nothing was sent; `leadhost plugin test` shows each golden case that fails")
         })?;
         if prepared.golden == 0 {
@@ -98,7 +99,7 @@ impl Publish {
         let request = client.post_wasm::<CheckedPlugin>("/admin/v1/plugins/check", wasm);
         let answer = request.await;
         drop(progress);
-        let report = answer?.map_err(CommandFailure::from)?;
+        let report = answer?.map_err(|refusal| refusal.of(&self.file.to_string_lossy()))?;
         if !client.json() {
             show_check(&report);
         }
@@ -139,7 +140,7 @@ impl Publish {
         let request = client.post_wasm::<VerifiedPlugin>(&path, wasm);
         let answer = verifying::shown(client, &progress, &digest.0, request).await;
         drop(progress);
-        let verified = answer?.map_err(CommandFailure::from)?;
+        let verified = answer?.map_err(|refusal| refusal.of(&self.file.to_string_lossy()))?;
         if !client.json() {
             verify::show(&verified);
         }
@@ -172,7 +173,8 @@ impl Publish {
         let request = client.post_wasm::<DeployedPlugin>(&path, wasm);
         let answer = verifying::shown(client, &progress, &digest.0, request).await;
         drop(progress);
-        let deployed = answer?.map_err(|refusal| explain(refusal, client.json()))?;
+        let deployed = answer?
+            .map_err(|refusal| explain(refusal.of(&self.file.to_string_lossy()), client.json()))?;
         client.print(&deployed, |deployed| {
             // The step before has shown the comparison.
             say_active(deployed, client.flags());

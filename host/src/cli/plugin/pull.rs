@@ -9,6 +9,7 @@ use super::registry::{RegistryAddress, RegistryClient, component_limit};
 use crate::cli::client::block_on;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
+use crate::domain::size;
 
 #[derive(Args)]
 pub struct Pull {
@@ -49,10 +50,10 @@ impl Pull {
             }
         })?;
         say(&format!(
-            "{} holds {} bytes of\n{}.",
+            "{} holds\n{}, {}.",
             path.display(),
-            pulled.wasm.len(),
-            pulled.pinned
+            pulled.pinned,
+            size::readable(pulled.wasm.len() as u64)
         ));
         Ok(())
     }

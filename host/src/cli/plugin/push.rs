@@ -9,6 +9,7 @@ use super::registry::{RegistryAddress, RegistryClient, component_limit};
 use crate::cli::client::block_on;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
+use crate::domain::size;
 
 #[derive(Args)]
 pub struct Push {
@@ -35,8 +36,10 @@ impl Push {
         let bytes = wasm.len();
         if bytes > limit {
             return Err(CommandFailure::new(format!(
-                "{} has {bytes} bytes; at most {limit} are accepted (plugins.component_mib)",
-                self.file.display()
+                "{} has {}; at most {} are accepted (plugins.component_mib)",
+                self.file.display(),
+                size::exact(bytes as u64),
+                size::readable(limit as u64)
             )));
         }
         let pinned = block_on(async {
@@ -44,8 +47,9 @@ impl Push {
             registry.push(wasm).await
         })?;
         say(&format!(
-            "{pinned}\nholds {bytes} bytes of {}.",
-            self.file.display()
+            "{pinned}\nholds {}, {}.",
+            self.file.display(),
+            size::readable(bytes as u64)
         ));
         Ok(())
     }

@@ -86,7 +86,8 @@ impl Replay {
         let digest = digest_as_published(read);
         let engine = self.engine.start(self.service.config_file())?;
         let progress = ProgressLine::start("compiling");
-        let loaded = engine.load(component).await?.loaded;
+        let loaded = engine.load(component).await;
+        let loaded = loaded.map_err(|failure| failure.about(&self.file))?.loaded;
         progress.update("finding deliveries");
         let ids = self.find(&client).await?;
         let mut replayed = ReplayedHere::new(&engine, Arc::clone(&loaded), ids.len());

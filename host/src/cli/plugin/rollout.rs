@@ -19,6 +19,7 @@ use crate::cli::progress::ProgressLine;
 use crate::cli::table::{list, optional, rounded, safe, seconds, table};
 use crate::domain::accept::AcceptWord;
 use crate::domain::rollout::{RolloutChange, RolloutMode, RolloutStage};
+use crate::domain::size;
 use crate::domain::time;
 use crate::limits;
 
@@ -190,7 +191,7 @@ async fn version(
     let progress = ProgressLine::start(doing);
     let path = format!("/admin/v1/plugins{}", query(&[("source", source)]));
     let kept = client.post_wasm(&path, wasm).await?;
-    let kept: DeployedPlugin = kept.map_err(CommandFailure::from)?.content;
+    let kept: DeployedPlugin = kept.map_err(|refusal| refusal.of(what))?.content;
     let version = Version {
         name: kept.name,
         digest: kept.digest.0,
@@ -299,11 +300,10 @@ fn show(rollout: &RolloutView, flags: &ServiceFlags) {
         )));
     }
     if let (Some(before), Some(after)) = (rollout.stable_bytes, rollout.candidate_bytes) {
-        let mebibytes = |bytes: u64| bytes.div_ceil(1 << 20);
         say(&safe(&format!(
-            "Mean memory of a conversion: {} MiB with {stable}, {} MiB with {candidate}.",
-            mebibytes(before),
-            mebibytes(after)
+            "Mean memory of a conversion: {} with {stable}, {} with {candidate}.",
+            size::readable(before),
+            size::readable(after)
         )));
     }
     let differences = verify::VersionDifferences {

@@ -19,6 +19,7 @@ use crate::cli::output::{complain, say_json};
 use crate::cli::progress::ProgressLine;
 use crate::cli::table::{safe, table};
 use crate::domain::plugin::PluginKind;
+use crate::domain::size;
 use crate::limits;
 use crate::plugin::{CallBudget, CaseAnswer, Loaded};
 
@@ -149,7 +150,9 @@ impl Run {
         let progress = ProgressLine::start("compiling");
         let prepared = engine.load(component.clone()).await;
         drop(progress);
-        let loaded = prepared?.loaded;
+        let loaded = prepared
+            .map_err(|failure| failure.about(&self.file))?
+            .loaded;
         self.check_config(&engine, &loaded, &config).await?;
         let case = Arc::new(self.case(loaded.kind, body, config));
         let begun = Instant::now();
@@ -269,8 +272,8 @@ pub fn read_body(path: &Path) -> Result<Vec<u8>, CommandFailure> {
     };
     if body.len() > limits::DELIVERY_BYTES {
         return Err(CommandFailure::new(format!(
-            "the body has more than {} bytes, which the service does not take",
-            limits::DELIVERY_BYTES
+            "the body has more than {}, which the service does not take",
+            size::readable(limits::DELIVERY_BYTES as u64)
         ))
         .hint("shorten it"));
     }
@@ -319,8 +322,8 @@ impl MeasuredRun<'_> {
         let limits = &self.engine.limits;
         let patience = |budget: CallBudget| milliseconds(self.engine.plugins.patience(budget));
         let ms = |number: u64| milliseconds(Duration::from_millis(number));
-        let memory = bytes((limits.memory_mib as u64) << 20);
-        let output = bytes((limits.output_mib as u64) << 20);
+        let memory = size::readable((limits.memory_mib as u64) << 20);
+        let output = size::readable((limits.output_mib as u64) << 20);
         let row = |cells: [String; 4]| cells.to_vec();
         table(
             &[
@@ -351,13 +354,14 @@ impl MeasuredRun<'_> {
                 ]),
                 row([
                     "memory".to_owned(),
-                    bytes(usage.memory),
+                    size::readable(usage.memory),
                     memory.clone(),
                     memory,
                 ]),
                 row([
                     "output as JSON".to_owned(),
-                    self.output_bytes().map_or_else(|| "-".to_owned(), bytes),
+                    self.output_bytes()
+                        .map_or_else(|| "-".to_owned(), size::readable),
                     output.clone(),
                     output,
                 ]),
@@ -434,20 +438,6 @@ pub fn milliseconds(time: Duration) -> String {
     }
 }
 
-/// Formats a number of bytes in the largest unit of which there is one.
-pub fn bytes(number: u64) -> String {
-    for (unit, size) in [("MiB", 1 << 20), ("KiB", 1 << 10)] {
-        if number >= size {
-            let tenths = number * 10 / size;
-            return match (tenths / 10, tenths % 10) {
-                (whole, 0) => format!("{whole} {unit}"),
-                (whole, tenth) => format!("{whole}.{tenth} {unit}"),
-            };
-        }
-    }
-    format!("{number} bytes")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -457,10 +447,6 @@ mod tests {
         assert_eq!(milliseconds(Duration::from_micros(3_270)), "3.2 ms");
         assert_eq!(milliseconds(Duration::from_millis(50)), "50 ms");
         assert_eq!(milliseconds(Duration::from_micros(2_000_900)), "2000 ms");
-        assert_eq!(bytes(812), "812 bytes");
-        assert_eq!(bytes(1_100), "1 KiB");
-        assert_eq!(bytes(1_600_000), "1.5 MiB");
-        assert_eq!(bytes(128 << 20), "128 MiB");
     }
 
     #[test]

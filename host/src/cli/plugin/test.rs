@@ -50,7 +50,9 @@ impl Test {
         let progress = ProgressLine::start("compiling");
         let prepared = engine.load(component.without_cases()?).await;
         drop(progress);
-        let loaded = prepared?.loaded;
+        let loaded = prepared
+            .map_err(|failure| failure.about(&self.file))?
+            .loaded;
         self.engine.show(&engine);
         let mut tally = Tally::default();
         for case in chosen.cases {

@@ -121,9 +121,7 @@ fn found(schema: &Value, error: &ValidationError<'_>) -> Vec<ConfigFault> {
 fn one_missing(forms: &[Vec<&ValidationError<'static>>], above: &str) -> Option<Vec<String>> {
     let field = |form: &Vec<&ValidationError<'static>>| match form.as_slice() {
         [only] if only.instance_path().to_string() == above => match only.kind() {
-            ValidationErrorKind::Required { property } => {
-                Some(format!("`{}`", property.as_str()?))
-            }
+            ValidationErrorKind::Required { property } => Some(format!("`{}`", property.as_str()?)),
             _ => None,
         },
         _ => None,

@@ -11,11 +11,12 @@ use tokio::sync::mpsc;
 use super::repeats::{Novelty, RepeatedFailures};
 use super::requests::AnsweredRequest;
 use crate::cli::output::say;
-use crate::cli::plugin::run::{bytes, milliseconds};
+use crate::cli::plugin::run::milliseconds;
 use crate::cli::table::safe;
 use crate::domain::channel::{EventBody, TemplatePage, TemplateStep};
 use crate::domain::lead::Lead;
 use crate::domain::plugin::{ConversionOutcome, ConvertedItem};
+use crate::domain::size;
 use crate::plugin::{WatchedCall, WatchedOutput};
 use crate::store::{DeliveryDetail, Store};
 
@@ -215,7 +216,7 @@ fn call_lines(call: &WatchedCall) -> Vec<String> {
         call.function,
         milliseconds(call.elapsed),
         milliseconds(usage.processor),
-        bytes(usage.memory),
+        size::readable(usage.memory),
     ));
     lines
 }

@@ -46,7 +46,10 @@ pub fn show(failing: &[FailingCase]) {
         let alike = failing[index + 1..].iter().filter(is_alike);
         let alike: Vec<&str> = alike.map(|other| other.name.as_str()).collect();
         if !alike.is_empty() {
-            complain(&safe(&format!("FAILED in the same way: {}", alike.join(", "))));
+            complain(&safe(&format!(
+                "FAILED in the same way: {}",
+                alike.join(", ")
+            )));
         }
     }
 }
@@ -178,9 +181,15 @@ mod tests {
         );
         let said = counts(&[failing(false), failing(true)], 20, "ana");
         assert!(said.contains("1 of them without an output"), "{said}");
-        assert!(said.contains("; where the new output is right, `leadhost plugin test ana --renew`"), "{said}");
+        assert!(
+            said.contains("; where the new output is right, `leadhost plugin test ana --renew`"),
+            "{said}"
+        );
         let said = counts(&[failing(true)], 1, "ana");
-        assert!(said.starts_with("FAILED 1 of 1 golden case: where "), "{said}");
+        assert!(
+            said.starts_with("FAILED 1 of 1 golden case: where "),
+            "{said}"
+        );
     }
 
     #[test]

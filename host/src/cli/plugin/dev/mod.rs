@@ -252,11 +252,7 @@ impl Session<'_> {
                 } else if !failing.is_empty() {
                     candidate::show(&failing);
                     let folder = quoted(&folder.to_string_lossy());
-                    complain(&candidate::counts(
-                        &failing,
-                        candidate.cases.len(),
-                        &folder,
-                    ));
+                    complain(&candidate::counts(&failing, candidate.cases.len(), &folder));
                     return Ok(RoundEnd::Failed);
                 }
             }

@@ -28,6 +28,7 @@ use self::credentials::Credentials;
 use self::failure::Exchange;
 use crate::cli::failure::CommandFailure;
 use crate::config::Config;
+use crate::domain::size;
 
 /// Timeout of a connection to a registry.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -117,7 +118,7 @@ impl RegistryClient {
         let layer = artifact::component_of(&manifest).map_err(|why| self.not_ours(&why))?;
         let said = usize::try_from(layer.size).unwrap_or(usize::MAX);
         if said > limit {
-            return Err(self.too_large(&format!("has {said} bytes"), limit));
+            return Err(self.too_large(&format!("has {}", size::exact(said as u64)), limit));
         }
         let body = async {
             let mut pulled = self.client.pull_blob_stream(reference, &layer).await?;
@@ -206,8 +207,9 @@ impl RegistryClient {
 
     fn too_large(&self, found: &str, limit: usize) -> CommandFailure {
         CommandFailure::new(format!(
-            "{} {found}; at most {limit} are accepted (plugins.component_mib)",
-            self.address
+            "{} {found}; at most {} are accepted (plugins.component_mib)",
+            self.address,
+            size::readable(limit as u64)
         ))
         .hint("make the component smaller, or raise plugins.component_mib in the configuration of the service and in the one that --config names here")
     }
