@@ -27,6 +27,7 @@ fn example() -> Value {
     let host = "019cae2b-3f60-7c11-b0de-1f2a5b7c9d01";
     json!({
         "version": "1.0.0",
+        "engine": "c0b1d2e3f4a5",
         "now": "2026-03-02T12:15:31.000000Z",
         "storeId": "5b0c3f52-6d0e-4d55-9a53-7d1f2c3b4a59",
         "draining": false,
