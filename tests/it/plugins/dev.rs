@@ -267,6 +267,48 @@ async fn a_crash_is_shown_once_with_its_request() {
 }
 
 #[tokio::test]
+async fn golden_cases_that_crash_alike_are_counted_and_shown_once() {
+    let crashing = Variant {
+        version: "1.1.0",
+        check: "",
+        always: "trap",
+        ..Variant::default()
+    };
+    let desk = project(&version("1.0.0"), &COPY);
+    let dev = Dev::start(&desk, &[]);
+    dev.says("--data-dir").await;
+    put(&desk, "next.wasm", crashing.component());
+    dev.says("misbehave 1.1.0 (").await;
+    for number in 1..=5 {
+        put_case(&desk, &format!("case-{number}"), Some(json!({"ok": {}})));
+    }
+    let said = dev.says("FAILED 5 of 5 golden cases").await;
+    for part in [
+        "FAILED in the same way: case-2, case-3, case-4, case-5",
+        "none of them has an output",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert_eq!(said.matches("FAILED case-").count(), 1, "{said}");
+    assert!(!said.contains("--renew"), "{said}");
+}
+
+#[tokio::test]
+async fn a_project_whose_packages_are_gone_is_set_up_again() {
+    let desk = project(
+        &version("1.0.0"),
+        &["test -d node_modules", COPY[0], COPY[1]],
+    );
+    let lock = std::fs::read_to_string(desk.path("ana/leadhost.lock")).unwrap();
+    let setup = "setup = [\"mkdir -p node_modules\"]\n";
+    put(&desk, "leadhost.lock", format!("{lock}{setup}"));
+    desk.run(&["plugin", "dev", PROJECT, "--once"]);
+    std::fs::remove_dir(desk.path("ana/node_modules")).unwrap();
+    let (out, _) = desk.run(&["plugin", "dev", PROJECT, "--once"]);
+    assert!(out.contains("serving after "), "{out}");
+}
+
+#[tokio::test]
 async fn a_sender_check_gets_a_secret_and_the_line_its_proof() {
     let desk = project(&guests::misbehave(), &COPY);
     put_case(&desk, "lead", None);

@@ -364,6 +364,29 @@ fn a_configuration_that_the_plugin_does_not_take_is_refused_before_the_call() {
 // ---- projects and core modules
 
 #[test]
+fn a_refusal_names_the_file_and_an_address_in_a_registry_what_takes_it() {
+    let desk = Desk::new();
+    desk.put("odd.wasm", "no component");
+    for command in ["check", "test"] {
+        let mut words = vec!["plugin", command, "odd.wasm"];
+        words.extend((command == "check").then_some("--offline"));
+        let said = desk.fail(1, &words);
+        assert!(said.contains("odd.wasm"), "{said}");
+    }
+    let key = leadhost::domain::key::PlainKey::generate(leadhost::domain::key::KeyKind::Admin);
+    let address = "oci://registry.example/ana:1";
+    let to = ["--to", "http://127.0.0.1:9", "--key", key.reveal()];
+    let publish = [&["plugin", "publish", address][..], &to].concat();
+    for words in [&publish[..], &["plugin", "test", address]] {
+        let said = desk.fail(2, words);
+        for what in ["plugin pull", "plugin activate"] {
+            let command = format!("`leadhost {what} {address}`");
+            assert!(said.contains(&command), "{said}");
+        }
+    }
+}
+
+#[test]
 fn a_project_is_named_by_its_folder() {
     let desk = Desk::new();
     let said = desk.fail(1, &["plugin", "test", "."]);

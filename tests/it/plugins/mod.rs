@@ -23,6 +23,7 @@ mod rollout_orders;
 mod rollout_sends;
 mod rollout_stages;
 mod schemas;
+mod service_tls;
 mod swaps;
 mod trials;
 mod trusted_keys;
