@@ -127,7 +127,8 @@ impl Try {
         tried::refusal(&output).map_or(Ok(()), |why| {
             Err(CommandFailure::new(safe(&format!(
                 "the converter refuses the body, and the sender gets 400: {why}"
-            ))))
+            )))
+            .about(&call.body))
         })
     }
 

@@ -114,7 +114,8 @@ impl Run {
                 None => Ok(()),
                 Some(why) => Err(CommandFailure::new(safe(&format!(
                     "the plugin refuses the body, and the sender gets 400: {why}"
-                )))),
+                )))
+                .about(&self.body)),
             },
             Err(error) => Err(CommandFailure::new(safe(&error.to_string()))),
         }
@@ -212,8 +213,8 @@ impl Run {
             loaded.description.name,
             safe(&faults.join("; "))
         ));
-        Err(match self.config {
-            Some(_) => failure,
+        Err(match &self.config {
+            Some(file) => failure.about(file),
             None => failure.hint("it needs one: name its file with --config"),
         })
     }
