@@ -32,7 +32,10 @@ async fn start(name: Option<&str>) -> (SocketAddr, String) {
                 .with_no_client_auth()
                 .with_single_cert(vec![own.cert.der().clone()], key)
                 .unwrap();
-            (Some(TlsAcceptor::from(Arc::new(config))), pem(own.cert.der()))
+            (
+                Some(TlsAcceptor::from(Arc::new(config))),
+                pem(own.cert.der()),
+            )
         }
         None => (None, String::new()),
     };
