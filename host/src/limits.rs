@@ -1143,6 +1143,10 @@ pub const ROLLOUT_REPORTS: u32 = 200;
 /// Steps of a rollout.
 pub const ROLLOUT_STEPS: usize = 20;
 
+/// Repairs that the impact of a version names, and the newest ones among which it looks for them.
+pub const IMPACT_REPAIRS: usize = 5;
+pub const IMPACT_REPAIRS_READ: u32 = 100;
+
 /// Changes that an undo could not take back which the answer about a repair lists.
 pub const REPAIR_STAYING: u32 = 50;
 

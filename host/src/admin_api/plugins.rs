@@ -5,6 +5,7 @@ use utoipa::ToSchema;
 
 use super::hosts::{BehindView, HostView};
 use super::open_rollouts::OpenRollout;
+use super::repairs::RepairFacts;
 use crate::domain::accept::AcceptWord;
 use crate::domain::difference::DifferenceKind;
 use crate::domain::id::{ConnectionId, DeliveryId, MessageId};
@@ -383,6 +384,9 @@ pub struct VerifiedPlugin {
     /// The differences for which an activation would be refused, each in a sentence: those that
     /// exceed the policy in the configuration.
     pub drift: Vec<String>,
+    /// For an impact: the newest repairs of the version that wrote changes and are not undone. Empty
+    /// for a verification.
+    pub repairs: Vec<RepairFacts>,
     /// Milliseconds that it took.
     pub took_ms: u64,
 }

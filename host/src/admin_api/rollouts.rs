@@ -115,8 +115,11 @@ pub struct RolloutView {
     /// Deliveries that the candidate was chosen for, and whose result was that of the stable
     /// version, because the candidate failed or did harm.
     pub saved: u64,
-    /// Deliveries that were not compared, because too many waited or the host was busy.
+    /// Deliveries and sends that were not compared, because too many waited, the host was busy or
+    /// the rollout ended before their turn.
     pub dropped: u64,
+    /// Deliveries and sends that wait to be compared. When the rollout ends, they count as dropped.
+    pub waiting: u64,
     /// Leads that the stable version makes of the compared deliveries.
     pub leads: u64,
     /// Leads that the candidate makes of them.
@@ -157,6 +160,16 @@ pub struct RolloutView {
     pub verification: Option<VerifiedPlugin>,
 }
 
+impl RolloutView {
+    /// Returns the connections whose leads are worse with the candidate.
+    pub fn harmed(&self) -> Vec<&RolloutConnection> {
+        let connections = self.connections.iter();
+        connections
+            .filter(|one| one.failing + one.lost + one.vanished + one.appeared > 0)
+            .collect()
+    }
+}
+
 /// The sender checks of both versions, run on the same deliveries.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct CheckDifferences {
@@ -171,6 +184,8 @@ pub struct CheckDifferences {
 #[serde(rename_all = "camelCase")]
 pub struct RolloutConnection {
     pub connection_id: ConnectionId,
+    /// `workspace/name`. Null if the connection was removed.
+    pub name: Option<String>,
     pub compared: u64,
     /// Compared deliveries that only the candidate refuses or fails on.
     pub failing: u64,

@@ -4,11 +4,14 @@ use clap::Args;
 
 use super::{stored_only, verify, verifying};
 use crate::admin_api::plugins::{ImpactRequest, VerifiedPlugin};
+use crate::admin_api::repairs::RepairFacts;
 use crate::cli::client::{ServiceAddress, encoded, query};
 use crate::cli::command::ServiceFlags;
 use crate::cli::failure::CommandFailure;
-use crate::cli::output::say;
+use crate::cli::output::{count, say};
 use crate::cli::progress::ProgressLine;
+use crate::cli::table::safe;
+use crate::domain::repair::RepairState;
 
 #[derive(Args)]
 pub struct Impact {
@@ -65,7 +68,19 @@ impl Impact {
 }
 
 fn show(impact: &VerifiedPlugin, since: Option<&str>, is_previous: bool, flags: &ServiceFlags) {
-    verify::show(impact);
+    match impact.chosen {
+        0 => say(&safe(&format!(
+            "No stored delivery{} was converted last by {} {} ({}): there is nothing to repair.",
+            since.map(|since| format!(" since {since}")).unwrap_or_default(),
+            impact.name,
+            impact.version,
+            impact.digest.short()
+        ))),
+        _ => verify::show(impact),
+    }
+    for repair in &impact.repairs {
+        say(&safe(&repaired(repair, flags)));
+    }
     let Some(other) = &impact.against else {
         return;
     };
@@ -93,4 +108,26 @@ fn show(impact: &VerifiedPlugin, since: Option<&str>, is_previous: bool, flags: 
         "\nTo convert these deliveries again, without changing what people have edited:\n  {}\nWithout --apply, the changes are only counted. Its receipt can be undone.",
         flags.command(&repair),
     ));
+}
+
+/// Returns what a repair has done with the deliveries of the version.
+fn repaired(repair: &RepairFacts, flags: &ServiceFlags) -> String {
+    let replayed = count(repair.deliveries.replayed, "delivery", "deliveries");
+    let (id, verb) = (
+        repair.id,
+        match repair.state {
+            RepairState::Running => "is running and has",
+            _ => "has",
+        },
+    );
+    let done = match repair.field {
+        Some(field) => format!(
+            "written the field `{field}` of {replayed}, which still count for this version because their other fields are as they were"
+        ),
+        None => format!("converted {replayed} again"),
+    };
+    format!(
+        "Repair {id} {verb} {done}: `{}`",
+        flags.command(&format!("repair show {id}"))
+    )
 }

@@ -388,6 +388,7 @@ impl<'a> ReplayedHere<'a> {
             fields: tally.fields.into_iter().map(Into::into).collect(),
             sends: None,
             drift,
+            repairs: Vec::new(),
             took_ms: u64::try_from(self.took.as_millis()).unwrap_or(u64::MAX),
         }
     }

@@ -291,8 +291,8 @@ fn show(rollout: &RolloutView, flags: &ServiceFlags) {
         say(&in_step(rollout));
     }
     say(&safe(&format!(
-        "Served by {candidate}: {}. Saved by {stable}: {}. Dropped, not compared: {}.",
-        rollout.served, rollout.saved, rollout.dropped,
+        "Served by {candidate}: {}. Saved by {stable}: {}. Waiting to be compared: {}. Dropped, not compared: {}.",
+        rollout.served, rollout.saved, rollout.waiting, rollout.dropped,
     )));
     if let (Some(before), Some(after)) = (rollout.stable_us, rollout.candidate_us) {
         say(&safe(&format!(
@@ -316,7 +316,7 @@ fn show(rollout: &RolloutView, flags: &ServiceFlags) {
     };
     differences.show(stable, candidate);
     show_failures(rollout, candidate);
-    show_harmed(&rollout.connections);
+    show_harmed(&rollout.harmed());
     if let Some(sends) = &rollout.sends {
         say("");
         say(&safe(&verify::agreement(sends)));
@@ -446,15 +446,13 @@ fn failures(rollout: &RolloutView) -> Vec<String> {
 }
 
 /// Prints the connections on which the candidate does harm.
-fn show_harmed(connections: &[RolloutConnection]) {
-    let is_harmed =
-        |one: &&RolloutConnection| one.failing + one.lost + one.vanished + one.appeared > 0;
+fn show_harmed(connections: &[&RolloutConnection]) {
     let rows: Vec<Vec<String>> = connections
         .iter()
-        .filter(is_harmed)
         .map(|one| {
+            let name = one.name.as_deref().map(safe);
             vec![
-                one.connection_id.to_string(),
+                name.unwrap_or_else(|| one.connection_id.to_string()),
                 one.compared.to_string(),
                 one.failing.to_string(),
                 one.lost.to_string(),
@@ -553,6 +551,7 @@ mod tests {
             "served": 0,
             "saved": 0,
             "dropped": 0,
+            "waiting": 0,
             "leads": 0,
             "candidateLeads": 0,
             "stableUs": null,

@@ -138,8 +138,11 @@ pub struct Observations {
     /// Deliveries that the candidate was chosen for, and whose result was that of the stable
     /// version, because the candidate failed or did harm.
     pub saved: u64,
-    /// Deliveries that were not compared, because too many waited or the host was busy.
+    /// Deliveries and sends that were not compared, because too many waited, the host was busy or
+    /// the rollout ended before their turn.
     pub dropped: u64,
+    /// Deliveries and sends that wait to be compared.
+    pub waiting: u64,
     /// A guard tripped by what one host has seen.
     pub tripped: bool,
     /// Comparisons of deliveries and sends in the steps of a canary, by the percentage of the step.
@@ -169,6 +172,7 @@ impl Observations {
         self.served += other.served;
         self.saved += other.saved;
         self.dropped += other.dropped;
+        self.waiting += other.waiting;
         self.tripped |= other.tripped;
         for (percent, compared) in other.steps {
             *self.steps.entry(percent).or_default() += compared;
@@ -232,6 +236,11 @@ impl Observations {
             self.larger += u64::from(is_larger(memory, policy));
         }
     }
+}
+
+/// Returns how many wait in a queue.
+fn waiting<T>(queue: &mpsc::Sender<T>) -> u64 {
+    (queue.max_capacity() - queue.capacity()) as u64
 }
 
 /// The time and memory that both versions used for one delivery, as far as they are known.
@@ -406,6 +415,14 @@ impl Observed {
     pub fn so_far(&self) -> Observations {
         let mut seen = self.lock().clone();
         seen.tripped = self.is_stopped();
+        seen.waiting = waiting(&self.deliveries) + waiting(&self.sends);
+        seen
+    }
+
+    /// Returns the observations at the end of the rollout: what waits is not compared any more.
+    pub fn at_end(&self) -> Observations {
+        let mut seen = self.so_far();
+        seen.dropped += std::mem::take(&mut seen.waiting);
         seen
     }
 

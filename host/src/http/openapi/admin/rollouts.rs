@@ -223,6 +223,7 @@ fn canary() -> Value {
         "checks": null,
         "connections": [{
             "connectionId": CONNECTION,
+            "name": "aurora/portal",
             "compared": 412,
             "failing": 0,
             "lost": 0,
@@ -237,6 +238,7 @@ fn canary() -> Value {
     // One literal has no room for more fields.
     rollout["stepCompared"] = json!(371);
     rollout["waitsFor"] = Value::Null;
+    rollout["waiting"] = json!(0);
     rollout
 }
 

@@ -107,7 +107,7 @@ impl Follower {
             pipeline.core.plugins.retire(candidate);
         }
         let generation = now.unwrap_or(rollout).generation;
-        let seen = live.observed.so_far();
+        let seen = live.observed.at_end();
         self.report(pipeline, rollout, generation, None, seen).await
     }
 

@@ -5,18 +5,17 @@ use std::collections::{BTreeMap, HashMap};
 
 use hyper::StatusCode;
 
+use super::connection_names::connection_names;
 use super::rollout;
 use crate::admin_api::plugins::{
     CircuitView, PluginList, PluginVersion, PluginView, RefusalView, VersionState,
 };
-use crate::domain::connection::Connection;
-use crate::domain::workspace::Workspace;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, ApiResponse};
 use crate::pipeline::fleet;
 use crate::plugin::OpenCircuit;
-use crate::store::{Activation, PluginRecord, PluginRefusal, Store};
+use crate::store::{Activation, PluginRecord, PluginRefusal};
 
 /// Returns the stored versions.
 ///
@@ -37,7 +36,7 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let names = if open.is_empty() {
         HashMap::new()
     } else {
-        names(store.as_ref()).await?
+        connection_names(store.as_ref()).await?
     };
     let plugins = by_name
         .into_iter()
@@ -77,19 +76,6 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         hosts: hosts.into_iter().map(Into::into).collect(),
     };
     reply::json(StatusCode::OK, &list)
-}
-
-/// Returns the names of connections by id, as `leadhost connection list` shows them.
-async fn names(store: &dyn Store) -> Result<HashMap<String, String>, ApiError> {
-    let workspaces = store.workspaces().await?;
-    let named = |connection: Connection| {
-        let of_it = |workspace: &&Workspace| workspace.id == connection.workspace;
-        let workspace = workspaces.iter().find(of_it)?;
-        let name = format!("{}/{}", workspace.slug, connection.name);
-        Some((connection.id.to_string(), name))
-    };
-    let connections = store.connections(None).await?;
-    Ok(connections.into_iter().filter_map(named).collect())
 }
 
 fn circuits(

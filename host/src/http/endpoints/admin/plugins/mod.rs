@@ -3,6 +3,7 @@
 pub mod activate;
 pub mod calls;
 pub mod check;
+mod connection_names;
 pub mod golden;
 pub mod list;
 pub mod remove;

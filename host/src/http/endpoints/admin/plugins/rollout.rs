@@ -8,6 +8,7 @@ use std::time::Duration;
 use hyper::StatusCode;
 use serde_json::json;
 
+use super::connection_names::connection_names;
 use super::{accepted, audit_first, refusal, verify, while_wanted, whole};
 use crate::admin_api::open_rollouts::{OpenRollout, RolloutVersion};
 use crate::admin_api::rollouts::{
@@ -258,6 +259,10 @@ async fn to_view(
     let tally = seen.tally;
     let mean_memory = |total: u64| total.checked_div(seen.measured);
     let (sends, checks) = (seen.sends, seen.checks);
+    let names = match tally.connections.is_empty() {
+        true => HashMap::new(),
+        false => connection_names(core.store.as_ref()).await?,
+    };
     let connections = tally.connections.into_iter();
     Ok(RolloutView {
         percent: rollout.percent(),
@@ -280,6 +285,7 @@ async fn to_view(
         served: seen.served,
         saved: seen.saved,
         dropped: seen.dropped,
+        waiting: seen.waiting,
         leads: tally.leads,
         candidate_leads: tally.candidate_leads,
         stable_us: mean.map(|mean| micros(mean.stable)),
@@ -299,6 +305,7 @@ async fn to_view(
         }),
         connections: connections
             .map(|(connection_id, counts)| RolloutConnection {
+                name: names.get(&connection_id.to_string()).cloned(),
                 connection_id,
                 compared: counts.compared,
                 failing: counts.failing,

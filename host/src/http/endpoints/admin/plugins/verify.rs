@@ -22,7 +22,7 @@ use crate::domain::difference::DifferenceKind;
 use crate::domain::plugin::PluginKind;
 use crate::http::body::UnreadBody;
 use crate::http::call::Call;
-use crate::http::endpoints::admin::{flag, moment, read_json};
+use crate::http::endpoints::admin::{flag, moment, read_json, repairs};
 use crate::http::error::ApiError;
 use crate::http::reply::{self, ApiResponse};
 use crate::limits;
@@ -88,7 +88,11 @@ pub async fn impact(
     let http = Arc::clone(call.http);
     let verified = deploy::verify::impact(&http.pipeline, &record, against, choice, budget);
     let verified = while_wanted(call, verified).await?;
-    reply::json(StatusCode::OK, &to_view(verified))
+    let view = VerifiedPlugin {
+        repairs: repairs::written(call, &record.digest).await?,
+        ..to_view(verified)
+    };
+    reply::json(StatusCode::OK, &view)
 }
 
 /// Lists the comparisons that run on this host, with their progress.
@@ -198,6 +202,7 @@ pub fn to_view(verified: Verified) -> VerifiedPlugin {
         fields: fields(tally.fields),
         sends,
         drift,
+        repairs: Vec::new(),
         took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
     }
 }
