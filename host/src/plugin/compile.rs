@@ -191,7 +191,10 @@ impl Compilation {
             let said = message(&finished.stderr);
             return Err(match (finished.status.code(), finished.status.signal()) {
                 (Some(code), _) if code == i32::from(EXIT_INVALID) => LoadError::Invalid(said),
-                (Some(code), _) => LoadError::Compiler(format!("exit code {code}: {said}")),
+                (Some(code), _) => LoadError::Compiler(format!(
+                    "exit code {code} with {} MiB of memory (raise `plugins.compile_memory_mib` if that is too little): {said}",
+                    self.memory_mib
+                )),
                 // The service and its child processes are being stopped.
                 (None, Some(libc::SIGTERM | libc::SIGINT | libc::SIGHUP | libc::SIGQUIT)) => {
                     LoadError::Compiler(format!(

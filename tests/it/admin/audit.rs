@@ -11,7 +11,9 @@ use super::Operator;
 
 leadhost_tests::on_every_store! {
     each_act_is_a_row_before_and_after_it_and_reading_is_none,
+    a_pause_is_recorded_with_the_state_before_and_after_it,
     a_refused_act_is_recorded_with_its_reason,
+    a_refused_component_is_recorded_with_its_digest_and_the_accepted_words,
     an_activation_of_the_active_version_names_it_as_the_one_before,
     a_key_without_a_label_is_named_by_its_id,
     the_audit_holds_no_secret_and_no_person,
@@ -51,6 +53,42 @@ async fn each_act_is_a_row_before_and_after_it_and_reading_is_none(on: On) {
     assert_eq!(of_another, [Value::Null; 0]);
     let paused = rows(&operator, "?act=pause-connection").await;
     assert_eq!(paused.len(), 2);
+}
+
+async fn a_pause_is_recorded_with_the_state_before_and_after_it(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let pause = json!({"reason": "Rita Prado asked for it"});
+    let paused = operator.post("/connections/form/pause", &pause).await;
+    paused.expect(200);
+    let (detail, _) = newest(&operator, "pause-connection").await;
+    let connections = operator.get("/connections").await;
+    let id = &connections["connections"][0]["id"];
+    assert_eq!(detail["connection"], *id, "{detail:#}");
+    assert_eq!(detail["before"], json!({"pausedSince": null}), "{detail:#}");
+    let since = detail["after"]["pausedSince"].clone();
+    assert!(since.is_string(), "{detail:#}");
+    assert!(!detail.to_string().contains("Prado"), "{detail:#}");
+    let resumed = operator.post("/connections/form/resume", &json!({})).await;
+    resumed.expect(200);
+    let (detail, _) = newest(&operator, "resume-connection").await;
+    assert_eq!(
+        detail["before"],
+        json!({"pausedSince": since}),
+        "{detail:#}"
+    );
+    assert_eq!(detail["after"], json!({"pausedSince": null}), "{detail:#}");
+}
+
+async fn a_refused_component_is_recorded_with_its_digest_and_the_accepted_words(on: On) {
+    let operator = Operator::new(on).await;
+    let component = b"no component";
+    let ask = operator.ask("POST", "/plugins?activate=true&accept=drift");
+    ask.body(component.to_vec()).send().await.expect(422);
+    let (detail, outcome) = newest(&operator, "activate-plugin").await;
+    assert_eq!(outcome, "refused");
+    assert_eq!(detail["accept"], json!(["drift"]), "{detail:#}");
+    let digest = Digest::compute(component).0;
+    assert_eq!(detail["digest"], digest, "{detail:#}");
 }
 
 async fn a_refused_act_is_recorded_with_its_reason(on: On) {

@@ -103,16 +103,28 @@ async fn an_undo_leaves_what_a_newer_conversion_changed(on: On) {
 
 async fn after_an_undo_the_impact_counts_the_leads_again_and_they_can_be_repaired_again(on: On) {
     let repairing = Repairing::new(on, 3).await;
-    let chosen = async || {
+    let impact = async || {
         let body = json!({"digest": repairing.wrong.0});
         let ask = repairing.ask("POST", "/plugins/mapping/impact").json(&body);
-        ask.send().await.expect(200).json()["chosen"].clone()
+        ask.send().await.expect(200).json()
     };
+    let chosen = async || impact().await["chosen"].clone();
     assert_eq!(chosen().await, 3);
+    // It only counts.
+    repairing.repaired(json!({})).await;
+    assert_eq!(impact().await["repairs"], json!([]));
     let id = id(&repairing.repaired(json!({"apply": true})).await);
-    assert_eq!(chosen().await, 0);
+    let after = impact().await;
+    assert_eq!(after["chosen"], 0);
+    assert_eq!(after["repairs"][0]["id"], id, "{after:#}");
+    assert_eq!(
+        after["repairs"][0]["deliveries"]["replayed"], 3,
+        "{after:#}"
+    );
     repairing.undone(&id).await;
-    assert_eq!(chosen().await, 3);
+    let undone = impact().await;
+    assert_eq!(undone["chosen"], 3);
+    assert_eq!(undone["repairs"], json!([]));
     let again = repairing.repaired(json!({"apply": true})).await;
     assert_eq!(again["deliveries"]["replayed"], 3, "{again:#}");
     repairing.check_whole(&super::id(&again)).await;

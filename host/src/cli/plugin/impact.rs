@@ -71,7 +71,9 @@ fn show(impact: &VerifiedPlugin, since: Option<&str>, is_previous: bool, flags: 
     match impact.chosen {
         0 => say(&safe(&format!(
             "No stored delivery{} was converted last by {} {} ({}): there is nothing to repair.",
-            since.map(|since| format!(" since {since}")).unwrap_or_default(),
+            since
+                .map(|since| format!(" since {since}"))
+                .unwrap_or_default(),
             impact.name,
             impact.version,
             impact.digest.short()

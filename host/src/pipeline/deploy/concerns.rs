@@ -42,6 +42,11 @@ impl AcceptedWords {
         self.by.as_ref()
     }
 
+    /// Returns the words, in a fixed order.
+    pub fn words(&self) -> impl Iterator<Item = AcceptWord> {
+        self.words.iter().copied()
+    }
+
     /// Returns an accepted word that only an administrator may accept, if there is one; of several
     /// the first in the alphabet.
     pub fn for_admins(&self) -> Option<AcceptWord> {

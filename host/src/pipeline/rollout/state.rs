@@ -490,6 +490,19 @@ mod tests {
     }
 
     #[test]
+    fn what_waits_when_a_rollout_ends_counts_as_dropped() {
+        let (observed, _waiting) = Observed::new();
+        for _ in 0..limits::ROLLOUT_WAITING + 2 {
+            observed.offer(DeliveryId(uuid::Uuid::nil()));
+        }
+        let seen = observed.so_far();
+        let waiting = limits::ROLLOUT_WAITING as u64;
+        assert_eq!((seen.waiting, seen.dropped), (waiting, 2));
+        let seen = observed.at_end();
+        assert_eq!((seen.waiting, seen.dropped), (0, waiting + 2));
+    }
+
+    #[test]
     fn far_more_memory_is_so_many_times_as_much_and_so_much_more() {
         let policy = config::VerifySection::STRICT;
         let check = |serving: u64, candidate: u64, expect: bool| {

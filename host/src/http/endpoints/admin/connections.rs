@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use hyper::StatusCode;
+use serde_json::json;
 use tokio::time::{Instant, timeout_at};
 
 use super::{NamedKind, only, read_json};
@@ -52,7 +53,8 @@ pub async fn find(store: &dyn Store, text: &str) -> Result<Connection, ApiError>
     only(NamedKind::Connection, text, named)
 }
 
-/// Pauses or resumes what a source or a channel does on its own.
+/// Pauses or resumes what a source or a channel does on its own. The audit has when it was paused,
+/// before and after, without the reason, which may name a person.
 ///
 /// # Errors
 ///
@@ -63,6 +65,12 @@ pub async fn set_pause(
     pause: Option<&ConnectionPause>,
 ) -> Result<(), ApiError> {
     let http = call.http;
+    let since = |pause: Option<&ConnectionPause>| pause.map(|pause| pause.since);
+    call.audit(json!({
+        "connection": connection.id,
+        "before": { "pausedSince": since(connection.paused.as_ref()) },
+        "after": { "pausedSince": since(pause) },
+    }));
     http.core
         .store
         .pause_connection(&connection.id, pause)

@@ -29,9 +29,9 @@ pub async fn activate(
     body: UnreadBody,
 ) -> Result<ApiResponse, ApiError> {
     let request: ActivateRequest = read_json(call, body).await?;
-    let accept = accepted(call, caller, request.accept.iter().map(String::as_str))?;
     let digest = whole(call.http, name, &request.digest).await?.digest;
-    call.audit(json!({ "digest": digest, "accept": request.accept }));
+    call.audit(json!({ "digest": digest }));
+    let accept = accepted(call, caller, request.accept.iter().map(String::as_str))?;
     let http = Arc::clone(call.http);
     let tried = deploy::try_stored(&http.pipeline, name, &digest);
     let tried = while_wanted(call, tried).await?;

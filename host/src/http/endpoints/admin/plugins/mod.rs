@@ -90,7 +90,8 @@ async fn while_wanted<T>(
     }
 }
 
-/// Reads the words that the caller accepts. Those that let a version do more need the role `admin`.
+/// Reads the words that the caller accepts, and adds them to the audit: also of a version that is
+/// refused then. Those that let a version do more need the role `admin`.
 fn accepted<'a>(
     call: &Call<'_>,
     caller: &AdminCaller,
@@ -101,6 +102,10 @@ fn accepted<'a>(
         .map(AcceptWord::parse)
         .collect::<Result<_, _>>()
         .map_err(|error| ApiError::BadRequest(format!("{error}.")))?;
+    let words: Vec<&str> = accept.words().map(AcceptWord::as_str).collect();
+    if !words.is_empty() {
+        call.audit(json!({ "accept": words }));
+    }
     if let Some(word) = accept.for_admins() {
         needs(caller, Role::Admin, &format!("accept {word}"))?;
     }

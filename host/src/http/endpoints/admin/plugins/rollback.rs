@@ -30,9 +30,6 @@ pub async fn roll_back(
 ) -> Result<ApiResponse, ApiError> {
     let request: RollbackRequest = read_json(call, body).await?;
     let accept = accepted(call, caller, request.accept.iter().map(String::as_str))?;
-    if !request.accept.is_empty() {
-        call.audit(json!({ "accept": request.accept }));
-    }
     let checked = rolled_back::check_rollback(&call.http.pipeline, name, &accept).await;
     checked.map_err(refusal)?;
     let may_widen = caller.role() == Role::Admin;

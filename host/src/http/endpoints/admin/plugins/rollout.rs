@@ -51,18 +51,14 @@ pub async fn start(
     body: UnreadBody,
 ) -> Result<ApiResponse, ApiError> {
     let request: RolloutRequest = read_json(call, body).await?;
+    let digest = whole(call.http, name, &request.digest).await?.digest;
+    call.audit(json!({ "digest": digest, "mode": request.mode }));
     let accept = accepted(call, caller, request.accept.iter().map(String::as_str))?;
     let order = RolloutOrder {
         plan: plan(&request)?,
         started_by: caller.label(),
     };
-    let digest = whole(call.http, name, &request.digest).await?.digest;
-    call.audit(json!({
-        "digest": digest,
-        "mode": request.mode,
-        "plan": order.plan,
-        "accept": request.accept,
-    }));
+    call.audit(json!({ "plan": order.plan }));
     let http = Arc::clone(call.http);
     let begun = if request.mode == RolloutMode::Shadow {
         let shadow = async move { rollout::operate::shadow(&http.pipeline, &digest, order).await };

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::{accepted, audit_first, component, refusal, to_view, while_wanted};
 use crate::admin_api::plugins::DeployedPlugin;
+use crate::domain::plugin::Digest;
 use crate::http::auth::AdminCaller;
 use crate::http::body::UnreadBody;
 use crate::http::call::Call;
@@ -38,13 +39,14 @@ pub async fn upload(
     let http = Arc::clone(call.http);
     let origin = ComponentOrigin::upload(caller.key()).from_registry(source);
     let tried = deploy::try_out(&http.pipeline, wasm.clone(), activate);
-    let tried = while_wanted(call, tried).await?;
+    let tried = while_wanted(call, tried)
+        .await
+        .inspect_err(|_| call.audit(json!({ "digest": Digest::compute(&wasm) })))?;
     let candidate = tried.version();
     call.audit(json!({
         "plugin": candidate.description.name,
         "version": candidate.description.version,
         "digest": candidate.digest,
-        "accept": query.all("accept").collect::<Vec<_>>(),
     }));
     if let Some(source) = source {
         call.audit(json!({ "source": source }));

@@ -35,10 +35,7 @@ fn parse_id(text: &str) -> Result<RepairId, ApiError> {
 /// # Errors
 ///
 /// [`ApiError`] if the store fails.
-pub async fn written(
-    call: &Call<'_>,
-    converted_by: &Digest,
-) -> Result<Vec<RepairFacts>, ApiError> {
+pub async fn written(call: &Call<'_>, converted_by: &Digest) -> Result<Vec<RepairFacts>, ApiError> {
     let store = &*call.http.core.store;
     let newest = store.repairs(None, limits::IMPACT_REPAIRS_READ).await?;
     let written: Vec<Repair> = newest
