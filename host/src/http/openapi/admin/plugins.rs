@@ -280,6 +280,7 @@ fn verification(operation: Operation, verified: &Value) -> Operation {
                     "fields": [{"field": "phone", "change": "lost", "count": 412, "examples": [example]}],
                     "sends": null,
                     "drift": ["412 of 998 leads lose a phone, for example in delivery 019cae2b-3f65-7d43-9b21-7e5f4a3b2c03"],
+                    "repairs": [],
                     "tookMs": 4120,
                 }),
             ), (
@@ -309,6 +310,7 @@ fn verification(operation: Operation, verified: &Value) -> Operation {
                     "fields": [],
                     "sends": compared_sends(&none),
                     "drift": [],
+                    "repairs": [],
                     "tookMs": 910,
                 }),
             )],
