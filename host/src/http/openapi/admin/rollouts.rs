@@ -266,6 +266,7 @@ fn rolled_back() -> Value {
         }],
         "connections": [{
             "connectionId": CONNECTION,
+            "name": "aurora/portal",
             "compared": 412,
             "failing": 0,
             "lost": 3,
