@@ -1,7 +1,7 @@
 // The records of a converter's contract, with the parts that few converters fill.
 
 import { isObject } from "./json.js";
-import { takeNotes } from "./plugin.js";
+import { takeNotes, withOwnNotes } from "./plugin.js";
 
 /** Returns the exports of a converter from the functions that it has. */
 export function defineConverter(functions) {
@@ -11,7 +11,7 @@ export function defineConverter(functions) {
     complete: () => {
       throw { category: "give-up", message: "this converter fetches nothing", retryAfterSeconds: undefined };
     },
-    ...functions,
+    ...withOwnNotes(functions),
   };
 }
 

@@ -22,6 +22,24 @@ export function takeNotes() {
   return notes.splice(0);
 }
 
+/**
+ * Returns functions that begin without notes: those of a call that refused its body, or failed,
+ * are not the next call's.
+ */
+export function withOwnNotes(functions) {
+  const entries = Object.entries(functions).map(([name, call]) => {
+    if (typeof call !== "function") {
+      return [name, call];
+    }
+    function begin(...values) {
+      takeNotes();
+      return call.apply(this, values);
+    }
+    return [name, begin];
+  });
+  return Object.fromEntries(entries);
+}
+
 /** Adds a line to the notes of the delivery. */
 export function note(line) {
   if (notes.length < MAX_NOTES) {

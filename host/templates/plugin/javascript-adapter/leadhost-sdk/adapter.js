@@ -2,14 +2,14 @@
 
 import { parseBody } from "./body.js";
 import { isObject, parseJson, textAt, textOf } from "./json.js";
-import { problem, takeNotes } from "./plugin.js";
+import { problem, takeNotes, withOwnNotes } from "./plugin.js";
 
 /**
  * Returns the exports of an adapter from the functions that it has. `send` returns a request
  * or an answer, or throws `refused(…)`.
  */
 export function defineAdapter({ send, ...functions }) {
-  return {
+  return withOwnNotes({
     senderChecks: () => ({ checks: [], carriedSecrets: [] }),
     routes: () => [],
     handshake: () => undefined,
@@ -28,7 +28,7 @@ export function defineAdapter({ send, ...functions }) {
         return { tag: "answer", val: refusal(error) };
       }
     },
-  };
+  });
 }
 
 /** Returns the check of a hex HMAC-SHA256 of the raw body in a header. */

@@ -1,6 +1,7 @@
 """The records of the contract, with the parts that few converters fill."""
 
-from typing import Any, Iterable, Optional
+import functools
+from typing import Any, Callable, Iterable, Optional
 
 from componentize_py_types import Err
 from wit_world import exports
@@ -10,6 +11,12 @@ from wit_world.imports import core
 
 class Converter(exports.Converter):
     """A converter that checks no sender, answers no handshake and fetches nothing."""
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        for name in ("describe", "sender_checks", "handshake", "convert", "complete"):
+            if name in vars(cls):
+                setattr(cls, name, _with_own_notes(vars(cls)[name]))
 
     def sender_checks(self, config: str) -> core.SenderPolicy:
         return core.SenderPolicy(checks=[], carried_secrets=[])
@@ -75,6 +82,18 @@ def problem(message: str, path: str = "") -> Err[core.Problem]:
     """Returns a problem to be raised, which refuses the whole body. Any other exception is a
     crash of the converter instead."""
     return Err(core.Problem(message, path))
+
+
+def _with_own_notes(call: Callable) -> Callable:
+    """Returns a function that begins without notes: those of a call that refused its body, or
+    failed, are not the next call's."""
+
+    @functools.wraps(call)
+    def begin(*values: Any, **named: Any) -> Any:
+        _notes.clear()
+        return call(*values, **named)
+
+    return begin
 
 
 # More lines than anybody reads.

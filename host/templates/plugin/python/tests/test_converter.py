@@ -5,6 +5,7 @@ import unittest
 
 from componentize_py_types import Err
 from converter import Converter
+from leadhost_sdk import note
 from wit_world.exports import converter as c
 from wit_world.imports import core
 
@@ -65,6 +66,10 @@ class ConverterTest(unittest.TestCase):
                 convert(body)
             self.assertEqual(raised.exception.value, core.Problem("the body is not valid JSON", ""))
 
+    def test_a_call_begins_without_the_notes_of_a_refused_one(self):
+        note("of an earlier call")
+        self.assertEqual(Converter().convert(delivery_of("[]")).notes, [])
+
     def only(self, body, content_type="application/json"):
         [item] = convert(body, content_type)
         self.assertIsInstance(item.outcome, c.Outcome_Lead)
@@ -72,7 +77,11 @@ class ConverterTest(unittest.TestCase):
 
 
 def convert(body, content_type="application/json"):
-    delivery = core.Delivery(
+    return Converter().convert(delivery_of(body, content_type)).items
+
+
+def delivery_of(body, content_type="application/json"):
+    return core.Delivery(
         id="1",
         received_at="2026-01-01T12:00:00Z",
         method="POST",
@@ -83,4 +92,3 @@ def convert(body, content_type="application/json"):
         config="{}",
         context=[],
     )
-    return Converter().convert(delivery).items
