@@ -12,6 +12,8 @@ const MAX_DEPTH = 5;
 const MAX_PLACES = 16;
 /** The host takes no more phones or e-mail addresses of a lead; further ones stay attributes. */
 const MAX_CONTACTS = 20;
+/** Each code is compared with each phone. */
+const MAX_CODES = 20;
 /** A longer text is not the name of a source. */
 const MAX_SOURCE = 200;
 
@@ -212,11 +214,11 @@ export class Fields {
   }
 
   #phonesIn(place, fields, fits, out) {
-    for (const node of fields.flatMap(nodes)) {
+    for (const [name, node] of fields.flatMap((field) => nodes(field).map((node) => [fold(field.key), node]))) {
       const inner = isObject(node.value) ? placeOf(node.value) : undefined;
       const found = inner === undefined ? scalar(node) : firstIn([inner], "NUMBERS");
       if (found !== undefined && fits(found.text) && out.length < MAX_CONTACTS) {
-        const phone = this.#withCodes(this.#take(found), inner === undefined ? [place] : [inner, place]);
+        const phone = this.#withCodes(this.#take(found), inner, place, name);
         if (!out.some((known) => isSamePhone(known, phone))) {
           out.push(phone);
         }
@@ -225,13 +227,14 @@ export class Fields {
   }
 
   /** Adds the codes that are in or beside a phone, if it has none itself. */
-  #withCodes(phone, places) {
+  #withCodes(phone, inner, place, name) {
     const number = digits(phone);
     if (phone.startsWith("+") || number.length > 11) {
       return phone;
     }
-    const area = firstIn(places, "AREA_CODES");
-    const country = firstIn(places, "COUNTRY_CODES");
+    const code = (kind) => (inner && firstIn([inner], kind)) ?? codeOf(place, name, kind);
+    const area = code("AREA_CODES");
+    const country = code("COUNTRY_CODES");
     const areaCode = codeIn(area).replace(/^0+/, "");
     const countryCode = codeIn(country);
     let out = phone;
@@ -298,6 +301,8 @@ function placeOf(of) {
 function shapeOf(keys) {
   const kinds = {};
   const containers = [];
+  // The codes of phones, by what is left of their names without the code's own word.
+  const codes = { AREA_CODES: [], COUNTRY_CODES: [] };
   for (const key of keys.sort()) {
     const ranks = RANKS.get(fold(key)) ?? {};
     for (const kind in ranks) {
@@ -313,7 +318,11 @@ function shapeOf(keys) {
       kinds[kind].sort((a, b) => rank(a) - rank(b));
     }
   }
-  return { keys, kinds, containers };
+  for (const kind in codes) {
+    const of = names[kind].flatMap((word) => keys.map((key) => [without(fold(key), word), key]));
+    codes[kind] = of.filter(([rest]) => rest !== undefined).slice(0, MAX_CODES);
+  }
+  return { keys, kinds, containers, codes };
 }
 
 /** Returns letters and digits in lower case, without accents and the number of `q3_name`. */
@@ -375,6 +384,41 @@ function firstIn(places, kind) {
     }
   }
   return undefined;
+}
+
+/**
+ * Returns the code of the phone under a name: `ddd_celular` of `celular`, `ddd2` of `telefone2`,
+ * then `contactDDD` of `contactPhone`, then one without the name of a phone.
+ */
+function codeOf(place, phone, kind) {
+  const { of, shape } = place;
+  const found = shape.codes[kind].map(([rest, key]) => [rest, scalar({ of, key, value: of[key] })]);
+  const codes = found.filter(([, code]) => /^[0-9]{1,4}$/.test(codeIn(code)));
+  const isOwn = ([rest]) => stem(rest) === stem(phone) || (/^[0-9]+$/.test(rest) && phone.endsWith(rest));
+  const own = codes.find(isOwn) ?? codes.find(([rest]) => isOfOwner(stem(phone), rest));
+  return own === undefined ? firstIn([place], kind) : own[1];
+}
+
+/** Returns what is left of a name without a word at its begin or end, if it has more. */
+function without(name, word) {
+  if (name === word) {
+    return undefined;
+  }
+  if (name.startsWith(word)) {
+    return name.slice(word.length);
+  }
+  return name.endsWith(word) ? name.slice(0, -word.length) : undefined;
+}
+
+/** Returns the name of a phone without the words around it, as its code has it. */
+function stem(name) {
+  return name.replace(/^(numero(de|do)?|number)/, "").replace(/(numero|number)$/, "");
+}
+
+/** Whether a phone's name is that of its owner with a usual name of a phone. */
+function isOfOwner(phone, owner) {
+  const rest = without(phone, owner);
+  return rest !== undefined && names.PHONES.includes(stem(rest));
 }
 
 /** Returns the address in an object that is an e-mail address. */

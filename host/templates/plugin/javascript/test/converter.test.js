@@ -57,6 +57,19 @@ test("a form is read like JSON", () => {
   assert.deepEqual(lead.attributes, []);
 });
 
+test("the area code beside a phone belongs to it", () => {
+  for (const body of [
+    { ddd_celular: "11", celular: "900000001" },
+    { dddTelefone: "11", telefone: "900000001" },
+    { contactDDD: "11", contactPhone: "900000001" },
+    { TelefoneDDD: "11", TelefoneNumero: "900000001" },
+    { ddd2: "11", telefone2: "900000001" },
+  ]) {
+    const lead = only(body);
+    assert.deepEqual([lead.phones, lead.attributes], [["(11) 900000001"], []]);
+  }
+});
+
 test("a bad item does not affect the others", () => {
   const outcomes = convert([{ name: "Ana" }, 1, { email: "bia@example.com" }]).map(({ outcome }) => outcome);
   assert.deepEqual(outcomes.map(({ tag }) => tag), ["invalid", "invalid", "lead"]);

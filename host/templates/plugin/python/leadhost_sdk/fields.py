@@ -18,6 +18,8 @@ MAX_DEPTH = 5
 MAX_PLACES = 16
 # The host takes no more phones or e-mail addresses of a lead; further ones stay attributes.
 MAX_CONTACTS = 20
+# Each code is compared with each phone.
+MAX_CODES = 20
 # A longer text is not the name of a source.
 MAX_SOURCE = 200
 
@@ -189,22 +191,22 @@ class Fields:
         return self._take(first or last)
 
     def _phones_in(self, place, fields, fits, out):
-        for node in (node for field in fields for node in _nodes(field)):
+        for field, node in ((field, node) for field in fields for node in _nodes(field)):
             inner = Place(node.value) if isinstance(node.value, dict) else None
             found = _scalar(node) if inner is None else inner.text("NUMBERS")
             if found is None or not fits(found.text) or len(out) == MAX_CONTACTS:
                 continue
-            phone = self._with_codes(self._take(found), inner, place)
+            phone = self._with_codes(self._take(found), inner, place, fold(field.key))
             if not any(_is_same_phone(known, phone) for known in out):
                 out.append(phone)
 
-    def _with_codes(self, phone, inner, place):
+    def _with_codes(self, phone, inner, place, name):
         """Adds the codes that are in or beside a phone, if it has none itself."""
         number = _digits(phone)
         if phone.startswith("+") or len(number) > 11:
             return phone
         area, country = (
-            (inner and inner.text(codes)) or place.text(codes)
+            (inner and inner.text(codes)) or place.code(name, codes)
             for codes in ("AREA_CODES", "COUNTRY_CODES")
         )
         area_code, country_code = _code(area).lstrip("0"), _code(country)
@@ -254,6 +256,16 @@ class Shape:
             kind: [key for _, key in sorted(keys, key=lambda ranked: ranked[0])]
             for kind, keys in ranked.items()
         }
+        # The codes of phones, by what is left of their names without the code's own word.
+        self.codes = {
+            kind: [
+                (name.removeprefix(word) if name.startswith(word) else name.removesuffix(word), key)
+                for word in getattr(names, kind)
+                for name, key in self.folded
+                if name != word and (name.startswith(word) or name.endswith(word))
+            ][:MAX_CODES]
+            for kind in ("AREA_CODES", "COUNTRY_CODES")
+        }
         self.containers = [(name, key) for name, key in self.folded if name in _CONTAINERS]
 
 
@@ -279,6 +291,16 @@ class Place:
 
     def text(self, kind):
         return next(filter(None, map(_scalar, self.named(kind))), None)
+
+    def code(self, phone, kind):
+        """Returns the code of the phone under a name: `ddd_celular` of `celular`, `ddd2` of
+        `telefone2`, then `contactDDD` of `contactPhone`, then one without the name of a phone."""
+        fields = ((rest, Field(self.value, key, self.value[key])) for rest, key in self.shape.codes[kind])
+        found = [(rest, _scalar(field)) for rest, field in fields]
+        codes = [(rest, code) for rest, code in found if 1 <= len(_code(code)) <= 4]
+        own = (code for rest, code in codes if _is_own_code(phone, rest))
+        of_owner = (code for rest, code in codes if _is_of_owner(phone, rest))
+        return next(own, None) or next(of_owner, None) or self.text(kind)
 
     def address(self):
         """Returns the address in a dict that is an e-mail address."""
@@ -336,6 +358,22 @@ def _digits(text):
 
 def _code(found):
     return _digits(found.text) if found and re.fullmatch("[0-9+() ]+", found.text) else ""
+
+
+def _stem(name):
+    """Returns the name of a phone without the words around it, as its code has it."""
+    return re.sub("(numero|number)$", "", re.sub("^(numero(de|do)?|number)", "", name))
+
+
+def _is_own_code(phone, rest):
+    return _stem(phone) == _stem(rest) or (rest.isdigit() and phone.endswith(rest))
+
+
+def _is_of_owner(phone, owner):
+    """Whether a phone's name is that of its owner with a usual name of a phone."""
+    phone = _stem(phone)
+    rests = {phone.removeprefix(owner), phone.removesuffix(owner)} - {phone}
+    return any(_stem(rest) in names.PHONES for rest in rests)
 
 
 def _is_same_phone(one, other):

@@ -38,6 +38,17 @@ class ConverterTest(unittest.TestCase):
         lead = self.only({"ddd": "11", "phone": "900000001", "phoneNumber": "11900000001"})
         self.assertEqual(lead.phones, ["11900000001"])
 
+    def test_the_area_code_beside_a_phone_belongs_to_it(self):
+        for body in [
+            {"ddd_celular": "11", "celular": "900000001"},
+            {"dddTelefone": "11", "telefone": "900000001"},
+            {"contactDDD": "11", "contactPhone": "900000001"},
+            {"TelefoneDDD": "11", "TelefoneNumero": "900000001"},
+            {"ddd2": "11", "telefone2": "900000001"},
+        ]:
+            lead = self.only(body)
+            self.assertEqual((lead.phones, lead.attributes), (["(11) 900000001"], []))
+
     def test_numbers_keep_every_digit(self):
         lead = self.only('{"id": 9007199254740993, "phone": "11900000001", "price": 1.10}')
         self.assertEqual(lead.external_id, "9007199254740993")
