@@ -133,7 +133,11 @@ impl Test {
         let target = folder.filter(|_| self.renew || (self.write && difference.is_none()));
         match (target, difference) {
             (Some(folder), difference) => {
-                write_output(folder, &case.name, &output, difference.as_deref())
+                let written = write_output(folder, &case.name, &output, difference.as_deref())?;
+                if difference.is_none() && has_no_person(&output) {
+                    complain(&no_person(&case.name));
+                }
+                Ok(written)
             }
             (None, Some(difference)) => {
                 show_failing(&case.name, &answer.usage.log, &difference);
@@ -179,6 +183,31 @@ fn write_output(
         None => say(&format!("wrote {}", safe(name))),
     }
     Ok(CaseOutcome::Written)
+}
+
+/// Whether a conversion has items, and none of them has a lead with a name, a phone or an e-mail
+/// address, asks for a fetch, or says that nothing is to be done.
+fn has_no_person(output: &Value) -> bool {
+    let Some(items) = output["ok"]["items"].as_array() else {
+        return false;
+    };
+    let is_without = |item: &Value| {
+        let outcome = &item["outcome"];
+        let is_empty = |field: &Value| field.as_array().is_none_or(Vec::is_empty);
+        let lead = &outcome["lead"];
+        match lead.is_object() {
+            true => lead["name"].is_null() && is_empty(&lead["phones"]) && is_empty(&lead["emails"]),
+            false => outcome["invalid"].is_object(),
+        }
+    };
+    !items.is_empty() && items.iter().all(is_without)
+}
+
+fn no_person(name: &str) -> String {
+    let name = safe(name);
+    format!(
+        "{name} yields no lead: no name, no phone and no e-mail address was found under a usual name. If it should have one, change the converter: `take` of its fields reads a value by its path, such as `deal.ref` or `answers[0].value`. Then `leadhost plugin test --renew` writes the output again"
+    )
 }
 
 /// Shows a failing case: first what the plugin wrote, which often says more than the rest.
@@ -239,5 +268,34 @@ impl Tally {
         }
         say(&format!("{said}."));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_output_without_a_person_is_recognised() {
+        let output = |outcome: Value| json!({ "ok": { "items": [{ "outcome": outcome }] } });
+        let lead = |name: Value, phones: Value, emails: Value| {
+            output(json!({ "lead": { "name": name, "phones": phones, "emails": emails } }))
+        };
+        let invalid = output(json!({ "invalid": { "message": "no phone", "path": "" } }));
+        for without in [lead(Value::Null, json!([]), json!([])), invalid] {
+            assert!(has_no_person(&without), "{without}");
+        }
+        for other in [
+            lead(json!("Ana"), json!([]), json!([])),
+            lead(Value::Null, json!(["11900000001"]), json!([])),
+            lead(Value::Null, json!([]), json!(["ana@example.com"])),
+            output(json!({ "ignored": "a test" })),
+            json!({ "ok": { "items": [] } }),
+            json!({ "err": { "message": "the body is not valid JSON", "path": "" } }),
+        ] {
+            assert!(!has_no_person(&other), "{other}");
+        }
     }
 }
