@@ -443,9 +443,11 @@ func (v *view) phones(out []string, name string, fits func(string) bool) []strin
 }
 
 // code returns the code that belongs to a phone's name: `ddd_celular` or `celular_ddd` of
-// `celular`, `ddd2` of `telefone2`, or one without the name of a phone.
+// `celular`, `ddd2` of `telefone2`, else `contactDDD` of `contactPhone`, or one without the
+// name of a phone.
 func (v *view) code(phone string, names []string) *Value {
-	var plain *Value
+	var plain, ofOwner *Value
+	phone = stem(phone)
 	for _, name := range names {
 		for _, field := range v.fields {
 			rest, isCode := strings.CutPrefix(field.Name, name)
@@ -457,15 +459,37 @@ func (v *view) code(phone string, names []string) *Value {
 				continue
 			}
 			isNumber := rest != "" && digits(rest) == rest && strings.HasSuffix(phone, rest)
-			if rest != "" && (rest == phone || isNumber && name != "area") {
+			if rest != "" && (stem(rest) == phone || isNumber && name != "area") {
 				return field.Value
+			}
+			if ofOwner == nil && isOfOwner(phone, rest) {
+				ofOwner = field.Value
 			}
 			if rest == "" && plain == nil {
 				plain = field.Value
 			}
 		}
 	}
+	if ofOwner != nil {
+		return ofOwner
+	}
 	return plain
+}
+
+// stem returns the name of a phone without the words around it, as its code has it.
+func stem(name string) string {
+	for _, word := range []string{"numerode", "numerodo", "numero", "number"} {
+		name = strings.TrimPrefix(name, word)
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(name, "numero"), "number")
+}
+
+// isOfOwner reports whether a phone's name is that of its owner with a usual name of a phone.
+func isOfOwner(phone, owner string) bool {
+	before, isEnd := strings.CutSuffix(phone, owner)
+	after, isStart := strings.CutPrefix(phone, owner)
+	return owner != "" && (isEnd && slices.Contains(phones, stem(before)) ||
+		isStart && slices.Contains(phones, stem(after)))
 }
 
 func (v *view) emails(out []string, name string) []string {

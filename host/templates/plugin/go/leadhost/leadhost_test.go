@@ -106,6 +106,8 @@ func TestPhonesHaveTheCodesBesideThem(t *testing.T) {
 		`{"celular_ddd":11,"celular":"90000-0001","ddd2":"21","telefone2":"30000002"}`: "(11) 90000-0001, (21) 30000002",
 		`{"phones":[{"type":"home","value":"(11) 3000-0003"},"+351 912 345 670"]}`:     "(11) 3000-0003, +351 912 345 670",
 		`{"Qual o seu WhatsApp?":"11 90000-0004","telefone_corretor":"11900000005"}`:   "11 90000-0004",
+		`{"contactDDD":"11","contactPhone":"900000001"}`:                               "(11) 900000001",
+		`{"TelefoneDDD":"11","TelefoneNumero":"900000001"}`:                            "(11) 900000001",
 		`{"whatsapp":true,"ddd":"11","numero":"90000-0006"}`:                           "(11) 90000-0006",
 	} {
 		if out := strings.Join(NewFields(parsed(t, body)).Phones(), ", "); out != expect {
