@@ -16,6 +16,8 @@ const MAX_DEPTH: usize = 5;
 const MAX_PLACES: usize = 16;
 /// The host takes no more phones or e-mail addresses of a lead; further ones stay attributes.
 const MAX_CONTACTS: usize = 20;
+/// Each code is compared with each phone.
+const MAX_CODES: usize = 20;
 /// A longer text is not the name of a source.
 const MAX_SOURCE: usize = 200;
 
@@ -121,7 +123,7 @@ impl<'a> Fields<'a> {
         for place in &self.places {
             // A switch such as `whatsapp: 1` is no phone.
             let is_number = |text: &str| digits(text).len() >= 4;
-            place.phones(place.named(names::PHONES), is_number, read, &mut out);
+            place.phones(place.named_fields(names::PHONES), is_number, read, &mut out);
         }
         if out.is_empty() {
             for place in &self.places {
@@ -141,7 +143,8 @@ impl<'a> Fields<'a> {
         let mut found = emails_in(places.flat_map(|place| place.named(names::EMAILS)));
         if found.is_empty() {
             let places = self.places.iter();
-            found = emails_in(places.flat_map(|place| place.likely(is_email_name)));
+            let likely = places.flat_map(|place| place.likely(is_email_name));
+            found = emails_in(likely.map(|(_, value)| value));
         }
         let mut out = Vec::new();
         for found in found {
@@ -325,16 +328,46 @@ impl<'a> Place<'a> {
     }
 
     fn named<'s>(&'s self, names: &'s [&str]) -> impl Iterator<Item = &'a Value> + 's {
-        let is_given = |value: &&Value| !is_absent(value);
+        self.named_fields(names).map(|(_, value)| value)
+    }
+
+    fn named_fields<'s>(
+        &'s self,
+        names: &'s [&str],
+    ) -> impl Iterator<Item = (&'s str, &'a Value)> + 's {
         names.iter().flat_map(move |name| {
             let fields = self.fields.iter().filter(move |(own, _)| own == name);
-            fields.map(|(_, value)| *value).filter(is_given)
+            fields
+                .map(|(own, value)| (own.as_str(), *value))
+                .filter(|(_, value)| !is_absent(value))
         })
     }
 
-    fn likely(&self, is_name: fn(&str) -> bool) -> impl Iterator<Item = &'a Value> + '_ {
+    fn likely(&self, is_name: fn(&str) -> bool) -> impl Iterator<Item = (&str, &'a Value)> {
         let fields = self.fields.iter().filter(move |(name, _)| is_name(name));
-        fields.map(|(_, value)| *value)
+        fields.map(|(name, value)| (name.as_str(), *value))
+    }
+
+    /// Returns the code of the phone under a name: `ddd_celular` of `celular`, `ddd2` of
+    /// `telefone2`, then `contactDDD` of `contactPhone`, then one without the name of a phone.
+    fn code(&self, phone: &str, names: &[&str]) -> Option<Found<'a>> {
+        let phone = stem(phone);
+        let codes = names.iter().flat_map(|code| {
+            self.fields.iter().filter_map(move |(name, value)| {
+                let rest = name.strip_prefix(code).or_else(|| name.strip_suffix(code));
+                let rest = rest.filter(|rest| !rest.is_empty())?;
+                let found = scalar(value).filter(|(_, text)| is_code(text))?;
+                Some((rest, found))
+            })
+        });
+        let codes: Vec<_> = codes.take(MAX_CODES).collect();
+        let own = codes.iter().find(|(rest, _)| {
+            let is_number = rest.bytes().all(|byte| byte.is_ascii_digit());
+            stem(rest) == phone || is_number && phone.ends_with(rest)
+        });
+        let own = own.or_else(|| codes.iter().find(|(rest, _)| is_of_owner(phone, rest)));
+        own.map(|(_, found)| found.clone())
+            .or_else(|| self.text(names))
     }
 
     fn text(&self, names: &[&str]) -> Option<Found<'a>> {
@@ -378,14 +411,16 @@ impl<'a> Place<'a> {
         first.or(last).map(|part| vec![part])
     }
 
-    fn phones(
-        &self,
-        values: impl Iterator<Item = &'a Value>,
+    fn phones<'s>(
+        &'s self,
+        fields: impl Iterator<Item = (&'s str, &'a Value)>,
         fits: fn(&str) -> bool,
         read: &mut HashSet<*const Value>,
         out: &mut Vec<String>,
     ) {
-        for node in values.flat_map(nodes) {
+        let nodes =
+            fields.flat_map(|(name, value)| nodes(value).iter().map(move |node| (name, node)));
+        for (name, node) in nodes {
             let inner = node.is_object().then(|| Place::new(node));
             let found = match &inner {
                 Some(inner) => inner.text(names::NUMBERS),
@@ -398,7 +433,7 @@ impl<'a> Place<'a> {
             read.insert(value);
             let code = |names| {
                 let own = inner.as_ref().and_then(|inner| inner.text(names));
-                own.or_else(|| self.text(names))
+                own.or_else(|| self.code(name, names))
             };
             let phone = with_codes(
                 text,
@@ -490,9 +525,8 @@ fn with_codes(
     if phone.starts_with('+') || number.len() > 11 {
         return phone;
     }
-    let is_code = |c: char| c.is_ascii_digit() || "+() ".contains(c);
     let code = |found: Option<Found<'_>>| {
-        let (value, text) = found.filter(|(_, text)| text.chars().all(is_code))?;
+        let (value, text) = found.filter(|(_, text)| is_code(text))?;
         Some((std::ptr::from_ref(value), digits(&text)))
     };
     let mut out = phone;
@@ -517,6 +551,30 @@ fn with_codes(
         };
     }
     out
+}
+
+fn is_code(text: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_digit() || "+() ".contains(c);
+    (1..=4).contains(&digits(text).trim_start_matches('0').len()) && text.chars().all(is_part)
+}
+
+/// Returns the name of a phone without the words around it, as its code has it.
+fn stem(name: &str) -> &str {
+    let mut stem = name;
+    for word in ["numerode", "numerodo", "numero", "number"] {
+        stem = stem.strip_prefix(word).unwrap_or(stem);
+    }
+    for word in ["numero", "number"] {
+        stem = stem.strip_suffix(word).unwrap_or(stem);
+    }
+    stem
+}
+
+/// Whether a phone's name is that of its owner with a usual name of a phone.
+fn is_of_owner(phone: &str, owner: &str) -> bool {
+    let rests = [phone.strip_prefix(owner), phone.strip_suffix(owner)];
+    let mut rests = rests.into_iter().flatten();
+    rests.any(|rest| names::PHONES.contains(&stem(rest)))
 }
 
 /// One number may come whole and in parts.

@@ -56,6 +56,21 @@ fn one_number_in_two_spellings_is_one_phone() {
     assert_eq!(lead.phones, ["11900000001"]);
 }
 
+#[test]
+fn the_area_code_beside_a_phone_belongs_to_it() {
+    for form in [
+        json!({ "ddd_celular": "11", "celular": "900000001" }),
+        json!({ "dddTelefone": "11", "telefone": "900000001" }),
+        json!({ "contactDDD": "11", "contactPhone": "900000001" }),
+        json!({ "TelefoneDDD": "11", "TelefoneNumero": "900000001" }),
+        json!({ "ddd2": "11", "telefone2": "900000001" }),
+    ] {
+        let lead = only(form);
+        assert_eq!(lead.phones, ["(11) 900000001"]);
+        assert!(lead.attributes.is_empty());
+    }
+}
+
 fn only(form: Value) -> Lead {
     let Item { outcome, .. } = read(&form, "");
     match outcome {
