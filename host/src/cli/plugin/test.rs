@@ -196,7 +196,9 @@ fn has_no_person(output: &Value) -> bool {
         let is_empty = |field: &Value| field.as_array().is_none_or(Vec::is_empty);
         let lead = &outcome["lead"];
         match lead.is_object() {
-            true => lead["name"].is_null() && is_empty(&lead["phones"]) && is_empty(&lead["emails"]),
+            true => {
+                lead["name"].is_null() && is_empty(&lead["phones"]) && is_empty(&lead["emails"])
+            }
             false => outcome["invalid"].is_object(),
         }
     };
