@@ -408,11 +408,52 @@ struct text fields_name(struct fields *fields)
 
 // --- Phones and e-mail addresses ---
 
+// Returns the name of a phone without the words around it, as its code has it.
+static struct text stem(struct text name)
+{
+    static const char *const before[] = {"numerode", "numerodo", "numero", "number"};
+    static const char *const after[] = {"numero", "number"};
+    for (size_t at = 0; at < sizeof before / sizeof *before; at++) {
+        struct text word = text_from(before[at]);
+        if (starts_with(name, word))
+            name = (struct text){name.at + word.length, name.length - word.length};
+    }
+    for (size_t at = 0; at < sizeof after / sizeof *after; at++) {
+        struct text word = text_from(after[at]);
+        if (ends_with(name, word))
+            name.length -= word.length;
+    }
+    return name;
+}
+
+static bool is_usual_phone(struct text name)
+{
+    name = stem(name);
+    for (const char *const *usual = names_phones; *usual != NULL; usual++)
+        if (text_is(name, *usual))
+            return true;
+    return false;
+}
+
+// Whether a phone's name is that of its owner with a usual name of a phone.
+static bool is_of_owner(struct text phone, struct text owner)
+{
+    if (owner.length == 0)
+        return false;
+    struct text rest = {phone.at, phone.length - owner.length};
+    if (ends_with(phone, owner) && is_usual_phone(rest))
+        return true;
+    rest.at += owner.length;
+    return starts_with(phone, owner) && is_usual_phone(rest);
+}
+
 // Returns the code that belongs to a phone's name: `ddd_celular` or `celular_ddd` of
-// `celular`, `ddd2` of `telefone2`, or one without the name of a phone.
+// `celular`, `ddd2` of `telefone2`, else `contactDDD` of `contactPhone`, or one without the
+// name of a phone.
 static struct value *find_code(const struct view *view, struct text phone, const char *const *names)
 {
-    struct value *plain = NULL;
+    struct value *plain = NULL, *of_owner = NULL;
+    phone = stem(phone);
     for (; *names != NULL; names++) {
         struct text code = text_from(*names);
         for (size_t at = 0; at < view->count; at++) {
@@ -427,13 +468,15 @@ static struct value *find_code(const struct view *view, struct text phone, const
                 continue;
             bool is_number = rest.length > 0 && digits(rest).length == rest.length &&
                              ends_with(phone, rest) && strcmp(*names, "area") != 0;
-            if (rest.length > 0 && (equal(rest, phone) || is_number))
+            if (rest.length > 0 && (equal(stem(rest), phone) || is_number))
                 return view->fields[at];
+            if (of_owner == NULL && is_of_owner(phone, rest))
+                of_owner = view->fields[at];
             if (rest.length == 0 && plain == NULL)
                 plain = view->fields[at];
         }
     }
-    return plain;
+    return of_owner != NULL ? of_owner : plain;
 }
 
 // Adds the codes beside a phone, if it has none itself. A code that is not used stays an

@@ -120,6 +120,8 @@ static void phones_have_the_codes_beside_them(void)
          "(11) 3000-0003, +351 912 345 670"},
         {"{\"Qual o seu WhatsApp?\":\"11 90000-0004\",\"telefone_corretor\":\"11900000005\"}",
          "11 90000-0004"},
+        {"{\"contactDDD\":\"11\",\"contactPhone\":\"900000001\"}", "(11) 900000001"},
+        {"{\"TelefoneDDD\":\"11\",\"TelefoneNumero\":\"900000001\"}", "(11) 900000001"},
         {"{\"whatsapp\":true,\"ddd\":\"11\",\"numero\":\"90000-0006\"}", "(11) 90000-0006"},
     };
     for (size_t at = 0; at < sizeof cases / sizeof *cases; at++)

@@ -97,6 +97,16 @@ test "phones have the codes beside them" {
             "11 90000-0004",
         },
         .{
+            \\{"contactDDD":"11","contactPhone":"900000001"}
+            ,
+            "(11) 900000001",
+        },
+        .{
+            \\{"TelefoneDDD":"11","TelefoneNumero":"900000001"}
+            ,
+            "(11) 900000001",
+        },
+        .{
             \\{"whatsapp":true,"ddd":"11","numero":"90000-0006"}
             ,
             "(11) 90000-0006",

@@ -337,9 +337,12 @@ const View = struct {
     }
 
     /// Returns the code that belongs to a phone's name: `ddd_celular` or `celular_ddd` of
-    /// `celular`, `ddd2` of `telefone2`, or one without the name of a phone.
-    fn code(view: *const View, phone: []const u8, codes: Names) ?*Value {
+    /// `celular`, `ddd2` of `telefone2`, else `contactDDD` of `contactPhone`, or one without
+    /// the name of a phone.
+    fn code(view: *const View, named: []const u8, codes: Names) ?*Value {
+        const phone = stem(named);
         var plain: ?*Value = null;
+        var of_owner: ?*Value = null;
         for (codes) |one| {
             for (view.fields) |field| {
                 const folded = field.folded.?;
@@ -350,12 +353,14 @@ const View = struct {
                 const is_number = countDigits(rest) == rest.len and std.mem.endsWith(u8, phone, rest);
                 if (rest.len == 0) {
                     if (plain == null) plain = field;
-                } else if (eql(rest, phone) or (is_number and !eql(one, "area"))) {
+                } else if (eql(stem(rest), phone) or (is_number and !eql(one, "area"))) {
                     return field;
+                } else if (of_owner == null and isOfOwner(phone, rest)) {
+                    of_owner = field;
                 }
             }
         }
-        return plain;
+        return of_owner orelse plain;
     }
 
     fn emails(view: *const View, out: *std.ArrayList([]const u8), wanted: []const u8) Error!void {
@@ -556,6 +561,30 @@ fn isEmailName(name: []const u8) bool {
 fn isOthers(name: []const u8) bool {
     const is_client = contains(name, "client") and !contains(name, "cliente");
     return is_client or contains(name, "clientemail") or containsAny(name, &names.others);
+}
+
+/// Returns the name of a phone without the words around it, as its code has it.
+fn stem(name: []const u8) []const u8 {
+    var out = name;
+    for ([_][]const u8{ "numerode", "numerodo", "numero", "number" }) |word| {
+        out = std.mem.cutPrefix(u8, out, word) orelse out;
+    }
+    for ([_][]const u8{ "numero", "number" }) |word| {
+        out = std.mem.cutSuffix(u8, out, word) orelse out;
+    }
+    return out;
+}
+
+/// Whether a phone's name is that of its owner with a usual name of a phone.
+fn isOfOwner(phone: []const u8, owner: []const u8) bool {
+    const rests = [_]?[]const u8{ std.mem.cutPrefix(u8, phone, owner), std.mem.cutSuffix(u8, phone, owner) };
+    for (rests) |rest| {
+        const usual = stem(rest orelse continue);
+        for (names.phones) |name| {
+            if (eql(usual, name)) return true;
+        }
+    }
+    return false;
 }
 
 /// Adds the codes beside a phone, if it has none itself. A code that is not used stays an
