@@ -7,7 +7,7 @@ use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost::domain::id::DeliveryId;
 use leadhost::pipeline::connections::Live;
 use leadhost::pipeline::replay::{self, ReplayError, ReplayOptions};
-use leadhost::pipeline::routing::ToldConnection;
+use leadhost::pipeline::routing::CapturedLive;
 use leadhost::pipeline::verify::{self, CapturedDelivery};
 use leadhost::store::DeliveryOutcome;
 use leadhost_tests::components::component;
@@ -294,7 +294,7 @@ async fn a_fetched_lead_is_captured_with_its_answers_and_converted_outside_of_th
     let capture = capture.await.expect("a store");
     assert!(!capture.is_cut);
     let outside = Arc::new(Live::without_secrets(live.connection.clone()));
-    let told = [ToldConnection {
+    let told = [CapturedLive {
         live: Arc::clone(&outside),
         is_proven: true,
     }];

@@ -1,5 +1,5 @@
 //! A receiver of OTLP over HTTP, which decodes the protocol with the messages that its authors
-//! generate, and not with those of the service. It misbehaves when told.
+//! generate, and not with those of the service. It misbehaves on request.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;

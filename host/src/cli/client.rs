@@ -351,7 +351,7 @@ pub struct ServiceRefusal {
 impl ServiceRefusal {
     /// Puts what was sent in front of the message, if that is what the service refuses.
     #[must_use]
-    pub fn of(mut self, sent: &str) -> Self {
+    pub fn about(mut self, sent: &str) -> Self {
         if self.status == StatusCode::UNPROCESSABLE_ENTITY {
             self.message = format!("{sent}: {}", self.message);
         }

@@ -31,13 +31,13 @@ pub enum ExportError {
 ///
 /// [`ExportError::NoRandomness`].
 pub fn with_made_up_persons(body: &str, is_form: bool) -> Result<String, ExportError> {
-    let mut persons = nobody()?;
+    let mut persons = no_persons()?;
     persons.learn_from(body, is_form);
     Ok(persons.body(body, is_form))
 }
 
-/// Returns made-up persons that know nobody yet.
-fn nobody() -> Result<MadeUp, ExportError> {
+/// Returns made-up persons that have learned no name yet.
+fn no_persons() -> Result<MadeUp, ExportError> {
     let mut salt = [0; 32];
     getrandom::fill(&mut salt).map_err(ExportError::NoRandomness)?;
     Ok(MadeUp::new(&salt))
@@ -45,7 +45,7 @@ fn nobody() -> Result<MadeUp, ExportError> {
 
 /// Learns the persons of the delivery: from its values, and from the leads that it became.
 fn persons(capture: &CaptureView) -> Result<MadeUp, ExportError> {
-    let mut persons = nobody()?;
+    let mut persons = no_persons()?;
     let outcome = capture.outcome.as_ref();
     let items = outcome.and_then(|outcome| outcome.items.as_ref());
     for (name, values) in items.into_iter().flatten().flat_map(|item| &item.fields) {

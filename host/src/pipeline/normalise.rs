@@ -67,7 +67,9 @@ pub async fn items(
     let addressed = addressed.into_iter().enumerate();
     let caller = match &routing.among {
         Reachable::Stored(caller) if parts > limits::NORMALISED_INLINE => caller,
-        Reachable::Stored(_) | Reachable::Told(_) => return Ok(addressed.map(accept).collect()),
+        Reachable::Stored(_) | Reachable::Captured(_) => {
+            return Ok(addressed.map(accept).collect());
+        }
     };
     let lane = routing.received_by.lane(caller.budget);
     let work = async move {

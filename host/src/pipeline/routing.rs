@@ -23,8 +23,8 @@ pub struct Routing<'a> {
 pub enum Reachable<'a> {
     /// Those in the store.
     Stored(RoutingCaller<'a>),
-    /// Those that a service told to a program outside of it.
-    Told(&'a [ToldConnection]),
+    /// Those that were captured from a service, for a program outside it.
+    Captured(&'a [CapturedLive]),
 }
 
 /// Who asks for a connection in the store.
@@ -36,8 +36,8 @@ pub struct RoutingCaller<'a> {
     pub budget: CallBudget,
 }
 
-/// A connection outside the service.
-pub struct ToldConnection {
+/// A connection that was captured from a service, for a program outside it.
+pub struct CapturedLive {
     /// Without its secrets.
     pub live: Arc<Live>,
     /// Whether it has a sender check that runs.
@@ -61,8 +61,8 @@ impl Routing<'_> {
                 let connections = &caller.pipeline.connections;
                 connections.route(self.received_by, route).await?
             }
-            Reachable::Told(told) => {
-                connections::answering(self.received_by, self.among_own(told), route)
+            Reachable::Captured(captured) => {
+                connections::answering(self.received_by, self.among_own(captured), route)
             }
         };
         match found {
@@ -83,14 +83,14 @@ impl Routing<'_> {
                 let workspace = self.received_by.connection.workspace;
                 Ok(caller.pipeline.connections.in_workspace(workspace).await?)
             }
-            Reachable::Told(told) => Ok(self.among_own(told).collect()),
+            Reachable::Captured(captured) => Ok(self.among_own(captured).collect()),
         }
     }
 
     /// Returns those of the own workspace: a service may tell those of several.
-    fn among_own(&self, told: &[ToldConnection]) -> impl Iterator<Item = Arc<Live>> {
+    fn among_own(&self, captured: &[CapturedLive]) -> impl Iterator<Item = Arc<Live>> {
         let own = self.received_by.connection.workspace;
-        let live = told.iter().map(|one| &one.live);
+        let live = captured.iter().map(|one| &one.live);
         live.filter(move |live| live.connection.workspace == own)
             .map(Arc::clone)
     }
@@ -110,9 +110,9 @@ impl Routing<'_> {
     async fn is_proven(&self, live: &Live) -> Result<bool, ConvertError> {
         match &self.among {
             Reachable::Stored(caller) => caller.is_proven(live).await,
-            Reachable::Told(told) => {
+            Reachable::Captured(captured) => {
                 let id = &live.connection.id;
-                Ok(told
+                Ok(captured
                     .iter()
                     .any(|one| one.is_proven && one.live.connection.id == *id))
             }

@@ -286,7 +286,7 @@ fn source(value: Value) -> Result<Source, String> {
         Value::Object(_) => {
             let checked = check_options(&value);
             let source = serde_json::from_value(value).map_err(|error| error.to_string());
-            // An unknown option is told first: it may be the missing one.
+            // An unknown option is refused first: it may be the missing one.
             source.and_then(|source| checked.map(|()| source))
         }
         other => Err(format!(

@@ -1,6 +1,6 @@
 //! Explanations of an item (`explain` of the configuration): which values were read for which field,
 //! and which were read for none. They have paths and no values. Phones and e-mail addresses that were
-//! read for no field are told without that, too.
+//! read for no field are noted without that, too.
 
 use leadhost_sdk::{
     Lead, digits, is_absent,
@@ -28,7 +28,7 @@ const MAX_UNREAD: usize = 32;
 
 /// Returns the explanation of an item of which the fields are read.
 pub fn item(record: &Record<'_>) -> Vec<Value> {
-    let mut told: Vec<Value> = Vec::new();
+    let mut explained: Vec<Value> = Vec::new();
     let reads = record.reads();
     let mut fields: Vec<&str> = Vec::new();
     for read in reads {
@@ -51,15 +51,15 @@ pub fn item(record: &Record<'_>) -> Vec<Value> {
                 from.push(path);
             }
         }
-        told.push(json!({"field": field, "from": from, "guessed": guessed}));
+        explained.push(json!({"field": field, "from": from, "guessed": guessed}));
     }
     let mut unread = Unread::default();
     unread.collect(record, record.item, "", "");
     let contacts = unread.contacts.chunks(MAX_PATHS);
-    told.extend(contacts.map(|paths| json!({"unreadContacts": paths})));
+    explained.extend(contacts.map(|paths| json!({"unreadContacts": paths})));
     let others = unread.others.chunks(MAX_PATHS);
-    told.extend(others.map(|paths| json!({"unread": paths})));
-    told
+    explained.extend(others.map(|paths| json!({"unread": paths})));
+    explained
 }
 
 /// The paths of values that are read for no field.
@@ -106,8 +106,8 @@ const MAX_LOOKED_AT: usize = 2_000;
 
 /// Returns some of the paths whose values look like a phone or an e-mail address and are read for no
 /// field, although they may be the lead's: not those of the advertiser, of other people and of things,
-/// nor those that the lead has anyway. `told`: the places of people that another note has.
-pub fn unread_contacts(record: &Record<'_>, lead: &Lead, told: &[String]) -> Vec<String> {
+/// nor those that the lead has anyway. `noted`: the places of people that another note has.
+pub fn unread_contacts(record: &Record<'_>, lead: &Lead, noted: &[String]) -> Vec<String> {
     let mut found = UnreadContacts {
         record,
         lead,
@@ -120,7 +120,7 @@ pub fn unread_contacts(record: &Record<'_>, lead: &Lead, told: &[String]) -> Vec
             let rest = path.strip_prefix(place.as_str());
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
         };
-        !told.iter().any(is_in)
+        !noted.iter().any(is_in)
     });
     found.paths
 }

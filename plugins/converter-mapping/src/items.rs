@@ -24,7 +24,7 @@ pub struct ReadItems {
     /// Notes on where they were found.
     pub notes: Vec<String>,
     /// Notes that explain the first ones, if the configuration asks for that.
-    pub told: Vec<String>,
+    pub explained: Vec<String>,
 }
 
 /// Returns the items of a body.
@@ -47,7 +47,7 @@ pub fn read(config: &Config, delivery: &Delivery, body: &Value) -> ReadItems {
             return ReadItems {
                 items: vec![item],
                 notes: Vec::new(),
-                told: Vec::new(),
+                explained: Vec::new(),
             };
         }
     }
@@ -55,15 +55,15 @@ pub fn read(config: &Config, delivery: &Delivery, body: &Value) -> ReadItems {
         places, mut notes, ..
     } = search;
     let mut items = Vec::with_capacity(places.len());
-    let mut told = Vec::new();
+    let mut explained = Vec::new();
     let mut empty: Option<Vec<String>> = None;
     for place in places {
         items.push(match place {
             Place::Item(value, person, path) => {
-                let is_told = items.len() < explain::MAX_ITEMS;
-                let read = lead::item(config, delivery, body, value, person, &path, is_told);
-                if is_told {
-                    told.extend(read.told.into_iter().map(|mut one| {
+                let is_explained = items.len() < explain::MAX_ITEMS;
+                let read = lead::item(config, delivery, body, value, person, &path, is_explained);
+                if is_explained {
+                    explained.extend(read.explained.into_iter().map(|mut one| {
                         one["item"] = items.len().into();
                         format!("{}{one}", explain::MARK)
                     }));
@@ -99,9 +99,13 @@ pub fn read(config: &Config, delivery: &Delivery, body: &Value) -> ReadItems {
         let empty = empty.map(|field| {
             format!("`fields.{field}` is configured, and no value of this delivery fits it")
         });
-        told.splice(0..0, empty);
+        explained.splice(0..0, empty);
     }
-    ReadItems { items, notes, told }
+    ReadItems {
+        items,
+        notes,
+        explained,
+    }
 }
 
 /// Values that may be leads.

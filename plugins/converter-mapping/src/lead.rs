@@ -18,7 +18,7 @@ pub struct ReadItem {
     /// The places of people who are kept out of its lead's attributes.
     pub left_out: Vec<String>,
     /// Its explanation, if the configuration asks for one.
-    pub told: Vec<Value>,
+    pub explained: Vec<Value>,
     /// The configured fields that got no value, if the item was read.
     pub empty: Option<Vec<String>>,
     /// Paths of what looks like the lead's phone or address, and is read for no field.
@@ -30,7 +30,7 @@ impl From<Item> for ReadItem {
         Self {
             item,
             left_out: Vec::new(),
-            told: Vec::new(),
+            explained: Vec::new(),
             empty: None,
             unread: Vec::new(),
         }
@@ -38,8 +38,8 @@ impl From<Item> for ReadItem {
 }
 
 /// Returns the item of a value.
-/// `person` is the object in it that is the lead's person, if its name does not say so. `is_told`: whether
-/// it is told what was not read.
+/// `person` is the object in it that is the lead's person, if its name does not say so. `is_explained`: whether
+/// what was not read is noted.
 pub fn item(
     config: &Config,
     delivery: &Delivery,
@@ -47,7 +47,7 @@ pub fn item(
     value: &Value,
     person: Option<&Value>,
     path: &str,
-    is_told: bool,
+    is_explained: bool,
 ) -> ReadItem {
     let mut record = Record::new(value, root, delivery);
     record.person = person;
@@ -61,16 +61,16 @@ pub fn item(
     if !value.is_object() {
         return Item::invalid("a lead must have named fields", path).into();
     }
-    let (mut left_out, mut told) = (Vec::new(), Vec::new());
-    let item = read(config, &mut record, path, &mut left_out, &mut told);
+    let (mut left_out, mut explained) = (Vec::new(), Vec::new());
+    let item = read(config, &mut record, path, &mut left_out, &mut explained);
     let unread = match &item.outcome {
-        Outcome::Lead(lead) if is_told => explain::unread_contacts(&record, lead, &left_out),
+        Outcome::Lead(lead) if is_explained => explain::unread_contacts(&record, lead, &left_out),
         _ => Vec::new(),
     };
     let read = ReadItem {
         item,
         left_out,
-        told,
+        explained,
         empty: Some(record.empty().to_vec()),
         unread,
     };
@@ -117,7 +117,7 @@ fn read<'a>(
     record: &mut Record<'a>,
     path: &str,
     left_out: &mut Vec<String>,
-    told: &mut Vec<Value>,
+    explained: &mut Vec<Value>,
 ) -> Item {
     let fields = &config.fields;
     let guess = config.defaults.then(|| Guess::new(record));
@@ -208,7 +208,7 @@ fn read<'a>(
         && (external_id.is_some() || message.is_some() || !listings.is_empty());
     if !contact && !identified && !named {
         if config.explain {
-            told.extend(explain::item(record));
+            explained.extend(explain::item(record));
         }
         return item_without_person(event, external_id.as_deref(), path);
     }
@@ -257,7 +257,7 @@ fn read<'a>(
         }
     }
     if config.explain {
-        told.extend(explain::item(record));
+        explained.extend(explain::item(record));
     }
     Item::lead(attributes(&config.attributes, record, lead, left_out))
 }

@@ -65,8 +65,8 @@ impl Converter for Mapping {
         let body = body::read(config, delivery)?;
         let read = items::read(config, delivery, &body);
         let conversion = bounds::keep(read.items, read.notes);
-        let told = read.told.into_iter().take(explain::MAX_NOTES);
-        Ok(told.fold(conversion, Conversion::note))
+        let explained = read.explained.into_iter().take(explain::MAX_NOTES);
+        Ok(explained.fold(conversion, Conversion::note))
     }
 }
 

@@ -128,11 +128,11 @@ fn an_explanation_says_what_was_read_from_where() {
     });
     let (items, notes) = converted(config, &body.to_string());
     assert_eq!(items[0]["lead"]["phones"], json!(["(11) 90000-0001"]));
-    let told: Vec<Value> = notes
+    let explained: Vec<Value> = notes
         .iter()
         .map(|note| serde_json::from_str(note.strip_prefix("explain: ").unwrap()).unwrap())
         .collect();
-    let field = |name: &str| told.iter().find(|one| one["field"] == name).unwrap();
+    let field = |name: &str| explained.iter().find(|one| one["field"] == name).unwrap();
     let expect = json!({"item": 0, "field": "message", "from": ["texto"], "guessed": false});
     assert_eq!(field("message"), &expect);
     let mut phone = field("phones")["from"].as_array().unwrap().clone();
@@ -140,13 +140,13 @@ fn an_explanation_says_what_was_read_from_where() {
     assert_eq!(phone, [json!("ddd"), json!("telefone")]);
     assert_eq!(field("phones")["guessed"], true);
     assert_eq!(field("name")["from"], json!(["nome"]));
-    let unread = |kind: &str| told.iter().find_map(|one| one.get(kind)).unwrap();
+    let unread = |kind: &str| explained.iter().find_map(|one| one.get(kind)).unwrap();
     assert_eq!(unread("unreadContacts"), &json!(["\"a.b\"[1]"]));
     assert_eq!(unread("unread"), &json!(["\"a.b\"[0]", "andar"]));
 }
 
 #[test]
-fn a_configured_field_without_a_value_is_told_where_a_configuration_is_tried() {
+fn a_configured_field_without_a_value_is_explained_where_a_configuration_is_tried() {
     let fields = json!({
         "name": "nome", "message": ["recado", {"header": "x-note"}], "region": "pais",
         "source": [], "campaign": {"form-id": "form", "form-name": "titulo"},
@@ -155,18 +155,18 @@ fn a_configured_field_without_a_value_is_told_where_a_configuration_is_tried() {
         {"nome": "Lia", "telefone": "(11) 90000-0001", "pais": "Brasil", "titulo": "A"},
         {"nome": "Rui", "telefone": "(11) 90000-0002", "recado": "Oi"},
     ]);
-    let told = |explain: bool| {
+    let explained = |explain: bool| {
         let config = json!({"explain": explain, "fields": fields});
         let (_, notes) = converted(config, &body.to_string());
-        let told = notes.into_iter().filter(|note| note.contains("no value"));
-        told.collect::<Vec<_>>()
+        let explained = notes.into_iter().filter(|note| note.contains("no value"));
+        explained.collect::<Vec<_>>()
     };
     // One item has the message, and one the title.
     let expect = ["region", "campaign.form-id"].map(|field| {
         format!("`fields.{field}` is configured, and no value of this delivery fits it")
     });
-    assert_eq!(told(true), expect);
-    assert!(told(false).is_empty());
+    assert_eq!(explained(true), expect);
+    assert!(explained(false).is_empty());
 }
 
 #[test]

@@ -27,7 +27,7 @@ leadhost_tests::on_every_store! {
     activity_is_drawn_and_told_in_numbers,
     measures_are_drawn_as_the_address_says,
     without_a_workspace_there_are_no_measures,
-    a_live_page_is_told_of_a_delivery_until_its_session_ends,
+    a_live_page_shows_a_new_delivery_until_its_session_ends,
     a_live_page_ends_with_its_key,
     a_live_page_ends_when_the_service_stops,
     more_live_pages_than_may_follow_are_refused_until_one_closes,
@@ -644,9 +644,9 @@ async fn measures_are_drawn_as_the_address_says(on: On) {
         .await;
 }
 
-async fn a_live_page_is_told_of_a_delivery_until_its_session_ends(on: On) {
+async fn a_live_page_shows_a_new_delivery_until_its_session_ends(on: On) {
     let (operator, report) = Operator::with_workspace(on).await;
-    // Who is not signed in is told not to ask again.
+    // A browser without a session must not ask again.
     assert_eq!(ask(&operator, "GET", "/live").send().await.status, 204);
     let browser = Browser::signed_in(&operator).await;
     let mut live = LiveStream::open(&browser).await;

@@ -17,7 +17,7 @@ impl BodyFormat {
     /// # Errors
     ///
     /// The reason why it has neither format.
-    pub fn of(body: &[u8]) -> Result<Self, String> {
+    pub fn detect(body: &[u8]) -> Result<Self, String> {
         let body = without_mark(body);
         let error = match serde_json::from_slice::<IgnoredAny>(body) {
             Ok(_) => return Ok(Self::Json),
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn the_format_is_found_in_the_content() {
         let check = |body: &str, expect: BodyFormat| {
-            assert_eq!(BodyFormat::of(body.as_bytes()), Ok(expect), "{body}");
+            assert_eq!(BodyFormat::detect(body.as_bytes()), Ok(expect), "{body}");
         };
         check("{\"id\": 9007199254740993}\n", BodyFormat::Json);
         check("[]", BodyFormat::Json);
@@ -88,7 +88,7 @@ mod tests {
             b"=x",
             b"a=\xff",
         ] {
-            let said = BodyFormat::of(body).expect_err("it has neither format");
+            let said = BodyFormat::detect(body).expect_err("it has neither format");
             assert!(
                 said.contains("neither JSON (") && said.contains("nor a form"),
                 "{said}"

@@ -57,7 +57,7 @@ impl Check {
         let answer = verifying::shown(&client, &progress, &digest.0, request).await;
         drop(progress);
         let answer = answer.map_err(|failure| failure.also(ELSE))?;
-        let report = answer.map_err(|refusal| refusal.of(&self.file.to_string_lossy()))?;
+        let report = answer.map_err(|refusal| refusal.about(&self.file.to_string_lossy()))?;
         self.engine.show_of(&client).await?;
         client.print(&report, show);
         Ok(())

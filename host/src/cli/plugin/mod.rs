@@ -189,7 +189,8 @@ impl Activate {
                 verifying::shown(&client, &progress, &digest.0, request).await?
             }
         };
-        let deployed = answer.map_err(|refusal| explain(refusal.of(&self.what), client.json()))?;
+        let deployed =
+            answer.map_err(|refusal| explain(refusal.about(&self.what), client.json()))?;
         client.print(&deployed, |deployed| say_deployed(deployed, client.flags()));
         Ok(())
     }

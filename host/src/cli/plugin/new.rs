@@ -77,7 +77,7 @@ impl New {
         self.refuse_sample_of_adapter()?;
         let mut project = self.project()?;
         refuse_name_of_package(&self.name, &project)?;
-        let example = ExampleRun::of(self.kind.kind(), &mut project);
+        let example = ExampleRun::find(self.kind.kind(), &mut project);
         if let Some(sample) = &self.sample {
             put_sample(&mut project, sample, self.raw)?;
         }
@@ -180,7 +180,7 @@ struct ExampleRun {
 
 impl ExampleRun {
     /// Finds the example of the project, and writes the configuration that it needs to a file of it.
-    fn of(kind: PluginKind, project: &mut NewProject) -> Option<Self> {
+    fn find(kind: PluginKind, project: &mut NewProject) -> Option<Self> {
         let case = match kind {
             PluginKind::Converter => SAMPLE_CASE.to_owned(),
             PluginKind::Adapter => readable_webhook(project)?,
@@ -265,7 +265,7 @@ fn put_sample(project: &mut NewProject, sample: &Path, is_raw: bool) -> Result<(
         ))
         .hint("shorten it to one lead or a few"));
     }
-    let format = BodyFormat::of(&body).map_err(|why| {
+    let format = BodyFormat::detect(&body).map_err(|why| {
         refused(why).hint(
             "save the body alone, as the source sends it, without headers; for another format, start without --sample and change the converter",
         )
@@ -443,7 +443,7 @@ mod tests {
                 let Some(mut project) = template::project(*language, kind, "ana-form") else {
                     continue;
                 };
-                let example = ExampleRun::of(kind, &mut project);
+                let example = ExampleRun::find(kind, &mut project);
                 let example = example.unwrap_or_else(|| panic!("{language:?} {kind:?}"));
                 let arguments = example.arguments(&project);
                 for file in arguments.split(' ').filter(|word| *word != "--config") {

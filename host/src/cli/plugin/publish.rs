@@ -99,7 +99,7 @@ impl Publish {
         let request = client.post_wasm::<CheckedPlugin>("/admin/v1/plugins/check", wasm);
         let answer = request.await;
         drop(progress);
-        let report = answer?.map_err(|refusal| refusal.of(&self.file.to_string_lossy()))?;
+        let report = answer?.map_err(|refusal| refusal.about(&self.file.to_string_lossy()))?;
         if !client.json() {
             show_check(&report);
         }
@@ -140,7 +140,7 @@ impl Publish {
         let request = client.post_wasm::<VerifiedPlugin>(&path, wasm);
         let answer = verifying::shown(client, &progress, &digest.0, request).await;
         drop(progress);
-        let verified = answer?.map_err(|refusal| refusal.of(&self.file.to_string_lossy()))?;
+        let verified = answer?.map_err(|refusal| refusal.about(&self.file.to_string_lossy()))?;
         if !client.json() {
             verify::show(&verified);
         }
@@ -173,8 +173,9 @@ impl Publish {
         let request = client.post_wasm::<DeployedPlugin>(&path, wasm);
         let answer = verifying::shown(client, &progress, &digest.0, request).await;
         drop(progress);
-        let deployed = answer?
-            .map_err(|refusal| explain(refusal.of(&self.file.to_string_lossy()), client.json()))?;
+        let deployed = answer?.map_err(|refusal| {
+            explain(refusal.about(&self.file.to_string_lossy()), client.json())
+        })?;
         client.print(&deployed, |deployed| {
             // The step before has shown the comparison.
             say_active(deployed, client.flags());

@@ -31,7 +31,7 @@ use crate::domain::id::{ConnectionId, DeliveryId};
 use crate::domain::plugin::{Digest, PluginKind};
 use crate::limits;
 use crate::pipeline::connections::Live;
-use crate::pipeline::routing::ToldConnection;
+use crate::pipeline::routing::CapturedLive;
 use crate::pipeline::verify::compare::ComparedSubject;
 use crate::pipeline::verify::outcome::{FieldValue, OutcomeItem, VersionOutcome};
 use crate::pipeline::verify::{CapturedDelivery, Subject, Tally, drift, outcome_of};
@@ -273,7 +273,11 @@ impl<'a> ReplayedHere<'a> {
         self.emptied += captured.emptied.len() as u64;
         self.unknown += captured.unknown.len() as u64;
         self.of_another_plugin += captured.of_another_plugin.len() as u64;
-        let connections: Vec<ToldConnection> = captured.connections.into_iter().map(told).collect();
+        let connections: Vec<CapturedLive> = captured
+            .connections
+            .into_iter()
+            .map(captured_live)
+            .collect();
         for capture in captured.deliveries {
             if Instant::now() > until {
                 self.not_reached += 1;
@@ -287,7 +291,7 @@ impl<'a> ReplayedHere<'a> {
     async fn one(
         &mut self,
         capture: CaptureView,
-        connections: &[ToldConnection],
+        connections: &[CapturedLive],
     ) -> Result<(), CommandFailure> {
         let kind = match capture.facts.instance_id {
             None => PluginKind::Converter,
@@ -409,12 +413,12 @@ fn digest_as_published(read: ComponentFile) -> Option<Digest> {
 }
 
 /// Returns a connection as conversions use it.
-fn told(view: CapturedConnection) -> ToldConnection {
+fn captured_live(view: CapturedConnection) -> CapturedLive {
     let kind = match view.instance_id {
         None => ConnectionKind::Source,
         Some(_) => ConnectionKind::Channel,
     };
-    ToldConnection {
+    CapturedLive {
         is_proven: view.is_checked,
         live: Arc::new(Live::without_secrets(Connection {
             id: view.id,
@@ -510,7 +514,7 @@ mod tests {
     use super::*;
     use crate::pipeline::routing::{Reachable, Routing};
 
-    fn connection(workspace: u128, name: &str) -> ToldConnection {
+    fn connection(workspace: u128, name: &str) -> CapturedLive {
         let view = json!({
             "id": name,
             "name": name,
@@ -525,7 +529,7 @@ mod tests {
             "timeZone": "America/Sao_Paulo",
             "isChecked": true,
         });
-        told(serde_json::from_value(view).expect("a connection"))
+        captured_live(serde_json::from_value(view).expect("a connection"))
     }
 
     #[tokio::test]
@@ -537,7 +541,7 @@ mod tests {
         ];
         let routing = Routing {
             received_by: &all[0].live,
-            among: Reachable::Told(&all),
+            among: Reachable::Captured(&all),
         };
         for (name, reaches) in [("own", true), ("sibling", true), ("theirs", false)] {
             let route = vec![("account".to_owned(), name.to_owned())];

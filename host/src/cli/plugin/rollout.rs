@@ -191,7 +191,7 @@ async fn version(
     let progress = ProgressLine::start(doing);
     let path = format!("/admin/v1/plugins{}", query(&[("source", source)]));
     let kept = client.post_wasm(&path, wasm).await?;
-    let kept: DeployedPlugin = kept.map_err(|refusal| refusal.of(what))?.content;
+    let kept: DeployedPlugin = kept.map_err(|refusal| refusal.about(what))?.content;
     let version = Version {
         name: kept.name,
         digest: kept.digest.0,

@@ -227,7 +227,7 @@ impl Run {
         };
         let mut headers = self.headers.clone();
         let is_typed = headers.iter().any(|(name, _)| name == CONTENT_TYPE);
-        let guessed = || BodyFormat::of(&body).ok().map(BodyFormat::content_type);
+        let guessed = || BodyFormat::detect(&body).ok().map(BodyFormat::content_type);
         match &self.content_type {
             Some(given) => {
                 headers.retain(|(name, _)| name != CONTENT_TYPE);

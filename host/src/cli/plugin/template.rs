@@ -70,7 +70,7 @@ pub fn project(language: Language, kind: PluginKind, name: &str) -> Option<NewPr
         .filter_map(|(path, content)| Some((path.strip_prefix(&folder)?, *content)))
         .collect();
     let manifest = read(own.get(MANIFEST)?);
-    let names = ProjectNames::of(name);
+    let names = ProjectNames::new(name);
     let mut files = BTreeMap::new();
     for (path, content) in own {
         if path == MANIFEST {
@@ -137,7 +137,7 @@ struct ProjectNames<'a> {
 }
 
 impl<'a> ProjectNames<'a> {
-    fn of(name: &'a str) -> Self {
+    fn new(name: &'a str) -> Self {
         let words = name.split('-').filter(|word| !word.is_empty());
         let capital = |word: &str| {
             let (first, rest) = word.split_at(1);
@@ -309,13 +309,13 @@ mod tests {
 
     #[test]
     fn a_name_is_spelled_as_the_text_asks_and_bytes_stay() {
-        let names = ProjectNames::of("ana-form-2");
+        let names = ProjectNames::new("ana-form-2");
         assert_eq!(
             names.fill("{{name}} {{name_snake}} {{Name}} {{other}}"),
             "ana-form-2 ana_form_2 AnaForm2 {{other}}"
         );
         assert_eq!(names.fill_text(b"{{name}}\xff"), b"{{name}}\xff");
-        assert_eq!(ProjectNames::of("a--").pascal, "A");
+        assert_eq!(ProjectNames::new("a--").pascal, "A");
     }
 
     #[test]

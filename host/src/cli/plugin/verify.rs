@@ -69,7 +69,7 @@ impl Verify {
                 verifying::shown(&client, &progress, &digest.0, request).await?
             }
         };
-        let verified = answer.map_err(|refusal| refusal.of(&self.what))?;
+        let verified = answer.map_err(|refusal| refusal.about(&self.what))?;
         client.print(&verified, show);
         if verified.drift.is_empty() {
             return Ok(());

@@ -182,7 +182,7 @@ const PERSONS: [&str; 8] = [
 
 impl PersonalField {
     /// Returns the kind of personal data that a field of this name has, if any.
-    pub fn of(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         let words = words(name);
         let joined = words.concat();
         let any = |list: &[&str]| {
@@ -262,7 +262,7 @@ mod tests {
     fn the_name_of_a_field_tells_its_kind() {
         let check = |names: &[&str], expect: Option<PersonalField>| {
             for name in names {
-                assert_eq!(PersonalField::of(name), expect, "{name}");
+                assert_eq!(PersonalField::from_name(name), expect, "{name}");
             }
         };
         check(

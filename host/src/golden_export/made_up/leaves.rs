@@ -260,7 +260,7 @@ impl JsonScan<'_> {
                     continue;
                 };
                 let text = leaf.read(&self.text[leaf.at.clone()]).into_owned();
-                let is_personal = PersonalField::of(&text).is_some();
+                let is_personal = PersonalField::from_name(&text).is_some();
                 if leaf.form == LeafForm::JsonText
                     && (is_of_field || is_personal || !text.contains(' '))
                 {
@@ -360,7 +360,7 @@ impl Markup {
         }
         let named = [&self.element, &self.label]
             .into_iter()
-            .find(|name| PersonalField::of(name).is_some())
+            .find(|name| PersonalField::from_name(name).is_some())
             .cloned();
         self.label.clear();
         if let Some(name) = named {
@@ -380,7 +380,7 @@ impl Markup {
     fn line(&mut self, line: &str, at: usize) {
         let split = line.split_once([':', '=']).filter(|(name, value)| {
             let is_short = name.chars().count() <= LABEL_CHARACTERS;
-            is_short && !value.trim().is_empty() && PersonalField::of(name).is_some()
+            is_short && !value.trim().is_empty() && PersonalField::from_name(name).is_some()
         });
         match split {
             Some((name, value)) => {

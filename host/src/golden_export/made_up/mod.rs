@@ -44,7 +44,7 @@ impl MadeUp {
 
     /// Remembers a value of a person, which is then replaced wherever it stands.
     pub fn learn(&mut self, name: &str, value: &str) {
-        match PersonalField::of(name) {
+        match PersonalField::from_name(name) {
             Some(PersonalField::Name) => {
                 let words = value.split(|one: char| !one.is_alphabetic());
                 let telling = words.filter(|word| is_telling(word));
@@ -118,7 +118,7 @@ impl MadeUp {
             return self.body_within(value, false, depth - 1);
         }
         let shapes = &self.shapes;
-        match PersonalField::of(name) {
+        match PersonalField::from_name(name) {
             Some(PersonalField::Email | PersonalField::Name) if value.contains('@') => {
                 emails(value, |address| shapes.email(address))
             }

@@ -11,7 +11,7 @@ use crate::pipeline::connections::Live;
 use crate::pipeline::convert::{input, too_deep};
 use crate::pipeline::failure::ConvertError;
 use crate::pipeline::replay_answers::{self, CompletionError, ReplayAnswerError};
-use crate::pipeline::routing::{Reachable, Routing, ToldConnection};
+use crate::pipeline::routing::{CapturedLive, Reachable, Routing};
 use crate::pipeline::{events, fetch, normalise};
 use crate::plugin::{CallBudget, Loaded, Plugins, TRIAL_LANE};
 use crate::store::{ItemResult, KeptAnswer, NewDelivery, NewItem};
@@ -30,7 +30,7 @@ pub async fn outcome_of(
     plugins: &Plugins,
     plugin: &Arc<Loaded>,
     delivery: &CapturedDelivery,
-    connections: &[ToldConnection],
+    connections: &[CapturedLive],
 ) -> VersionOutcome {
     let mut items = match converted(plugins, plugin, delivery, connections).await {
         Ok(Ok(items)) => items,
@@ -47,7 +47,7 @@ async fn converted(
     plugins: &Plugins,
     plugin: &Arc<Loaded>,
     delivery: &CapturedDelivery,
-    connections: &[ToldConnection],
+    connections: &[CapturedLive],
 ) -> Result<Result<Vec<NewItem>, InputProblem>, ConvertError> {
     const BUDGET: CallBudget = CallBudget::Trial;
     let (live, request) = (&delivery.received_by, &delivery.request);
@@ -56,7 +56,7 @@ async fn converted(
     }
     let routing = Routing {
         received_by: live,
-        among: Reachable::Told(connections),
+        among: Reachable::Captured(connections),
     };
     let given = input(live, request);
     // Times of fetches are not compared.
@@ -81,7 +81,7 @@ async fn complete(
     plugins: &Plugins,
     plugin: &Arc<Loaded>,
     delivery: &CapturedDelivery,
-    connections: &[ToldConnection],
+    connections: &[CapturedLive],
     items: &mut Vec<NewItem>,
 ) -> Result<(), ReplayAnswerError> {
     for answer in &delivery.answers {

@@ -19,7 +19,7 @@ use crate::shutdown::Shutdown;
 /// Bytes of a build's output that are kept: the first and the last ones of so many.
 const KEPT_BYTES: usize = 128 << 10;
 
-/// How long a build may take to end by itself when it is told to.
+/// How long a build may take to end by itself after the signal to end.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// How long output is awaited of what a build left running.
@@ -262,7 +262,7 @@ mod tests {
         let id = id.expect("an id");
         let is_dead = || {
             let is_there = rustix::process::test_kill_process(id).is_ok();
-            // A zombie that nobody waits for still has its id.
+            // A zombie for which no process waits still has its id.
             let state = std::fs::read_to_string(format!("/proc/{}/stat", inner.trim()));
             !is_there || state.map_or(true, |state| state.contains(") Z"))
         };

@@ -136,7 +136,7 @@ impl CallBoard {
     }
 
     fn show(&mut self, head: &str, calls: &[WatchedCall], detail: Option<&DeliveryDetail>) {
-        let untold = self.failures.untold();
+        let untold = self.failures.unshown();
         if !untold.is_empty() {
             say(&untold.join("\n"));
         }

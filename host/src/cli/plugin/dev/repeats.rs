@@ -19,8 +19,8 @@ struct ShownFailure {
     id: String,
     error: String,
     again: u64,
-    /// The part of `again` that was told.
-    told: u64,
+    /// The part of `again` that was shown.
+    shown: u64,
 }
 
 /// What is to be shown of a call.
@@ -50,27 +50,27 @@ impl RepeatedFailures {
                 id: call.id.clone(),
                 error: error.clone(),
                 again: 0,
-                told: 0,
+                shown: 0,
             });
             if self.0.len() > REMEMBERED {
                 self.0.pop_front();
             }
         }
-        Novelty::New(over.as_mut().and_then(ShownFailure::tell))
+        Novelty::New(over.as_mut().and_then(ShownFailure::show))
     }
 
     /// Returns a line for each failure that was repeated since the last time.
-    pub fn untold(&mut self) -> Vec<String> {
-        self.0.iter_mut().filter_map(ShownFailure::tell).collect()
+    pub fn unshown(&mut self) -> Vec<String> {
+        self.0.iter_mut().filter_map(ShownFailure::show).collect()
     }
 }
 
 impl ShownFailure {
-    fn tell(&mut self) -> Option<String> {
-        if self.again == self.told {
+    fn show(&mut self) -> Option<String> {
+        if self.again == self.shown {
             return None;
         }
-        self.told = self.again;
+        self.shown = self.again;
         let times = match self.again {
             1 => "once".to_owned(),
             many => format!("{many} times"),
@@ -106,13 +106,13 @@ mod tests {
         let mut failures = RepeatedFailures::default();
         let crash = call("d-1", Some("it trapped"));
         assert_eq!(failures.look(&crash), Novelty::New(None));
-        assert!(failures.untold().is_empty());
+        assert!(failures.unshown().is_empty());
         for _ in 0..3 {
             assert_eq!(failures.look(&crash), Novelty::Repeated);
         }
-        let told = ["  convert of d-1: retried 3 times, same error"];
-        assert_eq!(failures.untold(), told);
-        assert!(failures.untold().is_empty(), "it is told once");
+        let shown = ["  convert of d-1: retried 3 times, same error"];
+        assert_eq!(failures.unshown(), shown);
+        assert!(failures.unshown().is_empty(), "it is shown once");
     }
 
     #[test]
@@ -124,8 +124,8 @@ mod tests {
         let elsewhere = call("d-2", Some("it trapped"));
         assert_eq!(failures.look(&elsewhere), Novelty::New(None));
         let slow = call("d-1", Some("it took too long"));
-        let told = "  convert of d-1: retried once, same error".to_owned();
-        assert_eq!(failures.look(&slow), Novelty::New(Some(told)));
+        let shown = "  convert of d-1: retried once, same error".to_owned();
+        assert_eq!(failures.look(&slow), Novelty::New(Some(shown)));
         assert_eq!(failures.look(&crash), Novelty::New(None));
         assert_eq!(failures.look(&call("d-1", None)), Novelty::New(None));
         assert_eq!(failures.look(&crash), Novelty::New(None));

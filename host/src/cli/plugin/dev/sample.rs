@@ -54,7 +54,7 @@ impl Sample {
         let (body, case) = found.into_iter().next()?;
         let mut headers = case.delivery.headers;
         if !headers.iter().any(|(name, _)| name == CONTENT_TYPE)
-            && let Ok(format) = BodyFormat::of(&case.body)
+            && let Ok(format) = BodyFormat::detect(&case.body)
         {
             let format = format.content_type().to_owned();
             headers.push((CONTENT_TYPE.to_owned(), format));

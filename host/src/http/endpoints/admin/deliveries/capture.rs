@@ -112,7 +112,7 @@ pub(super) async fn captured(
         let answers = captured.answers.iter();
         let taken: usize = answers.map(|one| one.answer.response.body.len()).sum();
         room = left.saturating_sub(taken);
-        tell(pipeline, &live, serving.as_ref(), &mut connections).await?;
+        capture_connections(pipeline, &live, serving.as_ref(), &mut connections).await?;
         answer
             .deliveries
             .push(view(captured, plugin, serving.as_deref(), &channels));
@@ -123,14 +123,14 @@ pub(super) async fn captured(
 
 /// Adds the connection that received a delivery, and those of its workspace and plugin that its items
 /// may be routed to.
-async fn tell(
+async fn capture_connections(
     pipeline: &Pipeline,
     live: &Arc<Live>,
     serving: Option<&Arc<Loaded>>,
-    told: &mut BTreeMap<ConnectionId, CapturedConnection>,
+    captured: &mut BTreeMap<ConnectionId, CapturedConnection>,
 ) -> Result<(), ApiError> {
     let own = &live.connection;
-    if told.contains_key(&own.id) {
+    if captured.contains_key(&own.id) {
         return Ok(());
     }
     let all = pipeline.connections.in_workspace(own.workspace).await;
@@ -143,7 +143,7 @@ async fn tell(
         });
     let routed = routed.take(limits::VERIFY_CONNECTIONS);
     for one in std::iter::once(Arc::clone(live)).chain(routed) {
-        if let Entry::Vacant(place) = told.entry(one.connection.id.clone()) {
+        if let Entry::Vacant(place) = captured.entry(one.connection.id.clone()) {
             let is_checked = is_checked(pipeline, serving, &one).await;
             place.insert(connection_view(&one, is_checked));
         }
