@@ -63,7 +63,12 @@ export class Fields {
     const out = [];
     this.#places.forEach((place) => this.#phonesIn(place, named(place, "PHONES"), isPhoneNumber, out));
     if (out.length === 0) {
-      this.#places.forEach((place) => this.#phonesIn(place, likely(place, isPhoneName), looksLikePhone, out));
+      for (const place of this.#places) {
+        this.#phonesIn(place, likely(place, isPhoneName), looksLikePhone, out);
+        if (firstIn([place], "BARE_AREA_CODES") !== undefined) {
+          this.#phonesIn(place, named(place, "BARE_NUMBERS"), looksLikePhone, out);
+        }
+      }
     }
     return out;
   }

@@ -80,6 +80,12 @@ export const NUMBERS = words(`
   nationalnumber formatted num
 `);
 
+/** Numbers that are a phone beside an area code; alone they are that of a house. */
+export const BARE_NUMBERS = words("numero number num");
+
+/** Area codes that make a number beside them a phone. */
+export const BARE_AREA_CODES = words("ddd areacode");
+
 /** Area codes beside a phone. */
 export const AREA_CODES = words("ddd areacode codigoarea codigodearea");
 

@@ -80,6 +80,8 @@ class Fields:
         if not out:
             for place in self._places:
                 self._phones_in(place, place.likely(_is_phone_name), _looks_like_phone, out)
+                if place.text("BARE_AREA_CODES") is not None:
+                    self._phones_in(place, place.named("BARE_NUMBERS"), _looks_like_phone, out)
         return out
 
     def emails(self) -> list[str]:

@@ -79,6 +79,12 @@ NUMBERS = """
     nationalnumber formatted num
 """.split()
 
+# Numbers that are a phone beside an area code; alone they are that of a house.
+BARE_NUMBERS = "numero number num".split()
+
+# Area codes that make a number beside them a phone.
+BARE_AREA_CODES = "ddd areacode".split()
+
 # Area codes beside a phone.
 AREA_CODES = "ddd areacode codigoarea codigodearea".split()
 

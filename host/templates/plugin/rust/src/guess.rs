@@ -133,6 +133,10 @@ impl<'a> Fields<'a> {
                     read,
                     &mut out,
                 );
+                if place.text(names::BARE_AREA_CODES).is_some() {
+                    let numbers = place.named_fields(names::BARE_NUMBERS);
+                    place.phones(numbers, looks_like_phone, read, &mut out);
+                }
             }
         }
         out

@@ -99,6 +99,12 @@ pub const NUMBERS: &[&str] = &[
     "raw", "e164", "internationalnumber", "nationalnumber", "formatted", "num",
 ];
 
+/// Numbers that are a phone beside an area code; alone they are that of a house.
+pub const BARE_NUMBERS: &[&str] = &["numero", "number", "num"];
+
+/// Area codes that make a number beside them a phone.
+pub const BARE_AREA_CODES: &[&str] = &["ddd", "areacode"];
+
 /// Area codes beside a phone.
 pub const AREA_CODES: &[&str] = &["ddd", "areacode", "codigoarea", "codigodearea"];
 
