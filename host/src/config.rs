@@ -2,6 +2,7 @@
 //! `config.default.toml` documents every key; a key that it does not have is refused by name.
 
 mod check;
+mod settings;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use serde::Deserialize;
 use crate::domain::export_headers::ExportHeaders;
 use crate::domain::network::Networks;
 use crate::domain::publisher::TrustedKeys;
+use crate::domain::setting::Setting;
 use crate::domain::time::span;
 
 /// The built-in defaults, which `leadhost config` prints.
@@ -81,6 +83,9 @@ pub struct Config {
     pub retention: RetentionSection,
     pub log: LogSection,
     pub telemetry: TelemetrySection,
+    /// Every key with its value and where it is set.
+    #[serde(skip)]
+    pub settings: Vec<Setting>,
 }
 
 /// The addresses, the limits of connections and requests, and the times of the HTTP surfaces.
@@ -213,7 +218,7 @@ pub struct PluginsSection {
     pub warm_mib: usize,
     /// Whether a version that may do more needs the acceptance of two admin keys.
     pub two_person: bool,
-    /// Whose components are stored and activated.
+    /// The signers whose components are stored and activated.
     pub trusted_keys: TrustedKeys,
     /// The file with the functions of the last compilation. No configuration names it: only commands
     /// that compile one developer's own components set it.
@@ -247,6 +252,8 @@ pub struct VerifySection {
     pub changed_sends_per_mille: u64,
     /// Sends of an adapter whose answer may be read with another result.
     pub changed_answers_per_mille: u64,
+    /// Conversions that may exceed the time of a request only with the candidate.
+    pub slow_per_mille: u64,
     /// A candidate needs far more memory if it needs more than so many times the memory of the
     /// stable version…
     pub memory_times: u64,
@@ -265,6 +272,7 @@ impl VerifySection {
         leads_per_mille: 0,
         changed_sends_per_mille: 1_000,
         changed_answers_per_mille: 0,
+        slow_per_mille: 500,
         memory_times: 4,
         memory_mib: 16,
     };
@@ -438,15 +446,20 @@ impl Config {
     /// The file cannot be read, a key is unknown, or a value has a wrong type or is out of bounds.
     pub fn load(file: Option<&Path>, overrides: &[(String, String)]) -> Result<Self, ConfigError> {
         let mut table: toml::Table = DEFAULTS.parse().expect("the built-in defaults are TOML");
+        let mut of_file = toml::Table::new();
         if let Some(path) = file {
-            merge(&mut table, read(path)?, &ValueOrigin::File(path.to_owned()))?;
+            of_file = read(path)?;
+            let origin = ValueOrigin::File(path.to_owned());
+            merge(&mut table, of_file.clone(), &origin)?;
         }
         for (key, value) in overrides {
             set(&mut table, key, value)?;
         }
-        let config: Self = toml::Value::Table(table)
+        let settings = settings::settings(&table, &of_file, overrides);
+        let mut config: Self = toml::Value::Table(table)
             .try_into()
             .expect("every value was checked");
+        config.settings = settings;
         config.check_tls(file, overrides)?;
         Ok(config)
     }

@@ -5,7 +5,7 @@
 //!
 //! Connections are kept and reused. An error shows whether the request may have gone out: a
 //! message for which that is unknown must not be sent twice. A request that certainly did
-//! not go out, because the far end had closed the kept connection, is sent on another
+//! not go out, because the remote server had closed the kept connection, is sent on another
 //! connection without the caller noticing.
 
 mod connection;
@@ -85,7 +85,7 @@ impl EgressError {
         )
     }
 
-    /// Returns the class of the error, which names no far end and no person.
+    /// Returns the class of the error, which names no remote server and no person.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::NotAllowed { .. } => "not_allowed",
@@ -98,7 +98,7 @@ impl EgressError {
         }
     }
 
-    /// Returns whether the far end may have received the request.
+    /// Returns whether the remote server may have received the request.
     pub fn may_be_sent(&self) -> bool {
         matches!(self, Self::NoAnswer { .. })
     }
@@ -179,7 +179,7 @@ impl Egress {
             .await
     }
 
-    /// Like [`Egress::call`], for requests that must not happen twice: if the far end may
+    /// Like [`Egress::call`], for requests that must not happen twice: if the remote server may
     /// have received the request, it is not sent again, whatever its method. Some gateways
     /// send a message on a GET.
     ///
@@ -211,6 +211,20 @@ impl Egress {
     ) -> Result<HttpResponse, EgressError> {
         self.make(within, request, secrets, allow, wanted, may_be_repeated)
             .await
+    }
+
+    /// Checks a request as before a call, without the addresses of its host: its target is on the
+    /// allow-list, and it can be composed with these secrets. Nothing is sent.
+    ///
+    /// # Errors
+    /// Returns [`EgressError::NotAllowed`], [`EgressError::Malformed`] or [`EgressError::Slot`].
+    pub fn check(
+        request: &HttpRequest,
+        secrets: &Secrets,
+        allow: &[AllowedHost],
+    ) -> Result<(), EgressError> {
+        let target = AllowedTarget::check(request, allow)?;
+        compose_request(request, &target, secrets).map(drop)
     }
 
     async fn make(
@@ -282,7 +296,7 @@ impl Egress {
         self.pool.connections()
     }
 
-    /// Sends the request and reads the answer. `sent` is true while the far end may have
+    /// Sends the request and reads the answer. `sent` is true while the remote server may have
     /// received the request.
     async fn exchange(
         &self,
@@ -308,7 +322,7 @@ impl Egress {
                     opened
                 }
             };
-            // The request is repeated if it may be: the far end closes connections that it
+            // The request is repeated if it may be: the remote server closes connections that it
             // does not want to keep, and a close can cross with a request.
             let again = (is_kept && repeat(&message)).then(|| message.clone());
             if !wanted() {

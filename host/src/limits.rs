@@ -184,6 +184,17 @@ pub const SKETCHES_WAITING: usize = 64;
 pub const SKETCH_EVERY: Duration = Duration::from_millis(200);
 pub const SKETCHED_AT_ONCE: u32 = 300;
 
+/// Deliveries of a connection that the previous version converts too, to tell whether a failure or a
+/// change is new in the version that serves; the time between two such trials of one connection; the
+/// time of one; and how many a host makes at once.
+pub const BLAME_DELIVERIES: u32 = 5;
+pub const BLAME_EVERY: Duration = Duration::from_mins(1);
+pub const BLAME_TIME: Duration = Duration::from_secs(20);
+pub const BLAMES_AT_ONCE: usize = 2;
+
+/// The last conversions of a connection that are remembered to see whether its deliveries keep failing.
+pub const BLAME_LAST: usize = 20;
+
 /// Time between two writes of a connection's sketch without news.
 pub const SKETCH_WRITES_EVERY: Duration = Duration::from_secs(30);
 
@@ -1052,6 +1063,10 @@ pub const VERIFICATIONS_WAITING: usize = 6;
 /// Deliveries that a verification compares, unless the operator names another number.
 pub const VERIFY_DELIVERIES: u32 = 1_000;
 
+/// Deliveries at which a verification looks to count those from which it chose. Beyond these it says
+/// that there are more.
+pub const VERIFY_COUNTED: u32 = 200_000;
+
 /// The most deliveries that an operator may name for a verification.
 pub const VERIFY_DELIVERIES_MOST: u32 = 10_000;
 
@@ -1137,6 +1152,15 @@ pub const ACCEPTANCE_KEPT: Duration = Duration::from_secs(24 * 3_600);
 /// Acceptances that wait, of all versions. The oldest make room.
 pub const ACCEPTANCES: u32 = 100;
 
+/// Accepted concerns that a row of the audit has.
+pub const AUDITED_CONCERNS: usize = 20;
+
+/// Changed values of one connection that a row of the audit has.
+pub const AUDITED_VALUES: usize = 20;
+
+/// Connections of which a row of the audit has the changed values.
+pub const AUDITED_CONNECTIONS: usize = 50;
+
 /// Reports of hosts on one rollout. A host that starts again writes a new one.
 pub const ROLLOUT_REPORTS: u32 = 200;
 
@@ -1147,7 +1171,7 @@ pub const ROLLOUT_STEPS: usize = 20;
 pub const IMPACT_REPAIRS: usize = 5;
 pub const IMPACT_REPAIRS_READ: u32 = 100;
 
-/// Changes that an undo could not take back which the answer about a repair lists.
+/// Changes that could not be undone which the answer about a repair lists.
 pub const REPAIR_STAYING: u32 = 50;
 
 /// Comparisons that each step of a canary needs before the next one begins, unless the operator names
@@ -1184,7 +1208,7 @@ pub const REPAIR_MOVES_AT_ONCE: u32 = 100;
 /// theirs.
 pub const REPAIR_LEFT: usize = 100;
 
-/// Changes of a repair that one commit takes back.
+/// Changes of a repair that one commit undoes.
 pub const REPAIR_UNDONE_AT_ONCE: u32 = 32;
 
 /// Calls of plugins that wait for `leadhost plugin dev` to show them. Further ones are left out.
@@ -1193,11 +1217,12 @@ pub const WATCHED_CALLS: usize = 256;
 /// Answered requests that wait for `leadhost plugin dev` to show them. Further ones are left out.
 pub const WATCHED_REQUESTS: usize = 256;
 
-/// Microseconds of a slot of counts over time: five minutes. Further back, hours are counted.
-pub const ACTIVITY_SLOT_MICROS: i64 = 300 * 1_000_000;
+/// The length of a slot of counts over time. Further back, hours are counted. The statements of
+/// `store/operations/activity.rs` have the number too.
+pub const ACTIVITY_SLOT: Duration = Duration::from_mins(5);
 
 /// Slots of an hour.
-pub const ACTIVITY_SLOTS_PER_HOUR: i64 = 3_600 * 1_000_000 / ACTIVITY_SLOT_MICROS;
+pub const ACTIVITY_SLOTS_PER_HOUR: i64 = (3_600 / ACTIVITY_SLOT.as_secs()) as i64;
 
 /// Hours of which counts are kept: those of a week, and the one that has begun.
 pub const ACTIVITY_HOURS: i64 = 7 * 24 + 1;
@@ -1206,7 +1231,7 @@ pub const ACTIVITY_HOURS: i64 = 7 * 24 + 1;
 pub const CALL_HISTORIES: usize = 200;
 
 /// Rows that one count of an hour of a connection reads: more than ten thousand deliveries a minute.
-/// Of more, the newest are counted.
+/// If there are more, the newest are counted.
 pub const ACTIVITY_ROWS: u32 = 1_000_000;
 
 /// Connections and instances whose activity is counted: a few hours of counts for each stay in memory.
@@ -1221,10 +1246,47 @@ pub const ACTIVITY_WAIT: Duration = Duration::from_millis(20);
 /// Items of one contact or leads of one external id that a search looks at.
 pub const SEARCHED_ITEMS: u32 = 1_000;
 
+/// How long requests refused with 507 are shown to operators, and the time without one after which the
+/// next begins another count.
+pub const REFUSED_WRITES_SHOWN: Duration = Duration::from_hours(24);
+pub const REFUSED_WRITES_REST: Duration = Duration::from_hours(1);
+
+/// Deliveries of a connection within an hour, or else within a day: from so many on, a connection that
+/// refused most of them is shown to operators.
+pub const MOSTLY_REJECTED_OF_AN_HOUR: u64 = 10;
+pub const MOSTLY_REJECTED_OF_A_DAY: u64 = 5;
+
+/// Fetches of a delivery that its page shows, stored answers, and the bytes of their bodies.
+pub const SHOWN_FETCHES: u32 = 20;
+pub const SHOWN_ANSWER_BYTES: usize = 256 << 10;
+
+/// Deliveries of a list that one request of an operator converts again or releases, and the time after
+/// which it begins with no further one: a browser waits for the answer.
+pub const REPLAYED_AT_ONCE: usize = 500;
+pub const REPLAYED_WITHIN: Duration = Duration::from_secs(20);
+
+/// Deliveries that such a request names because they stay as they are.
+pub const REPLAYED_REFUSALS: usize = 20;
+
+/// Messages with an unknown outcome that one request of an operator resolves, the time after which it
+/// begins with no further one, and those that it names because they stay as they are.
+pub const RESOLVED_AT_ONCE: usize = 500;
+pub const RESOLVED_WITHIN: Duration = Duration::from_secs(20);
+pub const RESOLVED_REFUSALS: usize = 20;
+
 /// Deliveries at which a page of a list looks for those of one version, which no index finds.
 pub const LOOKED_THROUGH: u32 = 20_000;
 
-/// Workspaces in which a search for a delivery looks if the request names none.
+/// Deals at which a page of a list looks for those of one workspace, to which no index of a SQLite file leads.
+pub const DEALS_LOOKED_THROUGH: u32 = 2_000;
+
+/// Deals, conversations, tickets and deliveries, of each, that the page of a deal or a contact shows.
+pub const SHOWN_OF_PERSON: u32 = 50;
+
+/// Contacts that the history of one deal names.
+pub const CONTACTS_NAMED: usize = 20;
+
+/// Workspaces in which a search for a delivery or a person's messages looks if the request names none.
 pub const SEARCHED_WORKSPACES: usize = 50;
 
 /// Open streams of the console on one host: each holds a connection of the admin listener, which needs
@@ -1320,11 +1382,11 @@ pub const TAIL_OVERLAP_OF_STATE: Duration = Duration::from_mins(5);
 /// How long a check of `leadhost doctor` waits for what it asks.
 pub const DOCTOR_DEADLINE: Duration = Duration::from_secs(5);
 
-/// Far ends that `leadhost doctor` connects to. It names how many it left out.
-pub const DOCTOR_FAR_ENDS: usize = 200;
+/// Remote servers that `leadhost doctor` connects to. It names how many it left out.
+pub const DOCTOR_REMOTE_SERVERS: usize = 200;
 
-/// Far ends that `leadhost doctor` connects to at the same time.
-pub const DOCTOR_FAR_ENDS_AT_ONCE: usize = 8;
+/// Remote servers that `leadhost doctor` connects to at the same time.
+pub const DOCTOR_REMOTE_SERVERS_AT_ONCE: usize = 8;
 
 /// Free bytes on the data folder's disk below which `leadhost doctor` warns.
 pub const DOCTOR_LOW_DISK_BYTES: u64 = 1 << 30;

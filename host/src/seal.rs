@@ -494,6 +494,41 @@ pub fn key_of(folder: &Path) -> Result<Option<String>, KeyError> {
     ))
 }
 
+/// Checks that there is a key which a start with this folder accepts: that of `sealing.id`, if it is
+/// recorded. Writes nothing.
+///
+/// # Errors
+/// Returns [`KeyError::Missing`] or [`KeyError::Another`] if there is not, and an error if a key is
+/// malformed or a file cannot be read.
+pub fn check_key(folder: &Path, environment: &Environment) -> Result<(), KeyError> {
+    let Some(sealed_with) = marker(folder)? else {
+        return Ok(());
+    };
+    let path = folder.join(KEY_FILE);
+    let (text, origin) = match &environment.key {
+        Some(text) => (Some(Zeroizing::new(text.clone())), KEY_VARIABLE.to_owned()),
+        None => (read_if_there(&path)?, path.display().to_string()),
+    };
+    let folder = folder.to_owned();
+    let Some(text) = text else {
+        return Err(KeyError::Missing {
+            folder,
+            sealed_with,
+        });
+    };
+    let current = SealingKey::parse(&text, &origin)?.name();
+    let old = old_keys(&folder, environment)?;
+    if current == sealed_with || old.iter().any(|key| key.name() == sealed_with) {
+        return Ok(());
+    }
+    Err(KeyError::Another {
+        folder,
+        origin,
+        sealed_with,
+        found: current,
+    })
+}
+
 /// Returns the id of the key that the folder's store was last sealed with, if it is
 /// recorded.
 ///

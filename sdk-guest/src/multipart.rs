@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use crate::{Content, Problem, body_bytes, content_json, delivery::media_type};
+use crate::{Content, Problem, body_bytes, content_json, content_text, delivery::media_type};
 
 /// One part of a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct Part<'a> {
 impl Part<'_> {
     /// Returns the part as text: UTF-8, else Latin-1.
     pub fn text(&self) -> String {
-        crate::content_text(&Content::Bytes(self.body.into()))
+        content_text(&Content::Bytes(self.body.into()))
     }
 
     /// Returns the part as JSON.
@@ -124,7 +124,7 @@ fn push<'a>(out: &mut Vec<Part<'a>>, part: &'a [u8]) -> Result<(), Problem> {
             "a part of the multipart body has too long headers",
         ));
     }
-    let headers = String::from_utf8_lossy(headers);
+    let headers = content_text(&Content::Bytes(headers.into()));
     let mut part = Part {
         name: String::new(),
         file_name: None,
@@ -246,6 +246,16 @@ mod tests {
         let body = body("--xYz\nContent-Disposition: form-data; name=a\n\nv");
         let parts = parts(TYPE, &body).unwrap();
         assert_eq!((parts[0].name.as_str(), parts[0].body), ("a", &b"v"[..]));
+    }
+
+    #[test]
+    fn names_and_texts_that_are_not_utf_8_are_latin_1_each_by_itself() {
+        let mut bytes =
+            b"--xYz\r\nContent-Disposition: form-data; name=\"observa\xe7\xe3o\"\r\n\r\n".to_vec();
+        bytes.extend("olá\r\n--xYz--".as_bytes());
+        let body = Content::Bytes(bytes);
+        let fields = text_fields(&parts(TYPE, &body).unwrap());
+        assert_eq!(fields, [("observação".to_owned(), "olá".to_owned())]);
     }
 
     #[test]

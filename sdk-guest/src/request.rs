@@ -104,6 +104,7 @@ impl HttpRequest {
 
 /// Types that a text of a request or reply may have.
 pub trait IntoSegments {
+    /// Returns the segments, in order.
     fn into_segments(self) -> Vec<Segment>;
 }
 

@@ -1,4 +1,4 @@
-"""The service for the test of clients: the actions of its far ends over HTTP (a source that
+"""The service for the test of clients: the actions of its remote servers over HTTP (a source that
 posts leads, a partner that changes deals and sends messages, contacts that answer), and its
 rows.
 """
@@ -27,7 +27,7 @@ NUMBERS = itertools.count(1)
 
 
 class Workspace:
-    """One workspace: its far ends, and its rows."""
+    """One workspace: its remote servers, and its rows."""
 
     def __init__(self, address, keys):
         self.address = address
@@ -71,7 +71,7 @@ class Workspace:
             sys.exit(f"{method} {path} was answered with {status}: {said}")
         return said
 
-    # The actions of far ends.
+    # The actions of remote servers.
 
     def leads(self, count):
         """New leads, in one delivery."""

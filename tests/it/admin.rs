@@ -3,7 +3,15 @@
 mod audit;
 mod captures;
 mod console;
+mod console_activity;
+mod console_changes;
+mod console_connections;
+mod console_live;
+mod console_many;
+mod console_plugins;
+mod console_problems;
 mod erase;
+mod people;
 mod plugin_calls;
 mod roles;
 mod workspaces;

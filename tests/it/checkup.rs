@@ -13,7 +13,9 @@ leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
     the_status_names_what_is_wrong_with_the_command_that_mends_it,
     the_tail_shows_a_new_delivery_and_ends_with_the_service,
+    connections_of_one_name_are_listed_with_their_workspaces,
     the_doctor_checks_the_store_without_a_service_and_with_one,
+    a_secret_is_set_from_standard_input_or_made,
 }
 
 fn demo(on: &On, folder: &Path) -> Service {
@@ -80,6 +82,71 @@ async fn the_tail_shows_a_new_delivery_and_ends_with_the_service(on: On) {
     );
 }
 
+async fn connections_of_one_name_are_listed_with_their_workspaces(on: On) {
+    let folder = tempfile::tempdir().unwrap();
+    let service = demo(&on, folder.path());
+    portal_lead(&service, folder.path()).await;
+    let said = service.run(&["delivery", "list"]);
+    assert!(!said.contains("demo/portal"), "{said}");
+
+    let file = folder.path().join("second.toml");
+    let text = "[workspace]\nslug = \"second\"\nname = \"Second\"\n[[partners]]\nname = \"crm\"\n\
+        [[connections]]\nname = \"portal\"\npartner = \"crm\"\nplugin = \"grupo-olx\"\n\
+        [connections.secrets]\nbasic = \"user:password\"\n";
+    std::fs::write(&file, text).unwrap();
+    service.run(&["apply", file.to_str().unwrap()]);
+    let listed: Value =
+        serde_json::from_str(&service.run(&["connection", "list", "--json"])).unwrap();
+    let second = listed["connections"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|one| one["workspace"] == "second")
+        .unwrap()["id"]
+        .as_str()
+        .unwrap();
+    let mut tail = command(folder.path(), &["tail", "--wait", "0"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut notes = BufReader::new(tail.stderr.take().unwrap()).lines();
+    let begun = notes.next().unwrap().unwrap();
+    assert!(begun.contains("Ctrl-C"), "{begun}");
+    let ask = service.ask("gateway", "POST", &format!("/ingest-lead/{second}"));
+    // `user:password` in base64.
+    let ask = ask.header("authorization", "Basic dXNlcjpwYXNzd29yZA==");
+    let lead = json!({"originLeadId": "2", "clientListingId": "AP-0042", "name": "Ada Prado", "phoneNumber": "11987654321"});
+    ask.json(&lead).send().await.expect(200);
+    let mut lines = BufReader::new(tail.stdout.take().unwrap()).lines();
+    let line = lines.next().unwrap().unwrap();
+    assert!(line.contains("  second/portal  "), "{line}");
+    let said = service.run(&["delivery", "list"]);
+    for name in ["demo/portal", "second/portal"] {
+        assert!(said.contains(name), "{said}");
+    }
+    assert!(service.stop());
+    tail.wait().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_address_that_the_service_of_another_folder_has_is_a_problem() {
+    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let service = Service::start(folder.path(), &[]);
+    let own = std::fs::read_to_string(folder.path().join("service.json")).unwrap();
+    let own: Value = serde_json::from_str(&own).unwrap();
+    let gateway = own["gateway"].as_str().unwrap();
+    let file = other.path().join("leadhost.toml");
+    std::fs::write(&file, format!("[server]\nlisten = \"{gateway}\"\n")).unwrap();
+    let doctor = ["doctor", "--config", file.to_str().unwrap()];
+    let ended = leadhost(other.path(), &doctor);
+    assert_eq!(ended.status.code(), Some(1));
+    let said = String::from_utf8(ended.stdout).unwrap();
+    let line = format!("server.listen = {gateway} is in use by another Leadhost.");
+    assert!(said.contains(&line), "{said}");
+    assert!(service.stop());
+}
+
 async fn the_doctor_checks_the_store_without_a_service_and_with_one(on: On) {
     let folder = tempfile::tempdir().unwrap();
     let doctor = || {
@@ -102,7 +169,17 @@ async fn the_doctor_checks_the_store_without_a_service_and_with_one(on: On) {
     has(&report, "service", "live and ready");
     has(&report, "database", "is current");
     has(&report, "secrets", "has the secrets");
+    // The running service is judged, and not the defaults.
+    let own = std::fs::read_to_string(folder.path().join("service.json")).unwrap();
+    let own: Value = serde_json::from_str(&own).unwrap();
+    has(&report, "tls", own["gateway"].as_str().unwrap());
     assert!(service.stop());
+    let away = json!({"admin": "127.0.0.1:1", "data": "127.0.0.1:2", "gateway": "0.0.0.0:19180"});
+    std::fs::write(folder.path().join("service.json"), away.to_string()).unwrap();
+    let report = doctor();
+    let warned = "plain HTTP on 0.0.0.0:19180, which other machines may reach";
+    has(&report, "tls", warned);
+    std::fs::remove_file(folder.path().join("service.json")).unwrap();
     let wrong = folder.path().join("wrong.toml");
     std::fs::write(&wrong, "[server]\nnope = 1\n").unwrap();
     let refused = leadhost(
@@ -112,4 +189,51 @@ async fn the_doctor_checks_the_store_without_a_service_and_with_one(on: On) {
     assert_eq!(refused.status.code(), Some(1));
     let said = String::from_utf8_lossy(&refused.stdout);
     assert!(said.contains("problem  configuration"), "{said}");
+}
+
+async fn a_secret_is_set_from_standard_input_or_made(on: On) {
+    let folder = tempfile::tempdir().unwrap();
+    let service = demo(&on, folder.path());
+    let shown = || {
+        let list: Value =
+            serde_json::from_str(&service.run(&["connection", "list", "--json"])).unwrap();
+        let all = list["connections"].as_array().unwrap();
+        let site = all.iter().find(|one| one["name"] == "site-form");
+        site.unwrap()["configVersion"].as_i64().unwrap()
+    };
+    let before = shown();
+    let made = service.run(&[
+        "connection",
+        "secret",
+        "site-form",
+        "token",
+        "--generate",
+        "t_",
+    ]);
+    assert!(made.contains("has a new value of token"), "{made}");
+    assert!(made.lines().last().unwrap().starts_with("t_"), "{made}");
+    assert_eq!(shown(), before + 1);
+    let value = folder.path().join("value");
+    std::fs::write(&value, "from-a-file\n").unwrap();
+    let set = |secret: &str| {
+        let words = ["connection", "secret", "site-form", secret];
+        command(folder.path(), &words)
+            .stdin(std::fs::File::open(&value).unwrap())
+            .output()
+            .unwrap()
+    };
+    let output = set("token");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        output.status.success() && said.contains("has a new value"),
+        "{said}"
+    );
+    assert!(!said.contains("from-a-file"), "{said}");
+    assert_eq!(shown(), before + 2);
+    let output = set("tokn");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("secrets.tokn"), "{said}");
+    let none = service.fail(&["connection", "secret", "site-form", "token"]);
+    assert!(none.contains("standard input has no value"), "{none}");
 }

@@ -19,6 +19,7 @@ leadhost_tests::on_every_store! {
     the_quickstarts_commands_work_as_they_are,
     every_command_works_against_a_running_service,
     a_refusal_says_what_to_do,
+    a_release_that_releases_nothing_fails,
 }
 
 fn quickstart() -> PathBuf {
@@ -177,6 +178,14 @@ async fn every_command_works_against_a_running_service(on: On) {
     check(&["delivery", "list", "--connection", "portal"], delivery);
     check(&["delivery", "show", delivery], "Ada Prado");
     check(&["delivery", "replay", delivery], "converted");
+    check(
+        &["delivery", "replay", delivery],
+        "\nNothing would change.\n",
+    );
+    check(
+        &["delivery", "replay", delivery, "--apply"],
+        "\nNothing changed.\n",
+    );
     check(&["delivery", "replay", "--failed"], "nothing to replay");
     check(
         &["delivery", "replay", "--since", "2020-01-01"],
@@ -225,6 +234,12 @@ async fn every_command_works_against_a_running_service(on: On) {
     let receipt = service.run(&[&erase[..], &["--yes", "--json"]].concat());
     let receipt: Value = serde_json::from_str(&receipt).unwrap();
     assert_eq!(receipt["erased"]["deals"], 1, "{receipt}");
+    let again = ["contact", "erase", "--yes"];
+    let erased = receipt["contactId"].as_str().unwrap();
+    check(
+        &[&again[..], &[erased]].concat(),
+        "\nby key        admin.key\n",
+    );
     check(
         &["contact", "erasures"],
         receipt["contactId"].as_str().unwrap(),
@@ -372,6 +387,21 @@ fn a_data_folder_that_others_may_use_is_refused() {
             "nothing is in it"
         );
     }
+}
+
+async fn a_release_that_releases_nothing_fails(on: On) {
+    let folder = folder();
+    let service = demo(&on, folder.path());
+    let said = service.run(&["delivery", "release", "--all"]);
+    assert!(said.contains("nothing to release"), "{said}");
+    let made = keys(folder.path());
+    let connection = made["connections"]["portal"].as_str().unwrap();
+    let ask = service.ask("gateway", "POST", &format!("/ingest-lead/{connection}"));
+    ask.json(&json!({})).send().await.expect(401);
+    let failed = leadhost(folder.path(), &["delivery", "release", "--all"]);
+    assert_eq!(failed.status.code(), Some(1));
+    let said = String::from_utf8(failed.stderr).unwrap();
+    assert!(said.contains("1 stays in quarantine"), "{said}");
 }
 
 async fn a_refusal_says_what_to_do(on: On) {
@@ -604,6 +634,9 @@ fn wrong_usage_ends_with_two_and_the_defaults_are_printed() {
         &["delivery", "replay", "--converted-by", "1", "--field", "x"],
         &["repair", "show"],
         &["outbox", "resolve", "17"],
+        &["outbox", "resolve", "--all"],
+        &["outbox", "resolve", "17", "--all", "--give-up"],
+        &["outbox", "resolve", "17", "--yes", "--give-up"],
         &["key", "create", "--kind", "root"],
         &["key", "create", "--kind", "partner"],
         &["serve", "--set", "nonsense"],

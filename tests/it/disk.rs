@@ -81,6 +81,8 @@ async fn a_full_disk_refuses_only_writes_and_leads_are_accepted_again_once_there
     })
     .await;
     let recovered = freed.elapsed();
+    let said = service.run(&["status"]);
+    assert!(said.contains("refused with 507 between"), "{said}");
     let seen = export(service.address("data"), key).await;
     let lost: Vec<_> = acknowledged
         .iter()

@@ -40,7 +40,7 @@ async fn form(on: On) -> (Host, Declared) {
     (host, declared)
 }
 
-async fn with_form(host: &Host) -> Declared {
+pub async fn with_form(host: &Host) -> Declared {
     host.converter(guests::example_form()).await;
     host.declare(FORM).await
 }

@@ -214,6 +214,7 @@ async fn no_line_has_personal_data(on: On) {
     })
     .await;
     let log = world.service.log();
+    traced_once(&log);
     assert!(
         log.lines()
             .filter(|line| line.contains(" answered "))
@@ -234,6 +235,21 @@ async fn no_line_has_personal_data(on: On) {
         }
     }
     assert!(world.service.stop());
+}
+
+/// Checks that each line of an answered request names its trace, and names it once.
+fn traced_once(log: &str) {
+    let mut lines = 0;
+    for line in log
+        .lines()
+        .filter(|line| line.contains("route=\"ingest-lead\""))
+    {
+        let traces = line.matches(" trace=").count();
+        let is_answer = line.contains(": answered");
+        assert!(traces == 1 || traces == 0 && !is_answer, "{line}");
+        lines += 1;
+    }
+    assert!(lines > 0, "{log}");
 }
 
 async fn the_log_and_the_metrics_are_exported_on_request(on: On) {
@@ -265,6 +281,8 @@ async fn the_log_and_the_metrics_are_exported_on_request(on: On) {
     assert_eq!(answered.severity, 9);
     assert_eq!(answered.attributes["status"], "200");
     assert_eq!(answered.attributes["log.target"], "leadhost::access");
+    let log = world.service.log();
+    traced_once(&log);
     // The trace of a delivery has its id.
     let delivery = &answered.attributes["request.delivery"];
     assert_eq!(answered.trace, delivery.replace('-', ""));

@@ -256,10 +256,17 @@ async fn leads_that_another_version_finds_in_a_kept_answer_are_created(on: On) {
     let delivery = send(&host, &declared).await;
     host.becomes(delivery, DeliveryStatus::Ignored).await;
     host.declare(&pointer("fetch-leads", &double)).await;
-    let outcome = replay::one(&host.app.pipeline, delivery, ReplayOptions::default()).await;
-    let outcome = outcome.expect("it is replayed");
-    assert_eq!(outcome.status, DeliveryStatus::Converted);
-    assert_eq!(host.rows(&declared, "deals").await.len(), 2);
+    // Without `apply`, it only shows them.
+    for (apply, deals) in [(false, 0), (true, 2)] {
+        let options = ReplayOptions {
+            apply,
+            ..ReplayOptions::default()
+        };
+        let outcome = replay::one(&host.app.pipeline, delivery, options).await;
+        let outcome = outcome.expect("it is replayed");
+        assert_eq!(outcome.status, DeliveryStatus::Converted);
+        assert_eq!(host.rows(&declared, "deals").await.len(), deals);
+    }
     assert_eq!(double.requests().len(), 1);
 }
 
@@ -282,7 +289,7 @@ async fn a_fetched_lead_is_captured_with_its_answers_and_converted_outside_of_th
     let kinds: Vec<_> = items.iter().map(|one| one["kind"].clone()).collect();
     assert_eq!(kinds, [json!("lead"), json!("lead")]);
 
-    // An engine without the store makes the same of it, and calls nobody.
+    // An engine without the store gives the same result and makes no call.
     let pipeline = &fetched.host.app.pipeline;
     let id = fetched.declared.id("pointer");
     let live = pipeline.connections.get(&id).await.expect("a store");
@@ -294,7 +301,7 @@ async fn a_fetched_lead_is_captured_with_its_answers_and_converted_outside_of_th
     let capture = capture.await.expect("a store");
     assert!(!capture.is_cut);
     let outside = Arc::new(Live::without_secrets(live.connection.clone()));
-    let told = [CapturedLive {
+    let connections = [CapturedLive {
         live: Arc::clone(&outside),
         is_proven: true,
     }];
@@ -304,7 +311,7 @@ async fn a_fetched_lead_is_captured_with_its_answers_and_converted_outside_of_th
         received_by: outside,
         answers: answers.collect(),
     };
-    let outcome = verify::outcome_of(plugins, &serving, &taken, &told).await;
+    let outcome = verify::outcome_of(plugins, &serving, &taken, &connections).await;
     assert_eq!(Some(outcome), capture.outcome);
     assert_eq!(fetched.double.requests().len(), 2);
 

@@ -85,6 +85,9 @@ clauses! {
             a_replay_without_keys_finds_its_items_by_their_place,
             a_replay_that_meets_the_key_of_another_delivery_links_to_its_deal,
             a_replay_adds_the_items_that_were_not_finished,
+            a_preview_shows_what_an_unfinished_delivery_would_make_and_makes_nothing,
+            a_preview_shows_the_differences_of_finished_items_and_the_leads_that_it_would_add,
+            a_preview_that_fails_leaves_the_delivery_as_it_is,
             a_replay_that_fails_does_not_undo_the_leads,
             a_replay_of_an_update_shows_and_does_not_repeat_it,
             only_the_holder_of_a_delivery_may_convert_it;
@@ -232,6 +235,7 @@ clauses! {
             content_keys_are_removed_after_their_window,
             the_backlog_counts_waiting_deliveries,
             deliveries_are_listed_newest_first_by_each_filter,
+            converted_deliveries_are_counted_among_the_newest_ones,
             the_floor_of_a_list_is_the_row_after_its_newest_ones;
         quarantine:
             a_quarantine_is_bounded_and_its_newest_are_kept,

@@ -237,6 +237,73 @@ impl OtlpReceiver {
     }
 }
 
+/// The nanoseconds that may be between two steps of a trace.
+const GAP: u64 = 1_000_000;
+
+/// The places between the steps of many traces of one kind. A gap is work without a step, and that
+/// would be there in each trace. A pause of a busy machine is there in some. So each place between two
+/// steps has to be narrow in one trace, not in the same one.
+#[derive(Debug, Default)]
+pub struct TraceGaps {
+    traces: usize,
+    /// By the steps before and after it, how often a place was met, and its narrowest gap.
+    places: BTreeMap<(String, String), (usize, u64)>,
+}
+
+impl TraceGaps {
+    /// Adds a trace, and returns whether every place has been narrow once. Of the spans, only those
+    /// below the one with this name count.
+    pub fn add(&mut self, spans: &[ReceivedSpan], root: &str) -> bool {
+        self.traces += 1;
+        for (place, gap) in gaps(spans, root) {
+            let (met, narrowest) = self.places.entry(place).or_insert((0, u64::MAX));
+            *met += 1;
+            *narrowest = gap.min(*narrowest);
+        }
+        let mut places = self.places.values();
+        places.all(|(_, narrowest)| *narrowest < GAP)
+    }
+
+    /// Checks that no place was wide in all traces. On a busy machine a step may begin late once, and
+    /// steps may then stand in another order, so places that are rare do not count.
+    pub fn assert_narrow(mut self) {
+        let often = self.traces / 10;
+        self.places
+            .retain(|_, (met, narrowest)| *met >= often && *narrowest >= GAP);
+        assert!(
+            self.places.is_empty(),
+            "there are gaps in all traces, of nanoseconds: {:?}",
+            self.places
+        );
+    }
+}
+
+/// Returns how many nanoseconds of a span are in no step, by the steps before and after.
+fn gaps(spans: &[ReceivedSpan], root: &str) -> Vec<((String, String), u64)> {
+    let root = spans.iter().find(|span| span.name == root);
+    let root = root.expect("the span of the request or job");
+    let mut below = vec![root];
+    let mut next = 0;
+    while let Some(parent) = below.get(next).map(|span| &span.id) {
+        below.extend(spans.iter().filter(|span| &span.parent == parent));
+        next += 1;
+    }
+    // Only steps without steps of their own explain time.
+    let is_leaf = |span: &&&ReceivedSpan| !spans.iter().any(|one| one.parent == span.id);
+    let mut steps: Vec<_> = below.iter().skip(1).filter(is_leaf).collect();
+    steps.sort_by_key(|span| (span.began, u64::MAX - span.ended));
+    let (mut before, mut covered) = ("", root.began);
+    let mut gaps = Vec::new();
+    for step in steps {
+        let place = (before.to_owned(), step.name.clone());
+        gaps.push((place, step.began.saturating_sub(covered)));
+        (before, covered) = (&step.name, covered.max(step.ended));
+    }
+    let place = (before.to_owned(), String::new());
+    gaps.push((place, root.ended.saturating_sub(covered)));
+    gaps
+}
+
 impl Drop for OtlpReceiver {
     fn drop(&mut self) {
         self.task.abort();

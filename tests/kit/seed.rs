@@ -218,6 +218,7 @@ fn plan(slug: &str) -> Plan {
             secrets_at: BTreeMap::new(),
             sealed: Vec::new(),
             fingerprint: "1".to_owned(),
+            based_on: None,
             region: None,
             time_zone: None,
             dedupe_by_content: true,

@@ -5,6 +5,7 @@
 use std::time::Instant;
 
 use crate::args::Args;
+use crate::console::Guide;
 use crate::failure::Failure;
 use crate::install::Install;
 use crate::postgres::Postgres;
@@ -63,7 +64,9 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
             };
             api::test(install, scope)
         }),
-        ("console", &|| console::test(install, Postgres::Required)),
+        ("console", &|| {
+            console::test(install, Postgres::Required, Guide::Left)
+        }),
         ("clients", &|| clients::test(install, Postgres::Required)),
         ("faults", &faults::check),
     ];

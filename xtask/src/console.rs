@@ -11,32 +11,56 @@ use crate::install::Install;
 use crate::javascript::{self, Scripts};
 use crate::postgres::{self, Database, Postgres};
 use crate::service::Service;
-use crate::{browser, process, repository, run};
+use crate::{browser, plugins, process, repository, run};
 
 /// The connection of the demo workspace to which the suite sends leads, and the header of its token.
 const CONNECTION: &str = "site-form";
 const TOKEN: &str = "X-Form-Token";
 
-/// The component that the suite uploads.
-const COMPONENT: &str = "converter-mapping.wasm";
+/// Two versions of the converter of examples/bad-deploy: the second one loses phones.
+const RIGHT: &str = "portal-1.0.0.wasm";
+const WRONG: &str = "portal-1.1.0.wasm";
 
-/// Runs the suite on SQLite, and on PostgreSQL if there is a server.
+/// The folder of the guide's screens.
+const GUIDE: &str = "docs/screens";
+
+/// What becomes of the screens of the guide.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Guide {
+    Left,
+    Written,
+}
+
+/// Runs the suite on SQLite, and on PostgreSQL if there is a server. The run on SQLite writes the screens
+/// of the guide, if that is wanted.
 ///
 /// # Errors
 ///
 /// [`Failure`] if something that it needs is missing or cannot be installed, a build fails, or a
 /// task does not work.
-pub fn test(install: Install, need: Postgres) -> Result<(), Failure> {
+pub fn test(install: Install, need: Postgres, guide: Guide) -> Result<(), Failure> {
     javascript::ensure(install)?;
     let chromium = browser::program(install)?;
-    let suite = repository::root().join("tests/console");
-    javascript::install_locked(&suite, Scripts::Left)?;
+    let scripts = repository::root().join("tests/console");
+    javascript::install_locked(&scripts, Scripts::Left)?;
     let program = run::build(install, "dev")?;
+    plugins::build_test_guests(install)?;
+    let folder = repository::target().join("console");
+    std::fs::create_dir_all(&folder).context(format!("creating {}", folder.display()))?;
+    for (version, file) in [("1.0.0", RIGHT), ("1.1.0", WRONG)] {
+        plugins::build_bad_deploy(version, &folder.join(file), install)?;
+    }
     let without_postgres = postgres::prepare(install, need)?;
-    let mut outcome = on(&program, &suite, &chromium, "sqlite", None);
+    let suite = Suite {
+        program: &program,
+        scripts: &scripts,
+        chromium: &chromium,
+        folder: &folder,
+    };
+    let mut outcome = suite.on("sqlite", None, guide);
     if outcome.is_ok() && without_postgres.is_none() {
         outcome = Database::start()
-            .and_then(|database| on(&program, &suite, &chromium, "postgresql", Some(&database)));
+            .and_then(|database| suite.on("postgresql", Some(&database), Guide::Left));
     }
     postgres::sweep();
     if let Some(sentence) = without_postgres {
@@ -45,46 +69,61 @@ pub fn test(install: Install, need: Postgres) -> Result<(), Failure> {
     outcome
 }
 
-fn on(
-    program: &Path,
-    suite: &Path,
-    chromium: &Path,
-    store: &str,
-    database: Option<&Database>,
-) -> Result<(), Failure> {
-    let folder = repository::target().join("console").join(store);
-    std::fs::create_dir_all(&folder).context(format!("creating {}", folder.display()))?;
-    let workspace = repository::root().join("examples/quickstart/workspace.toml");
-    let url = database.map(|database| database.url.as_str());
-    let service = Service::start(program, &folder, &workspace, url)?;
-    let outcome = world(&service, chromium).and_then(|world| {
-        let path = folder.join("world.json");
-        std::fs::write(&path, world.to_string()).context(format!("writing {}", path.display()))?;
-        process::run(
-            Command::new("node")
-                .current_dir(suite)
-                .arg("suite.mjs")
-                .arg(&path),
-        )
-    });
-    service.stop();
-    let screens = folder.join("screens");
-    eprintln!("{:>12} {}", "screens", screens.display());
-    outcome.map_err(|failure| {
-        failure.hint(format!("{} has the screens up to there", screens.display()))
-    })
+/// The suite with all that it needs.
+struct Suite<'a> {
+    program: &'a Path,
+    scripts: &'a Path,
+    chromium: &'a Path,
+    /// The folder of all runs, with the versions of the portal's converter.
+    folder: &'a Path,
 }
 
-/// The addresses, the keys and the browser, for the suite.
-fn world(service: &Service, chromium: &Path) -> Result<Value, Failure> {
-    let keys = service.keys()?;
-    Ok(json!({
-        "admin": service.address("admin")?,
-        "gateway": service.address("gateway")?,
-        "token": keys["connectionHeaders"][CONNECTION][TOKEN],
-        "keys": keys,
-        "component": repository::target().join("plugins").join(COMPONENT),
-        "chromium": chromium,
-        "screens": service.folder.join("screens"),
-    }))
+impl Suite<'_> {
+    /// Runs it against a service on this store.
+    fn on(&self, store: &str, database: Option<&Database>, guide: Guide) -> Result<(), Failure> {
+        let folder = self.folder.join(store);
+        std::fs::create_dir_all(&folder).context(format!("creating {}", folder.display()))?;
+        let workspace = repository::root().join("examples/quickstart/workspace.toml");
+        let url = database.map(|database| database.url.as_str());
+        let service = Service::start(self.program, &folder, &workspace, url)?;
+        let outcome = self.world(&service).and_then(|world| {
+            let path = folder.join("world.json");
+            std::fs::write(&path, world.to_string())
+                .context(format!("writing {}", path.display()))?;
+            let mut command = Command::new("node");
+            command
+                .current_dir(self.scripts)
+                .arg("suite.mjs")
+                .arg(&path);
+            if guide == Guide::Written {
+                command.arg(repository::root().join(GUIDE));
+            }
+            process::run(&mut command)
+        });
+        service.stop();
+        let screens = folder.join("screens");
+        eprintln!("{:>12} {}", "screens", screens.display());
+        outcome.map_err(|failure| {
+            failure.hint(format!("{} has the screens up to there", screens.display()))
+        })
+    }
+
+    /// The addresses, the keys, the components and the browser, for the suite.
+    fn world(&self, service: &Service) -> Result<Value, Failure> {
+        let keys = service.keys()?;
+        Ok(json!({
+            "admin": service.address("admin")?,
+            "gateway": service.address("gateway")?,
+            "token": keys["connectionHeaders"][CONNECTION][TOKEN],
+            "keys": keys,
+            "components": {
+                "mapping": repository::target().join("plugins/converter-mapping.wasm"),
+                "right": self.folder.join(RIGHT),
+                "wrong": self.folder.join(WRONG),
+                "misbehaving": plugins::guests_folder().join("guest-misbehave.wasm"),
+            },
+            "chromium": self.chromium,
+            "screens": service.folder.join("screens"),
+        }))
+    }
 }

@@ -39,7 +39,7 @@ struct Project {
     tests: &'static [&'static str],
 }
 
-const PROJECTS: [Project; 9] = [
+const PROJECTS: [Project; 14] = [
     Project {
         language: "rust",
         title: "Rust",
@@ -105,12 +105,52 @@ const PROJECTS: [Project; 9] = [
         tests: &["cargo test --locked --quiet"],
     },
     Project {
+        language: "typescript",
+        title: "TypeScript",
+        kind: "adapter",
+        source: "src/adapter.ts",
+        ensure: toolchain::node,
+        tests: &["npm run check", "npm test"],
+    },
+    Project {
         language: "javascript",
         title: "JavaScript",
         kind: "adapter",
         source: "src/adapter.js",
         ensure: toolchain::node,
         tests: &["npm test"],
+    },
+    Project {
+        language: "python",
+        title: "Python",
+        kind: "adapter",
+        source: "adapter.py",
+        ensure: toolchain::python,
+        tests: &["python3 -m unittest discover -t . tests"],
+    },
+    Project {
+        language: "go",
+        title: "Go",
+        kind: "adapter",
+        source: "adapter.go",
+        ensure: toolchain::go,
+        tests: &["go vet . ./leadhost", "go test . ./leadhost"],
+    },
+    Project {
+        language: "c",
+        title: "C",
+        kind: "adapter",
+        source: "src/adapter.c",
+        ensure: toolchain::c,
+        tests: &["sh build.sh test"],
+    },
+    Project {
+        language: "zig",
+        title: "Zig",
+        kind: "adapter",
+        source: "src/adapter.zig",
+        ensure: toolchain::zig,
+        tests: &["sh build.sh test"],
     },
 ];
 

@@ -6,6 +6,7 @@
 use std::num::NonZero;
 
 use crate::args::Args;
+use crate::console::Guide;
 use crate::failure::Failure;
 use crate::install::Install;
 use crate::postgres::{self, Postgres};
@@ -21,7 +22,8 @@ of `cargo xtask bad-deploy` on both stores, and `cargo xtask monitoring`. If sys
 installed, it first verifies the unit of examples/deploy.
 
     cargo xtask test [--guests] [--nightly] [--no-install] [-- ARGUMENTS]
-    cargo xtask test [--api] [--browser] [--console] [--clients] [--image] [--no-install]
+    cargo xtask test [--api] [--browser] [--console [--write-screens]] [--clients] [--image]
+                     [--no-install]
 
     --guests       also builds the JavaScript and Python examples, and then the project that
                    `leadhost plugin new` writes in each language, and runs its tests (needs
@@ -35,6 +37,7 @@ installed, it first verifies the unit of examples/deploy.
     --browser      instead, or with --api: the page /docs in a Chromium without a network
     --console      instead, or with these: the tasks of an operator's day in the console, in a
                    Chromium, on SQLite and PostgreSQL (needs Node)
+    --write-screens  with --console: writes the screens of docs/console.md to docs/screens
     --clients      instead, or with these: Airbyte, dlt, Singer and Meltano pull from the built
                    service, on SQLite and PostgreSQL, as in examples/clients (needs Python)
     --image        instead, or with these: builds the image of examples/deploy, which takes
@@ -88,6 +91,11 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
         browser: args.flag("--browser"),
     };
     let with_console = args.flag("--console");
+    let guide = if args.flag("--write-screens") {
+        Guide::Written
+    } else {
+        Guide::Left
+    };
     let with_clients = args.flag("--clients");
     let with_image = args.flag("--image");
     if scope.clients || scope.browser || with_console || with_clients || with_image {
@@ -96,7 +104,7 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
             api::test(install, scope)?;
         }
         if with_console {
-            console::test(install, Postgres::IfItCanBeHad)?;
+            console::test(install, Postgres::IfItCanBeHad, guide)?;
         }
         if with_clients {
             clients::test(install, Postgres::IfItCanBeHad)?;

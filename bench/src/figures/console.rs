@@ -237,8 +237,17 @@ fn pages(seeded: &Seeded) -> Vec<Page> {
         ),
         page(
             "A deal",
-            &format!("/deals?id=018bcfe5-0000-7000-a000-{half:012x}"),
+            &format!("/deals/018bcfe5-0000-7000-a000-{half:012x}"),
         ),
+        page("Deals", "/deals"),
+        page("Deals, of a workspace", "/deals?workspace=bench"),
+        page("Deals, of a phone", &format!("/deals?q=%2B55113{half:07}")),
+        page("Deals, of an external id", &format!("/deals?q=seed-{half}")),
+        page(
+            "A contact",
+            &format!("/contacts/018bcfe5-0000-7000-9000-{half:012x}"),
+        ),
+        page("Tickets", "/tickets"),
         page("Plugins", "/plugins"),
         page("A plugin", &format!("/plugins/{PLUGIN}")),
         page("Connections", "/connections"),

@@ -10,7 +10,7 @@ use crate::domain::id::{AgentId, ConnectionId, PartnerId, WorkspaceId};
 use crate::domain::key::KeyKind;
 use crate::domain::workspace::{ChangeKind, PartKind};
 
-/// What the text of a secret begins with that the service shall make. A prefix of the secret may follow.
+/// The prefix of the text of a secret that the service shall make. A prefix of the secret may follow.
 pub const GENERATED: &str = "generate:";
 
 /// Returns such a secret as the admin API takes it, or `None` if the text is another one.

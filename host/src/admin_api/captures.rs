@@ -95,7 +95,7 @@ pub struct CapturedAnswerView {
     pub body_base64: Option<String>,
 }
 
-/// What a version makes of a delivery. One of the three is not null.
+/// A version's result for a delivery. One of the three is not null.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct OutcomeView {
     pub items: Option<Vec<OutcomeItemView>>,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::apply::FileProblem;
 use super::deliveries::ItemView;
 use crate::domain::connection::{AllowedHost, ConnectionPause, Greeting, LeadFields, SourceChange};
 use crate::domain::delivery::DeliveryStatus;
@@ -20,7 +21,7 @@ pub struct Connections {
     pub connections: Vec<ConnectionView>,
 }
 
-/// A source as its operator sees it.
+/// A connection as its operator sees it.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConnectionView {
@@ -88,7 +89,7 @@ impl From<Greeting> for GreetingView {
     }
 }
 
-/// The settings that a source and the channel of an instance have in common.
+/// The settings that a connection and the channel of an instance have in common.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Bound {
@@ -117,6 +118,11 @@ pub struct Bound {
 }
 
 impl Bound {
+    /// Returns the configuration as text of several lines.
+    pub fn config_text(&self) -> String {
+        format!("{:#}", self.config)
+    }
+
     /// Returns when a secret got its value. `None` if the time is not known.
     pub fn secret_set_at(&self, name: &str) -> Option<Micros> {
         self.secrets_set_at.get(name).copied()
@@ -131,6 +137,46 @@ words! {
         /// The plugin did not answer in time.
         Unknown = "unknown",
     }
+}
+
+/// A change of the configuration or the secrets of a connection, or of an instance with an adapter. The
+/// service keeps everything that it leaves out.
+#[derive(Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ChangeRequest {
+    /// The `configVersion` on which the change is based. If it is not the newest, the change is refused.
+    /// Null for any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<i64>,
+    /// The whole configuration of the plugin, which replaces the former one. Null to keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub config: Option<Value>,
+    /// New values of secrets, by name.
+    #[serde(default)]
+    pub secrets: BTreeMap<String, String>,
+    /// Secrets that the service makes, by name, each with the beginning of its text.
+    #[serde(default)]
+    pub generate: BTreeMap<String, String>,
+}
+
+/// The outcome of a change of a connection, or of an instance with an adapter.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Changed {
+    pub name: String,
+    /// The workspace's slug.
+    pub workspace: String,
+    /// The version of the configuration now.
+    pub config_version: i64,
+    /// The keys of the declaration whose values differ from before: `config`, `secrets`, `routes`.
+    pub fields: Vec<String>,
+    /// The names of the secrets that have another value than before.
+    pub secrets: Vec<String>,
+    /// The secrets that this change generated, by name. Only this answer shows them.
+    pub generated: BTreeMap<String, String>,
+    /// What is valid but may not be intended.
+    pub warnings: Vec<FileProblem>,
 }
 
 /// The reason of a pause for which the request names none.
@@ -149,7 +195,7 @@ fn by_an_operator() -> String {
     BY_AN_OPERATOR.to_owned()
 }
 
-/// Whether a source's fetches are paused now.
+/// Whether a connection's fetches are paused now.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct ConnectionPaused {
     pub id: ConnectionId,
@@ -169,7 +215,7 @@ pub struct TestDeliveryRequest {
     pub query: BTreeMap<String, String>,
 }
 
-/// What became of a delivery that an operator sent.
+/// The outcome of a test delivery.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct TestedDelivery {
     /// It is stored, as one of the source would be.

@@ -1,12 +1,56 @@
-//! Persons: their erasure on request, and the record of it.
+//! Persons: found and shown, their erasure on request, and the record of it.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::deals::DealSummary;
+use super::people::{ConversationSummary, TicketSummary};
 use crate::domain::contact::FoundBy;
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::{ContactId, DeliveryId, ErasureId, KeyId, WorkspaceId};
 use crate::domain::time::Micros;
+
+/// The contacts that a search found.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct Contacts {
+    pub contacts: Vec<ContactSummary>,
+}
+
+/// A contact.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ContactSummary {
+    pub id: ContactId,
+    /// The workspace's slug.
+    pub workspace: String,
+    pub name: Option<String>,
+    /// In E.164, with its plus sign.
+    pub phone_number: Option<String>,
+    pub email: Option<String>,
+    /// When it last asked for no more messages. Null if it may get messages.
+    pub banned_at: Option<Micros>,
+    pub created_at: Micros,
+    pub updated_at: Micros,
+    /// The key by which it was found. An erasure by its id takes this as `foundBy`.
+    pub found_by: FoundBy,
+}
+
+/// A contact with what belongs to it.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ContactDetail {
+    #[serde(flatten)]
+    pub facts: ContactSummary,
+    /// Its match keys: `phone:`, `email:` or the name of a channel, and the normalised value. Leads and
+    /// messages find it by them.
+    pub keys: Vec<String>,
+    /// Its latest deals, newest first.
+    pub deals: Vec<DealSummary>,
+    /// Its latest conversations, newest first.
+    pub conversations: Vec<ConversationSummary>,
+    /// Its latest tickets, newest first.
+    pub tickets: Vec<TicketSummary>,
+}
 
 /// A person to erase, named by one of `id`, `phone` and `email`.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -26,6 +70,9 @@ pub struct EraseRequest {
     /// The contact's e-mail address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub email: Option<String>,
+    /// How the id was found: the `foundBy` of the search. The receipt has it. Only with `id`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found_by: Option<FoundBy>,
     /// Only counts what would be removed.
     #[serde(default)]
     pub dry_run: bool,
@@ -76,17 +123,31 @@ pub struct Erasures {
 pub struct ErasureView {
     pub id: ErasureId,
     pub workspace_id: WorkspaceId,
+    /// The workspace's slug. Null if it no longer exists.
+    pub workspace: Option<String>,
     pub contact_id: ContactId,
     /// The key by which the person was found.
     pub found_by: FoundBy,
     /// The operator's key.
     pub key_id: KeyId,
+    /// The label of the operator's key. Null if the key no longer exists.
+    pub key: Option<String>,
     pub began_at: Micros,
     /// Null: the erasure was interrupted or is still running.
     pub done_at: Option<Micros>,
     pub erased: ErasedCounts,
     /// The deliveries that were kept and still exist.
     pub remaining: Remaining,
+}
+
+/// The record of an erasure as a receipt. It contains no personal data.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ErasureRecord {
+    #[serde(flatten)]
+    pub erasure: ErasureView,
+    /// Data that the service cannot know or reach.
+    pub not_reached: Vec<String>,
 }
 
 /// The number of rows that were erased, or would be.

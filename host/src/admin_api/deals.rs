@@ -1,27 +1,105 @@
-//! Single deals: their history and their removal.
+//! Deals: found by the persons and ids that lead to them, shown with their history, and removed.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::domain::id::{DealId, DealLogId, DeliveryId, KeyId, PartnerId, RepairId};
+use super::people::{AgentName, ContactName, ConversationSummary, OwnerName, TicketSummary};
+use crate::domain::delivery::ItemStatus;
+use crate::domain::id::{
+    ConnectionId, DealId, DealLogId, DeliveryId, KeyId, PartnerId, ProductId, RepairId,
+};
 use crate::domain::time::Micros;
 use crate::domain::word::words;
 
-/// The history of a deal.
+/// A page of deals, newest first.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct DealHistory {
+pub struct Deals {
+    pub deals: Vec<DealSummary>,
+    /// The `before` of the next page. Null on the last page.
+    pub next: Option<DealId>,
+    /// The time of the last deal that was looked at, if the page is not full although older ones may
+    /// match: `next` continues there. The deals of one `workspace` are looked for among a bounded number
+    /// of deals. Null if the page is full, or nothing is left.
+    pub searched_until: Option<Micros>,
+}
+
+/// A deal with the names of what it refers to.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DealSummary {
     pub id: DealId,
     /// The workspace's slug.
     pub workspace: String,
+    pub title: Option<String>,
+    /// `open`, `won`, `lost` or `closed`.
+    pub status: String,
+    /// Its stage, as the export names it: `in_qualification`.
+    pub stage: String,
+    /// The source's id of its lead.
+    pub external_id: Option<String>,
     pub created_at: Micros,
+    pub updated_at: Micros,
+    pub contact: ContactName,
+    /// Null if it has no owner.
+    pub owner: Option<OwnerName>,
+    /// The product that it concerns. Null if none is known.
+    pub product: Option<ProductName>,
+    /// The instance that it was routed to.
+    pub instance: Option<AgentName>,
+    /// What the lead says of its origin, or the name of the connection.
+    pub source: Option<String>,
+}
+
+/// A product by its names.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProductName {
+    pub id: ProductId,
+    pub name: Option<String>,
+    pub external_id: Option<String>,
+}
+
+/// A deal with everything that belongs to it, and its history.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DealDetail {
+    #[serde(flatten)]
+    pub facts: DealSummary,
+    /// What its source says of it, as exported: the message, the campaign, the listings, the person as
+    /// the lead names it.
+    #[schema(value_type = Object)]
+    pub props: Map<String, Value>,
+    /// The connection that brought it. Null if a partner created it.
+    pub connection_id: Option<ConnectionId>,
+    /// The name of the connection. Null also if it no longer exists.
+    pub connection: Option<String>,
+    /// The name of the partner that created it. Null if a source brought it.
+    pub partner: Option<String>,
     /// The delivery that created the deal. Null if a partner created it.
     pub delivery_id: Option<DeliveryId>,
+    /// The latest deliveries that led to it, newest first. Those of the repeated leads are among them.
+    pub deliveries: Vec<DealDelivery>,
+    /// Its latest conversations, newest first.
+    pub conversations: Vec<ConversationSummary>,
+    /// Its latest tickets, newest first.
+    pub tickets: Vec<TicketSummary>,
     /// The latest changes, newest first.
     pub history: Vec<DealChangeView>,
     /// The latest notes of partners, newest first.
     pub logs: Vec<DealLogView>,
+}
+
+/// A delivery with an item that led to a deal.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DealDelivery {
+    pub id: DeliveryId,
+    /// When it arrived, to the millisecond.
+    pub received_at: Micros,
+    /// The result of the item.
+    pub status: ItemStatus,
 }
 
 /// A change of a deal, and its author: a partner with its key, a source by a delivery, or the undo of
@@ -60,11 +138,17 @@ words! {
 
 /// A field of a deal that changed.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct ChangedField {
     /// The field's name in the export: `status`, `product_id`, `props.message`.
     pub field: String,
     pub before: Value,
     pub after: Value,
+    /// The name of the owner or product that `before` is the id of. Null for all else, and if it no longer
+    /// exists.
+    pub before_name: Option<String>,
+    /// The same for `after`.
+    pub after_name: Option<String>,
 }
 
 /// A partner's note on a deal.

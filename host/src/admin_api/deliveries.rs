@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 use crate::domain::delivery::{DeliveryStatus, ItemStatus};
 use crate::domain::id::{AgentId, ConnectionId, ContactId, DealId, DeliveryId, WorkspaceId};
 use crate::domain::plugin::RanWith;
+use crate::domain::repair::CREATED;
 use crate::domain::time::Micros;
 
 /// A page of deliveries, newest first.
@@ -66,7 +67,51 @@ pub struct DeliveryDetailView {
     pub notes: Vec<String>,
     /// When it is converted again. Null if it does not wait.
     pub next_attempt_at: Option<Micros>,
+    /// The fetches that are still to be made, at most 20.
+    #[serde(default)]
+    pub fetches: Vec<FetchView>,
+    /// The answers to its fetches as far as they are stored, in the order in which they came.
+    #[serde(default)]
+    pub answers: Vec<AnswerView>,
+    /// Whether there are more answers than there was room for.
+    #[serde(default)]
+    pub answers_left_out: bool,
     pub request: RequestView,
+}
+
+/// A fetch that is still to be made.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FetchView {
+    /// The item that it is for.
+    pub item: u32,
+    /// The source's id of the lead.
+    pub external_id: Option<String>,
+    /// The method and the address, with its secrets masked.
+    pub request: String,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// When it is tried next.
+    pub next_attempt_at: Micros,
+    /// When it is given up.
+    pub given_up_at: Micros,
+}
+
+/// A stored answer to a fetch, with its secrets masked.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AnswerView {
+    /// The item that the fetch was for.
+    pub item: u32,
+    /// The source's id of the lead.
+    pub external_id: Option<String>,
+    /// The method and the address, with its secrets masked.
+    pub request: String,
+    pub status: u16,
+    /// The body if it is UTF-8. Null otherwise.
+    pub body: Option<String>,
+    /// The body in base64 if it is not UTF-8. Null otherwise.
+    pub body_base64: Option<String>,
 }
 
 /// A request as it is stored, with its secrets masked. An erasure empties it.
@@ -103,6 +148,18 @@ pub struct ItemView {
     pub diff: Vec<DiffView>,
 }
 
+impl ItemView {
+    /// Returns whether a replay with `apply` would make a new deal of it.
+    pub fn is_created(&self) -> bool {
+        self.diff.iter().any(|diff| diff.field == CREATED)
+    }
+
+    /// Returns whether it waits for an answer of its source, or would.
+    pub fn is_fetched(&self) -> bool {
+        self.status == ItemStatus::Waiting
+    }
+}
+
 /// A field that a replay would change, or did.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -122,7 +179,9 @@ pub struct DiffView {
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReplayRequest {
-    /// Write the differences, except where a person has edited since.
+    /// Write what the conversion makes, and the differences except where a person has edited since.
+    /// Without it the answer shows what would be made or changed, and nothing is: a new lead has the
+    /// difference `deal.created`. A failed or parked delivery is converted without it, too.
     #[serde(default)]
     pub apply: bool,
     /// Release a quarantined delivery if its sender check passes now.

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use super::connections::Bound;
 use crate::domain::channel::Template;
-use crate::domain::connection::ConnectionPause;
+use crate::domain::connection::{ConnectionPause, SourceChange};
 use crate::domain::id::AgentId;
 use crate::domain::time::Micros;
 use crate::domain::workspace::AgentKind;
@@ -74,6 +74,8 @@ pub struct ChannelSettings {
     pub language: String,
     /// When its provider last posted to its webhook. Null if it never did.
     pub last_delivery_at: Option<Micros>,
+    /// That its webhooks keep failing, and whether that is new in a version. Null while they do not.
+    pub source_change: Option<SourceChange>,
     /// The state of its list of templates. Null if it was never read.
     pub templates: Option<Templates>,
 }
@@ -143,6 +145,7 @@ mod tests {
             "keepForSeconds": 60,
             "language": "pt_BR",
             "lastDeliveryAt": null,
+            "sourceChange": null,
             "templates": null,
         })
     }

@@ -1,13 +1,18 @@
 //! Messages: sent, waiting, with an unknown outcome, and received.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 
 use super::deliveries::ItemView;
+use super::instances::Instances;
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::{AgentId, ContactId, ConversationId, DeliveryId, MessageId, WorkspaceId};
 use crate::domain::message::{Actor, MessageState, Metadata};
+use crate::domain::plugin::RanWith;
+use crate::domain::text::counted;
 use crate::domain::time::Micros;
 
 /// A page of messages, newest first.
@@ -42,8 +47,51 @@ pub struct MessageView {
     pub metadata: Metadata,
     pub delivered_at: Option<Micros>,
     pub read_at: Option<Micros>,
+    /// The version of the adapter that sent it last, or that read it. Null if none was called.
+    pub ran: Option<RanWith>,
     /// When a waiting message is sent next. Null if it does not wait.
     pub next_attempt_at: Option<Micros>,
+}
+
+impl MessageView {
+    /// Returns whether the host does not know if the provider accepted the message.
+    pub fn is_unknown(&self) -> bool {
+        self.metadata.status == MessageState::Unknown.as_str()
+    }
+
+    /// Returns whether the message waits for its instance, and not for a reason of its own.
+    pub fn waits_for_instance(&self) -> bool {
+        let metadata = &self.metadata;
+        metadata.status == MessageState::Waiting.as_str()
+            && metadata.reason.is_none()
+            && metadata.errors.is_empty()
+    }
+
+    /// Returns why the message waits or failed, for people. `instances` may be left out if no message
+    /// waits for one.
+    pub fn why(&self, instances: Option<&Instances>) -> Option<String> {
+        if self.waits_for_instance() {
+            let mut all = instances.iter().flat_map(|all| &all.instances);
+            let own = all.find(|instance| Some(instance.id) == self.instance_id);
+            return Some(match own.and_then(|instance| instance.paused.as_ref()) {
+                Some(pause) => format!("its instance is paused: {}", pause.reason),
+                None => "waits for earlier messages of its instance".to_owned(),
+            });
+        }
+        let metadata = &self.metadata;
+        if let Some(reason) = &metadata.reason {
+            return Some(reason.clone());
+        }
+        if let Some(error) = metadata.errors.last() {
+            let words = [error.code.to_string(), error.description.clone()];
+            let words = words.into_iter().filter(|word| !word.is_empty());
+            return Some(words.collect::<Vec<_>>().join(" "));
+        }
+        // The provider's own word for the accepted message, until a status follows.
+        let word = metadata.channel_status.as_ref()?;
+        (metadata.status == MessageState::Accepted.as_str())
+            .then(|| format!("accepted by its provider as {word}"))
+    }
 }
 
 /// A message that a contact of the sandbox writes.
@@ -78,9 +126,10 @@ fn reported() -> ObjectBuilder {
         .enum_values(Some(StatusRequest::WORDS))
 }
 
-/// The delivery as which a simulated event was taken in.
+/// A simulated event: the delivery as which it is stored, and its outcome.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct Played {
+#[schema(as = Played)]
+pub struct SimulatedEvent {
     pub delivery: DeliveryId,
     pub status: DeliveryStatus,
     pub items: Vec<ItemView>,
@@ -107,4 +156,75 @@ pub enum Verdict {
 pub struct Resolved {
     pub id: MessageId,
     pub state: MessageState,
+}
+
+/// The decision about several messages whose outcome is unknown.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ResolveManyRequest {
+    pub verdict: Verdict,
+    /// The messages, at most 500. The request resolves no other one.
+    pub messages: Vec<MessageId>,
+}
+
+/// What became of several messages.
+#[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct ResolvedMany {
+    /// The number of messages that are resolved now, by their state.
+    #[schema(inline)]
+    pub states: BTreeMap<String, u64>,
+    /// The number of messages that stay as they are, because their outcome was not unknown.
+    pub refused: u64,
+    /// The first of them, each with its reason.
+    pub refusals: Vec<RefusedMessage>,
+    /// The number of messages that the request did not come to in its time.
+    pub left: u64,
+}
+
+/// A message that stays as it is.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct RefusedMessage {
+    pub id: MessageId,
+    pub reason: String,
+}
+
+impl ResolvedMany {
+    /// Adds the outcome of another request.
+    pub fn add(&mut self, other: Self) {
+        for (state, number) in other.states {
+            *self.states.entry(state).or_default() += number;
+        }
+        self.refused += other.refused;
+        self.refusals.extend(other.refusals);
+        self.left += other.left;
+    }
+
+    /// Returns what became of the messages, as sentences.
+    pub fn summary(&self) -> String {
+        let resolved = self.states.values().sum::<u64>();
+        let mut text = match resolved {
+            0 => "No message is resolved".to_owned(),
+            1 => "1 message is resolved".to_owned(),
+            _ => format!("{resolved} messages are resolved"),
+        };
+        let states: Vec<_> = self
+            .states
+            .iter()
+            .map(|(state, number)| format!("{number} {state}"))
+            .collect();
+        if !states.is_empty() {
+            text.push_str(": ");
+            text.push_str(&states.join(", "));
+        }
+        text.push('.');
+        if let Some(first) = self.refusals.first() {
+            let stay = counted(self.refused, "stays as it is", "stay as they are");
+            text.push_str(&format!(" {stay}: {}", first.reason));
+        }
+        if self.left > 0 {
+            let left = counted(self.left, "is", "are");
+            text.push_str(&format!(" {left} left: the time was up."));
+        }
+        text
+    }
 }

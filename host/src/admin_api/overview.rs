@@ -4,14 +4,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::connections::{Bound, Connections};
+use serde::Deserialize;
+
+use super::activity::Activity;
+use super::connections::{Bound, ConnectionView, Connections};
 use super::instances::Instances;
 use super::plugins::{PluginList, VersionState};
+use super::repairs::RepairFacts;
 use super::rollouts::RolloutView;
-use super::status::ServiceStatus;
+use super::status::{DiskView, ServiceStatus};
+use crate::domain::audit::{ActOutcome, AuditRow};
+use crate::domain::connection::{ChangeCause, SourceChange};
+use crate::domain::plugin::Digest;
+use crate::domain::repair::RepairState;
 use crate::domain::rollout::RolloutStage;
+use crate::domain::size;
 use crate::domain::text::{counted, quoted};
-use crate::domain::time::{rounded, whole_seconds};
+use crate::domain::time::{Micros, rounded, whole_seconds};
+use crate::domain::workspace::name_in_workspace;
 use crate::limits;
 
 /// The answers of one service.
@@ -22,6 +32,13 @@ pub struct ServiceOverview {
     pub plugins: PluginList,
     /// The last rollout of each plugin that had one, if they were asked for.
     pub rollouts: Vec<RolloutView>,
+    /// The rollbacks by operators within the last week, and the newest repairs, if they were
+    /// asked for.
+    pub rollbacks: Vec<AuditRow>,
+    pub repairs: Vec<RepairFacts>,
+    /// What came in and went out lately, as this host has it in memory.
+    pub last_hour: Activity,
+    pub last_day: Activity,
     /// Why the service is not ready. Empty if it is.
     pub not_ready: Vec<String>,
 }
@@ -34,6 +51,8 @@ pub struct ServiceProblem {
     pub command: String,
     /// The page, below `/console`, that mends or shows it.
     pub page: String,
+    /// A further page, below `/console`, with the words of its link.
+    pub also: Option<(&'static str, String)>,
 }
 
 impl ServiceProblem {
@@ -42,7 +61,13 @@ impl ServiceProblem {
             what,
             command: command.into(),
             page: page.into(),
+            also: None,
         }
+    }
+
+    fn with_page(mut self, words: &'static str, page: String) -> Self {
+        self.also = Some((words, page));
+        self
     }
 
     /// Returns a problem for each reason why the service is not ready.
@@ -75,11 +100,14 @@ impl ServiceOverview {
     /// Returns what is wrong, that of the service itself first.
     pub fn problems(&self) -> Vec<ServiceProblem> {
         let mut found = ServiceProblem::of_readiness(&self.not_ready);
+        found.extend(self.of_disk());
         found.extend(self.of_hosts());
         found.extend(self.of_backlog());
         found.extend(self.of_plugins());
         found.extend(self.of_rollouts());
+        found.extend(self.of_unrepaired());
         found.extend(self.of_connections());
+        found.extend(self.of_activity());
         found.extend(self.of_instances());
         found.extend(self.missing_secrets().into_iter().map(|missing| {
             let MissingSecret { kind, name, secret } = missing;
@@ -90,6 +118,73 @@ impl ServiceOverview {
             };
             ServiceProblem::new(what, "apply FILE", page)
         }));
+        found
+    }
+
+    /// Returns what to do if nothing can be written, and what was refused meanwhile.
+    fn of_disk(&self) -> Vec<ServiceProblem> {
+        let mut found = Vec::new();
+        let disk = self.status.disk.as_ref();
+        let free = disk.and_then(|disk| Some((disk, disk.free_bytes?)));
+        if let Some((disk, free)) = free
+            && let Some(what) = low_disk(disk, free)
+        {
+            found.push(ServiceProblem::new(what, "doctor", SERVICE_PAGE));
+        }
+        if let Some(refused) = &self.status.refused_writes {
+            let what = format!(
+                "{} refused with 507 between {} and {}, because nothing could be written; senders that do not repeat by themselves must send again",
+                counted(refused.requests, "request was", "requests were"),
+                refused.first_at.to_the_second(),
+                refused.last_at.to_the_second(),
+            );
+            let since = refused.first_at.to_the_second();
+            // Rounded up, so that the last second is in it.
+            let until = refused.last_at.plus(Duration::from_secs(1)).to_the_second();
+            let words = format!("delivery list --since {since} --until {until}");
+            let page = format!("/deliveries?since={since}&until={until}");
+            found.push(ServiceProblem::new(what, words, page));
+        }
+        found
+    }
+
+    /// Returns the connections that refuse most of what they get, and the instances whose messages
+    /// failed.
+    fn of_activity(&self) -> Vec<ServiceProblem> {
+        let mut found = Vec::new();
+        for day in &self.last_day.series {
+            let name = name_in_workspace(&day.workspace, &day.name);
+            let failures = day.failures.iter().sum::<u64>();
+            let is_instance = day.messages.iter().any(|count| *count > 0);
+            if is_instance && failures > 0 {
+                let what = format!(
+                    "{} of {name} failed within the last day",
+                    counted(failures, "message", "messages")
+                );
+                let words = format!("outbox list --state failed --instance {}", quoted(&name));
+                let page = format!("/messages?state=failed&instance={name}");
+                found.push(ServiceProblem::new(what, words, page));
+            }
+            let mut hours = self.last_hour.series.iter();
+            let hour = hours.find(|hour| hour.workspace == day.workspace && hour.name == day.name);
+            let hour = hour.and_then(|hour| {
+                let (rejected, of) = hour.mostly_rejected(limits::MOSTLY_REJECTED_OF_AN_HOUR)?;
+                Some((rejected, of, "hour"))
+            });
+            let mostly = hour.or_else(|| {
+                let (rejected, of) = day.mostly_rejected(limits::MOSTLY_REJECTED_OF_A_DAY)?;
+                Some((rejected, of, "day"))
+            });
+            if let Some((rejected, of, time)) = mostly {
+                let what = format!(
+                    "{name} refused {rejected} of the {of} deliveries of the last {time}: its converter does not take what the source sends"
+                );
+                let list = "delivery list --status rejected --connection";
+                let words = format!("{list} {}", quoted(&name));
+                let page = format!("/deliveries?status=rejected&connection={name}");
+                found.push(ServiceProblem::new(what, words, page));
+            }
+        }
         found
     }
 
@@ -147,7 +242,7 @@ impl ServiceOverview {
             backlog.unknown,
             "message",
             "messages",
-            "with an unknown outcome, to be settled",
+            "with an unknown outcome, to be resolved",
             "outbox list --state unknown",
             "/messages?state=unknown",
         );
@@ -178,7 +273,9 @@ impl ServiceOverview {
             for behind in &plugin.behind {
                 let what = format!(
                     "the host {} does not serve the active version of {}: {}",
-                    behind.host, plugin.name, behind.reason
+                    behind.host,
+                    plugin.name,
+                    behind.reason.lines().next().unwrap_or_default()
                 );
                 found.push(ServiceProblem::new(what, "plugin list", &page));
             }
@@ -234,7 +331,8 @@ impl ServiceOverview {
                 add(format!("the rollout of {} waits for {hosts}", rollout.name));
             }
             let is_new = now.since(rollout.stage_at) < ROLLED_BACK_SHOWN;
-            if rollout.stage == RolloutStage::RolledBack && is_new {
+            let is_over = self.is_over(rollout);
+            if rollout.stage == RolloutStage::RolledBack && is_new && !is_over {
                 let why = rollout.why.as_deref().unwrap_or("the reason is not known");
                 add(format!(
                     "the rollout of {} was rolled back ({why})",
@@ -245,28 +343,90 @@ impl ServiceOverview {
         found
     }
 
+    /// Returns the path of the operation that lists the rollbacks of the last week.
+    pub fn rollbacks_path(now: Micros) -> String {
+        let since = now.minus(UNREPAIRED_SHOWN).to_the_second();
+        format!("/audit?act=roll-back-plugin&since={since}&limit=50")
+    }
+
+    /// Returns the versions that were rolled back within the last week after they converted deliveries, if
+    /// no repair has been applied to them since.
+    fn of_unrepaired(&self) -> Vec<ServiceProblem> {
+        // By name and version: what it converted, and when it was rolled back.
+        let mut left: BTreeMap<(String, Digest), (Option<u64>, Micros)> = BTreeMap::new();
+        for row in &self.rollbacks {
+            let detail: Option<RollbackDetail> = serde_json::from_str(&row.detail).ok();
+            if let Some(RollbackDetail { previous }) = detail
+                && row.outcome == ActOutcome::Done
+            {
+                let version = (row.target.clone(), previous);
+                left.entry(version).or_insert((None, row.at));
+            }
+        }
+        for rollout in &self.rollouts {
+            let was_left = match rollout.stage {
+                RolloutStage::RolledBack | RolloutStage::Aborted => rollout.served > 0,
+                RolloutStage::Shadow
+                | RolloutStage::Canary
+                | RolloutStage::Probation
+                | RolloutStage::Done => false,
+            };
+            if was_left {
+                let version = (rollout.name.clone(), rollout.candidate.digest.clone());
+                left.insert(version, (Some(rollout.served), rollout.stage_at));
+            }
+        }
+        left.retain(|(name, digest), (_, at)| {
+            let is_new = self.status.now.since(*at) < UNREPAIRED_SHOWN;
+            let mut active = self.status.plugins.iter();
+            let is_active = active.any(|one| one.name == *name && one.digest == *digest);
+            let is_repaired = self.repairs.iter().any(|repair| {
+                let is_applied = repair.apply && repair.state == RepairState::Done;
+                is_applied && repair.converted_by == *digest && repair.started_at >= *at
+            });
+            is_new && !is_active && !is_repaired
+        });
+        let problems = left
+            .into_iter()
+            .filter_map(|((name, digest), (served, _))| {
+                let mut plugins = self.plugins.plugins.iter();
+                let stored = &plugins.find(|plugin| plugin.name == name)?.versions;
+                let version = stored.iter().find(|version| version.digest == digest)?;
+                let what = unrepaired(&name, &version.version, served);
+                let command = format!("plugin impact {}@{}", quoted(&name), digest.short());
+                Some(ServiceProblem::new(
+                    what,
+                    command,
+                    format!("/plugins/{name}"),
+                ))
+            });
+        problems.collect()
+    }
+
+    /// Returns whether an operator has activated a version of the plugin after its rollout ended. The end of a
+    /// probation activates the stable version itself.
+    fn is_over(&self, rollout: &RolloutView) -> bool {
+        let mut plugins = self.status.plugins.iter();
+        let Some(active) = plugins.find(|plugin| plugin.name == rollout.name) else {
+            return false;
+        };
+        is_after(
+            (active.activated_at, &active.digest),
+            (rollout.stage_at, &rollout.stable.digest),
+        )
+    }
+
     fn of_connections(&self) -> Vec<ServiceProblem> {
         let mut found = Vec::new();
         for connection in &self.connections.connections {
-            let name = format!("{}/{}", connection.workspace, connection.name);
+            let name = name_in_workspace(&connection.workspace, &connection.name);
             if let Some(pause) = &connection.paused {
                 let what = format!("the fetches of {name} are paused ({})", pause.reason);
                 let words = format!("connection resume {}", quoted(&name));
                 found.push(ServiceProblem::new(what, words, CONNECTIONS_PAGE));
             }
             if let Some(change) = &connection.source_change {
-                let what = format!(
-                    "what {name} sends has changed since {} ({}: {} -> {})",
-                    change.since.to_the_second(),
-                    change.what,
-                    change.before,
-                    change.after
-                );
-                found.push(ServiceProblem::new(
-                    what,
-                    "connection list",
-                    CONNECTIONS_PAGE,
-                ));
+                found.extend(of_change(&name, connection, change));
             }
         }
         found
@@ -275,16 +435,18 @@ impl ServiceOverview {
     fn of_instances(&self) -> Vec<ServiceProblem> {
         let mut found = Vec::new();
         for instance in &self.instances.instances {
-            let name = format!("{}/{}", instance.workspace, instance.name);
+            let name = name_in_workspace(&instance.workspace, &instance.name);
             if let Some(pause) = &instance.paused {
                 let what = format!("the sending of {name} is paused ({})", pause.reason);
                 let words = format!("instance resume {}", quoted(&name));
                 found.push(ServiceProblem::new(what, words, INSTANCES_PAGE));
             }
-            let templates = instance
-                .settings
-                .as_ref()
-                .and_then(|settings| settings.templates.as_ref());
+            let settings = instance.settings.as_ref();
+            let change = settings.and_then(|settings| settings.source_change.as_ref());
+            if let (Some(change), Some(adapter)) = (change, &instance.adapter) {
+                found.push(of_failures(("instance", &name), adapter, change));
+            }
+            let templates = settings.and_then(|settings| settings.templates.as_ref());
             if let Some(error) = templates.and_then(|templates| templates.error.as_ref()) {
                 let what = format!("the templates of {name} are not renewed ({error})");
                 let words = format!("instance sync-templates {}", quoted(&name));
@@ -317,11 +479,11 @@ impl ServiceOverview {
                 .collect::<Vec<_>>()
         };
         let connections = self.connections.connections.iter().flat_map(|one| {
-            let name = format!("{}/{}", one.workspace, one.name);
+            let name = name_in_workspace(&one.workspace, &one.name);
             of("connection", name, Some(&one.plugin), &one.bound)
         });
         let instances = self.instances.instances.iter().flat_map(|one| {
-            let name = format!("{}/{}", one.workspace, one.name);
+            let name = name_in_workspace(&one.workspace, &one.name);
             let settings = one.settings.as_ref();
             settings.map_or_else(Vec::new, |settings| {
                 of("instance", name, one.adapter.as_ref(), &settings.bound)
@@ -343,5 +505,202 @@ impl ServiceOverview {
     }
 }
 
-/// How long a rollback is shown: the operators of one day see it, and need not confirm it.
+/// Returns what to say about the free space of the disk of the data folder: nothing if there is enough.
+fn low_disk(disk: &DiskView, free: u64) -> Option<String> {
+    let DiskView {
+        folder,
+        reserve_bytes,
+        ..
+    } = disk;
+    let free_shown = size::readable(free);
+    let reserve = size::readable(*reserve_bytes);
+    if free < *reserve_bytes {
+        return Some(format!(
+            "free space on the disk of the data folder {folder}: {free_shown} are free, and the service needs {reserve}; new deliveries, deals and messages will be refused with 507 as soon as the files have no room, and reading works"
+        ));
+    }
+    (free < limits::DOCTOR_LOW_DISK_BYTES).then(|| {
+        format!(
+            "the disk of the data folder {folder} has only {free_shown} free; with less than {reserve} the service is not ready, and it refuses writes when the files have no room"
+        )
+    })
+}
+
+/// Returns the problem of a connection or an instance, by its name, whose deliveries keep failing with
+/// this plugin.
+fn of_failures(
+    (kind, name): (&'static str, &str),
+    plugin: &str,
+    change: &SourceChange,
+) -> ServiceProblem {
+    let SourceChange { what, after, .. } = change;
+    let since = change.since.to_the_second();
+    let what = format!("deliveries of {name} keep failing since {since} ({what}; {after})");
+    let failed = format!("/deliveries?status=failed&{kind}={name}");
+    if change.cause == ChangeCause::Version {
+        let roll_back = format!("plugin rollback {}", quoted(plugin));
+        return ServiceProblem::new(what, roll_back, format!("/plugins/{plugin}"))
+            .with_page("the failed deliveries", failed);
+    }
+    let list = format!("delivery list --failed --{kind} {}", quoted(name));
+    ServiceProblem::new(what, list, failed)
+}
+
+/// Returns the problems of a connection whose deliveries keep failing or have changed: one for all
+/// failures, or one for the differences that began together.
+fn of_change(
+    name: &str,
+    connection: &ConnectionView,
+    change: &SourceChange,
+) -> Vec<ServiceProblem> {
+    if change.failing {
+        let named = ("connection", name);
+        return vec![of_failures(named, &connection.plugin, change)];
+    }
+    let is_new = change.cause == ChangeCause::Version;
+    let roll_back = format!("plugin rollback {}", quoted(&connection.plugin));
+    let plugin_page = format!("/plugins/{}", connection.plugin);
+    let by = change.what.split_once(": new in ");
+    let by = by.map_or_else(String::new, |(_, version)| format!(", new in {version}"));
+    let configured = change.what.split_once(": since configuration ");
+    let configured = configured.map(|(_, number)| number);
+    let changes = change.changes().into_iter();
+    changes
+        .map(|(since, differences)| {
+            let since = since.to_the_second();
+            let list = format!("/deliveries?connection={name}&since={since}");
+            let problem = match is_new {
+                true => ServiceProblem::new(
+                    format!("leads of {name} lack data since about {since}{by}: {differences}"),
+                    roll_back.clone(),
+                    plugin_page.clone(),
+                ),
+                false => ServiceProblem::new(
+                    match configured {
+                        Some(number) => format!(
+                            "leads of {name} lack data since about {since}, since configuration {number}: {differences}"
+                        ),
+                        None => format!(
+                            "the deliveries of {name} changed at about {since}: {differences}"
+                        ),
+                    },
+                    "connection list",
+                    format!("{CONNECTIONS_PAGE}#{}", connection.id),
+                ),
+            };
+            problem.with_page("its deliveries since then", list)
+        })
+        .collect()
+}
+
+/// The version that a rollback made inactive, in the detail of its row of the audit.
+#[derive(Deserialize)]
+struct RollbackDetail {
+    previous: Digest,
+}
+
+/// Returns what to say about a version that was rolled back, or whose rollout was ended, and that was not
+/// repaired. `served`: the deliveries that it converted, if they were counted.
+fn unrepaired(name: &str, version: &str, served: Option<u64>) -> String {
+    match served {
+        Some(served) => format!(
+            "{version} of {name} converted {} before it was rolled back; see what it did to their leads",
+            counted(served, "delivery", "deliveries")
+        ),
+        None => format!(
+            "{version} of {name} was rolled back; see what it did to the leads that it converted"
+        ),
+    }
+}
+
+/// Returns whether an operator has activated the active version after a rollout ended. Each is a time with a
+/// version: the activation, and the end of the rollout with its stable version.
+fn is_after((activated, active): (Micros, &Digest), (ended, stable): (Micros, &Digest)) -> bool {
+    let is_other = active != stable;
+    activated > ended && (is_other || activated.since(ended) > ROLLED_BACK_ITSELF)
+}
+
+/// How long after the end of a rollout the service itself may activate the stable version.
+const ROLLED_BACK_ITSELF: Duration = Duration::from_secs(60);
+
+/// How long a rollback is shown, unless an operator activates a version before: the operators of one day see
+/// it, and need not confirm it.
 const ROLLED_BACK_SHOWN: Duration = Duration::from_hours(24);
+
+/// How long a version that was rolled back is shown, unless its deliveries are converted again before.
+const UNREPAIRED_SHOWN: Duration = Duration::from_hours(7 * 24);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_that_runs_full_is_named_before_writes_are_refused() {
+        let disk = DiskView {
+            folder: "/data".to_owned(),
+            free_bytes: None,
+            reserve_bytes: limits::DISK_RESERVE_BYTES,
+        };
+        let said = |free: u64| low_disk(&disk, free).unwrap_or_default();
+        assert_eq!(said(limits::DOCTOR_LOW_DISK_BYTES), "");
+        assert!(said(limits::DOCTOR_LOW_DISK_BYTES - 1).contains("has only 1023.9 MiB free"));
+        let full = said(limits::DISK_RESERVE_BYTES - 1);
+        assert!(
+            full.contains("will be refused with 507 as soon as the files have no room"),
+            "{full}"
+        );
+    }
+
+    #[test]
+    fn deliveries_of_an_instance_that_keep_failing_name_the_rollback_or_their_list() {
+        let change = |cause| SourceChange {
+            what: "failing deliveries".to_owned(),
+            before: "converted".to_owned(),
+            after: "3 of the last 3 fail".to_owned(),
+            since: Micros(0),
+            failing: true,
+            cause,
+            parts: Vec::new(),
+        };
+        let of = |cause| of_failures(("instance", "acme/bot"), "twilio", &change(cause));
+        let failed = "/deliveries?status=failed&instance=acme/bot";
+        let found = of(ChangeCause::Version);
+        assert_eq!(found.command, "plugin rollback twilio");
+        assert_eq!(
+            found.also,
+            Some(("the failed deliveries", failed.to_owned()))
+        );
+        let found = of(ChangeCause::Source);
+        assert_eq!(found.command, "delivery list --failed --instance acme/bot");
+        assert_eq!(found.page, failed);
+    }
+
+    #[test]
+    fn a_version_that_was_rolled_back_is_named_with_the_deliveries_that_it_converted() {
+        assert_eq!(
+            unrepaired("portal", "1.1.0", Some(141)),
+            "1.1.0 of portal converted 141 deliveries before it was rolled back; see what it did to their leads"
+        );
+        let detail: RollbackDetail =
+            serde_json::from_str(r#"{"digest": "aa", "previous": "bb", "accept": []}"#)
+                .expect("a detail");
+        assert_eq!(detail.previous, Digest("bb".to_owned()));
+    }
+
+    #[test]
+    fn a_rollback_is_over_when_an_operator_activates_a_version_after_it() {
+        let (stable, other) = (Digest::compute(b"stable"), Digest::compute(b"other"));
+        let ended = Micros(1_000_000_000);
+        let at = |seconds: i64| Micros(ended.0 + seconds * 1_000_000);
+        let check = |activated, active: &Digest, expect: bool| {
+            let found = is_after((activated, active), (ended, &stable));
+            assert_eq!(found, expect, "{activated:?} {active:?}");
+        };
+        check(at(-10), &stable, false);
+        check(at(-10), &other, false);
+        // The end of a probation activates the stable version.
+        check(at(1), &stable, false);
+        check(at(1), &other, true);
+        check(at(3_600), &stable, true);
+    }
+}

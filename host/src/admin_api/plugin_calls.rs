@@ -1,4 +1,4 @@
-//! What the calls of a plugin's versions came to and needed, over time.
+//! The outcomes and costs of calls, over time and by version of a plugin.
 
 use std::collections::BTreeMap;
 

@@ -11,6 +11,7 @@ use crate::domain::difference::DifferenceKind;
 use crate::domain::id::{ConnectionId, DeliveryId, MessageId};
 use crate::domain::plugin::{CircuitFunction, Digest, PluginKind, SecretDeclaration};
 use crate::domain::publisher::Publisher;
+use crate::domain::size;
 use crate::domain::time::Micros;
 use crate::domain::word::words;
 
@@ -20,7 +21,8 @@ use crate::domain::word::words;
 pub struct PluginList {
     /// By name.
     pub plugins: Vec<PluginView>,
-    /// Files of the inbox that were refused and not overtaken since, the latest first.
+    /// Files of the inbox that were refused and not overtaken since, the latest first. Empty if the
+    /// service has no inbox, unless other hosts share its store.
     pub refusals: Vec<RefusalView>,
     /// The hosts that share the store.
     pub hosts: Vec<HostView>,
@@ -141,7 +143,7 @@ pub struct CheckedPlugin {
     /// `ed25519:` and the key that signed it, `admin-key:` and the id of the key that uploaded
     /// it, `operator`, or `inbox`.
     pub publisher: Publisher,
-    /// The changes that an activation would need consent for.
+    /// The concerns that an activation would raise and that must be accepted.
     pub concerns: Vec<ConcernView>,
 }
 
@@ -163,6 +165,10 @@ mod word_or_empty {
     use crate::domain::accept::AcceptWord;
 
     /// Writes the word, or an empty text.
+    ///
+    /// # Errors
+    ///
+    /// `S::Error` if the format cannot be written.
     pub(super) fn serialize<S: Serializer>(
         word: &Option<AcceptWord>,
         serializer: S,
@@ -171,6 +177,10 @@ mod word_or_empty {
     }
 
     /// Reads a word, or an empty text.
+    ///
+    /// # Errors
+    ///
+    /// `D::Error` if the value is no text, or a word that is not known.
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<AcceptWord>, D::Error> {
@@ -349,6 +359,11 @@ pub struct VerifiedPlugin {
     /// Deliveries that were chosen: those that failed, and the newest of each connection and
     /// outcome.
     pub chosen: u64,
+    /// Stored deliveries from which they were chosen. For an impact: those that the version converted
+    /// last.
+    pub total: u64,
+    /// Whether there may be more than `total`: connections or old deliveries were not counted.
+    pub total_is_least: bool,
     /// Connections that use the plugin.
     pub connections: usize,
     /// Connections of which no delivery was chosen, because there are too many or the time was up.
@@ -381,9 +396,14 @@ pub struct VerifiedPlugin {
     pub fields: Vec<FieldDifference>,
     /// The comparison on sends that were kept. Null for a converter.
     pub sends: Option<VerifiedSends>,
+    /// What both versions needed for the deliveries that both converted. Null if there are none.
+    pub cost: Option<VerifiedCost>,
     /// The differences for which an activation would be refused, each in a sentence: those that
     /// exceed the policy in the configuration.
     pub drift: Vec<String>,
+    /// The other concerns that an activation would raise and that must be accepted. Empty for an
+    /// impact, and beside an activation, which refuses them itself.
+    pub concerns: Vec<ConcernView>,
     /// For an impact: the newest repairs of the version that wrote changes and are not undone. Empty
     /// for a verification.
     pub repairs: Vec<RepairFacts>,
@@ -392,14 +412,74 @@ pub struct VerifiedPlugin {
 }
 
 impl VerifiedPlugin {
-    /// Returns whether leads are worse with the version than with the other one.
+    /// Returns whether there are deliveries that were not chosen.
+    pub fn is_part(&self) -> bool {
+        self.total_is_least || self.chosen < self.total
+    }
+
+    /// Returns the number of compared deliveries, of how many: `1000 of 2285`, or `3` if none was left
+    /// out. `what` is what they are.
+    pub fn of_total(&self, what: &str) -> String {
+        let (compared, total) = (self.compared, self.total);
+        let noun = if compared == 1 {
+            "delivery"
+        } else {
+            "deliveries"
+        };
+        match (self.is_part(), self.total_is_least) {
+            (false, _) => format!("{compared} {noun}"),
+            (true, false) => format!("{compared} of {total} {what}"),
+            (true, true) => format!("{compared} of at least {total} {what}"),
+        }
+    }
+
+    /// Returns whether leads are worse with the version than with the other one, or the events of an
+    /// adapter are others.
     pub fn is_harmful(&self) -> bool {
         let fields = self.fields.iter();
         self.newly_failing.count > 0
             || self.vanished.count > 0
+            || (self.sends.is_some() && self.items.count > 0)
             || fields
                 .filter(|field| field.change != DifferenceKind::Gained)
                 .any(|field| field.differences.count > 0)
+    }
+}
+
+/// The cost of two versions for the deliveries that both converted.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct VerifiedCost {
+    /// The deliveries that both converted.
+    pub conversions: u64,
+    /// The version that it was compared with.
+    pub other: NeededView,
+    pub candidate: NeededView,
+}
+
+/// The cost of one version for a delivery.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = Needed)]
+pub struct NeededView {
+    /// The mean processor time, in microseconds.
+    pub mean_us: u64,
+    /// The processor time that 95 of a hundred conversions did not exceed.
+    pub p95_us: u64,
+    /// The mean memory, in bytes.
+    pub memory_bytes: u64,
+}
+
+impl NeededView {
+    /// Returns the cost in words.
+    pub fn text(&self) -> String {
+        let millis = |micros: u64| format!("{:.1}", micros as f64 / 1_000.0);
+        format!(
+            "{} ms (95 % within {} ms) and {}",
+            millis(self.mean_us),
+            millis(self.p95_us),
+            size::readable(self.memory_bytes),
+        )
     }
 }
 

@@ -131,11 +131,11 @@ pub struct RepairView {
     pub merged: u64,
     /// The result of an undo. Null if there was none.
     pub undo: Option<RepairUndoView>,
-    /// The changes that the undo could not take back, with the reason: the first 50.
+    /// The changes that could not be undone, with the reason: the first 50.
     pub staying: Vec<StayingChange>,
 }
 
-/// A change that an undo could not take back.
+/// A change that could not be undone.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StayingChange {
@@ -170,7 +170,7 @@ pub struct RepairUndoView {
     pub undone: u64,
     /// Fields that were changed since, or whose row is gone. They stay as they are.
     pub changed_since: u64,
-    /// Changes that cannot be taken back: created deals, merged contacts, and deals that cannot go
+    /// Changes that cannot be undone: created deals, merged contacts, and deals that cannot go
     /// back to one.
     pub stays: u64,
     /// Changes of match keys of which leads of the contact name some by now: these stay.

@@ -1,5 +1,7 @@
 //! Rollouts of plugin versions.
 
+use std::cmp::Reverse;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -10,6 +12,7 @@ use crate::domain::accept::AcceptWord;
 use crate::domain::id::ConnectionId;
 use crate::domain::rollout::{RolloutChange, RolloutMode, RolloutStage};
 use crate::domain::time::Micros;
+use crate::limits;
 
 /// The rollout to start.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -44,6 +47,46 @@ pub struct RolloutRequest {
     #[serde(default)]
     #[schema(value_type = Vec<AcceptWord>)]
     pub accept: Vec<String>,
+}
+
+impl RolloutRequest {
+    /// Returns what is wrong with the plan, or `None`.
+    pub fn fault(&self) -> Option<String> {
+        let most = match self.mode {
+            RolloutMode::Shadow => 1,
+            RolloutMode::Canary => limits::ROLLOUT_STEPS,
+        };
+        let fits = |steps: &[u8]| {
+            let grows = steps.is_sorted_by(|one, next| one < next);
+            let is_percent = steps.iter().all(|step| (1..=100).contains(step));
+            (1..=most).contains(&steps.len()) && grows && is_percent
+        };
+        if self.steps.as_ref().is_some_and(|steps| !fits(steps)) {
+            return Some(format!(
+                "`steps`: expected 1 to {most} percentages from 1 to 100, each greater than the one before"
+            ));
+        }
+        let most = limits::ROLLOUT_STEP_COMPARISONS_MOST;
+        if self.step_comparisons.is_some_and(|needed| needed > most) {
+            return Some(format!(
+                "`stepComparisons`: expected a whole number from 0 to {most}"
+            ));
+        }
+        let longest = limits::ROLLOUT_LONGEST.as_secs();
+        let days = longest / 86_400;
+        let is_too_long = |seconds: Option<u64>| seconds.is_some_and(|seconds| seconds > longest);
+        if self.every_seconds == Some(0) || is_too_long(self.every_seconds) {
+            return Some(format!(
+                "`everySeconds`: expected a time from 1 second to {days} days (`1s` to `{days}d`)"
+            ));
+        }
+        if is_too_long(self.probation_seconds) {
+            return Some(format!(
+                "`probationSeconds`: expected a time of at most {days} days (`0s` to `{days}d`)"
+            ));
+        }
+        None
+    }
 }
 
 /// The change to make.
@@ -161,12 +204,23 @@ pub struct RolloutView {
 }
 
 impl RolloutView {
-    /// Returns the connections whose leads are worse with the candidate.
+    /// Returns the connections whose leads are worse with the candidate, those with the most harm first.
     pub fn harmed(&self) -> Vec<&RolloutConnection> {
         let connections = self.connections.iter();
-        connections
-            .filter(|one| one.failing + one.lost + one.vanished + one.appeared > 0)
-            .collect()
+        let mut harmed: Vec<&RolloutConnection> =
+            connections.filter(|one| one.harm() > 0).collect();
+        harmed.sort_by(|one, other| {
+            let rank = |of: &RolloutConnection| Reverse((of.harm(), of.compared));
+            let by_name = || one.name.cmp(&other.name);
+            rank(one).cmp(&rank(other)).then_with(by_name)
+        });
+        harmed
+    }
+}
+
+impl RolloutConnection {
+    fn harm(&self) -> u64 {
+        self.failing + self.lost + self.vanished + self.appeared
     }
 }
 

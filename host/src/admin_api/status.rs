@@ -38,29 +38,74 @@ pub struct ServiceStatus {
     pub plugins: Vec<ActivePlugin>,
     /// The host that answers.
     pub host: ThisHost,
-    /// All hosts of the store, also those without a recent heartbeat.
+    /// All hosts of the store, also those without a recent heartbeat. The only host of a file is among them.
     pub hosts: Vec<HostView>,
     /// Null if the store has no connections.
     pub connections: Option<PoolView>,
     pub plugin_calls: PluginCalls,
+    /// The disk of the data folder of this host. Null from a host of an older release.
+    #[serde(default)]
+    pub disk: Option<DiskView>,
+    /// The requests that this host refused with 507 within the last day, because nothing could be
+    /// written. Null if there were none.
+    #[serde(default)]
+    pub refused_writes: Option<RefusedWritesView>,
 }
 
 impl ServiceStatus {
-    /// Returns whether a rollout is open.
-    pub fn has_rollout(&self) -> bool {
-        self.plugins.iter().any(|plugin| plugin.rollout.is_some())
+    /// Returns when the host that answers was started. It counts since then what it counts in memory.
+    pub fn host_started_at(&self) -> Option<Micros> {
+        let mut hosts = self.hosts.iter();
+        hosts
+            .find(|host| host.id == self.host.id)
+            .map(|host| host.started_at)
+    }
+
+    /// Returns the bytes that may still be written to the disk of the data folder of this host, if it says.
+    pub fn free_disk_bytes(&self) -> Option<u64> {
+        self.disk.as_ref()?.free_bytes
+    }
+
+    /// Returns how many hosts are live.
+    pub fn live_hosts(&self) -> usize {
+        self.hosts.iter().filter(|host| host.alive).count()
     }
 
     /// Returns the hosts without a recent heartbeat, but for those that were started again under their
-    /// name.
+    /// name. Of several with one name it returns the last one that was seen.
     pub fn silent_hosts(&self) -> impl Iterator<Item = &HostView> {
-        let is_back = |host: &HostView| {
-            let mut others = self.hosts.iter();
-            others.any(|other| other.alive && other.name == host.name)
-        };
-        let silent = self.hosts.iter().filter(|host| !host.alive);
-        silent.filter(move |host| !is_back(host))
+        silent(&self.hosts)
     }
+}
+
+fn silent(hosts: &[HostView]) -> impl Iterator<Item = &HostView> {
+    let is_replaced = move |host: &HostView| {
+        let mut namesakes = hosts.iter().filter(|other| other.name == host.name);
+        namesakes.any(|other| other.alive || (other.seen_at, other.id) > (host.seen_at, host.id))
+    };
+    hosts
+        .iter()
+        .filter(move |host| !host.alive && !is_replaced(host))
+}
+
+/// The disk of the data folder.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DiskView {
+    pub folder: String,
+    /// Null if the system does not say.
+    pub free_bytes: Option<u64>,
+    /// With less free bytes than these, the host is not ready.
+    pub reserve_bytes: u64,
+}
+
+/// Requests that were refused with 507.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RefusedWritesView {
+    pub requests: u64,
+    pub first_at: Micros,
+    pub last_at: Micros,
 }
 
 /// The work that waits, in the whole store.
@@ -110,6 +155,7 @@ pub struct ActivePlugin {
 
 /// The host that answers.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct ThisHost {
     pub id: HostId,
     pub name: String,
@@ -131,4 +177,35 @@ pub struct PoolView {
 pub struct PluginCalls {
     pub waiting: usize,
     pub running: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_that_ended_several_times_is_silent_once_and_not_if_it_is_back() {
+        let host = |name: &str, seen: i64, alive| HostView {
+            id: HostId::new(Micros(seen)),
+            name: name.to_owned(),
+            version: String::new(),
+            started_at: Micros(0),
+            seen_at: Micros(seen),
+            alive,
+        };
+        let check = |hosts: &[HostView], expect: &[(&str, i64)]| {
+            let found = silent(hosts).map(|host| (host.name.as_str(), host.seen_at.0));
+            assert!(found.eq(expect.iter().copied()), "{hosts:?}");
+        };
+        let ended = [
+            host("a", 9, true),
+            host("b", 1, false),
+            host("b", 3, false),
+            host("b", 2, false),
+            host("c", 1, false),
+        ];
+        check(&ended, &[("b", 3), ("c", 1)]);
+        let back = [host("b", 3, false), host("b", 2, true)];
+        check(&back, &[]);
+    }
 }

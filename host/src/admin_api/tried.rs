@@ -31,7 +31,7 @@ fn no_config() -> Value {
     Value::Object(serde_json::Map::new())
 }
 
-/// What a converter reads in a body. Nothing is stored.
+/// A converter's reading of a body. Nothing is stored.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct TriedBody {
     pub plugin: String,
@@ -45,7 +45,7 @@ pub struct TriedBody {
     pub log: Vec<String>,
 }
 
-/// What a converter makes of one item of a body.
+/// A converter's result for one item.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TriedItem {
@@ -55,10 +55,10 @@ pub struct TriedItem {
     pub fields: Vec<TriedField>,
     /// The names of the values that are kept as attributes.
     pub attributes: Vec<String>,
-    /// The places whose values look like a phone or an e-mail address, and are read for no field. Only
-    /// the mapping converter says it.
+    /// The places whose values look like a phone or an e-mail address, and are not used by any
+    /// field. Only the mapping converter lists them.
     pub unread_contacts: Vec<String>,
-    /// The other places that are read for no field.
+    /// The other places that are not used by any field.
     pub unread: Vec<String>,
 }
 
@@ -84,7 +84,7 @@ words! {
     }
 }
 
-/// What the notes of an explanation begin with.
+/// The prefix of the notes of an explanation.
 const EXPLANATION: &str = "explain: ";
 
 /// The fields of a lead, in the order in which they are shown.
@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn explanations_are_told_from_other_notes() {
+    fn explanations_are_distinguished_from_other_notes() {
         let output = json!({"notes": [
             "explain: {\"item\":0,\"field\":\"name\",\"from\":[\"nome\"],\"guessed\":true}",
             "item 0: the message is cut",

@@ -13,6 +13,7 @@ use super::output::{count, say, say_json};
 use super::progress::ProgressLine;
 use crate::clock::{Clock as _, SystemClock};
 use crate::config::Config;
+use crate::domain::size;
 use crate::seal::{self, Environment};
 use crate::store::{self, StoreLocation};
 
@@ -67,7 +68,11 @@ impl Backup {
         let started = Instant::now();
         let progress = ProgressLine::start("copying");
         let done = store::backup(&file, &to, |done, about| {
-            progress.update(&format!("copying: {} of about {}", size(done), size(about)));
+            progress.update(&format!(
+                "copying: {} of about {}",
+                size::readable(done),
+                size::readable(about)
+            ));
         })
         .await;
         drop(progress);
@@ -96,7 +101,7 @@ impl Backup {
         say(&format!(
             "{}: {} of {} in {:.1} s, checked\n  {}\n  {}",
             to.display(),
-            size(done.bytes),
+            size::readable(done.bytes),
             file.display(),
             took.as_secs_f64(),
             rows.join(", "),
@@ -184,24 +189,5 @@ fn one_of(kind: &str) -> String {
     match kind.strip_suffix("ies") {
         Some(stem) => format!("{stem}y"),
         None => kind.trim_end_matches('s').to_owned(),
-    }
-}
-
-fn size(bytes: u64) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "one digit is shown")]
-    match bytes {
-        0..1_000_000 => count(bytes, "byte", "bytes"),
-        _ => format!("{:.1} MB", bytes as f64 / 1e6),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_size_is_short() {
-        assert_eq!(size(999), "999 bytes");
-        assert_eq!(size(1_234_567), "1.2 MB");
     }
 }

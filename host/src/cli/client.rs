@@ -17,8 +17,8 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
 use serde::de::DeserializeOwned;
-use serde::{Deserialize as _, Serialize};
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
@@ -37,6 +37,22 @@ use crate::limits;
 pub const KEY_FILE: &str = "admin.key";
 /// File in the data folder to which `serve` writes its addresses.
 pub const ADDRESSES_FILE: &str = "service.json";
+
+/// The content of the file of addresses. A command needs only the one of the admin API.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ServiceFile {
+    pub admin: String,
+    #[serde(default)]
+    pub data: String,
+    #[serde(default)]
+    pub gateway: String,
+    /// Whether the gateway and the data API speak TLS.
+    #[serde(default)]
+    pub tls: bool,
+    /// The id of the process.
+    #[serde(default)]
+    pub process: u32,
+}
 
 /// Timeout of a request. Compiling, trying and verifying a plugin takes longest.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -79,7 +95,7 @@ pub struct ServiceAddress {
 // How to reach a service on another machine.
 #[derive(Args, Clone)]
 pub struct RemoteFlags {
-    /// An admin key of that service; without it, LEADHOST_ADMIN_KEY has it
+    /// An admin key of that service [default: that of LEADHOST_ADMIN_KEY]
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
     /// Send the key over plain HTTP to another machine, where others may read it
@@ -143,7 +159,7 @@ impl ServiceAddress {
                 Some(key) => key,
                 None if self.admin.is_some() && !target.is_private() => {
                     return Err(CommandFailure::usage(
-                        "the key of a data folder is not sent over plain HTTP to another machine: everybody on the way could read it",
+                        "the key of a data folder is not sent over plain HTTP to another machine: anyone on the network path could read it",
                     )
                     .hint(format!(
                         "write https://HOST, use a tunnel to this machine (ssh -L), or give the key with {KEY_VARIABLE} in a network that you trust"
@@ -184,7 +200,7 @@ impl ServiceAddress {
         let target = AdminTarget::parse(address)?;
         if !target.is_private() && !remote.plain_http {
             return Err(CommandFailure::usage(format!(
-                "`{address}` is plain HTTP to another machine: everybody on the way could read the admin key and the leads"
+                "`{address}` is plain HTTP to another machine: anyone on the network path could read the admin key and the leads"
             ))
             .hint("write https://HOST, use a tunnel to this machine (ssh -L), or pass --plain-http in a network that you trust"));
         }
@@ -231,17 +247,13 @@ impl ServiceAddress {
                 )));
             }
         };
-        let content: Option<Value> = serde_json::from_str(&text).ok();
-        let address = content
-            .as_ref()
-            .and_then(|content| content.get("admin")?.as_str());
-        match address {
-            Some(address) => Ok(Some(address.to_owned())),
-            None => Err(CommandFailure::new(format!(
+        let content: ServiceFile = serde_json::from_str(&text).map_err(|_| {
+            CommandFailure::new(format!(
                 "{} names no address of the admin API",
                 path.display()
-            ))),
-        }
+            ))
+        })?;
+        Ok(Some(content.admin))
     }
 
     /// Returns the service's data folder, if one is given.
@@ -316,10 +328,10 @@ pub struct AdminAnswer<T> {
     pub json: Value,
 }
 
-impl AdminAnswer<Value> {
+impl<T: Serialize> AdminAnswer<T> {
     /// Returns an answer that a command composes from several answers.
-    pub fn composed(json: Value) -> Self {
-        let content = json.clone();
+    pub fn composed(content: T) -> Self {
+        let json = json!(content);
         Self { content, json }
     }
 }

@@ -21,8 +21,8 @@ pub struct Componentize {
 }
 
 impl Componentize {
-    /// Reads a core module from standard input and writes the component to standard output. Why a
-    /// module cannot become one goes to standard output too, with the exit code
+    /// Reads a core module from standard input and writes the component to standard output. If a
+    /// module cannot become one, the reason goes to standard output too, with the exit code
     /// `COMPILE_EXIT_INVALID`.
     ///
     /// # Errors

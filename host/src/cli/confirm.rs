@@ -13,7 +13,7 @@ use super::output::complain;
 pub fn confirm(question: &str) -> Result<(), CommandFailure> {
     if !io::stdin().is_terminal() {
         return Err(CommandFailure::usage(
-            "standard input is not a terminal, so nothing was confirmed: check what would be removed, then pass --yes",
+            "standard input is not a terminal, so nothing was confirmed: check what the command would do, then pass --yes",
         ));
     }
     complain(&format!("{question} Type yes:"));
@@ -22,5 +22,5 @@ pub fn confirm(question: &str) -> Result<(), CommandFailure> {
     if read.is_ok() && line.trim().eq_ignore_ascii_case("yes") {
         return Ok(());
     }
-    Err(CommandFailure::new("nothing was removed"))
+    Err(CommandFailure::new("nothing was changed"))
 }

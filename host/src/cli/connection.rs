@@ -9,8 +9,9 @@ use crate::admin_api::connections::{
 use crate::cli::client::{ServiceAddress, encoded};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
+use crate::cli::secret::Secret;
 use crate::cli::table::{day, list, optional, seconds, table};
-use crate::domain::connection::LeadFields;
+use crate::domain::connection::{LeadFields, SourceChange};
 
 #[derive(Subcommand)]
 pub enum Connection {
@@ -20,6 +21,8 @@ pub enum Connection {
     Pause(Pause),
     /// Resume the fetches of a connection
     Resume(Resume),
+    /// Set a secret of a connection to the value read from standard input
+    Secret(Secret),
 }
 
 impl Connection {
@@ -33,6 +36,7 @@ impl Connection {
             Self::List(command) => command.run().await,
             Self::Pause(command) => command.run().await,
             Self::Resume(command) => command.run().await,
+            Self::Secret(command) => command.run("connections").await,
         }
     }
 }
@@ -125,8 +129,18 @@ fn shares(fields: &LeadFields) -> String {
 
 /// Returns what is unusual about its deliveries.
 fn changed(connection: &ConnectionView) -> String {
-    let change = connection.source_change.as_ref();
-    optional(change.map(|one| format!("{} ({} -> {})", one.what, one.before, one.after)))
+    optional(connection.source_change.as_ref().map(change))
+}
+
+/// Returns a change with the state before and after it.
+pub fn change(change: &SourceChange) -> String {
+    let SourceChange {
+        what,
+        before,
+        after,
+        ..
+    } = change;
+    format!("{what} ({before} -> {after})")
 }
 
 /// Returns who may send, and the secrets that the plugin's replies may contain.

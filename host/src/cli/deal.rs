@@ -5,7 +5,7 @@ use std::fmt::Display;
 use clap::{Args, Subcommand};
 use serde_json::Value;
 
-use crate::admin_api::deals::{DealChangeView, DealHistory, DealRemoved};
+use crate::admin_api::deals::{DealChangeView, DealDetail, DealRemoved};
 use crate::cli::client::{ServiceAddress, encoded, query};
 use crate::cli::confirm::confirm;
 use crate::cli::failure::CommandFailure;
@@ -14,7 +14,7 @@ use crate::cli::table::{cell, optional, safe, seconds, table};
 
 #[derive(Subcommand)]
 pub enum Deal {
-    /// Show the history of a deal: its changes and the notes of partners
+    /// Show a deal with its history: its changes and the notes of partners
     Show(Show),
     /// Remove a deal permanently, with its history and notes
     Remove(Remove),
@@ -46,7 +46,7 @@ pub struct Show {
 }
 
 impl Show {
-    /// Prints the history of the deal.
+    /// Prints the deal and its history.
     ///
     /// # Errors
     ///
@@ -65,10 +65,34 @@ impl Show {
     }
 }
 
-fn show(deal: &DealHistory) {
-    say(&format!("deal          {}", deal.id));
-    say(&format!("workspace     {}", safe(&deal.workspace)));
-    let created = seconds(deal.created_at);
+fn show(deal: &DealDetail) {
+    let facts = &deal.facts;
+    say(&format!("deal          {}", facts.id));
+    say(&format!("workspace     {}", safe(&facts.workspace)));
+    let line = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            say(&format!("{name:<13} {}", safe(&value)));
+        }
+    };
+    line("title", facts.title.clone());
+    line("status", Some(format!("{}, {}", facts.status, facts.stage)));
+    let contact = &facts.contact;
+    let names = [&contact.name, &contact.phone_number, &contact.email];
+    let names: Vec<&str> = names.into_iter().flatten().map(String::as_str).collect();
+    line(
+        "contact",
+        Some(format!("{} {}", contact.id, names.join(", "))),
+    );
+    let owner = facts.owner.as_ref();
+    line(
+        "owner",
+        owner.and_then(|one| one.name.clone().or(one.email.clone())),
+    );
+    let product = facts.product.as_ref();
+    line("product", product.and_then(|one| one.name.clone()));
+    line("source", facts.source.clone());
+    line("external id", facts.external_id.clone());
+    let created = seconds(facts.created_at);
     let made = match deal.delivery_id {
         Some(delivery) => format!("{created}, by the source, delivery {delivery}"),
         None => created,
@@ -83,8 +107,8 @@ fn show(deal: &DealHistory) {
                     seconds(change.at),
                     who(change),
                     field.field.clone(),
-                    cell(&field.before),
-                    cell(&field.after),
+                    field_value(&field.before, field.before_name.as_ref()),
+                    field_value(&field.after, field.after_name.as_ref()),
                 ]
             })
         })
@@ -119,6 +143,11 @@ fn show(deal: &DealHistory) {
             &logs,
         ));
     }
+}
+
+/// Returns the name of what a value is the id of, or the value.
+fn field_value(value: &Value, name: Option<&String>) -> String {
+    name.map_or_else(|| cell(value), |name| safe(name))
 }
 
 /// Returns the partner and its key by name, the delivery from the source with the repair that converted

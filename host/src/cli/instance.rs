@@ -1,5 +1,7 @@
 //! `leadhost instance`.
 
+use std::time::Duration;
+
 use clap::{Args, Subcommand};
 use serde_json::json;
 
@@ -8,9 +10,10 @@ use crate::admin_api::instances::{
     ChannelSettings, InstancePaused, InstanceView, Instances, Templates,
 };
 use crate::cli::client::{ServiceAddress, encoded};
-use crate::cli::connection::secrets;
+use crate::cli::connection::{change, secrets};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
+use crate::cli::secret::Secret;
 use crate::cli::table::{list, optional, safe, seconds, table};
 
 #[derive(Subcommand)]
@@ -25,6 +28,8 @@ pub enum Instance {
     Resume(Resume),
     /// Fetch the templates of an instance from its provider now
     SyncTemplates(SyncTemplates),
+    /// Set a secret of an instance to the value read from standard input
+    Secret(Secret),
 }
 
 impl Instance {
@@ -40,6 +45,7 @@ impl Instance {
             Self::Pause(command) => command.run().await,
             Self::Resume(command) => command.run().await,
             Self::SyncTemplates(command) => command.run().await,
+            Self::Secret(command) => command.run("instances").await,
         }
     }
 }
@@ -79,6 +85,7 @@ fn show_all(answer: &Instances) {
                 optional(instance.webhook.as_ref()),
                 templates(templates_of(instance)),
                 state(instance),
+                optional(changed(instance)),
             ]
         })
         .collect();
@@ -92,9 +99,16 @@ fn show_all(answer: &Instances) {
             "PROVIDER POSTS TO",
             "TEMPLATES",
             "SENDING",
+            "CHANGED",
         ],
         &rows,
     ));
+}
+
+/// Returns what is unusual about its webhooks.
+fn changed(instance: &InstanceView) -> Option<String> {
+    let settings = instance.settings.as_ref()?;
+    settings.source_change.as_ref().map(change)
 }
 
 fn templates_of(instance: &InstanceView) -> Option<&Templates> {
@@ -148,7 +162,10 @@ impl Show {
 fn show(instance: &InstanceView) {
     let settings = instance.settings.as_ref();
     let listed = templates_of(instance);
-    let after = |seconds: fn(&ChannelSettings) -> u64| optional(settings.map(seconds).map(span));
+    let after = |seconds: fn(&ChannelSettings) -> u64| {
+        let length = settings.map(seconds).map(Duration::from_secs);
+        optional(length.map(span))
+    };
     let facts = [
         ("instance", instance.id.to_string()),
         ("name", instance.name.clone()),
@@ -168,6 +185,7 @@ fn show(instance: &InstanceView) {
         ("keeps for", after(|one| one.keep_for_seconds)),
         ("language", optional(settings.map(|one| &one.language))),
         ("sending", state(instance)),
+        ("changed", optional(changed(instance))),
         ("templates", templates(listed)),
         (
             "synced at",
@@ -222,7 +240,8 @@ fn routes(settings: &ChannelSettings) -> Option<String> {
     (!routes.is_empty()).then(|| routes.join("; "))
 }
 
-fn span(seconds: u64) -> String {
+fn span(length: Duration) -> String {
+    let seconds = length.as_secs();
     if seconds.is_multiple_of(86_400) {
         format!("{} d", seconds / 86_400)
     } else if seconds.is_multiple_of(3_600) {

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use clap::{Args, Subcommand};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::admin_api::deliveries::DeliveryDetailView;
 use crate::admin_api::tried::{self, TriedItem};
@@ -77,8 +78,8 @@ pub struct Try {
 }
 
 impl Try {
-    /// Converts the body, and shows for each field what was read from where, whether that was
-    /// guessed, and what was read for no field.
+    /// Converts the body, and shows each field with its value, its place and whether it was guessed,
+    /// and the values that are not used by any field.
     ///
     /// # Errors
     ///
@@ -170,16 +171,29 @@ fn take_delivery(text: &[u8], call: &mut Run) -> Result<Vec<u8>, CommandFailure>
     Ok(body)
 }
 
+/// What `--json` prints. The items, the error and the explanations are those of the converter.
+#[derive(Serialize)]
+struct MappingTried<'a> {
+    /// Null if the converter refuses the body.
+    items: &'a Value,
+    /// Null if the converter takes the body.
+    error: Option<&'a Value>,
+    explanations: &'a [Value],
+    /// The other notes of the converter.
+    notes: &'a [&'a str],
+}
+
 fn show(output: &Value, as_json: bool) {
     let answer = &output["ok"];
     let (explanations, notes) = tried::explained(answer);
     if as_json {
-        return say_json(&json!({
-            "items": answer["items"],
-            "error": output.get("err"),
-            "explanations": explanations,
-            "notes": notes,
-        }));
+        let tried = MappingTried {
+            items: &answer["items"],
+            error: output.get("err"),
+            explanations: &explanations,
+            notes: &notes,
+        };
+        return say_json(&serde_json::to_value(&tried).unwrap_or_default());
     }
     for (index, item) in tried::items(answer, &explanations).iter().enumerate() {
         show_item(index, item);
@@ -200,9 +214,9 @@ fn show_item(index: usize, item: &TriedItem) {
     for (places, what) in [
         (
             &item.unread_contacts,
-            "Looks like a phone or an e-mail address, and is read for no field",
+            "Looks like a phone or an e-mail address, and is not used by any field",
         ),
-        (&item.unread, "Read for no field"),
+        (&item.unread, "Not used by any field"),
     ] {
         if !places.is_empty() {
             say(&safe(&format!("{what}: {}", places.join(", "))));

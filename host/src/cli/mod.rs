@@ -38,6 +38,7 @@ mod plugin;
 mod products;
 mod progress;
 mod repair;
+mod secret;
 mod serve;
 mod status;
 mod table;
@@ -51,7 +52,7 @@ use clap::{Parser, Subcommand};
 
 use failure::CommandFailure;
 
-/// Takes leads from any source, with plugins that can be replaced while it runs
+/// Receives leads from any source. You can replace its plugins while it runs
 #[derive(Parser)]
 #[command(name = "leadhost", version, max_term_width = 100)]
 struct Arguments {
@@ -77,7 +78,7 @@ enum Command {
     /// List, show, export and replay deliveries
     #[command(subcommand)]
     Delivery(delivery::Delivery),
-    /// List, show, cancel and undo replays of all that a version converted
+    /// List, show, cancel and undo repairs
     #[command(subcommand)]
     Repair(repair::Repair),
     /// Show the history of a deal, or remove a deal
@@ -110,9 +111,9 @@ enum Command {
     Status(status::Status),
     /// Follow deliveries as they come in
     Tail(tail::Tail),
-    /// Check a deployment, and say how to mend what is wrong
+    /// Check a deployment, and show how to fix problems
     Doctor(doctor::Doctor),
-    /// Show what operators did, or export all of it and check that nothing was removed
+    /// Show the audit, or export it and check its chain
     Audit(audit::Audit),
     /// Copy a SQLite store into a new file, whether the service runs or not
     Backup(backup::Backup),

@@ -32,6 +32,10 @@ pub async fn read(
         instances: client.get("/admin/v1/instances").await?.content,
         plugins: client.get("/admin/v1/plugins").await?.content,
         rollouts: Vec::new(),
+        rollbacks: Vec::new(),
+        repairs: Vec::new(),
+        last_hour: client.get("/admin/v1/activity?period=hour").await?.content,
+        last_day: client.get("/admin/v1/activity?period=day").await?.content,
         not_ready: Vec::new(),
     })
 }

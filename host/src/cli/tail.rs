@@ -8,7 +8,9 @@ use clap::Args;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::admin_api::deliveries::{Deliveries, DeliveryView};
+use crate::admin_api::senders::WorkspacesOfSenders;
 use crate::cli::client::{AdminClient, ServiceAddress, query};
+use crate::cli::delivery::origin::workspaces_of_senders;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, count, say};
 use crate::cli::table::{optional, safe, seconds};
@@ -43,7 +45,7 @@ impl Tail {
     /// [`CommandFailure`] if no admin key is found, or the service refuses the request, cannot be reached
     /// at the start, or stays away for longer than `--wait`.
     pub async fn run(self) -> Result<(), CommandFailure> {
-        let mut follower = Follower::new(self.statuses(), self.connection.clone());
+        let mut follower = TailFollower::new(self.statuses(), self.connection.clone());
         let followed = self.follow(&mut follower);
         let ended = tokio::select! {
             ended = followed => ended,
@@ -68,9 +70,9 @@ impl Tail {
         vec![self.status.clone()]
     }
 
-    async fn follow(&self, follower: &mut Follower) -> Result<(), CommandFailure> {
+    async fn follow(&self, follower: &mut TailFollower) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
-        // What is there already is not shown. A failure at the start is not waited for.
+        // Existing deliveries are not shown. A failure at the start is not waited for.
         for _ in 0..SILENT_POLLS {
             match follower.poll(&client).await {
                 Ok(_) => {}
@@ -79,22 +81,30 @@ impl Tail {
         }
         complain("Following deliveries; Ctrl-C ends.");
         let mut lost_at: Option<Instant> = None;
+        let mut workspaces = WorkspacesOfSenders::default();
         loop {
             // The address in the data folder changes with a restart.
             let polled = match self.service.client() {
                 Ok(client) => {
                     let waited = sleep(limits::TAIL_PERIOD);
                     waited.await;
-                    follower.poll(&client).await
+                    let polled = follower.poll(&client).await;
+                    polled.map(|news| (client, news))
                 }
                 Err(failure) => Err(PollError::Lost(failure)),
             };
             let failure = match polled {
-                Ok(news) => {
+                Ok((client, news)) => {
                     if lost_at.take().is_some() {
                         complain("The service answers again.");
                     }
-                    show(&news, self.service.json())?;
+                    let mut rows = news.deliveries.iter();
+                    if !client.json() && rows.any(|row| !workspaces.knows(&row.facts)) {
+                        let read =
+                            timeout(limits::TAIL_DEADLINE, workspaces_of_senders(&client)).await;
+                        workspaces = read.unwrap_or(workspaces);
+                    }
+                    show(&news, &workspaces, client.json())?;
                     continue;
                 }
                 Err(PollError::Refused(failure)) => return Err(failure),
@@ -142,7 +152,7 @@ struct News {
 }
 
 /// Remembers what was shown.
-struct Follower {
+struct TailFollower {
     statuses: Vec<Option<String>>,
     connection: Option<String>,
     overlap: Duration,
@@ -154,7 +164,7 @@ struct Follower {
     shown: u64,
 }
 
-impl Follower {
+impl TailFollower {
     fn new(statuses: Vec<Option<String>>, connection: Option<String>) -> Self {
         let is_of_state = statuses.iter().any(Option::is_some);
         Self {
@@ -254,7 +264,8 @@ impl Follower {
     }
 }
 
-fn show(news: &News, json: bool) -> Result<(), CommandFailure> {
+fn show(news: &News, workspaces: &WorkspacesOfSenders, json: bool) -> Result<(), CommandFailure> {
+    let are_several = workspaces.are_several();
     if let Some(before) = news.skipped_before {
         complain(&format!(
             "More deliveries came in than one poll reads; those before {before} are not shown: `leadhost delivery list --before {before}`."
@@ -267,20 +278,25 @@ fn show(news: &News, json: bool) -> Result<(), CommandFailure> {
             })?;
             say(&text);
         } else {
-            say(&line(delivery));
+            let name = match are_several {
+                true => workspaces.name(&delivery.facts),
+                false => delivery.facts.connection.clone(),
+            };
+            say(&line(delivery, &name));
         }
     }
     Ok(())
 }
 
-fn line(delivery: &DeliveryView) -> String {
+/// Returns the line of a delivery. `name` is that of its sender.
+fn line(delivery: &DeliveryView, name: &str) -> String {
     let facts = &delivery.facts;
     let ran = facts.ran.as_ref();
     let ran = optional(ran.map(|ran| format!("{} {}", ran.plugin, ran.version)));
     safe(&format!(
         "{}  {:<20}  {:<11}  {:>3} {:<5}  {:<24}  {}",
         seconds(facts.received_at),
-        facts.connection,
+        name,
         facts.status.as_str(),
         delivery.items,
         if delivery.items == 1 { "item" } else { "items" },

@@ -43,6 +43,7 @@ pub const BOUNDS: &[(&str, i64, i64)] = &[
     ("verify.leads_per_mille", 0, 1_000),
     ("verify.changed_sends_per_mille", 0, 1_000),
     ("verify.changed_answers_per_mille", 0, 1_000),
+    ("verify.slow_per_mille", 0, 1_000),
     ("verify.memory_times", 1, 1_000),
     ("verify.memory_mib", 1, 1 << 20),
     ("worker.lease_seconds", 1, YEAR),

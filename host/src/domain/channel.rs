@@ -2,6 +2,8 @@
 //! answer, the events of a webhook, the list of templates. The types of the contract do not
 //! leave `plugin/abi`.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -43,8 +45,30 @@ pub struct AcceptedSend {
     pub external_ids: Vec<String>,
     /// The provider's name of the recipient.
     pub recipient_id: Option<String>,
-    /// `accepted`, `held`, `sent`, `delivered`, or the provider's own word.
+    /// `accepted`, `held`, `sent`, `delivered`, or the provider's own word; empty for `accepted`.
     pub status: String,
+}
+
+impl AcceptedSend {
+    /// Returns how far the message is already.
+    pub fn stage(&self) -> AcceptedStage<'_> {
+        match self.status.as_str() {
+            "" | "accepted" => AcceptedStage::Accepted,
+            "sent" => AcceptedStage::Sent,
+            "delivered" => AcceptedStage::Delivered,
+            other => AcceptedStage::Other(other),
+        }
+    }
+}
+
+/// How far an accepted message is at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AcceptedStage<'a> {
+    Accepted,
+    Sent,
+    Delivered,
+    /// `held`, or the provider's own word: the message is accepted.
+    Other(&'a str),
 }
 
 /// A send that the provider refused.
@@ -55,7 +79,7 @@ pub struct RefusedSend {
     pub title: String,
     pub text: String,
     pub details: String,
-    pub retry_after_seconds: Option<u32>,
+    pub retry_after: Option<Duration>,
 }
 
 /// The class of a refusal, which decides what happens next.
@@ -199,6 +223,8 @@ pub struct Webhook {
     pub notes: Vec<String>,
     /// The memory that the call needed, in bytes.
     pub memory: u64,
+    /// The processor time of the call.
+    pub processor: Duration,
 }
 
 /// An event of a webhook, and the route to its instance.
@@ -259,10 +285,43 @@ pub struct TemplateChange {
 pub struct ContactChange {
     pub sender_id: String,
     pub sender_phone: Option<String>,
-    /// `number`, `opt-out`, `opt-in`.
-    pub kind: String,
+    pub kind: ContactChangeKind,
+    /// The new number.
     pub value: String,
     pub occurred_at: Option<String>,
+}
+
+/// The kind of a change of a contact.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ContactChangeKind {
+    Number,
+    OptOut,
+    OptIn,
+    /// A word that this host does not know: the change is ignored.
+    Unknown(String),
+}
+
+impl ContactChangeKind {
+    /// Returns the word of the contract, or the unknown one.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Number => "number",
+            Self::OptOut => "opt-out",
+            Self::OptIn => "opt-in",
+            Self::Unknown(word) => word,
+        }
+    }
+}
+
+impl From<String> for ContactChangeKind {
+    fn from(word: String) -> Self {
+        match word.as_str() {
+            "number" => Self::Number,
+            "opt-out" => Self::OptOut,
+            "opt-in" => Self::OptIn,
+            _ => Self::Unknown(word),
+        }
+    }
 }
 
 /// A placeholder that a send must fill.

@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 use super::exchange::SenderCheck;
 use super::id::{AgentId, ConnectionId, PartnerId, WorkspaceId};
 use super::time::{self, Micros};
+use super::word::words;
 use super::workspace::AgentKind;
 
 /// The route name that stands for a whole account: all channels that name the same account
@@ -163,17 +164,70 @@ pub struct ConnectionPause {
     pub reason: String,
 }
 
-/// A change of what a source sends, or of what a new version of its converter reads.
+words! {
+    /// The cause of a change of the leads or failures of a connection.
+    ChangeCause: "the cause of a change" {
+        /// The version that serves: the one before it does better on the same deliveries.
+        Version = "version",
+        /// The connection's configuration or secrets: the version and the bodies are as before.
+        Configuration = "configuration",
+        /// The source, or whatever else both versions share.
+        Source = "source",
+        /// There is no previous version, or the versions could not be compared.
+        Unknown = "unknown",
+    }
+}
+
+impl ChangeCause {
+    fn unknown() -> Self {
+        Self::Unknown
+    }
+}
+
+/// A change of what a source sends, or of what a new version of its converter reads; or that its
+/// deliveries keep failing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SourceChange {
-    /// The fields of leads and the paths of bodies that changed, then `the source changed` or
-    /// `new in` and the version.
+    /// The fields of leads and the paths of bodies that changed, or `failing deliveries`; then
+    /// `the source changed`, `new in` and the version, or `since configuration` and its number.
     pub what: String,
     /// The usual state of each of these: the share that has it, or its type.
     pub before: String,
     /// The state since then.
     pub after: String,
+    /// About when it began: a delivery that came a little earlier than the first one that differs.
     pub since: Micros,
+    /// Whether deliveries keep failing.
+    #[serde(default)]
+    pub failing: bool,
+    #[serde(default = "ChangeCause::unknown")]
+    pub cause: ChangeCause,
+    /// Each change with its own time, the oldest first. Empty if it was stored before times were kept.
+    #[serde(default)]
+    pub parts: Vec<SourceChangePart>,
+}
+
+impl SourceChange {
+    /// Returns the changes, each with when it began and what it is, for people.
+    pub fn changes(&self) -> Vec<(Micros, String)> {
+        if self.parts.is_empty() {
+            let what = format!("{}: {} -> {}", self.what, self.before, self.after);
+            return vec![(self.since, what)];
+        }
+        let parts = self.parts.iter();
+        parts
+            .map(|part| (part.since, part.differences.join("; ")))
+            .collect()
+    }
+}
+
+/// Differences that began together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SourceChangePart {
+    /// About when they began.
+    pub since: Micros,
+    /// Each difference, for people: `leads with a phone: 100 % -> 0 %`.
+    pub differences: Vec<String>,
 }
 
 /// How many of the last leads of a source have each contact field, in percent.
@@ -190,7 +244,7 @@ pub struct LeadFields {
     pub listing: u8,
 }
 
-/// What the deliveries of a source look like.
+/// The shape of the deliveries of a source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceShape {
     /// `None` while they are as usual.

@@ -140,6 +140,33 @@ impl DeliveryStatus {
         Self::ALL.into_iter().find(|status| status.as_str() == text)
     }
 
+    /// Returns whether a replay is another try, which counts also without `apply`.
+    pub fn is_tried_again(self) -> bool {
+        match self {
+            Self::Failed | Self::Parked => true,
+            Self::Queued
+            | Self::Converted
+            | Self::Duplicate
+            | Self::Rejected
+            | Self::Ignored
+            | Self::Unrouted
+            | Self::Quarantined => false,
+        }
+    }
+
+    /// Returns whether it has made nothing yet, so that a replay has nothing to compare.
+    pub fn has_made_nothing(self) -> bool {
+        match self {
+            Self::Rejected
+            | Self::Ignored
+            | Self::Failed
+            | Self::Parked
+            | Self::Unrouted
+            | Self::Quarantined => true,
+            Self::Queued | Self::Converted | Self::Duplicate => false,
+        }
+    }
+
     /// Returns the status that the sender gets: a plugin's failure is shown as a delivery
     /// that waits.
     pub fn answered(self) -> Self {
@@ -242,6 +269,27 @@ mod tests {
         drop(other);
         let bytes: Vec<u8> = body.into();
         assert_eq!((bytes.as_ptr(), &bytes[..]), (place, &b"[[1]]"[..]));
+    }
+
+    #[test]
+    fn only_a_delivery_that_made_nothing_is_tried_again_at_once() {
+        let words = |is: fn(DeliveryStatus) -> bool| {
+            let all = DeliveryStatus::ALL.into_iter();
+            let those: Vec<_> = all.filter(|status| is(*status)).collect();
+            those.into_iter().map(DeliveryStatus::as_str).collect()
+        };
+        let tried: Vec<&str> = words(DeliveryStatus::is_tried_again);
+        assert_eq!(tried, ["failed", "parked"]);
+        let made_nothing = words(DeliveryStatus::has_made_nothing);
+        let expect = [
+            "rejected",
+            "ignored",
+            "failed",
+            "parked",
+            "unrouted",
+            "quarantined",
+        ];
+        assert_eq!(made_nothing, expect);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! composes, replies, and sender checks. Their shapes follow the plugin contract; the contract's
 //! own types are confined to `plugin/abi`.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use serde::{Deserialize, Serialize};
 
@@ -79,6 +79,27 @@ pub struct HttpRequest {
     pub body: Vec<TextSegment>,
 }
 
+impl HttpRequest {
+    /// Returns the method and the address as people read them. Slots are stars.
+    pub fn line(&self) -> String {
+        let path = shown(&self.path);
+        let mut line = format!("{} {}://{}{path}", self.method, self.scheme, self.authority);
+        for (place, (name, value)) in self.query.iter().enumerate() {
+            let mark = if place == 0 { '?' } else { '&' };
+            let _ = write!(line, "{mark}{name}={}", shown(value));
+        }
+        line
+    }
+}
+
+fn shown(segments: &[TextSegment]) -> String {
+    let text = |segment: &TextSegment| match segment {
+        TextSegment::Literal(text) => text.clone(),
+        TextSegment::Bytes(_) | TextSegment::Slot(_) => "***".to_owned(),
+    };
+    segments.iter().map(text).collect()
+}
+
 /// The response of a remote server, bounded in size.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HttpResponse {
@@ -127,6 +148,24 @@ words! {
         Query = "query",
         Form = "form",
         Json = "json",
+    }
+}
+
+impl Place {
+    /// Returns whether the part is a header.
+    pub fn is_header(self) -> bool {
+        match self {
+            Self::Header => true,
+            Self::Query | Self::Form | Self::Json => false,
+        }
+    }
+
+    /// Returns whether the part is within the body.
+    pub fn is_in_body(self) -> bool {
+        match self {
+            Self::Form | Self::Json => true,
+            Self::Header | Self::Query => false,
+        }
     }
 }
 

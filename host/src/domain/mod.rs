@@ -30,6 +30,7 @@ pub mod publisher;
 pub mod repair;
 pub mod rollout;
 pub mod row;
+pub mod setting;
 pub mod size;
 pub mod source_time;
 pub mod text;

@@ -1,6 +1,7 @@
 //! Plugins, and the input and output of a converter, as types of the domain.
 
 use std::fmt;
+use std::time::Duration;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,7 @@ use utoipa::ToSchema;
 use super::exchange::{HttpRequest, HttpResponse, InputProblem, Pairs, PluginReply, SlotFunction};
 use super::hex;
 use super::lead::Lead;
-use super::word::words;
+use super::word::{UnknownWord, words};
 
 /// The SHA-256 of a component's bytes, in lower-case hex: the identity of a version.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
@@ -112,6 +113,15 @@ pub struct Description {
     pub hosts: Vec<String>,
 }
 
+words! {
+    /// How the host keeps a secret fresh.
+    SecretKind: "the secret's kind" {
+        Static = "static",
+        Oauth2Refresh = "oauth2-refresh",
+        ClientCredentials = "client-credentials",
+    }
+}
+
 /// A secret that a plugin uses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SecretDeclaration {
@@ -119,6 +129,17 @@ pub struct SecretDeclaration {
     pub kind: String,
     pub summary: String,
     pub required: bool,
+}
+
+impl SecretDeclaration {
+    /// Returns the kind.
+    ///
+    /// # Errors
+    ///
+    /// [`UnknownWord`] if this host does not know it: the description is refused.
+    pub fn kind(&self) -> Result<SecretKind, UnknownWord> {
+        self.kind.parse()
+    }
 }
 
 /// The version that ran, recorded with every delivery and lead.
@@ -213,6 +234,8 @@ pub struct ConverterOutput {
     pub notes: Vec<String>,
     /// The memory that the call needed, in bytes.
     pub memory: u64,
+    /// The processor time of the call.
+    pub processor: Duration,
 }
 
 /// Why the answer to a fetch gave no items.
@@ -220,7 +243,7 @@ pub struct ConverterOutput {
 pub struct FetchFailure {
     pub category: FailureCategory,
     pub message: String,
-    pub retry_after_seconds: Option<u32>,
+    pub retry_after: Option<Duration>,
 }
 
 /// The class of a failed fetch, which decides what happens next.

@@ -18,10 +18,10 @@ words! {
         /// Deliveries are replayed.
         Running = "running",
         Done = "done",
-        /// It ended before its last delivery, or its undo before the last change. What it had changed
-        /// by then, and what was not taken back, stays.
+        /// It ended before its last delivery, or its undo before the last change. Changes made by
+        /// then, and not undone, stay.
         Cancelled = "cancelled",
-        /// Its changes are taken back.
+        /// Its changes are undone.
         Undoing = "undoing",
         Undone = "undone",
         /// It ended longer ago than receipts are kept: its receipt is being removed, and it with it.
@@ -241,7 +241,7 @@ words! {
         Undone = "undone",
         /// The field was changed since, or its row is gone: it stays as it is.
         ChangedSince = "changed-since",
-        /// It cannot be taken back: a deal that was created, or a contact that was merged.
+        /// It cannot be undone: a deal that was created, or a contact that was merged.
         Stays = "stays",
         /// Match keys of which a lead of the contact names one by now: that one stays.
         InUse = "in-use",
@@ -261,8 +261,8 @@ pub struct RepairChange {
     pub kind: RepairedKind,
     /// The id of the deal or contact.
     pub row: Uuid,
-    /// The contact whose data the values are: an erasure removes them. Of a deal that moved it is the
-    /// former one, whose erasure removes the values of that deal too.
+    /// The contact whose data the values are: an erasure removes them. For a moved deal, the former
+    /// contact, whose erasure removes the values of that deal too.
     pub contact: ContactId,
     /// `contact.phone_number`, `deal.props.message`; or one of [`CREATED`], [`KEYS`],
     /// [`SHARED_KEYS`], [`TAKEN_KEYS`] and [`MERGED`].

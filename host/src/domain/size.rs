@@ -2,7 +2,7 @@
 
 /// Returns a number of bytes in its largest unit, cut after the first decimal: `1.5 MiB`.
 pub fn readable(bytes: u64) -> String {
-    for (unit, size) in [("MiB", 1 << 20), ("KiB", 1 << 10)] {
+    for (unit, size) in [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)] {
         if bytes >= size {
             let (whole, tenth) = (bytes / size, bytes % size * 10 / size);
             return match tenth {
@@ -32,7 +32,8 @@ mod tests {
         assert_eq!(readable(1_100), "1 KiB");
         assert_eq!(readable(1_600_000), "1.5 MiB");
         assert_eq!(readable(128 << 20), "128 MiB");
-        assert_eq!(readable(u64::MAX), "17592186044415.9 MiB");
+        assert_eq!(readable(5 << 30), "5 GiB");
+        assert_eq!(readable(u64::MAX), "17179869183.9 GiB");
         assert_eq!(exact(7), "7 bytes");
         assert_eq!(exact((1 << 20) + 1), "1 MiB (1048577 bytes)");
     }

@@ -142,6 +142,16 @@ impl Micros {
         self > now && self.since(now) <= most
     }
 
+    /// Returns the number of the slot of this length that it is in. The slots begin in 1970.
+    pub fn slot(self, length: Duration) -> i64 {
+        self.0.div_euclid(micros(length).max(1))
+    }
+
+    /// Returns the beginning of the slot of this length with this number.
+    pub fn from_slot(number: i64, length: Duration) -> Self {
+        Self(number.saturating_mul(micros(length)))
+    }
+
     /// Returns the beginning of its second.
     pub fn second(self) -> Self {
         Self(self.0 - self.0.rem_euclid(1_000_000))

@@ -20,6 +20,11 @@ pub struct Workspace {
     pub rate_limit: u32,
 }
 
+/// Returns `workspace/name`, which names a connection or an instance among those of all workspaces.
+pub fn name_in_workspace(slug: &str, name: &str) -> String {
+    format!("{slug}/{name}")
+}
+
 /// A system that calls the gateway for a workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Partner {

@@ -109,7 +109,7 @@ impl HttpConnection {
         })
     }
 
-    /// Returns whether the connection is too old, or known to be closed by the far end.
+    /// Returns whether the connection is too old, or known to be closed by the remote server.
     pub fn is_over(&self, now: Instant) -> bool {
         self.until <= now || self.sender.is_closed()
     }

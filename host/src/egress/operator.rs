@@ -9,7 +9,7 @@ use http::header::{HOST, USER_AGENT};
 use http_body_util::Full;
 use url::Url;
 
-use super::target::{AllowedTarget, FarEnd};
+use super::target::{AllowedTarget, RemoteServer};
 use super::{Egress, EgressError};
 use crate::domain::exchange::HttpResponse;
 
@@ -33,7 +33,7 @@ impl OperatorEndpoint {
         let port = url.port_or_known_default()?;
         Some(Self {
             target: AllowedTarget {
-                place: FarEnd {
+                place: RemoteServer {
                     tls: is_tls,
                     host: host.to_owned(),
                     port,

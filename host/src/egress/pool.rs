@@ -10,7 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use super::connection::HttpConnection;
-use super::target::FarEnd;
+use super::target::RemoteServer;
 use crate::domain::exchange::{HttpResponse, first};
 use crate::limits;
 
@@ -36,14 +36,14 @@ pub struct ConnectionCounts {
 
 #[derive(Default)]
 struct PoolState {
-    places: HashMap<FarEnd, FarEndState>,
+    places: HashMap<RemoteServer, RemoteServerState>,
     kept: usize,
     /// A task closes connections that were idle for too long. It ends when none are left.
     is_swept: bool,
 }
 
-/// The state of one far end.
-struct FarEndState {
+/// The state of one remote server.
+struct RemoteServerState {
     calls: Arc<Semaphore>,
     kept: Vec<IdleConnection>,
 }
@@ -65,9 +65,9 @@ impl ConnectionPool {
         }
     }
 
-    /// Waits until the limits allow one more call. Callers that wait for one far end do not
+    /// Waits until the limits allow one more call. Callers that wait for one remote server do not
     /// block calls to others.
-    pub async fn permit(self: &Arc<Self>, place: &FarEnd) -> CallPermit {
+    pub async fn permit(self: &Arc<Self>, place: &RemoteServer) -> CallPermit {
         let calls = {
             let mut state = self.lock();
             if !state.is_swept {
@@ -77,7 +77,7 @@ impl ConnectionPool {
             let far = state
                 .places
                 .entry(place.clone())
-                .or_insert_with(|| FarEndState {
+                .or_insert_with(|| RemoteServerState {
                     calls: Arc::new(Semaphore::new(limits::EGRESS_CALLS_PER_PLACE)),
                     kept: Vec::new(),
                 });
@@ -100,7 +100,7 @@ impl ConnectionPool {
     }
 
     /// Returns how long to keep a connection: at most as long as the `keep-alive` header of
-    /// the far end allows, less a second for the round trip.
+    /// the remote server allows, less a second for the round trip.
     pub fn kept_for_after(&self, response: &HttpResponse) -> Duration {
         first(&response.headers, "keep-alive")
             .and_then(|said| {
@@ -133,7 +133,7 @@ impl ConnectionPool {
         }
     }
 
-    /// Counts the kept connections that the far end has not closed meanwhile.
+    /// Counts the kept connections that the remote server has not closed meanwhile.
     fn open(&self) -> usize {
         let now = Instant::now();
         let state = self.lock();
@@ -149,7 +149,7 @@ impl ConnectionPool {
 /// Permission to make one call.
 pub struct CallPermit {
     pool: Arc<ConnectionPool>,
-    place: FarEnd,
+    place: RemoteServer,
     _of_place: OwnedSemaphorePermit,
     _of_all: OwnedSemaphorePermit,
 }
@@ -198,7 +198,7 @@ impl IdleConnection {
     }
 }
 
-/// Closes connections that were idle for too long, and forgets far ends without calls.
+/// Closes connections that were idle for too long, and forgets remote servers without calls.
 async fn sweep(pool: Weak<ConnectionPool>, kept_for: Duration) {
     // Prevents a busy loop if no connection is kept.
     const SHORTEST: Duration = Duration::from_millis(10);

@@ -11,15 +11,15 @@ use crate::domain::exchange::HttpRequest;
 /// The target of a request that passed the allow-list.
 #[derive(Clone)]
 pub struct AllowedTarget {
-    pub place: FarEnd,
+    pub place: RemoteServer,
     /// As the plugin wrote it.
     pub authority: String,
 }
 
-/// The far end of a connection. A connection that may go to a private address is not used
+/// The remote server of a connection. A connection that may go to a private address is not used
 /// for a call that may not.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct FarEnd {
+pub struct RemoteServer {
     pub tls: bool,
     pub host: String,
     pub port: u16,
@@ -62,7 +62,7 @@ impl AllowedTarget {
             })
             .ok_or_else(not_allowed)?;
         Ok(Self {
-            place: FarEnd {
+            place: RemoteServer {
                 tls: scheme == "https",
                 host,
                 port,
@@ -84,7 +84,7 @@ impl AllowedTarget {
             EgressError::Malformed(format!("`{authority}` is not a host with an optional port"))
         })?;
         Ok(Self {
-            place: FarEnd {
+            place: RemoteServer {
                 tls,
                 host,
                 port,
@@ -101,7 +101,7 @@ impl AllowedTarget {
     /// [`EgressError::NotPublic`] if one of the addresses is not public and the allow-list
     /// does not permit that.
     pub async fn resolve(&self) -> Result<Vec<SocketAddr>, EgressError> {
-        let FarEnd { host, port, .. } = &self.place;
+        let RemoteServer { host, port, .. } = &self.place;
         let bare = host.trim_start_matches('[').trim_end_matches(']');
         let addresses: Vec<SocketAddr> = tokio::net::lookup_host((bare, *port))
             .await

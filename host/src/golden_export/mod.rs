@@ -1,5 +1,5 @@
 //! Golden cases of stored deliveries: a delivery becomes one case, and each answer to its fetches another
-//! one. Persons are replaced by made-up ones. What a case has to give is written afterwards, by `leadhost
+//! one. Persons are replaced by made-up ones. The expectation is written afterwards by `leadhost
 //! plugin test --write`: only the plugin itself can say it. Nothing here reads or writes: the command and
 //! the service make the same cases of what was captured.
 

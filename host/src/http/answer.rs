@@ -2,14 +2,13 @@
 //! every answer carries. The log line names the route and not the address, which may contain
 //! the id of a connection or a person's phone number.
 
+use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use hyper::body::{Body as _, Incoming};
-use hyper::header::{
-    CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING,
-};
+use hyper::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING};
 use hyper::http::request::Parts;
 use hyper::http::uri::Authority;
 use hyper::{HeaderMap, Method, Request, StatusCode, Version};
@@ -30,6 +29,7 @@ use super::peer;
 use super::presence::ClientPresence;
 use super::reply::ApiResponse;
 use super::request_id::{self, RequestId};
+use super::response::CARRIED_BY_ALL;
 use super::route::{self, AdminRoute, NoRoute, OpenRoute, Route, Surface};
 use super::router;
 use crate::http::state::Http;
@@ -37,12 +37,12 @@ use crate::limits;
 use crate::telemetry::Shed;
 use crate::trace::{self, Span, SpanKind, TraceParent};
 
-/// Answers a request. It always returns an answer: a failure becomes one too. `far_end` is the
+/// Answers a request. It always returns an answer: a failure becomes one too. `peer_address` is the
 /// other end of the connection, a trusted proxy perhaps.
 pub async fn answer(
     http: &Arc<Http>,
     surface: Surface,
-    far_end: SocketAddr,
+    peer_address: SocketAddr,
     progress: &ConnectionProgress,
     client: ClientPresence,
     request: Request<Incoming>,
@@ -51,7 +51,7 @@ pub async fn answer(
     let (head, incoming) = request.into_parts();
     let peer = peer::address(
         &http.core.config.server.trusted_proxies,
-        far_end.ip(),
+        peer_address.ip(),
         &head.headers,
     );
     let budget = match surface {
@@ -85,13 +85,20 @@ pub async fn answer(
     };
     let span = tracing::info_span!("request", %id, route = name, workspace = Empty, key = Empty, trace = Empty, delivery = Empty);
     let parent = request_id::trace_parent(&head.headers);
-    if let Some(parent) = parent {
-        span.record("trace", tracing::field::display(parent.trace));
-    }
     let traced = match is_probe {
         true => Span::default(),
-        false => traced(http, &head, name, parent),
+        false => {
+            let template = found.as_ref().ok().map(Route::template);
+            traced(http, &head, template, parent)
+        }
     };
+    match parent {
+        Some(_) if traced.is_on() => span.in_scope(|| trace::settle_id(&traced)),
+        Some(parent) => trace::name_in(&span, parent.trace),
+        // A trace that is exported may still get the id of the delivery that the request takes in.
+        None if traced.is_on() || is_probe => {}
+        None => trace::name_in(&span, id.trace()),
+    }
     let answering = async {
         let result = match found {
             Ok(route) => in_time(&call, route, body).await,
@@ -114,6 +121,9 @@ pub async fn answer(
         let status = reply.status().as_u16();
         end(&traced, status);
         http.core.metrics.http.request(name, status, took);
+        if reply.status() == StatusCode::INSUFFICIENT_STORAGE {
+            http.refused_writes.count(http.core.clock.now());
+        }
         macro_rules! log {
             ($level:ident) => {
                 tracing::$level!(
@@ -138,17 +148,28 @@ pub async fn answer(
 }
 
 /// Begins the trace of a request. Its address, its query and its sender are left out: they may name
-/// persons and hold secrets.
-fn traced(http: &Http, head: &Parts, route: &'static str, parent: Option<TraceParent>) -> Span {
+/// persons and hold secrets. `route` is the template of the path, if there is a route.
+fn traced(
+    http: &Http,
+    head: &Parts,
+    route: Option<&'static str>,
+    parent: Option<TraceParent>,
+) -> Span {
     let tracer = http.core.tracer();
     if !tracer.is_on() {
         return Span::default();
     }
     let now = http.core.clock.now();
-    let name = format!("{} {route}", method(head));
+    // By the conventions, a name without a route is the method alone.
+    let name = match route {
+        Some(route) => Cow::Owned(format!("{} {route}", method(head))),
+        None => Cow::Borrowed(method(head)),
+    };
     let span = Span::root(tracer, now, name, SpanKind::Server, parent);
     span.set("http.request.method", method(head));
-    span.set("http.route", route);
+    if let Some(route) = route {
+        span.set("http.route", route);
+    }
     let is_tls = http.core.config.server.has_tls();
     span.set("url.scheme", if is_tls { "https" } else { "http" });
     let version = match head.version {
@@ -289,7 +310,7 @@ async fn in_time(
             call.http.core.metrics.http.shed(Shed::Deadline);
             Err(ApiError::Overloaded {
                 what: "The answer took too long; try again.",
-                retry_after: 5,
+                retry_after: Duration::from_secs(5),
             })
         }
     }
@@ -317,7 +338,7 @@ fn kept(call: &Call<'_>, reply: ApiResponse) -> ApiResponse {
                         "Too many large answers are under way; try again."
                     }
                 },
-                retry_after: 1,
+                retry_after: Duration::from_secs(1),
             })
         }
     }
@@ -327,13 +348,11 @@ fn kept(call: &Call<'_>, reply: ApiResponse) -> ApiResponse {
 fn carried_by_all(head: &Parts, id: &RequestId, reply: &mut ApiResponse) {
     let headers = reply.headers_mut();
     headers.insert(HeaderName::from_static(request_id::HEADER), id.header());
-    set_default(headers, CACHE_CONTROL, "no-store");
-    // A handshake repeats what any caller sends: browsers must not take it for more than text.
-    set_default(
-        headers,
-        HeaderName::from_static("x-content-type-options"),
-        "nosniff",
-    );
+    for (name, value) in CARRIED_BY_ALL {
+        headers
+            .entry(HeaderName::from_static(name))
+            .or_insert(HeaderValue::from_static(value));
+    }
     if head.method == Method::HEAD {
         let length = reply.body().bytes();
         // The length of a 304 would be that of the whole answer, which was not made.
@@ -343,11 +362,5 @@ fn carried_by_all(head: &Parts, id: &RequestId, reply: &mut ApiResponse) {
                 .insert(CONTENT_LENGTH, HeaderValue::from(length));
         }
         *reply.body_mut() = Payload::default();
-    }
-}
-
-fn set_default(headers: &mut HeaderMap, name: HeaderName, value: &'static str) {
-    if !headers.contains_key(&name) {
-        headers.insert(name, HeaderValue::from_static(value));
     }
 }

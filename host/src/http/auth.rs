@@ -20,6 +20,7 @@ use crate::domain::key::{KeyKind, PlainKey, Role};
 use crate::domain::workspace::{Partner, Workspace};
 use crate::http::state::Http;
 use crate::store::{ByPartner, Caller, Scope, StoreError};
+use crate::trace::{self, SpanKind};
 
 /// A client of the data API. It reads one workspace.
 #[derive(Clone, Debug)]
@@ -253,17 +254,20 @@ async fn grant(
     let too_many = http.failures.refused(who, now);
     let key = PlainKey::parse(presented).filter(|key| key.kind() == kind);
     let digest = key.map(|key| key.digest());
+    let checking = trace::span("check key", SpanKind::Internal);
     let known = match digest {
         // A key that was good is looked up even then: failed guesses do not lock out valid
         // clients at the same address.
         Some(digest) if too_many.is_none() || http.pipeline.keys.was_good(&digest) => {
-            live(http, &digest, kind).await?
+            checking.run(live(http, &digest, kind)).await?
         }
         _ => None,
     };
     if let Some(caller) = known {
+        checking.set("leadhost.check.outcome", "passed");
         return Ok(caller);
     }
+    checking.set("leadhost.check.outcome", "refused");
     http.failures.note(who, now);
     http.core.metrics.http.key_failed();
     match too_many {

@@ -251,7 +251,7 @@ fn refusal(short: Short) -> ApiError {
                 "Too much is sent to this connection at once; send this again when the rest is answered."
             }
         },
-        retry_after: 1,
+        retry_after: Duration::from_secs(1),
     }
 }
 

@@ -21,7 +21,7 @@ pub struct Call<'a> {
     pub id: &'a RequestId,
     pub surface: Surface,
     pub family: Family,
-    /// The client's address: the far end, or the one that a trusted proxy names.
+    /// The client's address: the peer address, or the one that a trusted proxy names.
     pub peer: IpAddr,
     /// Whether the client still waits for the answer. Known only on the admin surface.
     pub client: ClientPresence,

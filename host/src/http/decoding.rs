@@ -2,6 +2,7 @@
 //! bounds of bodies that arrive uncompressed.
 
 use std::io::{self, Cursor, Read};
+use std::time::Duration;
 
 use flate2::{Decompress, FlushDecompress, Status};
 use hyper::HeaderMap;
@@ -79,11 +80,11 @@ pub async fn decode(
         Ok(Err(Failed::Short(short))) => Err(body::shed(http, short)),
         Err(CallError::ShuttingDown) => Err(ApiError::Overloaded {
             what: "The service is shutting down; send this one again.",
-            retry_after: 1,
+            retry_after: Duration::from_secs(1),
         }),
         Err(_) => Err(ApiError::Overloaded {
             what: "Too many compressed bodies are waiting; send this one again.",
-            retry_after: 1,
+            retry_after: Duration::from_secs(1),
         }),
     }
 }

@@ -22,6 +22,7 @@ use crate::admin_api::error::AdminError;
 use crate::admin_api::plugins::{AwaitsSecondKey, RefusedActivation, RefusedComponent};
 use crate::domain::analytics::MetricSet;
 use crate::domain::key::KeyKind;
+use crate::domain::time::whole_seconds;
 use crate::limits;
 use crate::store::StoreError;
 
@@ -36,7 +37,7 @@ pub enum Family {
     Data,
     /// `{error}`, with additional members if an operator needs them.
     Admin,
-    /// A sentence as plain text. What a page of the console refuses by itself is a page.
+    /// A sentence as plain text. The console's own refusals are pages.
     Console,
 }
 
@@ -81,7 +82,7 @@ pub enum ApiError {
     },
     /// 409: an earlier request with the same idempotency key is not answered yet.
     #[error("the key's first request is under way")]
-    UnderWay { retry_after: u64 },
+    UnderWay { retry_after: Duration },
     /// A stored answer that is a refusal, with its status.
     #[error("{message}")]
     Refused { status: StatusCode, message: String },
@@ -102,10 +103,10 @@ pub enum ApiError {
     },
     /// 429
     #[error("rate limit exceeded")]
-    TooManyRequests { retry_after: u64 },
+    TooManyRequests { retry_after: Duration },
     /// 429: too many requests from this address had no valid key.
     #[error("too many failed keys from this address")]
-    TooManyFailures { retry_after: u64 },
+    TooManyFailures { retry_after: Duration },
     /// 431
     #[error("the headers are too large")]
     HeadersTooLarge,
@@ -119,7 +120,7 @@ pub enum ApiError {
     #[error("{what}")]
     Overloaded {
         what: &'static str,
-        retry_after: u64,
+        retry_after: Duration,
     },
     /// 507, 503, 422 or 500, depending on the store's error.
     #[error(transparent)]
@@ -247,12 +248,17 @@ impl ApiError {
             Self::Unprocessable { message, .. } => (S::UNPROCESSABLE_ENTITY, message.into()),
             Self::TooManyRequests { retry_after } => (
                 S::TOO_MANY_REQUESTS,
-                format!("Too many requests; try again in {retry_after} s.").into(),
+                format!(
+                    "Too many requests; try again in {} s.",
+                    whole_seconds(*retry_after)
+                )
+                .into(),
             ),
             Self::TooManyFailures { retry_after } => (
                 S::TOO_MANY_REQUESTS,
                 format!(
-                    "Too many requests from your address had no valid key; check the key, and try again in {retry_after} s."
+                    "Too many requests from your address had no valid key; check the key, and try again in {} s.",
+                    whole_seconds(*retry_after)
                 )
                 .into(),
             ),
@@ -279,9 +285,13 @@ impl ApiError {
                 "The service has no room left to write; reading still works.".into(),
             ),
             Self::Store(StoreError::Refused(message)) => (S::UNPROCESSABLE_ENTITY, message.into()),
+            Self::Store(StoreError::Outdated) => (
+                S::CONFLICT,
+                "It was changed since: read it again before you change it.".into(),
+            ),
             Self::Store(StoreError::Busy) => (
                 S::SERVICE_UNAVAILABLE,
-                "More requests arrive than can be stored at the moment; try again.".into(),
+                "More requests arrive than can be served at the moment; try again.".into(),
             ),
             Self::Store(
                 StoreError::Unavailable(_) | StoreError::Lost(_) | StoreError::Contended,
@@ -300,19 +310,19 @@ impl ApiError {
         }
     }
 
-    /// Returns the seconds after which a retry makes sense.
-    fn retry_after(&self) -> Option<u64> {
+    /// Returns the time after which a retry makes sense.
+    fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::TooManyRequests { retry_after }
             | Self::TooManyFailures { retry_after }
             | Self::Overloaded { retry_after, .. }
             | Self::UnderWay { retry_after } => Some(*retry_after),
             Self::Store(StoreError::Unavailable(_) | StoreError::Busy | StoreError::Contended) => {
-                Some(1)
+                Some(Duration::from_secs(1))
             }
             // Gives another host, or the database, time to start.
-            Self::Store(StoreError::Lost(_)) => Some(2),
-            Self::Store(StoreError::Full) => Some(60),
+            Self::Store(StoreError::Lost(_)) => Some(Duration::from_secs(2)),
+            Self::Store(StoreError::Full) => Some(Duration::from_mins(1)),
             _ => None,
         }
     }
@@ -415,8 +425,8 @@ impl ApiError {
             reply
         };
         let headers = reply.headers_mut();
-        if let Some(seconds) = self.retry_after() {
-            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        if let Some(wait) = self.retry_after() {
+            headers.insert(RETRY_AFTER, HeaderValue::from(whole_seconds(wait)));
         }
         match self {
             Self::MethodNotAllowed { allow } => {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::route::Surface;
 use crate::domain::network;
-use crate::domain::time::{Micros, whole_seconds};
+use crate::domain::time::Micros;
 use crate::limits;
 
 const MINUTE: Duration = Duration::from_mins(1);
@@ -72,8 +72,8 @@ impl AuthFailures {
         }
     }
 
-    /// Returns the seconds until this address may try again, if it failed too often.
-    pub fn refused(&self, who: FailedPeer, now: Micros) -> Option<u64> {
+    /// Returns the time until this address may try again, at least a second, if it failed too often.
+    pub fn refused(&self, who: FailedPeer, now: Micros) -> Option<Duration> {
         if self.most == 0 {
             return None;
         }
@@ -81,7 +81,7 @@ impl AuthFailures {
         let counts = minute.since.is_recent(now, MINUTE);
         let failures = minute.of.get(&who).filter(|_| counts)?;
         let left = MINUTE.saturating_sub(now.since(minute.since));
-        (*failures >= self.most).then(|| whole_seconds(left).max(1))
+        (*failures >= self.most).then(|| left.max(Duration::from_secs(1)))
     }
 }
 
@@ -100,7 +100,7 @@ mod tests {
         failures.note(who(1), start);
         assert_eq!(failures.refused(who(1), start), None);
         failures.note(who(1), start);
-        assert_eq!(failures.refused(who(1), start), Some(60));
+        assert_eq!(failures.refused(who(1), start), Some(MINUTE));
         let operator = FailedPeer::new(IpAddr::from(1_u32.to_be_bytes()), Surface::Admin);
         assert_eq!(failures.refused(operator, start), None);
         assert_eq!(failures.refused(who(2), start), None);

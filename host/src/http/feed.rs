@@ -6,6 +6,7 @@
 //! belongs to its workspace, feed, filter and store.
 
 use std::iter;
+use std::time::Duration;
 
 use hyper::StatusCode;
 use hyper::body::Bytes;
@@ -127,7 +128,7 @@ impl Pull {
             }
             return Err(ApiError::Overloaded {
                 what: "The store is behind what this pull has seen already; try again.",
-                retry_after: 2,
+                retry_after: Duration::from_secs(2),
             });
         }
         let next = match page.rows.last() {
@@ -182,7 +183,7 @@ pub fn from(since: Micros) -> i64 {
 }
 
 /// The text around the rows.
-struct Form {
+struct PageForm {
     content_type: &'static str,
     begin: &'static str,
     between: u8,
@@ -191,7 +192,7 @@ struct Form {
     end: &'static str,
 }
 
-const ENVELOPE: Form = Form {
+const ENVELOPE: PageForm = PageForm {
     content_type: reply::JSON,
     begin: "{\"data\":[",
     between: b',',
@@ -199,7 +200,7 @@ const ENVELOPE: Form = Form {
     end: "}",
 };
 
-const LINES: Form = Form {
+const LINES: PageForm = PageForm {
     content_type: NDJSON,
     begin: "",
     between: b'\n',
@@ -209,7 +210,7 @@ const LINES: Form = Form {
 
 /// Returns the payload of a page. The rows are JSON already, so the store's pieces are sent
 /// unchanged, one after the other. Only a short answer is copied into one piece.
-fn payload(page: ExportPage, form: &Form, next: Option<&str>) -> Payload {
+fn payload(page: ExportPage, form: &PageForm, next: Option<&str>) -> Payload {
     let begin = Bytes::from_static(form.begin.as_bytes());
     let mut end = form.after_rows[usize::from(page.rows.is_empty())].into();
     tail(&mut end, page.rows.len(), next);
@@ -265,7 +266,7 @@ mod tests {
     #[test]
     fn the_pieces_form_the_answer_and_have_its_length() {
         let long = format!("\"{}\"", "a".repeat(limits::PIECE_BYTES));
-        let check = |page: ExportPage, form: &Form, next, expect: &str| {
+        let check = |page: ExportPage, form: &PageForm, next, expect: &str| {
             let pieces = payload(page, form, next);
             let bytes = pieces.bytes();
             let pieces: Vec<Bytes> = pieces.collect();

@@ -17,6 +17,7 @@ use super::error::{ApiError, Family};
 use super::head::Head;
 use super::reply;
 use super::request_id::{self, RequestId};
+use super::response::CARRIED_BY_ALL;
 use crate::clock::SharedClock;
 
 /// Waiting for the next request.
@@ -178,9 +179,13 @@ impl Refusing {
         let (status, _) = error.outside();
         let body = error.body(self.family).to_string();
         let id = RequestId::new(self.clock.now());
+        let carried: String = CARRIED_BY_ALL
+            .iter()
+            .map(|(name, value)| format!("{name}: {value}\r\n"))
+            .collect();
         format!(
-            "HTTP/1.1 {status}\r\ncontent-type: {}\r\ncache-control: no-store\r\n\
-             x-content-type-options: nosniff\r\n{}: {id}\r\nconnection: close\r\n\
+            "HTTP/1.1 {status}\r\ncontent-type: {}\r\n{carried}\
+             {}: {id}\r\nconnection: close\r\n\
              content-length: {}\r\n\r\n{body}",
             reply::JSON,
             request_id::HEADER,

@@ -12,6 +12,7 @@ use super::call::Call;
 use super::error::ApiError;
 use crate::domain::json;
 use crate::limits;
+use crate::trace::{self, SpanKind};
 
 /// Reads the body. The share has to be kept for as long as the value is held.
 ///
@@ -22,7 +23,9 @@ use crate::limits;
 /// [`UnreadBody::read`].
 pub async fn read(call: &Call<'_>, body: UnreadBody) -> Result<(Value, BudgetShare), ApiError> {
     check_media(&call.head.headers)?;
+    let reading = trace::span("read body", SpanKind::Internal);
     let (bytes, held) = body.read(call.http, limits::BODY_BYTES).await?.into_parts();
+    reading.set("http.request.body.size", bytes.len());
     Ok((parse(&bytes)?, held))
 }
 

@@ -39,6 +39,7 @@ mod peer;
 pub mod presence;
 pub mod query;
 pub mod rate;
+mod refused_writes;
 pub mod reply;
 pub mod request_id;
 mod response;

@@ -9,8 +9,8 @@ use hyper::HeaderMap;
 use crate::domain::network::Networks;
 
 /// Returns the nearest address that is not of a trusted proxy.
-pub fn address(trusted: &Networks, far_end: IpAddr, headers: &HeaderMap) -> IpAddr {
-    let mut peer = far_end.to_canonical();
+pub fn address(trusted: &Networks, peer_address: IpAddr, headers: &HeaderMap) -> IpAddr {
+    let mut peer = peer_address.to_canonical();
     // Each proxy appends the address of its own client.
     let mut named = headers
         .get_all("x-forwarded-for")
@@ -42,13 +42,18 @@ mod tests {
 
     use super::*;
 
-    fn peer(trusted: &str, far_end: &str, named: &[&'static str]) -> String {
+    fn peer(trusted: &str, peer_address: &str, named: &[&'static str]) -> String {
         let trusted = Networks::try_from(trusted.to_owned()).expect("networks");
         let mut headers = HeaderMap::new();
         for value in named {
             headers.append("x-forwarded-for", HeaderValue::from_static(value));
         }
-        address(&trusted, far_end.parse().expect("an address"), &headers).to_string()
+        address(
+            &trusted,
+            peer_address.parse().expect("an address"),
+            &headers,
+        )
+        .to_string()
     }
 
     #[test]

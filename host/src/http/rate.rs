@@ -35,10 +35,10 @@ struct RememberedDebt {
 pub struct Quota {
     pub limit: u32,
     pub remaining: u32,
-    /// The seconds until the debt is paid off.
-    pub reset: u64,
-    /// Set if the request is refused: the seconds until one would be served.
-    pub retry_after: Option<u64>,
+    /// The time until the debt is paid off.
+    pub reset: Duration,
+    /// Set if the request is refused: the time until one would be served, at least a second.
+    pub retry_after: Option<Duration>,
 }
 
 impl RateLimiter {
@@ -111,8 +111,10 @@ fn quota(limit: u32, price: Price, debt: Debt) -> Quota {
     Quota {
         limit: limit.max(1),
         remaining: u32::try_from(rest.as_micros() / price.each.as_micros()).unwrap_or(0),
-        reset: whole_seconds(owed),
-        retry_after: debt.refused.then(|| whole_seconds(until_served).max(1)),
+        reset: owed,
+        retry_after: debt
+            .refused
+            .then(|| until_served.max(Duration::from_secs(1))),
     }
 }
 
@@ -125,7 +127,7 @@ impl Quota {
             reset,
             ..
         } = self;
-        let window = WINDOW.as_secs();
+        let (window, reset) = (WINDOW.as_secs(), whole_seconds(*reset));
         let texts = [
             (
                 "ratelimit-policy",
@@ -142,7 +144,7 @@ impl Quota {
         }
         headers.insert("ratelimit-limit", HeaderValue::from(*limit));
         headers.insert("ratelimit-remaining", HeaderValue::from(*remaining));
-        headers.insert("ratelimit-reset", HeaderValue::from(*reset));
+        headers.insert("ratelimit-reset", HeaderValue::from(reset));
     }
 }
 
@@ -166,8 +168,8 @@ mod tests {
             assert_eq!((quota.retry_after, quota.remaining), (None, left));
         }
         let (after, refused) = ask(owed, 120);
-        assert_eq!(refused.retry_after, Some(1));
-        assert_eq!((refused.remaining, refused.reset), (0, 60));
+        assert_eq!(refused.retry_after, Some(Duration::from_secs(1)));
+        assert_eq!((refused.remaining, refused.reset), (0, WINDOW));
         assert_eq!(after, owed, "a refusal costs nothing");
         // Half a second later one request is served.
         let (after, quota) = ask(owed - Duration::from_millis(500), 120);

@@ -9,7 +9,7 @@ use hyper::header::HeaderValue;
 use crate::domain::id::uuid_at;
 use crate::domain::time::Micros;
 use crate::limits;
-use crate::trace::{TRACEPARENT, TraceParent};
+use crate::trace::{TRACEPARENT, TraceId, TraceParent};
 
 pub const HEADER: &str = "x-request-id";
 
@@ -41,6 +41,11 @@ impl RequestId {
     /// Returns the id as text, in visible ASCII.
     pub fn as_str(&self) -> &str {
         self.0.to_str().expect("visible ASCII by construction")
+    }
+
+    /// Returns the id as that of a trace, if it is one, otherwise a new one.
+    pub fn trace(&self) -> TraceId {
+        TraceId::parse(self.as_str()).unwrap_or_else(TraceId::random)
     }
 
     /// Returns the id as the value of a header.

@@ -10,6 +10,13 @@ pub type ApiResponse = Response<Payload>;
 
 pub const JSON: &str = "application/json; charset=utf-8";
 
+/// The headers that every answer has unless it sets them itself. A handshake repeats what any caller
+/// sends: browsers must not take it for more than text.
+pub const CARRIED_BY_ALL: [(&str, &str); 2] = [
+    ("cache-control", "no-store"),
+    ("x-content-type-options", "nosniff"),
+];
+
 /// Returns an answer of plain text in UTF-8.
 pub fn text(status: StatusCode, body: impl Into<Bytes>) -> ApiResponse {
     bytes_of(status, "text/plain; charset=utf-8", body)

@@ -1,6 +1,8 @@
 //! From a route to its endpoint: the authentication that its group requires, then one call. An
 //! endpoint takes the proof as an argument, so that it cannot be reached without.
 
+use std::time::Duration;
+
 use super::auth;
 use super::auth::PartnerCaller;
 use super::body::UnreadBody;
@@ -14,7 +16,6 @@ use super::endpoints::{
 use super::error::ApiError;
 use super::reply::ApiResponse;
 use super::route::{OpenRoute, PartnerRoute, Route, TokenRoute, WorkspaceRoute};
-use crate::domain::time::whole_seconds;
 use crate::http::state::Http;
 use crate::store::StoreError;
 use crate::telemetry::Shed;
@@ -30,7 +31,7 @@ fn can_serve(http: &Http) -> Result<(), ApiError> {
         http.core.metrics.http.shed(Shed::Fleet);
         return Err(ApiError::Overloaded {
             what: "This host was cut off and is catching up with the others; try again.",
-            retry_after: 1,
+            retry_after: Duration::from_secs(1),
         });
     }
     Ok(())
@@ -44,9 +45,7 @@ fn within_rate(call: &Call<'_>, caller: &PartnerCaller) -> Result<(), ApiError> 
         .ask(&caller.partner().id, http.core.clock.now());
     asked.map_err(|wait| {
         http.core.metrics.http.shed(Shed::RateOfOnePartner);
-        ApiError::TooManyRequests {
-            retry_after: whole_seconds(wait),
-        }
+        ApiError::TooManyRequests { retry_after: wait }
     })
 }
 

@@ -160,7 +160,7 @@ impl Acceptor<'_> {
                     .shed(Shed::ConnectionsOfOneAddress);
                 let answer = refusing.answer(&ApiError::Overloaded {
                     what: "Your address has too many connections open; close some, and try again.",
-                    retry_after: 1,
+                    retry_after: Duration::from_secs(1),
                 });
                 // Over TLS no answer can be sent yet.
                 if self.tls.is_none() {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 
 use super::console::sessions::Sessions;
+use super::refused_writes::RefusedWriteCounter;
 use super::{budget, connection_limit, failures, rate};
 use crate::core::Core;
 use crate::domain::id::{ConnectionId, PartnerId};
@@ -31,6 +32,7 @@ pub struct Http {
     pub(super) partner_rate: LocalRateLimiter<PartnerId>,
     pub rate: rate::RateLimiter,
     pub(super) sessions: Sessions,
+    pub(super) refused_writes: RefusedWriteCounter,
     /// The places of the console's streams.
     pub(super) console_streams: Arc<Semaphore>,
 }
@@ -66,6 +68,7 @@ impl Http {
             partner_rate: LocalRateLimiter::new(server.partner_rate, Duration::from_mins(1)),
             rate: rate::RateLimiter::default(),
             sessions: Sessions::default(),
+            refused_writes: RefusedWriteCounter::default(),
             console_streams: Arc::new(Semaphore::new(limits::CONSOLE_STREAMS)),
             core,
             pipeline,

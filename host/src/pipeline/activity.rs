@@ -1,9 +1,10 @@
-//! What came in and went out in the last week, by connection and instance, as the console draws it.
+//! Counts the deliveries and messages of the last week, by connection and instance, for the console.
 //! Counting a week of a busy connection takes seconds, so it is done off the requests: finished hours
 //! are counted once and kept in memory, and the last two are counted again at a request.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use crate::core::Core;
 use crate::domain::connection::ConnectionKind;
@@ -13,9 +14,8 @@ use crate::store::{ActivityOf, ActivitySlot, StoreError};
 
 /// Slots of an hour.
 pub const SLOTS_PER_HOUR: i64 = limits::ACTIVITY_SLOTS_PER_HOUR;
-/// Microseconds of a slot.
-pub const SLOT_MICROS: i64 = limits::ACTIVITY_SLOT_MICROS;
-const HOUR_MICROS: i64 = SLOTS_PER_HOUR * SLOT_MICROS;
+/// The unit of the counts that are further back.
+pub const HOUR: Duration = Duration::from_hours(1);
 const HOURS: i64 = limits::ACTIVITY_HOURS;
 
 /// Counts of one slot or one hour.
@@ -25,6 +25,8 @@ pub struct ActivityCounts {
     pub taken: u64,
     pub leads: u64,
     pub failed: u64,
+    /// Deliveries that their converter refused.
+    pub rejected: u64,
 }
 
 impl ActivityCounts {
@@ -32,6 +34,7 @@ impl ActivityCounts {
         self.taken += slot.taken;
         self.leads += slot.leads;
         self.failed += slot.failed;
+        self.rejected += slot.rejected;
     }
 }
 
@@ -42,7 +45,7 @@ pub struct ActivitySeries {
     pub name: String,
     pub is_instance: bool,
     pub hours: BTreeMap<i64, ActivityCounts>,
-    /// Of the last two hours only.
+    /// Only the last two hours.
     pub slots: BTreeMap<i64, ActivityCounts>,
     /// The first hour that is not finished.
     counted_to: Option<i64>,
@@ -86,7 +89,7 @@ impl ActivityCounter {
             return Ok(());
         };
         let now = core.clock.now();
-        let hour = now.0.div_euclid(HOUR_MICROS);
+        let hour = now.slot(HOUR);
         let workspaces = core.store.workspaces().await?;
         let mut wanted = Vec::new();
         for connection in core.store.connections(None).await? {
@@ -113,7 +116,10 @@ impl ActivityCounter {
             let first = series.counted_to.map_or(hour - HOURS + 1, |to| to - 1);
             let first = first.max(hour - HOURS + 1);
             for one in first..=hour {
-                let (from, until) = (Micros(one * HOUR_MICROS), Micros((one + 1) * HOUR_MICROS));
+                let (from, until) = (
+                    Micros::from_slot(one, HOUR),
+                    Micros::from_slot(one + 1, HOUR),
+                );
                 let slots = core.store.activity(&of, from, until).await?;
                 let mut sum = ActivityCounts::default();
                 for slot in &slots {

@@ -205,9 +205,13 @@ impl Live {
 /// the same name: there the right secret is found by its value, and the plugin declares
 /// anything else to mask.
 fn shown_as_they_are(checks: &[SenderCheck]) -> Vec<ValueLocation> {
+    let is_masked_by_name = |place: Place| match place {
+        Place::Header | Place::Query | Place::Form => true,
+        Place::Json => false,
+    };
     checks
         .iter()
-        .filter(|check| !check.scheme.signs() && check.proof.place != Place::Json)
+        .filter(|check| !check.scheme.signs() && is_masked_by_name(check.proof.place))
         .map(|check| check.proof.clone())
         .collect()
 }

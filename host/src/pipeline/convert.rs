@@ -3,6 +3,7 @@
 //! what to do with the result.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::connections::Live;
 use super::failure::{ConvertError, empty};
@@ -15,7 +16,7 @@ use crate::domain::plugin::{PluginDelivery, RanWith};
 use crate::domain::time::Micros;
 use crate::limits;
 use crate::pipeline::state::Pipeline;
-use crate::pipeline::verify::outcome::VersionOutcome;
+use crate::pipeline::verify::outcome::{Reason, VersionOutcome};
 use crate::plugin::{CallBudget, CallError, Loaded};
 use crate::store::{ConversionResult, NewDelivery, NewItem};
 use crate::telemetry::CallSubject;
@@ -28,6 +29,8 @@ pub struct Converted {
     pub problem: Option<InputProblem>,
     /// The memory that the call needed, in bytes. Zero if it gave no items.
     pub memory: u64,
+    /// The processor time of the call. Zero if it gave no items.
+    pub processor: Duration,
 }
 
 impl Converted {
@@ -51,12 +54,12 @@ impl Converted {
         }
         Some(match converted {
             Ok(converted) => match &converted.problem {
-                Some(problem) => VersionOutcome::Refused(problem.to_string()),
+                Some(problem) => VersionOutcome::Refused(Reason::Plugin(problem.to_string())),
                 None => VersionOutcome::from_items(
                     converted.result.items.iter().map(|item| &item.result),
                 ),
             },
-            Err(error) => VersionOutcome::Failed(error.to_string()),
+            Err(error) => VersionOutcome::Failed(Reason::from(error)),
         })
     }
 
@@ -125,7 +128,7 @@ pub async fn uncounted(
         Err(problem) => return Ok(refused(ran, problem)),
     };
     let metrics = &pipeline.core.metrics.plugins;
-    // What a comparison converts comes to nothing.
+    // Conversions for a comparison are not counted.
     let produced = if budget.has_effects() {
         read.items.as_slice()
     } else {
@@ -146,6 +149,7 @@ pub async fn uncounted(
         reply: read.reply,
         problem: None,
         memory: read.memory,
+        processor: read.processor,
     })
 }
 
@@ -166,6 +170,7 @@ struct NormalisedOutput {
     reply: Option<PluginReply>,
     notes: Vec<String>,
     memory: u64,
+    processor: Duration,
 }
 
 /// Converts a source's delivery with its converter.
@@ -185,7 +190,7 @@ async fn leads(
         .core
         .metrics
         .plugins
-        .calling(plugin, CallSubject::Delivery(delivery.id), convert)
+        .calling_for(budget, plugin, CallSubject::Delivery(delivery.id), convert)
         .await?
     {
         Ok(conversion) => conversion,
@@ -219,6 +224,7 @@ async fn leads(
         reply: conversion.reply,
         notes,
         memory: conversion.memory,
+        processor: conversion.processor,
     }))
 }
 
@@ -239,7 +245,7 @@ async fn events(
         .core
         .metrics
         .plugins
-        .calling(plugin, CallSubject::Delivery(delivery.id), ask)
+        .calling_for(budget, plugin, CallSubject::Delivery(delivery.id), ask)
         .await?
     {
         Ok(webhook) => webhook,
@@ -271,6 +277,7 @@ async fn events(
         reply: webhook.reply,
         notes: webhook.notes,
         memory: webhook.memory,
+        processor: webhook.processor,
     }))
 }
 
@@ -304,5 +311,6 @@ fn refused(ran: RanWith, problem: InputProblem) -> Converted {
         reply: None,
         problem: Some(problem),
         memory: 0,
+        processor: Duration::ZERO,
     }
 }

@@ -15,7 +15,8 @@ use super::failure::ConvertError;
 use super::normalise::tidy_name;
 use super::routing::{self, Routing};
 use crate::domain::channel::{
-    ChannelEvent, ContactChange, EventBody, InboundMessage, StatusUpdate, TemplateChange,
+    ChannelEvent, ContactChange, ContactChangeKind, EventBody, InboundMessage, StatusUpdate,
+    TemplateChange,
 };
 use crate::domain::connection::{ACCOUNT_ROUTE, ConnectionKind};
 use crate::domain::contact;
@@ -245,26 +246,31 @@ fn contact_change(
     }
     let phone = read_phone(live, change.sender_phone.as_deref());
     let contact_keys = keys(&channel, phone.as_ref(), &change.sender_id);
-    let meant = match change.kind.as_str() {
-        "opt-out" | "opt-in" => Event::Consent {
-            contact_keys,
-            opt_out: change.kind == "opt-out",
-            at: at(change.occurred_at.as_deref(), received_at),
-        },
-        "number" if change.value.is_empty() => {
+    let opt_out = match change.kind {
+        ContactChangeKind::OptOut => true,
+        ContactChangeKind::OptIn => false,
+        ContactChangeKind::Number if change.value.is_empty() => {
             return invalid("a number change without the new number");
         }
-        "number" => {
+        ContactChangeKind::Number => {
             let phone = read_phone(live, Some(&change.value));
-            Event::Number {
+            let number = Event::Number {
                 contact_keys,
                 new_keys: keys(&channel, phone.as_ref(), &change.value),
                 phone,
-            }
+            };
+            return event(channel, number);
         }
-        other => return ItemResult::Ignored(format!("`{other}` is not a known contact change")),
+        ContactChangeKind::Unknown(word) => {
+            return ItemResult::Ignored(format!("`{word}` is not a known contact change"));
+        }
     };
-    event(channel, meant)
+    let consent = Event::Consent {
+        contact_keys,
+        opt_out,
+        at: at(change.occurred_at.as_deref(), received_at),
+    };
+    event(channel, consent)
 }
 
 fn template(live: &Live, change: &TemplateChange) -> ItemResult {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::connections::{ConnectionError, Live};
 use super::state::Pipeline;
+use super::verify::outcome::Reason;
 use super::{backoff, plugin_log};
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::exchange::InputProblem;
@@ -24,6 +25,16 @@ pub enum ConvertError {
     /// The plugin cannot declare the sender checks of this connection.
     #[error("the plugin refuses the configuration: {}", .0.message)]
     Configuration(InputProblem),
+}
+
+impl From<&ConvertError> for Reason {
+    fn from(error: &ConvertError) -> Self {
+        match error {
+            ConvertError::Call(error) => error.into(),
+            ConvertError::Connection(_) => Self::Service(error.to_string()),
+            ConvertError::Configuration(_) => Self::Plugin(error.to_string()),
+        }
+    }
 }
 
 /// Returns a result without items.
@@ -100,7 +111,10 @@ pub fn after_failure(
                 DeliveryStatus::Failed
             });
             result.ran = ran;
-            result.error = Some(error.to_string());
+            result.error = Some(match error {
+                ConvertError::Call(error) => plugin_log::with_exception(error, &live.secrets),
+                _ => error.to_string(),
+            });
             if let ConvertError::Call(error) = error {
                 result.notes = plugin_log::notes(error, &live.secrets);
             }

@@ -397,12 +397,7 @@ fn after_failure(
     failure: FetchFailure,
 ) -> FetchOutcome {
     match failure.category {
-        FailureCategory::Retry => retry(
-            pipeline,
-            held,
-            &failure.message,
-            failure.retry_after_seconds,
-        ),
+        FailureCategory::Retry => retry(pipeline, held, &failure.message, failure.retry_after),
         FailureCategory::Stop => stop(pipeline, held, live, failure.message),
         FailureCategory::GiveUp => FetchOutcome::Failed {
             error: failure.message,
@@ -444,17 +439,17 @@ fn retry(
     pipeline: &Pipeline,
     held: &HeldFetch,
     error: &str,
-    after_seconds: Option<u32>,
+    retry_after: Option<Duration>,
 ) -> FetchOutcome {
     tracing::debug!(delivery = %held.delivery, item = held.index, "fetch failed, retrying");
     FetchOutcome::Retry {
-        at: next(pipeline, held, after_seconds),
+        at: next(pipeline, held, retry_after),
         error: error.to_owned(),
     }
 }
 
-fn next(pipeline: &Pipeline, held: &HeldFetch, after_seconds: Option<u32>) -> Micros {
+fn next(pipeline: &Pipeline, held: &HeldFetch, retry_after: Option<Duration>) -> Micros {
     let backoff = failure::backoff(pipeline, held.attempts + 1);
-    let asked = Duration::from_secs(after_seconds.map_or(0, u64::from));
+    let asked = retry_after.unwrap_or_default();
     pipeline.core.clock.now().plus(backoff.max(asked))
 }

@@ -67,7 +67,7 @@ impl Address {
 #[derive(Debug)]
 pub struct InboundRequest {
     pub address: Address,
-    /// The sender, as far as it is known: the far end, or the address that a trusted proxy
+    /// The sender, as far as it is known: the peer address, or the address that a trusted proxy
     /// names.
     pub peer: IpAddr,
     pub method: String,
@@ -333,7 +333,7 @@ pub(super) fn describe_conversion(span: &Span, chosen: &Chosen) {
     describe_version(span, &chosen.plugin);
     match &chosen.converted {
         Ok(converted) => span.set("leadhost.items", converted.result.items.len()),
-        Err(ConvertError::Call(error)) => span.fail(error.kind()),
+        Err(ConvertError::Call(error)) => span.fail(error.kind().as_str()),
         Err(_) => span.fail("connection"),
     }
 }

@@ -137,7 +137,7 @@ impl<'s> Mask<'s> {
     pub fn body(&self, body: &DeliveryBody, carried: &[ValueLocation]) -> Option<Vec<u8>> {
         let names: Vec<&str> = carried
             .iter()
-            .filter(|at| matches!(at.place, Place::Json | Place::Form))
+            .filter(|at| at.place.is_in_body())
             .map(|at| at.name.as_str())
             .collect();
         let has_secret = self.by_value.iter().any(|wanted| wanted.is_in(body));
@@ -171,7 +171,7 @@ impl<'s> Mask<'s> {
     }
 }
 
-/// Masks the secrets in an answer, because some far ends repeat them.
+/// Masks the secrets in an answer, because some remote servers repeat them.
 pub fn response(response: HttpResponse, secrets: &Secrets) -> HttpResponse {
     let mask = Mask::new(secrets);
     let mut headers = response.headers;

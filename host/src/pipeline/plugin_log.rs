@@ -1,5 +1,5 @@
-//! What a plugin wrote to its standard output and error, as its delivery or message keeps it: without
-//! the secrets of the connection, and bounded.
+//! The log of a call: the standard output and error of a plugin, as its delivery or message keeps them,
+//! without the secrets of the connection, and bounded.
 
 use super::mask::{self, Mask};
 use crate::limits;
@@ -26,6 +26,11 @@ pub fn notes(error: &CallError, secrets: &Secrets) -> Vec<String> {
 /// Returns the message of a failed call with the last lines that the plugin wrote, on one line.
 pub fn message(error: &CallError, secrets: &Secrets) -> String {
     error.with_log(&notes(error, secrets))
+}
+
+/// Returns the message of a failed call with the line that names the exception, if there is one.
+pub fn with_exception(error: &CallError, secrets: &Secrets) -> String {
+    error.with_exception(&notes(error, secrets))
 }
 
 /// Removes the secrets from the notes of a conversion, which include what the plugin wrote, and
@@ -78,6 +83,15 @@ mod tests {
         assert_eq!(
             message(&error, &secrets()),
             "the plugin call failed: unreachable; it wrote: using *** | *** | the end"
+        );
+    }
+
+    #[test]
+    fn an_exception_is_shown_without_secrets() {
+        let error = trapped(vec!["TypeError: no hunter2-hunter2".to_owned()]);
+        assert_eq!(
+            with_exception(&error, &secrets()),
+            "the plugin call failed: unreachable; it wrote: TypeError: no ***"
         );
     }
 

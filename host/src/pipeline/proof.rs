@@ -63,7 +63,7 @@ pub async fn declared(
         .core
         .metrics
         .plugins
-        .calling(plugin, CallSubject::Connection, ask)
+        .calling_for(budget, plugin, CallSubject::Connection, ask)
         .await?
         .map_err(ConvertError::Configuration)?;
     Ok(known.keep(&live.connection, &plugin.digest, declared))

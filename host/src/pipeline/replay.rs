@@ -1,5 +1,6 @@
 //! Converts a delivery again on an operator's request, with the active version. It shows
-//! what would change in completed items, and changes it only with `apply`. A fetched lead
+//! what would be made or changed, and does it only with `apply`; a failed or parked delivery is tried
+//! again at once. A fetched lead
 //! is completed from the stored answer. One replay of a delivery runs at a time. A repair
 //! replays deliveries in the same way ([`in_repair`]), one after the other.
 
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::replay_answers::{self, CompletionError, ReplayAnswerError};
 use super::{parts, worker};
-use crate::domain::delivery::DeliveryStatus;
+use crate::domain::delivery::{DeliveryStatus, status_of};
 use crate::domain::id::{ContactId, DeliveryId, WorkspaceId};
 use crate::domain::repair::{MERGED, PERSON};
 use crate::pipeline::state::Pipeline;
@@ -21,7 +22,9 @@ use crate::store::{
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReplayOptions {
-    /// Write the differences, except where a person has edited since.
+    /// Write what the conversion makes, and the differences except where a person has edited since.
+    /// Without it, nothing is made or changed, unless the delivery failed or is parked: its replay is
+    /// another try.
     pub apply: bool,
     /// Release a quarantined delivery if its sender check passes now.
     pub release: bool,
@@ -84,11 +87,17 @@ pub async fn one(
     complete(pipeline, &held, &mut result).await?;
     let why = result.error.clone().unwrap_or_default();
     let still = result.status == Some(DeliveryStatus::Quarantined);
-    let mode = Mode::Replay {
-        apply: options.apply,
+    let is_asked_for = options.release || quarantined || held.status.is_tried_again();
+    let mode = match options.apply || is_asked_for {
+        true => Mode::Replay {
+            apply: options.apply,
+        },
+        false => Mode::Preview,
     };
+    let is_preview = mode == Mode::Preview;
     let conversion = reconversion(&held, mode, result);
-    let written = if conversion.result.is_large() {
+    let is_large = conversion.result.is_large();
+    let written = if is_large {
         parts::commit(pipeline, conversion).await?
     } else {
         let write = Write::Convert(Box::new(conversion));
@@ -102,6 +111,13 @@ pub async fn one(
             .quarantine_evicted(outcome.evicted);
     }
     match written {
+        WriteOutcome::Done(mut outcome) if is_preview => {
+            if is_large {
+                let statuses: Vec<_> = outcome.items.iter().map(|item| item.status).collect();
+                outcome.status = status_of(&statuses);
+            }
+            Ok(outcome)
+        }
         WriteOutcome::Done(_) if still && !options.release => Err(ReplayError::Quarantined(id)),
         WriteOutcome::Done(_) if still => Err(ReplayError::StillUnproven { delivery: id, why }),
         WriteOutcome::Done(mut outcome) => {

@@ -9,6 +9,7 @@
 use std::sync::Arc;
 
 use super::connections::{ConnectionError, Live};
+use super::verify::outcome::Reason;
 use super::versions::{self, VersionError};
 use super::{fetch, greeting, props};
 use crate::domain::exchange::HttpResponse;
@@ -51,6 +52,23 @@ pub enum ReplayAnswerError {
         #[source]
         source: CompletionError,
     },
+}
+
+impl From<&ReplayAnswerError> for Reason {
+    fn from(error: &ReplayAnswerError) -> Self {
+        let ReplayAnswerError::Completion { item, source } = error else {
+            return Self::Service(error.to_string());
+        };
+        let reason = match source {
+            CompletionError::Call(error) => Self::from(error),
+            CompletionError::Failed(_) => Self::Plugin(source.to_string()),
+            CompletionError::NoConnection
+            | CompletionError::Connection(_)
+            | CompletionError::NoPlugin
+            | CompletionError::Plugin(_) => Self::Service(source.to_string()),
+        };
+        reason.after(&format!("item {item} cannot be completed: "))
+    }
 }
 
 /// Replaces the conversion's pointers with the items of the stored answers.
@@ -187,7 +205,7 @@ async fn call(
         .core
         .metrics
         .plugins
-        .calling(plugin, CallSubject::Delivery(delivery.id), complete)
+        .calling_for(budget, plugin, CallSubject::Delivery(delivery.id), complete)
         .await?
         .map_err(|failure| CompletionError::Failed(failure.message))?;
     let now = pipeline.core.clock.now();

@@ -16,7 +16,7 @@ const REST: Duration = Duration::from_secs(5);
 
 /// The rounds of a task.
 pub struct Rounds {
-    /// What a failed round did not do, for the log.
+    /// The action that a failed round did not do, for the log.
     failure: &'static str,
     /// Whether it was logged since the last round that succeeded.
     logged: bool,

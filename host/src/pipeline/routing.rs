@@ -27,7 +27,7 @@ pub enum Reachable<'a> {
     Captured(&'a [CapturedLive]),
 }
 
-/// Who asks for a connection in the store.
+/// The caller that looks for a connection in the store.
 pub struct RoutingCaller<'a> {
     pub pipeline: &'a Pipeline,
     /// The plugin of the address and of all connections that it routes to.

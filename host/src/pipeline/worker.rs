@@ -15,9 +15,10 @@ use super::failure::{self, ConvertError};
 use super::lease::{self, LeaseDeadline};
 use super::proof::{self, Evidence};
 use super::rollout;
-use super::{fetch, intake, send};
+use super::{fetch, intake, send, source_changes};
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::ConnectionId;
+use crate::domain::time::Micros;
 use crate::pipeline::state::Pipeline;
 use crate::plugin::{CallBudget, CallError};
 use crate::shutdown::Shutdown;
@@ -25,7 +26,7 @@ use crate::store::{
     ClaimTurns, ConversionResult, HeldDelivery, InHand, ItemResult, Job, Mode, Reconversion,
     StoreError,
 };
-use crate::trace::{self, Span, SpanKind, TraceParent};
+use crate::trace::{self, Span, SpanKind, TraceId, TraceParent};
 
 /// The time for which the worker rests if nothing wakes it, so that work that becomes due is found.
 const REST: Duration = Duration::from_millis(250);
@@ -142,6 +143,15 @@ impl Drop for PieceInProgress {
 struct ClaimedJob {
     job: Job,
     lease: LeaseDeadline,
+    claim: JobClaim,
+}
+
+/// When the claim of a piece was made, and how long the store took.
+#[derive(Clone, Copy)]
+struct JobClaim {
+    now: Micros,
+    began: Instant,
+    took: Duration,
 }
 
 impl WorkerLoop {
@@ -163,10 +173,17 @@ impl WorkerLoop {
         let lease = LeaseDeadline::lasting(pipeline.core.config.worker.lease());
         let now = pipeline.core.clock.now();
         let until = now.plus(pipeline.core.config.worker.lease());
-        match pipeline.core.store.claim(&turns, now, until).await {
+        let began = Instant::now();
+        let claimed = pipeline.core.store.claim(&turns, now, until).await;
+        let claim = JobClaim {
+            now,
+            began,
+            took: began.elapsed(),
+        };
+        match claimed {
             Ok(jobs) => jobs
                 .into_iter()
-                .map(|job| ClaimedJob { job, lease })
+                .map(|job| ClaimedJob { job, lease, claim })
                 .collect(),
             Err(error) => {
                 if !error.is_logged() {
@@ -213,14 +230,14 @@ fn job_span(job: &Job) -> tracing::Span {
         "job",
         kind,
         delivery = Empty,
-        message = Empty,
+        message_id = Empty,
         trace = Empty
     );
     if let Some(delivery) = delivery {
         span.record("delivery", tracing::field::display(delivery));
     }
     if let Some(message) = message {
-        span.record("message", tracing::field::display(message));
+        span.record("message_id", tracing::field::display(message));
     }
     span
 }
@@ -229,9 +246,6 @@ fn job_span(job: &Job) -> tracing::Span {
 /// the one that took it in, without anything about it being stored.
 async fn traced(pipeline: &Arc<Pipeline>, job: ClaimedJob) {
     let tracer = pipeline.core.tracer();
-    if !tracer.is_on() {
-        return work(pipeline, job).await;
-    }
     let (name, kind, whose): (_, _, Uuid) = match &job.job {
         Job::Convert(held) => (
             "process delivery again",
@@ -241,9 +255,21 @@ async fn traced(pipeline: &Arc<Pipeline>, job: ClaimedJob) {
         Job::Fetch(held) => ("fetch lead", SpanKind::Consumer, held.delivery.0),
         Job::Send(held) => ("send waiting message", SpanKind::Consumer, held.message.0),
     };
+    if !tracer.is_on() {
+        trace::name_in(&tracing::Span::current(), TraceId::from(whose));
+        return work(pipeline, job).await;
+    }
     let parent = Some(TraceParent::for_work(whose));
-    let now = pipeline.core.clock.now();
-    let span = Span::root(tracer, now, name, kind, parent);
+    let ClaimedJob { claim, .. } = job;
+    let span = Span::root_since(tracer, (claim.now, claim.began), name, kind, parent);
+    // Other jobs may share it.
+    span.add(
+        "claim job",
+        SpanKind::Internal,
+        claim.began,
+        claim.took,
+        |_| {},
+    );
     match &job.job {
         Job::Send(held) => span.set("leadhost.message.id", held.message.to_string()),
         Job::Convert(_) | Job::Fetch(_) => span.set("leadhost.delivery.id", whose.to_string()),
@@ -371,6 +397,13 @@ pub async fn reconvert(
     let chosen = converting.run(chosen).await;
     intake::describe_conversion(&converting, &chosen);
     drop(converting);
+    source_changes::converted_again(
+        pipeline,
+        &live,
+        &chosen.plugin,
+        &delivery,
+        &chosen.converted,
+    );
     match chosen.converted {
         Ok(converted) => converted.result,
         Err(error @ ConvertError::Call(CallError::CircuitOpen { .. })) => failed(&error),

@@ -297,7 +297,7 @@ impl Pass<'_> {
                         &mut pair.all
                     };
                     let was_open = circuit.open.is_some();
-                    circuit.fail(now, error.to_string());
+                    circuit.fail(now, error.with_type());
                     if !was_open && circuit.open.is_some() {
                         tracing::warn!(
                             digest = self.key.0.short(),

@@ -4,17 +4,17 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use wasmtime::Store;
 
 use super::abi::Guest;
-use super::error::CallError;
+use super::error::{CallError, CallOutcome};
 use super::imports::CallEnvironment;
 use super::instance::CallHandle;
 use super::instance_state::InstanceState;
 use super::version::Loaded;
-use super::watch::{WatchedCall, WatchedOutput};
+use super::watch::{Watched, WatchedCall, WatchedOutput};
 use super::{CallAccount, CallBudget, CallStart, GuestFuture, Plugins};
 use crate::domain::channel::{
     RefusedSend, SendAnswer, SendStep, TemplatePage, TemplateSend, TemplateStep, Webhook,
@@ -83,14 +83,15 @@ impl Plugins {
     ) -> Result<Result<ConverterOutput, InputProblem>, CallError> {
         let context = CallContext::for_delivery("convert", plugin, &delivery)
             .counted_as(CircuitFunction::Delivery);
-        let shown = WatchedOutput::of_conversion;
-        let (answer, log) = self
+        let shown = WatchedOutput::from_conversion;
+        let (answer, log, processor) = self
             .call_guest_with_log(plugin, lane, budget, context, shown, move |guest, store| {
                 Box::pin(async move { guest.converter("convert")?.convert(store, delivery).await })
             })
             .await?;
         Ok(answer.map(|mut conversion| {
             conversion.notes.extend(log);
+            conversion.processor = processor;
             conversion
         }))
     }
@@ -156,10 +157,12 @@ impl Plugins {
     ) -> Result<SendStep, CallError> {
         let context = CallContext::new("send", plugin, &message.message_id, "")
             .counted_as(CircuitFunction::Send);
-        self.call_guest(plugin, lane, budget, context, move |guest, store| {
+        let shown = WatchedOutput::from_send;
+        self.call_guest_with_log(plugin, lane, budget, context, shown, move |guest, store| {
             Box::pin(async move { guest.adapter("send")?.send(store, message).await })
         })
         .await
+        .map(|(step, ..)| step)
     }
 
     /// Returns what the provider's answer says about the message.
@@ -201,8 +204,8 @@ impl Plugins {
     ) -> Result<Result<Webhook, InputProblem>, CallError> {
         let context = CallContext::for_delivery("read-webhook", plugin, &delivery)
             .counted_as(CircuitFunction::Delivery);
-        let shown = WatchedOutput::of_webhook;
-        let (answer, log) = self
+        let shown = WatchedOutput::from_webhook;
+        let (answer, log, processor) = self
             .call_guest_with_log(plugin, lane, budget, context, shown, move |guest, store| {
                 Box::pin(async move {
                     guest
@@ -214,6 +217,7 @@ impl Plugins {
             .await?;
         Ok(answer.map(|mut webhook| {
             webhook.notes.extend(log);
+            webhook.processor = processor;
             webhook
         }))
     }
@@ -232,7 +236,7 @@ impl Plugins {
     ) -> Result<Result<TemplateStep, InputProblem>, CallError> {
         let config = config.to_owned();
         let context = CallContext::for_plugin("list-templates", plugin);
-        let shown = WatchedOutput::of_template_step;
+        let shown = WatchedOutput::from_template_step;
         self.call_guest_with_log(plugin, lane, budget, context, shown, move |guest, store| {
             Box::pin(async move {
                 guest
@@ -242,7 +246,7 @@ impl Plugins {
             })
         })
         .await
-        .map(|(answer, _)| answer)
+        .map(|(answer, ..)| answer)
     }
 
     /// Returns the page of templates in the provider's answer.
@@ -259,7 +263,7 @@ impl Plugins {
     ) -> Result<Result<TemplatePage, RefusedSend>, CallError> {
         let config = config.to_owned();
         let context = CallContext::for_plugin("read-templates", plugin);
-        let shown = WatchedOutput::of_templates;
+        let shown = WatchedOutput::from_templates;
         self.call_guest_with_log(plugin, lane, budget, context, shown, move |guest, store| {
             Box::pin(async move {
                 guest
@@ -269,7 +273,7 @@ impl Plugins {
             })
         })
         .await
-        .map(|(answer, _)| answer)
+        .map(|(answer, ..)| answer)
     }
 
     async fn call_guest<T: Send + 'static>(
@@ -282,14 +286,14 @@ impl Plugins {
         + Send
         + 'static,
     ) -> Result<T, CallError> {
-        let shown = WatchedOutput::of_another;
+        let shown = WatchedOutput::from_other;
         self.call_guest_with_log(plugin, lane, budget, context, shown, call)
             .await
-            .map(|(answer, _)| answer)
+            .map(|(answer, ..)| answer)
     }
 
-    /// Calls the plugin. The second part of the answer is the guest's standard output and
-    /// error. `shown`: the part of the answer that a watcher sees.
+    /// Calls the plugin. The other parts of the answer are the guest's standard output and
+    /// error, and the processor time of the call. `shown`: the part of the answer that a watcher sees.
     async fn call_guest_with_log<T: Send + 'static>(
         &self,
         plugin: &Arc<Loaded>,
@@ -300,7 +304,7 @@ impl Plugins {
         call: impl for<'a> FnOnce(&'a Guest, &'a mut Store<InstanceState>) -> GuestFuture<'a, T>
         + Send
         + 'static,
-    ) -> Result<(T, Vec<String>), CallError> {
+    ) -> Result<(T, Vec<String>, Duration), CallError> {
         let breakers = &self.0.breakers;
         let admitted = context
             .function
@@ -345,21 +349,23 @@ impl Plugins {
             pass.report(&answer);
         }
         if budget.has_effects() {
-            let outcome = answer.as_ref().map_or_else(CallError::kind, |_| "ok");
+            let outcome = CallOutcome::from_result(&answer);
             plugin.count(self.0.clock.now(), outcome, &handle);
-            self.0.watch.tell(|| WatchedCall {
-                plugin: plugin.description.name.clone(),
-                function: context.name,
-                id: context.id,
-                elapsed: begun.elapsed(),
-                usage: handle.usage(),
-                output: match &answer {
-                    Ok((answer, _)) => Ok(shown(answer)),
-                    Err(error) => Err(error.to_string()),
-                },
+            self.0.watch.tell(|| {
+                Watched::Call(WatchedCall {
+                    plugin: plugin.description.name.clone(),
+                    function: context.name,
+                    id: context.id,
+                    elapsed: begun.elapsed(),
+                    usage: handle.usage(),
+                    output: match &answer {
+                        Ok((answer, _)) => Ok(shown(answer)),
+                        Err(error) => Err(error.to_string()),
+                    },
+                })
             });
         }
-        answer
+        answer.map(|(answer, log)| (answer, log, handle.processor()))
     }
 }
 

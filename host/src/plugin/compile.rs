@@ -66,7 +66,7 @@ pub struct Compilation {
     /// Most bytes of machine code that are loaded into the memory of the service. The
     /// child's own limits do not cover it.
     most_code: u64,
-    /// Where the functions of the last compilation are, if they are kept.
+    /// The file with the functions of the last compilation, if they are kept.
     functions: Option<PathBuf>,
     /// Compilations at once: each needs much memory and processor time.
     permits: Semaphore,

@@ -16,6 +16,7 @@ use wasmparser::{Parser, Payload};
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 
+use super::abi::{OFFERED, Offer};
 use super::error::{first_of, shortened};
 use super::imports::is_offered;
 
@@ -52,30 +53,6 @@ pub enum CoreModuleError {
     )]
     Unfit(String),
 }
-
-/// A contract in its published form, which never changes.
-struct FrozenContract {
-    /// The interface whose functions a plugin exports.
-    export: &'static str,
-    world: &'static str,
-    file: &'static str,
-    text: &'static str,
-}
-
-static CONTRACTS: [FrozenContract; 2] = [
-    FrozenContract {
-        export: "leadhost:converter/converter@1.0.0",
-        world: "lead-converter",
-        file: "leadhost-converter-1.0.0.wit",
-        text: include_str!("../../../wit/published/leadhost-converter-1.0.0.wit"),
-    },
-    FrozenContract {
-        export: "leadhost:adapter/adapter@1.0.0",
-        world: "channel-adapter",
-        file: "leadhost-adapter-1.0.0.wit",
-        text: include_str!("../../../wit/published/leadhost-adapter-1.0.0.wit"),
-    },
-];
 
 /// Returns whether the bytes begin as those of a core module.
 pub fn is_core_module(bytes: &[u8]) -> bool {
@@ -170,8 +147,8 @@ impl CoreInterface {
     }
 
     /// Returns the contract whose functions the module exports.
-    fn contract(&self) -> Result<&'static FrozenContract, CoreModuleError> {
-        let claimed: Vec<&'static FrozenContract> = CONTRACTS
+    fn contract(&self) -> Result<&'static Offer, CoreModuleError> {
+        let claimed: Vec<&'static Offer> = OFFERED
             .iter()
             .filter(|contract| {
                 self.exports.iter().any(|name| {
@@ -184,7 +161,7 @@ impl CoreInterface {
             [contract] => Ok(*contract),
             [] => Err(CoreModuleError::NoContract {
                 exports: first_of(self.exports.iter().map(String::as_str)),
-                offered: CONTRACTS.iter().map(|contract| contract.export).collect(),
+                offered: OFFERED.iter().map(|contract| contract.export).collect(),
             }),
             several => Err(CoreModuleError::SeveralContracts {
                 contracts: several.iter().map(|contract| contract.export).collect(),
@@ -195,10 +172,10 @@ impl CoreInterface {
 
 /// Returns the module with the description of the contract's world, as bindings put it into
 /// a module.
-fn with_world(module: &[u8], contract: &FrozenContract) -> Result<Vec<u8>, CoreModuleError> {
+fn with_world(module: &[u8], contract: &Offer) -> Result<Vec<u8>, CoreModuleError> {
     let mut resolve = Resolve::default();
     let package = resolve
-        .push_str(contract.file, contract.text)
+        .push_str(contract.file, contract.published)
         .map_err(unfit)?;
     let world = resolve
         .select_world(&[package], Some(contract.world))
@@ -236,7 +213,6 @@ mod tests {
     use wit_parser::abi::{AbiVariant, WasmType};
 
     use super::*;
-    use crate::plugin::abi::OFFERED;
 
     /// The name of a function, its parameters and its results.
     type CoreFunction = (String, Vec<ValType>, Vec<ValType>);
@@ -286,10 +262,10 @@ mod tests {
 
     /// Returns the functions of a contract as a module exports them, and that by which the
     /// host allocates in the guest.
-    fn functions(contract: &FrozenContract) -> Vec<CoreFunction> {
+    fn functions(contract: &Offer) -> Vec<CoreFunction> {
         let mut resolve = Resolve::default();
         let package = resolve
-            .push_str(contract.file, contract.text)
+            .push_str(contract.file, contract.published)
             .expect("the contract is valid");
         let world = resolve
             .select_world(&[package], Some(contract.world))
@@ -339,15 +315,8 @@ mod tests {
     }
 
     #[test]
-    fn every_contract_has_its_published_form() {
-        let frozen: Vec<&str> = CONTRACTS.iter().map(|contract| contract.export).collect();
-        let offered: Vec<&str> = OFFERED.iter().map(|offer| offer.export).collect();
-        assert_eq!(frozen, offered);
-    }
-
-    #[test]
     fn a_module_without_a_world_gets_the_one_that_its_exports_name() {
-        for contract in &CONTRACTS {
+        for contract in OFFERED {
             let core = module(&[], &functions(contract));
             assert!(is_core_module(&core));
             let component = encode(&core).expect("it implements the contract");
@@ -359,7 +328,7 @@ mod tests {
 
     #[test]
     fn the_same_module_always_becomes_the_same_component() {
-        let core = module(&[], &functions(&CONTRACTS[0]));
+        let core = module(&[], &functions(&OFFERED[0]));
         let component = encode(&core).expect("it implements the contract");
         assert_eq!(encode(&core).expect("it still does"), component);
     }
@@ -367,7 +336,7 @@ mod tests {
     #[test]
     fn calls_of_preview_1_become_calls_that_the_host_offers() {
         let writes = [("wasi_snapshot_preview1", "fd_write", 4)];
-        let core = module(&writes, &functions(&CONTRACTS[0]));
+        let core = module(&writes, &functions(&OFFERED[0]));
         let component = encode(&core).expect("it implements the contract");
         let (imports, _) = interfaces(&component);
         assert!(
@@ -389,7 +358,7 @@ mod tests {
             ("env", "emscripten_now", 0),
             ("wasi:http/outgoing-handler@0.2.0", "handle", 2),
         ];
-        let core = module(&imports, &functions(&CONTRACTS[0]));
+        let core = module(&imports, &functions(&OFFERED[0]));
         let error = encode(&core).expect_err("it is refused");
         let CoreModuleError::ForeignImports { imports } = &error else {
             panic!("{error}");
@@ -421,8 +390,8 @@ mod tests {
 
     #[test]
     fn a_module_of_two_contracts_is_refused() {
-        let mut both = functions(&CONTRACTS[0]);
-        both.extend(functions(&CONTRACTS[1]).into_iter().skip(1));
+        let mut both = functions(&OFFERED[0]);
+        both.extend(functions(&OFFERED[1]).into_iter().skip(1));
         let error = encode(&module(&[], &both)).expect_err("it is refused");
         assert!(
             matches!(error, CoreModuleError::SeveralContracts { .. }),
@@ -432,7 +401,7 @@ mod tests {
 
     #[test]
     fn a_function_with_another_signature_is_refused() {
-        let mut wrong = functions(&CONTRACTS[0]);
+        let mut wrong = functions(&OFFERED[0]);
         wrong[1].1.push(ValType::F64);
         let error = encode(&module(&[], &wrong)).expect_err("it is refused");
         assert!(matches!(error, CoreModuleError::Unfit(_)), "{error}");
@@ -440,7 +409,7 @@ mod tests {
 
     #[test]
     fn damaged_bytes_are_an_error_and_never_a_panic() {
-        let good = module(&[], &functions(&CONTRACTS[0]));
+        let good = module(&[], &functions(&OFFERED[0]));
         for end in 0..good.len() {
             let _ = encode(&good[..end]);
         }

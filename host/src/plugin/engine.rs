@@ -21,7 +21,7 @@ use crate::limits;
 /// How often running guests are interrupted: the resolution of their budgets.
 pub const TICK: Duration = Duration::from_millis(1);
 
-/// What machine code is made for.
+/// The purpose of machine code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CodeUse {
     /// To answer calls.

@@ -8,6 +8,7 @@ use crate::domain::plugin::{Digest, PluginKind};
 use crate::domain::size;
 use crate::domain::text::{kept, on_one_line};
 use crate::domain::time::Micros;
+use crate::domain::word::words;
 use crate::limits;
 
 /// Shortens a text that quotes a component: it goes into logs, answers and the list of
@@ -182,6 +183,30 @@ impl LoadError {
     }
 }
 
+words! {
+    /// The outcome of a call into a plugin. The words are stable, for metrics.
+    CallOutcome: "the outcome" {
+        Ok = "ok",
+        Trapped = "trapped",
+        OutOfTimeInline = "out_of_time_inline",
+        OutOfTime = "out_of_time",
+        OutOfMemory = "out_of_memory",
+        TooMuchOutput = "too_much_output",
+        Refused = "refused",
+        Lacks = "lacks",
+        Busy = "busy",
+        CircuitOpen = "circuit_open",
+        ShuttingDown = "shutting_down",
+    }
+}
+
+impl CallOutcome {
+    /// Returns the outcome of a call with this result. A refusal by the plugin itself is an answer.
+    pub fn from_result<T>(result: &Result<T, CallError>) -> Self {
+        result.as_ref().map_or_else(CallError::kind, |_| Self::Ok)
+    }
+}
+
 /// A call returned no answer. `log` is what the plugin wrote to its standard output and error until
 /// then, which may contain data of a delivery: the messages leave it out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -226,19 +251,19 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// Returns a stable code, for metrics.
-    pub fn kind(&self) -> &'static str {
+    /// Returns the outcome of the call.
+    pub fn kind(&self) -> CallOutcome {
         match self {
-            Self::Trapped { .. } => "trapped",
-            Self::OutOfTime { inline: true, .. } => "out_of_time_inline",
-            Self::OutOfTime { inline: false, .. } => "out_of_time",
-            Self::OutOfMemory { .. } => "out_of_memory",
-            Self::TooMuchOutput { .. } => "too_much_output",
-            Self::Refused { .. } => "refused",
-            Self::Lacks { .. } => "lacks",
-            Self::Busy => "busy",
-            Self::CircuitOpen { .. } => "circuit_open",
-            Self::ShuttingDown => "shutting_down",
+            Self::Trapped { .. } => CallOutcome::Trapped,
+            Self::OutOfTime { inline: true, .. } => CallOutcome::OutOfTimeInline,
+            Self::OutOfTime { inline: false, .. } => CallOutcome::OutOfTime,
+            Self::OutOfMemory { .. } => CallOutcome::OutOfMemory,
+            Self::TooMuchOutput { .. } => CallOutcome::TooMuchOutput,
+            Self::Refused { .. } => CallOutcome::Refused,
+            Self::Lacks { .. } => CallOutcome::Lacks,
+            Self::Busy => CallOutcome::Busy,
+            Self::CircuitOpen { .. } => CallOutcome::CircuitOpen,
+            Self::ShuttingDown => CallOutcome::ShuttingDown,
         }
     }
 
@@ -276,23 +301,106 @@ impl CallError {
     pub fn with_log(&self, log: &[String]) -> String {
         let lines: Vec<&str> = log
             .iter()
-            .map(|line| line.trim())
-            .filter(|line| !line.is_empty() && !line.starts_with(RUSTS_ADVICE))
+            .map(String::as_str)
+            .filter(|line| !line.trim().is_empty() && !line.trim().starts_with(RUSTS_ADVICE))
             .collect();
-        let is_panic = |line: &&str| PANICS_OF_GO.iter().any(|begin| line.starts_with(begin));
-        let shown = match lines.iter().rposition(is_panic) {
-            Some(at) => fitting(lines[at..].iter().copied()),
-            None => {
+        let engine = lines.iter().rposition(|line| is_panic_of_engine(line));
+        let shown = match (exception_in(&lines), engine) {
+            // The engine repeats the exception, escaped on one line.
+            (Some(at), Some(end)) if at < end => fitting(lines[at..end].iter().copied()),
+            (Some(at), _) if is_panic_of_go(lines[at]) => fitting(lines[at..].iter().copied()),
+            _ => {
                 let mut last = fitting(lines.iter().rev().copied());
                 last.reverse();
                 last
             }
         };
-        if shown.is_empty() {
-            return self.to_string();
-        }
-        on_one_line(&format!("{self}; it wrote: {}", shown.join(" | ")))
+        self.with_lines(&shown)
     }
+
+    /// Returns the message with the line of this log that names the exception or the panic, if there is
+    /// one.
+    pub fn with_exception(&self, log: &[String]) -> String {
+        let lines: Vec<&str> = log.iter().map(String::as_str).collect();
+        match exception_in(&lines) {
+            Some(at) => self.with_lines(&fitting(std::iter::once(lines[at]))),
+            None => self.to_string(),
+        }
+    }
+
+    /// Returns the message with the type of the exception that the log names, such as `TypeError`: no
+    /// data of a delivery.
+    pub fn with_type(&self) -> String {
+        let lines: Vec<&str> = self.log().iter().map(String::as_str).collect();
+        let name = exception_in(&lines).map(|at| type_of(lines[at]));
+        match name.filter(|name| is_type(name)) {
+            Some(name) => format!("{self}; it wrote: {name}"),
+            None => self.to_string(),
+        }
+    }
+
+    fn with_lines(&self, lines: &[&str]) -> String {
+        match lines.is_empty() {
+            true => self.to_string(),
+            false => on_one_line(&format!("{self}; it wrote: {}", lines.join(" | "))),
+        }
+    }
+}
+
+/// Returns the line that names the exception or the panic that ended a call: the last one.
+fn exception_in(lines: &[&str]) -> Option<usize> {
+    let panic_of_go = lines.iter().rposition(|line| is_panic_of_go(line));
+    panic_of_go
+        .or_else(|| end_of_traceback(lines))
+        .or_else(|| lines.iter().rposition(|line| is_type(type_of(line))))
+        .or_else(|| {
+            let of_author = |line: &&str| is_panic_of_rust(line) && !is_panic_of_engine(line);
+            let place = lines.iter().rposition(of_author)?;
+            let message = place + 1;
+            (message < lines.len()).then_some(message)
+        })
+}
+
+/// Returns the line after the last traceback of Python, which has the exception.
+fn end_of_traceback(lines: &[&str]) -> Option<usize> {
+    let begin = lines.iter().rposition(|line| *line == TRACEBACK)?;
+    let is_within = |line: &&str| line.starts_with(' ') || line.trim().is_empty();
+    let after = lines[begin + 1..]
+        .iter()
+        .position(|line| !is_within(line))?;
+    Some(begin + 1 + after)
+}
+
+/// How a traceback of Python begins.
+const TRACEBACK: &str = "Traceback (most recent call last):";
+
+/// Returns what is before the colon of a line such as `TypeError: no phone`.
+fn type_of(line: &str) -> &str {
+    line.split_once(':').map_or(line, |(name, _)| name)
+}
+
+/// Whether this is the type of an error, in JavaScript or Python.
+fn is_type(name: &str) -> bool {
+    let is_part = |one: char| one.is_ascii_alphanumeric() || matches!(one, '_' | '.' | '$');
+    let is_named = ["Error", "Exception"].iter().any(|end| name.ends_with(end));
+    is_named && name.len() <= LONGEST_TYPE && name.chars().all(is_part)
+}
+
+/// Bytes of the longest type of an error.
+const LONGEST_TYPE: usize = 100;
+
+fn is_panic_of_go(line: &str) -> bool {
+    PANICS_OF_GO.iter().any(|begin| line.starts_with(begin))
+}
+
+fn is_panic_of_rust(line: &str) -> bool {
+    let line = line.trim();
+    line.starts_with("thread '") && line.contains(" panicked at ") && line.ends_with(':')
+}
+
+/// Whether the line is of the engine of JavaScript, which is written in Rust.
+fn is_panic_of_engine(line: &str) -> bool {
+    is_panic_of_rust(line) && line.contains(" panicked at crates/runtime/")
 }
 
 /// The end of a panic's message in Rust. A plugin has no environment.
@@ -306,7 +414,7 @@ const PANICS_OF_GO: [&str; 2] = ["panic: ", "fatal error: "];
 fn fitting<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut room = limits::LOG_IN_ERROR_BYTES;
     let mut shown: Vec<&str> = Vec::new();
-    for line in lines {
+    for line in lines.map(str::trim) {
         if line.len() > room && !shown.is_empty() {
             break;
         }
@@ -352,6 +460,57 @@ mod tests {
         );
     }
 
+    const OF_JAVASCRIPT: [&str; 7] = [
+        "before",
+        "TypeError: cannot read property 'a' of undefined",
+        "    at read (src/converter.js:36)",
+        "",
+        "thread '<unnamed>' (1) panicked at crates/runtime/src/interpreter.rs:51:31:",
+        "Exception { message: Some(\"cannot read\"), stack: Some(\"at\") })",
+        ")",
+    ];
+
+    const OF_PYTHON: [&str; 5] = [
+        "Traceback (most recent call last):",
+        "  File \"converter.py\", line 7, in convert",
+        "    raise NoPhone(\"Ana\")",
+        "converter.NoPhone: Ana",
+        "",
+    ];
+
+    #[test]
+    fn an_exception_in_javascript_is_shown_with_its_stack_and_without_the_engine() {
+        assert_eq!(
+            shown(&OF_JAVASCRIPT),
+            "the plugin call failed: unreachable; it wrote: TypeError: cannot read property 'a' of undefined | at read (src/converter.js:36)"
+        );
+    }
+
+    #[test]
+    fn an_error_shows_the_line_of_the_exception_or_its_type() {
+        let check = |log: &[&str], line: Option<&str>, name: Option<&str>| {
+            let error = trapped(log);
+            let wrote = |what: Option<&str>| match what {
+                Some(what) => format!("the plugin call failed: unreachable; it wrote: {what}"),
+                None => "the plugin call failed: unreachable".to_owned(),
+            };
+            assert_eq!(error.with_exception(error.log()), wrote(line), "{log:?}");
+            assert_eq!(error.with_type(), wrote(name), "{log:?}");
+        };
+        let of_javascript = "TypeError: cannot read property 'a' of undefined";
+        check(&OF_JAVASCRIPT, Some(of_javascript), Some("TypeError"));
+        // The name of the class ends in no usual way.
+        check(&OF_PYTHON, Some("converter.NoPhone: Ana"), None);
+        let usual = ["KeyError: 'a'"];
+        check(&usual, Some("KeyError: 'a'"), Some("KeyError"));
+        let of_go = ["panic: no phone", "goroutine 1 [running]:"];
+        check(&of_go, Some("panic: no phone"), None);
+        let of_rust = ["thread 'main' panicked at src/lib.rs:3:5:", "no phone"];
+        check(&of_rust, Some("no phone"), None);
+        check(&["a line", "Ana Error: no"], None, None);
+        check(&[], None, None);
+    }
+
     #[test]
     fn a_panic_in_go_is_shown_with_the_beginning_of_its_trace() {
         let frame = "converter.read(...)";
@@ -370,5 +529,17 @@ mod tests {
         assert!(both.ends_with("; it wrote: the end"), "{both}");
         let alone = shown(&[&long]);
         assert!(alone.len() < limits::LOG_IN_ERROR_BYTES + 100, "{alone}");
+    }
+
+    #[test]
+    fn the_guide_lists_every_outcome_of_a_call_and_no_other() {
+        let guide = include_str!("../../../docs/operators.md");
+        let section = guide.split_once("\n### Outcomes of plugin calls\n");
+        let (_, section) = section.expect("it has the table");
+        let lines = section.lines().take_while(|line| !line.starts_with('#'));
+        let listed = lines.filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+        let listed: Vec<&str> = listed.map(|(outcome, _)| outcome).collect();
+        let outcomes = CallOutcome::ALL.iter().map(|outcome| outcome.as_str());
+        assert_eq!(listed, outcomes.collect::<Vec<_>>());
     }
 }

@@ -13,7 +13,7 @@ const NAMED: usize = 5;
 
 /// How the names of functions begin that end a program, allocate, or lead to the author's code: of
 /// Rust, C, Go and Zig, in this order.
-const MACHINERY: [&str; 27] = [
+const MACHINERY: [&str; 29] = [
     "std::",
     "core::",
     "alloc::",
@@ -41,6 +41,8 @@ const MACHINERY: [&str; 27] = [
     "builtin.",
     "posix.",
     "compiler_rt.",
+    "leadhost.log.",
+    "leadhost.contract.",
 ];
 
 /// Whole names of such functions.
@@ -81,9 +83,21 @@ fn place<'a>(names: impl Iterator<Item = &'a str>) -> String {
     shown.truncate(NAMED);
     match shown.is_empty() {
         true => String::new(),
-        false => format!(", in {}", shown.join(" < ")),
+        false => format!("{PLACE}{}", shown.join(" < ")),
     }
 }
+
+/// Returns the message of a failed call without the functions in which it happened: they may differ
+/// between two builds of the same code.
+pub fn without_place(message: &str) -> &str {
+    match message.split_once(PLACE) {
+        Some((cause, _)) => cause,
+        None => message,
+    }
+}
+
+/// Separates the cause from the functions.
+const PLACE: &str = ", in ";
 
 fn is_machinery(name: &str) -> bool {
     // `<T as Trait>::f` is of the crate of `T`, and `(*T).f` of the package of `T`.
@@ -118,6 +132,15 @@ impl Write for BoundedName {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_message_is_the_same_without_its_place() {
+        let cause = "wasm trap: unreachable";
+        let whole = format!("{cause}{}", super::place(["a", "b"].into_iter()));
+        assert_eq!(whole, "wasm trap: unreachable, in a < b");
+        assert_eq!(super::without_place(&whole), cause);
+        assert_eq!(super::without_place(cause), cause);
+    }
+
     use super::*;
 
     #[track_caller]
@@ -155,7 +178,12 @@ mod tests {
             ", in converter.read < converter.Convert < leadhost_converter_converter_1.0.0_convert",
         );
         check(
-            &["debug.defaultPanic", "debug.panicExtra", "converter.read"],
+            &[
+                "leadhost.log.panic",
+                "debug.panicExtra",
+                "converter.read",
+                "leadhost.contract.convert",
+            ],
             ", in converter.read",
         );
     }

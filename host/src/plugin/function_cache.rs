@@ -2,7 +2,7 @@
 //! next build only the functions that changed are compiled.
 //!
 //! The cache is one file, which the compiling process reads at its start and writes at its end.
-//! It keeps the functions of the last compilation only. Who can write the file decides what
+//! It keeps the functions of the last compilation only. A user who can write the file controls what
 //! later builds execute, so it belongs to one developer's own components; the service has none.
 
 use std::borrow::Cow;

@@ -110,6 +110,10 @@ pub async fn carried_cases(wasm: Vec<u8>) -> Result<Vec<Case>, LoadError> {
 }
 
 /// Reads the golden cases in the bytes of a component.
+///
+/// # Errors
+///
+/// [`LoadError`] if the bytes or the cases cannot be read.
 pub(super) fn golden_cases(wasm: &[u8]) -> Result<Vec<Case>, LoadError> {
     match read_section(wasm) {
         Ok(None) => Ok(Vec::new()),

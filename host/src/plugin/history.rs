@@ -1,4 +1,4 @@
-//! What the calls of each version came to and needed, in slots of time over the last week, in the memory
+//! The outcomes and costs of calls, by version and in slots of time over the last week, in the memory
 //! of this host. Metrics keep no past, and a version that no longer serves is what one looks back at. A
 //! call costs one lock that only calls of the same version share, for some additions.
 
@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::error::CallOutcome;
 use super::instance::CallHandle;
 use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
@@ -14,8 +15,7 @@ use crate::limits;
 /// The calls of one slot or one hour.
 #[derive(Clone, Debug, Default)]
 pub struct CallCounts {
-    /// By outcome: `ok`, or the kind of the error.
-    pub outcomes: BTreeMap<&'static str, u64>,
+    pub outcomes: BTreeMap<CallOutcome, u64>,
     /// Calls in which the guest ran.
     pub ran: u64,
     /// The processor time of all of them, and of the longest one.
@@ -34,7 +34,7 @@ impl CallCounts {
         self.memory = self.memory.max(other.memory);
     }
 
-    fn add(&mut self, outcome: &'static str, processor: Duration, memory: u64) {
+    fn add(&mut self, outcome: CallOutcome, processor: Duration, memory: u64) {
         *self.outcomes.entry(outcome).or_default() += 1;
         if processor.is_zero() {
             return;
@@ -52,7 +52,7 @@ pub struct VersionCalls {
     pub digest: Digest,
     /// The version that the plugin gives itself.
     pub version: String,
-    /// Of the last two hours only.
+    /// Only the last two hours.
     pub slots: BTreeMap<i64, CallCounts>,
     pub hours: BTreeMap<i64, CallCounts>,
 }
@@ -78,9 +78,9 @@ impl VersionHistory {
     }
 
     /// Counts a call that has ended at this time.
-    pub fn add(&self, now: Micros, outcome: &'static str, handle: &CallHandle) {
+    pub fn add(&self, now: Micros, outcome: CallOutcome, handle: &CallHandle) {
         let (processor, memory) = (handle.processor(), handle.memory());
-        let slot = now.0.div_euclid(limits::ACTIVITY_SLOT_MICROS);
+        let slot = now.slot(limits::ACTIVITY_SLOT);
         let hour = slot.div_euclid(limits::ACTIVITY_SLOTS_PER_HOUR);
         let mut calls = self.lock();
         let is_new = !calls.slots.contains_key(&slot);
@@ -184,27 +184,40 @@ mod tests {
     #[test]
     fn calls_are_counted_by_slot_and_hour_and_old_ones_are_forgotten() {
         let history = history();
-        let hour = limits::ACTIVITY_SLOTS_PER_HOUR * limits::ACTIVITY_SLOT_MICROS;
-        let begin = 500_000 * hour;
+        let hour = Duration::from_hours(1);
+        let begin = Micros::from_slot(500_000, hour);
+        let micros = Duration::from_micros;
         let handle = CallHandle::default();
         handle.set_needs(Duration::from_millis(3), 7);
-        history.add(Micros(begin), "ok", &handle);
+        history.add(begin, CallOutcome::Ok, &handle);
         handle.set_needs(Duration::from_millis(1), 9);
-        history.add(Micros(begin + 1), "trapped", &handle);
+        history.add(begin.plus(micros(1)), CallOutcome::Trapped, &handle);
         // It never ran.
-        history.add(Micros(begin + 2), "busy", &CallHandle::default());
+        history.add(
+            begin.plus(micros(2)),
+            CallOutcome::Busy,
+            &CallHandle::default(),
+        );
         let calls = history.lock().clone();
         let counts = &calls.hours[&500_000];
         assert_eq!(
             counts.outcomes,
-            BTreeMap::from([("ok", 1), ("trapped", 1), ("busy", 1)])
+            BTreeMap::from([
+                (CallOutcome::Ok, 1),
+                (CallOutcome::Trapped, 1),
+                (CallOutcome::Busy, 1)
+            ])
         );
         assert_eq!((counts.ran, counts.memory), (2, 9));
         assert_eq!(counts.processor, Duration::from_millis(4));
         assert_eq!(counts.longest, Duration::from_millis(3));
 
         for later in 1..limits::ACTIVITY_HOURS + 20 {
-            history.add(Micros(begin + later * hour), "ok", &handle);
+            history.add(
+                Micros::from_slot(500_000 + later, hour),
+                CallOutcome::Ok,
+                &handle,
+            );
         }
         let calls = history.lock().clone();
         assert_eq!(calls.hours.len() as i64, limits::ACTIVITY_HOURS);
@@ -222,7 +235,7 @@ mod tests {
         assert!(version(limits::CALL_HISTORIES).is_none(), "all are loaded");
         let first = loaded[0].clone().expect("it is counted");
         drop(loaded);
-        first.add(Micros(1), "ok", &CallHandle::default());
+        first.add(Micros(1), CallOutcome::Ok, &CallHandle::default());
         assert!(version(limits::CALL_HISTORIES).is_some());
         let kept = histories.of_plugin("portal");
         assert_eq!(kept.len(), limits::CALL_HISTORIES);
@@ -233,9 +246,9 @@ mod tests {
     fn a_clock_that_goes_back_leaves_no_calls_of_a_time_to_come() {
         let history = history();
         let handle = CallHandle::default();
-        let day = 24 * limits::ACTIVITY_SLOTS_PER_HOUR * limits::ACTIVITY_SLOT_MICROS;
-        history.add(Micros(20 * day), "ok", &handle);
-        history.add(Micros(19 * day), "ok", &handle);
+        let day = |number| Micros::from_slot(number, Duration::from_hours(24));
+        history.add(day(20), CallOutcome::Ok, &handle);
+        history.add(day(19), CallOutcome::Ok, &handle);
         let calls = history.lock().clone();
         assert_eq!(calls.hours.len(), 1);
         assert_eq!(calls.slots.len(), 1);

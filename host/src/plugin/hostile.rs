@@ -22,7 +22,7 @@ use crate::domain::exchange::{
     SenderChecks, SignedKind, SignedPart, Slot, SlotArgument, SlotFunction, TextSegment,
     ValueLocation,
 };
-use crate::domain::plugin::{Description, SecretDeclaration};
+use crate::domain::plugin::{Description, SecretDeclaration, SecretKind};
 use crate::limits;
 
 /// Most bytes of a refusal, including the words around what it quotes.
@@ -285,6 +285,7 @@ impl TestRng {
     }
 
     fn description(&mut self) -> Description {
+        let kinds: Vec<&str> = SecretKind::ALL.iter().map(|kind| kind.as_str()).collect();
         Description {
             name: self.word(&["site-form", "a"]),
             version: self.word(&["1.0.0", "1.2.3-rc.1+build"]),
@@ -292,7 +293,7 @@ impl TestRng {
             config_schema: self.word(&["", "{}", r#"{"$ref":"/"#]),
             secrets: self.many(limits::DESCRIBED_SECRETS, |rng| SecretDeclaration {
                 name: rng.word(&["key", "page-token/*", "*"]),
-                kind: rng.word(&rules::SECRET_KINDS),
+                kind: rng.word(&kinds),
                 summary: rng.word(&["", "what it is"]),
                 required: rng.below(2) == 0,
             }),

@@ -40,7 +40,7 @@ pub fn is_offered(import: &str) -> bool {
         })
 }
 
-/// What a guest's clocks and random numbers derive from: the work, not the moment.
+/// The source of a guest's clocks and random numbers: the work, not the moment.
 #[derive(Clone, Debug)]
 pub struct CallEnvironment {
     now: Micros,

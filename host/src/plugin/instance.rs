@@ -31,7 +31,7 @@ pub struct Allowance {
     pub time: Duration,
     /// A call past `time` is only cancelled, and not counted against the plugin.
     pub inline: bool,
-    /// What the engine's code is made for.
+    /// The purpose of the engine's code.
     pub code: CodeUse,
 }
 

@@ -15,7 +15,7 @@ pub struct ComponentInterfaces {
 /// # Errors
 ///
 /// The reason why they cannot be read.
-pub fn of_component(wasm: &[u8]) -> Result<ComponentInterfaces, String> {
+pub fn parse_component(wasm: &[u8]) -> Result<ComponentInterfaces, String> {
     let unread = |error| format!("the interfaces of the component cannot be read: {error}");
     let decoded = wit_component::decode(wasm).map_err(unread)?;
     let DecodedWasm::Component(resolve, world) = decoded else {
@@ -35,9 +35,9 @@ mod tests {
 
     #[test]
     fn a_component_without_interfaces_has_none_and_a_text_is_refused() {
-        let empty = of_component(b"\0asm\x0d\0\x01\0").expect("the smallest component");
+        let empty = parse_component(b"\0asm\x0d\0\x01\0").expect("the smallest component");
         assert_eq!(empty.imports, Vec::<String>::new());
         assert_eq!(empty.exports, Vec::<String>::new());
-        assert!(of_component(b"hello").is_err());
+        assert!(parse_component(b"hello").is_err());
     }
 }

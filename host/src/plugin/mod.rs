@@ -63,7 +63,8 @@ pub use self::compile::{
     Compiler, EXIT_INVALID as COMPILE_EXIT_INVALID, translate as compile_component,
 };
 pub use self::engine::CodeUse;
-pub use self::error::{CallError, EngineError, LoadError, NotInstalled};
+pub use self::error::{CallError, CallOutcome, EngineError, LoadError, NotInstalled};
+pub use self::frames::without_place;
 pub use self::golden::{CaseAnswer, carried_cases};
 pub use self::history::{CallCounts, VersionCalls};
 pub use self::load::PreparedVersion;
@@ -73,7 +74,7 @@ pub use self::trial::{TRIAL_LANE, Trial};
 pub use self::usage::CallUsage;
 pub use self::version::Loaded;
 pub use self::warm::WarmLoad;
-pub use self::watch::{WatchedCall, WatchedOutput};
+pub use self::watch::{Watched, WatchedCall, WatchedOutput, WatchedSend};
 
 use self::abi::Fault;
 use self::breaker::Breakers;
@@ -134,7 +135,7 @@ struct CallAccount<'a> {
     budget: CallBudget,
 }
 
-/// What a call starts with.
+/// The state that a call starts with.
 #[derive(Default)]
 struct CallStart {
     /// For components that import something from WASI.
@@ -418,10 +419,15 @@ impl Plugins {
         self.0.patience(budget)
     }
 
-    /// Returns the calls that end from now on, each with what it used. Only one caller can watch;
-    /// trials and comparisons are not shown.
-    pub fn watch_calls(&self) -> mpsc::Receiver<WatchedCall> {
+    /// Returns the calls that end from now on, each with what it used, and the sends. Only one caller
+    /// can watch; trials and comparisons are not shown.
+    pub fn watch_calls(&self) -> mpsc::Receiver<Watched> {
         self.0.watch.begin()
+    }
+
+    /// Shows an attempt to send a message to the watcher, if there is one.
+    pub fn tell_send(&self, send: impl FnOnce() -> WatchedSend) {
+        self.0.watch.tell(|| Watched::Send(send()));
     }
 
     /// Stops taking calls. Calls that wait get [`CallError::ShuttingDown`]; calls in

@@ -19,8 +19,6 @@ use crate::limits;
 pub const REPLY_TYPES: [&str; 2] = ["text/plain", "application/json"];
 /// The methods of a request.
 pub const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
-/// The kinds of a secret: how the host keeps it fresh.
-pub const SECRET_KINDS: [&str; 3] = ["static", "oauth2-refresh", "client-credentials"];
 
 /// Checks the name of a plugin.
 ///
@@ -81,7 +79,7 @@ pub fn description(description: &Description) -> Result<(), String> {
                 secret.name
             ));
         }
-        known("the secret's kind", &secret.kind, &SECRET_KINDS)?;
+        secret.kind().map_err(|unknown| unknown.to_string())?;
         short(
             "a secret's summary",
             &secret.summary,

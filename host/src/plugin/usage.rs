@@ -1,8 +1,8 @@
-//! What one call used of its limits. Only callers that show it to a person ask for it.
+//! The usage of one call, measured against its limits. Only callers that show it to a person ask for it.
 
 use std::time::Duration;
 
-/// What a call used, and what the guest wrote.
+/// The usage of a call, and the output that the guest wrote.
 #[derive(Clone, Debug, Default)]
 pub struct CallUsage {
     /// The processor time of all its slices.

@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::abi::Guest;
+use super::error::CallOutcome;
 use super::history::VersionHistory;
 use super::instance::CallHandle;
 use super::schema::BoundedSchema;
@@ -36,7 +37,7 @@ pub struct Loaded {
     pub reply_slots: Vec<ReplySlot>,
     /// Empty if its instances must be fresh.
     pub(super) warm: OnceLock<Arc<WarmInstances>>,
-    /// Where its calls are counted. Empty if they are not: in the tools of integrators.
+    /// The counts of its calls. Empty if they are not counted: in the tools of integrators.
     pub(super) history: OnceLock<Arc<VersionHistory>>,
     pub(super) imports_wasi: bool,
     pub(super) guest: Guest,
@@ -63,7 +64,7 @@ impl Loaded {
     }
 
     /// Counts a call that has ended at this time.
-    pub(super) fn count(&self, now: Micros, outcome: &'static str, handle: &CallHandle) {
+    pub(super) fn count(&self, now: Micros, outcome: CallOutcome, handle: &CallHandle) {
         if let Some(history) = self.history.get() {
             history.add(now, outcome, handle);
         }

@@ -44,7 +44,7 @@ impl PluginRuntime {
             return;
         }
         self.warm.add(warm);
-        let making = Making(Arc::clone(warm));
+        let making = WarmingInstance(Arc::clone(warm));
         let (runtime, loaded) = (Arc::downgrade(self), Arc::clone(loaded));
         let digest = loaded.digest.clone();
         let future = Box::pin(async move {
@@ -103,9 +103,9 @@ impl PluginRuntime {
 }
 
 /// A version one of whose instances is being made. It is dropped when that has ended, however.
-struct Making(Arc<WarmInstances>);
+struct WarmingInstance(Arc<WarmInstances>);
 
-impl Drop for Making {
+impl Drop for WarmingInstance {
     fn drop(&mut self) {
         self.0.end_making();
     }

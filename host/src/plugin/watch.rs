@@ -9,10 +9,35 @@ use tokio::sync::mpsc;
 
 use super::instance::CallHandle;
 use super::usage::CallUsage;
-use crate::domain::channel::{RefusedSend, TemplatePage, TemplateStep, Webhook};
-use crate::domain::exchange::InputProblem;
+use crate::domain::channel::{
+    RefusedSend, SendAnswer, SendStep, TemplatePage, TemplateStep, Webhook,
+};
+use crate::domain::exchange::{HttpResponse, InputProblem};
 use crate::domain::plugin::ConverterOutput;
 use crate::limits;
+
+/// An event that a watcher is shown.
+#[derive(Debug)]
+pub enum Watched {
+    Call(WatchedCall),
+    Send(WatchedSend),
+}
+
+/// An attempt to send a message that has ended, by a call to the provider or without one.
+#[derive(Debug)]
+pub struct WatchedSend {
+    /// The name of the adapter.
+    pub plugin: String,
+    /// The time that the provider took.
+    pub took: Duration,
+    /// The answer of the provider, without secrets. `None` if there was none, or it is long.
+    pub response: Option<HttpResponse>,
+    pub answer: SendAnswer,
+    /// The time until the next attempt, if there will be one.
+    pub next: Option<Duration>,
+    /// Whether the messages of the instance wait until it is resumed.
+    pub is_paused: bool,
+}
 
 /// A call that has ended.
 #[derive(Debug)]
@@ -39,6 +64,8 @@ pub enum WatchedOutput {
     TemplateStep(TemplateStep),
     /// A page of the provider's list of templates.
     Templates(TemplatePage),
+    /// The request that sends a message, or its outcome without one.
+    SendStep(SendStep),
     /// The plugin refused the body, or the configuration.
     Refused(InputProblem),
     /// The output of another function.
@@ -47,7 +74,7 @@ pub enum WatchedOutput {
 
 impl WatchedOutput {
     /// Copies the output of `convert`.
-    pub(super) fn of_conversion(answer: &Result<ConverterOutput, InputProblem>) -> Self {
+    pub(super) fn from_conversion(answer: &Result<ConverterOutput, InputProblem>) -> Self {
         match answer {
             Ok(output) => Self::Conversion(output.clone()),
             Err(problem) => Self::Refused(problem.clone()),
@@ -55,7 +82,7 @@ impl WatchedOutput {
     }
 
     /// Copies the output of `read-webhook`.
-    pub(super) fn of_webhook(answer: &Result<Webhook, InputProblem>) -> Self {
+    pub(super) fn from_webhook(answer: &Result<Webhook, InputProblem>) -> Self {
         match answer {
             Ok(webhook) => Self::Webhook(webhook.clone()),
             Err(problem) => Self::Refused(problem.clone()),
@@ -63,7 +90,7 @@ impl WatchedOutput {
     }
 
     /// Copies the output of `list-templates`.
-    pub(super) fn of_template_step(answer: &Result<TemplateStep, InputProblem>) -> Self {
+    pub(super) fn from_template_step(answer: &Result<TemplateStep, InputProblem>) -> Self {
         match answer {
             Ok(step) => Self::TemplateStep(step.clone()),
             Err(problem) => Self::Refused(problem.clone()),
@@ -71,27 +98,32 @@ impl WatchedOutput {
     }
 
     /// Copies the output of `read-templates`. A refusal of the provider is shown by the service.
-    pub(super) fn of_templates(answer: &Result<TemplatePage, RefusedSend>) -> Self {
+    pub(super) fn from_templates(answer: &Result<TemplatePage, RefusedSend>) -> Self {
         match answer {
             Ok(page) => Self::Templates(page.clone()),
             Err(_) => Self::Other,
         }
     }
 
+    /// Copies the output of `send`.
+    pub(super) fn from_send(step: &SendStep) -> Self {
+        Self::SendStep(step.clone())
+    }
+
     /// The output of any other function.
-    pub(super) fn of_another<T>(_: &T) -> Self {
+    pub(super) fn from_other<T>(_: &T) -> Self {
         Self::Other
     }
 }
 
 /// The watcher of the calls, if there is one.
 #[derive(Default)]
-pub(super) struct CallWatch(OnceLock<mpsc::Sender<WatchedCall>>);
+pub(super) struct CallWatch(OnceLock<mpsc::Sender<Watched>>);
 
 impl CallWatch {
-    /// Returns the calls that end from now on. The first watcher is the only one: later ones get
-    /// nothing. Calls that it does not take in time are left out.
-    pub(super) fn begin(&self) -> mpsc::Receiver<WatchedCall> {
+    /// Returns the calls and the sends that end from now on. The first watcher is the only one: later ones get
+    /// nothing. Those that it does not take in time are left out.
+    pub(super) fn begin(&self) -> mpsc::Receiver<Watched> {
         let (sender, receiver) = mpsc::channel(limits::WATCHED_CALLS);
         // The receiver of a second watcher ends at once.
         let _ = self.0.set(sender);
@@ -106,10 +138,10 @@ impl CallWatch {
         }
     }
 
-    /// Shows a call that has ended to the watcher, if one is set.
-    pub(super) fn tell(&self, call: impl FnOnce() -> WatchedCall) {
+    /// Shows what has ended to the watcher, if one is set.
+    pub(super) fn tell(&self, ended: impl FnOnce() -> Watched) {
         if let Some(watcher) = self.0.get() {
-            let _ = watcher.try_send(call());
+            let _ = watcher.try_send(ended());
         }
     }
 }

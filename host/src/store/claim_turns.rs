@@ -52,7 +52,7 @@ impl ClaimTurns {
     }
 
     /// Picks the pieces whose turn it is, in order.
-    pub(super) fn pick<T>(&self, candidates: Vec<Candidate<T>>) -> Vec<T> {
+    pub(super) fn pick<T>(&self, candidates: Vec<ClaimCandidate<T>>) -> Vec<T> {
         let mut lines: BTreeMap<ConnectionId, Line<T>> = BTreeMap::new();
         for candidate in candidates {
             let in_hand = self.in_hand.get(&candidate.connection);
@@ -105,7 +105,7 @@ impl ClaimTurns {
 }
 
 /// A due piece of work.
-pub(super) struct Candidate<T> {
+pub(super) struct ClaimCandidate<T> {
     pub connection: ConnectionId,
     pub is_conversion: bool,
     pub due: Micros,
@@ -114,8 +114,8 @@ pub(super) struct Candidate<T> {
 
 /// The due work of one connection, oldest first.
 struct Line<T> {
-    conversions: VecDeque<Candidate<T>>,
-    calls: VecDeque<Candidate<T>>,
+    conversions: VecDeque<ClaimCandidate<T>>,
+    calls: VecDeque<ClaimCandidate<T>>,
     has: InHand,
 }
 
@@ -160,12 +160,12 @@ mod tests {
     }
 
     /// `a3`: connection a, due at 3. A capital letter is a conversion.
-    fn candidates(words: &[&'static str]) -> Vec<Candidate<&'static str>> {
+    fn candidates(words: &[&'static str]) -> Vec<ClaimCandidate<&'static str>> {
         words
             .iter()
             .map(|word| {
                 let letter = word.chars().next().expect("a letter");
-                Candidate {
+                ClaimCandidate {
                     connection: id(letter.to_ascii_lowercase()),
                     is_conversion: letter.is_uppercase(),
                     due: Micros(word[1..].parse().expect("a number")),

@@ -166,8 +166,7 @@ impl Database {
             }
             Self::Postgres(db) => {
                 // A batch has its own deadline, so that its commit status is looked up even
-                // if the database is lost. It does not count as an operation; the requests
-                // that wait for it do.
+                // if the database is lost. It does not count as an operation.
                 db.health().is_there()?;
                 let commit = postgres::commit(db, clock.as_ref(), &batch);
                 looked_into(db.health(), commit.await)

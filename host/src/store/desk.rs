@@ -1,6 +1,6 @@
 //! Tickets as the desk changes and reads them.
 
-use crate::domain::id::{TicketId, WorkspaceId};
+use crate::domain::id::{ContactId, DealId, TicketId, WorkspaceId};
 use crate::domain::ticket::TicketStatus;
 
 /// `PATCH /tickets/{id}`, checked. `None` leaves a field unchanged.
@@ -30,6 +30,10 @@ pub enum TicketPatched {
 #[derive(Clone, Debug, Default)]
 pub struct TicketFilter {
     pub ticket: Option<TicketId>,
+    /// Only tickets of this contact.
+    pub contact: Option<ContactId>,
+    /// Only tickets of this deal.
+    pub deal: Option<DealId>,
     pub status: Option<TicketStatus>,
     /// Only tickets older than this one.
     pub before: Option<TicketId>,

@@ -31,6 +31,9 @@ pub enum StoreError {
     /// The request contradicts the stored data. The text is for the operator.
     #[error("{0}")]
     Refused(String),
+    /// The change is based on a version that is not the stored one any more.
+    #[error("it was changed since: read it again before you change it")]
+    Outdated,
     /// The store's file or schema cannot be used. The text says why.
     #[error("the store cannot be opened: {0}")]
     Open(String),
@@ -62,7 +65,11 @@ impl StoreError {
         match self {
             Self::Unavailable(cause) => !matches!(cause, StoreErrorCause::Closed),
             Self::Full | Self::Lost(_) | Self::Busy | Self::Contended => true,
-            Self::Inconsistent { .. } | Self::Query(_) | Self::Refused(_) | Self::Open(_) => false,
+            Self::Inconsistent { .. }
+            | Self::Query(_)
+            | Self::Refused(_)
+            | Self::Outdated
+            | Self::Open(_) => false,
         }
     }
 

@@ -16,7 +16,7 @@ use crate::domain::id::{
 };
 use crate::domain::message::{Actor, MessageProgress, MessageState, Metadata, TemplateName};
 use crate::domain::phone::Phone;
-use crate::domain::plugin::Digest;
+use crate::domain::plugin::{Digest, RanWith};
 use crate::domain::time::Micros;
 use crate::domain::workspace::AgentKind;
 
@@ -177,6 +177,8 @@ pub struct SendSettlement {
     pub message: MessageId,
     pub lease: Lease,
     pub outcome: SendOutcome,
+    /// The version that made the request. `None` if none was called.
+    pub ran: Option<RanWith>,
     /// Holds that other sends must respect from now on.
     pub holds: Vec<SendHold>,
     /// The pause of the instance, if it is to stop sending.
@@ -388,6 +390,8 @@ pub struct OutboxFilter {
     pub agent: Option<AgentId>,
     pub state: Option<MessageState>,
     pub conversation: Option<ConversationId>,
+    /// Only messages to and from these contacts. Empty: none at all.
+    pub contacts: Option<Vec<ContactId>>,
     pub before: Option<MessageId>,
     pub limit: u32,
 }
@@ -408,6 +412,8 @@ pub struct OutboxMessage {
     pub metadata: Metadata,
     pub delivered_at: Option<Micros>,
     pub read_at: Option<Micros>,
+    /// The version that sent it last, or that read it. `None` if none was called.
+    pub ran: Option<RanWith>,
     /// Set for a waiting message.
     pub next_attempt_at: Option<Micros>,
 }

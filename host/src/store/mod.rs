@@ -258,7 +258,7 @@ pub async fn backup(
     sqlite::backup::backup(file, to, progress).await
 }
 
-/// What a database says about itself.
+/// The state that a database reports about itself.
 #[derive(Clone, Debug)]
 pub struct Examination {
     /// The name and version of the database.

@@ -60,6 +60,9 @@ pub struct PlannedConnection {
     pub sealed: Vec<u8>,
     /// If it equals the last one, the configuration, the secrets and the version stay unchanged.
     pub fingerprint: String,
+    /// The version of the configuration that has to be stored for the plan to be applied. `None` takes
+    /// every one.
+    pub based_on: Option<i64>,
     pub region: Option<String>,
     pub time_zone: Option<String>,
     pub dedupe_by_content: bool,

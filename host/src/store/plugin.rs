@@ -61,7 +61,7 @@ pub struct PluginRefusal {
     pub overtaken_at: Option<Micros>,
 }
 
-/// What became of the removal of a version.
+/// The outcome of the removal of a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PluginRemoval {
     Removed,
@@ -71,7 +71,7 @@ pub enum PluginRemoval {
     Named(Vec<PluginUse>),
 }
 
-/// What still names a stored version.
+/// A use that still names a stored version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PluginUse {
     Active,

@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use crate::domain::deal::DealView;
-use crate::domain::delivery::DeliveryStatus;
+use crate::domain::delivery::{DeliveryStatus, ItemStatus};
 use crate::domain::exchange::{HttpRequest, HttpResponse};
-use crate::domain::id::{AgentId, ConnectionId, DealId, DeliveryId, PartnerId, WorkspaceId};
-use crate::domain::plugin::RanWith;
+use crate::domain::id::{
+    AgentId, ConnectionId, ContactId, ConversationId, DealId, DeliveryId, PartnerId, WorkspaceId,
+};
+use crate::domain::plugin::{Digest, RanWith};
 use crate::domain::row::ExportRow;
 use crate::domain::time::Micros;
 use crate::store::{ItemOutcome, NewDelivery};
@@ -48,7 +50,21 @@ pub struct KeptAnswer {
     pub response: HttpResponse,
 }
 
-/// What activity is counted of: the deliveries of a connection, or the messages of an instance.
+/// A fetch of a delivery that is still to be made.
+#[derive(Clone, Debug)]
+pub struct WaitingFetch {
+    /// The index of the item that it is for.
+    pub index: u32,
+    pub hop: u32,
+    pub external_id: Option<String>,
+    pub request: HttpRequest,
+    pub attempts: u32,
+    pub due_at: Micros,
+    /// When it is given up.
+    pub until: Micros,
+}
+
+/// The subject of counted activity: the deliveries of a connection, or the messages of an instance.
 #[derive(Clone, Debug)]
 pub enum ActivityOf {
     Connection(WorkspaceId, ConnectionId),
@@ -64,7 +80,7 @@ impl ActivityOf {
     }
 }
 
-/// What was taken in five minutes.
+/// The deliveries or messages taken in five minutes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ActivitySlot {
     /// The number of the slot since 1970.
@@ -75,6 +91,8 @@ pub struct ActivitySlot {
     pub leads: u64,
     /// Those of them that failed, are parked or are in quarantine.
     pub failed: u64,
+    /// Deliveries that their converter refused.
+    pub rejected: u64,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -95,6 +113,27 @@ pub struct DeliveryFilter {
     /// Only this delivery and newer ones.
     pub from: Option<DeliveryId>,
     pub limit: u32,
+}
+
+/// Deliveries of a connection whose conversion has ended, with whatever result, or failed.
+#[derive(Clone, Debug)]
+pub struct ConvertedFilter {
+    pub workspace: WorkspaceId,
+    pub connection: ConnectionId,
+    /// Only failed and parked ones.
+    pub failed: bool,
+    /// Only deliveries received since then.
+    pub since: Option<Micros>,
+    /// Only deliveries that this version converted last.
+    pub digest: Option<Digest>,
+}
+
+/// A count of deliveries among the newest ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeliveryCount {
+    /// The deliveries that were looked at.
+    pub looked: u64,
+    pub found: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -130,6 +169,8 @@ pub struct DealFilter {
     /// Normalised.
     pub email: Option<String>,
     pub deal: Option<DealId>,
+    /// Only deals of this contact.
+    pub person: Option<ContactId>,
     pub external_id: Option<String>,
     /// Only older deals: the last deal of the previous page.
     pub before: Option<DealId>,
@@ -141,6 +182,71 @@ pub struct DealPage {
     pub deals: Vec<DealView>,
     /// Whether older deals remain.
     pub more: bool,
+}
+
+/// A deal as operators find it: with what the gateway does not show.
+#[derive(Debug)]
+pub struct FoundDeal {
+    pub id: DealId,
+    pub workspace: WorkspaceId,
+    pub view: DealView,
+    pub title: Option<String>,
+    pub stage: String,
+    pub connection: Option<ConnectionId>,
+    /// Set if a partner made the deal.
+    pub partner: Option<PartnerId>,
+    /// The delivery that made the deal.
+    pub delivery: Option<DeliveryId>,
+}
+
+/// The newest deals, and how far back they were looked for.
+#[derive(Debug, Default)]
+pub struct NewestDeals {
+    /// The newest first.
+    pub deals: Vec<FoundDeal>,
+    /// The first deal that was looked at, if there are older ones that were not.
+    pub floor: Option<DealId>,
+}
+
+/// An item of a delivery that led to a deal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DealItem {
+    pub delivery: DeliveryId,
+    pub status: ItemStatus,
+}
+
+/// A contact as operators find it.
+#[derive(Debug)]
+pub struct FoundContact {
+    pub id: ContactId,
+    pub name: Option<String>,
+    pub email: Option<String>,
+    pub phone_number: Option<String>,
+    pub banned_at: Option<Micros>,
+    pub created_at: Micros,
+    pub updated_at: Micros,
+    /// Its match keys, as `domain::contact` writes them. Some may be shared with other contacts.
+    pub keys: Vec<String>,
+}
+
+/// A conversation as operators find it.
+#[derive(Debug)]
+pub struct FoundConversation {
+    pub id: ConversationId,
+    pub contact: ContactId,
+    pub deal: Option<DealId>,
+    pub agent: Option<AgentId>,
+    pub status: String,
+    pub source: Option<String>,
+    pub created_at: Micros,
+    pub last_message_at: Option<Micros>,
+}
+
+/// The contact or deal whose conversations are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConversationsOf {
+    Contact(ContactId),
+    Deal(DealId),
 }
 
 /// A page of a feed. Its rows are in memory only once, as the bytes that are sent.

@@ -59,7 +59,7 @@ pub enum Write {
     LogDeal(Box<NewDealLog>),
     /// The desk changes a ticket.
     PatchTicket(Box<TicketPatch>),
-    /// Changes of a repair are taken back.
+    /// Changes of a repair are undone.
     UndoRepair(Box<RepairUndo>),
 }
 
@@ -302,6 +302,9 @@ pub enum Mode {
     /// Finished items give a diff. With `apply` the diff is written, except for fields
     /// that a person has edited since.
     Replay { apply: bool },
+    /// The outcome of a replay with `apply` is computed, and nothing of it is written. Only if the
+    /// version fails on finished items, its error and its notes are kept with the delivery.
+    Preview,
     /// A replay as part of a repair, which has a row in the receipt for each change.
     Repair(RepairWrite),
 }
@@ -332,7 +335,7 @@ impl RepairWrite {
     }
 }
 
-/// Changes of a repair to take back, the newest first. It has no effect unless the repair is being
+/// Changes of a repair to undo, the newest first. It has no effect unless the repair is being
 /// undone in this generation.
 #[derive(Clone, Debug)]
 pub struct RepairUndo {
@@ -340,7 +343,7 @@ pub struct RepairUndo {
     pub generation: i64,
     pub changes: Vec<RepairChange>,
     /// The version whose deliveries the repair converted again. The deliveries of changes that are
-    /// taken back count for it again. `None`: the store no longer has it.
+    /// undone count for it again. `None`: the store no longer has it.
     pub converted_by: Option<ConvertedBy>,
 }
 

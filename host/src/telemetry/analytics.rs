@@ -23,6 +23,14 @@ struct SetLabels {
     outcome: &'static str,
 }
 
+/// How an analytics run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunEnd {
+    Ended,
+    /// Another host does the job now, this host stops or was cut off, or the store failed.
+    Cut,
+}
+
 #[derive(Debug)]
 pub struct AnalyticsMetrics {
     runs: Family<SetLabels, Counter>,
@@ -64,15 +72,20 @@ impl AnalyticsMetrics {
         }
     }
 
-    /// Counts an analytics run of a metric set that ended or was cut short.
-    pub fn run(&self, set: MetricSet, ended: bool, changes: u64, took: Duration) {
-        let outcome = if ended { "ended" } else { "cut" };
+    /// Counts an analytics run of a metric set. The time of one that was cut short says nothing.
+    pub fn run(&self, set: MetricSet, end: RunEnd, changes: u64, took: Duration) {
         let set = set.as_str();
+        let outcome = match end {
+            RunEnd::Ended => "ended",
+            RunEnd::Cut => "cut",
+        };
         self.runs.get_or_create(&SetLabels { set, outcome }).inc();
-        if ended {
-            self.seconds
+        match end {
+            RunEnd::Ended => self
+                .seconds
                 .get_or_create(&SetLabel { set })
-                .observe(took.as_secs_f64());
+                .observe(took.as_secs_f64()),
+            RunEnd::Cut => {}
         }
         self.changes
             .get_or_create(&SetLabel { set })

@@ -161,7 +161,15 @@ mod tests {
 
     /// Returns the events at `error`, `warn` and `info` of the sources, tests left out.
     fn events() -> Vec<Event> {
-        let mut events = Vec::new();
+        let found = sources()
+            .into_iter()
+            .map(|(text, path)| events_of(&text, &path));
+        found.flatten().collect()
+    }
+
+    /// Returns the text and the path of each source, tests left out.
+    fn sources() -> Vec<(String, String)> {
+        let mut sources = Vec::new();
         let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).expect("a folder of sources") {
@@ -174,11 +182,11 @@ mod tests {
                         .split("#[cfg(test)]\nmod tests {")
                         .next()
                         .expect("a part");
-                    events.extend(events_of(text, &path.display().to_string()));
+                    sources.push((text.to_owned(), path.display().to_string()));
                 }
             }
         }
-        events
+        sources
     }
 
     fn events_of(text: &str, path: &str) -> Vec<Event> {
@@ -201,18 +209,49 @@ mod tests {
                     !name.contains('{'),
                     "{place}: the message is the name of an event, and what varies is a field"
                 );
-                let fields = arguments[..message]
+                let fields: BTreeSet<String> = arguments[..message]
                     .iter()
-                    .filter(|one| !one.starts_with("target:"));
+                    .filter(|one| !one.starts_with("target:"))
+                    .map(|one| field(one))
+                    .collect();
+                refuse_reserved(&fields, &place);
                 events.push(Event {
                     level: level.to_owned(),
                     name,
-                    fields: fields.map(|one| field(one)).collect(),
+                    fields,
                     place,
                 });
             }
         }
         events
+    }
+
+    /// Panics if a field has the name of a member that each line has in JSON: a parser would keep
+    /// one of the two.
+    fn refuse_reserved(fields: &BTreeSet<String>, place: &str) {
+        for reserved in ["message", "level", "timestamp", "target", "span", "spans"] {
+            assert!(
+                !fields.contains(reserved),
+                "{place}: a field named `{reserved}` replaces the line's own `{reserved}`"
+            );
+        }
+    }
+
+    #[test]
+    fn no_field_has_the_name_of_a_part_of_the_line() {
+        // Those at `debug` and `trace` are in no guide, but in the same log.
+        for (text, path) in sources() {
+            for call in ["debug", "trace", "info_span", "debug_span"] {
+                let macro_call = format!("tracing::{call}!(");
+                for (at, _) in text.match_indices(&macro_call) {
+                    let place = format!("{path}:{}", text[..at].matches('\n').count() + 1);
+                    let all = arguments(&text[at + macro_call.len()..]);
+                    let fields = all.iter().filter(|one| !one.starts_with(['"', '&']));
+                    refuse_reserved(&fields.map(|one| field(one)).collect(), &place);
+                }
+            }
+        }
+        assert!(!events().is_empty());
     }
 
     /// Returns the arguments of a macro, whose call begins before `text`.

@@ -25,11 +25,13 @@ mod traces;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 
+pub use analytics::RunEnd;
 pub use http::{HttpMetrics, Shed};
 pub use log::{BadFilter, init_logging, init_with};
 pub use messaging::{NotificationOutcome, Sent, TemplateListOutcome};
 pub use otlp::{LogExport, LogQueue, MetricExport, TraceExport};
 pub use plugins::{CallSubject, ConversionCounters, PluginMetrics, describe_version};
+pub use rollouts::{ComparisonResult, DIFFERENCES};
 pub use search::Searched;
 
 use analytics::AnalyticsMetrics;
@@ -109,32 +111,40 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::domain::connection::ChangeCause;
     use crate::domain::id::WorkspaceId;
     use crate::domain::time::Micros;
+    use crate::plugin::{CallBudget, CallOutcome};
     use crate::store::Backlog;
 
     #[test]
     fn counted_values_appear_in_the_metrics_text() {
         let metrics = Metrics::new();
         let subject = CallSubject::Message("m-1");
+        let took = Duration::from_millis(100);
         metrics
             .http
             .request("whoami", 200, Duration::from_millis(2));
-        metrics
-            .plugins
-            .called("forms", "abc", "trap", Duration::from_millis(100), subject);
+        for budget in [CallBudget::Worker, CallBudget::Trial] {
+            let (version, outcome) = (("forms", "abc"), CallOutcome::Trapped);
+            let plugins = &metrics.plugins;
+            plugins.called(version, budget, outcome, took, subject);
+        }
         metrics.intake.backlog(&Backlog::default(), Micros(0));
         let workspace = WorkspaceId(uuid::Uuid::nil());
-        metrics.plugins.source_changed(workspace, "portal");
+        metrics
+            .plugins
+            .source_changed(workspace, "portal", ChangeCause::Version);
         let text = metrics.text();
         for line in [
             "leadhost_requests_total{route=\"whoami\",status=\"2xx\"} 1",
-            "leadhost_plugin_calls_total{plugin=\"forms\",digest=\"abc\",outcome=\"trap\"} 1",
-            "leadhost_source_changes_total{workspace=\"00000000-0000-0000-0000-000000000000\",connection=\"portal\"} 1",
+            "leadhost_plugin_calls_total{plugin=\"forms\",digest=\"abc\",purpose=\"live\",outcome=\"trapped\"} 1",
+            "leadhost_plugin_calls_total{plugin=\"forms\",digest=\"abc\",purpose=\"comparison\",outcome=\"trapped\"} 1",
+            "leadhost_source_changes_total{workspace=\"00000000-0000-0000-0000-000000000000\",connection=\"portal\",cause=\"version\"} 1",
             "leadhost_backlog{status=\"queued\"} 0",
             "leadhost_shed_total{reason=\"fleet\"} 0",
             "leadhost_request_duration_seconds_count{route=\"whoami\"} 1",
-            "leadhost_plugin_call_duration_seconds_bucket{le=\"0.1\",plugin=\"forms\",digest=\"abc\",outcome=\"trap\"} 1 # {message_id=\"m-1\"} 0.1 ",
+            "leadhost_plugin_call_duration_seconds_bucket{le=\"0.1\",plugin=\"forms\",digest=\"abc\",purpose=\"live\",outcome=\"trapped\"} 1 # {message_id=\"m-1\"} 0.1 ",
         ] {
             assert!(text.contains(line), "{line} is not in\n{text}");
         }

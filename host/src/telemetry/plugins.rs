@@ -11,10 +11,10 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 
 use super::register::{BoundedSet, Histograms, HistogramsWithExemplars, OTHER, Register, set};
 use crate::clock;
-use crate::domain::connection::Connection;
+use crate::domain::connection::{ChangeCause, Connection};
 use crate::domain::id::{DeliveryId, WorkspaceId};
 use crate::limits;
-use crate::plugin::{CallError, Loaded, WarmLoad};
+use crate::plugin::{CallBudget, CallError, CallOutcome, Loaded, WarmLoad};
 use crate::store::{ItemResult, NewItem};
 use crate::trace::{self, Span, SpanKind};
 
@@ -22,6 +22,7 @@ use crate::trace::{self, Span, SpanKind};
 struct PluginLabels {
     plugin: String,
     digest: String,
+    purpose: &'static str,
     outcome: &'static str,
 }
 
@@ -38,7 +39,16 @@ struct ProducedLabels {
     kind: &'static str,
 }
 
-/// What a call into a plugin is about. Its id leads from a slow or failed call to the commands that
+/// Returns what a call is for: `live` if its result has an effect, `comparison` if it is only compared
+/// with that of another version.
+fn purpose(budget: CallBudget) -> &'static str {
+    match budget.has_effects() {
+        true => "live",
+        false => "comparison",
+    }
+}
+
+/// The subject of a call into a plugin. Its id leads from a slow or failed call to the commands that
 /// show it.
 #[derive(Clone, Copy, Debug)]
 pub enum CallSubject<'a> {
@@ -65,6 +75,13 @@ impl CallSubject<'_> {
 struct ConnectionLabel {
     workspace: String,
     connection: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct ChangeLabels {
+    workspace: String,
+    connection: String,
+    cause: &'static str,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -120,7 +137,7 @@ pub struct PluginMetrics {
     leads_with: Family<FieldLabels, Counter>,
     items: Histograms<ConnectionLabel>,
     connections: BoundedSet<ConnectionLabel>,
-    source_changes: Family<ConnectionLabel, Counter>,
+    source_changes: Family<ChangeLabels, Counter>,
     refusals: Counter,
     memory: Histograms<VersionLabel>,
     produced: Family<ProducedLabels, Counter>,
@@ -164,7 +181,7 @@ impl PluginMetrics {
         Self {
             calls: register.add(
                 "plugin_calls",
-                "Calls into plugins, by plugin, version and outcome",
+                "Calls into plugins, by plugin, version, purpose and outcome",
             ),
             seconds: register.seconds_with_exemplars(
                 "plugin_call_duration",
@@ -184,7 +201,7 @@ impl PluginMetrics {
             connections: BoundedSet::new(limits::CONNECTIONS_COUNTED),
             source_changes: register.add(
                 "source_changes",
-                "Changes of what a source sends or of what a version reads of it, by connection",
+                "Changes of what a source sends or of what a version reads of it, and deliveries that keep failing, by connection and cause",
             ),
             refusals: register.add("plugin_refusals", "Components that were refused"),
             memory: register.metric(
@@ -211,7 +228,7 @@ impl PluginMetrics {
         }
     }
 
-    /// Runs a call into a plugin and counts it, with what it is about as the exemplar of its time. A
+    /// Runs a live call into a plugin and counts it, with what it is about as the exemplar of its time. A
     /// refusal by the plugin itself counts as success.
     ///
     /// # Errors
@@ -222,32 +239,42 @@ impl PluginMetrics {
         subject: CallSubject<'_>,
         call: impl Future<Output = Result<T, CallError>>,
     ) -> Result<T, CallError> {
+        self.calling_for(CallBudget::Worker, plugin, subject, call)
+            .await
+    }
+
+    /// Runs a call that has this budget, which may be one for a comparison, and counts it.
+    ///
+    /// # Errors
+    /// As for [`PluginMetrics::calling`].
+    pub async fn calling_for<T>(
+        &self,
+        budget: CallBudget,
+        plugin: &Loaded,
+        subject: CallSubject<'_>,
+        call: impl Future<Output = Result<T, CallError>>,
+    ) -> Result<T, CallError> {
         let started = Instant::now();
         let span = trace::span("call plugin", SpanKind::Internal);
         describe_version(&span, plugin);
         let result = span.run(call).await;
-        let outcome = result.as_ref().map_or_else(CallError::kind, |_| "ok");
+        let outcome = CallOutcome::from_result(&result);
         if result.is_err() {
-            span.fail(outcome);
+            span.fail(outcome.as_str());
         }
         drop(span);
         let took = started.elapsed();
-        self.called(
-            &plugin.description.name,
-            plugin.digest.short(),
-            outcome,
-            took,
-            subject,
-        );
+        let version = (plugin.description.name.as_str(), plugin.digest.short());
+        self.called(version, budget, outcome, took, subject);
         result
     }
 
     /// Counts a call and its time. Versions past the bound share the digest `other`.
     pub(super) fn called(
         &self,
-        plugin: &str,
-        digest: &str,
-        outcome: &'static str,
+        (plugin, digest): (&str, &str),
+        budget: CallBudget,
+        outcome: CallOutcome,
         took: Duration,
         subject: CallSubject<'_>,
     ) {
@@ -255,7 +282,8 @@ impl PluginMetrics {
         let labels = PluginLabels {
             plugin,
             digest,
-            outcome,
+            purpose: purpose(budget),
+            outcome: outcome.as_str(),
         };
         self.calls.get_or_create(&labels).inc();
         self.seconds.get_or_create(&labels).observe(
@@ -328,10 +356,18 @@ impl PluginMetrics {
         }
     }
 
-    /// Counts a change of a source.
-    pub fn source_changed(&self, workspace: WorkspaceId, connection: &str) {
-        let label = self.label(workspace, connection);
-        self.source_changes.get_or_create(&label).inc();
+    /// Counts a change of a source, or that its deliveries keep failing.
+    pub fn source_changed(&self, workspace: WorkspaceId, connection: &str, cause: ChangeCause) {
+        let ConnectionLabel {
+            workspace,
+            connection,
+        } = self.label(workspace, connection);
+        let labels = ChangeLabels {
+            workspace,
+            connection,
+            cause: cause.as_str(),
+        };
+        self.source_changes.get_or_create(&labels).inc();
     }
 
     /// Counts a refused component.

@@ -32,8 +32,59 @@ struct StageLabels {
     stage: &'static str,
 }
 
-/// The fields that have lines of their own. All others share one: plugins name them.
-const FIELDS: [&str; 6] = ["name", "phone", "email", "externalId", "listing", "message"];
+/// The fields of leads, events, sends and pointers that have lines of their own, and the names of
+/// differences that are of no field. All others share one: plugins name them.
+pub const DIFFERENCES: [&str; 40] = [
+    "name",
+    "phone",
+    "email",
+    "externalId",
+    "listing",
+    "message",
+    "action",
+    "title",
+    "event",
+    "state",
+    "word",
+    "recipient",
+    "sender",
+    "kind",
+    "text",
+    "replyTo",
+    "template",
+    "status",
+    "contact",
+    "keys",
+    "optOut",
+    "at",
+    "request",
+    "connection",
+    "request.method",
+    "request.host",
+    "request.path",
+    "answer.result",
+    "answer.ids",
+    "answer.status",
+    "answer.category",
+    "answer.code",
+    "error",
+    "reason",
+    "newlyFailing",
+    "noLongerFailing",
+    "vanished",
+    "appeared",
+    "vanishedEvents",
+    "appearedEvents",
+];
+
+/// How the results of both versions of a rollout compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ComparisonResult {
+    Same,
+    /// They differ, and the candidate's does no harm.
+    Different,
+    Harmful,
+}
 
 #[derive(Debug)]
 pub struct RolloutMetrics {
@@ -58,7 +109,7 @@ impl RolloutMetrics {
             ),
             differences: register.add(
                 "rollout_differences",
-                "Differences between both versions of a rollout, by plugin, candidate and field",
+                "Differences between both versions of a rollout, by plugin, candidate and field, or by what vanishes, appears or fails",
             ),
             dropped: register.add(
                 "rollout_dropped",
@@ -71,27 +122,26 @@ impl RolloutMetrics {
         }
     }
 
-    /// Counts a comparison of both versions of a rollout, with the number of differences in each field.
+    /// Counts a comparison of both versions of a rollout, with the number of differences by their name.
     pub fn compared<'a>(
         &self,
         plugin: &str,
         candidate: &Digest,
-        same: bool,
-        harmful: bool,
+        result: ComparisonResult,
         fields: impl Iterator<Item = (&'a str, u64)>,
     ) {
         let labels = ComparisonLabels {
             plugin: plugin.to_owned(),
             digest: candidate.short().to_owned(),
-            result: match (same, harmful) {
-                (_, true) => "harmful",
-                (true, false) => "same",
-                (false, false) => "different",
+            result: match result {
+                ComparisonResult::Same => "same",
+                ComparisonResult::Different => "different",
+                ComparisonResult::Harmful => "harmful",
             },
         };
         self.comparisons.get_or_create(&labels).inc();
         for (field, count) in fields {
-            let known = FIELDS.iter().find(|known| **known == field);
+            let known = DIFFERENCES.iter().find(|known| **known == field);
             let labels = DifferenceLabels {
                 plugin: plugin.to_owned(),
                 digest: candidate.short().to_owned(),

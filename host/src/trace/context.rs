@@ -23,6 +23,11 @@ impl TraceId {
         Self(Uuid::new_v4().into_bytes())
     }
 
+    /// Reads an id of 32 lower-case hexadecimal digits. `None` if it is another text, or zero.
+    pub fn parse(text: &str) -> Option<Self> {
+        hex(text).map(Self).filter(|id| id.0 != [0; 16])
+    }
+
     /// Returns whether the trace is in the sampled share. The last 7 bytes are random in the ids
     /// that this service makes, as W3C recommends to all.
     pub fn is_in_share(self, per_mille: u32) -> bool {

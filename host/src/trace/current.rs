@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 use pin_project_lite::pin_project;
 use uuid::Uuid;
 
+use super::context::TraceId;
 use super::record::SpanKind;
 use super::span::Span;
 
@@ -33,11 +34,20 @@ pub fn span_of(work: Uuid, name: &'static str, kind: SpanKind) -> Span {
     span
 }
 
-/// Names the trace in the log lines from here on.
+/// Names the trace in the log lines from here on, once: a text line would have each value.
 pub fn settle_id(span: &Span) {
-    if let Some(id) = span.trace_id() {
-        tracing::Span::current().record("trace", tracing::field::display(id));
+    let lines = tracing::Span::current();
+    if lines.is_none() {
+        return;
     }
+    if let Some(id) = span.name_once() {
+        name_in(&lines, id);
+    }
+}
+
+/// Names a trace in the lines of a span of the log.
+pub fn name_in(lines: &tracing::Span, id: TraceId) {
+    lines.record("trace", tracing::field::display(id));
 }
 
 /// Returns the `traceparent` for a call to another program.
@@ -103,7 +113,7 @@ impl<F: Future> Future for Traced<F> {
 mod tests {
     use super::*;
     use crate::domain::time::Micros;
-    use crate::trace::{TraceQueueItem, Tracer};
+    use crate::trace::{SpanValue, TraceQueueItem, Tracer};
 
     #[tokio::test]
     async fn spans_nest_across_tasks_and_a_failed_trace_is_always_exported() {
@@ -151,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_full_queue_and_a_trace_without_end_are_counted() {
-        let (tracer, _queue) = Tracer::new(1_000);
+        let (tracer, mut queue) = Tracer::new(1_000);
         let begin = || Span::root(&tracer, Micros(0), "root", SpanKind::Server, None);
         for _ in 0..crate::limits::TRACES_QUEUED + 3 {
             drop(begin());
@@ -162,8 +172,16 @@ mod tests {
         for _ in 0..crate::limits::TRACE_SPANS + 5 {
             drop(long.child("step", SpanKind::Internal));
         }
+        while queue.try_recv().is_ok() {}
         drop(long);
         assert_eq!(counts().spans_dropped, 5, "the root is always kept");
+        let Ok(TraceQueueItem::Trace(trace)) = queue.try_recv() else {
+            panic!("the long trace is exported");
+        };
+        assert_eq!(trace.spans.len(), crate::limits::TRACE_SPANS + 1);
+        let root = trace.spans.last().expect("the root");
+        let left_out = ("leadhost.trace.spans_dropped", SpanValue::Number(5));
+        assert_eq!(root.attributes, [left_out]);
         let open: Vec<Span> = (0..crate::limits::TRACES_OPEN).map(|_| begin()).collect();
         assert!(!begin().is_on());
         assert_eq!(counts().not_begun, 1);

@@ -93,6 +93,4 @@ pub struct FinishedTrace {
     pub began: Micros,
     /// In the order in which they ended.
     pub spans: Vec<SpanRecord>,
-    /// The spans past the bound, which were dropped.
-    pub dropped: u32,
 }

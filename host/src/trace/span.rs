@@ -36,11 +36,24 @@ impl Span {
         kind: SpanKind,
         parent: Option<TraceParent>,
     ) -> Self {
-        let Some(trace) = tracer.open(now, parent) else {
+        Self::root_since(tracer, (now, Instant::now()), name, kind, parent)
+    }
+
+    /// Begins a trace like [`Self::root`], whose root began at a moment before, by both clocks.
+    pub fn root_since(
+        tracer: &Tracer,
+        began: (Micros, Instant),
+        name: impl Into<Cow<'static, str>>,
+        kind: SpanKind,
+        parent: Option<TraceParent>,
+    ) -> Self {
+        let Some(trace) = tracer.open(began, parent) else {
             return Self(None);
         };
         let parent = parent.map(|parent| parent.span);
-        Self::begin(trace, name.into(), kind, parent, SpanId::random(), true)
+        let root = Self::begin(trace, name.into(), kind, parent, SpanId::random(), true);
+        root.change(|record| record.began = Duration::ZERO);
+        root
     }
 
     /// Begins a span within this one.
@@ -166,6 +179,12 @@ impl Span {
             record.ended = began + took;
             open.trace.add(record, false);
         }
+    }
+
+    /// Returns the id of the trace for the lines of the log, the first time that it is asked for.
+    pub fn name_once(&self) -> Option<TraceId> {
+        let open = self.0.as_ref()?;
+        open.trace.name_once().then(|| open.trace.id())
     }
 
     /// Returns the id of the trace.

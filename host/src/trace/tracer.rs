@@ -1,4 +1,4 @@
-//! Where traces begin and end: what is kept of them in memory, and which are exported.
+//! Begins and ends traces: keeps them in memory within bounds, and chooses which are exported.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -7,9 +7,12 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 
 use super::context::{TraceId, TraceParent};
-use super::record::{FinishedTrace, SpanRecord};
+use super::record::{FinishedTrace, SpanRecord, SpanValue};
 use crate::domain::time::Micros;
 use crate::limits;
+
+/// The attribute of a root that says how many spans of its trace were dropped past the bound.
+const SPANS_DROPPED: &str = "leadhost.trace.spans_dropped";
 
 /// The queue from the traces that end to their export.
 pub type TraceQueue = mpsc::Receiver<TraceQueueItem>;
@@ -31,11 +34,11 @@ struct TracerState {
     per_mille: u32,
     queue: mpsc::Sender<TraceQueueItem>,
     open: AtomicUsize,
-    counts: Counters,
+    counts: TraceCounters,
 }
 
 #[derive(Debug, Default)]
-struct Counters {
+struct TraceCounters {
     exported: AtomicU64,
     unsampled: AtomicU64,
     not_begun: AtomicU64,
@@ -45,7 +48,7 @@ struct Counters {
     spans_rejected: AtomicU64,
 }
 
-/// What became of the traces since the start.
+/// Counts of the traces since the start, by their end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TraceCounts {
     pub exported: u64,
@@ -71,7 +74,7 @@ impl Tracer {
             per_mille,
             queue,
             open: AtomicUsize::new(0),
-            counts: Counters::default(),
+            counts: TraceCounters::default(),
         };
         (Self(Some(Arc::new(state))), queued)
     }
@@ -86,9 +89,13 @@ impl Tracer {
         self.0.is_some()
     }
 
-    /// Begins a trace, which continues that of `parent`. `None` if tracing is off, or too many
-    /// traces are open.
-    pub(super) fn open(&self, now: Micros, parent: Option<TraceParent>) -> Option<Arc<OpenTrace>> {
+    /// Begins a trace at a moment by both clocks, which continues that of `parent`. `None` if tracing is
+    /// off, or too many traces are open.
+    pub(super) fn open(
+        &self,
+        began: (Micros, Instant),
+        parent: Option<TraceParent>,
+    ) -> Option<Arc<OpenTrace>> {
         let state = self.0.as_ref()?;
         if state.open.fetch_add(1, Ordering::Relaxed) >= limits::TRACES_OPEN {
             state.open.fetch_sub(1, Ordering::Relaxed);
@@ -102,9 +109,10 @@ impl Tracer {
         Some(Arc::new(OpenTrace {
             tracer: Arc::clone(state),
             id,
-            began: now,
-            at: Instant::now(),
+            began: began.0,
+            at: began.1,
             has_failed: AtomicBool::new(false),
+            is_named: AtomicBool::new(false),
             spans: Mutex::new(EndedSpans::default()),
         }))
     }
@@ -170,12 +178,16 @@ pub struct OpenTrace {
     began: Micros,
     at: Instant,
     has_failed: AtomicBool,
+    /// Whether the lines of the log name it already.
+    is_named: AtomicBool,
     spans: Mutex<EndedSpans>,
 }
 
 #[derive(Debug, Default)]
 struct EndedSpans {
     spans: Vec<SpanRecord>,
+    /// The place of the root.
+    root: Option<usize>,
     dropped: u32,
 }
 
@@ -183,6 +195,11 @@ impl OpenTrace {
     /// Returns the id, and chooses one if there is none yet.
     pub fn id(&self) -> TraceId {
         *self.id.get_or_init(TraceId::random)
+    }
+
+    /// Returns whether this is the first call.
+    pub fn name_once(&self) -> bool {
+        !self.is_named.swap(true, Ordering::Relaxed)
     }
 
     /// Makes this the id, unless there is one. Returns the id.
@@ -210,6 +227,9 @@ impl OpenTrace {
             if ended.spans.capacity() == 0 {
                 ended.spans.reserve(16);
             }
+            if is_root {
+                ended.root = Some(ended.spans.len());
+            }
             ended.spans.push(span);
         } else {
             ended.dropped += 1;
@@ -221,18 +241,25 @@ impl Drop for OpenTrace {
     fn drop(&mut self) {
         self.tracer.open.fetch_sub(1, Ordering::Relaxed);
         let counts = &self.tracer.counts;
-        let ended = std::mem::take(self.spans.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let mut ended =
+            std::mem::take(self.spans.get_mut().unwrap_or_else(PoisonError::into_inner));
         let dropped = u64::from(ended.dropped);
         counts.spans_dropped.fetch_add(dropped, Ordering::Relaxed);
         if !self.has_failed.load(Ordering::Relaxed) && !self.is_sampled() {
             counts.unsampled.fetch_add(1, Ordering::Relaxed);
             return;
         }
+        if ended.dropped > 0
+            && let Some(root) = ended.root
+        {
+            let left_out = SpanValue::Number(ended.dropped.into());
+            let attributes = &mut ended.spans[root].attributes;
+            attributes.push((SPANS_DROPPED, left_out));
+        }
         let trace = FinishedTrace {
             id: self.id(),
             began: self.began,
             spans: ended.spans,
-            dropped: ended.dropped,
         };
         // Never waits: what a slow receiver leaves no room for is dropped.
         if self

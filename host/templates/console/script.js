@@ -11,15 +11,17 @@
     const answer = await fetch(location.href, { headers: { accept: "text/html" } });
     if (!answer.ok || answer.redirected) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    const fresh = page.querySelector("main[data-live]");
-    if (!fresh || fresh.textContent === old.textContent) return;
+    // What has ended is no longer live: its page is shown for the last time, and no longer followed.
+    const fresh = page.querySelector("main");
+    if (!fresh || (fresh.matches("[data-live]") && fresh.textContent === old.textContent)) return;
     const focus = document.activeElement && document.activeElement.getAttribute("href");
     old.replaceWith(document.adoptNode(fresh));
-    const link = focus && [...live().querySelectorAll("a")].find((one) => one.getAttribute("href") === focus);
+    const link = focus && [...fresh.querySelectorAll("a")].find((one) => one.getAttribute("href") === focus);
     if (link) link.focus();
+    follow();
   }
 
-  // A hidden page holds no stream. Who comes back sees what is new at once.
+  // A hidden page holds no stream. When the page becomes visible again, it reloads at once.
   let stream = null;
   function follow() {
     if (document.hidden || !live()) {

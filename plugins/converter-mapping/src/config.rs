@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use leadhost_sdk::serde_json::{self, Value};
+use leadhost_sdk::text_of;
 use serde::{Deserialize, Deserializer, de::Error};
 
 use crate::path::Path;
@@ -329,6 +330,11 @@ impl Source {
             )),
             false => Ok(()),
         };
+        if self.digits && matches!(field, "name" | "emails") {
+            return Err(format!(
+                "`digits` leaves nothing of `{field}`: leave it out"
+            ));
+        }
         is_foreign("format", "occurredAt", !self.format.is_empty())?;
         is_foreign("kind", "listings", self.kind.is_some())
     }
@@ -344,6 +350,15 @@ impl Condition {
         if self.equals.is_some() && self.exists == Some(false) {
             return Err("`equals` and `\"exists\": false` of `only` contradict each other");
         }
+        if let (Some(wanted), Some(unwanted)) = (&self.equals, &self.not_equals)
+            && wanted
+                .iter()
+                .all(|one| unwanted.iter().any(|other| is_same(one, other)))
+        {
+            return Err(
+                "`equals` and `notEquals` of `only` have the same value in one condition: no item meets it",
+            );
+        }
         match (&self.equals, &self.not_equals, self.exists) {
             (None, None, None) => Err(
                 "a condition of `only` needs `equals`, `notEquals` or `exists`: with `path` alone it says nothing",
@@ -351,6 +366,11 @@ impl Condition {
             _ => Ok(()),
         }
     }
+}
+
+/// Whether a condition takes two values for the same one: `1` and `"1"` are.
+pub fn is_same(one: &Value, other: &Value) -> bool {
+    one == other || text_of(one) == text_of(other)
 }
 
 /// Reads the conditions of `only`.
@@ -494,6 +514,10 @@ mod tests {
                 r#"[{"path": "a", "equals": [1], "exists": false}]"#,
                 "contradict",
             ),
+            (
+                r#"[{"path": "a", "equals": ["1"], "notEquals": [2, 1]}]"#,
+                "the same value",
+            ),
         ] {
             let said = refused(&format!(r#"{{"only": {only}}}"#));
             assert!(said.contains("`only`") && said.contains(part), "{said}");
@@ -506,6 +530,7 @@ mod tests {
             r#"{"name": []}"#,
             r#"{"name": {"join": ["a", "b"], "with": "-", "trim": "."}}"#,
             r#"{"name": ["a", {"constant": "b"}]}"#,
+            r#"{"occurredAt": {"path": "a", "format": ["epoch", "%d.%m.%Y"]}}"#,
             r#"{"occurredAt": {"path": "a", "format": ["epoch"]}, "listings": {"path": "b", "kind": "portal"}}"#,
         ] {
             let text = format!(r#"{{"fields": {fields}}}"#);
@@ -535,5 +560,26 @@ mod tests {
             format.contains("`%Q`") && format.contains("`%Y`"),
             "{format}"
         );
+        for (format, instead) in [
+            ("yyyy-MM-dd", "`%Y-%m-%d`"),
+            ("DD/MM/YYYY HH:mm:ss", "`%d/%m/%Y %H:%M:%S`"),
+            ("yyyy-MM-dd'T'HH:mm:ssXXX", "`%Y-%m-%dT%H:%M:%S%z`"),
+            ("d MMM yyyy h:mm a", "`%d %b %Y %I:%M %p`"),
+            ("unix", "write `epoch`"),
+            ("iso8601", "leave it out"),
+            ("", "such as"),
+            ("date é", "such as"),
+        ] {
+            let format =
+                format!(r#"{{"fields": {{"occurredAt": {{"path": "a", "format": {format:?}}}}}}}"#);
+            let said = refused(&format);
+            assert!(said.contains(instead), "{instead}: {said}");
+        }
+    }
+
+    #[test]
+    fn a_condition_that_some_item_meets_is_read() {
+        let text = r#"{"only": [{"path": "a", "equals": [1, 2], "notEquals": [1]}]}"#;
+        serde_json::from_str::<Config>(text).unwrap();
     }
 }

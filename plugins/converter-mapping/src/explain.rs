@@ -1,6 +1,6 @@
-//! Explanations of an item (`explain` of the configuration): which values were read for which field,
-//! and which were read for none. They have paths and no values. Phones and e-mail addresses that were
-//! read for no field are noted without that, too.
+//! Explanations of an item (`explain` of the configuration): which values each field reads, and which
+//! values no field reads. They have paths and no values. Phones and e-mail addresses that no field
+//! reads are noted without `explain`, too.
 
 use leadhost_sdk::{
     Lead, digits, is_absent,
@@ -23,7 +23,7 @@ pub const MAX_NOTES: usize = 75;
 /// Maximum paths in one note, and bytes of a path: a host cuts long notes.
 const MAX_PATHS: usize = 8;
 const MAX_PATH_BYTES: usize = 100;
-/// Maximum paths of values that are read for no field.
+/// Maximum paths of values that no field reads.
 const MAX_UNREAD: usize = 32;
 
 /// Returns the explanation of an item of which the fields are read.
@@ -62,7 +62,27 @@ pub fn item(record: &Record<'_>) -> Vec<Value> {
     explained
 }
 
-/// The paths of values that are read for no field.
+/// Returns the note about a configured field that found a value which does not fit it.
+pub fn misfit(field: &'static str) -> String {
+    let why = match field {
+        "phones" => "it has at most three digits, and is not read",
+        "emails" => "it has no `@`, so it is no e-mail address, and is not read",
+        "occurredAt" => {
+            "it is not written as `format` says, or as times usually are, and is not read"
+        }
+        "isTest" => {
+            "it is no word for yes (true, 1, yes, sim, test) or no (false, 0, no, não), and is not read"
+        }
+        "region" => "it is not a country code of two letters, and is not read",
+        "action" => {
+            "it is none of `create`, `update` and `delete`, and counts as `create`; `map` translates the source's words"
+        }
+        _ => "`trim` or `digits` leaves nothing of it, and it is not read",
+    };
+    format!("a value of `fields.{field}` does not fit: {why}")
+}
+
+/// The paths of values that no field reads.
 #[derive(Default)]
 struct Unread {
     /// Those that look like a phone or an e-mail address.
@@ -104,10 +124,29 @@ impl Unread {
 /// Values of an item among which unread contacts are looked for: the item may be four mebibytes.
 const MAX_LOOKED_AT: usize = 2_000;
 
-/// Returns some of the paths whose values look like a phone or an e-mail address and are read for no
-/// field, although they may be the lead's: not those of the advertiser, of other people and of things,
-/// nor those that the lead has anyway. `noted`: the places of people that another note has.
+/// Returns some of the paths whose values look like a phone or an e-mail address and that no field
+/// reads, although they may be the lead's. Values of the advertiser, of other people and of things are
+/// left out, and so are those that the lead has anyway. `noted`: the places of people that another note
+/// has.
 pub fn unread_contacts(record: &Record<'_>, lead: &Lead, noted: &[String]) -> Vec<String> {
+    let mut paths = unread(record, Some(lead));
+    paths.retain(|path| {
+        let is_in = |place: &String| {
+            let rest = path.strip_prefix(place.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        };
+        !noted.iter().any(is_in)
+    });
+    paths
+}
+
+/// Returns such paths of an item that is no lead, also those under names for other people: one of
+/// them may be the lead.
+pub fn unread_without_lead(record: &Record<'_>) -> Vec<String> {
+    unread(record, None)
+}
+
+fn unread(record: &Record<'_>, lead: Option<&Lead>) -> Vec<String> {
     let mut found = UnreadContacts {
         record,
         lead,
@@ -115,19 +154,13 @@ pub fn unread_contacts(record: &Record<'_>, lead: &Lead, noted: &[String]) -> Ve
         paths: Vec::new(),
     };
     found.collect(record.item, "", "", false);
-    found.paths.retain(|path| {
-        let is_in = |place: &String| {
-            let rest = path.strip_prefix(place.as_str());
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-        };
-        !noted.iter().any(is_in)
-    });
     found.paths
 }
 
 struct UnreadContacts<'r, 'a> {
     record: &'r Record<'a>,
-    lead: &'r Lead,
+    /// `None`: the item is no lead.
+    lead: Option<&'r Lead>,
     left: usize,
     paths: Vec<String>,
 }
@@ -136,13 +169,18 @@ impl UnreadContacts<'_, '_> {
     /// `name` is that of the value, or of the list that it is in, folded.
     fn collect(&mut self, value: &Value, name: &str, path: &str, in_business: bool) {
         let is_full = self.paths.len() == MAX_PATHS || self.left == 0;
-        if is_full || self.record.is_used(value) || is_others(name) {
+        let is_anothers = self.lead.is_some() && is_others(name);
+        if is_full || self.record.is_used(value) || is_anothers {
             return;
         }
         self.left -= 1;
         match value {
             Value::Object(fields) => {
-                if people::is_business(name, in_business) {
+                let is_skipped = match self.lead {
+                    Some(_) => people::is_business(name, in_business),
+                    None => people::is_thing(name),
+                };
+                if is_skipped {
                     return;
                 }
                 for (name, inner) in fields {
@@ -172,9 +210,10 @@ impl UnreadContacts<'_, '_> {
             let phone = digits(phone);
             !number.is_empty() && (phone.ends_with(&number) || number.ends_with(&phone))
         };
-        let mut emails = self.lead.emails.iter();
+        let Some(lead) = self.lead else { return false };
+        let mut emails = lead.emails.iter();
         emails.any(|email| email.trim().eq_ignore_ascii_case(text.trim()))
-            || !looks_like_email(text) && self.lead.phones.iter().any(is_same)
+            || !looks_like_email(text) && lead.phones.iter().any(is_same)
     }
 }
 

@@ -435,9 +435,19 @@ impl<'a> Guess<'a> {
                         }
                     };
                     take(names::LISTING_REFERENCES, &mut client);
-                    take(&["id", "listingid"], &mut portal);
+                    take(&["id", "listingid", "exposeid"], &mut portal);
                 }
             }
+        }
+        // Beside a person at the top, the thing is the one that the person asks for.
+        let root = self.views.iter().find(|view| view.root);
+        if client.is_empty()
+            && !self.looks_like_event
+            && self.views.iter().any(View::has_contact)
+            && let Some((value, text)) = root.and_then(|root| root.first(&["itemid"]))
+        {
+            record.mark(value);
+            push(&mut client, text);
         }
         portal.retain(|reference| !client.contains(reference));
         let client = client.into_iter().map(|reference| ("client", reference));

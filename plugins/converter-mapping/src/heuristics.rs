@@ -26,6 +26,27 @@ pub fn is_truth(text: &str) -> bool {
     )
 }
 
+/// Whether the text means no, or that it is no test.
+pub fn is_falsehood(text: &str) -> bool {
+    matches!(
+        fold(text).as_str(),
+        "false"
+            | "0"
+            | "no"
+            | "n"
+            | "nao"
+            | "off"
+            | "none"
+            | "null"
+            | "falso"
+            | "live"
+            | "prod"
+            | "production"
+            | "producao"
+            | "real"
+    )
+}
+
 /// `contact` may hold a name, but also a phone or an address.
 pub fn may_be_name(text: &str) -> bool {
     text.contains(char::is_alphabetic) && !looks_like_email(text) && json_in(text).is_none()
@@ -58,7 +79,7 @@ pub fn looks_like_phone(text: &str) -> bool {
         && !looks_like_date(text)
 }
 
-/// Whether a value that was read for no field is rather a phone than an id, a date, a price or the
+/// Whether a value that no field reads is rather a phone than an id, a date, a price or the
 /// number of a document. `name` is the folded name that it stands under.
 pub fn is_unread_phone(name: &str, text: &str) -> bool {
     const NUMBERS: [&str; 18] = [

@@ -57,6 +57,7 @@ pub fn read(config: &Config, delivery: &Delivery, body: &Value) -> ReadItems {
     let mut items = Vec::with_capacity(places.len());
     let mut explained = Vec::new();
     let mut empty: Option<Vec<String>> = None;
+    let mut misfits: Vec<&'static str> = Vec::new();
     for place in places {
         items.push(match place {
             Place::Item(value, person, path) => {
@@ -68,6 +69,11 @@ pub fn read(config: &Config, delivery: &Delivery, body: &Value) -> ReadItems {
                         format!("{}{one}", explain::MARK)
                     }));
                 }
+                for field in read.misfits {
+                    if !misfits.contains(&field) {
+                        misfits.push(field);
+                    }
+                }
                 if let Some(of_item) = read.empty {
                     match &mut empty {
                         Some(empty) => empty.retain(|field| of_item.contains(field)),
@@ -77,7 +83,7 @@ pub fn read(config: &Config, delivery: &Delivery, body: &Value) -> ReadItems {
                 // An explanation has them.
                 if !config.explain && !read.unread.is_empty() {
                     notes.push(format!(
-                        "item {}: what looks like a phone or an e-mail address is read for no field: {}",
+                        "item {}: no field reads these values, which look like a phone or an e-mail address: {}",
                         items.len(),
                         lead::quoted(&read.unread)
                     ));
@@ -96,10 +102,10 @@ pub fn read(config: &Config, delivery: &Delivery, body: &Value) -> ReadItems {
     if config.explain {
         // First: the explanations may be cut.
         let empty = empty.into_iter().flatten();
-        let empty = empty.map(|field| {
-            format!("`fields.{field}` is configured, and no value of this delivery fits it")
-        });
-        explained.splice(0..0, empty);
+        let empty = empty
+            .map(|field| format!("`{field}` is configured, and no value of this delivery fits it"));
+        let misfits = misfits.into_iter().map(explain::misfit);
+        explained.splice(0..0, empty.chain(misfits));
     }
     ReadItems {
         items,

@@ -12,6 +12,9 @@ use crate::path::Step;
 use crate::people::Identity;
 use crate::record::Record;
 
+/// The words of `action` that a host knows.
+const ACTIONS: [&str; 3] = ["create", "update", "delete"];
+
 /// An item that was read.
 pub struct ReadItem {
     pub item: Item,
@@ -21,7 +24,9 @@ pub struct ReadItem {
     pub explained: Vec<Value>,
     /// The configured fields that got no value, if the item was read.
     pub empty: Option<Vec<String>>,
-    /// Paths of what looks like the lead's phone or address, and is read for no field.
+    /// The configured fields that found a value which does not fit them.
+    pub misfits: Vec<&'static str>,
+    /// Paths of values that look like the lead's phone or address, and that no field reads.
     pub unread: Vec<String>,
 }
 
@@ -32,6 +37,7 @@ impl From<Item> for ReadItem {
             left_out: Vec::new(),
             explained: Vec::new(),
             empty: None,
+            misfits: Vec::new(),
             unread: Vec::new(),
         }
     }
@@ -51,8 +57,15 @@ pub fn item(
 ) -> ReadItem {
     let mut record = Record::new(value, root, delivery);
     record.person = person;
-    for pairs in &config.pairs {
+    let mut missing = Vec::new();
+    for (index, pairs) in config.pairs.iter().enumerate() {
         record.pairs.extend(pairs::configured(pairs, value, root));
+        if pairs.list.find(value, root).is_empty() {
+            missing.push(match config.pairs.len() {
+                1 => "pairs.in".to_owned(),
+                _ => format!("pairs[{index}].in"),
+            });
+        }
     }
     if config.only.iter().any(|condition| !record.meets(condition)) {
         let item = Item::ignored("the item does not meet the conditions of `only`");
@@ -65,13 +78,15 @@ pub fn item(
     let item = read(config, &mut record, path, &mut left_out, &mut explained);
     let unread = match &item.outcome {
         Outcome::Lead(lead) if is_explained => explain::unread_contacts(&record, lead, &left_out),
+        Outcome::Ignored(_) if is_explained => explain::unread_without_lead(&record),
         _ => Vec::new(),
     };
     let read = ReadItem {
         item,
         left_out,
         explained,
-        empty: Some(record.empty().to_vec()),
+        empty: Some([missing, record.empty().to_vec()].concat()),
+        misfits: record.misfits().to_vec(),
         unread,
     };
     if !config.is_guessing() || matches!(read.item.outcome, Outcome::Lead(_)) {
@@ -143,11 +158,7 @@ fn read<'a>(
     };
     record.reading("emails", fields.emails.is_some());
     let emails = match &fields.emails {
-        Some(field) => record
-            .all(field)
-            .into_iter()
-            .map(|found| found.text)
-            .collect(),
+        Some(field) => record.emails(field),
         None => guess.map_or(Vec::new(), |guess| guess.emails(record)),
     };
     record.reading("message", fields.message.is_some());
@@ -175,7 +186,7 @@ fn read<'a>(
     record.reading("isTest", fields.is_test.is_some());
     let marked = |texts: &[String]| texts.iter().any(|text| text.starts_with("<test lead"));
     let is_test = match &fields.is_test {
-        Some(field) => record.first(field).is_some_and(|text| is_truth(&text)),
+        Some(field) => record.truth(field).unwrap_or(false),
         None => guess
             .and_then(|guess| guess.is_test(record))
             .unwrap_or(false),
@@ -191,11 +202,8 @@ fn read<'a>(
     let action = fields
         .action
         .as_ref()
-        .and_then(|field| record.first(field))
-        .map_or_else(
-            || "create".to_owned(),
-            |action| action.trim().to_lowercase(),
-        );
+        .and_then(|field| record.word(field, &ACTIONS))
+        .unwrap_or_else(|| "create".to_owned());
 
     let contact = !phones.is_empty() || emails.iter().any(|email| looks_like_email(email));
     // An id identifies the lead if it is configured, or if answers came with it.
@@ -210,7 +218,8 @@ fn read<'a>(
         if config.explain {
             explained.extend(explain::item(record));
         }
-        return item_without_person(event, external_id.as_deref(), path);
+        let unread = || explain::unread_without_lead(record);
+        return item_without_person(event, external_id.is_some(), unread, path);
     }
     if name.is_none() && fields.name.is_none() {
         record.reading("name", false);
@@ -275,12 +284,31 @@ fn text<'a>(
 }
 
 /// Returns the outcome of an item that names no person: ignored if it is an event or
-/// points to a lead that is elsewhere; else a lead that could not be read.
-fn item_without_person(event: bool, external_id: Option<&str>, path: &str) -> Item {
+/// points to a lead that is elsewhere; else a lead that could not be read. `unread`: the paths of
+/// contacts that no field reads; with them, an id does not point elsewhere.
+fn item_without_person(
+    event: bool,
+    has_id: bool,
+    unread: impl Fn() -> Vec<String>,
+    path: &str,
+) -> Item {
     if event {
         return Item::ignored("an event that names no person");
     }
-    if external_id.is_some() {
+    let unread = unread();
+    if !unread.is_empty() {
+        let what = if has_id {
+            "only an id is under a usual name"
+        } else {
+            "no phone, e-mail address or id is under a usual name"
+        };
+        let problem = format!(
+            "{what}; what looks like a phone or an e-mail address is under {}: if it is the lead's, say so under `fields`; if not, leave such items out with `only`",
+            quoted(&unread)
+        );
+        return Item::invalid(problem, path);
+    }
+    if has_id {
         return Item::ignored(
             "an id that names no person: a pointer or a change of a known lead; configure `externalId` to accept it as a lead",
         );

@@ -402,6 +402,8 @@ pub const PHONES: &[&str] = &[
     "telefonos",
     "telephone",
     "telephonenumber",
+    "telefon",
+    "telefonnummer",
     "tel",
     "fone",
     "seutelefone",
@@ -479,6 +481,8 @@ pub const EMAILS: &[&str] = &[
     "useremail",
     "personalemail",
     "contactemail",
+    "contactmail",
+    "courriel",
     "emailcontato",
     "emailcontacto",
     "leademail",
@@ -506,6 +510,15 @@ pub const MESSAGES: &[&str] = &[
     "suamensagem",
     "yourmessage",
     "tumensaje",
+    "deixesuamensagem",
+    "contactmessage",
+    "enquirymessage",
+    "inquirymessage",
+    "txtmensagem",
+    "contactcomments",
+    "contactcomment",
+    "nachricht",
+    "messaggio",
     "msg",
     "comments",
     "comment",
@@ -540,6 +553,8 @@ pub const CLIENT_LISTINGS: &[&str] = &[
     "codigodoimovel",
     "imovelcodigo",
     "codimovel",
+    "qualocodigodoimovel",
+    "refimovel",
     "referenciaimovel",
     "imovelreferencia",
     "referencia",
@@ -550,6 +565,7 @@ pub const CLIENT_LISTINGS: &[&str] = &[
     "propertyref",
     "propertycode",
     "propertyid",
+    "agencyreference",
     "listingref",
     "listingreference",
     "listingcode",
@@ -568,6 +584,7 @@ pub const CLIENT_LISTINGS: &[&str] = &[
     "propiedad",
     "property",
     "empreendimento",
+    "imoveldeinteresse",
 ];
 pub const PORTAL_LISTINGS: &[&str] = &[
     "originlistingid",
@@ -577,6 +594,9 @@ pub const PORTAL_LISTINGS: &[&str] = &[
     "anuncioid",
     "idaviso",
     "codigoanuncio",
+    "adcode",
+    "portalpropertyid",
+    "exposeid",
 ];
 /// Objects that describe the listing.
 pub const LISTING_OBJECTS: &[&str] = &[
@@ -589,6 +609,7 @@ pub const LISTING_OBJECTS: &[&str] = &[
     "property",
     "listing",
     "listingdetails",
+    "expose",
     "product",
     "produto",
     "producto",
@@ -651,7 +672,7 @@ pub const TIMES: &[&str] = &[
     "carimbodedatahora",
 ];
 pub const DATES: &[&str] = &["date", "data", "fecha", "datacadastro"];
-pub const HOURS: &[&str] = &["time", "hora", "hour", "horario"];
+pub const HOURS: &[&str] = &["time", "hora", "hour", "horario", "ora"];
 
 pub const SOURCES: &[&str] = &[
     "leadorigin",

@@ -173,6 +173,9 @@ const VALUES: [&str; 11] = [
     "content",
 ];
 
+/// Those that may be the question's as well.
+const QUESTIONS_TOO: [&str; 2] = ["text", "content"];
+
 /// Whether the question has no answer.
 fn says_nothing(item: &Value) -> bool {
     let answers = VALUES.iter().filter_map(|name| item.get(name));
@@ -249,9 +252,29 @@ fn pair<'a>(
     (typed(item).is_some() || !is_record(item)).then_some(pair)
 }
 
-/// Returns the value whose key is the name of its type.
+/// Keys of the question.
+const NAMES: [&str; 13] = [
+    "column_id",
+    "name",
+    "key",
+    "slug",
+    "question",
+    "pergunta",
+    "pregunta",
+    "label",
+    "title",
+    "column_name",
+    "field_name",
+    "field",
+    "id",
+];
+
+/// Returns the value whose key is the name of its type. A field of the type `name` has the
+/// question under `name`.
 fn typed(item: &Value) -> Option<&Value> {
-    item.get(item.get("type")?.as_str()?)
+    let kind = item.get("type")?.as_str()?;
+    let is_question = kind == "type" || NAMES.contains(&kind);
+    if is_question { None } else { item.get(kind) }
 }
 
 /// Returns a pair, without asking whether it is a record.
@@ -261,21 +284,6 @@ fn raw<'a>(
     list: &'a Value,
     titles: &[(&'a Value, &'a Value)],
 ) -> Option<Pair<'a>> {
-    const NAMES: [&str; 13] = [
-        "column_id",
-        "name",
-        "key",
-        "slug",
-        "question",
-        "pergunta",
-        "pregunta",
-        "label",
-        "title",
-        "column_name",
-        "field_name",
-        "field",
-        "id",
-    ];
     const LABELS: [&str; 8] = [
         "column_name",
         "label",
@@ -305,10 +313,14 @@ fn raw<'a>(
     if typed.is_none() && fields.keys().any(|key| is_contact(&fold(key))) {
         return None;
     }
-    let value = typed.or_else(|| {
-        let value = |name: &&str| fields.get(*name).filter(|value| !is_absent(value));
-        VALUES.iter().find_map(value)
-    })?;
+    let value = |name: &&str| fields.get(*name).filter(|value| !is_absent(value));
+    // `{"type": "email", "email": "E-mail", "value": "..."}` has the question under its type.
+    let telling = VALUES.iter().filter(|name| !QUESTIONS_TOO.contains(*name));
+    let value = telling
+        .clone()
+        .find_map(value)
+        .or(typed)
+        .or_else(|| VALUES.iter().find_map(value))?;
     let value = chosen(value);
     let title = field.and_then(|field| field.get("title")).or_else(|| {
         let id = field?.get("id")?;

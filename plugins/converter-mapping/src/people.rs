@@ -309,9 +309,13 @@ pub fn is_person(value: &Value) -> bool {
 pub fn is_business(name: &str, in_business: bool) -> bool {
     let is_private = || names::PRIVATE.iter().any(|part| name.contains(part));
     is_others(name) && !is_private()
-        || names::LISTING_OBJECTS.contains(&name)
-        || names::THINGS.contains(&name)
+        || is_thing(name)
         || in_business && names::CONTACT_PARTS.contains(&name)
+}
+
+/// Whether an object of this name is a listing, a company or another thing.
+pub fn is_thing(name: &str) -> bool {
+    names::LISTING_OBJECTS.contains(&name) || names::THINGS.contains(&name)
 }
 
 /// Whether the value itself contains a contact, outside of lists of people and of objects

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 
 use leadhost_sdk::{Delivery, digits, serde_json::Value, text_of};
 
-use crate::config::{Condition, Field, Source};
+use crate::config::{Condition, Field, Source, is_same};
 use crate::fold::fold;
+use crate::heuristics::{is_falsehood, is_truth};
 use crate::leftover::Leftover;
 use crate::pairs::Pair;
 use crate::path::{Path, Step, walk};
@@ -31,6 +32,8 @@ pub struct Record<'a> {
     part: String,
     /// Configured fields that got no value.
     empty: Vec<String>,
+    /// Configured fields that found a value of another kind.
+    misfits: Vec<&'static str>,
 }
 
 /// A value that was read for a field.
@@ -67,6 +70,7 @@ impl<'a> Record<'a> {
             field: ("", false),
             part: String::new(),
             empty: Vec::new(),
+            misfits: Vec::new(),
         }
     }
 
@@ -80,6 +84,11 @@ impl<'a> Record<'a> {
     /// Returns the configured fields that got no value.
     pub fn empty(&self) -> &[String] {
         &self.empty
+    }
+
+    /// Returns the configured fields for which a value was found that does not fit them.
+    pub fn misfits(&self) -> &[&'static str] {
+        &self.misfits
     }
 
     /// Names the value of `campaign` or `consents` that is read from here on.
@@ -125,11 +134,8 @@ impl<'a> Record<'a> {
     pub fn meets(&self, condition: &Condition) -> bool {
         let found = self.find(&condition.path);
         let among = |values: &[Value]| {
-            found.iter().any(|value| {
-                values
-                    .iter()
-                    .any(|wanted| wanted == *value || text_of(wanted) == text_of(value))
-            })
+            let is_wanted = |value: &Value| values.iter().any(|wanted| is_same(wanted, value));
+            found.iter().any(|value| is_wanted(value))
         };
         condition.equals.as_deref().is_none_or(among)
             && !condition.not_equals.as_deref().is_some_and(among)
@@ -163,8 +169,31 @@ impl<'a> Record<'a> {
     /// area code alone, is no phone.
     pub fn phones(&mut self, field: &Field) -> Vec<String> {
         let fits = |_: &Source, text: &str| digits(text).len() > 3 || text.starts_with('<');
+        let found = self.read(field, true, phone_of_node, fits).into_iter();
+        found.map(|found| found.text).collect()
+    }
+
+    /// Returns the e-mail addresses of a field, best first. A text without `@` is none.
+    pub fn emails(&mut self, field: &Field) -> Vec<String> {
+        let fits = |_: &Source, text: &str| text.contains('@') || text.starts_with('<');
         let found = self.read(field, true, text_of_node, fits).into_iter();
         found.map(|found| found.text).collect()
+    }
+
+    /// Returns whether the first text of a field that is a word for yes or no means yes.
+    pub fn truth(&mut self, field: &Field) -> Option<bool> {
+        let fits = |_: &Source, text: &str| is_truth(text) || is_falsehood(text);
+        let found = self.read(field, false, text_of_node, fits);
+        found.first().map(|found| is_truth(&found.text))
+    }
+
+    /// Returns the first text of a field in small letters. `known`: the words that are expected.
+    pub fn word(&mut self, field: &Field, known: &[&str]) -> Option<String> {
+        let word = self.first(field)?.trim().to_lowercase();
+        if !known.contains(&word.as_str()) {
+            self.tell_misfit();
+        }
+        Some(word)
     }
 
     /// Returns the first country code of a field, in capitals.
@@ -203,8 +232,10 @@ impl<'a> Record<'a> {
         let mut out: Vec<FoundText<'c>> = Vec::new();
         for source in &field.0 {
             for raw in self.raw(source, all, text) {
-                let text = transform(source, raw.text);
-                if text.as_deref().is_some_and(|text| !fits(source, text)) {
+                let text = transform(source, &raw.text);
+                let is_lost = text.is_none() && !source.empties(&raw.text);
+                if is_lost || text.as_deref().is_some_and(|text| !fits(source, text)) {
+                    self.tell_misfit();
                     continue;
                 }
                 raw.from.into_iter().for_each(|value| self.mark_at(value));
@@ -229,7 +260,14 @@ impl<'a> Record<'a> {
         let (field, guessed) = self.field;
         if !guessed {
             let dot = if self.part.is_empty() { "" } else { "." };
-            self.empty.push(format!("{field}{dot}{}", self.part));
+            self.empty.push(format!("fields.{field}{dot}{}", self.part));
+        }
+    }
+
+    fn tell_misfit(&mut self) {
+        let (field, guessed) = self.field;
+        if !guessed && !self.misfits.contains(&field) {
+            self.misfits.push(field);
         }
     }
 
@@ -409,14 +447,48 @@ fn is_small(value: &Value) -> bool {
 /// Returns the text of a scalar, of an XML element with attributes, or of one of the
 /// usual objects around one value.
 pub fn text_of_node(value: &Value) -> Option<String> {
+    node_with(value, text_of)
+}
+
+/// Returns the text of a phone in the same way: a whole number in its plain digits.
+pub fn phone_of_node(value: &Value) -> Option<String> {
+    node_with(value, number_text)
+}
+
+fn node_with(value: &Value, text: fn(&Value) -> Option<String>) -> Option<String> {
     match value {
         Value::Object(fields) => [
             "#text", "value", "number", "address", "full", "label", "code",
         ]
         .iter()
-        .find_map(|name| fields.get(*name).and_then(text_of)),
-        other => text_of(other),
+        .find_map(|name| fields.get(*name).and_then(text)),
+        other => text(other),
     }
+}
+
+/// Returns a scalar as text. A whole number that was written with a fraction or an exponent, as
+/// programs write large numbers, is its digits: `1.1987654321e+10` is `11987654321`.
+pub fn number_text(value: &Value) -> Option<String> {
+    let text = text_of(value)?;
+    match value {
+        Value::Number(_) => Some(whole(&text).unwrap_or(text)),
+        _ => Some(text),
+    }
+}
+
+/// Returns the digits of a whole number of at most twenty digits.
+fn whole(text: &str) -> Option<String> {
+    let (number, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (before, after) = number.split_once('.').unwrap_or((number, ""));
+    let point = before.len().checked_add(exponent.parse().ok()?)?;
+    let digits = format!("{before}{after}");
+    if point > 20 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let digits = format!("{digits:0<point$}");
+    let (whole, rest) = digits.split_at(point);
+    let is_whole = rest.bytes().all(|byte| byte == b'0');
+    is_whole.then(|| whole.trim_start_matches('0').to_owned())
 }
 
 /// Returns a name: a text, an object of its parts, or XML elements that are its parts.
@@ -433,10 +505,16 @@ pub fn name_text(value: &Value) -> Option<String> {
                     .find(|(key, _)| names.contains(&fold(key).as_str()))
                     .and_then(|(_, value)| text_of(value))
             };
+            let last = || {
+                part(&LAST_NAMES).or_else(|| {
+                    part(&[FRENCH_FIRST_NAME])?;
+                    part(&[FRENCH_LAST_NAME])
+                })
+            };
             text_of_node(value).or_else(|| {
                 part(&["fullname", "name", "nome", "nombre"])
-                    .filter(|_| part(&LAST_NAMES).is_none())
-                    .or_else(|| join([part(&FIRST_NAMES), part(&LAST_NAMES)]))
+                    .filter(|_| last().is_none())
+                    .or_else(|| join([part(&FIRST_NAMES), last()]))
             })
         }
         Value::Array(items) => {
@@ -452,7 +530,7 @@ pub fn name_text(value: &Value) -> Option<String> {
     }
 }
 
-pub const FIRST_NAMES: [&str; 11] = [
+pub const FIRST_NAMES: [&str; 13] = [
     "firstname",
     "first",
     "fname",
@@ -464,8 +542,10 @@ pub const FIRST_NAMES: [&str; 11] = [
     "nombres",
     "name",
     "yourfirstname",
+    "vorname",
+    FRENCH_FIRST_NAME,
 ];
-pub const LAST_NAMES: [&str; 11] = [
+pub const LAST_NAMES: [&str; 13] = [
     "lastname",
     "last",
     "lname",
@@ -477,20 +557,16 @@ pub const LAST_NAMES: [&str; 11] = [
     "apellidos",
     "yourlastname",
     "apelido",
+    "nachname",
+    "cognome",
 ];
+/// In French, `nom` is a last name beside this name; alone it may be that of a thing.
+pub const FRENCH_FIRST_NAME: &str = "prenom";
+pub const FRENCH_LAST_NAME: &str = "nom";
 
-fn transform(source: &Source, raw: String) -> Option<String> {
-    let mut text = raw;
-    if let Some(characters) = &source.trim {
-        let cut = |c: char| c.is_whitespace() || characters.contains(c);
-        text = text.trim_matches(cut).to_owned();
-    }
-    if source.digits {
-        text = digits(&text);
-    }
-    if source.lower {
-        text = text.to_lowercase();
-    }
+/// Returns the text of a source as its options change it. `None`: nothing is left.
+fn transform(source: &Source, raw: &str) -> Option<String> {
+    let mut text = source.cut(raw);
     if let Some(mapped) = source.map.get(text.trim()) {
         text.clone_from(mapped);
     }
@@ -499,4 +575,53 @@ fn transform(source: &Source, raw: String) -> Option<String> {
     }
     text.insert_str(0, &source.prefix);
     Some(text)
+}
+
+impl Source {
+    /// Applies `trim`, `digits` and `lower`.
+    fn cut(&self, raw: &str) -> String {
+        let mut text = raw.to_owned();
+        if let Some(characters) = &self.trim {
+            let cut = |c: char| c.is_whitespace() || characters.contains(c);
+            text = text.trim_matches(cut).to_owned();
+        }
+        if self.digits {
+            text = digits(&text);
+        }
+        if self.lower {
+            text = text.to_lowercase();
+        }
+        text
+    }
+
+    /// Whether a text without a rest is meant to have none: it was empty, or `map` empties it.
+    fn empties(&self, raw: &str) -> bool {
+        raw.trim().is_empty() || self.map.contains_key(self.cut(raw).trim())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use leadhost_sdk::serde_json;
+
+    use super::*;
+
+    #[test]
+    fn a_whole_number_is_its_digits() {
+        for (json, expect) in [
+            ("1.1987654321e+10", "11987654321"),
+            ("1.1987654321E10", "11987654321"),
+            ("0.11987654321e11", "11987654321"),
+            ("11987654321.0", "11987654321"),
+            ("11987654321", "11987654321"),
+            ("1198765432.5", "1198765432.5"),
+            ("1e40", "1e+40"),
+            ("-1.1987654321e+10", "-1.1987654321e+10"),
+            ("\"1.1987654321e+10\"", "1.1987654321e+10"),
+        ] {
+            let value: Result<Value, _> = serde_json::from_str(json);
+            let text = value.ok().as_ref().and_then(number_text);
+            assert_eq!(text.as_deref(), Some(expect), "{json}");
+        }
+    }
 }

@@ -70,6 +70,8 @@ fn the_schema_and_the_reader_accept_the_same_configurations() {
         r#"{"fields": {"occurredAt": {"path": "a", "kind": "portal"}}}"#,
         r#"{"fields": {"phones": ["a", {"path": "a", "kind": "portal"}]}}"#,
         r#"{"fields": {"campaign": {"form-id": {"path": "a", "kind": "x"}}}}"#,
+        r#"{"fields": {"name": {"path": "a", "digits": true}}}"#,
+        r#"{"fields": {"emails": ["b", {"path": "a", "digits": true}]}}"#,
         r#"{"fields": {"name": {}}}"#,
         r#"{"fields": {"name": {"join": []}}}"#,
         r#"{"fields": {"name": {"paths": []}}}"#,
@@ -85,6 +87,7 @@ fn the_schema_and_the_reader_accept_the_same_configurations() {
         r#"{"pairs": {"in": "a"}}"#,
     ];
     let right = [
+        r#"{"fields": {"name": {"path": "a", "digits": false}, "phones": {"path": "a", "digits": true}}}"#,
         r#"{"fields": {"occurredAt": {"path": "a", "format": "epoch"}, "listings": {"path": "b", "kind": "c"}}}"#,
         r#"{"fields": {"name": {"join": ["a"], "with": "-"}, "phones": []}}"#,
         r#"{"only": [{"path": "a", "equals": [1], "exists": true}]}"#,
@@ -117,6 +120,121 @@ fn a_value_that_does_not_fit_its_field_becomes_an_attribute() {
     assert_eq!(lead["region"], Value::Null);
     let attributes = json!([["pais", "Brasil"], ["quando", "2026-03-02"], ["zap", "123"]]);
     assert_eq!(lead["attributes"], attributes);
+}
+
+#[test]
+fn a_value_of_which_the_options_leave_nothing_is_left_unread() {
+    let message = |options: Value, text: &str| {
+        let mut source = json!({"path": "recado"});
+        let own = options.as_object().unwrap().clone();
+        source.as_object_mut().unwrap().extend(own);
+        let config = json!({"fields": {"message": source}, "explain": true});
+        let body = json!({"phone": "(11) 90000-0001", "recado": text});
+        let (items, notes) = converted(config, &body.to_string());
+        let kept = items[0]["lead"]["attributes"].as_array().unwrap().len();
+        (kept, notes.iter().any(|note| note.contains("does not fit")))
+    };
+    assert_eq!(message(json!({"digits": true}), "Oi"), (1, true));
+    assert_eq!(message(json!({"trim": "-"}), "--"), (1, true));
+    assert_eq!(message(json!({"digits": true}), "7"), (0, false));
+    // `map` may empty a text on purpose.
+    let emptied = json!({"lower": true, "map": {"oi": ""}});
+    assert_eq!(message(emptied, "Oi"), (0, false));
+}
+
+#[test]
+fn an_id_beside_contacts_that_are_not_read_is_no_pointer() {
+    let outcome = |body: Value| {
+        let (items, notes) = converted(json!({}), &body.to_string());
+        (items[0].clone(), notes)
+    };
+    let person = json!({"nome": "Pat", "email": "pat@example.com", "telefone": "11987654321"});
+    for name in ["user", "client", "corretor"] {
+        let (outcome, _) = outcome(json!({"id": "9", name: person}));
+        let problem = outcome["invalid"]["message"].as_str().unwrap();
+        assert!(problem.contains(&format!("`{name}.email`")), "{problem}");
+        assert!(problem.contains("say so under `fields`"), "{problem}");
+    }
+    // What is known to be no person's does not count.
+    let (quiet, notes) = outcome(json!({"id": "9", "imovel": {"contato": "(11) 3000-0001"}}));
+    assert!(quiet["ignored"].is_string(), "{quiet}");
+    assert!(notes.is_empty(), "{notes:?}");
+    let (event, notes) = outcome(json!({"event": "moved", "id": "9", "user": person}));
+    assert!(event["ignored"].is_string(), "{event}");
+    assert!(notes[0].contains("`user.email`"), "{notes:?}");
+}
+
+#[test]
+fn usual_names_in_more_languages_are_read() {
+    let lead = |body: Value| converted(json!({}), &body.to_string()).0[0]["lead"].clone();
+    for (names, email) in [
+        (["prenom", "nom"], "courriel"),
+        (["vorname", "nachname"], "E-Mail"),
+        (["nome", "cognome"], "contactMail"),
+    ] {
+        let body = json!({names[0]: "Ana", names[1]: "Costa", email: "ana@example.com"});
+        let lead = lead(body);
+        assert_eq!(lead["name"], "Ana Costa", "{names:?}");
+        assert_eq!(lead["emails"], json!(["ana@example.com"]), "{email}");
+    }
+    // `nom` alone may be that of a thing.
+    assert_eq!(
+        lead(json!({"nom": "Villa", "courriel": "ana@example.com"}))["name"],
+        Value::Null
+    );
+    for name in [
+        "contactMessage",
+        "inquiryMessage",
+        "Nachricht",
+        "messaggio",
+        "txtMensagem",
+    ] {
+        let lead = lead(json!({"telefon": "+49 30 90000001", name: "Hallo"}));
+        assert_eq!(lead["message"], "Hallo", "{name}");
+    }
+    for (body, kind) in [
+        (json!({"Qual o código do imóvel?": "AP1"}), "client"),
+        (json!({"agencyReference": "AP1"}), "client"),
+        (json!({"imóvel de interesse": "AP1"}), "client"),
+        (json!({"item_id": "AP1"}), "client"),
+        (json!({"expose": {"exposeId": "AP1"}}), "portal"),
+        (json!({"adCode": "AP1"}), "portal"),
+    ] {
+        let mut with_person = json!({"phone": "(11) 90000-0001"});
+        let own = body.as_object().unwrap().clone();
+        with_person.as_object_mut().unwrap().extend(own);
+        let listings = lead(with_person)["listings"].clone();
+        assert!(listings.to_string().contains("AP1"), "{body}");
+        assert!(listings.to_string().contains(kind), "{body}: {listings}");
+    }
+}
+
+#[test]
+fn a_word_that_is_neither_yes_nor_no_is_left_unread() {
+    let is_test = |value: Value| {
+        let config = json!({"fields": {"isTest": "flag"}, "explain": true});
+        let body = json!({"phone": "(11) 90000-0001", "flag": value});
+        let (items, notes) = converted(config, &body.to_string());
+        let lead = &items[0]["lead"];
+        let kept = lead["attributes"].as_array().unwrap().len();
+        let noted = notes.iter().any(|note| note.contains("`fields.isTest`"));
+        (lead["isTest"].as_bool().unwrap(), kept, noted)
+    };
+    for (value, expect) in [
+        (json!(true), (true, 0, false)),
+        (json!("SIM"), (true, 0, false)),
+        (json!(0), (false, 0, false)),
+        (json!("Não"), (false, 0, false)),
+        (json!("production"), (false, 0, false)),
+        (json!("Mike Johnson"), (false, 1, true)),
+    ] {
+        assert_eq!(is_test(value.clone()), expect, "{value}");
+    }
+    let (_, notes) = converted(
+        json!({"fields": {"isTest": {"constant": "maybe"}}, "explain": true}),
+        r#"{"phone": "(11) 90000-0001"}"#,
+    );
+    assert!(notes[0].contains("`fields.isTest`"), "{notes:?}");
 }
 
 #[test]
@@ -170,7 +288,7 @@ fn a_configured_field_without_a_value_is_explained_where_a_configuration_is_trie
 }
 
 #[test]
-fn a_contact_that_is_read_for_no_field_is_noted_unless_it_is_known_whose_it_is() {
+fn a_contact_that_no_field_reads_is_noted_unless_it_is_known_whose_it_is() {
     let noted = |extra: Value| {
         let mut body =
             json!({"nome": "Lia", "telefone": "(11) 90000-0001", "email": "lia@example.com"});
@@ -179,7 +297,8 @@ fn a_contact_that_is_read_for_no_field_is_noted_unless_it_is_known_whose_it_is()
         converted(json!({}), &body.to_string()).1
     };
     let note = |places: &str| {
-        let text = "item 0: what looks like a phone or an e-mail address is read for no field: ";
+        let text =
+            "item 0: no field reads these values, which look like a phone or an e-mail address: ";
         vec![format!("{text}{places}")]
     };
     assert_eq!(

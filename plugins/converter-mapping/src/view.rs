@@ -11,7 +11,10 @@ use crate::heuristics::{
 };
 use crate::names;
 use crate::people::{has_both, members};
-use crate::record::{FIRST_NAMES, LAST_NAMES, Record, name_text, text_of_node};
+use crate::record::{
+    FIRST_NAMES, FRENCH_FIRST_NAME, FRENCH_LAST_NAME, LAST_NAMES, Record, name_text, number_text,
+    phone_of_node, text_of_node,
+};
 
 /// One place that may contain fields of the lead.
 pub struct View<'a> {
@@ -127,7 +130,10 @@ impl<'a> View<'a> {
             return Some(name);
         }
         let first = self.first(&FIRST_NAMES);
-        let last = self.first(&LAST_NAMES);
+        let last = self.first(&LAST_NAMES).or_else(|| {
+            self.first(&[FRENCH_FIRST_NAME])?;
+            self.first(&[FRENCH_LAST_NAME])
+        });
         if let (Some((first_value, first)), Some((last_value, last))) = (&first, &last) {
             record.mark(first_value);
             record.mark(last_value);
@@ -376,23 +382,25 @@ fn nodes(value: &Value) -> impl Iterator<Item = &Value> {
 
 /// Returns a phone's text: a scalar's, or that of an object around it.
 pub fn phone_text(node: &Value) -> Option<String> {
-    text_of_node(node).or_else(|| {
-        node_text(
-            node,
-            &[
-                "numero",
-                "phone",
-                "telefone",
-                "telefono",
-                "phonenumber",
-                "raw",
-                "e164",
-                "internationalnumber",
-                "nationalnumber",
-                "formatted",
-                "num",
-            ],
-        )
+    phone_of_node(node).or_else(|| {
+        let fields = node.as_object()?;
+        let names = [
+            "numero",
+            "phone",
+            "telefone",
+            "telefono",
+            "phonenumber",
+            "raw",
+            "e164",
+            "internationalnumber",
+            "nationalnumber",
+            "formatted",
+            "num",
+        ];
+        names.iter().find_map(|name| {
+            let mut named = fields.iter().filter(|(key, _)| fold(key) == *name);
+            number_text(named.next()?.1)
+        })
     })
 }
 

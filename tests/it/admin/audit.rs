@@ -11,6 +11,7 @@ use super::Operator;
 
 leadhost_tests::on_every_store! {
     each_act_is_a_row_before_and_after_it_and_reading_is_none,
+    an_apply_is_recorded_with_the_values_before_and_after_it,
     a_pause_is_recorded_with_the_state_before_and_after_it,
     a_refused_act_is_recorded_with_its_reason,
     a_refused_component_is_recorded_with_its_digest_and_the_accepted_words,
@@ -53,6 +54,41 @@ async fn each_act_is_a_row_before_and_after_it_and_reading_is_none(on: On) {
     assert_eq!(of_another, [Value::Null; 0]);
     let paused = rows(&operator, "?act=pause-connection").await;
     assert_eq!(paused.len(), 2);
+}
+
+async fn an_apply_is_recorded_with_the_values_before_and_after_it(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let mut file = super::workspace();
+    let connection = &mut file["connections"][0];
+    connection["secrets"]["token"] = json!("another-sesame");
+    connection["config"] = json!({"fields": {"name": "nome"}});
+    connection["dedupe_by_content"] = json!(false);
+    operator.apply(&file).await.expect(200);
+    let (detail, _) = newest(&operator, "apply").await;
+    let changed = &detail["changedConnections"][0];
+    assert_eq!(changed["name"], "form", "{detail:#}");
+    let versions = json!({"before": 1, "after": 2});
+    assert_eq!(changed["configVersion"], versions, "{detail:#}");
+    let values = json!([
+        {"path": "config.fields.name", "before": null, "after": "nome"},
+        {"path": "dedupe_by_content", "before": true, "after": false},
+    ]);
+    assert_eq!(changed["values"], values, "{detail:#}");
+    let fields = json!(["config", "secrets", "dedupe_by_content"]);
+    assert_eq!(changed["fields"], fields, "{detail:#}");
+    assert!(!detail.to_string().contains("sesame"), "{detail:#}");
+    // The version that an apply would make is not known.
+    file["connections"][0]["config"]["fields"]["name"] = json!("nome_completo");
+    let dry = operator.post("/apply?dryRun=true", &file).await;
+    dry.expect(200);
+    let (detail, _) = newest(&operator, "apply").await;
+    let changed = &detail["changedConnections"][0];
+    let versions = json!({"before": 2, "after": null});
+    assert_eq!(changed["configVersion"], versions, "{detail:#}");
+    let values = json!([
+        {"path": "config.fields.name", "before": "nome", "after": "nome_completo"},
+    ]);
+    assert_eq!(changed["values"], values, "{detail:#}");
 }
 
 async fn a_pause_is_recorded_with_the_state_before_and_after_it(on: On) {
@@ -125,7 +161,7 @@ async fn an_activation_of_the_active_version_names_it_as_the_one_before(on: On) 
     let (detail, outcome) = newest(&operator, "activate-plugin").await;
     assert_eq!(outcome, "done");
     assert_eq!(detail["previous"], digest, "{detail:#}");
-    // What a rollback would activate is as it was.
+    // The target of a rollback is unchanged.
     let after = operator.get("/plugins").await;
     assert_eq!(
         after["plugins"][0]["previous"],

@@ -1,4 +1,4 @@
-//! What the calls of a plugin's versions came to and needed, and the golden cases that they carry.
+//! The outcomes and costs of calls, by version of a plugin, and the golden cases that versions carry.
 
 use leadhost_tests::On;
 use leadhost_tests::guests::{misbehave, rust_component};
@@ -9,9 +9,9 @@ use super::{Operator, TOKEN};
 use crate::ingest::harm;
 
 leadhost_tests::on_every_store! {
-    calls_are_told_by_version_and_outcome_with_what_they_needed,
-    faults_are_told_by_their_outcome,
-    calls_of_trials_and_comparisons_are_not_told,
+    calls_are_counted_by_version_and_outcome_with_their_costs,
+    faults_are_counted_by_their_outcome,
+    calls_of_trials_and_comparisons_are_not_counted,
     golden_cases_are_listed_and_one_is_shown_with_its_content,
 }
 
@@ -26,33 +26,33 @@ fn sum(counts: &Value) -> u64 {
     counts.iter().filter_map(Value::as_u64).sum()
 }
 
-async fn calls_are_told_by_version_and_outcome_with_what_they_needed(on: On) {
+async fn calls_are_counted_by_version_and_outcome_with_their_costs(on: On) {
     let (operator, report) = Operator::with_workspace(on).await;
     for id in ["1", "2", "3"] {
         operator.lead(&report, TOKEN, id).await.expect(200);
     }
     for (period, slots) in [("hour", 12), ("day", 24), ("week", 28)] {
         let path = format!("/plugins/mapping/calls?period={period}");
-        let told = operator.get(&path).await;
-        assert_eq!(told["slots"].as_array().map(Vec::len), Some(slots));
-        assert_eq!(told["allowed"]["memoryBytes"], json!(128 << 20));
-        let version = &told["versions"][0];
-        assert_eq!(version["digest"], digest(&operator).await, "{told:#}");
+        let shown = operator.get(&path).await;
+        assert_eq!(shown["slots"].as_array().map(Vec::len), Some(slots));
+        assert_eq!(shown["allowed"]["memoryBytes"], json!(128 << 20));
+        let version = &shown["versions"][0];
+        assert_eq!(version["digest"], digest(&operator).await, "{shown:#}");
         let ok = &version["outcomes"]["ok"];
-        assert!(sum(ok) >= 3, "{told:#}");
-        assert_eq!(version["calls"], sum(ok), "{told:#}");
+        assert!(sum(ok) >= 3, "{shown:#}");
+        assert_eq!(version["calls"], sum(ok), "{shown:#}");
         // They are in the slot that has not ended.
         assert_eq!(
             ok.as_array().and_then(|all| all.last()),
             Some(&json!(sum(ok)))
         );
         for name in ["meanProcessorMicros", "mostMemoryBytes"] {
-            assert!(sum(&version[name]) > 0, "{name}: {told:#}");
+            assert!(sum(&version[name]) > 0, "{name}: {shown:#}");
         }
         let longest = version["longestProcessorMicros"].as_u64();
         assert!(
             longest >= Some(sum(&version["meanProcessorMicros"])),
-            "{told:#}"
+            "{shown:#}"
         );
         assert!(version["largestMemoryBytes"].as_u64() > Some(1 << 16));
     }
@@ -73,7 +73,7 @@ async fn calls_are_told_by_version_and_outcome_with_what_they_needed(on: On) {
     asked.bearer(&viewer).send().await.expect(200);
 }
 
-async fn faults_are_told_by_their_outcome(on: On) {
+async fn faults_are_counted_by_their_outcome(on: On) {
     let operator = Operator::new(on).await;
     operator.host.converter(misbehave()).await;
     let file = [harm("trap", "trap", 0), harm("output", "output", 20 << 20)].concat();
@@ -83,14 +83,14 @@ async fn faults_are_told_by_their_outcome(on: On) {
         let ask = operator.host.post(&declared.address(name)).body("kept");
         ask.send().await.expect(200);
     }
-    let told = operator.get("/plugins/misbehave/calls?period=hour").await;
-    let outcomes = &told["versions"][0]["outcomes"];
+    let shown = operator.get("/plugins/misbehave/calls?period=hour").await;
+    let outcomes = &shown["versions"][0]["outcomes"];
     for (outcome, count) in [("trapped", 3), ("circuit_open", 1), ("too_much_output", 1)] {
-        assert_eq!(sum(&outcomes[outcome]), count, "{outcome}: {told:#}");
+        assert_eq!(sum(&outcomes[outcome]), count, "{outcome}: {shown:#}");
     }
 }
 
-async fn calls_of_trials_and_comparisons_are_not_told(on: On) {
+async fn calls_of_trials_and_comparisons_are_not_counted(on: On) {
     let (operator, report) = Operator::with_workspace(on).await;
     operator.lead(&report, TOKEN, "1").await.expect(200);
     let before = operator.get("/plugins/mapping/calls").await;

@@ -14,8 +14,8 @@ const SECRET: &str = "double-app-secret";
 const TOKEN: &str = "double-page-token";
 const PAGE: &str = "700000000000001";
 
-/// Two hosts with a connection whose leads are fetched from this far end.
-pub async fn outage(far_end: SocketAddr) -> Option<Outage> {
+/// Two hosts with a connection whose leads are fetched from this remote server.
+pub async fn outage(remote_server: SocketAddr) -> Option<Outage> {
     let form = format!(
         r#"
 [[connections]]
@@ -23,8 +23,8 @@ name = "form"
 partner = "crm"
 instance = "assistant"
 plugin = "meta-lead-ads"
-config = {{ graphUrl = "http://{far_end}" }}
-allow = [{{ url = "http://{far_end}", private = true }}]
+config = {{ graphUrl = "http://{remote_server}" }}
+allow = [{{ url = "http://{remote_server}", private = true }}]
 routes = {{ page-id = "{PAGE}" }}
 secrets = {{ app-secret = "{SECRET}", "page-token/{PAGE}" = "{TOKEN}" }}
 "#

@@ -92,7 +92,7 @@ async fn a_host_frozen_past_its_leases_overwrites_no_work_of_the_other() {
     follower.assert_saw_all(data, key).await;
 }
 
-/// A door in front of a far end: callers wait until it is opened.
+/// A door in front of a remote server: callers wait until it is opened.
 struct Door {
     address: SocketAddr,
     opened: watch::Sender<bool>,
@@ -100,7 +100,7 @@ struct Door {
 }
 
 impl Door {
-    async fn before(far_end: SocketAddr) -> Self {
+    async fn before(remote_server: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("it is bound");
         let (opened, open) = watch::channel(false);
@@ -112,7 +112,7 @@ impl Door {
                 tokio::spawn(async move {
                     waiting.fetch_add(1, Ordering::Relaxed);
                     let _ = open.wait_for(|open| *open).await;
-                    if let Ok(mut inside) = TcpStream::connect(far_end).await {
+                    if let Ok(mut inside) = TcpStream::connect(remote_server).await {
                         let _ = tokio::io::copy_bidirectional(&mut visitor, &mut inside).await;
                     }
                     waiting.fetch_sub(1, Ordering::Relaxed);

@@ -16,6 +16,7 @@ leadhost_tests::on_every_store! {
     an_unknown_message_is_sent_again_or_given_up_as_the_operator_decides,
     messages_wait_while_their_instance_is_paused,
     a_webhook_s_delivery_names_the_instance,
+    a_message_names_the_version_that_sent_or_read_it,
 }
 
 struct ChannelOperator {
@@ -355,4 +356,39 @@ async fn a_webhook_s_delivery_names_the_instance(on: On) {
         ))
         .await;
     assert_eq!(shown["instanceId"], number);
+}
+
+async fn a_message_names_the_version_that_sent_or_read_it(on: On) {
+    let operator = ChannelOperator::new(on).await;
+    let (sent, _) = operator.notify().await;
+    operator.host.advance(1).await;
+    let reply = json!({ "to": sent, "text": "Pode ser no sábado?" });
+    operator.post("/outbox/reply", &reply).await.expect(200);
+    let active = operator.host.app.pipeline.core.plugins.active("sandbox");
+    let active = active.expect("the sandbox is active");
+    let expected = json!({
+        "plugin": "sandbox",
+        "version": active.description.version,
+        "digest": active.digest.to_string(),
+        "contract": "leadhost:adapter@1.0.0",
+        "configVersion": 1,
+    });
+    let outbox = operator.outbox().await;
+    let actors: Vec<_> = outbox.iter().map(|message| &message["actor"]).collect();
+    assert_eq!(actors, ["contact", "agent"]);
+    for message in &outbox {
+        assert_eq!(message["ran"], expected, "{message}");
+    }
+
+    // Nothing was called for a message that waits, and partners are not told.
+    let paused = operator.post("/instances/voice/pause", &json!({})).await;
+    paused.expect(200);
+    operator.host.advance(1).await;
+    let (waiting, state) = operator.notify().await;
+    assert_eq!(state, "waiting");
+    let outbox = operator.outbox().await;
+    assert_eq!(outbox[0]["id"], waiting);
+    assert!(outbox[0]["ran"].is_null(), "{outbox:?}");
+    let rows = operator.host.rows(&operator.declared, "messages").await;
+    assert!(rows.iter().all(|row| row["ran"].is_null()), "{rows:?}");
 }

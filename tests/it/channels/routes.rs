@@ -138,7 +138,11 @@ async fn a_delivery_with_an_event_of_an_unknown_number_is_kept_when_its_person_i
         config = { phoneNumberId = \"700999\", wabaId = \"900\" }\n\
         secrets = { access-token = \"made-up\" }\n";
     let more = host.declare(&format!("{NUMBERS}{late}")).await;
-    let again = replay::one(&host.app.pipeline, id, ReplayOptions::default()).await;
+    let apply = ReplayOptions {
+        apply: true,
+        release: false,
+    };
+    let again = replay::one(&host.app.pipeline, id, apply).await;
     again.expect("it is replayed");
     host.becomes(id, DeliveryStatus::Converted).await;
     let conversations = host.rows(&declared, "conversations").await;

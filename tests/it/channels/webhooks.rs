@@ -3,7 +3,8 @@
 
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::pipeline::replay::{self, ReplayOptions};
-use leadhost_tests::{Host, On};
+use leadhost_tests::guests::AdapterVariant;
+use leadhost_tests::{Host, Log, On, until};
 use serde_json::json;
 
 use super::{VOICE, events, inbound, voice, with_voice};
@@ -16,6 +17,7 @@ leadhost_tests::on_every_store! {
     a_webhook_without_proof_is_quarantined_until_it_can_be_proven,
     an_adapter_without_a_handshake_answers_with_the_allowed_methods,
     a_body_over_the_limit_is_refused,
+    webhooks_that_fail_only_with_a_new_version_of_the_adapter_name_it,
 }
 
 async fn only_its_own_address_leads_to_an_instance(on: On) {
@@ -143,4 +145,53 @@ async fn a_body_over_the_limit_is_refused(on: On) {
     let limit = leadhost::limits::DELIVERY_BYTES;
     ask(limit + 1).send().await.expect(413);
     ask(limit).send().await.expect(400);
+}
+
+async fn webhooks_that_fail_only_with_a_new_version_of_the_adapter_name_it(on: On) {
+    let log = Log::capture();
+    let host = Host::working(on).await;
+    let version = |version, always| {
+        let variant = AdapterVariant {
+            version,
+            always,
+            check: "",
+            ..AdapterVariant::default()
+        };
+        variant.component()
+    };
+    host.converter(version("1.0.0", "")).await;
+    let file = "[[instances]]\nname = \"bot\"\nadapter = \"misbehave-adapter\"\nconfig = {}\n";
+    let declared = host.declare(file).await;
+    host.converter(version("1.1.0", "read-webhook:trap")).await;
+    for _ in 0..5 {
+        let ask = host.post(&declared.webhook("bot")).json(&json!({}));
+        ask.send().await.expect(200);
+    }
+    let key = host.admin_key().await;
+    let change = until("the change is reported", async || {
+        let ask = host.admin("GET", "/admin/v1/instances").bearer(&key);
+        let answer = ask.send().await.expect(200).json();
+        let mut instances = answer["instances"].as_array().expect("a list").iter();
+        let bot = instances.find(|one| one["name"] == "bot");
+        let change = bot.expect("the instance")["sourceChange"].clone();
+        (!change.is_null()).then_some(change)
+    })
+    .await;
+    assert_eq!(change["cause"], "version", "{change:#}");
+    assert_eq!(change["failing"], true, "{change:#}");
+    let what = change["what"].as_str().expect("a text");
+    assert!(
+        what.starts_with("failing deliveries: new in 1.1.0 (") && what.contains("converts"),
+        "{what}"
+    );
+    let log = log.take();
+    let mut lines = log.lines();
+    let line = lines.find(|line| line.contains("deliveries keep failing"));
+    let line = line.expect("it is logged");
+    for part in [
+        "instance=\"bot\"",
+        "leadhost plugin rollback misbehave-adapter",
+    ] {
+        assert!(line.contains(part), "{line}");
+    }
 }

@@ -1,7 +1,7 @@
 //! Outgoing calls: connections are reused, and an error says whether the
 //! request may have been sent.
 
-mod far_end;
+mod remote_server;
 mod reuse;
 mod tls;
 mod wrong;

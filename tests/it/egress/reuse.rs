@@ -1,4 +1,4 @@
-//! Connections are kept, reused, and replaced if the far end has closed them,
+//! Connections are kept, reused, and replaced if the remote server has closed them,
 //! without an error for the caller and without sending a request twice.
 
 use std::sync::Arc;
@@ -12,13 +12,15 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 
-use super::far_end::{FarEnd, FarEndLog, PATIENCE, egress, hasty, kept_for, reset, until_closed};
+use super::remote_server::{
+    PATIENCE, RemoteServer, RemoteServerLog, egress, hasty, kept_for, reset, until_closed,
+};
 
 const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
 #[tokio::test]
 async fn many_calls_take_one_connection() {
-    let far = FarEnd::answering(OK).await;
+    let far = RemoteServer::answering(OK).await;
     let egress = egress();
     for number in 0..50 {
         let response = far.post(&egress, &number.to_string()).await.unwrap();
@@ -36,7 +38,7 @@ async fn many_calls_take_one_connection() {
 
 #[tokio::test]
 async fn calls_at_once_take_a_connection_each_and_later_ones_take_those() {
-    let far = Arc::new(FarEnd::answering(OK).await);
+    let far = Arc::new(RemoteServer::answering(OK).await);
     let egress = egress();
     for _ in 0..5 {
         let mut calls = tokio::task::JoinSet::new();
@@ -55,7 +57,7 @@ async fn calls_at_once_take_a_connection_each_and_later_ones_take_those() {
 async fn a_chunked_answer_comes_whole_and_its_connection_is_kept() {
     let answer =
         "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n";
-    let far = FarEnd::answering(answer).await;
+    let far = RemoteServer::answering(answer).await;
     let egress = egress();
     for _ in 0..3 {
         assert_eq!(far.post(&egress, "x").await.unwrap().body, b"abcde");
@@ -64,13 +66,13 @@ async fn a_chunked_answer_comes_whole_and_its_connection_is_kept() {
 }
 
 #[tokio::test]
-async fn a_connection_that_the_far_end_does_not_keep_is_not_reused() {
+async fn a_connection_that_the_remote_server_does_not_keep_is_not_reused() {
     for answer in [
         "HTTP/1.0 200 OK\r\n\r\nok",
         "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok",
         "HTTP/1.1 200 OK\r\n\r\nok",
     ] {
-        let far = FarEnd::answering_once(answer).await;
+        let far = RemoteServer::answering_once(answer).await;
         let egress = egress();
         for _ in 0..3 {
             assert_eq!(
@@ -85,9 +87,9 @@ async fn a_connection_that_the_far_end_does_not_keep_is_not_reused() {
 }
 
 #[tokio::test]
-async fn a_short_keep_alive_of_the_far_end_is_respected() {
+async fn a_short_keep_alive_of_the_remote_server_is_respected() {
     let answer = "HTTP/1.1 200 OK\r\nkeep-alive: max=9, timeout=1\r\ncontent-length: 2\r\n\r\nok";
-    let far = FarEnd::answering(answer).await;
+    let far = RemoteServer::answering(answer).await;
     let egress = egress();
     for _ in 0..2 {
         far.post(&egress, "x").await.unwrap();
@@ -98,7 +100,7 @@ async fn a_short_keep_alive_of_the_far_end_is_respected() {
 #[tokio::test]
 async fn a_kept_connection_that_was_closed_meanwhile_is_replaced_without_an_error() {
     // It closes the connection without announcing that.
-    let far = FarEnd::answering_once(OK).await;
+    let far = RemoteServer::answering_once(OK).await;
     let egress = egress();
     for number in 0..5 {
         far.post(&egress, &number.to_string()).await.unwrap();
@@ -114,7 +116,7 @@ async fn a_kept_connection_that_was_closed_meanwhile_is_replaced_without_an_erro
 async fn a_kept_connection_that_was_reset_meanwhile_is_replaced_without_an_error() {
     let answered = Arc::new(Notify::new());
     let may_reset = Arc::clone(&answered);
-    let far = FarEnd::start(move |_, mut stream, seen| {
+    let far = RemoteServer::start(move |_, mut stream, seen| {
         let may_reset = Arc::clone(&may_reset);
         async move {
             seen.request(&mut stream).await;
@@ -137,8 +139,8 @@ async fn a_kept_connection_that_was_reset_meanwhile_is_replaced_without_an_error
 }
 
 #[tokio::test]
-async fn a_far_end_that_closes_after_each_answer_gets_no_request_twice() {
-    let far = FarEnd::answering_once(OK).await;
+async fn a_remote_server_that_closes_after_each_answer_gets_no_request_twice() {
+    let far = RemoteServer::answering_once(OK).await;
     let egress = egress();
     for number in 0..200 {
         // The close may cross with the next request.
@@ -155,7 +157,7 @@ async fn a_far_end_that_closes_after_each_answer_gets_no_request_twice() {
 
 #[tokio::test]
 async fn an_unanswered_request_on_a_kept_connection_is_repeated_only_if_that_is_safe() {
-    let serve = |number: usize, mut stream: TcpStream, seen: Arc<FarEndLog>| async move {
+    let serve = |number: usize, mut stream: TcpStream, seen: Arc<RemoteServerLog>| async move {
         seen.request(&mut stream).await;
         stream.write_all(OK.as_bytes()).await.unwrap();
         // The first connection takes a second request and dies with it.
@@ -164,20 +166,20 @@ async fn an_unanswered_request_on_a_kept_connection_is_repeated_only_if_that_is_
             until_closed(&mut stream).await;
         }
     };
-    let far = FarEnd::start(serve).await;
+    let far = RemoteServer::start(serve).await;
     let egress = egress();
     far.post(&egress, "first").await.unwrap();
     let error = far.post(&egress, "second").await.unwrap_err();
     assert!(matches!(error, EgressError::NoAnswer { .. }), "{error}");
     assert_eq!(far.requests(), ["first", "second"]);
 
-    let far = FarEnd::start(serve).await;
+    let far = RemoteServer::start(serve).await;
     far.call(&egress, "GET", "http", "").await.unwrap();
     far.call(&egress, "GET", "http", "").await.unwrap();
     assert_eq!((far.requests().len(), far.accepted()), (3, 2));
 
     // `call_once` does not repeat even a GET: some gateways send a message on a GET.
-    let far = FarEnd::start(serve).await;
+    let far = RemoteServer::start(serve).await;
     let request = far.request("GET", "http", "");
     let allow = far.allowed("http", true);
     let secrets = Secrets::default();
@@ -191,7 +193,7 @@ async fn an_unanswered_request_on_a_kept_connection_is_repeated_only_if_that_is_
 #[tokio::test]
 async fn unsolicited_bytes_end_a_kept_connection() {
     let twice = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nokHTTP/1.1 500 No\r\ncontent-length: 0\r\n\r\n";
-    let far = FarEnd::answering(twice).await;
+    let far = RemoteServer::answering(twice).await;
     let egress = egress();
     for _ in 0..3 {
         assert_eq!(far.post(&egress, "x").await.unwrap().status, 200);
@@ -205,7 +207,7 @@ async fn unsolicited_bytes_end_a_kept_connection() {
 
 #[tokio::test]
 async fn an_unused_connection_is_closed() {
-    let far = FarEnd::answering(OK).await;
+    let far = RemoteServer::answering(OK).await;
     let egress = kept_for(Duration::from_millis(20));
     far.post(&egress, "x").await.unwrap();
     until("it is closed", async || {
@@ -217,10 +219,10 @@ async fn an_unused_connection_is_closed() {
 }
 
 #[tokio::test]
-async fn the_far_end_sees_the_end_of_an_unused_connection() {
+async fn the_remote_server_sees_the_end_of_an_unused_connection() {
     let (ended, end) = tokio::sync::oneshot::channel();
     let ended = std::sync::Mutex::new(Some(ended));
-    let far = FarEnd::start(move |_, mut stream, seen| {
+    let far = RemoteServer::start(move |_, mut stream, seen| {
         let ended = ended.lock().unwrap().take();
         async move {
             seen.request(&mut stream).await;
@@ -237,7 +239,7 @@ async fn the_far_end_sees_the_end_of_an_unused_connection() {
 
 #[tokio::test]
 async fn whether_a_request_is_wanted_is_asked_on_a_new_and_on_a_kept_connection() {
-    let far = FarEnd::answering(OK).await;
+    let far = RemoteServer::answering(OK).await;
     let egress = egress();
     let request = far.request("POST", "http", "x");
     let allow = far.allowed("http", true);
@@ -262,7 +264,7 @@ async fn whether_a_request_is_wanted_is_asked_on_a_new_and_on_a_kept_connection(
 
 #[tokio::test]
 async fn a_connection_to_a_private_address_serves_no_call_that_may_not_go_there() {
-    let far = FarEnd::answering(OK).await;
+    let far = RemoteServer::answering(OK).await;
     let egress = egress();
     far.post(&egress, "x").await.unwrap();
     assert_eq!(egress.connections().kept, 1);
@@ -277,9 +279,10 @@ async fn a_connection_to_a_private_address_serves_no_call_that_may_not_go_there(
 }
 
 #[tokio::test]
-async fn a_far_end_that_hangs_leaves_room_for_the_others() {
+async fn a_remote_server_that_hangs_leaves_room_for_the_others() {
     let hanging = Arc::new(
-        FarEnd::start(|_, mut stream, _| async move { until_closed(&mut stream).await }).await,
+        RemoteServer::start(|_, mut stream, _| async move { until_closed(&mut stream).await })
+            .await,
     );
     let egress = egress();
     let call = || {
@@ -291,7 +294,7 @@ async fn a_far_end_that_hangs_leaves_room_for_the_others() {
         (hanging.accepted() == 128).then_some(())
     })
     .await;
-    let far = FarEnd::answering(OK).await;
+    let far = RemoteServer::answering(OK).await;
     far.post(&egress, "x").await.unwrap();
     assert_eq!(hanging.accepted(), 128);
     for call in calls {
@@ -309,7 +312,8 @@ async fn a_far_end_that_hangs_leaves_room_for_the_others() {
 #[tokio::test]
 async fn waiting_for_a_turn_past_the_deadline_sends_nothing() {
     let hanging = Arc::new(
-        FarEnd::start(|_, mut stream, _| async move { until_closed(&mut stream).await }).await,
+        RemoteServer::start(|_, mut stream, _| async move { until_closed(&mut stream).await })
+            .await,
     );
     let egress = hasty();
     let request = hanging.request("POST", "http", "x");

@@ -10,11 +10,11 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::rustls::{HandshakeKind, ServerConfig, crypto};
 
-use super::far_end::{FarEnd, PATIENCE, hasty, reset, until_closed};
+use super::remote_server::{PATIENCE, RemoteServer, hasty, reset, until_closed};
 
-/// A far end with a certificate for this name, and an egress that trusts it.
+/// A remote server with a certificate for this name, and an egress that trusts it.
 struct Secured {
-    far: FarEnd,
+    far: RemoteServer,
     trusted: Vec<u8>,
     handshakes: Arc<Mutex<Vec<HandshakeKind>>>,
 }
@@ -35,7 +35,7 @@ impl Secured {
         let acceptor = TlsAcceptor::from(Arc::new(config));
         let handshakes = Arc::new(Mutex::new(Vec::new()));
         let done = Arc::clone(&handshakes);
-        let far = FarEnd::start(move |_, stream, seen| {
+        let far = RemoteServer::start(move |_, stream, seen| {
             let (acceptor, done) = (acceptor.clone(), Arc::clone(&done));
             async move {
                 let Ok(mut stream) = acceptor.accept(stream).await else {
@@ -124,7 +124,7 @@ async fn an_untrusted_certificate_is_refused() {
     let secured = Secured::named("localhost").await;
     let error = secured
         .far
-        .call(&super::far_end::egress(), "POST", "https", "x")
+        .call(&super::remote_server::egress(), "POST", "https", "x")
         .await;
     let reason = unreachable(error.unwrap_err());
     assert!(reason.contains("certificate"), "{reason}");
@@ -132,13 +132,14 @@ async fn an_untrusted_certificate_is_refused() {
 }
 
 #[tokio::test]
-async fn a_far_end_that_hangs_or_breaks_off_before_the_handshake_got_nothing() {
-    let hanging = FarEnd::start(|_, mut stream, _| async move { until_closed(&mut stream).await });
+async fn a_remote_server_that_hangs_or_breaks_off_before_the_handshake_got_nothing() {
+    let hanging =
+        RemoteServer::start(|_, mut stream, _| async move { until_closed(&mut stream).await });
     let error = hanging.await.call(&hasty(), "POST", "https", "x").await;
     unreachable(error.unwrap_err());
-    let breaking = FarEnd::start(|_, stream, _| async move { reset(stream) }).await;
+    let breaking = RemoteServer::start(|_, stream, _| async move { reset(stream) }).await;
     let error = breaking
-        .call(&super::far_end::egress(), "POST", "https", "x")
+        .call(&super::remote_server::egress(), "POST", "https", "x")
         .await;
     unreachable(error.unwrap_err());
 }

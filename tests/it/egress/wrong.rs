@@ -1,4 +1,4 @@
-//! Far ends that misbehave, and what is then known about the request.
+//! Remote servers that misbehave, and what is then known about the request.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use leadhost::seal::Secrets;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpListener;
 
-use super::far_end::{FarEnd, egress, reset, until_closed};
+use super::remote_server::{RemoteServer, egress, reset, until_closed};
 
 const DEADLINE: Duration = Duration::from_secs(3);
 
@@ -23,7 +23,7 @@ fn unreachable(error: &EgressError) {
 
 /// Ends at a deadline by which the request has been sent even on a busy
 /// machine.
-async fn post_hastily(far: &FarEnd, egress: &Egress, body: &str) -> EgressError {
+async fn post_hastily(far: &RemoteServer, egress: &Egress, body: &str) -> EgressError {
     let (request, allow) = (far.request("POST", "http", body), far.allowed("http", true));
     let secrets = Secrets::default();
     let called = egress.call_within(DEADLINE, &request, &secrets, &allow, || true);
@@ -32,7 +32,7 @@ async fn post_hastily(far: &FarEnd, egress: &Egress, body: &str) -> EgressError 
 
 #[tokio::test]
 async fn a_refused_connection_sends_nothing() {
-    let far = FarEnd::answering("").await;
+    let far = RemoteServer::answering("").await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut request = far.request("POST", "http", "x");
     request.authority = listener.local_addr().unwrap().to_string();
@@ -49,7 +49,7 @@ async fn a_refused_connection_sends_nothing() {
 
 #[tokio::test]
 async fn a_reset_before_the_request_was_read_is_transient() {
-    let far = FarEnd::start(|_, stream, _| async move { reset(stream) }).await;
+    let far = RemoteServer::start(|_, stream, _| async move { reset(stream) }).await;
     let error = far.post(&egress(), "x").await.unwrap_err();
     // The bytes may have been in flight when the reset arrived.
     assert!(error.is_transient(), "{error}");
@@ -58,7 +58,7 @@ async fn a_reset_before_the_request_was_read_is_transient() {
 
 #[tokio::test]
 async fn a_reset_after_the_request_leaves_the_outcome_unknown() {
-    let far = FarEnd::start(|_, mut stream, seen| async move {
+    let far = RemoteServer::start(|_, mut stream, seen| async move {
         seen.request(&mut stream).await;
         reset(stream);
     })
@@ -69,9 +69,9 @@ async fn a_reset_after_the_request_leaves_the_outcome_unknown() {
 
 #[tokio::test]
 async fn a_close_instead_of_an_answer_leaves_the_outcome_unknown() {
-    let far = FarEnd::answering_once("").await;
+    let far = RemoteServer::answering_once("").await;
     no_answer(&far.post(&egress(), "x").await.unwrap_err());
-    let far = FarEnd::answering_once("HTTP/1.1 200 OK\r\ncontent-le").await;
+    let far = RemoteServer::answering_once("HTTP/1.1 200 OK\r\ncontent-le").await;
     no_answer(&far.post(&egress(), "x").await.unwrap_err());
 }
 
@@ -82,7 +82,7 @@ async fn half_an_answer_leaves_the_outcome_unknown() {
         "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhal",
         "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n",
     ] {
-        let far = FarEnd::answering_once(answer).await;
+        let far = RemoteServer::answering_once(answer).await;
         no_answer(&far.post(&egress(), "x").await.unwrap_err());
     }
 }
@@ -93,14 +93,14 @@ async fn an_answer_that_is_no_http_leaves_the_outcome_unknown() {
         "220 mail.example.com ready\r\n\r\n",
         "\0\0\0\0\0\0\0\0\r\n\r\n",
     ] {
-        let far = FarEnd::answering_once(answer).await;
+        let far = RemoteServer::answering_once(answer).await;
         no_answer(&far.post(&egress(), "x").await.unwrap_err());
     }
 }
 
 #[tokio::test]
-async fn a_far_end_that_hangs_is_given_up_at_the_deadline_with_an_unknown_outcome() {
-    let far = FarEnd::start(|_, mut stream, seen| async move {
+async fn a_remote_server_that_hangs_is_given_up_at_the_deadline_with_an_unknown_outcome() {
+    let far = RemoteServer::start(|_, mut stream, seen| async move {
         seen.request(&mut stream).await;
         until_closed(&mut stream).await;
     })
@@ -108,7 +108,7 @@ async fn a_far_end_that_hangs_is_given_up_at_the_deadline_with_an_unknown_outcom
     let egress = egress();
     no_answer(&post_hastily(&far, &egress, "x").await);
     // Also in the middle of an answer, and on a kept connection.
-    let far = FarEnd::start(|_, mut stream, seen| async move {
+    let far = RemoteServer::start(|_, mut stream, seen| async move {
         seen.request(&mut stream).await;
         let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
         stream.write_all(answer).await.unwrap();
@@ -124,7 +124,7 @@ async fn a_far_end_that_hangs_is_given_up_at_the_deadline_with_an_unknown_outcom
 
 #[tokio::test]
 async fn an_answer_that_is_too_large_is_not_read_to_its_end() {
-    let far = FarEnd::start(|_, mut stream, seen| async move {
+    let far = RemoteServer::start(|_, mut stream, seen| async move {
         seen.request(&mut stream).await;
         let head = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
         stream.write_all(head).await.unwrap();
@@ -140,7 +140,7 @@ async fn an_answer_that_is_too_large_is_not_read_to_its_end() {
 
 #[tokio::test]
 async fn an_answer_that_comes_before_the_request_is_read_is_an_answer() {
-    let far = FarEnd::start(|_, mut stream, _| async move {
+    let far = RemoteServer::start(|_, mut stream, _| async move {
         let answer = b"HTTP/1.1 413 Too large\r\ncontent-length: 0\r\n\r\n";
         stream.write_all(answer).await.unwrap();
         until_closed(&mut stream).await;
@@ -153,12 +153,12 @@ async fn an_answer_that_comes_before_the_request_is_read_is_an_answer() {
 
 #[tokio::test]
 async fn a_redirect_is_an_answer_and_is_not_followed() {
-    let elsewhere = FarEnd::answering("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
+    let elsewhere = RemoteServer::answering("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
     let answer = format!(
         "HTTP/1.1 302 Found\r\nlocation: http://{}/\r\ncontent-length: 0\r\n\r\n",
         elsewhere.address
     );
-    let far = FarEnd::answering(answer.leak()).await;
+    let far = RemoteServer::answering(answer.leak()).await;
     let response = far.post(&egress(), "x").await.unwrap();
     assert_eq!(response.status, 302);
     assert_eq!(elsewhere.accepted(), 0);
@@ -166,7 +166,7 @@ async fn a_redirect_is_an_answer_and_is_not_followed() {
 
 #[tokio::test]
 async fn addresses_that_are_not_allowed_or_not_public_are_never_connected_to() {
-    let far = FarEnd::answering("").await;
+    let far = RemoteServer::answering("").await;
     let (egress, secrets) = (egress(), Secrets::default());
     let request = far.request("POST", "http", "x");
     let refused = egress

@@ -7,6 +7,7 @@ mod outage;
 mod plugins;
 mod rate;
 mod rollout;
+mod source_changes;
 mod start;
 
 use leadhost_tests::{Host, On, Options, guests};

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use base64::Engine as _;
+use leadhost_tests::components::target;
 use leadhost_tests::postgres;
 use leadhost_tests::{On, Service};
 
@@ -45,6 +46,35 @@ async fn one_of_two_hosts_that_start_at_once_makes_the_first_key_and_the_workspa
         let ready = service.ask("gateway", "GET", "/health/ready");
         ready.send().await.expect(200);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_without_an_inbox_leaves_the_first_apply_to_the_host_that_has_it() {
+    let Some(database) = postgres::empty_database().await else {
+        return;
+    };
+    let on = On::Postgres(std::sync::Arc::new(database));
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let key = base64::engine::general_purpose::STANDARD.encode([7; 32]);
+    for folder in &folders {
+        std::fs::write(folder.path().join("sealing.key"), &key).unwrap();
+    }
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/quickstart/workspace.toml");
+    let apply = ["--first-apply", file.to_str().unwrap()];
+    let first = Service::start_on(&on, folders[0].path(), &apply);
+    let log = first.log();
+    assert!(
+        log.contains("workspace of --first-apply not applied"),
+        "{log}"
+    );
+    let inbox = target().join("plugins");
+    let inbox = ["--inbox", inbox.to_str().unwrap()];
+    let second = Service::start_on(&on, folders[1].path(), &[&apply[..], &inbox].concat());
+    let has_keys = folders
+        .each_ref()
+        .map(|folder| folder.path().join("keys.json").exists());
+    assert_eq!(has_keys, [false, true]);
+    assert!(first.stop() && second.stop());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -18,7 +18,8 @@ leadhost_tests::on_every_store! {
 /// The number of plugin calls so far with this outcome.
 async fn calls(host: &Host, outcome: &str) -> u64 {
     let metrics = host.admin("GET", "/metrics").send().await.expect(200);
-    let labels = [r#"plugin="misbehave""#, &format!(r#"outcome="{outcome}""#)];
+    let outcome = format!(r#"outcome="{outcome}""#);
+    let labels = [r#"plugin="misbehave""#, r#"purpose="live""#, &outcome];
     let counted = metrics
         .text()
         .lines()

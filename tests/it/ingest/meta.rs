@@ -18,14 +18,14 @@ leadhost_tests::on_every_store! {
     an_expired_token_pauses_the_connection_until_it_is_resumed,
     a_corrected_token_fetches_the_leads_that_the_wrong_one_could_not,
     a_limit_is_waited_out_for_as_long_as_it_says,
-    a_far_end_that_hangs_up_is_tried_again,
+    a_remote_server_that_hangs_up_is_tried_again,
     a_page_of_html_in_place_of_an_answer_is_tried_again,
     a_name_that_looks_like_a_slot_is_only_a_name,
     one_address_serves_two_pages_and_an_unknown_one_is_unrouted,
     a_lead_at_an_unsigned_address_is_not_routed_to_a_page_with_a_signature,
     an_unrouted_delivery_is_replayed_once_a_connection_has_its_page,
     a_page_without_a_token_pauses_the_connection_with_the_secrets_name,
-    a_lead_that_the_far_end_does_not_have_is_given_up_and_may_be_sent_again,
+    a_lead_that_the_remote_server_does_not_have_is_given_up_and_may_be_sent_again,
 }
 
 const APP_SECRET: &str = "double-app-secret";
@@ -211,6 +211,19 @@ async fn a_lead_that_is_not_available_yet_is_fetched_until_it_is(on: On) {
     let id = meta.announce(&["440000000000001"]).await;
     let message = meta.noted(id).await;
     assert!(message.contains("100/33"), "{message}");
+    let key = meta.host.admin_key().await;
+    let shown = async || {
+        let ask = meta
+            .host
+            .admin("GET", &format!("/admin/v1/deliveries/{id}"));
+        ask.bearer(&key).send().await.expect(200).json()
+    };
+    let waiting = shown().await;
+    let fetch = &waiting["fetches"][0];
+    assert!(fetch["attempts"].as_u64() >= Some(1), "{waiting:#}");
+    let request = fetch["request"].as_str().expect("a line");
+    assert!(request.contains("440000000000001"), "{request}");
+    assert!(fetch["nextAttemptAt"].is_string() && fetch["givenUpAt"].is_string());
     let done = until("the lead", async || {
         meta.host.pass(120).await;
         let stored = meta.host.stored(id).await;
@@ -219,6 +232,12 @@ async fn a_lead_that_is_not_available_yet_is_fetched_until_it_is(on: On) {
     .await;
     assert_eq!(done.items[0].status, ItemStatus::Converted);
     assert_eq!(meta.double.requests().len(), 3);
+    let converted = shown().await;
+    assert_eq!(converted["fetches"], json!([]), "{converted:#}");
+    let answer = converted["answers"].as_array().and_then(|all| all.last());
+    let answer = answer.expect("a stored answer");
+    assert_eq!(answer["status"], 200, "{converted:#}");
+    assert!(answer["body"].is_string() && answer["request"].is_string());
 }
 
 async fn an_expired_token_pauses_the_connection_until_it_is_resumed(on: On) {
@@ -285,7 +304,7 @@ async fn a_limit_is_waited_out_for_as_long_as_it_says(on: On) {
     assert_eq!(meta.double.requests().len(), 2);
 }
 
-async fn a_far_end_that_hangs_up_is_tried_again(on: On) {
+async fn a_remote_server_that_hangs_up_is_tried_again(on: On) {
     let meta = Meta::new(on).await;
     let id = meta.announce(&["440000000000004"]).await;
     let message = meta.noted(id).await;
@@ -403,11 +422,22 @@ async fn an_unrouted_delivery_is_replayed_once_a_connection_has_its_page(on: On)
     );
     let second = connection("second", &meta.double, OTHER_PAGE);
     meta.host.declare(&second).await;
-    let replayed = replay::one(&meta.host.app.pipeline, id, ReplayOptions::default()).await;
-    assert_eq!(
-        replayed.expect("it is replayed").status,
-        DeliveryStatus::Queued
-    );
+    for (apply, stays) in [
+        (false, DeliveryStatus::Unrouted),
+        (true, DeliveryStatus::Queued),
+    ] {
+        let options = ReplayOptions {
+            apply,
+            release: false,
+        };
+        let replayed = replay::one(&meta.host.app.pipeline, id, options).await;
+        let replayed = replayed.expect("it is replayed");
+        assert_eq!(replayed.status, DeliveryStatus::Queued);
+        if !apply {
+            assert_eq!(meta.host.stored(id).await.summary.status, stays);
+            assert!(meta.double.requests().is_empty());
+        }
+    }
     meta.host.becomes(id, DeliveryStatus::Converted).await;
     let deals = meta
         .host
@@ -439,7 +469,7 @@ async fn a_page_without_a_token_pauses_the_connection_with_the_secrets_name(on: 
     meta.host.becomes(id, DeliveryStatus::Converted).await;
 }
 
-async fn a_lead_that_the_far_end_does_not_have_is_given_up_and_may_be_sent_again(on: On) {
+async fn a_lead_that_the_remote_server_does_not_have_is_given_up_and_may_be_sent_again(on: On) {
     let meta = Meta::new(on).await;
     for times in 1..=2 {
         let id = meta.announce(&["no-such-lead"]).await;

@@ -22,6 +22,7 @@ leadhost_tests::on_every_store! {
     a_version_that_does_not_pass_is_refused_with_a_reason_and_changes_nothing,
     a_refusal_is_shown_until_it_is_overtaken,
     a_refusal_of_a_file_that_was_removed_before_the_start_is_not_shown,
+    without_an_inbox_a_refused_file_is_not_shown,
     a_restart_and_a_removed_file_change_nothing,
     a_rollback_activates_the_previous_version,
     activating_the_active_version_keeps_the_previous_one,
@@ -262,6 +263,17 @@ async fn a_refusal_of_a_file_that_was_removed_before_the_start_is_not_shown(on: 
     shows(&host, &["kept.wasm", "removed.wasm"]).await;
     host.work();
     shows(&host, &["kept.wasm"]).await;
+}
+
+async fn without_an_inbox_a_refused_file_is_not_shown(on: On) {
+    let host = Host::start(Options::patient(on)).await;
+    deploy::take_in(&host.app.pipeline, b"no component".to_vec(), "left.wasm").await;
+    // Another host of a shared store may have an inbox.
+    let expect: &[&str] = match host.store().is_shared() {
+        true => &["left.wasm"],
+        false => &[],
+    };
+    shows(&host, expect).await;
 }
 
 async fn a_restart_and_a_removed_file_change_nothing(on: On) {

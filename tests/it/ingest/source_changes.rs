@@ -3,8 +3,10 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use leadhost::domain::connection::SourceChange;
+use leadhost::domain::connection::{ChangeCause, SourceChange};
+use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::domain::id::ConnectionId;
+use leadhost::pipeline::deploy;
 use leadhost_tests::guests::Variant;
 use leadhost_tests::{Host, Log, On, until};
 use serde_json::{Value, json};
@@ -16,6 +18,10 @@ leadhost_tests::on_every_store! {
     a_version_that_reads_less_of_the_same_bodies_is_named,
     a_connection_with_few_deliveries_is_silent,
     a_restart_keeps_the_baseline,
+    a_version_that_fails_where_the_previous_one_does_not_is_named_until_a_rollback,
+    deliveries_on_which_both_versions_fail_are_of_the_source,
+    without_a_previous_version_the_report_says_so,
+    fields_that_the_previous_version_does_not_read_either_are_of_the_source,
 }
 
 /// Enough deliveries for a baseline, with those that wait for the next look.
@@ -99,7 +105,7 @@ async fn a_portal_that_stops_sending_phones_is_reported_with_before_and_after(on
 
 async fn a_version_that_reads_less_of_the_same_bodies_is_named(on: On) {
     let host = Host::working(on).await;
-    host.converter(Variant::default().component()).await;
+    let first = host.converter(Variant::default().component()).await;
     let declared = host.declare(&harm("portal", "name", 10)).await;
     let (address, body) = (declared.address("portal"), |_| json!({"name": "Lia"}));
     send(&host, &address, USUAL, body).await;
@@ -111,8 +117,11 @@ async fn a_version_that_reads_less_of_the_same_bodies_is_named(on: On) {
     let second = host.converter(second.component()).await;
     send(&host, &address, CHANGED, body).await;
     let change = reported_change(&host, &declared.id("portal")).await;
-    let by = format!("new in 1.1.0 ({})", second.short());
-    let what = format!("leads with a name, leads with a phone: {by}");
+    let (first, second) = (first.short(), second.short());
+    let what = format!(
+        "leads with a name, leads with a phone: new in 1.1.0 ({second}): the previous version 1.0.0 ({first}) reads more in 5 of 5 of them"
+    );
+    assert_eq!(change.cause, ChangeCause::Version);
     assert_eq!(change.what, what);
     assert_eq!(change.before, "100 %, 100 %");
     assert_eq!(change.after, "0 %, 0 %");
@@ -142,4 +151,118 @@ async fn a_restart_keeps_the_baseline(on: On) {
     send(&host, &address, CHANGED, without_phone).await;
     let change = reported_change(&host, &id).await;
     assert!(change.what.contains("path telefone"), "{}", change.what);
+}
+
+/// A version on which the word does no harm.
+fn mended<'a>(version: &'a str, word: &'a str) -> Variant<'a> {
+    Variant {
+        version,
+        mended: word,
+        ..Variant::default()
+    }
+}
+
+/// Waits until there is no report any more.
+async fn report_ends(host: &Host, id: &ConnectionId) {
+    until("the report ends", async || {
+        let mut shapes = host.store().source_shapes().await.unwrap();
+        shapes.remove(id)?.change.is_none().then_some(())
+    })
+    .await;
+}
+
+async fn a_version_that_fails_where_the_previous_one_does_not_is_named_until_a_rollback(on: On) {
+    let log = Log::capture();
+    let host = Host::working(on).await;
+    let first = host.converter(mended("1.4.0", "trap").component()).await;
+    let declared = host.declare(&harm("portal", "trap", 0)).await;
+    let (id, address) = (declared.id("portal"), declared.address("portal"));
+    let body = |_| json!({"name": "Lia"});
+    send(&host, &address, 0..3, body).await;
+    let second = host.converter(mended("1.4.1", "").component()).await;
+    let mut last = None;
+    for _ in 0..6 {
+        let answer = host.post(&address).json(&body(0)).send().await.expect(200);
+        last = Some(host.delivery(&answer).await.summary.id);
+    }
+    let change = reported_change(&host, &id).await;
+    let (first, second) = (first.short(), second.short());
+    let new = format!(
+        "failing deliveries: new in 1.4.1 ({second}): the previous version 1.4.0 ({first}) converts"
+    );
+    assert!(change.what.starts_with(&new), "{change:?}");
+    assert!(
+        change.failing && change.cause == ChangeCause::Version,
+        "{change:?}"
+    );
+    until("it is counted", async || {
+        let metrics = host.admin("GET", "/metrics").send().await.expect(200);
+        let text = metrics.text();
+        let mut lines = text.lines();
+        let line = lines.find(|line| line.starts_with("leadhost_source_changes_total{"))?;
+        assert!(
+            line.contains("cause=\"version\"") && line.ends_with(" 1"),
+            "{line}"
+        );
+        Some(())
+    })
+    .await;
+    // The trials are no live calls of the previous version, and the deliveries are as they were.
+    let kept = host.stored(last.expect("six came")).await.summary;
+    assert_eq!(kept.status, DeliveryStatus::Failed);
+    let log = log.take();
+    let line = log
+        .lines()
+        .find(|line| line.contains("deliveries keep failing"));
+    let line = line.expect("it is logged");
+    assert!(
+        line.contains("leadhost plugin rollback misbehave"),
+        "{line}"
+    );
+
+    deploy::rollback(&host.app.pipeline, "misbehave", true)
+        .await
+        .expect("it served before");
+    host.becomes(last.expect("six came"), DeliveryStatus::Converted)
+        .await;
+    report_ends(&host, &id).await;
+}
+
+async fn deliveries_on_which_both_versions_fail_are_of_the_source(on: On) {
+    let host = Host::working(on).await;
+    host.converter(mended("1.4.0", "").component()).await;
+    host.converter(mended("1.4.1", "").component()).await;
+    let declared = host.declare(&harm("portal", "trap", 0)).await;
+    send(&host, &declared.address("portal"), 0..5, |_| json!({})).await;
+    let change = reported_change(&host, &declared.id("portal")).await;
+    let what = "failing deliveries: both versions fail: the source changed";
+    assert_eq!((&*change.what, change.cause), (what, ChangeCause::Source));
+    assert!(change.after.ends_with("fail"), "{change:?}");
+}
+
+async fn without_a_previous_version_the_report_says_so(on: On) {
+    let host = Host::working(on).await;
+    let only = host.converter(mended("1.4.0", "").component()).await;
+    let declared = host.declare(&harm("portal", "trap", 0)).await;
+    send(&host, &declared.address("portal"), 0..5, |_| json!({})).await;
+    let change = reported_change(&host, &declared.id("portal")).await;
+    let only = only.short();
+    let what = format!("failing deliveries: there is no version before 1.4.0 ({only}) to try");
+    assert_eq!((change.what, change.cause), (what, ChangeCause::Unknown));
+}
+
+async fn fields_that_the_previous_version_does_not_read_either_are_of_the_source(on: On) {
+    let host = Host::working(on).await;
+    host.converter(mended("1.4.0", "").component()).await;
+    let declared = host.declare(&harm("portal", "name", 10)).await;
+    let (address, body) = (declared.address("portal"), |_| json!({"name": "Lia"}));
+    send(&host, &address, USUAL, body).await;
+    host.converter(mended("1.4.1", "").component()).await;
+    // Not the version: neither reads names with this configuration.
+    let declared = host.declare(&harm("portal", "", 10)).await;
+    send(&host, &address, CHANGED, body).await;
+    let change = reported_change(&host, &declared.id("portal")).await;
+    let what =
+        "leads with a name, leads with a phone: both versions read the same: the source changed";
+    assert_eq!((&*change.what, change.cause), (what, ChangeCause::Source));
 }

@@ -1,12 +1,11 @@
 //! Traces of deliveries, as a receiver of OTLP gets them: each step with its parent, no personal data,
 //! errors always, and a receiver that fails costs no lead.
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::limits;
-use leadhost_tests::otlp::{Behaviour, OtlpReceiver, ReceivedSpan};
+use leadhost_tests::otlp::{Behaviour, OtlpReceiver, ReceivedSpan, TraceGaps};
 use leadhost_tests::{Answer, Declared, Host, Log, On, Options, guests, until};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -17,7 +16,7 @@ use super::{harm, lead, meta, with_form};
 leadhost_tests::on_every_store! {
     a_lead_is_a_trace_of_its_steps_without_personal_data,
     the_steps_of_a_lead_leave_no_gap,
-    a_fetch_continues_the_trace_of_its_delivery_and_names_it_to_the_far_end,
+    a_fetch_continues_the_trace_of_its_delivery_and_names_it_to_the_remote_server,
     a_callers_trace_is_continued_and_linked,
     only_a_trace_with_an_error_is_exported_at_share_zero,
     the_lines_of_a_request_name_its_trace_and_its_delivery,
@@ -27,8 +26,8 @@ leadhost_tests::on_every_store! {
 /// The time for all that has ended to be exported.
 const EXPORTED: Duration = Duration::from_secs(20);
 
-/// The nanoseconds that may be between two steps of a lead.
-const GAP: u64 = 1_000_000;
+/// The span of the request that brings a lead.
+const REQUEST: &str = "POST /ingest-lead/{partnerConnectionId}";
 
 /// The leads within which each place between two steps is narrow once.
 const LEADS: usize = 200;
@@ -124,11 +123,11 @@ async fn a_lead_is_a_trace_of_its_steps_without_personal_data(on: On) {
     assert_eq!(
         family(&spans),
         [
-            ("POST ingest-lead", ""),
-            ("find connection", "POST ingest-lead"),
-            ("read body", "POST ingest-lead"),
-            ("wait for turn", "POST ingest-lead"),
-            ("process delivery", "POST ingest-lead"),
+            (REQUEST, ""),
+            ("find connection", REQUEST),
+            ("read body", REQUEST),
+            ("wait for turn", REQUEST),
+            ("process delivery", REQUEST),
             ("check sender", "process delivery"),
             ("mask secrets", "process delivery"),
             ("convert", "process delivery"),
@@ -138,9 +137,11 @@ async fn a_lead_is_a_trace_of_its_steps_without_personal_data(on: On) {
             ("COMMIT", "commit"),
         ]
     );
-    let request = named(&spans, "POST ingest-lead");
+    let request = named(&spans, REQUEST);
     assert_eq!(request.kind, 2);
     assert_eq!(request.attribute("http.request.method"), "POST");
+    let route = "/ingest-lead/{partnerConnectionId}";
+    assert_eq!(request.attribute("http.route"), route);
     assert_eq!(request.attribute("http.response.status_code"), "200");
     assert_eq!(request.trace, delivery.replace('-', ""));
     let process = named(&spans, "process delivery");
@@ -179,52 +180,22 @@ async fn a_lead_is_a_trace_of_its_steps_without_personal_data(on: On) {
     assert_eq!(export.resource["service.name"], "leadhost");
 }
 
-/// A gap is work without a step, and that would be there in each lead. A pause of a busy machine is
-/// there in some. So each place between two steps has to be narrow in one lead, not in the same one.
 async fn the_steps_of_a_lead_leave_no_gap(on: On) {
     let traced = TracedHost::new(on, 1_000).await;
-    // By place, how often it was met, and its narrowest gap.
-    let mut places: BTreeMap<(String, String), (usize, u64)> = BTreeMap::new();
+    let mut gaps = TraceGaps::default();
     for number in 0..LEADS {
         let answer = traced.deliver(&format!("l-{number}")).await;
         let spans = traced.spans_of(&delivery_of(&answer)).await;
-        for (place, gap) in gaps(&spans) {
-            let (met, narrowest) = places.entry(place).or_insert((0, u64::MAX));
-            *met += 1;
-            *narrowest = gap.min(*narrowest);
-        }
-        if places.values().all(|(_, narrowest)| *narrowest < GAP) {
+        if gaps.add(&spans, REQUEST) {
             return;
         }
     }
-    // On a busy machine a step may begin late once, and steps may then stand in another order.
-    places.retain(|_, (met, narrowest)| *met >= LEADS / 10 && *narrowest >= GAP);
-    assert!(
-        places.is_empty(),
-        "there are gaps in all leads, of nanoseconds: {places:?}"
-    );
+    gaps.assert_narrow();
 }
 
-/// Returns how many nanoseconds of a request are in no step, by the steps before and after.
-fn gaps(spans: &[ReceivedSpan]) -> Vec<((String, String), u64)> {
-    let request = named(spans, "POST ingest-lead");
-    // Only steps without steps of their own explain time.
-    let is_leaf = |span: &&ReceivedSpan| !spans.iter().any(|one| one.parent == span.id);
-    let (mut before, mut covered) = ("", request.began);
-    let mut gaps = Vec::new();
-    for step in spans.iter().filter(is_leaf) {
-        let place = (before.to_owned(), step.name.clone());
-        gaps.push((place, step.began.saturating_sub(covered)));
-        (before, covered) = (&step.name, covered.max(step.ended));
-    }
-    let place = (before.to_owned(), String::new());
-    gaps.push((place, request.ended.saturating_sub(covered)));
-    gaps
-}
-
-async fn a_fetch_continues_the_trace_of_its_delivery_and_names_it_to_the_far_end(on: On) {
+async fn a_fetch_continues_the_trace_of_its_delivery_and_names_it_to_the_remote_server(on: On) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-    let far_end = listener.local_addr().expect("an address");
+    let remote_server = listener.local_addr().expect("an address");
     let asked = tokio::spawn(async move {
         let (mut stream, _) = listener.accept().await.expect("a call");
         let mut head = Vec::new();
@@ -241,12 +212,12 @@ async fn a_fetch_continues_the_trace_of_its_delivery_and_names_it_to_the_far_end
         .await;
     let double = meta::double();
     let file = meta::connection("meta", &double, meta::PAGE);
-    let file = file.replace(&double.address().to_string(), &far_end.to_string());
+    let file = file.replace(&double.address().to_string(), &remote_server.to_string());
     let declared = host.declare(&file).await;
     let body = meta::webhook(meta::PAGE, &["440000000000011"]);
     let answer = meta::send(&host, &declared.address("meta"), &body).await;
     let delivery = host.delivery(&answer.expect(200)).await.summary.id;
-    let head = asked.await.expect("the far end is asked");
+    let head = asked.await.expect("the remote server is asked");
     let spans = until("the fetch is exported", async || {
         host.app.core.tracer().flush(EXPORTED).await;
         let spans = receiver.spans();
@@ -261,7 +232,10 @@ async fn a_fetch_continues_the_trace_of_its_delivery_and_names_it_to_the_far_end
     let call = named(&spans, "GET");
     assert_eq!((call.kind, &call.parent), (3, &fetch.id));
     assert_eq!(call.attribute("http.response.status_code"), "503");
-    assert_eq!(call.attribute("server.port"), far_end.port().to_string());
+    assert_eq!(
+        call.attribute("server.port"),
+        remote_server.port().to_string()
+    );
     assert!(call.is_error && fetch.is_error);
     let sent = format!("traceparent: 00-{trace}-{}-00\r\n", call.id);
     assert!(head.contains(&sent), "{sent} is not in {head}");
@@ -279,14 +253,14 @@ async fn a_callers_trace_is_continued_and_linked(on: On) {
     };
     let delivery = send(format!("00-{trace}-{parent}-00")).await;
     let spans = traced.spans_of(&delivery).await;
-    let request = named(&spans, "POST ingest-lead");
+    let request = named(&spans, REQUEST);
     assert_eq!((&*request.trace, &*request.parent), (trace, parent));
     let process = named(&spans, "process delivery");
     assert_eq!(process.links, [delivery.replace('-', "")]);
     // An invalid one counts as none.
     let delivery = send(format!("00-{trace}-0000000000000000-01")).await;
     let spans = traced.spans_of(&delivery).await;
-    let request = named(&spans, "POST ingest-lead");
+    let request = named(&spans, REQUEST);
     assert_eq!(request.parent, "");
     assert_eq!(request.trace, delivery.replace('-', ""));
     assert!(named(&spans, "process delivery").links.is_empty());

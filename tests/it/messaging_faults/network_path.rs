@@ -1,4 +1,4 @@
-//! The network path to a far end, which a test opens and closes: while it is closed, a
+//! The network path to a remote server, which a test opens and closes: while it is closed, a
 //! connection is neither refused nor made, so that a caller has not sent a byte.
 
 use std::net::SocketAddr;
@@ -58,8 +58,8 @@ pub struct Closed {
 }
 
 impl Closed {
-    /// From now on connections lead to the far end, until this is dropped.
-    pub fn open(self, far_end: SocketAddr) -> Open {
+    /// From now on connections lead to the remote server, until this is dropped.
+    pub fn open(self, remote_server: SocketAddr) -> Open {
         let Self { listener, fill } = self;
         let own: Vec<_> = fill
             .iter()
@@ -71,7 +71,7 @@ impl Closed {
                     continue;
                 }
                 tokio::spawn(async move {
-                    if let Ok(mut inside) = TcpStream::connect(far_end).await {
+                    if let Ok(mut inside) = TcpStream::connect(remote_server).await {
                         // However the copy ends, the connection is over.
                         let _ = tokio::io::copy_bidirectional(&mut visitor, &mut inside).await;
                     }

@@ -1,7 +1,7 @@
 //! The classes of a provider's refusals: the answer, the failed or waiting
 //! message, and which other messages have to wait.
 
-use leadhost_tests::{Answer, On};
+use leadhost_tests::{Answer, Log, On};
 use serde_json::{Value, json};
 
 use super::{Bot, instance, refusal};
@@ -149,6 +149,7 @@ async fn a_throttled_account_holds_the_instances_that_share_it(on: On) {
 }
 
 async fn a_fault_that_the_operator_has_to_correct_pauses_the_instance(on: On) {
+    let log = Log::capture();
     let mut bot = Bot::new(on, json!({})).await;
     for category in ["account", "connection"] {
         bot.configure(refuses(ANA, category, 0)).await;
@@ -156,6 +157,8 @@ async fn a_fault_that_the_operator_has_to_correct_pauses_the_instance(on: On) {
         assert_eq!(first.header("x-message-status"), "waiting");
         let reason = bot.paused().await.expect("the instance is paused");
         assert!(reason.contains("the provider says no"), "{reason}");
+        let logged = log.take();
+        assert_eq!(logged.matches("instance paused: ").count(), 1, "{logged}");
         let other = bot.send_to("bot", BIA).await.expect(200);
         assert_eq!(other.header("x-message-status"), "waiting");
         bot.host.pass(7_200).await;

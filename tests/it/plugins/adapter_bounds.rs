@@ -1,6 +1,8 @@
 //! Bounds on an adapter's answers: excess is refused or cut, bad events are
 //! marked, and no character passes that cannot be stored.
 
+use std::time::Duration;
+
 use leadhost::domain::channel::{Category, EventBody, SendAnswer, SendStep};
 use leadhost::plugin::CallError;
 
@@ -66,7 +68,7 @@ async fn a_refusal_is_cut_to_its_bounds_and_an_unknown_category_counts_as_reques
     assert_eq!(refused.category, Category::Request);
     assert!(refused.code.starts_with("1\u{fffd}x") && refused.code.len() <= 128);
     assert!(refused.text.starts_with("as\u{fffd} asked") && refused.text.len() <= 4_096);
-    assert_eq!(refused.retry_after_seconds, Some(7));
+    assert_eq!(refused.retry_after, Some(Duration::from_secs(7)));
 
     // `expired` is reserved for the host.
     let step = adapters.send(&behaving("send", "refuse", 1)).await.unwrap();

@@ -1,7 +1,7 @@
 //! `leadhost plugin dev`: a project is built after each change, and its calls go to the new version. The
 //! build of these projects copies a component, so no toolchain is needed.
 
-use std::io::{BufRead as _, BufReader, Read};
+use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::path::Path;
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
@@ -13,14 +13,14 @@ use leadhost_tests::{Answer, Ask, until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use super::local::Desk;
+use super::local::CommandFolder;
 
 /// The folder of the project.
 const PROJECT: &str = "ana";
 
 /// A project whose build copies `next.wasm`.
-fn project(component: &[u8], build: &[&str]) -> Desk {
-    let desk = Desk::new();
+fn project(component: &[u8], build: &[&str]) -> CommandFolder {
+    let base = CommandFolder::new();
     let lock = json!({
         "name": "ana",
         "kind": "converter",
@@ -28,27 +28,27 @@ fn project(component: &[u8], build: &[&str]) -> Desk {
         "build": build,
     });
     let lock = toml::to_string(&lock).unwrap();
-    put(&desk, "leadhost.lock", lock);
-    put(&desk, "next.wasm", component);
-    desk
+    put(&base, "leadhost.lock", lock);
+    put(&base, "next.wasm", component);
+    base
 }
 
 const COPY: [&str; 2] = ["mkdir -p build", "cp next.wasm build/plugin.wasm"];
 
-fn put(desk: &Desk, name: &str, content: impl AsRef<[u8]>) {
-    let path = desk.path(&format!("{PROJECT}/{name}"));
+fn put(base: &CommandFolder, name: &str, content: impl AsRef<[u8]>) {
+    let path = base.path(&format!("{PROJECT}/{name}"));
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(path, content).unwrap();
 }
 
 /// A golden case that the misbehaving converter passes, or does not.
-fn put_case(desk: &Desk, name: &str, expect: Option<serde_json::Value>) {
+fn put_case(base: &CommandFolder, name: &str, expect: Option<serde_json::Value>) {
     let mut case = json!({"about": "A word", "call": "convert", "body": "body.json"});
     if let Some(expect) = expect {
         case["expect"] = expect;
     }
-    put(desk, &format!("golden/{name}/case.json"), case.to_string());
-    put(desk, &format!("golden/{name}/body.json"), "{}");
+    put(base, &format!("golden/{name}/case.json"), case.to_string());
+    put(base, &format!("golden/{name}/body.json"), "{}");
 }
 
 /// The command while it runs.
@@ -58,12 +58,12 @@ struct Dev {
 }
 
 impl Dev {
-    fn start(desk: &Desk, arguments: &[&str]) -> Self {
+    fn start(base: &CommandFolder, arguments: &[&str]) -> Self {
         let arguments = [&["plugin", "dev", PROJECT], arguments].concat();
         let mut child = command(Path::new("unused"), &arguments)
-            .current_dir(desk.path(""))
-            // Its private data goes with the desk, even if the test ends it by force.
-            .env("TMPDIR", desk.path(""))
+            .current_dir(base.path(""))
+            // Its private data is removed with the folder, even if the test ends it by force.
+            .env("TMPDIR", base.path(""))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -118,6 +118,9 @@ impl Dev {
 
 impl Drop for Dev {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            let _ = writeln!(std::io::stderr(), "the command said:\n{}", self.said());
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -153,9 +156,9 @@ fn version(version: &str) -> Vec<u8> {
 
 #[tokio::test]
 async fn an_edit_is_answered_by_the_new_version_and_the_data_is_removed_at_the_end() {
-    let desk = project(&version("1.0.0"), &COPY);
-    put_case(&desk, "lead", None);
-    let dev = Dev::start(&desk, &[]);
+    let base = project(&version("1.0.0"), &COPY);
+    put_case(&base, "lead", None);
+    let dev = Dev::start(&base, &[]);
     let said = dev.says("--data-dir").await;
     for part in [
         "misbehave 1.0.0 (",
@@ -174,7 +177,7 @@ async fn an_edit_is_answered_by_the_new_version_and_the_data_is_removed_at_the_e
         assert!(said.contains(part), "{part}: {said}");
     }
 
-    put(&desk, "next.wasm", version("1.1.0"));
+    put(&base, "next.wasm", version("1.1.0"));
     dev.says("misbehave 1.1.0 (").await;
     dev.post("{\"again\": 1}").await.expect(200);
     let mut list = command(
@@ -190,13 +193,13 @@ async fn an_edit_is_answered_by_the_new_version_and_the_data_is_removed_at_the_e
 }
 
 #[tokio::test]
-async fn a_build_that_fails_is_shown_and_the_last_good_one_serves_on() {
+async fn a_build_that_fails_is_shown_and_the_last_good_one_stays_active() {
     let check = "if test -e broken; then cat broken >&2; exit 7; fi";
-    let desk = project(&version("1.0.0"), &[check, COPY[0], COPY[1]]);
-    let dev = Dev::start(&desk, &[]);
+    let base = project(&version("1.0.0"), &[check, COPY[0], COPY[1]]);
+    let dev = Dev::start(&base, &[]);
     dev.says("--data-dir").await;
-    put(&desk, "broken", "src/x.rs:7: a word is missing\n");
-    let said = dev.says("serves on").await;
+    put(&base, "broken", "src/x.rs:7: a word is missing\n");
+    let said = dev.says("is still active").await;
     for part in [
         "src/x.rs:7: a word is missing",
         "exit code 7",
@@ -207,21 +210,21 @@ async fn a_build_that_fails_is_shown_and_the_last_good_one_serves_on() {
     dev.post("{}").await.expect(200);
 
     // A file that is no component fails too, and names the file.
-    std::fs::remove_file(desk.path("ana/broken")).unwrap();
-    put(&desk, "next.wasm", "no component");
+    std::fs::remove_file(base.path("ana/broken")).unwrap();
+    put(&base, "next.wasm", "no component");
     dev.says("not a WebAssembly component").await;
     dev.post("{\"id\": 2}").await.expect(200);
-    put(&desk, "next.wasm", version("1.2.0"));
+    put(&base, "next.wasm", version("1.2.0"));
     dev.says("misbehave 1.2.0 (").await;
 }
 
 #[tokio::test]
 async fn a_golden_case_that_fails_is_shown_with_its_difference_and_is_not_served() {
-    let desk = project(&version("1.0.0"), &COPY);
-    let dev = Dev::start(&desk, &[]);
+    let base = project(&version("1.0.0"), &COPY);
+    let dev = Dev::start(&base, &[]);
     dev.says("--data-dir").await;
-    put_case(&desk, "wrong", Some(json!({"ok": {"items": []}})));
-    let said = dev.says("serves on").await;
+    put_case(&base, "wrong", Some(json!({"ok": {"items": []}})));
+    let said = dev.says("is still active").await;
     for part in ["FAILED wrong", "expected", "--renew", "misbehave 1.0.0 ("] {
         assert!(said.contains(part), "{part}: {said}");
     }
@@ -230,8 +233,8 @@ async fn a_golden_case_that_fails_is_shown_with_its_difference_and_is_not_served
 
 #[tokio::test]
 async fn a_build_whose_cases_differ_in_notes_alone_is_served() {
-    let desk = project(&version("1.0.0"), &COPY);
-    let dev = Dev::start(&desk, &[]);
+    let base = project(&version("1.0.0"), &COPY);
+    let dev = Dev::start(&base, &[]);
     dev.says("--data-dir").await;
     let printing = Variant {
         version: "1.1.0",
@@ -239,10 +242,10 @@ async fn a_build_whose_cases_differ_in_notes_alone_is_served() {
         always: "print",
         ..Variant::default()
     };
-    put(&desk, "next.wasm", printing.component());
+    put(&base, "next.wasm", printing.component());
     dev.says("misbehave 1.1.0 (").await;
     let expect = json!({"ok": {"items": [], "notes": ["another line"], "reply": null}});
-    put_case(&desk, "noted", Some(expect));
+    put_case(&base, "noted", Some(expect));
     let said = dev.says("1 golden case has other notes").await;
     assert!(said.contains("--renew"), "{said}");
     dev.post("{}").await.expect(200);
@@ -256,14 +259,43 @@ async fn a_crash_is_shown_once_with_its_request() {
         always: "trap",
         ..Variant::default()
     };
-    let desk = project(&crashing.component(), &COPY);
-    let dev = Dev::start(&desk, &[]);
+    let base = project(&crashing.component(), &COPY);
+    let dev = Dev::start(&base, &[]);
     dev.says("--data-dir").await;
     dev.post("{}").await.expect(200);
     let said = dev.says(" of memory at most").await;
     let shown = said.matches("FAILED: the plugin call failed").count();
     assert_eq!(shown, 1, "{said}");
     assert!(!said.contains("WARN"), "{said}");
+}
+
+#[tokio::test]
+async fn a_message_is_shown_with_its_request_and_its_outcome() {
+    let adapter = guests::AdapterVariant {
+        check: "",
+        ..guests::AdapterVariant::default()
+    };
+    let base = project(&adapter.component(), &COPY);
+    let dev = Dev::start(&base, &[]);
+    let said = dev.says("--data-dir").await;
+    let (_, after) = said.split_once("\"instanceId\":").unwrap();
+    let (instance, _) = after.split_once(',').unwrap();
+    let instance: u64 = instance.parse().unwrap();
+    let message = json!({
+        "name": "Ana", "phoneNumber": "+5511900000002", "instanceId": instance, "source": "dev",
+        "template": {"name": "welcome", "language": {"code": "pt_BR"}},
+    });
+    // The template is known when it is listed.
+    dev.says("  list-templates: ").await;
+    dev.post(&message.to_string()).await.expect(200);
+    // No connection of `dev` may call this host, as the instance has no `allow`.
+    let said = dev.says("  next: the instance is paused").await;
+    for part in [
+        "  request: POST https://api.example.com/v1/messages",
+        "  outcome: refused (connection, code not-allowed)",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
 }
 
 #[tokio::test]
@@ -274,13 +306,13 @@ async fn golden_cases_that_crash_alike_are_counted_and_shown_once() {
         always: "trap",
         ..Variant::default()
     };
-    let desk = project(&version("1.0.0"), &COPY);
-    let dev = Dev::start(&desk, &[]);
+    let base = project(&version("1.0.0"), &COPY);
+    let dev = Dev::start(&base, &[]);
     dev.says("--data-dir").await;
-    put(&desk, "next.wasm", crashing.component());
+    put(&base, "next.wasm", crashing.component());
     dev.says("misbehave 1.1.0 (").await;
     for number in 1..=5 {
-        put_case(&desk, &format!("case-{number}"), Some(json!({"ok": {}})));
+        put_case(&base, &format!("case-{number}"), Some(json!({"ok": {}})));
     }
     let said = dev.says("FAILED 5 of 5 golden cases").await;
     for part in [
@@ -295,24 +327,24 @@ async fn golden_cases_that_crash_alike_are_counted_and_shown_once() {
 
 #[tokio::test]
 async fn a_project_whose_packages_are_gone_is_set_up_again() {
-    let desk = project(
+    let base = project(
         &version("1.0.0"),
         &["test -d node_modules", COPY[0], COPY[1]],
     );
-    let lock = std::fs::read_to_string(desk.path("ana/leadhost.lock")).unwrap();
+    let lock = std::fs::read_to_string(base.path("ana/leadhost.lock")).unwrap();
     let setup = "setup = [\"mkdir -p node_modules\"]\n";
-    put(&desk, "leadhost.lock", format!("{lock}{setup}"));
-    desk.run(&["plugin", "dev", PROJECT, "--once"]);
-    std::fs::remove_dir(desk.path("ana/node_modules")).unwrap();
-    let (out, _) = desk.run(&["plugin", "dev", PROJECT, "--once"]);
+    put(&base, "leadhost.lock", format!("{lock}{setup}"));
+    base.run(&["plugin", "dev", PROJECT, "--once"]);
+    std::fs::remove_dir(base.path("ana/node_modules")).unwrap();
+    let (out, _) = base.run(&["plugin", "dev", PROJECT, "--once"]);
     assert!(out.contains("serving after "), "{out}");
 }
 
 #[tokio::test]
 async fn a_sender_check_gets_a_secret_and_the_line_its_proof() {
-    let desk = project(&guests::misbehave(), &COPY);
-    put_case(&desk, "lead", None);
-    let dev = Dev::start(&desk, &[]);
+    let base = project(&guests::misbehave(), &COPY);
+    put_case(&base, "lead", None);
+    let dev = Dev::start(&base, &[]);
     let said = dev.says("--data-dir").await;
     for part in ["x-signature: ", "openssl dgst -sha256 -hmac "] {
         assert!(said.contains(part), "{part}: {said}");
@@ -324,32 +356,62 @@ async fn a_sender_check_gets_a_secret_and_the_line_its_proof() {
 
 #[test]
 fn once_ends_after_the_first_version_and_fails_with_the_build() {
-    let desk = project(&version("1.0.0"), &COPY);
-    let (out, _) = desk.run(&["plugin", "dev", PROJECT, "--once"]);
+    let base = project(&version("1.0.0"), &COPY);
+    let (out, _) = base.run(&["plugin", "dev", PROJECT, "--once"]);
     assert!(out.contains("serving after "), "{out}");
     // It ends, so no other command can reach it.
     assert!(!out.contains("--data-dir"), "{out}");
 
-    let desk = project(b"", &["echo a reason; exit 2"]);
-    let said = desk.fail(1, &["plugin", "dev", PROJECT, "--once"]);
+    let base = project(b"", &["echo a reason; exit 2"]);
+    let said = base.fail(1, &["plugin", "dev", PROJECT, "--once"]);
     assert!(said.contains("a reason"), "{said}");
     assert!(said.contains("ana is not served"), "{said}");
-    let desk = project(b"", &["true"]);
-    let said = desk.fail(1, &["plugin", "dev", PROJECT, "--once"]);
+    let base = project(b"", &["true"]);
+    let said = base.fail(1, &["plugin", "dev", PROJECT, "--once"]);
     assert!(said.contains("build/plugin.wasm"), "{said}");
 }
 
 #[test]
+fn fields_of_the_connection_that_the_command_sets_are_refused() {
+    let base = project(&version("1.0.0"), &COPY);
+    put(&base, "dev.toml", "plugin = \"other\"\n");
+    let said = base.fail(1, &["plugin", "dev", PROJECT, "--once"]);
+    assert!(said.contains("dev.toml"), "{said}");
+    assert!(said.contains("`plugin`"), "{said}");
+}
+
+#[test]
+fn an_outdated_build_is_not_made_the_expectation() {
+    let base = project(&version("1.0.0"), &COPY);
+    put_case(&base, "lead", None);
+    base.run(&["plugin", "dev", PROJECT, "--once"]);
+    put(&base, "src/form.js", "");
+    let source = std::fs::File::options()
+        .append(true)
+        .open(base.path("ana/src/form.js"))
+        .unwrap();
+    let edited = source.metadata().and_then(|file| file.modified()).unwrap();
+    let later = edited + std::time::Duration::from_secs(60);
+    source.set_modified(later).unwrap();
+    let said = base.fail(1, &["plugin", "test", PROJECT, "--write"]);
+    for part in ["src/form.js", "cp next.wasm build/plugin.wasm", "--stale"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let (out, _) = base.run(&["plugin", "test", PROJECT, "--write", "--stale"]);
+    assert!(out.contains("wrote lead"), "{out}");
+}
+
+#[test]
 fn a_folder_that_is_no_project_is_refused_with_what_makes_one() {
-    let desk = Desk::new();
-    std::fs::create_dir(desk.path("empty")).unwrap();
-    std::fs::write(desk.path("file"), "").unwrap();
+    let base = CommandFolder::new();
+    std::fs::create_dir(base.path("empty")).unwrap();
+    std::fs::write(base.path("file"), "").unwrap();
     for (folder, says) in [
         ("empty", "no leadhost.lock"),
         ("nosuch", "does not exist"),
         ("file", "is a file"),
     ] {
-        let said = desk.fail(1, &["plugin", "dev", folder]);
+        let said = base.fail(1, &["plugin", "dev", folder]);
         assert!(said.contains(says), "{said}");
         assert!(said.contains("leadhost plugin new"), "{said}");
     }
@@ -357,9 +419,9 @@ fn a_folder_that_is_no_project_is_refused_with_what_makes_one() {
 
 #[tokio::test]
 async fn a_build_that_hangs_is_ended_with_the_command() {
-    let desk = project(b"", &["echo $$ >build.id; exec sleep 600"]);
-    let dev = Dev::start(&desk, &[]);
-    let file = desk.path("ana/build.id");
+    let base = project(b"", &["echo $$ >build.id; exec sleep 600"]);
+    let dev = Dev::start(&base, &[]);
+    let file = base.path("ana/build.id");
     let look = async || {
         let text = std::fs::read_to_string(&file).ok()?;
         text.ends_with('\n').then_some(text)

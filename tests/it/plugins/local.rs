@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// A folder in which commands run.
-pub struct Desk(TempDir);
+pub struct CommandFolder(TempDir);
 
-impl Desk {
+impl CommandFolder {
     pub fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
@@ -97,36 +97,36 @@ const LEAD: &str = r#"{"id": "f-1", "nome": "Lia Campos", "email": "lia@example.
 
 #[test]
 fn a_plugin_is_checked_without_a_service() {
-    let desk = Desk::new();
-    let file = desk.put("example-form.wasm", component("plugins/example-form.wasm"));
+    let base = CommandFolder::new();
+    let file = base.put("example-form.wasm", component("plugins/example-form.wasm"));
     let check = ["plugin", "check", file];
-    let without = desk.fail(1, &check);
+    let without = base.fail(1, &check);
     assert!(without.contains("no service runs on"), "{without}");
     assert!(without.contains("--offline"), "{without}");
 
     let offline = [&check[..], &["--offline"]].concat();
-    let (out, _) = desk.run(&offline);
+    let (out, _) = base.run(&offline);
     assert!(out.contains("example-form 1.0.0 ("), "{out}");
     assert!(out.contains("converter: usable, 26 golden cases"), "{out}");
-    let (out, _) = desk.run(&[&offline[..], &["--json"]].concat());
+    let (out, _) = base.run(&[&offline[..], &["--json"]].concat());
     let report: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(report["contract"], "leadhost:converter@1.0.0");
     let engine = report["engine"].as_str().unwrap();
-    let (_, err) = desk.run(&[&offline[..], &["--engine"]].concat());
+    let (_, err) = base.run(&[&offline[..], &["--engine"]].concat());
     assert!(err.contains(&format!("engine {engine}")), "{err}");
 }
 
 #[test]
 fn a_component_of_another_contract_is_refused_as_an_activation_would_do_it() {
-    let desk = Desk::new();
+    let base = CommandFolder::new();
     let other = guests::exporting("leadhost:converter/converter@2.0.0");
-    let file = desk.put("other.wasm", other);
-    let body = desk.put("lead.json", LEAD);
+    let file = base.put("other.wasm", other);
+    let body = base.put("lead.json", LEAD);
     for arguments in [
         &["plugin", "check", file, "--offline"][..],
         &["plugin", "run", file, body],
     ] {
-        let said = desk.fail(1, arguments);
+        let said = base.fail(1, arguments);
         for part in ["leadhost:converter@2.0.0", "this host offers"] {
             assert!(said.contains(part), "{arguments:?}: {said}");
         }
@@ -136,16 +136,16 @@ fn a_component_of_another_contract_is_refused_as_an_activation_would_do_it() {
 #[test]
 fn the_folder_for_compiled_code_is_closed_to_others() {
     use std::os::unix::fs::PermissionsExt as _;
-    let desk = Desk::new();
-    let file = desk.put("misbehave.wasm", guests::misbehave());
-    let cache = desk.path("cache");
+    let base = CommandFolder::new();
+    let file = base.put("misbehave.wasm", guests::misbehave());
+    let cache = base.path("cache");
     let arguments = ["plugin", "check", file, "--offline", "--cache-dir", "cache"];
-    desk.run(&arguments);
+    base.run(&arguments);
     let mode = std::fs::metadata(&cache).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
     let open = std::fs::Permissions::from_mode(0o777);
     std::fs::set_permissions(&cache, open).unwrap();
-    let said = desk.fail(1, &arguments);
+    let said = base.fail(1, &arguments);
     assert!(said.contains("chmod 700"), "{said}");
 }
 
@@ -153,40 +153,40 @@ fn the_folder_for_compiled_code_is_closed_to_others() {
 
 #[test]
 fn golden_cases_of_a_folder_run_on_a_component_of_any_language() {
-    let desk = Desk::new();
-    desk.put_golden("golden");
+    let base = CommandFolder::new();
+    base.put_golden("golden");
     let rust = Some(guests::example_form());
     let javascript = guest("guests/example-form-js.wasm");
     for (name, wasm) in [("rust.wasm", rust), ("js.wasm", javascript)] {
         let Some(wasm) = wasm else {
             continue;
         };
-        let file = desk.put(name, wasm);
-        let (out, _) = desk.run(&["plugin", "test", file]);
+        let file = base.put(name, wasm);
+        let (out, _) = base.run(&["plugin", "test", file]);
         assert!(out.contains("26 golden cases of golden passed"), "{out}");
     }
 }
 
 #[test]
 fn without_a_folder_the_cases_in_the_component_run() {
-    let desk = Desk::new();
-    let file = desk.put("example-form.wasm", component("plugins/example-form.wasm"));
-    let (out, _) = desk.run(&["plugin", "test", file]);
+    let base = CommandFolder::new();
+    let file = base.put("example-form.wasm", component("plugins/example-form.wasm"));
+    let (out, _) = base.run(&["plugin", "test", file]);
     assert!(out.contains("example-form.wasm passed"), "{out}");
-    let said = desk.fail(2, &["plugin", "test", file, "--write"]);
+    let said = base.fail(2, &["plugin", "test", file, "--write"]);
     assert!(said.contains("--golden DIR"), "{said}");
-    let bare = desk.put("bare.wasm", guests::example_form());
-    let said = desk.fail(1, &["plugin", "test", bare]);
+    let bare = base.put("bare.wasm", guests::example_form());
+    let said = base.fail(1, &["plugin", "test", bare]);
     assert!(said.contains("carries no golden cases"), "{said}");
 }
 
 #[test]
 fn expectations_are_written_and_renewed_and_the_difference_is_shown() {
-    let desk = Desk::new();
-    desk.put_golden("golden");
-    let file = desk.put("form.wasm", guests::example_form());
+    let base = CommandFolder::new();
+    base.put_golden("golden");
+    let file = base.put("form.wasm", guests::example_form());
     let case = |change: &dyn Fn(&mut Value)| {
-        let path = desk.path("golden/lead/case.json");
+        let path = base.path("golden/lead/case.json");
         let mut case: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
         change(&mut case);
         std::fs::write(path, case.to_string()).unwrap();
@@ -194,7 +194,7 @@ fn expectations_are_written_and_renewed_and_the_difference_is_shown() {
     let test = ["plugin", "test", file];
 
     case(&|case| case["expect"]["ok"]["items"][0]["outcome"]["lead"]["name"] = json!("Eva"));
-    let said = desk.fail(1, &test);
+    let said = base.fail(1, &test);
     for part in [
         "FAILED lead",
         "lead.name: expected \"Eva\", got \"Marina Teixeira\"",
@@ -204,32 +204,32 @@ fn expectations_are_written_and_renewed_and_the_difference_is_shown() {
         assert!(said.contains(part), "{part}: {said}");
     }
     // An expectation that differs is a person's word: only --renew replaces it.
-    desk.fail(1, &[&test[..], &["--write"]].concat());
-    let (out, _) = desk.run(&[&test[..], &["--renew"]].concat());
+    base.fail(1, &[&test[..], &["--write"]].concat());
+    let (out, _) = base.run(&[&test[..], &["--renew"]].concat());
     assert!(out.contains("renewed lead\n"), "{out}");
     assert!(out.contains("expected \"Eva\""), "{out}");
-    desk.run(&test);
+    base.run(&test);
 
     case(&|case| drop(case.as_object_mut().unwrap().remove("expect")));
-    let said = desk.fail(1, &test);
+    let said = base.fail(1, &test);
     assert!(said.contains("--write"), "{said}");
-    let (out, _) = desk.run(&[&test[..], &["--write"]].concat());
+    let (out, _) = base.run(&[&test[..], &["--write"]].concat());
     assert!(out.contains("wrote lead\n"), "{out}");
-    desk.run(&test);
+    base.run(&test);
 }
 
 #[test]
 fn a_case_that_traps_fails_and_the_others_run() {
-    let desk = Desk::new();
-    let file = desk.put("misbehave.wasm", guests::misbehave());
+    let base = CommandFolder::new();
+    let file = base.put("misbehave.wasm", guests::misbehave());
     let case = |word: &str| {
         let case = json!({"about": word, "call": "convert", "delivery": {"config": {"do": word}}});
-        desk.put(&format!("golden/{word}/case.json"), case.to_string());
+        base.put(&format!("golden/{word}/case.json"), case.to_string());
     };
     case("trap");
     case("refuse");
     let test = ["plugin", "test", file, "--write"];
-    let said = desk.fail(1, &test);
+    let said = base.fail(1, &test);
     assert!(said.contains("FAILED trap"), "{said}");
     assert!(said.contains("1 of 2 golden cases"), "{said}");
     assert!(!said.contains("--renew"), "{said}");
@@ -239,10 +239,10 @@ fn a_case_that_traps_fails_and_the_others_run() {
 
 #[test]
 fn one_body_is_converted_and_the_call_is_measured() {
-    let desk = Desk::new();
-    let file = desk.put("form.wasm", guests::example_form());
-    let body = desk.put("lead.json", LEAD);
-    let (out, err) = desk.run(&["plugin", "run", file, body]);
+    let base = CommandFolder::new();
+    let file = base.put("form.wasm", guests::example_form());
+    let body = base.put("lead.json", LEAD);
+    let (out, err) = base.run(&["plugin", "run", file, body]);
     let items: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(items[0]["outcome"]["lead"]["name"], "Lia Campos");
     for part in [
@@ -257,7 +257,7 @@ fn one_body_is_converted_and_the_call_is_measured() {
         assert!(err.contains(part), "{part}: {err}");
     }
 
-    let (out, _) = desk.run(&["plugin", "run", file, body, "--json"]);
+    let (out, _) = base.run(&["plugin", "run", file, body, "--json"]);
     let run: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(run["answer"]["ok"]["items"], items);
     for measure in [
@@ -272,21 +272,21 @@ fn one_body_is_converted_and_the_call_is_measured() {
             "{measure}: {run}"
         );
     }
-    let (again, _) = desk.run(&["plugin", "run", file, body, "--json"]);
+    let (again, _) = base.run(&["plugin", "run", file, body, "--json"]);
     let again: Value = serde_json::from_str(&again).unwrap();
     assert_eq!(again["used"]["instructions"], run["used"]["instructions"]);
     assert_eq!(again["engine"], run["engine"]);
-    let (not_counted, _) = desk.run(&["plugin", "run", file, body, "--json", "--no-count"]);
+    let (not_counted, _) = base.run(&["plugin", "run", file, body, "--json", "--no-count"]);
     let not_counted: Value = serde_json::from_str(&not_counted).unwrap();
     assert!(not_counted["used"]["instructions"].is_null());
 }
 
 #[test]
 fn the_request_of_a_run_is_as_its_flags_say() {
-    let desk = Desk::new();
-    let file = desk.put("misbehave.wasm", guests::misbehave());
-    let config = desk.put("config.json", "{}");
-    let mut run = desk
+    let base = CommandFolder::new();
+    let file = base.put("misbehave.wasm", guests::misbehave());
+    let config = base.put("config.json", "{}");
+    let mut run = base
         .prepared(&[
             "plugin",
             "run",
@@ -318,15 +318,15 @@ fn the_request_of_a_run_is_as_its_flags_say() {
 
 #[test]
 fn a_body_that_the_plugin_refuses_is_a_failure() {
-    let desk = Desk::new();
-    let file = desk.put("form.wasm", guests::example_form());
-    let body = desk.put("body", "no JSON");
-    let said = desk.fail(1, &["plugin", "run", file, body]);
+    let base = CommandFolder::new();
+    let file = base.put("form.wasm", guests::example_form());
+    let body = base.put("body", "no JSON");
+    let said = base.fail(1, &["plugin", "run", file, body]);
     assert!(
         said.contains("the plugin refuses the body, and the sender gets 400"),
         "{said}"
     );
-    let said = desk.fail(1, &["plugin", "run", file, body, "--json"]);
+    let said = base.fail(1, &["plugin", "run", file, body, "--json"]);
     assert!(said.contains("refuses the body"), "{said}");
 }
 
@@ -335,11 +335,11 @@ fn after_a_crash_the_words_of_the_plugin_come_first() {
     let Some(wasm) = guests::misbehave_with_wasi() else {
         return;
     };
-    let desk = Desk::new();
-    let file = desk.put("misbehave.wasm", wasm);
-    let body = desk.put("lead.json", LEAD);
-    let config = desk.put("config.json", r#"{"do": "print-and-trap"}"#);
-    let said = desk.fail(1, &["plugin", "run", file, body, "--config", config]);
+    let base = CommandFolder::new();
+    let file = base.put("misbehave.wasm", wasm);
+    let body = base.put("lead.json", LEAD);
+    let config = base.put("config.json", r#"{"do": "print-and-trap"}"#);
+    let said = base.fail(1, &["plugin", "run", file, body, "--config", config]);
     let at = |part: &str| said.find(part).unwrap_or_else(|| panic!("{part}: {said}"));
     assert!(said.starts_with("plugin: the last words"), "{said}");
     assert!(at("as asked") < at("processor time"), "{said}");
@@ -349,15 +349,15 @@ fn after_a_crash_the_words_of_the_plugin_come_first() {
 
 #[test]
 fn a_configuration_that_the_plugin_does_not_take_is_refused_before_the_call() {
-    let desk = Desk::new();
-    let file = desk.put("mapping.wasm", component("plugins/converter-mapping.wasm"));
-    let body = desk.put("lead.json", LEAD);
-    let config = desk.put("config.json", r#"{"nosuch": 1}"#);
-    let said = desk.fail(1, &["plugin", "run", file, body, "--config", config]);
+    let base = CommandFolder::new();
+    let file = base.put("mapping.wasm", component("plugins/converter-mapping.wasm"));
+    let body = base.put("lead.json", LEAD);
+    let config = base.put("config.json", r#"{"nosuch": 1}"#);
+    let said = base.fail(1, &["plugin", "run", file, body, "--config", config]);
     assert!(said.contains("does not take this configuration"), "{said}");
     assert!(said.contains("nosuch"), "{said}");
-    let list = desk.put("list.json", "[]");
-    let said = desk.fail(1, &["plugin", "run", file, body, "--config", list]);
+    let list = base.put("list.json", "[]");
+    let said = base.fail(1, &["plugin", "run", file, body, "--config", list]);
     assert!(said.contains("list.json is no configuration"), "{said}");
 }
 
@@ -365,12 +365,12 @@ fn a_configuration_that_the_plugin_does_not_take_is_refused_before_the_call() {
 
 #[test]
 fn a_refusal_names_the_file_and_an_address_in_a_registry_what_takes_it() {
-    let desk = Desk::new();
-    desk.put("odd.wasm", "no component");
+    let base = CommandFolder::new();
+    base.put("odd.wasm", "no component");
     for command in ["check", "test"] {
         let mut words = vec!["plugin", command, "odd.wasm"];
         words.extend((command == "check").then_some("--offline"));
-        let said = desk.fail(1, &words);
+        let said = base.fail(1, &words);
         assert!(said.contains("odd.wasm"), "{said}");
     }
     let key = leadhost::domain::key::PlainKey::generate(leadhost::domain::key::KeyKind::Admin);
@@ -378,7 +378,7 @@ fn a_refusal_names_the_file_and_an_address_in_a_registry_what_takes_it() {
     let to = ["--to", "http://127.0.0.1:9", "--key", key.reveal()];
     let publish = [&["plugin", "publish", address][..], &to].concat();
     for words in [&publish[..], &["plugin", "test", address]] {
-        let said = desk.fail(2, words);
+        let said = base.fail(2, words);
         for what in ["plugin pull", "plugin activate"] {
             let command = format!("`leadhost {what} {address}`");
             assert!(said.contains(&command), "{said}");
@@ -388,18 +388,18 @@ fn a_refusal_names_the_file_and_an_address_in_a_registry_what_takes_it() {
 
 #[test]
 fn a_project_is_named_by_its_folder() {
-    let desk = Desk::new();
-    let said = desk.fail(1, &["plugin", "test", "."]);
+    let base = CommandFolder::new();
+    let said = base.fail(1, &["plugin", "test", "."]);
     assert!(said.contains("build/plugin.wasm"), "{said}");
     assert!(said.contains("build the project"), "{said}");
-    desk.put("build/plugin.wasm", guests::example_form());
-    desk.put_golden("golden");
-    let (out, _) = desk.run(&["plugin", "test", "."]);
+    base.put("build/plugin.wasm", guests::example_form());
+    base.put_golden("golden");
+    let (out, _) = base.run(&["plugin", "test", "."]);
     assert!(out.contains("26 golden cases"), "{out}");
-    let (out, _) = desk.run(&["plugin", "check", ".", "--offline"]);
+    let (out, _) = base.run(&["plugin", "check", ".", "--offline"]);
     assert!(out.contains("26 golden cases passed"), "{out}");
-    desk.run(&["plugin", "pack", ".", "-o", "packed.wasm"]);
-    let (out, _) = desk.run(&["plugin", "check", "packed.wasm", "--offline"]);
+    base.run(&["plugin", "pack", ".", "-o", "packed.wasm"]);
+    let (out, _) = base.run(&["plugin", "check", "packed.wasm", "--offline"]);
     assert!(out.contains("26 golden cases passed"), "{out}");
 }
 
@@ -443,44 +443,44 @@ fn a_core_module_is_taken_with_and_without_its_world() {
     let bare = without_world(&module);
     assert!(bare.len() < module.len());
     for module in [module, bare] {
-        let desk = Desk::new();
-        desk.put_golden("golden");
-        let file = desk.put("core.wasm", module);
-        let (out, _) = desk.run(&["plugin", "test", file]);
+        let base = CommandFolder::new();
+        base.put_golden("golden");
+        let file = base.put("core.wasm", module);
+        let (out, _) = base.run(&["plugin", "test", file]);
         assert!(out.contains("26 golden cases of golden passed"), "{out}");
-        let (out, _) = desk.run(&["plugin", "check", file, "--offline"]);
+        let (out, _) = base.run(&["plugin", "check", file, "--offline"]);
         assert!(out.contains("usable"), "{out}");
-        let (out, _) = desk.run(&["plugin", "pack", file, "-o", "whole.wasm"]);
+        let (out, _) = base.run(&["plugin", "pack", file, "-o", "whole.wasm"]);
         assert!(out.contains("without golden cases"), "{out}");
-        let again = desk.fail(2, &["plugin", "pack", "whole.wasm", "-o", "again.wasm"]);
+        let again = base.fail(2, &["plugin", "pack", "whole.wasm", "-o", "again.wasm"]);
         assert!(again.contains("--golden DIR"), "{again}");
-        desk.run(&["plugin", "check", "whole.wasm", "--offline"]);
+        base.run(&["plugin", "check", "whole.wasm", "--offline"]);
 
         // Signed is the component that is made of it, which does not take the module's place.
-        desk.run(&["plugin", "keygen", "key.pem"]);
+        base.run(&["plugin", "keygen", "key.pem"]);
         let sign = ["plugin", "sign", file, "--key", "key.pem"];
-        let said = desk.fail(2, &sign);
+        let said = base.fail(2, &sign);
         assert!(
             said.contains("core module") && said.contains("--output"),
             "{said}"
         );
-        desk.run(&[&sign[..], &["-o", "signed.wasm"]].concat());
-        let (out, _) = desk.run(&["plugin", "check", "signed.wasm", "--offline"]);
+        base.run(&[&sign[..], &["-o", "signed.wasm"]].concat());
+        let (out, _) = base.run(&["plugin", "check", "signed.wasm", "--offline"]);
         assert!(out.contains("usable"), "{out}");
     }
 }
 
 #[test]
 fn a_core_module_with_a_foreign_import_is_refused_by_name() {
-    let desk = Desk::new();
+    let base = CommandFolder::new();
     let module = guests::importing_module("env", "emscripten_now");
-    let file = desk.put("core.wasm", module);
+    let file = base.put("core.wasm", module);
     for arguments in [
         &["plugin", "pack", file, "-o", "out.wasm"][..],
         &["plugin", "test", file],
         &["plugin", "check", file],
     ] {
-        let said = desk.fail(1, arguments);
+        let said = base.fail(1, arguments);
         for part in [
             "core.wasm: ",
             "env.emscripten_now",
@@ -490,7 +490,7 @@ fn a_core_module_with_a_foreign_import_is_refused_by_name() {
             assert!(said.contains(part), "{arguments:?}: {said}");
         }
     }
-    assert!(!desk.path("out.wasm").exists());
+    assert!(!base.path("out.wasm").exists());
 }
 
 /// The description of a world is data of the toolchain, which the encoder takes for granted: some
@@ -500,7 +500,7 @@ fn a_core_module_with_a_damaged_world_is_refused_and_ends_no_command() {
     let Some(module) = guests::rust_module("example-form") else {
         return;
     };
-    let desk = Desk::new();
+    let base = CommandFolder::new();
     let begin = module
         .windows(14)
         .position(|window| window == b"component-type")
@@ -509,8 +509,8 @@ fn a_core_module_with_a_damaged_world_is_refused_and_ends_no_command() {
         for byte in [0, 0x7f] {
             let mut damaged = module.clone();
             damaged[place] = byte;
-            let file = desk.put("core.wasm", damaged);
-            let output = desk.try_run(&["plugin", "pack", file, "-o", "out.wasm"]);
+            let file = base.put("core.wasm", damaged);
+            let output = base.try_run(&["plugin", "pack", file, "-o", "out.wasm"]);
             let (_, err) = said(&output);
             let code = output.status.code();
             assert!(matches!(code, Some(0 | 1)), "{place}: {code:?} {err}");
@@ -523,11 +523,23 @@ fn a_core_module_with_a_damaged_world_is_refused_and_ends_no_command() {
 }
 
 #[test]
+fn a_file_that_is_no_plugin_is_not_packed() {
+    let base = CommandFolder::new();
+    let file = base.put("text.bin", b"hello");
+    let said = base.fail(1, &["plugin", "pack", file, "-o", "out.wasm"]);
+    assert!(
+        said.contains("text.bin is neither a component nor a core module"),
+        "{said}"
+    );
+    assert!(!base.path("out.wasm").exists());
+}
+
+#[test]
 fn a_core_module_without_a_contract_is_refused() {
-    let desk = Desk::new();
+    let base = CommandFolder::new();
     let module = guests::importing_module("wasi_snapshot_preview1", "proc_exit");
-    let file = desk.put("core.wasm", module);
-    let said = desk.fail(1, &["plugin", "pack", file, "-o", "out.wasm"]);
+    let file = base.put("core.wasm", module);
+    let said = base.fail(1, &["plugin", "pack", file, "-o", "out.wasm"]);
     assert!(said.contains("implements no contract"), "{said}");
     assert!(
         said.contains("leadhost:converter/converter@1.0.0"),
@@ -539,26 +551,26 @@ fn a_core_module_without_a_contract_is_refused() {
 
 #[test]
 fn a_mapping_is_tried_on_a_body_and_says_what_it_read_from_where() {
-    let desk = Desk::new();
+    let base = CommandFolder::new();
     let wasm = component("plugins/converter-mapping.wasm");
-    desk.put("target/plugins/converter-mapping.wasm", wasm);
-    let other = desk.put("other.txt", "hello");
-    let said = desk.fail(1, &["mapping", "try", other]);
+    base.put("target/plugins/converter-mapping.wasm", wasm);
+    let other = base.put("other.txt", "hello");
+    let said = base.fail(1, &["mapping", "try", other]);
     assert!(said.contains("refuses the body"), "{said}");
     let missing = ["mapping", "try", other, "--component", "nosuch.wasm"];
-    let said = desk.fail(1, &missing);
+    let said = base.fail(1, &missing);
     assert!(said.contains("nosuch.wasm"), "{said}");
-    let body = desk.put(
+    let body = base.put(
         "body.json",
         r#"{"nome": "Lia Campos", "ddd": "11", "telefone": "90000-0001", "ref": "AP-7", "andar": 3}"#,
     );
-    let (out, _) = desk.run(&["mapping", "try", body]);
+    let (out, _) = base.run(&["mapping", "try", body]);
     for part in ["Lia Campos", "(11) 90000-0001", "nome", "guessed", "andar"] {
         assert!(out.contains(part), "{part}: {out}");
     }
-    let config = desk.put("config.json", r#"{"fields": {"listings": "ref"}}"#);
+    let config = base.put("config.json", r#"{"fields": {"listings": "ref"}}"#);
     let arguments = ["mapping", "try", body, "--config", config, "--json"];
-    let (out, _) = desk.run(&arguments);
+    let (out, _) = base.run(&arguments);
     let shown: Value = serde_json::from_str(&out).unwrap();
     let listings = shown["explanations"].as_array().unwrap().iter();
     let mut listings = listings.filter(|one| one["field"] == "listings");
@@ -566,7 +578,7 @@ fn a_mapping_is_tried_on_a_body_and_says_what_it_read_from_where() {
     assert_eq!(listings["from"], json!(["ref"]));
     assert_eq!(listings["guessed"], false);
 
-    let form = desk.put("form.wasm", guests::example_form());
-    let other = desk.fail(1, &["mapping", "try", body, "--component", form]);
+    let form = base.put("form.wasm", guests::example_form());
+    let other = base.fail(1, &["mapping", "try", body, "--component", form]);
     assert!(other.contains("the plugin example-form"), "{other}");
 }

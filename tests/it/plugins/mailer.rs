@@ -1,4 +1,4 @@
-//! An instance whose adapter misbehaves, and a far end for its messages. The far end refuses each
+//! An instance whose adapter misbehaves, and a remote server for its messages. The remote server refuses each
 //! request with the same answer, which the adapter takes for an acceptance.
 
 use std::net::SocketAddr;
@@ -31,7 +31,7 @@ impl Mailer {
         Self::sending_to(options, double, address).await
     }
 
-    /// The same with another far end, at this address.
+    /// The same with another remote server, at this address.
     pub async fn sending_to(options: Options, double: GraphDouble, address: SocketAddr) -> Self {
         let host = Host::working_with(options).await;
         let url = format!("http://{address}/v1/messages");

@@ -18,6 +18,7 @@ mod owners;
 mod refusals;
 mod registry;
 pub(crate) mod rollout;
+mod rollout_disturbed;
 mod rollout_guards;
 mod rollout_orders;
 mod rollout_sends;

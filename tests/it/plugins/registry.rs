@@ -164,6 +164,7 @@ fn what_is_not_in_the_registry_or_is_no_component_is_refused() {
     let text = person.write("text.wasm", b"hello");
     let said = person.refused(1, &["push", &text, &to("text:1")]);
     assert!(said.contains("not WebAssembly"), "{said}");
+    assert!(said.contains("text.wasm: the file"), "{said}");
     let said = person.refused(2, &["push", &file, &to("portal")]);
     assert!(said.contains("neither a tag nor a digest"), "{said}");
     let said = person.refused(2, &["pull", &file]);

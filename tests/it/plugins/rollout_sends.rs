@@ -22,9 +22,12 @@ leadhost_tests::on_every_store! {
     a_candidate_whose_request_the_provider_refuses_costs_no_message,
     a_request_that_the_provider_refuses_to_both_versions_is_no_failure_of_the_candidate,
     in_a_probation_the_previous_version_sends_what_the_candidate_cannot,
+    a_candidate_that_loops_leaves_the_stable_version_the_time_of_the_request,
+    a_candidate_that_loops_over_the_answer_leaves_the_stable_version_the_time_to_read_it,
+    a_send_whose_answer_only_the_stable_version_reads_is_saved,
 }
 
-/// The requests of `send:other` among all of the far end.
+/// The requests of `send:other` among all of the remote server.
 fn others(mailer: &Mailer) -> usize {
     let requests = mailer.double.requests().into_iter();
     requests.filter(|target| target.contains("other=1")).count()
@@ -118,7 +121,7 @@ async fn a_candidate_whose_request_may_not_be_sent_costs_no_message(on: On) {
     mailer.until("each is reported", failing).await;
 }
 
-/// A far end that refuses the requests of `send:other`, or all of them.
+/// A remote server that refuses the requests of `send:other`, or all of them.
 struct Strict {
     refuses_all: bool,
     targets: Mutex<Vec<String>>,
@@ -208,4 +211,46 @@ async fn in_a_probation_the_previous_version_sends_what_the_candidate_cannot(on:
     let all = |shown: &Value| shown["saved"] == 4 && compared(shown) == 4;
     let shown = mailer.until("all of them are reported", all).await;
     assert_eq!(shown["sends"]["newlyFailing"]["count"], 4, "{shown:#}");
+}
+
+/// A canary of this harm for all sends, which is not rolled back.
+async fn harmful_canary(options: Options, word: &str) -> Mailer {
+    let mailer = Mailer::start(options).await;
+    let candidate = mailer.keep("1.1.0", word).await;
+    let mut order = canary(&[100], LONG);
+    order["guards"] = json!(false);
+    mailer.begin(&candidate, order).await;
+    mailer
+}
+
+/// A message reaches the provider in time although the candidate loops in this function.
+async fn is_sent_in_time(on: On, word: &str) {
+    let options = Options::patient(on)
+        .with("plugins.inline_ms", 200)
+        .with("plugins.deadline_ms", 40_000)
+        .with("messages.answer_seconds", 30);
+    let mailer = harmful_canary(options, word).await;
+    mailer.deliver(0, 1).await;
+    assert_eq!(mailer.double.requests().len(), 1);
+    let saved = |shown: &Value| shown["saved"] == 1;
+    let shown = mailer.until("it is saved", saved).await;
+    assert_eq!(shown["served"], 0, "{shown:#}");
+}
+
+async fn a_candidate_that_loops_leaves_the_stable_version_the_time_of_the_request(on: On) {
+    is_sent_in_time(on, "send:loop").await;
+}
+
+async fn a_candidate_that_loops_over_the_answer_leaves_the_stable_version_the_time_to_read_it(
+    on: On,
+) {
+    is_sent_in_time(on, "read-answer:loop").await;
+}
+
+async fn a_send_whose_answer_only_the_stable_version_reads_is_saved(on: On) {
+    let mailer = harmful_canary(Options::patient(on), "read-answer:trap").await;
+    mailer.deliver(0, 3).await;
+    let counted = |shown: &Value| shown["saved"] == 3;
+    let shown = mailer.until("each is saved", counted).await;
+    assert_eq!(shown["served"], 0, "{shown:#}");
 }

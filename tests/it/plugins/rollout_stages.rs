@@ -1,6 +1,8 @@
 //! The stages beside the canary: the shadow before it and the probation after it. And a host that
 //! starts again in the middle.
 
+use leadhost::domain::id::HostId;
+use leadhost::domain::rollout::RolloutReport;
 use leadhost_tests::guests::Variant;
 use leadhost_tests::{On, until};
 use serde_json::{Value, json};
@@ -10,6 +12,8 @@ use super::rollout::{LONG, Rolling, canary, count, follow_all, lost, phones, ver
 leadhost_tests::on_every_store! {
     a_shadow_compares_every_lead_and_the_results_of_the_stable_version_are_stored,
     a_shadow_ends_when_its_time_is_over,
+    a_canary_ends_an_open_shadow_and_the_audit_has_it,
+    what_waited_on_a_host_that_is_gone_counts_as_dropped,
     an_activation_is_not_refused_beside_a_shadow_and_ends_it,
     a_version_in_probation_that_drops_phones_is_rolled_back_after_its_answers,
     a_version_in_probation_that_traps_is_answered_with_the_result_of_the_previous_one,
@@ -53,6 +57,53 @@ async fn a_shadow_ends_when_its_time_is_over(on: On) {
     let ended = rolling.ended().await;
     assert_eq!(ended["stage"], "done", "{ended:#}");
     assert_eq!(rolling.serves(), rolling.stable);
+}
+
+async fn a_canary_ends_an_open_shadow_and_the_audit_has_it(on: On) {
+    let rolling = Rolling::new(on).await;
+    let candidate = rolling.keep(phones("1.1.0")).await;
+    let shadow = json!({ "mode": "shadow", "everySeconds": LONG });
+    rolling.begin(&candidate, shadow.clone()).await;
+    let first = number(&rolling).await;
+    // Another shadow does not end it.
+    let refused = rolling.order(&candidate, shadow).await.expect(409).json();
+    let error = refused["error"].as_str().expect("a text");
+    assert!(error.contains("which `test` started at "), "{error}");
+    let begun = rolling.begin(&candidate, canary(&[1], LONG)).await;
+    assert_eq!(begun["stage"], "canary", "{begun:#}");
+    assert!(number(&rolling).await > first);
+    let (ended, detail) = row(&rolling, "end-rollout").await;
+    assert_eq!(ended["label"], "test", "{ended:#}");
+    assert_eq!(detail["stage"], "aborted", "{detail:#}");
+    assert_eq!(detail["why"], "`test` started a canary", "{detail:#}");
+}
+
+async fn what_waited_on_a_host_that_is_gone_counts_as_dropped(on: On) {
+    let rolling = Rolling::new(on).await;
+    let candidate = rolling.keep(phones("1.1.0")).await;
+    let order = json!({ "mode": "shadow", "everySeconds": LONG });
+    rolling.begin(&candidate, order).await;
+    let store = rolling.host.store();
+    let rollout = store.rollouts().await.expect("a store").remove(0);
+    // Its process was killed: it reports no more.
+    let report = RolloutReport {
+        name: rollout.name,
+        number: rollout.number,
+        host: HostId::new(rolling.host.now()),
+        host_name: "gone".to_owned(),
+        generation: rollout.generation,
+        error: None,
+        at: rolling.host.now(),
+        seen: json!({ "waiting": 573, "dropped": 2 }),
+    };
+    store.report_rollout(&report).await.expect("a store");
+    let check = |shown: &Value| {
+        let counts = (&shown["waiting"], &shown["dropped"]);
+        assert_eq!(counts, (&json!(0), &json!(575)), "{shown:#}");
+    };
+    check(&rolling.shown().await);
+    rolling.change("abort").await.expect(200);
+    check(&rolling.ended().await);
 }
 
 async fn an_activation_is_not_refused_beside_a_shadow_and_ends_it(on: On) {

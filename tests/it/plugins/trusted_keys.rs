@@ -1,5 +1,5 @@
 //! Trusted keys: only components that one of them has signed are stored, activated or rolled out,
-//! wherever they come from. What served before goes on serving.
+//! wherever they come from. Versions that served before go on serving.
 
 use leadhost::domain::key::PlainKey;
 use leadhost::domain::plugin::Digest;
@@ -18,12 +18,12 @@ leadhost_tests::on_every_store! {
 }
 
 /// A key, and how the configuration names it.
-struct Key {
+struct SigningKey {
     secret: Vec<u8>,
     public: String,
 }
 
-impl Key {
+impl SigningKey {
     fn new() -> Self {
         let secret = signature::new_key().unwrap().to_vec();
         let public = signature::public_key(&secret).unwrap().to_string();
@@ -44,15 +44,15 @@ fn version(version: &str) -> Vec<u8> {
 }
 
 /// A host that trusts one key, and an operator's key.
-struct Guarded {
+struct TrustingHost {
     host: Host,
     operator: PlainKey,
-    ours: Key,
+    ours: SigningKey,
 }
 
-impl Guarded {
+impl TrustingHost {
     async fn new(on: On) -> Self {
-        let (ours, another) = (Key::new(), Key::new());
+        let (ours, another) = (SigningKey::new(), SigningKey::new());
         let keys = format!("{}, {}", another.public, ours.public);
         let host =
             Host::working_with(Options::patient(on).with("plugins.trusted_keys", keys)).await;
@@ -105,40 +105,40 @@ impl Guarded {
 }
 
 async fn a_component_of_a_trusted_key_serves_and_no_other_one_does(on: On) {
-    let guarded = Guarded::new(on).await;
-    let theirs = Key::new();
+    let trusting = TrustingHost::new(on).await;
+    let theirs = SigningKey::new();
     let plain = version("1.0.0");
     let foreign = theirs.sign(&plain);
     for path in ["", "?activate=true", "/check"] {
-        let (kind, error) = guarded.refused(path, &plain).await;
+        let (kind, error) = trusting.refused(path, &plain).await;
         assert_eq!(kind, "unsigned");
         assert!(error.contains("leadhost plugin sign"), "{error}");
-        let (kind, error) = guarded.refused(path, &foreign).await;
+        let (kind, error) = trusting.refused(path, &foreign).await;
         assert_eq!(kind, "unknown_signer");
         assert!(error.contains(&theirs.public), "{error}");
         assert!(error.contains("plugins.trusted_keys"), "{error}");
     }
-    assert_eq!(guarded.stored().await, 0);
+    assert_eq!(trusting.stored().await, 0);
 
-    let ours = guarded.ours.sign(&plain);
-    let ask = guarded.ask("POST", "?activate=true").body(ours.clone());
+    let ours = trusting.ours.sign(&plain);
+    let ask = trusting.ask("POST", "?activate=true").body(ours.clone());
     ask.send().await.expect(201);
-    assert_eq!(guarded.serves(), Some(Digest::compute(&ours)));
+    assert_eq!(trusting.serves(), Some(Digest::compute(&ours)));
 
     // No consent takes the place of a signature.
     let newer = theirs.sign(&version("1.1.0"));
-    let (kind, _) = guarded.refused("?activate=true&accept=all", &newer).await;
+    let (kind, _) = trusting.refused("?activate=true&accept=all", &newer).await;
     assert_eq!(kind, "unknown_signer");
-    assert_eq!(guarded.serves(), Some(Digest::compute(&ours)));
+    assert_eq!(trusting.serves(), Some(Digest::compute(&ours)));
 }
 
 async fn a_file_of_the_inbox_that_no_trusted_key_has_signed_is_refused_with_what_to_do(on: On) {
-    let guarded = Guarded::new(on).await;
-    let theirs = Key::new();
-    let pipeline = &guarded.host.app.pipeline;
+    let trusting = TrustingHost::new(on).await;
+    let theirs = SigningKey::new();
+    let pipeline = &trusting.host.app.pipeline;
     for wasm in [version("1.0.0"), theirs.sign(&version("1.0.0"))] {
         deploy::take_in(pipeline, wasm.clone(), "misbehave.wasm").await;
-        let refusals = guarded.host.store().refusals().await.unwrap();
+        let refusals = trusting.host.store().refusals().await.unwrap();
         let digest = Digest::compute(&wasm);
         let found = refusals
             .iter()
@@ -150,22 +150,22 @@ async fn a_file_of_the_inbox_that_no_trusted_key_has_signed_is_refused_with_what
             "{reason}"
         );
     }
-    assert_eq!(guarded.stored().await, 0);
-    let ours = guarded.ours.sign(&version("1.0.0"));
+    assert_eq!(trusting.stored().await, 0);
+    let ours = trusting.ours.sign(&version("1.0.0"));
     deploy::take_in(pipeline, ours.clone(), "misbehave.wasm").await;
-    assert_eq!(guarded.serves(), Some(Digest::compute(&ours)));
+    assert_eq!(trusting.serves(), Some(Digest::compute(&ours)));
 }
 
 async fn a_stored_version_that_no_trusted_key_has_signed_is_neither_activated_nor_rolled_out(
     on: On,
 ) {
-    let guarded = Guarded::new(on).await;
-    let ours = guarded.ours.sign(&version("1.0.0"));
-    let ask = guarded.ask("POST", "?activate=true").body(ours.clone());
+    let trusting = TrustingHost::new(on).await;
+    let ours = trusting.ours.sign(&version("1.0.0"));
+    let ask = trusting.ask("POST", "?activate=true").body(ours.clone());
     ask.send().await.expect(201);
     let serves = Some(Digest::compute(&ours));
 
-    let digest = guarded.keep_untrusted(&version("9.9.9")).await;
+    let digest = trusting.keep_untrusted(&version("9.9.9")).await;
     for (path, request) in [
         (
             "/misbehave/activate",
@@ -180,23 +180,23 @@ async fn a_stored_version_that_no_trusted_key_has_signed_is_neither_activated_no
             json!({"digest": digest, "mode": "shadow", "accept": []}),
         ),
     ] {
-        let answer = guarded.ask("POST", path).json(&request).send().await;
+        let answer = trusting.ask("POST", path).json(&request).send().await;
         assert_eq!(answer.expect(422).json()["kind"], "unsigned", "{path}");
-        assert_eq!(guarded.serves(), serves);
+        assert_eq!(trusting.serves(), serves);
     }
-    assert!(guarded.host.store().rollouts().await.unwrap().is_empty());
+    assert!(trusting.host.store().rollouts().await.unwrap().is_empty());
     // A comparison has no effect, so it needs no signature.
-    let verify = guarded
+    let verify = trusting
         .ask("POST", "/misbehave/verify")
         .json(&json!({"digest": digest}));
     verify.send().await.expect(200);
 
     // It serves, as if it had been activated before the keys were set, and another one after it.
-    let (store, now) = (guarded.host.store(), guarded.host.now());
+    let (store, now) = (trusting.host.store(), trusting.host.now());
     store.activate("misbehave", &digest, now).await.unwrap();
     let trusted = Digest::compute(&ours);
     store.activate("misbehave", &trusted, now).await.unwrap();
-    let back = deploy::rollback(&guarded.host.app.pipeline, "misbehave", true).await;
+    let back = deploy::rollback(&trusting.host.app.pipeline, "misbehave", true).await;
     let error = back.map(drop).expect_err("it is not signed");
     assert!(
         matches!(error, DeployError::Untrusted { signer: None, .. }),
@@ -205,13 +205,13 @@ async fn a_stored_version_that_no_trusted_key_has_signed_is_neither_activated_no
 }
 
 async fn a_broken_signature_is_refused_as_broken(on: On) {
-    let guarded = Guarded::new(on).await;
-    let signed = guarded.ours.sign(&version("1.0.0"));
+    let trusting = TrustingHost::new(on).await;
+    let signed = trusting.ours.sign(&version("1.0.0"));
     let cases = leadhost_golden::append_custom(&signed, "made-up", b"added later").unwrap();
-    let (kind, error) = guarded.refused("?activate=true", &cases).await;
+    let (kind, error) = trusting.refused("?activate=true", &cases).await;
     assert_eq!(kind, "signature");
     assert!(error.contains("sign the component again"), "{error}");
-    let (pipeline, accept) = (&guarded.host.app.pipeline, AcceptedWords::default());
+    let (pipeline, accept) = (&trusting.host.app.pipeline, AcceptedWords::default());
     let uploaded = deploy::upload(pipeline, b"hello".to_vec(), "upload", true, &accept);
     let error = uploaded.await.map(drop).expect_err("it is no component");
     assert!(error.to_string().contains("not WebAssembly"), "{error}");
@@ -223,7 +223,7 @@ async fn a_version_that_served_before_goes_on_serving_with_a_warning(on: On) {
     let file = file.to_str().unwrap();
     let data = folder.path().join("data");
     std::fs::create_dir(&data).unwrap();
-    let (ours, unsigned) = (Key::new(), version("1.0.0"));
+    let (ours, unsigned) = (SigningKey::new(), version("1.0.0"));
     std::fs::write(file, &unsigned).unwrap();
 
     let service = Service::start_on(&on, &data, &[]);

@@ -29,7 +29,7 @@ struct Guarded {
 }
 
 /// An operator's key of the role admin.
-struct Key {
+struct OperatorKey {
     id: String,
     text: PlainKey,
 }
@@ -56,12 +56,12 @@ impl Guarded {
             .bearer(key)
     }
 
-    async fn key(&self, label: &str) -> Key {
+    async fn key(&self, label: &str) -> OperatorKey {
         let key = json!({"kind": "admin", "label": label});
         let ask = self.ask(&self.root, "POST", "/keys").json(&key);
         let made = ask.send().await.expect(201).json();
         let text = made["key"].as_str().expect("a key");
-        Key {
+        OperatorKey {
             id: made["id"].as_str().expect("an id").to_owned(),
             text: PlainKey::parse_as(KeyKind::Admin, text).expect("an admin key"),
         }
@@ -76,14 +76,14 @@ impl Guarded {
         digest
     }
 
-    async fn activate(&self, key: &Key, digest: &Digest, accept: &[&str]) -> Answer {
+    async fn activate(&self, key: &OperatorKey, digest: &Digest, accept: &[&str]) -> Answer {
         let body = json!({"digest": digest.0, "accept": accept});
         let ask = self.ask(&key.text, "POST", "/plugins/misbehave/activate");
         ask.json(&body).send().await
     }
 
     /// Activates a version, and accepts that it checks its senders less.
-    async fn accept(&self, key: &Key, digest: &Digest) -> Answer {
+    async fn accept(&self, key: &OperatorKey, digest: &Digest) -> Answer {
         self.activate(key, digest, &["weaker-checks"]).await
     }
 
@@ -257,7 +257,7 @@ async fn a_canary_needs_two_keys_too(on: On) {
     let guarded = Guarded::new(on).await;
     let (ana, bia) = (guarded.key("ana").await, guarded.key("bia").await);
     let digest = guarded.keep(unchecked("2.0.0")).await;
-    let start = async |key: &Key| {
+    let start = async |key: &OperatorKey| {
         let order = json!({"digest": digest.0, "mode": "canary", "accept": ["weaker-checks"]});
         let ask = guarded.ask(&key.text, "POST", "/plugins/misbehave/rollout");
         ask.json(&order).send().await

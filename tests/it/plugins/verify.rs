@@ -18,17 +18,21 @@ leadhost_tests::on_every_store! {
     deliveries_in_quarantine_take_no_place,
     a_rare_connection_is_covered_beside_a_busy_one,
     a_verification_leaves_nothing_behind,
+    a_verification_names_the_other_concerns_of_an_activation,
     without_a_serving_version_or_deliveries_the_answer_says_so,
     bounds_and_unknown_versions_are_refused,
     an_activation_that_loses_phones_is_refused_with_the_difference_and_drift_accepts_it,
     a_stored_version_is_verified_before_its_activation_and_a_rollback_is_not,
     a_version_that_was_rolled_back_is_restored_only_if_that_is_accepted,
     a_policy_that_allows_lost_phones_refuses_none,
+    a_version_that_no_longer_fits_into_a_request_is_refused_with_the_times_of_both,
+    comparisons_are_no_live_calls,
     without_deliveries_to_compare_the_policy_refuses_nothing,
     a_file_of_the_inbox_that_harms_leads_is_refused_with_the_command_that_accepts_it,
     a_version_is_not_activated_in_place_of_another_than_it_was_compared_with,
     a_version_that_repairs_one_that_cannot_be_loaded_is_activated,
     the_leads_that_a_version_harmed_are_found_and_repaired_and_no_others,
+    a_comparison_of_a_part_says_of_how_many_deliveries,
     an_impact_needs_a_version_to_compare_with,
     a_verification_is_shown_while_it_runs,
 }
@@ -236,6 +240,14 @@ async fn a_rare_connection_is_covered_beside_a_busy_one(on: On) {
     assert_eq!(verified["vanished"]["count"], 1);
 }
 
+async fn a_verification_names_the_other_concerns_of_an_activation(on: On) {
+    let verifier = served(on, "{}", 1).await;
+    let verified = verifier.verify(version("0.9.0"), "").await;
+    assert_eq!(verified["concerns"][0]["accept"], "older", "{verified:#}");
+    let verified = verifier.verify(version("1.1.0"), "").await;
+    assert_eq!(verified["concerns"], json!([]), "{verified:#}");
+}
+
 async fn a_verification_leaves_nothing_behind(on: On) {
     let verifier = served(on, "{}", 3).await;
     let host = &verifier.host;
@@ -356,6 +368,16 @@ async fn an_activation_that_loses_phones_is_refused_with_the_difference_and_drif
 
     let activated = upload("&accept=drift").await.expect(201).json();
     assert_eq!(activated["active"], true);
+    let ask = verifier
+        .host
+        .admin("GET", "/admin/v1/audit?act=activate-plugin&limit=1");
+    let audit = ask.bearer(&verifier.key).send().await.expect(200).json();
+    let detail = audit["rows"][0]["detail"].as_str().expect("a text");
+    let detail: Value = serde_json::from_str(detail).expect("JSON");
+    let accepted = &detail["accepted"][0];
+    assert_eq!(accepted["accept"], "drift", "{detail:#}");
+    let what = accepted["what"].as_str().expect("a text");
+    assert!(what.contains("4 of 4 leads lose a phone"), "{what}");
     assert_eq!(
         field(&activated["verification"], "phone", "lost")["count"],
         4
@@ -422,6 +444,73 @@ async fn a_policy_that_allows_lost_phones_refuses_none(on: On) {
     let activated = activated.expect(201).json();
     let lost = field(&activated["verification"], "phone", "lost");
     assert_eq!(lost["count"], 4);
+}
+
+async fn a_version_that_no_longer_fits_into_a_request_is_refused_with_the_times_of_both(on: On) {
+    let options = Options::patient(on).with("plugins.inline_ms", 100);
+    let verifier = Verifier::start(options).await;
+    let host = &verifier.host;
+    host.converter(version("1.0.0").component()).await;
+    let config = "{ size = 400000000 }";
+    let declared = host.declare(&connection("odd", config)).await;
+    send(host, &declared.address("odd"), 4).await;
+    let slow = Variant {
+        always: "burn",
+        ..version("1.1.0")
+    };
+    let verified = verifier.verify(slow, "").await;
+    let cost = &verified["cost"];
+    assert_eq!(cost["conversions"], 4, "{verified:#}");
+    let micros = |whose: &str, what: &str| cost[whose][what].as_u64().expect("a number");
+    assert!(micros("other", "meanUs") < 100_000, "{cost:#}");
+    assert!(micros("candidate", "meanUs") > 100_000, "{cost:#}");
+    assert!(micros("candidate", "p95Us") > 100_000, "{cost:#}");
+    assert!(micros("candidate", "memoryBytes") > 0, "{cost:#}");
+    let exceeds =
+        "4 of 4 conversions exceed the 100 ms of a request (plugins.inline_ms) only with it";
+    let found = verified["drift"].to_string();
+    assert!(found.contains(exceeds), "{found}");
+
+    let slow = Variant {
+        always: "burn",
+        ..version("1.1.0")
+    };
+    let wasm = slow.component();
+    let upload = async |query: &str| {
+        let ask = verifier.ask(&format!("/plugins?activate=true{query}"));
+        ask.body(wasm.clone()).send().await
+    };
+    let refused = upload("").await.expect(409).json();
+    assert_eq!(refused["accept"], json!(["drift"]), "{refused:#}");
+    assert!(
+        refused["error"].to_string().contains(exceeds),
+        "{refused:#}"
+    );
+    upload("&accept=drift").await.expect(201);
+    assert_eq!(serves(host), "1.1.0");
+}
+
+async fn comparisons_are_no_live_calls(on: On) {
+    let verifier = served(on, "{}", 3).await;
+    let trapping = Variant {
+        always: "trap",
+        ..version("1.1.0")
+    };
+    let verified = verifier.verify(trapping, "").await;
+    assert_eq!(verified["newlyFailing"]["count"], 3);
+    let metrics = verifier.host.admin("GET", "/metrics").send().await;
+    let metrics = metrics.expect(200);
+    let trapped: Vec<&str> = metrics
+        .text()
+        .lines()
+        .filter(|line| line.starts_with("leadhost_plugin_calls_total{"))
+        .filter(|line| line.contains("outcome=\"trapped\""))
+        .collect();
+    assert_eq!(trapped.len(), 1, "{trapped:?}");
+    assert!(
+        trapped[0].contains("purpose=\"comparison\"") && trapped[0].ends_with(" 3"),
+        "{trapped:?}"
+    );
 }
 
 async fn without_deliveries_to_compare_the_policy_refuses_nothing(on: On) {
@@ -530,6 +619,36 @@ async fn the_leads_that_a_version_harmed_are_found_and_repaired_and_no_others(on
     }
     assert_eq!(without_phone().await, 0);
     assert_eq!(impact().await["chosen"], 0);
+}
+
+async fn a_comparison_of_a_part_says_of_how_many_deliveries(on: On) {
+    let verifier = served(on, "{}", 2).await;
+    let host = &verifier.host;
+    let address = host.declare(&connection("odd", "{}")).await.address("odd");
+    let harmful = host.converter(version("1.1.0").component()).await;
+    send(host, &address, 3).await;
+    let rollback = verifier.ask("/plugins/misbehave/rollback").send().await;
+    rollback.expect(200);
+    let check = |compared: &Value, chosen: u64, total: u64| {
+        assert_eq!(compared["chosen"], chosen, "{compared:#}");
+        assert_eq!(compared["total"], total, "{compared:#}");
+        assert_eq!(compared["totalIsLeast"], false, "{compared:#}");
+    };
+    let impact = async |query: &str| {
+        let ask = verifier.ask(&format!("/plugins/misbehave/impact{query}"));
+        let body = json!({ "digest": harmful.0 });
+        ask.json(&body).send().await.expect(200).json()
+    };
+    check(&impact("").await, 3, 3);
+    check(&impact("?last=2").await, 2, 3);
+    let candidate = || version("1.2.0");
+    check(&verifier.verify(candidate(), "").await, 5, 5);
+    check(&verifier.verify(candidate(), "?last=2").await, 2, 5);
+    check(
+        &verifier.verify(candidate(), "?last=2&failed=true").await,
+        0,
+        0,
+    );
 }
 
 async fn an_impact_needs_a_version_to_compare_with(on: On) {

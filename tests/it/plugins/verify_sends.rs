@@ -1,6 +1,7 @@
 //! Verification of an adapter: both versions make the request of the same kept sends, and read the
 //! same answers of the provider. Nothing is sent.
 
+use leadhost_tests::guests::AdapterVariant;
 use leadhost_tests::{On, Options};
 use serde_json::{Value, json};
 
@@ -13,6 +14,7 @@ leadhost_tests::on_every_store! {
     a_version_that_makes_no_request_is_refused,
     a_version_that_reads_answers_otherwise_is_refused,
     a_version_that_cannot_read_an_answer_is_found_out,
+    a_version_whose_request_may_not_be_sent_is_found_out,
     a_verification_sends_nothing,
     only_sends_that_are_asked_for_are_compared,
 }
@@ -123,6 +125,22 @@ async fn a_version_that_cannot_read_an_answer_is_found_out(on: On) {
     assert_eq!(failing["count"], 2, "{verified:#}");
     let why = failing["examples"][0]["after"].as_str().expect("a reason");
     assert!(why.contains("cannot read the provider's answer"), "{why}");
+}
+
+async fn a_version_whose_request_may_not_be_sent_is_found_out(on: On) {
+    let mailer = Mailer::new(on).await;
+    mailer.deliver(0, 2).await;
+    // Its host is not on the allow-list.
+    let elsewhere = AdapterVariant {
+        version: "1.1.0",
+        check: "",
+        ..AdapterVariant::default()
+    };
+    let verified = mailer.verify(elsewhere.component(), "").await;
+    let failing = &verified["sends"]["newlyFailing"];
+    assert_eq!(failing["count"], 2, "{verified:#}");
+    let why = failing["examples"][0]["after"].as_str().expect("a reason");
+    assert!(why.contains("is not on the allow-list"), "{why}");
 }
 
 async fn a_verification_sends_nothing(on: On) {

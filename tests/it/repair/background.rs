@@ -96,7 +96,7 @@ async fn a_cancelled_repair_changes_no_further_delivery(on: On) {
     assert_eq!(rest["found"], 2);
     assert_eq!(repairing.changes(&id).await.len(), 2 * 3);
     assert!(!repairing.phones().await.contains(&Value::Null));
-    // What it had changed can be taken back.
+    // Its changes can be undone.
     let undone = repairing.undone(&id).await;
     assert_eq!(undone["undo"]["undone"], 2 * 3);
     let phones = repairing.phones().await;

@@ -33,10 +33,10 @@ struct Repairing {
     declared: Declared,
     wrong: Digest,
     /// Oldest first.
-    leads: Vec<Lead>,
+    leads: Vec<RepairedLead>,
 }
 
-struct Lead {
+struct RepairedLead {
     delivery: DeliveryId,
     deal: DealId,
     contact: ContactId,
@@ -69,11 +69,11 @@ impl Repairing {
     }
 
     /// Sends a lead.
-    async fn tell(&self, lead: &Value) -> Lead {
+    async fn tell(&self, lead: &Value) -> RepairedLead {
         let ask = self.host.post(&self.declared.address("site"));
         let answer = ask.json(lead).send().await.expect(200);
         let stored = self.host.delivery(&answer).await;
-        Lead {
+        RepairedLead {
             delivery: stored.summary.id,
             deal: stored.items[0].deal_id.expect("a deal"),
             contact: stored.items[0].contact_id.expect("a person"),
@@ -213,7 +213,7 @@ impl Repairing {
     /// The phones of the leads' contacts.
     async fn phones(&self) -> Vec<Value> {
         let contacts = self.host.rows(&self.declared, "contacts").await;
-        let of = |lead: &Lead| {
+        let of = |lead: &RepairedLead| {
             let id = json!(lead.contact.to_string());
             let row = contacts.iter().find(|row| row["id"] == id);
             row.expect("the contact is exported")["phone_number"].clone()
@@ -245,7 +245,7 @@ fn change(view: &Value) -> Change {
 }
 
 /// The changes that the repair of a lead makes.
-fn changes_of(number: usize, lead: &Lead) -> [Change; 3] {
+fn changes_of(number: usize, lead: &RepairedLead) -> [Change; 3] {
     let name = format!("Person {number}");
     let said = json!({"name": name, "emails": [email(number)]});
     let mut whole = said.clone();

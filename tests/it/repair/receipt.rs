@@ -117,13 +117,14 @@ async fn a_repair_that_only_counts_writes_nothing(on: On) {
     assert!(repairing.changes(&super::id(&looked)).await.is_empty());
     assert_eq!(looked["apply"], false);
     assert_eq!(looked["deliveries"]["replayed"], 3);
-    let contacts = json!({"rows": 3, "fields": {"phone_number": 3}});
+    let contacts = json!({"rows": 3, "fields": {"keys": 3, "phone_number": 3}});
     assert_eq!(looked["contacts"], contacts);
     let deals = json!({"rows": 3, "fields": {"props.contact": 3}});
     assert_eq!(looked["deals"], deals);
     let repaired = repairing.repaired(json!({"apply": true})).await;
     assert_eq!(repaired["found"], 3);
     assert_eq!(repaired["deals"], looked["deals"]);
+    assert_eq!(repaired["contacts"], looked["contacts"]);
 }
 
 async fn only_the_deliveries_of_its_time_and_connection_are_repaired(on: On) {

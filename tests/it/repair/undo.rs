@@ -1,4 +1,4 @@
-//! A repair is taken back, except for what was changed since.
+//! A repair is undone, except for what was changed since.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ fn content(mut rows: Vec<Value>) -> Vec<Value> {
 }
 
 async fn an_undo_takes_back_what_the_repair_changed(on: On) {
-    // More than one commit takes back.
+    // More than one commit undoes.
     let repairing = Repairing::new(on, 12).await;
     let before = content(repairing.rows().await);
     let repaired = repairing.repaired(json!({"apply": true})).await;
@@ -64,7 +64,13 @@ async fn an_undo_takes_back_what_the_repair_changed(on: On) {
     );
     assert_eq!(
         repairs["changes"],
-        json!([{"field": "props.contact", "before": newest["changes"][0]["after"], "after": newest["changes"][0]["before"]}])
+        json!([{
+            "field": "props.contact",
+            "before": newest["changes"][0]["after"],
+            "beforeName": null,
+            "after": newest["changes"][0]["before"],
+            "afterName": null,
+        }])
     );
     // The phones find the people no more.
     let mut other = lead(100);
@@ -201,17 +207,14 @@ async fn a_change_with_which_the_store_fails_is_left_and_ends_the_undo(on: On) {
     };
     assert_eq!(left["field"], "contact.phone_number");
     let why = ended["why"].as_str().expect("a reason");
-    let named = format!(
-        "with 1 of the changes to take back (number {})",
-        left["number"]
-    );
+    let named = format!("with 1 of the changes to undo (number {})", left["number"]);
     assert!(why.contains(&named), "{why}");
     // Its keys stand for the phone that the contact still has.
     let undo = json!({"undone": 7, "changedSince": 1, "stays": 0, "inUse": 0, "left": 1});
     assert_eq!(ended["undo"], undo);
     let stuck = json!(phone(1));
     assert_eq!(repairing.phones().await, [Value::Null, stuck, Value::Null]);
-    // After a correction the rest is taken back.
+    // After a correction the rest is undone.
     on.change(folder, free).await;
     let undone = repairing.undone(&id).await;
     let undo = json!({"undone": 8, "changedSince": 1, "stays": 0, "inUse": 0, "left": 0});

@@ -4,8 +4,12 @@ use std::time::Duration;
 
 use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost::domain::id::ConnectionId;
+use leadhost::domain::plugin::Digest;
 use leadhost::domain::row::Entity;
-use leadhost::store::{ConversionResult, DedupeKey, DeliveryFilter, Mode, RetentionPeriods};
+use leadhost::store::{
+    ConversionResult, ConvertedFilter, DedupeKey, DeliveryCount, DeliveryFilter, Mode,
+    RetentionPeriods,
+};
 
 use super::world::*;
 
@@ -256,6 +260,74 @@ pub async fn deliveries_are_listed_newest_first_by_each_filter(world: &World) {
     assert_eq!((listed[0].items, listed[1].items), (1, 0));
     assert_eq!(listed[0].bytes, 15);
     assert_eq!(listed[1].error.as_deref(), Some("why"));
+}
+
+pub async fn converted_deliveries_are_counted_among_the_newest_ones(world: &World) {
+    let mut times = Vec::new();
+    for _ in 0..4 {
+        world
+            .commit_one(world.accept(vec![lead(world.lead())]))
+            .await;
+        times.push(world.now());
+        world.advance(1).await;
+    }
+    world
+        .commit_one(world.accept_with(DeliveryStatus::Failed))
+        .await;
+    world
+        .commit_one(world.accept_with(DeliveryStatus::Quarantined))
+        .await;
+    let listed = DeliveryFilter {
+        limit: 10,
+        ..Default::default()
+    };
+    let mut listed = world.store.deliveries(&listed).await.unwrap();
+    let oldest = listed.pop().expect("a delivery");
+    let digest = oldest.ran.expect("it ran").digest;
+    let all = ConvertedFilter {
+        workspace: world.workspace,
+        connection: world.site.clone(),
+        failed: false,
+        since: None,
+        digest: None,
+    };
+    let check = async |filter: ConvertedFilter, rows: u32, looked: u64, found: u64| {
+        let counted = world.store.count_deliveries(&filter, rows).await.unwrap();
+        assert_eq!(counted, DeliveryCount { looked, found }, "{filter:?}");
+    };
+    check(all.clone(), 10, 6, 5).await;
+    check(all.clone(), 3, 3, 2).await;
+    let since = Some(times[2]);
+    check(
+        ConvertedFilter {
+            since,
+            ..all.clone()
+        },
+        10,
+        4,
+        3,
+    )
+    .await;
+    let converted_by = |digest| ConvertedFilter {
+        digest: Some(digest),
+        ..all.clone()
+    };
+    let found = world
+        .store
+        .count_deliveries(&converted_by(digest), 10)
+        .await;
+    assert!(found.unwrap().found >= 4);
+    check(converted_by(Digest("0".repeat(64))), 10, 6, 0).await;
+    check(
+        ConvertedFilter {
+            failed: true,
+            ..all
+        },
+        10,
+        6,
+        1,
+    )
+    .await;
 }
 
 pub async fn the_floor_of_a_list_is_the_row_after_its_newest_ones(world: &World) {

@@ -340,6 +340,100 @@ pub async fn a_replay_adds_the_items_that_were_not_finished(world: &World) {
     assert_eq!(world.all(Entity::Deals).await.len(), 3);
 }
 
+pub async fn a_preview_shows_what_an_unfinished_delivery_would_make_and_makes_nothing(
+    world: &World,
+) {
+    for status in [
+        DeliveryStatus::Ignored,
+        DeliveryStatus::Rejected,
+        DeliveryStatus::Unrouted,
+        DeliveryStatus::Duplicate,
+    ] {
+        let stored = world.commit_one(world.accept_with(status)).await;
+        let items = vec![
+            lead(world.known_as("L1")),
+            lead(world.known_as("L1")),
+            ItemResult::Ignored("nothing".to_owned()),
+        ];
+        let shown = world.replay(stored.delivery, Mode::Preview, items).await;
+        assert_eq!(shown.status, DeliveryStatus::Converted, "{status:?}");
+        let statuses: Vec<_> = shown.items.iter().map(|item| item.status).collect();
+        let expect = [
+            ItemStatus::Converted,
+            ItemStatus::Duplicate,
+            ItemStatus::Ignored,
+        ];
+        assert_eq!(statuses, expect);
+        let new = &shown.items[0];
+        assert_eq!((new.deal_id, new.contact_id), (None, None));
+        let fields: Vec<_> = new.diff.iter().map(|diff| diff.field.as_str()).collect();
+        assert_eq!(fields, ["deal.created"]);
+        assert!(!new.diff[0].applied);
+        let detail = world.detail(stored.delivery).await;
+        assert_eq!(detail.summary.status, status);
+        assert_eq!(detail.summary.error.as_deref(), Some("why"));
+        assert!(detail.items.is_empty(), "{:?}", detail.items);
+        assert!(world.all(Entity::Deals).await.is_empty());
+        assert!(world.all(Entity::Contacts).await.is_empty());
+    }
+    // Its claim is over, so it can be converted now.
+    let stored = world
+        .commit_one(world.accept_with(DeliveryStatus::Ignored))
+        .await;
+    let items = || vec![lead(world.known_as("L1"))];
+    world.replay(stored.delivery, Mode::Preview, items()).await;
+    let made = world.replay(stored.delivery, APPLY, items()).await;
+    assert!(made.items[0].deal_id.is_some());
+    assert_eq!(world.all(Entity::Deals).await.len(), 1);
+}
+
+pub async fn a_preview_shows_the_differences_of_finished_items_and_the_leads_that_it_would_add(
+    world: &World,
+) {
+    let items = vec![
+        lead(world.known_as("L1")),
+        ItemResult::Ignored("nothing".to_owned()),
+    ];
+    let first = world.commit_one(world.accept(items)).await;
+    let mut changed = world.known_as("L1");
+    changed.title = Some("Garden flat".to_owned());
+    let items = vec![lead(changed), lead(world.known_as("L2"))];
+    let shown = world.replay(first.delivery, Mode::Preview, items).await;
+    let fields: Vec<Vec<_>> = shown
+        .items
+        .iter()
+        .map(|item| item.diff.iter().map(|diff| diff.field.as_str()).collect())
+        .collect();
+    assert_eq!(fields, [["deal.title"], ["deal.created"]]);
+    assert_eq!(shown.items[0].deal_id, first.items[0].deal_id);
+    assert_eq!(world.all(Entity::Deals).await.len(), 1);
+    let deal = world.deal(first.items[0].deal_id.expect("a deal")).await;
+    assert_eq!(deal["title"], json!(null));
+    let detail = world.detail(first.delivery).await;
+    assert_eq!(detail.items, first.items);
+}
+
+pub async fn a_preview_that_fails_leaves_the_delivery_as_it_is(world: &World) {
+    let stored = world
+        .commit_one(world.accept_with(DeliveryStatus::Ignored))
+        .await;
+    let held = world.claim_delivery(stored.delivery).await;
+    let result = ConversionResult {
+        status: Some(DeliveryStatus::Failed),
+        error: Some("a trap".to_owned()),
+        next_attempt_at: Some(world.now()),
+        ..converted(Vec::new())
+    };
+    let shown = world
+        .commit_one(convert_to(&held, Mode::Preview, result))
+        .await;
+    assert_eq!(shown.status, DeliveryStatus::Failed);
+    let detail = world.detail(stored.delivery).await;
+    assert_eq!(detail.summary.status, DeliveryStatus::Ignored);
+    assert_eq!(detail.summary.error.as_deref(), Some("why"));
+    assert_eq!(detail.next_attempt_at, None);
+}
+
 pub async fn a_replay_that_fails_does_not_undo_the_leads(world: &World) {
     let first = world
         .commit_one(world.accept(vec![lead(world.known_as("L1"))]))

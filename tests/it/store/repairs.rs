@@ -1,4 +1,4 @@
-//! Repairs: their states, the receipts that their replays write, and the changes that an undo takes back.
+//! Repairs: their states, the receipts that their replays write, and the changes that are undone.
 
 use std::time::Duration;
 
@@ -325,7 +325,11 @@ pub async fn a_repair_that_only_looks_writes_nothing(world: &World) {
         .collect();
     assert_eq!(
         fields,
-        [("deal.title", false), ("contact.phone_number", false)]
+        [
+            ("deal.title", false),
+            ("contact.phone_number", false),
+            (KEYS, false)
+        ]
     );
     let other = &outcome.items[1];
     assert_eq!((other.status, other.deal_id), (ItemStatus::Converted, None));
@@ -714,7 +718,7 @@ pub async fn an_erasure_of_the_former_person_takes_the_values_of_a_deal_that_mov
         let is_of_deal = change.row == of.deal.0;
         assert_eq!(change.values.is_none(), is_of_deal, "{}", change.field);
     }
-    // Without values there is nobody to merge, and nothing to take back.
+    // Without values no contact is merged, and nothing is undone.
     assert!(of.moves(world).await.is_empty());
     let done = change(world, &of.repair, RepairState::Done).await;
     let undone = undo(world, &done).await;
@@ -806,7 +810,7 @@ pub async fn receipts_are_kept_as_long_as_deliveries(world: &World) {
     // Its rows go first, as many as a step removes.
     assert_eq!(sweep(2).await, 2);
     assert_eq!(changes(world, &of.repair).await.len(), 1);
-    // A part of a receipt is not undone, also by somebody who has not seen that.
+    // A request that has not seen this cannot undo part of a receipt either.
     let stale = try_change(world, &of.repair, RepairState::Undoing).await;
     assert_eq!(stale, RepairChanged::Stale);
     let now = world.store.repair(of.repair.id).await.unwrap();

@@ -1,6 +1,8 @@
 //! Sketches of connections' deliveries.
 
-use leadhost::domain::connection::{ConnectionSketch, LeadFields, SourceChange, SourceShape};
+use leadhost::domain::connection::{
+    ChangeCause, ConnectionSketch, LeadFields, SourceChange, SourceChangePart, SourceShape,
+};
 use serde_json::json;
 
 use super::world::*;
@@ -25,6 +27,12 @@ pub async fn a_sketch_replaces_only_the_generation_that_was_read(world: &World) 
         before: "98 %".to_owned(),
         after: "0 %".to_owned(),
         since: START,
+        parts: vec![SourceChangePart {
+            since: START,
+            differences: vec!["leads with a phone: 98 % -> 0 %".to_owned()],
+        }],
+        failing: false,
+        cause: ChangeCause::Source,
     };
     let fields = LeadFields {
         leads: 400,

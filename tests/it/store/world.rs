@@ -477,6 +477,7 @@ pub fn plan(slug: &str) -> Plan {
         secrets_at: BTreeMap::from([("token".to_owned(), START)]),
         sealed: vec![1, 2, 3],
         fingerprint: "f1".to_owned(),
+        based_on: None,
         region: None,
         time_zone: None,
         dedupe_by_content: true,

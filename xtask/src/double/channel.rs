@@ -34,6 +34,7 @@ pub trait Provider: Send + Sync + 'static {
     /// The most events in one webhook request.
     const BATCH: usize;
 
+    /// Returns whether the request sends a message.
     fn is_send(&self, request: &Request) -> bool;
 
     /// Parses a send, or returns the refusal of the provider's own checks.
@@ -46,6 +47,7 @@ pub trait Provider: Send + Sync + 'static {
     /// The id of the n-th message.
     fn message_id(&self, number: u64) -> String;
 
+    /// Returns the success that names the message.
     fn accepted(&self, message: &Accepted) -> Answer;
 
     /// A success that does not name the message.

@@ -19,6 +19,7 @@ use super::http::{self, Answer, Request};
 pub trait Endpoint: Send + Sync + 'static {
     const NAME: &'static str;
 
+    /// Handles a request, and returns the answer or the end of the connection.
     fn react(&self, request: Request) -> Reaction;
 
     /// Whether to reset a connection that starts like this, before anything of

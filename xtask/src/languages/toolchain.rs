@@ -1,4 +1,4 @@
-//! The toolchains of the templates. What a machine may lack is installed as for the other tasks: by
+//! The toolchains of the templates. Missing tools are installed as for the other tasks: by
 //! apt, by rustup, or, in pinned versions below the build folder, from the Python registry.
 
 use std::ffi::OsString;
@@ -16,6 +16,7 @@ pub struct Toolchain {
 }
 
 impl Toolchain {
+    /// Returns the names and values of the variables.
     pub fn variables(&self) -> impl Iterator<Item = (&'static str, &OsString)> {
         self.variables.iter().map(|(name, value)| (*name, value))
     }

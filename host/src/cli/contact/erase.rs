@@ -4,13 +4,14 @@
 use clap::{ArgGroup, Args};
 
 use crate::admin_api::contacts::{EraseReceipt, EraseRequest, ErasedCounts};
+use crate::admin_api::keys::Keys;
 use crate::cli::client::{AdminClient, ServiceAddress};
 use crate::cli::command::ServiceFlags;
 use crate::cli::confirm::confirm;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, say};
 use crate::cli::table::{optional, safe, seconds, table};
-use crate::domain::id::ContactId;
+use crate::domain::id::{ContactId, KeyId};
 use crate::domain::time::Micros;
 
 #[derive(Args)]
@@ -53,21 +54,31 @@ impl Erase {
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         if self.dry_run || !self.yes {
-            let would = client.post(PATH, &self.request(true)).await?;
+            let would = client
+                .post::<EraseReceipt>(PATH, &self.request(true))
+                .await?;
             if self.dry_run {
-                client.print(&would, |would| show(would, client.flags()));
+                client.print(&would, |would| say(&in_words(would, None, client.flags())));
                 return Ok(());
             }
             // To standard error: standard output may be saved as the receipt.
-            complain(&in_words(&would, client.flags()));
+            complain(&in_words(&would, None, client.flags()));
             confirm(&format!("Erase contact {} permanently?", would.contact_id))?;
         }
         self.erase(&client).await
     }
 
     async fn erase(&self, client: &AdminClient) -> Result<(), CommandFailure> {
-        let receipt = client.post(PATH, &self.request(false)).await?;
-        client.print(&receipt, |receipt| show(receipt, client.flags()));
+        let receipt = client
+            .post::<EraseReceipt>(PATH, &self.request(false))
+            .await?;
+        let key = match receipt.key_id {
+            Some(id) if !client.json() => Some(name_of_key(client, id).await),
+            _ => None,
+        };
+        client.print(&receipt, |receipt| {
+            say(&in_words(receipt, key.as_deref(), client.flags()));
+        });
         Ok(())
     }
 
@@ -77,17 +88,26 @@ impl Erase {
             id: self.id.clone(),
             phone: self.phone.clone(),
             email: self.email.clone(),
+            found_by: None,
             dry_run,
             unconverted: self.unconverted,
         }
     }
 }
 
-fn show(receipt: &EraseReceipt, flags: &ServiceFlags) {
-    say(&in_words(receipt, flags));
+/// Returns the label of a key, or its id if it has no label or the keys cannot be read: the receipt must be
+/// printed in any case.
+async fn name_of_key(client: &AdminClient, id: KeyId) -> String {
+    let keys = client.get::<Keys>("/admin/v1/keys").await;
+    let label = keys.ok().and_then(|answer| {
+        let key = answer.keys.iter().find(|key| key.id == id)?;
+        Some(key.label.trim().to_owned()).filter(|label| !label.is_empty())
+    });
+    label.unwrap_or_else(|| id.to_string())
 }
 
-fn in_words(receipt: &EraseReceipt, flags: &ServiceFlags) -> String {
+/// Returns the receipt as text. `key` is the name of the operator's key.
+fn in_words(receipt: &EraseReceipt, key: Option<&str>, flags: &ServiceFlags) -> String {
     let is_dry = receipt.dry_run;
     let mut lines = vec![
         format!("contact       {}", receipt.contact_id),
@@ -96,7 +116,7 @@ fn in_words(receipt: &EraseReceipt, flags: &ServiceFlags) -> String {
     if !is_dry {
         let time = |time: Option<Micros>| optional(time.map(seconds));
         lines.push(format!("erasure       {}", optional(receipt.id)));
-        lines.push(format!("by key        {}", optional(receipt.key_id)));
+        lines.push(format!("by key        {}", optional(key.map(safe))));
         lines.push(format!("began         {}", time(receipt.began_at)));
         lines.push(format!("done          {}", time(receipt.done_at)));
     }

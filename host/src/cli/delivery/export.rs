@@ -112,7 +112,7 @@ impl Export {
         say(match self.raw {
             true => "They have the personal data of the delivery: do not share them.",
             false => {
-                "Persons are made up. Read the files before you share them: a text may name persons in a way that nothing shows."
+                "Persons are made up. Read the files before you share them: a text may name persons in a way that the command cannot detect."
             }
         });
         say("`leadhost plugin test PROJECT --write` writes what the plugin makes of them.");

@@ -1,11 +1,16 @@
-//! `leadhost delivery`. `replay.rs` has the replay, `export.rs` writes golden cases.
+//! `leadhost delivery`. `replay.rs` has the replay, `release.rs` the release of many from quarantine,
+//! `export.rs` writes golden cases, `origin.rs` names senders.
 
 mod export;
+pub mod origin;
+mod release;
 mod replay;
 
 use clap::{Args, Subcommand};
 
-use crate::admin_api::deliveries::{Deliveries, DeliveryDetailView, DeliveryFacts, ItemView};
+use self::origin::{origin, workspaces_of_senders};
+use crate::admin_api::deliveries::{Deliveries, DeliveryDetailView, ItemView};
+use crate::admin_api::senders::WorkspacesOfSenders;
 use crate::cli::client::{ServiceAddress, encoded, query};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{count, say};
@@ -22,6 +27,8 @@ pub enum Delivery {
     Export(export::Export),
     /// Convert deliveries again, one or many
     Replay(replay::Replay),
+    /// Release deliveries from quarantine, one or many; their sender checks run again
+    Release(release::Release),
 }
 
 impl Delivery {
@@ -36,6 +43,7 @@ impl Delivery {
             Self::Show(command) => command.run().await,
             Self::Export(command) => command.run().await,
             Self::Replay(command) => command.run().await,
+            Self::Release(command) => command.run().await,
         }
     }
 }
@@ -85,13 +93,19 @@ impl List {
         ];
         fields.extend(self.page.fields());
         let path = format!("/admin/v1/deliveries{}", query(&fields));
-        let answer = client.get(&path).await?;
-        client.print(&answer, show_all);
+        let answer = client.get::<Deliveries>(&path).await?;
+        let workspaces = match client.json() || answer.deliveries.is_empty() {
+            true => WorkspacesOfSenders::default(),
+            false => workspaces_of_senders(&client).await,
+        };
+        client.print(&answer, |answer| show_all(answer, &workspaces));
         Ok(())
     }
 }
 
-fn show_all(answer: &Deliveries) {
+fn show_all(answer: &Deliveries, workspaces: &WorkspacesOfSenders) {
+    let are_several =
+        workspaces.are_several_of(answer.deliveries.iter().map(|delivery| &delivery.facts));
     let rows: Vec<Vec<String>> = answer
         .deliveries
         .iter()
@@ -104,7 +118,10 @@ fn show_all(answer: &Deliveries) {
             vec![
                 facts.id.to_string(),
                 seconds(facts.received_at),
-                origin(facts),
+                match are_several {
+                    true => origin(&workspaces.name(facts), facts),
+                    false => origin(&facts.connection, facts),
+                },
                 facts.status.as_str().to_owned(),
                 delivery.items.to_string(),
                 facts.bytes.to_string(),
@@ -128,19 +145,11 @@ fn show_all(answer: &Deliveries) {
     ));
     if let Some(until) = answer.searched_until {
         say(&format!(
-            "Looked back to {}: older deliveries may match too.",
+            "Searched back to {}: older deliveries may match too.",
             seconds(until)
         ));
     }
     show_next_page(answer.next);
-}
-
-/// Returns the sender: a connection, or an instance's provider.
-fn origin(delivery: &DeliveryFacts) -> String {
-    match delivery.instance_id {
-        None => delivery.connection.clone(),
-        Some(instance) => format!("{} (instance {instance})", delivery.connection),
-    }
 }
 
 #[derive(Args)]
@@ -181,7 +190,7 @@ fn show(delivery: &DeliveryDetailView) {
     let lines = [
         ("delivery", facts.id.to_string()),
         ("status", facts.status.as_str().to_owned()),
-        ("from", origin(facts)),
+        ("from", origin(&facts.connection, facts)),
         ("received", seconds(facts.received_at)),
         ("attempts", facts.attempts.to_string()),
         (
@@ -214,6 +223,30 @@ fn show(delivery: &DeliveryDetailView) {
         )),
     }
     items(&delivery.items);
+    for fetch in &delivery.fetches {
+        say(&safe(&format!(
+            "fetch of item {}: {}, {}, next {}, given up {}",
+            fetch.item,
+            fetch.request,
+            count(u64::from(fetch.attempts), "attempt", "attempts"),
+            seconds(fetch.next_attempt_at),
+            seconds(fetch.given_up_at)
+        )));
+    }
+    for answer in &delivery.answers {
+        let request = &answer.request;
+        let head = format!(
+            "answer for item {}: {} to {request}",
+            answer.item, answer.status
+        );
+        say(&safe(&head));
+        for line in answer.body.iter().flat_map(|body| body.lines()) {
+            say(&safe(line));
+        }
+    }
+    if delivery.answers_left_out {
+        say("More answers are stored than can be shown here.");
+    }
     for note in &delivery.notes {
         say(&safe(&format!("note: {note}")));
     }

@@ -1,23 +1,26 @@
-//! `leadhost delivery replay`: converts stored deliveries again with the active version. Items that
-//! never finished are accepted as usual; finished ones show what would change, and `--apply`
-//! writes it, except fields that a person edited. Many deliveries are replayed one by one, oldest
+//! `leadhost delivery replay`: converts stored deliveries again with the active version. It shows what
+//! would be made or changed, and `--apply` writes it, except fields that a person edited. Failed and
+//! parked deliveries are accepted as usual at once. Many deliveries are replayed one by one, oldest
 //! first, so that a replay can be interrupted. With `--converted-by` the service itself replays all
 //! that a version converted, as a repair.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use clap::{ArgGroup, Args};
 use serde_json::json;
 
 use super::items;
-use crate::admin_api::deliveries::{Deliveries, ItemView, ReplayRequest, Replayed};
+use crate::admin_api::deliveries::{
+    Deliveries, DeliveryDetailView, ItemView, ReplayRequest, Replayed,
+};
 use crate::admin_api::repairs::RepairRequest;
+use crate::admin_api::replays::{ChangedRows, ReplayChanges};
 use crate::cli::client::{AdminClient, ServiceAddress, encoded, query};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, count, say};
 use crate::cli::progress::ProgressLine;
 use crate::cli::repair;
-use crate::cli::table::{optional, safe, table};
+use crate::cli::table::{safe, table};
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::DeliveryId;
 use crate::domain::repair::RepairField;
@@ -56,7 +59,7 @@ pub struct Replay {
     /// With --converted-by: do not wait for the end
     #[arg(long, requires = "converted_by", conflicts_with_all = ["id", "failed"])]
     detach: bool,
-    /// Write what the new conversion would change
+    /// Write what the new conversion would make and change. Failed and parked deliveries are converted without it, too
     #[arg(long)]
     apply: bool,
     /// Release a quarantined delivery; its sender check runs again
@@ -94,16 +97,32 @@ impl Replay {
     }
 
     async fn one(&self, client: &AdminClient, id: &str) -> Result<(), CommandFailure> {
-        let path = format!("/admin/v1/deliveries/{}/replay", encoded(id));
+        let path = format!("/admin/v1/deliveries/{}", encoded(id));
+        // If it cannot be read, the replay says why.
+        let before = match client.json() {
+            true => None,
+            false => client.get::<DeliveryDetailView>(&path).await.ok(),
+        };
         let options = ReplayRequest {
             apply: self.apply,
             release: self.release,
         };
-        let answer = client.post(&path, &options).await?;
+        let answer = client.post(&format!("{path}/replay"), &options).await?;
         client.print(&answer, |answer: &Replayed| {
             say(&format!("{}: {}", answer.id, answer.status.as_str()));
             items(&answer.items);
             differences(&answer.items, self.apply);
+            let changes_nothing = before.is_some_and(|before| {
+                before.facts.status == answer.status
+                    && is_finished(answer.status)
+                    && are_unchanged(&before.items, &answer.items)
+            });
+            if changes_nothing {
+                say(match self.apply {
+                    true => "Nothing changed.",
+                    false => "Nothing would change.",
+                });
+            }
         });
         Ok(())
     }
@@ -151,7 +170,7 @@ impl Replay {
             say("There is nothing to replay.");
         } else {
             say(&format!("Replayed {}: {}.", ids.len(), counts.join(", ")));
-            say(&changes.summary(self.apply));
+            say(&summary(&changes, self.apply));
         }
         Ok(())
     }
@@ -193,78 +212,71 @@ impl Replay {
     }
 }
 
-/// The changes that a replay of many deliveries made, or would make.
-#[derive(Default)]
-struct ReplayChanges {
-    deals: ChangedRows,
-    contacts: ChangedRows,
-    /// Fields that a person edited, which stay as they are.
-    kept: u64,
-}
-
-#[derive(Default)]
-struct ChangedRows {
-    ids: BTreeSet<String>,
-    fields: BTreeMap<String, u64>,
-}
-
-impl ReplayChanges {
-    fn add(&mut self, items: &[ItemView]) {
-        for item in items {
-            for diff in &item.diff {
-                if diff.edited_by_person {
-                    self.kept += 1;
-                    continue;
-                }
-                let (deal, contact) = (optional(item.deal_id), optional(item.contact_id));
-                let (rows, id, field) = match diff.field.split_once('.') {
-                    Some(("contact", field)) => (&mut self.contacts, contact, field),
-                    Some((_, field)) => (&mut self.deals, deal, field),
-                    None => (&mut self.deals, deal, diff.field.as_str()),
-                };
-                rows.ids.insert(id);
-                *rows.fields.entry(field.to_owned()).or_default() += 1;
-            }
-        }
+/// Returns the changes that a replay of many deliveries made, or would make, as a sentence.
+pub(super) fn summary(changes: &ReplayChanges, applied: bool) -> String {
+    let kept = match changes.kept {
+        0 => String::new(),
+        kept => format!(
+            " {}.",
+            count(
+                kept,
+                "field that a person edited is kept",
+                "fields that people edited are kept"
+            )
+        ),
+    };
+    if changes.is_empty() {
+        return format!("No deal or contact differs.{kept}");
     }
-
-    fn summary(&self, applied: bool) -> String {
-        let kept = match self.kept {
-            0 => String::new(),
-            kept => format!(
-                " {}.",
-                count(
-                    kept,
-                    "field that a person edited is kept",
-                    "fields that people edited are kept"
-                )
-            ),
-        };
-        if self.deals.ids.is_empty() && self.contacts.ids.is_empty() {
-            return format!("No deal or contact differs.{kept}");
-        }
-        let deals = self.deals.summary("deal", "deals");
-        let contacts = self.contacts.summary("contact", "contacts");
-        match applied {
-            true => format!("Changed {deals} and {contacts}.{kept}"),
-            false => format!("{deals} and {contacts} differ; --apply writes the changes.{kept}"),
-        }
+    let deals = rows(&changes.deals, "deal", "deals");
+    let contacts = rows(&changes.contacts, "contact", "contacts");
+    match applied {
+        true => format!("Changed {deals} and {contacts}.{kept}"),
+        false => format!("{deals} and {contacts} differ; --apply writes the changes.{kept}"),
     }
 }
 
-impl ChangedRows {
-    /// Returns a text such as `2 deals (person 2, title 1)`.
-    fn summary(&self, one: &str, many: &str) -> String {
-        let rows = count(self.ids.len() as u64, one, many);
-        let fields = self.fields.iter();
-        let fields: Vec<_> = fields
-            .map(|(name, n)| format!("{} {n}", safe(name)))
-            .collect();
-        match fields.as_slice() {
-            [] => rows,
-            fields => format!("{rows} ({})", fields.join(", ")),
-        }
+/// Returns a text such as `2 deals (person 2, title 1)`.
+fn rows(changed: &ChangedRows, one: &str, many: &str) -> String {
+    let rows = count(changed.rows, one, many);
+    let fields = changed.fields.iter();
+    let fields: Vec<_> = fields
+        .map(|(name, n)| format!("{} {n}", safe(name)))
+        .collect();
+    match fields.as_slice() {
+        [] => rows,
+        fields => format!("{rows} ({})", fields.join(", ")),
     }
+}
+
+/// Returns whether a delivery of this status has its result: it is not converted again by itself.
+fn is_finished(status: DeliveryStatus) -> bool {
+    match status {
+        DeliveryStatus::Converted
+        | DeliveryStatus::Duplicate
+        | DeliveryStatus::Rejected
+        | DeliveryStatus::Ignored
+        | DeliveryStatus::Unrouted => true,
+        DeliveryStatus::Queued
+        | DeliveryStatus::Failed
+        | DeliveryStatus::Parked
+        | DeliveryStatus::Quarantined => false,
+    }
+}
+
+/// Returns whether a replay left every item as it was, and found no difference.
+fn are_unchanged(before: &[ItemView], after: &[ItemView]) -> bool {
+    let result = |item: &ItemView| {
+        (
+            item.item,
+            item.status,
+            item.deal_id,
+            item.contact_id,
+            item.message.clone(),
+        )
+    };
+    after.iter().all(|item| item.diff.is_empty())
+        && before.iter().map(result).eq(after.iter().map(result))
 }
 
 fn differences(items: &[ItemView], applied: bool) {
@@ -312,7 +324,7 @@ mod tests {
     #[test]
     fn changes_are_counted_by_field() {
         let mut changes = ReplayChanges::default();
-        assert_eq!(changes.summary(true), "No deal or contact differs.");
+        assert_eq!(summary(&changes, true), "No deal or contact differs.");
         let contact = ContactId::new(Micros(0));
         let item = |diff: &[(&str, bool)]| {
             let diff = diff.iter().map(|(field, edited)| DiffView {
@@ -337,10 +349,37 @@ mod tests {
         changes.add(&[first, second]);
         let deals = "2 deals (person 2) and 1 contact (phone_number 1)";
         let kept = "1 field that a person edited is kept.";
-        assert_eq!(changes.summary(true), format!("Changed {deals}. {kept}"));
+        assert_eq!(summary(&changes, true), format!("Changed {deals}. {kept}"));
         assert_eq!(
-            changes.summary(false),
+            summary(&changes, false),
             format!("{deals} differ; --apply writes the changes. {kept}")
         );
+    }
+    #[test]
+    fn a_replay_changes_nothing_if_every_item_is_as_it_was() {
+        let item = |status, diff: Vec<DiffView>| ItemView {
+            item: 0,
+            status,
+            external_id: None,
+            deal_id: None,
+            contact_id: None,
+            message: None,
+            diff,
+        };
+        let diff = DiffView {
+            field: "deal.title".to_owned(),
+            before: Value::Null,
+            after: Value::Null,
+            applied: false,
+            edited_by_person: false,
+        };
+        let converted = || item(ItemStatus::Converted, Vec::new());
+        let before = [converted()];
+        assert!(are_unchanged(&before, &[converted()]));
+        assert!(!are_unchanged(&before, &[converted(), converted()]));
+        let invalid = item(ItemStatus::Invalid, Vec::new());
+        assert!(!are_unchanged(&[invalid], &[converted()]));
+        let differs = item(ItemStatus::Converted, vec![diff]);
+        assert!(!are_unchanged(&before, &[differs]));
     }
 }

@@ -3,20 +3,27 @@
 use std::net::SocketAddr;
 
 use super::finding::Findings;
+use crate::cli::client::ServiceFile;
 use crate::clock::{Clock as _, SystemClock};
 use crate::config::ServerSection;
-use crate::domain::time::micros;
 use crate::http::tls::{self, Tls};
 use crate::limits;
 
 const ABOUT: &str = "tls";
 
-/// Checks the TLS files, or the proxy that has to stand in front.
-pub fn check(server: &ServerSection, findings: &mut Findings) {
-    if server.has_tls() {
-        files(server, findings);
-    } else {
-        in_front(server, findings);
+/// Checks the TLS files, or the proxy that has to stand in front. A running service is judged by its own
+/// addresses: flags may have given it others than the configuration that this command reads.
+pub fn check(server: &ServerSection, running: Option<&ServiceFile>, findings: &mut Findings) {
+    match running {
+        Some(running) if running.tls && !server.has_tls() => findings.ok(
+            ABOUT,
+            "The running service speaks TLS with files that its start named; name them in the configuration file to have them checked here.",
+        ),
+        Some(running) if !running.tls => {
+            plain(&[&running.gateway, &running.data], server, findings);
+        }
+        _ if server.has_tls() => files(server, findings),
+        _ => plain(&[&server.listen, &server.data_listen], server, findings),
     }
     if server.trusted_proxies.contain_everyone() {
         findings.problem(
@@ -58,7 +65,7 @@ fn files(server: &ServerSection, findings: &mut Findings) {
             format!("The certificate ended at {last}."),
             "Renew it; the service reads the files again when they change.",
         );
-    } else if ends.0 - now.0 < micros(limits::DOCTOR_CERTIFICATE_WARNING) {
+    } else if ends.since(now) < limits::DOCTOR_CERTIFICATE_WARNING {
         findings.warning(
             ABOUT,
             format!("The certificate ends at {last}."),
@@ -72,18 +79,20 @@ fn files(server: &ServerSection, findings: &mut Findings) {
     }
 }
 
-/// Without TLS of its own the service needs a proxy that has it.
-fn in_front(server: &ServerSection, findings: &mut Findings) {
-    let is_loopback = server
-        .listen
-        .parse::<SocketAddr>()
-        .is_ok_and(|address| address.ip().is_loopback());
-    if !is_loopback {
+/// Without TLS of its own the service needs a proxy that has it. `addresses` are those of the gateway and
+/// of the data API.
+fn plain(addresses: &[&String], server: &ServerSection, findings: &mut Findings) {
+    let mut given: Vec<&str> = addresses.iter().map(|address| address.as_str()).collect();
+    // Without an address of its own, the data API is on that of the gateway.
+    given.dedup();
+    let given = given.into_iter().filter(|address| !address.is_empty());
+    let (near, far): (Vec<&str>, Vec<&str>) = given.partition(|address| is_loopback(address));
+    if !far.is_empty() {
         findings.warning(
             ABOUT,
             format!(
-                "The gateway speaks plain HTTP on {}, which other machines may reach.",
-                server.listen
+                "The gateway and the data API speak plain HTTP on {}, which other machines may reach.",
+                far.join(" and ")
             ),
             "Set server.tls_certificate and server.tls_key, or let only a proxy with TLS reach it.",
         );
@@ -97,9 +106,14 @@ fn in_front(server: &ServerSection, findings: &mut Findings) {
         findings.ok(
             ABOUT,
             format!(
-                "The gateway speaks plain HTTP on {}, which only this machine reaches.",
-                server.listen
+                "The gateway and the data API speak plain HTTP on {}, which only this machine reaches.",
+                near.join(" and ")
             ),
         );
     }
+}
+
+fn is_loopback(address: &str) -> bool {
+    let address = address.parse::<SocketAddr>();
+    address.is_ok_and(|address| address.ip().is_loopback())
 }

@@ -22,7 +22,7 @@ pub async fn check(location: &StoreLocation, findings: &mut Findings) {
             findings.problem(
                 ABOUT,
                 format!("The store cannot be used: {error}."),
-                "Mend what the message names; store.url or store.data_dir names the store.",
+                "Fix the cause that the message names; store.url or store.data_dir names the store.",
             );
             return;
         }

@@ -1,4 +1,4 @@
-//! What a check found, and what to do about it.
+//! The findings of a check, and their remedies.
 
 use serde::Serialize;
 
@@ -26,7 +26,7 @@ impl FindingState {
 #[derive(Debug, Serialize)]
 pub struct Finding {
     pub state: FindingState,
-    /// What was checked, such as `disk`.
+    /// The subject of the check, such as `disk`.
     pub about: &'static str,
     pub what: String,
     /// Null if nothing has to be done.

@@ -6,14 +6,16 @@ use std::path::Path;
 use super::finding::Findings;
 use crate::cli::client;
 use crate::disk;
+use crate::domain::size;
 use crate::domain::text::quoted;
 use crate::limits;
-use crate::seal;
+use crate::seal::{self, Environment};
 
 const ABOUT: &str = "folder";
 
-/// Checks the data folder. Returns whether this user may open the files in it.
-pub fn check(folder: &Path, findings: &mut Findings) -> bool {
+/// Checks the data folder. Returns whether this user may open the files in it. `keeps_days`: the value of
+/// `retention.deliveries_days`.
+pub fn check(folder: &Path, keeps_days: i64, findings: &mut Findings) -> bool {
     let shown = folder.display();
     let found = match std::fs::metadata(folder) {
         Ok(found) => found,
@@ -42,7 +44,7 @@ pub fn check(folder: &Path, findings: &mut Findings) -> bool {
         );
         return false;
     }
-    disk(folder, findings);
+    disk(folder, keeps_days, findings);
     let own = rustix::process::geteuid().as_raw();
     if found.uid() != own {
         findings.problem(
@@ -76,6 +78,21 @@ pub fn check(folder: &Path, findings: &mut Findings) -> bool {
     true
 }
 
+/// Checks that the next start finds the key with which the secrets are sealed.
+pub fn check_sealing_key(folder: &Path, findings: &mut Findings) {
+    let environment = Environment::read();
+    if let Err(error) = seal::check_key(folder, &environment) {
+        findings.problem(
+            "keys",
+            format!("The service does not start: {error}."),
+            format!(
+                "Put the key back. If the service has it in its environment as {}, run this command with it, too.",
+                seal::KEY_VARIABLE
+            ),
+        );
+    }
+}
+
 fn is_private(path: &Path, kind: &str, wanted: u32, findings: &mut Findings) -> bool {
     let shown = path.display();
     match std::fs::metadata(path) {
@@ -102,7 +119,7 @@ fn is_private(path: &Path, kind: &str, wanted: u32, findings: &mut Findings) -> 
     }
 }
 
-fn disk(folder: &Path, findings: &mut Findings) {
+fn disk(folder: &Path, keeps_days: i64, findings: &mut Findings) {
     const ABOUT: &str = "disk";
     let Some(free) = disk::free_bytes(folder) else {
         findings.warning(
@@ -118,17 +135,87 @@ fn disk(folder: &Path, findings: &mut Findings) {
             ABOUT,
             what,
             format!(
-                "Make room: with less than {} MiB the service is not ready.",
-                limits::DISK_RESERVE_BYTES >> 20
+                "Make room: with less than {} MiB the service is not ready. {}",
+                limits::DISK_RESERVE_BYTES >> 20,
+                takes(folder, keeps_days)
             ),
         );
     } else if free < limits::DOCTOR_LOW_DISK_BYTES {
         findings.warning(
             ABOUT,
             what,
-            "Make room, or shorten retention.deliveries_days.",
+            format!("Make room. {}", takes(folder, keeps_days)),
         );
     } else {
         findings.ok(ABOUT, what);
+    }
+}
+
+/// The names of the database file and its companions begin with this.
+const STORE: &str = "leadhost.db";
+
+/// Returns what takes the room of the data folder, and the setting that bounds the store.
+fn takes(folder: &Path, keeps_days: i64) -> String {
+    let (mut store, mut other) = (0, 0);
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let Ok(found) = entry.metadata() else {
+            continue;
+        };
+        let bytes = match found.is_dir() {
+            true => of_files(&entry.path()),
+            false => found.len(),
+        };
+        match entry.file_name().to_string_lossy().starts_with(STORE) {
+            true => store += bytes,
+            false => other += bytes,
+        }
+    }
+    format!(
+        "In the data folder the store takes {}, with the bodies of the deliveries, and everything else {}. retention.deliveries_days is {keeps_days}: with fewer days the store keeps fewer bodies, and reuses their room.",
+        size::readable(store),
+        size::readable(other),
+    )
+}
+
+/// Returns the size of the files in a folder, those of its folders left out.
+fn of_files(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let files = entries.filter_map(|entry| entry.metadata().ok());
+    files
+        .filter(std::fs::Metadata::is_file)
+        .map(|file| file.len())
+        .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_takes_the_room_of_the_folder_is_named_with_the_retention() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, bytes: usize| {
+            std::fs::write(folder.path().join(name), vec![0; bytes]).expect("a file");
+        };
+        write("leadhost.db", 2_048);
+        write("leadhost.db-wal", 1_024);
+        std::fs::create_dir(folder.path().join("compiled")).expect("a folder");
+        write("compiled/one", 4_096);
+        let said = takes(folder.path(), 30);
+        assert!(said.contains("the store takes 3 KiB"), "{said}");
+        assert!(said.contains("everything else 4 KiB"), "{said}");
+        assert!(said.contains("retention.deliveries_days is 30"), "{said}");
+    }
+
+    #[test]
+    fn a_missing_sealing_key_is_a_problem() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let none = Environment::default();
+        assert!(seal::check_key(folder.path(), &none).is_ok());
+        seal::Sealer::from_folder(folder.path(), &none).expect("a new key");
+        assert!(seal::check_key(folder.path(), &none).is_ok());
+        std::fs::remove_file(folder.path().join(seal::KEY_FILE)).expect("a key file");
+        let error = seal::check_key(folder.path(), &none).expect_err("no key");
+        assert!(error.to_string().contains("there is no key"), "{error}");
     }
 }

@@ -5,15 +5,26 @@ use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
 use std::time::Duration;
 
 use super::finding::Findings;
+use crate::cli::client::ServiceFile;
 use crate::config::ServerSection;
 use crate::http::listen;
 use crate::limits;
 
 const ABOUT: &str = "address";
 
-/// Tries to bind each configured address. `served` are the addresses of a running service, by the
-/// file in its data folder.
-pub async fn check(server: &ServerSection, served: bool, findings: &mut Findings) {
+/// Tries to bind each configured address. A running service may have been started with others: its own
+/// are in the file in its data folder, and are named too.
+pub async fn check(server: &ServerSection, running: Option<&ServiceFile>, findings: &mut Findings) {
+    let served = running.is_some();
+    if let Some(running) = running {
+        findings.ok(
+            ABOUT,
+            format!(
+                "The running service serves the gateway on {}, the data API on {} and the admin API on {}.",
+                running.gateway, running.data, running.admin
+            ),
+        );
+    }
     let keys = [
         ("server.listen", &server.listen),
         ("server.data_listen", &server.data_listen),
@@ -33,8 +44,14 @@ pub async fn check(server: &ServerSection, served: bool, findings: &mut Findings
                     && tokio::task::spawn_blocking(move || is_leadhost(&asked))
                         .await
                         .unwrap_or(false);
-                if answers {
+                if answers && served {
                     findings.ok(ABOUT, format!("{key} = {address} is served by a Leadhost."));
+                } else if answers {
+                    findings.problem(
+                        ABOUT,
+                        format!("{key} = {address} is in use by another Leadhost."),
+                        "Stop that service, or choose another address.",
+                    );
                 } else if has_tls && served {
                     findings.ok(
                         ABOUT,

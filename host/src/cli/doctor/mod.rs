@@ -3,20 +3,21 @@
 
 mod certificate;
 mod clocks;
+mod configured;
 mod database;
-mod far_ends;
 mod finding;
 mod folder;
 mod listening;
+mod remote_servers;
 mod service;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Args;
 use serde::Serialize;
 
 use self::finding::{Finding, FindingState, Findings};
-use super::client::{ADDRESSES_FILE, RemoteFlags, ServiceAddress};
+use super::client::{ADDRESSES_FILE, RemoteFlags, ServiceAddress, ServiceFile};
 use super::failure::CommandFailure;
 use super::output::{count, say};
 use super::table::safe;
@@ -91,7 +92,7 @@ impl Doctor {
             },
         );
         let data = config.store.data_dir.clone();
-        let may_open = folder::check(&data, findings);
+        let may_open = folder::check(&data, config.retention.deliveries_days, findings);
         match StoreLocation::from_config(&config.store) {
             // A database file opened by another user may leave files that the service cannot open.
             Ok(StoreLocation::File(_)) if !may_open => findings.warning(
@@ -107,12 +108,16 @@ impl Doctor {
             ),
         }
         clocks::check_system(findings).await;
-        let runs = is_running(&data);
-        listening::check(&config.server, runs, findings).await;
-        certificate::check(&config.server, findings);
-        if runs {
+        configured::check(&config, findings).await;
+        let running = running(&data);
+        listening::check(&config.server, running.as_ref(), findings).await;
+        certificate::check(&config.server, running.as_ref(), findings);
+        if running.is_some() {
             self.check_service(findings).await;
         } else {
+            if may_open {
+                folder::check_sealing_key(&data, findings);
+            }
             findings.warning(
                 "service",
                 format!("No service runs on {}.", data.display()),
@@ -190,8 +195,9 @@ fn refuse_config(error: &ConfigError, findings: &mut Findings) {
     );
 }
 
-/// Returns whether a service has written its addresses to the folder.
-fn is_running(folder: &Path) -> bool {
-    let file: PathBuf = folder.join(ADDRESSES_FILE);
-    file.exists()
+/// Returns the addresses that a running service has written to the folder. `None` if none runs, or they
+/// cannot be read.
+fn running(folder: &Path) -> Option<ServiceFile> {
+    let text = std::fs::read_to_string(folder.join(ADDRESSES_FILE)).ok()?;
+    serde_json::from_str(&text).ok()
 }

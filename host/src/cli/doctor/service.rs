@@ -1,8 +1,8 @@
 //! A running service: whether it is ready, its hosts and their clocks, and missing secrets.
 
 use super::clocks;
-use super::far_ends;
 use super::finding::Findings;
+use super::remote_servers;
 use crate::admin_api::overview::ServiceOverview;
 use crate::cli::client::AdminClient;
 use crate::cli::failure::CommandFailure;
@@ -17,7 +17,6 @@ const ABOUT: &str = "service";
 ///
 /// [`CommandFailure`] if it cannot be reached or refuses a request.
 pub async fn check(client: &AdminClient, findings: &mut Findings) -> Result<(), CommandFailure> {
-    let status = client.flags().command("status");
     match overview::readiness(client).await? {
         Some(ready) if ready.reasons.is_empty() => {
             findings.ok(ABOUT, "The service is live and ready.");
@@ -25,7 +24,7 @@ pub async fn check(client: &AdminClient, findings: &mut Findings) -> Result<(), 
         Some(ready) => findings.problem(
             ABOUT,
             format!("The service is not ready: {}.", ready.reasons.join("; ")),
-            format!("Look at its log and at `{status}`."),
+            "Look at its log, and at the findings about its folder, disk and database: `leadhost doctor` on its machine has them.",
         ),
         None => findings.warning(
             ABOUT,
@@ -41,7 +40,7 @@ pub async fn check(client: &AdminClient, findings: &mut Findings) -> Result<(), 
     clocks::compare(&name, overview.status.now, before, after, findings);
     hosts(&overview, findings);
     secrets(&overview, findings);
-    far_ends::check(&overview, findings).await;
+    remote_servers::check(&overview, findings).await;
     Ok(())
 }
 
@@ -55,7 +54,7 @@ fn hosts(overview: &ServiceOverview, findings: &mut Findings) {
                 "The host {} has sent no heartbeat since {}.",
                 host.name, host.seen_at
             ),
-            "Start it again, unless it is meant to be gone.",
+            "Start it again, unless you removed it.",
         );
     }
     let versions: std::collections::BTreeSet<&str> = hosts
@@ -102,7 +101,7 @@ fn secrets(overview: &ServiceOverview, findings: &mut Findings) {
                 "The {} {} lacks the secret {}.",
                 one.kind, one.name, one.secret
             ),
-            "Name it in the file of the workspace, and run leadhost apply FILE.",
+            "Name it in the workspace file, and run leadhost apply FILE.",
         );
     }
 }

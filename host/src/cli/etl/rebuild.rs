@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use serde_json::Value;
+use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::admin_api::etl::{EtlStatus, RebuildRequest, Rebuilds};
 use crate::cli::client::{AdminAnswer, AdminClient, ServiceAddress};
@@ -41,7 +42,7 @@ pub struct Rebuild {
 }
 
 /// Builds in progress by number, each with its workspace and progress.
-type Making = BTreeMap<i64, String>;
+type RebuildInProgress = BTreeMap<i64, String>;
 
 impl Rebuild {
     /// Requests a new count; with `--wait` it waits until the new counts are active.
@@ -60,8 +61,10 @@ impl Rebuild {
             client.post("/admin/v1/etl/rebuilds", &wanted).await?;
         if self.wait {
             self.wait(&client, &answer).await?;
-            // `wait` fails unless the new counts are active.
-            answer.json["serves"] = Value::Bool(true);
+            answer.json = json!(ServingRebuilds {
+                answer: &answer.json,
+                serves: true,
+            });
         }
         client.print(&answer, |answer| show(answer, self.wait));
         Ok(())
@@ -71,7 +74,7 @@ impl Rebuild {
     async fn wait(&self, client: &AdminClient, answer: &Rebuilds) -> Result<(), CommandFailure> {
         let began = Instant::now();
         let mut progress = None;
-        let mut awaited: Option<Making> = None;
+        let mut awaited: Option<RebuildInProgress> = None;
         loop {
             let status = client.get("/admin/v1/etl").await?;
             let mut making = making(&status, answer);
@@ -102,9 +105,17 @@ impl Rebuild {
     }
 }
 
+/// The answer of the service after the command has waited until the new counts are active.
+#[derive(Serialize)]
+struct ServingRebuilds<'a> {
+    #[serde(flatten)]
+    answer: &'a Value,
+    serves: bool,
+}
+
 /// Returns the builds in progress among those that the request covers.
-fn making(status: &EtlStatus, answer: &Rebuilds) -> Making {
-    let mut making = Making::new();
+fn making(status: &EtlStatus, answer: &Rebuilds) -> RebuildInProgress {
+    let mut making = RebuildInProgress::new();
     for set in &status.metric_sets {
         let name = set.freshness.metric_set;
         if !answer.begun.contains_key(&name) {

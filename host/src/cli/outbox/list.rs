@@ -9,7 +9,7 @@ use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
 use crate::cli::page::{PageFlags, show_next_page};
 use crate::cli::table::{optional, seconds, table};
-use crate::domain::message::{Actor, MessageState};
+use crate::domain::message::Actor;
 
 #[derive(Args)]
 pub struct List {
@@ -38,21 +38,13 @@ impl List {
         fields.extend(self.page.fields());
         let path = format!("/admin/v1/outbox{}", query(&fields));
         let answer = client.get::<Messages>(&path).await?;
-        let instances = match answer.messages.iter().any(waits) {
+        let instances = match answer.messages.iter().any(MessageView::waits_for_instance) {
             true => Some(client.get("/admin/v1/instances").await?.content),
             false => None,
         };
         client.print(&answer, |answer| show(answer, instances.as_ref()));
         Ok(())
     }
-}
-
-/// Returns whether the message waits for its instance, and not for a reason of its own.
-fn waits(message: &MessageView) -> bool {
-    let metadata = &message.metadata;
-    metadata.status == MessageState::Waiting.as_str()
-        && metadata.reason.is_none()
-        && metadata.errors.is_empty()
 }
 
 /// Prints the messages. `instances` are given if a message waits for one.
@@ -68,7 +60,7 @@ fn show(answer: &Messages, instances: Option<&Instances>) {
                 direction(message),
                 message.metadata.status.clone(),
                 said(message),
-                why(message, instances),
+                message.why(instances).unwrap_or_default(),
             ]
         })
         .collect();
@@ -103,34 +95,5 @@ fn said(message: &MessageView) -> String {
         (Some(content), _) => content.chars().take(60).collect(),
         (None, Some(template)) => format!("template {}", template.name),
         (None, None) => message.kind.clone(),
-    }
-}
-
-/// Returns why the message waits or failed.
-fn why(message: &MessageView, instances: Option<&Instances>) -> String {
-    if waits(message) {
-        let mut all = instances.iter().flat_map(|all| &all.instances);
-        let own = all.find(|instance| Some(instance.id) == message.instance_id);
-        return match own.and_then(|instance| instance.paused.as_ref()) {
-            Some(pause) => format!("its instance is paused: {}", pause.reason),
-            None => "waits for earlier messages of its instance".to_owned(),
-        };
-    }
-    let metadata = &message.metadata;
-    let last_error = metadata.errors.last().map(|error| {
-        let description = Some(&error.description).filter(|text| !text.is_empty());
-        format!("{} {}", error.code, optional(description))
-    });
-    match (&metadata.reason, last_error) {
-        (Some(reason), _) => reason.clone(),
-        (None, Some(error)) => error,
-        // The provider's own word for the accepted message, until a status follows.
-        (None, None) if metadata.status == MessageState::Accepted.as_str() => {
-            match &metadata.channel_status {
-                None => String::new(),
-                Some(word) => format!("accepted by its provider as {word}"),
-            }
-        }
-        (None, None) => String::new(),
     }
 }

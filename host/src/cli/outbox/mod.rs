@@ -1,17 +1,18 @@
-//! `leadhost outbox`. Without a subcommand it lists messages. `list.rs` has the list.
+//! `leadhost outbox`. Without a subcommand it lists messages. `list.rs` has the list,
+//! `resolve.rs` the decisions about messages.
 
 mod list;
+mod resolve;
 
-use clap::{ArgGroup, Args, Subcommand};
+use clap::{Args, Subcommand};
 
-use crate::admin_api::outbox::{
-    Played, ReplyRequest, ResolveRequest, Resolved, StatusRequest, Verdict,
-};
+use crate::admin_api::outbox::{ReplyRequest, SimulatedEvent, StatusRequest};
 use crate::cli::client::{ServiceAddress, encoded};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
 
 use list::List;
+use resolve::Resolve;
 
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -30,7 +31,7 @@ enum OutboxVerb {
     Reply(Reply),
     /// Report the status of a sandbox message, as its provider would
     Status(Status),
-    /// Settle a message that waits or whose outcome is unknown
+    /// Resolve a message that waits or whose outcome is unknown, or all with an unknown outcome
     Resolve(Resolve),
 }
 
@@ -80,7 +81,7 @@ impl Reply {
             instance: self.instance,
         };
         let answer = client.post("/admin/v1/outbox/reply", &body).await?;
-        client.print(&answer, played);
+        client.print(&answer, simulated);
         Ok(())
     }
 }
@@ -109,54 +110,16 @@ impl Status {
             status: self.status,
         };
         let answer = client.post(&path, &request).await?;
-        client.print(&answer, played);
+        client.print(&answer, simulated);
         Ok(())
     }
 }
 
 /// Prints the result of a simulated webhook.
-fn played(answer: &Played) {
+fn simulated(answer: &SimulatedEvent) {
     say(&format!(
         "Received as delivery {}: {}.",
         answer.delivery,
         answer.status.as_str()
     ));
-}
-
-#[derive(Args)]
-#[command(group(ArgGroup::new("verdict").required(true).args(["send_again", "give_up"])))]
-pub struct Resolve {
-    /// The message's id
-    message: String,
-    /// The message was not sent: send it again
-    #[arg(long)]
-    send_again: bool,
-    /// Count the message as failed
-    #[arg(long)]
-    give_up: bool,
-    #[command(flatten)]
-    service: ServiceAddress,
-}
-
-impl Resolve {
-    /// Settles the message: it is sent again with `--send-again`, otherwise given up.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
-    /// request.
-    pub async fn run(self) -> Result<(), CommandFailure> {
-        let client = self.service.client()?;
-        let path = format!("/admin/v1/outbox/{}/resolve", encoded(&self.message));
-        let verdict = if self.send_again {
-            Verdict::SendAgain
-        } else {
-            Verdict::GiveUp
-        };
-        let answer = client.post(&path, &ResolveRequest { verdict }).await?;
-        client.print(&answer, |answer: &Resolved| {
-            say(&format!("{} is now {}.", answer.id, answer.state.as_str()));
-        });
-        Ok(())
-    }
 }

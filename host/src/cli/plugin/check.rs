@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::local::EngineFlags;
 use super::{component_file, verifying};
-use crate::admin_api::plugins::CheckedPlugin;
+use crate::admin_api::plugins::{CheckedPlugin, ConcernView};
 use crate::cli::client::ServiceAddress;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{count, say, say_json};
@@ -87,9 +87,7 @@ impl Check {
         }
         say(&tried(&prepared));
         self.engine.show(&engine);
-        say(
-            "Whether an activation would need --accept depends on the active version: without --offline, the service tells it.",
-        );
+        say("Run the command without --offline to see which --accept words an activation needs.");
         Ok(())
     }
 }
@@ -115,7 +113,12 @@ pub fn show(report: &CheckedPlugin) {
         kind: report.kind,
         golden: report.golden,
     }));
-    for concern in &report.concerns {
+    show_concerns(&report.concerns);
+}
+
+/// Prints the concerns that an activation would raise, each with the word that accepts it.
+pub fn show_concerns(concerns: &[ConcernView]) {
+    for concern in concerns {
         let what = &concern.what;
         say(&safe(&match concern.accept {
             None => format!("it cannot be activated: {what}"),

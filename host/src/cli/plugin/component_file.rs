@@ -8,7 +8,7 @@ use leadhost_golden::{Case, SECTION_NAME, append_section, load_dir, pack, withou
 
 use super::componentizing::componentize;
 use super::registry::RegistryAddress;
-use super::stale;
+use super::{project, stale};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::complain;
 use crate::domain::text::quoted;
@@ -32,13 +32,58 @@ pub struct ComponentFile {
     pub golden: Option<PathBuf>,
 }
 
-/// Reads the plugin in a file or a project's folder.
+/// Reads the plugin in a file or a project's folder. Says if a source was changed after the build.
 ///
 /// # Errors
 ///
 /// [`CommandFailure`] if the file cannot be read, the project is not built, or the file is a core
 /// module that cannot become a component.
 pub fn read(path: &Path) -> Result<ComponentFile, CommandFailure> {
+    read_with(path, |source, file| {
+        complain(&format!(
+            "{} was changed after the build of {}: build the project again to see the change.",
+            source.display(),
+            file.display()
+        ));
+        Ok(())
+    })
+}
+
+/// Reads the plugin in a file or a project's folder for a command that keeps what the build does.
+/// `stale`: a source may have been changed after the build.
+///
+/// # Errors
+///
+/// As for [`read`], and if a source was changed after the build.
+pub fn read_current(path: &Path, stale: bool) -> Result<ComponentFile, CommandFailure> {
+    if stale {
+        return read(path);
+    }
+    read_with(path, |source, file| {
+        let build = project::read(path).map(|project| project.build.join(" && "));
+        let build = match build {
+            Ok(build) => format!(
+                "build it in {} with `{build}`",
+                quoted(&path.to_string_lossy())
+            ),
+            Err(_) => "build it again, as its README.md says,".to_owned(),
+        };
+        Err(CommandFailure::new(format!(
+            "{} was changed after the build of {}, which still has the code from before",
+            source.display(),
+            file.display()
+        ))
+        .hint(format!(
+            "{build} and run the command again; --stale takes the build as it is"
+        )))
+    })
+}
+
+/// Reads the plugin. `changed` gets a source that is newer than the build, and the file of the build.
+fn read_with(
+    path: &Path,
+    changed: impl FnOnce(&Path, &Path) -> Result<(), CommandFailure>,
+) -> Result<ComponentFile, CommandFailure> {
     refuse_registry(path)?;
     let is_project = path.is_dir();
     let (file, golden) = match is_project {
@@ -53,11 +98,7 @@ pub fn read(path: &Path) -> Result<ComponentFile, CommandFailure> {
         false => failure,
     })?;
     if is_project && let Some(source) = stale::newer_source(path, &file) {
-        complain(&format!(
-            "{} was changed after the build of {}: build the project again to see the change.",
-            source.display(),
-            file.display()
-        ));
+        changed(&source, &file)?;
     }
     let is_encoded = core_module::is_core_module(&bytes);
     let component = match is_encoded {
@@ -177,4 +218,54 @@ pub fn test_command(file: &Path, golden: Option<&Path>) -> String {
 
 fn of_file(file: &Path, error: &dyn std::fmt::Display) -> CommandFailure {
     CommandFailure::new(format!("{}: {error}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_build_older_than_its_sources_is_refused_with_the_commands_that_build() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let put = |name: &str, text: &str| {
+            let file = folder.path().join(name);
+            fs::create_dir_all(file.parent().expect("a folder")).expect("it is made");
+            fs::write(file, text).expect("it is written");
+        };
+        put(BUILT, "not looked at");
+        put("src/form.js", "");
+        let edited =
+            fs::metadata(folder.path().join("src/form.js")).and_then(|file| file.modified());
+        let edited = edited.expect("it has a time");
+        let built = fs::File::options()
+            .append(true)
+            .open(folder.path().join(BUILT));
+        let built = built.expect("it is there");
+        built
+            .set_modified(edited - Duration::from_secs(60))
+            .expect("it is set");
+
+        let refused = || {
+            let refused = read_current(folder.path(), false).err();
+            refused.expect("it is refused").to_string()
+        };
+        let said = refused();
+        assert!(said.contains("as its README.md says"), "{said}");
+        put(
+            "leadhost.lock",
+            "name = \"form\"\nkind = \"converter\"\nbuild = [\"make one\", \"make two\"]\n",
+        );
+        let said = refused();
+        for part in ["src/form.js", "`make one && make two`", "--stale"] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+        assert!(read_current(folder.path(), true).is_ok());
+        built
+            .set_modified(edited + Duration::from_secs(60))
+            .expect("it is set");
+        assert!(read_current(folder.path(), false).is_ok());
+    }
 }

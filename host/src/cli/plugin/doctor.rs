@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::language::Language;
 use super::project;
-use super::toolchain::{Finding, NEEDS, Need};
+use super::toolchain::{NEEDS, Need, ToolState};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
 use crate::cli::progress::ProgressLine;
@@ -25,11 +25,13 @@ impl Doctor {
     ///
     /// # Errors
     ///
-    /// [`CommandFailure`] if something is missing that the project in the current folder needs.
-    /// Anything else that is missing is no failure: a person needs few of the languages.
+    /// [`CommandFailure`] if something is missing that the language of `--lang` needs or, without it,
+    /// the project in the current folder. Anything else that is missing is no failure: a person needs
+    /// few of the languages.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let own = project::read(Path::new(".")).ok();
         let own = own.and_then(|project| project.language());
+        let needed = self.lang.or(own);
         let is_asked = |language: &Language| self.lang.is_none_or(|lang| lang == *language);
         let progress = ProgressLine::start("asking the toolchains for their versions");
         let mut rows = Vec::new();
@@ -39,8 +41,8 @@ impl Doctor {
             let languages: Vec<&str> = languages.map(Language::title).collect();
             if !languages.is_empty() {
                 let finding = need.find().await;
-                let is_own = own.is_some_and(|own| need.languages.contains(&own));
-                if is_own && matches!(finding, Finding::Missing(_)) {
+                let is_needed = needed.is_some_and(|one| need.languages.contains(&one));
+                if is_needed && matches!(finding, ToolState::Missing(_)) {
                     missing.push(need.what);
                 }
                 rows.push(row(&languages.join(", "), need, finding));
@@ -54,18 +56,22 @@ impl Doctor {
         if missing.is_empty() {
             return Ok(());
         }
-        Err(CommandFailure::new(format!(
-            "the project in this folder cannot be built without {}",
-            missing.join(", ")
-        ))
+        let missing = missing.join(", ");
+        Err(CommandFailure::new(match self.lang {
+            Some(lang) => format!(
+                "a project in {} cannot be built without {missing}",
+                lang.title()
+            ),
+            None => format!("the project in this folder cannot be built without {missing}"),
+        })
         .hint("the rows above say how to install it"))
     }
 }
 
-fn row(languages: &str, need: &Need, finding: Finding) -> Vec<String> {
+fn row(languages: &str, need: &Need, finding: ToolState) -> Vec<String> {
     let (found, debian, elsewhere) = match finding {
-        Finding::There(what) => (what, "-", "-"),
-        Finding::Missing(why) => (why, need.debian, need.elsewhere),
+        ToolState::There(what) => (what, "-", "-"),
+        ToolState::Missing(why) => (why, need.debian, need.elsewhere),
     };
     [languages, need.what, &found, debian, elsewhere]
         .map(str::to_owned)

@@ -15,7 +15,7 @@ use crate::domain::repair::RepairState;
 
 #[derive(Args)]
 pub struct Impact {
-    /// NAME@DIGEST of a stored version; its first 8 or more characters are enough
+    /// NAME@DIGEST of a stored version, with at least the first 8 characters of the digest
     what: String,
     /// Digest of the version to compare it with, or its start [default: the active version, or the previous one]
     #[arg(long, value_name = "DIGEST")]
@@ -78,7 +78,7 @@ fn show(impact: &VerifiedPlugin, since: Option<&str>, is_previous: bool, flags: 
             impact.version,
             impact.digest.short()
         ))),
-        _ => verify::show(impact),
+        _ => verify::show_part(impact, "deliveries that it converted", true),
     }
     for repair in &impact.repairs {
         say(&safe(&repaired(repair, flags)));
@@ -96,11 +96,19 @@ fn show(impact: &VerifiedPlugin, since: Option<&str>, is_previous: bool, flags: 
             false => format!("plugin activate {name}@{}", other.digest.short()),
         };
         say(&format!(
-            "\nA repair converts with the active version. To activate the other one first:\n  {}",
+            "\n{} converts with the active version. To activate the other one first:\n  {}",
+            match impact.sends {
+                Some(_) => "A replay",
+                None => "A repair",
+            },
             flags.command(&command)
         ));
     }
     let since = since.map(|since| format!(" --since {since}"));
+    // Only a verification of an adapter is about sends too.
+    if impact.sends.is_some() {
+        return say(&again(impact.digest.short(), since.as_deref(), flags));
+    }
     let repair = format!(
         "delivery replay --converted-by {}{} --apply",
         impact.digest.short(),
@@ -110,6 +118,18 @@ fn show(impact: &VerifiedPlugin, since: Option<&str>, is_previous: bool, flags: 
         "\nTo convert these deliveries again, without changing what people have edited:\n  {}\nWithout --apply, the changes are only counted. Its receipt can be undone.",
         flags.command(&repair),
     ));
+}
+
+/// Returns what can be done about the webhooks that a version of an adapter converted: a repair is about
+/// leads.
+fn again(digest: &str, since: Option<&str>, flags: &ServiceFlags) -> String {
+    // A replay needs a beginning.
+    let since = since.unwrap_or(" --since TIME");
+    let replay = format!("delivery replay --version {digest}{since} --apply");
+    format!(
+        "\nA repair is about leads, and this is an adapter. To convert these webhooks again, which stores the messages that were lost:\n  {}\nMessages that are stored already stay as they are. Without --apply, the command only shows what would change.",
+        flags.command(&replay)
+    )
 }
 
 /// Returns what a repair has done with the deliveries of the version.
@@ -132,4 +152,23 @@ fn repaired(repair: &RepairFacts, flags: &ServiceFlags) -> String {
         "Repair {id} {verb} {done}: `{}`",
         flags.command(&format!("repair show {id}"))
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_an_adapter_a_replay_is_named_and_no_repair() {
+        let check = |since, command: &str| {
+            let said = again("8d07c33e91a4", since, &ServiceFlags::default());
+            assert!(said.contains(command), "{said}");
+            assert!(!said.contains("--converted-by"), "{said}");
+        };
+        check(
+            Some(" --since 24h"),
+            "delivery replay --version 8d07c33e91a4 --since 24h --apply",
+        );
+        check(None, "--since TIME");
+    }
 }

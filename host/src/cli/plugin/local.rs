@@ -9,6 +9,8 @@ use std::time::SystemTime;
 
 use clap::Args;
 use leadhost_golden::Case;
+use serde::Deserialize;
+use serde_json::Value;
 
 use crate::admin_api::status::ServiceStatus;
 use crate::cli::client::AdminClient;
@@ -80,6 +82,25 @@ impl EngineFlags {
             complain(&safe(&format!("engine {}", status.engine)));
         }
         Ok(())
+    }
+}
+
+/// The output of a conversion or a webhook, as golden cases write it.
+#[derive(Deserialize)]
+pub struct ConversionOutput {
+    /// The items of a converter, or the events of an adapter.
+    #[serde(alias = "events")]
+    pub items: Vec<Value>,
+    pub reply: Option<Value>,
+    #[serde(default)]
+    pub notes: Vec<String>,
+}
+
+impl ConversionOutput {
+    /// Reads the output of a call. `None` if the plugin refused the body, or if it is the output of
+    /// another function.
+    pub fn from_output(output: &Value) -> Option<Self> {
+        Self::deserialize(output.get("ok")?).ok()
     }
 }
 
@@ -174,7 +195,7 @@ fn user_cache() -> Result<PathBuf, CommandFailure> {
         })
 }
 
-/// Creates the folder for this user alone. Whoever can write there decides what the engine executes.
+/// Creates the folder for this user alone. A user who can write there controls what the engine executes.
 fn make_private(folder: &Path) -> Result<(), CommandFailure> {
     let failed = |error: std::io::Error| {
         CommandFailure::new(format!(
@@ -203,7 +224,7 @@ fn make_private(folder: &Path) -> Result<(), CommandFailure> {
     )))
 }
 
-/// Removes all machine code but the newest. What is missing is compiled again.
+/// Removes all machine code but the newest. Missing code is compiled again.
 pub fn forget_old_code(folder: &Path) {
     let Ok(entries) = std::fs::read_dir(folder) else {
         return;

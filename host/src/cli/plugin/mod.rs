@@ -55,6 +55,7 @@ use crate::cli::progress::ProgressLine;
 use crate::cli::table::{optional, safe};
 use crate::domain::accept::AcceptWord;
 use crate::domain::plugin::Digest;
+use crate::domain::text::quoted;
 
 #[derive(Subcommand)]
 pub enum Plugin {
@@ -80,17 +81,17 @@ pub enum Plugin {
     Publish(Box<publish::Publish>),
     /// Show what a version did to the leads that it converted, compared with another version
     Impact(impact::Impact),
-    /// Activate a component: a file, one in a registry, or NAME@DIGEST of a stored one
+    /// Activate a component from a file or a registry, or a stored version by its NAME@DIGEST
     Activate(Activate),
     /// Activate the previous version again
     Rollback(Rollback),
-    /// Remove a stored version that nothing names any more
+    /// Remove a stored version that nothing refers to any more
     Remove(remove::Remove),
     /// Compare a stored version with the active one on live deliveries, without effect
     Shadow(rollout::Shadow),
     /// Show the last rollout of a plugin, start one, or change the open one
     Rollout(rollout::Rollout),
-    /// Put golden cases into a component, which run wherever it is loaded; make a component of a core module
+    /// Put golden cases into a component, so that each service that loads it runs them; a core module becomes a component
     Pack(offline::Pack),
     /// Create a key that signs components
     Keygen(offline::Keygen),
@@ -98,7 +99,7 @@ pub enum Plugin {
     Sign(offline::Sign),
     /// Put a component into a registry of container images
     Push(push::Push),
-    /// Write a component of a registry to a file
+    /// Download a component from a registry to a file
     Pull(pull::Pull),
 }
 
@@ -137,7 +138,7 @@ impl Plugin {
 
 #[derive(Args)]
 pub struct Activate {
-    /// A component, a core module or the folder of a built project; oci://REGISTRY/NAME:TAG or oci://REGISTRY/NAME@sha256:DIGEST of a registry; or NAME@DIGEST of a stored version: its first 8 or more characters are enough
+    /// A component, a core module or the folder of a built project; oci://REGISTRY/NAME:TAG or oci://REGISTRY/NAME@sha256:DIGEST of a registry; or NAME@DIGEST of a stored version, with at least the first 8 characters of the digest
     what: String,
     /// A concern to accept with this activation: drift, new-publisher, fewer-cases, new-reply-slots, new-kind, weaker-checks, new-hosts, new-secrets, older, same-version, all; may be repeated
     #[arg(long, value_name = "WHAT", value_parser = AcceptWord::parse)]
@@ -249,7 +250,16 @@ impl Rollback {
         };
         let answer = client.try_post(&path, &request).await?;
         let deployed = answer.map_err(|refusal| explain(refusal, client.json()))?;
-        client.print(&deployed, |deployed| say_deployed(deployed, client.flags()));
+        client.print(&deployed, |deployed| {
+            say_deployed(deployed, client.flags());
+            if let Some(left) = &deployed.previous {
+                let command = format!("plugin impact {}@{}", quoted(&deployed.name), left.short());
+                say(&safe(&format!(
+                    "To see what the version that was rolled back did to the leads that it converted: `{}`",
+                    client.flags().command(&command)
+                )));
+            }
+        });
         Ok(())
     }
 }

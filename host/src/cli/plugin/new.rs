@@ -24,6 +24,9 @@ const SAMPLE_CASE: &str = "golden/lead";
 /// The file that names the packages of a project in Rust.
 const LOCK_OF_CARGO: &str = "Cargo.lock";
 
+/// The command that follows when the golden cases have been reviewed.
+const PUBLISH: &str = "leadhost plugin publish . --to https://HOST --key KEY";
+
 /// The file of a configuration of a connection or an instance, for `leadhost plugin run`.
 const CONFIG: &str = "config.json";
 
@@ -70,12 +73,12 @@ impl New {
     ///
     /// # Errors
     ///
-    /// [`CommandFailure`] if the name is not a plugin's, there is no template, the sample cannot be
-    /// read or is neither JSON nor a form, the folder is not empty, or it cannot be written.
+    /// [`CommandFailure`] if the name is not a plugin's, the sample cannot be read or is neither JSON nor a
+    /// form, the folder is not empty, or it cannot be written.
     pub fn run(self) -> Result<(), CommandFailure> {
         check_name(&self.name)?;
         self.refuse_sample_of_adapter()?;
-        let mut project = self.project()?;
+        let mut project = template::project(self.lang, self.kind.kind(), &self.name);
         refuse_name_of_package(&self.name, &project)?;
         let example = ExampleRun::find(self.kind.kind(), &mut project);
         if let Some(sample) = &self.sample {
@@ -103,28 +106,6 @@ impl New {
         }
     }
 
-    fn project(&self) -> Result<NewProject, CommandFailure> {
-        let kind = self.kind.kind();
-        template::project(self.lang, kind, &self.name).ok_or_else(|| {
-            let with_one: Vec<&str> = Language::value_variants()
-                .iter()
-                .copied()
-                .filter(|language| template::project(*language, kind, &self.name).is_some())
-                .map(Language::word)
-                .collect();
-            let (what, language) = (kind.with_article(), self.lang.title());
-            let failure = CommandFailure::usage(format!(
-                "there is no template of {what} in {language}"
-            ));
-            match with_one.is_empty() {
-                true => failure.hint(format!(
-                    "the guide for integrators tells how to write {what}; for converters there are templates in all languages"
-                )),
-                false => failure.hint(format!("take --lang {}", with_one.join(" or "))),
-            }
-        })
-    }
-
     fn project_file(&self, project: &NewProject) -> ProjectFile {
         ProjectFile {
             name: self.name.clone(),
@@ -141,11 +122,11 @@ impl New {
     fn say_next(&self, folder: &Path, project: &NewProject, example: Option<&ExampleRun>) {
         let commands = project.setup.iter().chain(&project.build);
         let build: String = commands.map(|line| format!("\n  {line}")).collect();
-        let (write, review) = match self.sample {
+        let (write, publish) = match self.sample {
             Some(_) => (
                 " --write",
                 format!(
-                    "\nThen review {SAMPLE_CASE}/case.json: it has what the plugin made of the sample. {}",
+                    "Then review {SAMPLE_CASE}/case.json: it has what the plugin made of the sample. {} After that:\n\n  {PUBLISH}",
                     match self.raw {
                         true =>
                             "The sample is as it was: if its persons are real, do not share the project.",
@@ -154,13 +135,14 @@ impl New {
                     }
                 ),
             ),
-            None => ("", String::new()),
+            None => ("", format!("  {PUBLISH}")),
         };
         let run = example.map_or_else(String::new, |example| {
             format!("\n  leadhost plugin run . {}", example.arguments(project))
         });
+        let blank = if self.sample.is_some() { "\n" } else { "" };
         say(&format!(
-            "Wrote {} in {} to {}. It needs {}; `leadhost plugin doctor` shows what is missing. To try each change at once:\n\n  leadhost plugin dev {}\n\nOr step by step:\n\n  cd {}{build}\n  leadhost plugin test .{write}{run}\n  leadhost plugin publish . --to https://HOST --key KEY\n{review}",
+            "Wrote {} in {} to {}. It needs {}; `leadhost plugin doctor` shows what is missing. To try each change at once:\n\n  leadhost plugin dev {}\n\nOr step by step:\n\n  cd {}{build}\n  leadhost plugin test .{write}{run}\n{blank}{publish}",
             self.kind.kind().with_article(),
             self.lang.title(),
             folder.display(),
@@ -346,8 +328,7 @@ mod tests {
     use super::*;
 
     fn project() -> NewProject {
-        let project = template::project(Language::Go, PluginKind::Converter, "ana-form");
-        project.expect("it has a template")
+        template::project(Language::Go, PluginKind::Converter, "ana-form")
     }
 
     fn sampled(body: &[u8]) -> Result<NewProject, String> {
@@ -378,7 +359,7 @@ mod tests {
     fn the_name_of_a_package_is_refused_where_the_project_depends_on_it() {
         let check = |language, name| {
             let project = template::project(language, PluginKind::Converter, name);
-            refuse_name_of_package(name, &project.expect("it has a template"))
+            refuse_name_of_package(name, &project)
         };
         for name in ["serde", "serde-json", "leadhost-sdk"] {
             let said = check(Language::Rust, name).expect_err("it is taken");
@@ -440,9 +421,7 @@ mod tests {
     fn every_template_has_an_example_that_can_be_run() {
         for language in Language::value_variants() {
             for kind in [PluginKind::Converter, PluginKind::Adapter] {
-                let Some(mut project) = template::project(*language, kind, "ana-form") else {
-                    continue;
-                };
+                let mut project = template::project(*language, kind, "ana-form");
                 let example = ExampleRun::find(kind, &mut project);
                 let example = example.unwrap_or_else(|| panic!("{language:?} {kind:?}"));
                 let arguments = example.arguments(&project);

@@ -7,6 +7,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
 use clap::Args;
+use leadhost_golden::{SectionError, read_section};
 
 use super::{component_file, signing_key};
 use crate::cli::failure::CommandFailure;
@@ -47,6 +48,13 @@ impl Pack {
                 (read.component().to_vec(), said.to_owned())
             }
             None => {
+                if read_section(read.component()) == Err(SectionError::NotAComponent) {
+                    return Err(CommandFailure::new(format!(
+                        "{} is neither a component nor a core module",
+                        self.file.display()
+                    ))
+                    .hint("name the file that the build of the plugin writes, or the project's folder"));
+                }
                 return Err(CommandFailure::usage(format!(
                     "{} is a component already, and no golden cases are named to put into it",
                     self.file.display()

@@ -15,7 +15,7 @@ use crate::domain::text::quoted;
 /// The name of the file, in the project's folder.
 pub const PROJECT_FILE: &str = "leadhost.lock";
 
-const HEAD: &str = "# What this project was made from, by `leadhost plugin new`. Keep it with the sources.\n# `leadhost plugin dev` runs the commands of `setup` before the first build, and again when a file of\n# `setup_from` has changed; those of `build` make build/plugin.wasm.\n";
+const HEAD: &str = "# Written by `leadhost plugin new`: the origin of this project. Keep it with the sources.\n# `leadhost plugin dev` runs the commands of `setup` before the first build, and again when a file of\n# `setup_from` has changed; those of `build` make build/plugin.wasm.\n";
 
 /// The content of the file.
 #[derive(Debug, Deserialize, Serialize)]
@@ -81,9 +81,9 @@ pub fn read(folder: &Path) -> Result<ProjectFile, CommandFailure> {
         CommandFailure::new(format!("{shown} is not the file of a project: {error}"))
     })?;
     if project.build.is_empty() {
-        let made = project
-            .language()
-            .and_then(|language| template::project(language, project.kind, &project.name));
+        let language = project.language();
+        let made =
+            language.map(|language| template::project(language, project.kind, &project.name));
         let made = made.ok_or_else(|| {
             CommandFailure::new(format!("{shown} does not say how the project is built"))
                 .hint("add build = [\"COMMAND\"], which makes build/plugin.wasm")

@@ -33,6 +33,9 @@ pub struct Publish {
     /// Stop the comparison after this many seconds
     #[arg(long, value_name = "SECONDS")]
     seconds: Option<u64>,
+    /// Publish the build even if a source was changed after it
+    #[arg(long)]
+    stale: bool,
     #[command(flatten)]
     remote: RemoteFlags,
     #[command(flatten)]
@@ -53,7 +56,7 @@ impl Publish {
     /// found, or the service cannot be reached or refuses a request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client_at(self.to.as_deref(), &self.remote)?;
-        let wasm = component_file::read(&self.file)?.with_its_cases()?;
+        let wasm = component_file::read_current(&self.file, self.stale)?.with_its_cases()?;
         self.try_here(wasm.clone()).await?;
         self.check(&client, wasm.clone()).await?;
         self.compare(&client, wasm.clone()).await?;
@@ -179,12 +182,14 @@ impl Publish {
         client.print(&deployed, |deployed| {
             // The step before has shown the comparison.
             say_active(deployed, client.flags());
-            say(&safe(&format!(
-                "`{}` activates the version before it again.",
-                client
-                    .flags()
-                    .command(&format!("plugin rollback {}", deployed.name))
-            )));
+            if can_be_rolled_back(deployed) {
+                say(&safe(&format!(
+                    "`{}` activates the version before it again.",
+                    client
+                        .flags()
+                        .command(&format!("plugin rollback {}", deployed.name))
+                )));
+            }
         });
         Ok(())
     }
@@ -192,6 +197,12 @@ impl Publish {
     fn accepts(&self, word: AcceptWord) -> bool {
         self.accept.contains(&word) || self.accept.contains(&AcceptWord::All)
     }
+}
+
+/// Returns whether another version was active before.
+fn can_be_rolled_back(deployed: &DeployedPlugin) -> bool {
+    let before = deployed.previous.as_ref();
+    before.is_some_and(|before| *before != deployed.digest)
 }
 
 fn flags(words: &[AcceptWord]) -> String {

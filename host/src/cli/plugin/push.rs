@@ -44,7 +44,7 @@ impl Push {
         }
         let pinned = block_on(async {
             let registry = RegistryClient::new(&self.address).await?;
-            registry.push(wasm).await
+            registry.push(wasm, &self.file).await
         })?;
         say(&format!(
             "{pinned}\nholds {}, {}.",

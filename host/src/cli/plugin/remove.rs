@@ -11,7 +11,7 @@ use crate::cli::table::safe;
 
 #[derive(Args)]
 pub struct Remove {
-    /// NAME@DIGEST of a stored version; the first 8 or more characters of the digest are enough
+    /// NAME@DIGEST of a stored version, with at least the first 8 characters of the digest
     what: String,
     #[command(flatten)]
     service: ServiceAddress,

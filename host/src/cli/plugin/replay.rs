@@ -32,8 +32,8 @@ use crate::domain::plugin::{Digest, PluginKind};
 use crate::limits;
 use crate::pipeline::connections::Live;
 use crate::pipeline::routing::CapturedLive;
-use crate::pipeline::verify::compare::ComparedSubject;
-use crate::pipeline::verify::outcome::{FieldValue, OutcomeItem, VersionOutcome};
+use crate::pipeline::verify::compare::{ComparedOutcomes, ComparedSubject};
+use crate::pipeline::verify::outcome::{FieldValue, OutcomeItem, Reason, VersionOutcome};
 use crate::pipeline::verify::{CapturedDelivery, Subject, Tally, drift, outcome_of};
 use crate::plugin::Loaded;
 use crate::store::{KeptAnswer, NewDelivery};
@@ -323,8 +323,10 @@ impl<'a> ReplayedHere<'a> {
         let compared = ComparedSubject {
             subject: Subject::Delivery(capture.facts.id),
             connection: id,
+            is_answered: !capture.answers.is_empty(),
         };
-        self.tally.merge(Tally::of_one(&compared, &before, &after));
+        let comparison = ComparedOutcomes::compare(&compared, &before, &after);
+        self.tally.merge(comparison.into_shown());
         self.connections.insert(id.clone());
         let served = self.serving.entry(served_by.digest.0.clone());
         served.or_insert((served_by, 0)).1 += 1;
@@ -375,6 +377,8 @@ impl<'a> ReplayedHere<'a> {
                 active: true,
             }),
             chosen: self.chosen as u64,
+            total: self.chosen as u64,
+            total_is_least: false,
             connections: self.connections.len(),
             connections_not_covered: 0,
             emptied: self.emptied,
@@ -391,7 +395,9 @@ impl<'a> ReplayedHere<'a> {
             items: tally.items.into(),
             fields: tally.fields.into_iter().map(Into::into).collect(),
             sends: None,
+            cost: None,
             drift,
+            concerns: Vec::new(),
             repairs: Vec::new(),
             took_ms: u64::try_from(self.took.as_millis()).unwrap_or(u64::MAX),
         }
@@ -502,8 +508,10 @@ fn outcome(view: &OutcomeView) -> Option<VersionOutcome> {
         });
         return Some(VersionOutcome::Converted(items.collect()));
     }
-    let refused = view.refused.clone().map(VersionOutcome::Refused);
-    refused.or_else(|| view.failed.clone().map(VersionOutcome::Failed))
+    let reason = |words: &String| Reason::Plugin(words.clone());
+    let refused = view.refused.as_ref().map(reason);
+    let failed = view.failed.as_ref().map(reason);
+    (refused.map(VersionOutcome::Refused)).or(failed.map(VersionOutcome::Failed))
 }
 
 #[cfg(test)]

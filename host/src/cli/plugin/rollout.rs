@@ -25,7 +25,7 @@ use crate::limits;
 
 #[derive(Args)]
 pub struct Shadow {
-    /// A component file or oci://REGISTRY/NAME:TAG of a registry, which is stored; or NAME@DIGEST of a stored one; its first 8 or more characters are enough
+    /// A component file or oci://REGISTRY/NAME:TAG of a registry, which the service then stores; or NAME@DIGEST of a stored version, with at least the first 8 characters of the digest
     what: String,
     /// How long to compare, such as 30m, 1h or 2d [default: 1h]
     #[arg(long = "for", value_name = "TIME", value_parser = span)]
@@ -46,10 +46,8 @@ impl Shadow {
     /// service cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
-        let (version, progress) =
-            version(&client, &self.what, "loading the version on every host").await?;
         let request = RolloutRequest {
-            digest: version.digest.clone(),
+            digest: String::new(),
             mode: RolloutMode::Shadow,
             steps: self.percent.map(|percent| vec![percent]),
             every_seconds: self.lasts.map(|lasts| lasts.as_secs()),
@@ -58,7 +56,8 @@ impl Shadow {
             step_comparisons: None,
             accept: Vec::new(),
         };
-        begin(&client, &version, &request, progress).await
+        let doing = "loading the version on every host";
+        begin(&client, &self.what, request, doing).await
     }
 }
 
@@ -80,11 +79,11 @@ enum RolloutVerb {
     Start(Start),
     /// Stay in the current step; the guards stay on
     Pause(ChangeRollout),
-    /// Go on after a pause
+    /// Continue after a pause
     Resume(ChangeRollout),
     /// Activate the version now
     Promote(ChangeRollout),
-    /// End it; the stable version stays or becomes active again
+    /// End the rollout; the stable version stays or becomes active again
     Abort(ChangeRollout),
 }
 
@@ -115,7 +114,7 @@ impl Rollout {
 
 #[derive(Args)]
 struct Start {
-    /// A component file or oci://REGISTRY/NAME:TAG of a registry, which is stored; or NAME@DIGEST of a stored one; its first 8 or more characters are enough
+    /// A component file or oci://REGISTRY/NAME:TAG of a registry, which the service then stores; or NAME@DIGEST of a stored version, with at least the first 8 characters of the digest
     what: String,
     /// The part of the deliveries that it gets in each step, in percent [default: 1,10,50,100]
     #[arg(
@@ -131,7 +130,7 @@ struct Start {
     /// How long the guards stay on after the activation; 0s: not at all [default: 1h]
     #[arg(long, value_name = "TIME", value_parser = span)]
     probation: Option<Duration>,
-    /// Comparisons that each step needs, beside its time, before the next one begins [default: 10]
+    /// Comparisons that each step needs, in addition to its time, before the next one begins [default: 10]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(0..=limits::ROLLOUT_STEP_COMPARISONS_MOST))]
     comparisons: Option<u64>,
     /// Never roll back automatically; the stable version remains the fallback if this one fails
@@ -149,9 +148,8 @@ impl Start {
     async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let doing = "comparing with the active version, and loading it on every host";
-        let (version, progress) = version(&client, &self.what, doing).await?;
         let request = RolloutRequest {
-            digest: version.digest.clone(),
+            digest: String::new(),
             mode: RolloutMode::Canary,
             steps: (!self.steps.is_empty()).then_some(self.steps),
             every_seconds: self.every.map(|every| every.as_secs()),
@@ -160,7 +158,7 @@ impl Start {
             step_comparisons: self.comparisons,
             accept: texts(&self.accept),
         };
-        begin(&client, &version, &request, progress).await
+        begin(&client, &self.what, request, doing).await
     }
 }
 
@@ -200,14 +198,24 @@ async fn version(
     Ok((version, progress))
 }
 
+/// Begins a rollout of a version as it is given. A plan that cannot be followed is refused before a file
+/// is stored.
 async fn begin(
     client: &AdminClient,
-    version: &Version,
-    request: &RolloutRequest,
-    progress: ProgressLine,
+    what: &str,
+    request: RolloutRequest,
+    doing: &str,
 ) -> Result<(), CommandFailure> {
+    if let Some(fault) = request.fault() {
+        return Err(CommandFailure::usage(in_flags(&fault, request.mode)));
+    }
+    let (version, progress) = version(client, what, doing).await?;
+    let request = RolloutRequest {
+        digest: version.digest.clone(),
+        ..request
+    };
     let path = path(&version.name);
-    let asked = client.try_post(&path, request);
+    let asked = client.try_post(&path, &request);
     let answer = verifying::shown(client, &progress, &version.digest, asked).await?;
     drop(progress);
     let rollout = answer.map_err(|refusal| {
@@ -229,6 +237,19 @@ async fn begin(
         show(rollout, client.flags());
     });
     Ok(())
+}
+
+/// Returns the fault of a plan with the names of flags in the place of those of JSON.
+fn in_flags(fault: &str, mode: RolloutMode) -> String {
+    let (steps, every) = match mode {
+        RolloutMode::Shadow => ("--percent", "--for"),
+        RolloutMode::Canary => ("--steps", "--every"),
+    };
+    fault
+        .replace("`steps`", steps)
+        .replace("`everySeconds`", every)
+        .replace("`probationSeconds`", "--probation")
+        .replace("`stepComparisons`", "--comparisons")
 }
 
 #[derive(Args)]
@@ -342,7 +363,9 @@ fn show(rollout: &RolloutView, flags: &ServiceFlags) {
         let hosts = list(&rollout.hosts);
         say(&safe(&format!("Hosts that follow: {hosts}")));
         for behind in &rollout.behind {
-            let (host, reason) = (&behind.host, &behind.reason);
+            // A panic of a plugin has further lines, which are in the log.
+            let reason = behind.reason.lines().next().unwrap_or_default();
+            let host = &behind.host;
             say(&safe(&format!("Not yet on {host}: {reason}")));
         }
     }
@@ -449,6 +472,7 @@ fn failures(rollout: &RolloutView) -> Vec<String> {
 fn show_harmed(connections: &[&RolloutConnection]) {
     let rows: Vec<Vec<String>> = connections
         .iter()
+        .take(HARMED_SHOWN)
         .map(|one| {
             let name = one.name.as_deref().map(safe);
             vec![
@@ -475,7 +499,15 @@ fn show_harmed(connections: &[&RolloutConnection]) {
             &rows,
         ));
     }
+    let more = connections.len().saturating_sub(HARMED_SHOWN);
+    if more > 0 {
+        let more = count(more, "connection", "connections");
+        say(&format!("And {more} more with harm (all: --json)."));
+    }
 }
+
+/// Connections with harm that the table has.
+const HARMED_SHOWN: usize = 20;
 
 /// Returns what an operator may want to do next, with the words of the command.
 fn next(rollout: &RolloutView) -> Vec<(&'static str, String)> {
@@ -674,6 +706,64 @@ mod tests {
         check(
             json!({"stage": "done", "plan": plan}),
             &["plugin rollout start portal@9b0f7a3c5d2e"],
+        );
+    }
+
+    #[test]
+    fn connections_with_the_most_harm_come_first() {
+        let connection = |name: &str, compared: u64, lost: u64| {
+            json!({
+                "connectionId": "4kJ0sPz7Qm2XwYtB9nLdRa",
+                "name": name,
+                "compared": compared,
+                "failing": 0,
+                "lost": lost,
+                "vanished": 0,
+                "appeared": 0,
+            })
+        };
+        let connections = json!([
+            connection("few", 9, 1),
+            connection("none", 500, 0),
+            connection("busy", 90, 1),
+            connection("most", 5, 4),
+        ]);
+        let rollout = rollout(json!({ "connections": connections }));
+        let harmed = rollout.harmed();
+        let names: Vec<_> = harmed
+            .iter()
+            .filter_map(|one| one.name.as_deref())
+            .collect();
+        assert_eq!(names, ["most", "busy", "few"]);
+    }
+
+    #[test]
+    fn a_fault_of_the_plan_names_the_flags() {
+        let check = |changes: Value, expect: &str| {
+            let mut request = json!({"digest": "", "mode": "canary"});
+            for (key, value) in changes.as_object().expect("keys") {
+                request[key] = value.clone();
+            }
+            let request: RolloutRequest = serde_json::from_value(request).expect("a request");
+            let fault = request.fault().map(|fault| in_flags(&fault, request.mode));
+            assert_eq!(fault.as_deref().unwrap_or_default(), expect);
+        };
+        check(json!({"steps": [1, 10], "everySeconds": 1}), "");
+        check(
+            json!({"steps": [10, 5]}),
+            "--steps: expected 1 to 20 percentages from 1 to 100, each greater than the one before",
+        );
+        check(
+            json!({"everySeconds": 0}),
+            "--every: expected a time from 1 second to 30 days (`1s` to `30d`)",
+        );
+        check(
+            json!({"mode": "shadow", "everySeconds": 2_592_001}),
+            "--for: expected a time from 1 second to 30 days (`1s` to `30d`)",
+        );
+        check(
+            json!({"probationSeconds": 2_592_001}),
+            "--probation: expected a time of at most 30 days (`0s` to `30d`)",
         );
     }
 

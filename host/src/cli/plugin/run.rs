@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::body::BodyFormat;
 use super::component_file::{self, read_bytes};
-use super::local::{EngineFlags, LocalEngine};
+use super::local::{ConversionOutput, EngineFlags, LocalEngine};
 use crate::admin_api::tried;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, say_json};
@@ -106,7 +106,7 @@ impl Run {
         if self.json {
             say_json(&measured.as_json());
         } else {
-            measured.show(call.loaded.kind);
+            measured.show();
             self.engine.show(&call.engine);
         }
         match &call.answer.output {
@@ -301,10 +301,10 @@ struct MeasuredRun<'a> {
 }
 
 impl MeasuredRun<'_> {
-    fn show(&self, kind: PluginKind) {
+    fn show(&self) {
         // Without an answer, what the plugin wrote comes first: its exception, with file and line.
         if let Ok(output) = &self.answer.output {
-            show_output(output, kind);
+            show_output(output);
         }
         for line in &self.answer.usage.log {
             complain(&format!("plugin: {}", safe(line)));
@@ -403,25 +403,16 @@ impl MeasuredRun<'_> {
 
 /// Prints the items of a converter or the events of an adapter. A refusal of the body is the failure
 /// of the command.
-fn show_output(output: &Value, kind: PluginKind) {
-    if output.get("err").is_some() {
+fn show_output(output: &Value) {
+    let Some(answer) = ConversionOutput::from_output(output) else {
         return;
+    };
+    say_json(&Value::Array(answer.items));
+    if let Some(reply) = answer.reply {
+        complain(&format!("reply: {}", safe(&reply.to_string())));
     }
-    let answer = &output["ok"];
-    say_json(
-        &answer[match kind {
-            PluginKind::Converter => "items",
-            PluginKind::Adapter => "events",
-        }],
-    );
-    if !answer["reply"].is_null() {
-        complain(&format!("reply: {}", safe(&answer["reply"].to_string())));
-    }
-    for note in answer["notes"].as_array().into_iter().flatten() {
-        complain(&format!(
-            "note: {}",
-            safe(note.as_str().unwrap_or_default())
-        ));
+    for note in answer.notes {
+        complain(&format!("note: {}", safe(&note)));
     }
 }
 

@@ -1,7 +1,7 @@
 //! The templates of plugins. They are in the program: the folders of `host/templates/plugin`, one for
 //! each language, and `<language>-adapter` for adapters. The manifest `template.toml` of a template names
 //! the files with another name in the project, the files of the repository that the project gets, and
-//! the commands that set it up and build it. What several templates have in common is in
+//! the commands that set it up and build it. Files that several templates share are in
 //! `host/templates/shared`.
 
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ const MANIFEST: &str = "template.toml";
 pub struct NewProject {
     /// The contents by the paths in the project's folder.
     pub files: BTreeMap<String, Vec<u8>>,
-    /// What its build needs, in words.
+    /// The programs that its build needs, in words.
     pub toolchain: Vec<String>,
     /// The commands that precede the first build, in its folder.
     pub setup: Vec<String>,
@@ -58,9 +58,8 @@ struct Placement {
     to: String,
 }
 
-/// Returns the project of a plugin with this name, or `None` if the language has no template for
-/// plugins of this kind.
-pub fn project(language: Language, kind: PluginKind, name: &str) -> Option<NewProject> {
+/// Returns the project of a plugin with this name.
+pub fn project(language: Language, kind: PluginKind, name: &str) -> NewProject {
     let folder = match kind {
         PluginKind::Converter => format!("{}/", language.word()),
         PluginKind::Adapter => format!("{}-adapter/", language.word()),
@@ -69,7 +68,8 @@ pub fn project(language: Language, kind: PluginKind, name: &str) -> Option<NewPr
         .iter()
         .filter_map(|(path, content)| Some((path.strip_prefix(&folder)?, *content)))
         .collect();
-    let manifest = read(own.get(MANIFEST)?);
+    let manifest = own.get(MANIFEST);
+    let manifest = read(manifest.expect("every language has a template of each kind"));
     let names = ProjectNames::new(name);
     let mut files = BTreeMap::new();
     for (path, content) in own {
@@ -78,7 +78,12 @@ pub fn project(language: Language, kind: PluginKind, name: &str) -> Option<NewPr
         }
         let placed = manifest.file.iter().find(|file| file.from == path);
         let target = placed.map_or(path, |file| file.to.as_str());
-        files.insert(names.fill(target), names.fill_text(content));
+        // Generated code speaks of the placeholders of messages.
+        let content = match target.starts_with("bindings/") {
+            true => content.to_vec(),
+            false => names.fill_text(content),
+        };
+        files.insert(names.fill(target), content);
     }
     for placement in &manifest.copy {
         copy(placement, &mut files);
@@ -86,14 +91,14 @@ pub fn project(language: Language, kind: PluginKind, name: &str) -> Option<NewPr
     let contract = contract(kind);
     let (file, content) = frozen(contract);
     files.insert(format!("wit/{file}"), content.to_vec());
-    Some(NewProject {
+    NewProject {
         files,
         toolchain: manifest.toolchain,
         setup: manifest.setup.iter().map(|line| names.fill(line)).collect(),
         setup_from: manifest.setup_from,
         build: manifest.build.iter().map(|line| names.fill(line)).collect(),
         contract,
-    })
+    }
 }
 
 fn read(manifest: &[u8]) -> Manifest {
@@ -178,18 +183,8 @@ mod tests {
         let kinds = [PluginKind::Converter, PluginKind::Adapter];
         let languages = Language::value_variants().iter();
         let all = languages.flat_map(|language| kinds.map(|kind| (*language, kind)));
-        all.filter_map(|(language, kind)| {
-            Some((language, kind, project(language, kind, "ana-form")?))
-        })
-        .collect()
-    }
-
-    #[test]
-    fn every_language_has_a_template_for_converters() {
-        for language in Language::value_variants() {
-            let project = project(*language, PluginKind::Converter, "ana-form");
-            assert!(project.is_some(), "{language:?}");
-        }
+        all.map(|(language, kind)| (language, kind, project(language, kind, "ana-form")))
+            .collect()
     }
 
     /// Returns the words of a list in the names of the mapping converter.
@@ -267,7 +262,13 @@ mod tests {
     /// The sources of the SDK and the contract speak of the placeholders of messages.
     #[test]
     fn no_placeholder_is_left() {
-        const COPIED: [&str; 3] = ["leadhost-sdk/golden/src/", "leadhost-sdk/src/", "wit/"];
+        const COPIED: [&str; 5] = [
+            "bindings/",
+            "leadhost-sdk/contract/",
+            "leadhost-sdk/golden/src/",
+            "leadhost-sdk/src/",
+            "wit/",
+        ];
         for (language, kind, project) in projects() {
             let own = |path: &str| !COPIED.iter().any(|folder| path.starts_with(folder));
             let filled = project.files.iter().filter(|(path, _)| own(path));
@@ -285,6 +286,55 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Returns the relative paths that a text in JavaScript or TypeScript imports.
+    fn relative_imports(text: &str) -> Vec<&str> {
+        let starts = ["from \"", "import \"", "import(\"", "require(\""];
+        let after = starts.iter().flat_map(|start| text.split(start).skip(1));
+        let paths = after.filter_map(|rest| rest.split('"').next());
+        paths.filter(|path| path.starts_with('.')).collect()
+    }
+
+    /// Returns the path of an import in a file, from the project's folder.
+    fn resolved(file: &str, import: &str) -> String {
+        let mut parts: Vec<&str> = file.split('/').collect();
+        parts.pop();
+        for part in import.split('/') {
+            match part {
+                "." => {}
+                ".." => {
+                    parts.pop();
+                }
+                name => parts.push(name),
+            }
+        }
+        parts.join("/")
+    }
+
+    #[test]
+    fn every_relative_import_of_javascript_is_a_file_of_the_project() {
+        let mut seen = 0;
+        for (language, kind, project) in projects() {
+            let is_script = |path: &str| {
+                let ends = [".js", ".mjs", ".ts"];
+                ends.iter().any(|end| path.ends_with(end))
+            };
+            for (path, content) in project.files.iter().filter(|(path, _)| is_script(path)) {
+                let text = String::from_utf8_lossy(content);
+                for import in relative_imports(&text) {
+                    let target = resolved(path, import);
+                    // A file in TypeScript is imported as what it becomes, and the types of a file
+                    // may be all that there is of it.
+                    let stem = target.strip_suffix(".js").unwrap_or(&target);
+                    let forms = [target.clone(), format!("{stem}.ts"), format!("{stem}.d.ts")];
+                    let is_there = forms.iter().any(|form| project.files.contains_key(form));
+                    assert!(is_there, "{language:?} {kind:?}: {path} imports {import}");
+                    seen += 1;
+                }
+            }
+        }
+        assert!(seen > 50, "{seen}");
     }
 
     #[test]
@@ -316,10 +366,5 @@ mod tests {
         );
         assert_eq!(names.fill_text(b"{{name}}\xff"), b"{{name}}\xff");
         assert_eq!(ProjectNames::new("a--").pascal, "A");
-    }
-
-    #[test]
-    fn a_kind_without_a_template_has_no_project() {
-        assert!(project(Language::C, PluginKind::Adapter, "x").is_none());
     }
 }

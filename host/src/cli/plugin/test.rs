@@ -9,7 +9,7 @@ use leadhost_golden::{Case, load_dir, read_section, unpack, write_expect};
 use serde_json::Value;
 
 use super::component_file::{self, ComponentFile, GOLDEN};
-use super::local::{EngineFlags, LocalEngine};
+use super::local::{ConversionOutput, EngineFlags, LocalEngine};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, count, say};
 use crate::cli::progress::ProgressLine;
@@ -29,6 +29,9 @@ pub struct Test {
     /// Also replace the expectations that differ, and show each difference
     #[arg(long)]
     renew: bool,
+    /// Write the output even if a source was changed after the build
+    #[arg(long)]
+    stale: bool,
     /// The service's configuration file, for the limits of plugins
     #[arg(long, value_name = "FILE", env = "LEADHOST_CONFIG")]
     service_config: Option<PathBuf>,
@@ -44,7 +47,9 @@ impl Test {
     /// [`CommandFailure`] if a case fails, the plugin or a case cannot be read, an expectation cannot
     /// be written, or the engine cannot be started or refuses the component.
     pub async fn run(self) -> Result<(), CommandFailure> {
-        let component = component_file::read(&self.file)?;
+        // What is written must be what the sources do.
+        let stale = self.stale || !(self.write || self.renew);
+        let component = component_file::read_current(&self.file, stale)?;
         let chosen = self.choose(&component)?;
         let engine = self.engine.start(self.service_config.as_deref())?;
         let progress = ProgressLine::start("compiling");
@@ -54,13 +59,21 @@ impl Test {
             .map_err(|failure| failure.about(&self.file))?
             .loaded;
         self.engine.show(&engine);
-        let mut tally = Tally::default();
+        let mut tally = TestTally::default();
+        let mut crashes = Crashes::default();
         for case in chosen.cases {
             let outcome = self
-                .try_case(&engine, &loaded, case, chosen.folder.as_deref())
+                .try_case(
+                    &engine,
+                    &loaded,
+                    case,
+                    chosen.folder.as_deref(),
+                    &mut crashes,
+                )
                 .await?;
             tally.add(outcome);
         }
+        crashes.conclude();
         let command = component_file::test_command(&self.file, self.golden.as_deref());
         tally.conclude(&chosen.origin, &command)
     }
@@ -107,13 +120,14 @@ impl Test {
         loaded: &Arc<Loaded>,
         case: Case,
         folder: Option<&Path>,
+        crashes: &mut Crashes,
     ) -> Result<CaseOutcome, CommandFailure> {
         let case = Arc::new(case);
         let answer = engine.plugins.answer_case(loaded, Arc::clone(&case)).await;
         let output = match answer.output {
             Ok(output) => output,
             Err(error) if error.is_fault() => {
-                show_failing(&case.name, &answer.usage.log, &error.to_string());
+                crashes.add(&case.name, answer.usage.log, error.to_string());
                 return Ok(CaseOutcome::Failed);
             }
             Err(error) => {
@@ -188,7 +202,7 @@ fn write_output(
 /// Whether a conversion has items, and none of them has a lead with a name, a phone or an e-mail
 /// address, asks for a fetch, or says that nothing is to be done.
 fn has_no_person(output: &Value) -> bool {
-    let Some(items) = output["ok"]["items"].as_array() else {
+    let Some(ConversionOutput { items, .. }) = ConversionOutput::from_output(output) else {
         return false;
     };
     let is_without = |item: &Value| {
@@ -208,8 +222,72 @@ fn has_no_person(output: &Value) -> bool {
 fn no_person(name: &str) -> String {
     let name = safe(name);
     format!(
-        "{name} yields no lead: no name, no phone and no e-mail address was found under a usual name. If it should have one, change the converter: `take` of its fields reads a value by its path, such as `deal.ref` or `answers[0].value`. Then `leadhost plugin test --renew` writes the output again"
+        "{name} yields no lead: no name, no phone and no e-mail address was found under a usual name. If it should have one, change the converter: `take` of its fields reads a value by its path, such as `deal.ref` or `answers[0].value`. It reaches into a text that is itself JSON only if its name is one such as `rawRequest` or `payload`, at the top of the body: parse any other first, and read the fields of the result. Then `leadhost plugin test --renew` writes the output again"
     )
+}
+
+/// The crashes of a run. Of those that are alike only the first is shown: a plugin that crashes often
+/// does so with every body.
+#[derive(Default)]
+struct Crashes(Vec<Crash>);
+
+struct Crash {
+    name: String,
+    log: Vec<String>,
+    what: String,
+    /// The cases with such a crash after it.
+    alike: Vec<String>,
+}
+
+impl Crashes {
+    /// Notes a crash, and shows it if there was none like it.
+    fn add(&mut self, name: &str, log: Vec<String>, what: String) {
+        let mut known = self.0.iter_mut();
+        let known = known.find(|crash| is_alike((&crash.log, &crash.what), (&log, &what)));
+        match known {
+            Some(crash) => crash.alike.push(name.to_owned()),
+            None => {
+                show_failing(name, &log, &what);
+                self.0.push(Crash {
+                    name: name.to_owned(),
+                    log,
+                    what,
+                    alike: Vec::new(),
+                });
+            }
+        }
+    }
+
+    /// Names the cases whose crashes were not shown.
+    fn conclude(&self) {
+        for Crash { name, alike, .. } in self.0.iter().filter(|crash| !crash.alike.is_empty()) {
+            complain(&safe(&format!(
+                "FAILED in the same way as {name}: {}",
+                alike.join(", ")
+            )));
+        }
+    }
+}
+
+/// Whether two cases failed in the same way, given the log and the failure of each. Hexadecimal numbers
+/// do not count: an address in memory is another one in each call.
+pub fn is_alike(one: (&[String], &str), other: (&[String], &str)) -> bool {
+    let is_same = |one: &str, other: &str| without_hexadecimal(one) == without_hexadecimal(other);
+    let mut logs = one.0.iter().zip(other.0);
+    is_same(one.1, other.1)
+        && one.0.len() == other.0.len()
+        && logs.all(|(one, other)| is_same(one, other))
+}
+
+/// Returns a text with `0x` in place of each hexadecimal number.
+fn without_hexadecimal(text: &str) -> String {
+    let mut parts = text.split("0x");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out += "0x";
+        out += part.trim_start_matches(|c: char| c.is_ascii_hexdigit());
+    }
+    out
 }
 
 /// Shows a failing case: first what the plugin wrote, which often says more than the rest.
@@ -229,14 +307,14 @@ fn indented(text: &str) -> String {
 }
 
 #[derive(Default)]
-struct Tally {
+struct TestTally {
     passed: u64,
     written: u64,
     differing: u64,
     failed: u64,
 }
 
-impl Tally {
+impl TestTally {
     fn add(&mut self, outcome: CaseOutcome) {
         match outcome {
             CaseOutcome::Passed => self.passed += 1,
@@ -278,6 +356,27 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn crashes_that_differ_only_in_addresses_are_shown_once() {
+        let log = |text: &str| vec![text.to_owned()];
+        let mut crashes = Crashes::default();
+        let trap = || "wasm trap: unreachable".to_owned();
+        crashes.add("one", log("<Form object at 0x7f0a1B>"), trap());
+        crashes.add("two", log("<Form object at 0x66>"), trap());
+        crashes.add("three", log("<Lead object at 0x66>"), trap());
+        crashes.add("four", Vec::new(), trap());
+        let shown = crashes
+            .0
+            .iter()
+            .map(|crash| (crash.name.as_str(), crash.alike.len()));
+        let shown: Vec<_> = shown.collect();
+        assert_eq!(shown, [("one", 1), ("three", 0), ("four", 0)]);
+        assert_eq!(
+            without_hexadecimal("a 0x1f, 0x and 0xg"),
+            "a 0x, 0x and 0xg"
+        );
+    }
 
     #[test]
     fn an_output_without_a_person_is_recognised() {

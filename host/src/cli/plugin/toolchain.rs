@@ -43,7 +43,7 @@ enum Probe {
 
 /// The result of looking for something.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Finding {
+pub enum ToolState {
     /// It is there, with its version if it has one.
     There(String),
     /// It is missing or cannot be used: why.
@@ -64,7 +64,7 @@ const SCRIPTS: &[Language] = &[Language::Typescript, Language::Javascript];
 const WASI_SDK: &str =
     "https://github.com/WebAssembly/wasi-sdk/releases, with its clang in the variable CLANG";
 
-/// What the templates need, language by language.
+/// The programs that the templates need, language by language.
 pub static NEEDS: [Need; 12] = [
     Need {
         languages: &[Language::Rust],
@@ -187,14 +187,14 @@ pub static NEEDS: [Need; 12] = [
 
 impl Need {
     /// Looks for it on this machine. A program that does not answer in time counts as missing.
-    pub async fn find(&self) -> Finding {
+    pub async fn find(&self) -> ToolState {
         let named = self.variable.and_then(std::env::var_os);
         self.find_with(named.filter(|program| !program.is_empty()))
             .await
     }
 
     /// Looks for it, in the program that the variable names if it is set: the builds take no other.
-    async fn find_with(&self, named: Option<OsString>) -> Finding {
+    async fn find_with(&self, named: Option<OsString>) -> ToolState {
         let arguments = match &self.probe {
             Probe::Version(arguments, _) | Probe::Path(arguments) | Probe::Success(arguments) => {
                 *arguments
@@ -204,14 +204,14 @@ impl Need {
             let of_variable = |why: &str| {
                 let variable = self.variable.unwrap_or_default();
                 let program = program.to_string_lossy();
-                Finding::Missing(format!("${variable} is {program}: {why}"))
+                ToolState::Missing(format!("${variable} is {program}: {why}"))
             };
             let program = std::slice::from_ref(&program);
             return match ask(program, arguments, PATIENCE).await {
                 Answer::NoProgram => of_variable("it cannot be started"),
                 Answer::Failed(why) => of_variable(&why),
                 Answer::Said(text) => match self.judge(&text) {
-                    Finding::Missing(why) => of_variable(&why),
+                    ToolState::Missing(why) => of_variable(&why),
                     there => there,
                 },
             };
@@ -220,28 +220,28 @@ impl Need {
             let program: Vec<OsString> = program.iter().map(OsString::from).collect();
             match ask(&program, arguments, PATIENCE).await {
                 Answer::NoProgram => {}
-                Answer::Failed(why) => return Finding::Missing(why),
+                Answer::Failed(why) => return ToolState::Missing(why),
                 Answer::Said(text) => return self.judge(&text),
             }
         }
-        Finding::Missing("not found".to_owned())
+        ToolState::Missing("not found".to_owned())
     }
 
-    fn judge(&self, text: &str) -> Finding {
+    fn judge(&self, text: &str) -> ToolState {
         match &self.probe {
             Probe::Version(_, least) => match version(text) {
-                Some(found) if found >= *least => Finding::There(shown(found)),
-                Some(found) => Finding::Missing(format!("{}: too old", shown(found))),
-                None => Finding::Missing("it says no version".to_owned()),
+                Some(found) if found >= *least => ToolState::There(shown(found)),
+                Some(found) => ToolState::Missing(format!("{}: too old", shown(found))),
+                None => ToolState::Missing("it says no version".to_owned()),
             },
             Probe::Path(_) => {
                 let path = Path::new(text.trim());
                 match path.is_absolute() && path.exists() {
-                    true => Finding::There("found".to_owned()),
-                    false => Finding::Missing("not found".to_owned()),
+                    true => ToolState::There("found".to_owned()),
+                    false => ToolState::Missing("not found".to_owned()),
                 }
             }
-            Probe::Success(_) => Finding::There("found".to_owned()),
+            Probe::Success(_) => ToolState::There("found".to_owned()),
         }
     }
 }
@@ -250,7 +250,7 @@ enum Answer {
     /// There is no such program, or it is a launcher without what it launches.
     NoProgram,
     Failed(String),
-    /// What it printed.
+    /// The text that it printed.
     Said(String),
 }
 
@@ -354,11 +354,11 @@ mod tests {
     async fn the_first_program_that_starts_decides() {
         let programs: &[Program] = &[&["leadhost-no-such-program"], &["echo", "1.27.3"]];
         let newer = need(programs, Probe::Version(&[], [1, 27, 1])).find().await;
-        assert_eq!(newer, Finding::There("1.27.3".to_owned()));
+        assert_eq!(newer, ToolState::There("1.27.3".to_owned()));
         let older = need(programs, Probe::Version(&[], [1, 28, 0])).find().await;
-        assert_eq!(older, Finding::Missing("1.27.3: too old".to_owned()));
+        assert_eq!(older, ToolState::Missing("1.27.3: too old".to_owned()));
         let none = need(&programs[..1], Probe::Success(&[])).find().await;
-        assert_eq!(none, Finding::Missing("not found".to_owned()));
+        assert_eq!(none, ToolState::Missing("not found".to_owned()));
     }
 
     #[tokio::test]
@@ -369,7 +369,7 @@ mod tests {
             ..need(programs, Probe::Version(&["--version"], [14, 0, 0]))
         };
         let named = async |program: &str| need.find_with(Some(OsString::from(program))).await;
-        let missing = |why: &str| Finding::Missing(why.to_owned());
+        let missing = |why: &str| ToolState::Missing(why.to_owned());
         assert_eq!(
             named("leadhost-no-such-program").await,
             missing("$CLANG is leadhost-no-such-program: it cannot be started")
@@ -386,7 +386,7 @@ mod tests {
         );
         assert_eq!(
             need.find_with(None).await,
-            Finding::There("14.0.6".to_owned())
+            ToolState::There("14.0.6".to_owned())
         );
     }
 
@@ -401,11 +401,11 @@ mod tests {
     async fn a_path_has_to_exist() {
         let at = |path: &'static [Program]| need(path, Probe::Path(&[]));
         let there = at(&[&["echo", "/"]]).find().await;
-        assert_eq!(there, Finding::There("found".to_owned()));
+        assert_eq!(there, ToolState::There("found".to_owned()));
         let relative = at(&[&["echo", "crt1-reactor.o"]]).find().await;
-        assert_eq!(relative, Finding::Missing("not found".to_owned()));
+        assert_eq!(relative, ToolState::Missing("not found".to_owned()));
         let nowhere = at(&[&["echo", "/nowhere/crt1-reactor.o"]]).find().await;
-        assert_eq!(nowhere, Finding::Missing("not found".to_owned()));
+        assert_eq!(nowhere, ToolState::Missing("not found".to_owned()));
     }
 
     #[tokio::test]

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{stored, unstored, verifying};
+use super::{check, stored, unstored, verifying};
 use crate::admin_api::plugins::{
     DifferenceView, FieldDifference, SendDifferences, VerifiedPlugin, VerifiedSends, VerifyRequest,
 };
@@ -12,12 +12,13 @@ use crate::cli::output::{count, say};
 use crate::cli::progress::ProgressLine;
 use crate::cli::table::{optional, safe, table};
 use crate::domain::plugin::Digest;
+use crate::limits;
 
 #[derive(Args)]
 pub struct Verify {
-    /// A component, a core module or the folder of a built project; oci://REGISTRY/NAME:TAG of a registry; or NAME@DIGEST of a stored version: its first 8 or more characters are enough
+    /// A component, a core module or the folder of a built project; oci://REGISTRY/NAME:TAG of a registry; or NAME@DIGEST of a stored version, with at least the first 8 characters of the digest
     what: String,
-    /// Compare at most this many deliveries, and of an adapter as many sends: the newest of each connection and outcome; failed and parked ones take at most half, unless there are too few others
+    /// Compare at most this many deliveries, and as many sends of an adapter: the newest of each connection and outcome. At most half of them are failed or parked, unless there are too few others
     #[arg(long, value_name = "COUNT")]
     last: Option<u32>,
     /// Only deliveries received, and messages sent, since a date, a time such as 2026-01-31T12:00:00Z, or how long ago, such as 24h
@@ -70,19 +71,35 @@ impl Verify {
             }
         };
         let verified = answer.map_err(|refusal| refusal.about(&self.what))?;
-        client.print(&verified, show);
-        if verified.drift.is_empty() {
+        client.print(&verified, |verified| {
+            show_part(verified, "stored deliveries", true);
+            check::show_concerns(&verified.concerns);
+        });
+        let concerns = verified.concerns.iter().map(|concern| &concern.what);
+        let why: Vec<&str> = verified
+            .drift
+            .iter()
+            .chain(concerns)
+            .map(String::as_str)
+            .collect();
+        if why.is_empty() {
             return Ok(());
         }
-        let drift = verified.drift.join("; ");
         Err(CommandFailure::new(safe(&format!(
-            "an activation would be refused: {drift}"
+            "an activation would be refused: {}",
+            why.join("; ")
         ))))
     }
 }
 
 /// Prints how far both versions agree, and a table of the differences.
 pub fn show(verified: &VerifiedPlugin) {
+    show_part(verified, "stored deliveries", false);
+}
+
+/// Prints the same. `what`: the deliveries that could be chosen, if some were not. `more`: whether the
+/// command can choose more of them.
+pub fn show_part(verified: &VerifiedPlugin, what: &str, more: bool) {
     let candidate = format!(
         "{} {} ({})",
         verified.name,
@@ -127,19 +144,26 @@ pub fn show(verified: &VerifiedPlugin) {
             "Verify it again when deliveries have come (or with an earlier --since), or let it run beside the active version first: `leadhost plugin shadow`, `leadhost plugin rollout start`.",
         );
     }
-    let (other_version, own_version) = told_apart(
+    let (other_version, own_version) = distinguished(
         (&other.version, other.digest.short()),
         (&verified.version, verified.digest.short()),
     );
     say(&safe(&format!(
-        "{candidate} compared with {other_name} on {}: {} the same; {} with {}, {} with {}.",
-        count(verified.compared, "delivery", "deliveries"),
+        "{candidate} compared with {other_name} on {}{}: {} the same; {} with {}, {} with {}.",
+        verified.of_total(what),
+        more_of(verified)
+            .filter(|_| more)
+            .map(|last| format!(" (more: --last {last})"))
+            .unwrap_or_default(),
         verified.same,
         count(verified.leads, "lead", "leads"),
         other_version,
         verified.candidate_leads,
         own_version,
     )));
+    if verified.is_part() {
+        say("The other deliveries were not compared; the numbers below cover only these.");
+    }
     for (what, many) in [
         (
             "Not compared, because the time was over (more time: --seconds)",
@@ -150,7 +174,7 @@ pub fn show(verified: &VerifiedPlugin) {
             verified.emptied,
         ),
         (
-            "Not compared, because the host was busy or a connection is not as it was (try again)",
+            "Not compared, because the host was busy or a connection changed meanwhile (try again)",
             verified.not_tried,
         ),
         (
@@ -161,6 +185,13 @@ pub fn show(verified: &VerifiedPlugin) {
         if many > 0 {
             say(&format!("{what}: {many}"));
         }
+    }
+    if let Some(cost) = &verified.cost {
+        say(&safe(&format!(
+            "A conversion takes {} of memory with {own_version}; {} with {other_version}.",
+            cost.candidate.text(),
+            cost.other.text(),
+        )));
     }
     let differences = VersionDifferences {
         newly_failing: &verified.newly_failing,
@@ -176,19 +207,29 @@ pub fn show(verified: &VerifiedPlugin) {
     }
 }
 
+/// Returns the number of deliveries to ask for, if there are more than were chosen.
+fn more_of(verified: &VerifiedPlugin) -> Option<u64> {
+    let most = u64::from(limits::VERIFY_DELIVERIES_MOST);
+    let more = match verified.total_is_least {
+        true => most,
+        false => verified.total.min(most),
+    };
+    (verified.is_part() && verified.chosen < more).then_some(more)
+}
+
 /// Returns why there is nothing to compare.
 fn why_none(connections: usize) -> &'static str {
     match connections {
         0 => "no connection uses the plugin",
         _ => {
-            "none is stored of the connections that use the plugin, for this time and with these options, or the configuration has `verify.deliveries = 0`"
+            "the connections that use the plugin have no stored delivery that matches --since and the other options, or the configuration has `verify.deliveries = 0`"
         }
     }
 }
 
 /// Returns the names of two versions in a table: the numbers that they give themselves, with their
 /// digests if these are equal.
-fn told_apart(other: (&str, &str), candidate: (&str, &str)) -> (String, String) {
+fn distinguished(other: (&str, &str), candidate: (&str, &str)) -> (String, String) {
     let is_ambiguous = other.0 == candidate.0;
     let name = |(version, digest): (&str, &str)| match is_ambiguous {
         true => format!("{version} ({digest})"),
@@ -327,7 +368,7 @@ mod tests {
     fn versions_with_the_same_number_have_their_digests_beside_it() {
         let (old, new) = ("1c2d3e4f5a6b", "9b0f7a3c5d2e");
         let check = |version: &str, expect: [&str; 2]| {
-            let (one, other) = told_apart(("1.0.0", old), (version, new));
+            let (one, other) = distinguished(("1.0.0", old), (version, new));
             assert_eq!([one, other], expect);
         };
         check("1.1.0", ["1.0.0", "1.1.0"]);

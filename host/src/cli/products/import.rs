@@ -29,7 +29,7 @@ pub struct Import {
     /// Remove products that the catalogue does not name, if all of its lines were imported
     #[arg(long)]
     replace: bool,
-    /// With --replace: remove even if lines were refused or the file has none
+    /// With --replace: remove even if lines were refused or the file has no lines
     #[arg(long, requires = "replace")]
     force: bool,
     /// The format of the file [default: by its name, else by its content]

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use clap::{Args, Subcommand};
 use hyper::StatusCode;
-use serde_json::json;
+use serde::Serialize;
 
 use crate::admin_api::workspaces::{Owners, ProductRemoved};
 use crate::cli::client::{AdminAnswer, ServiceAddress, encoded};
@@ -91,12 +91,15 @@ impl Remove {
                 Err(refusal) => return Err(refusal.into()),
             }
         }
-        let done = json!({
-            "workspace": self.workspace,
-            "removed": removed,
-            "unknown": unknown,
+        let done = AdminAnswer::composed(RemovedProducts {
+            workspace: &self.workspace,
+            removed,
+            unknown,
         });
-        client.print(&AdminAnswer::composed(done), |_| {});
+        client.print(&done, |_| {});
+        let RemovedProducts {
+            removed, unknown, ..
+        } = done.content;
         if unknown.is_empty() {
             return Ok(());
         }
@@ -111,4 +114,12 @@ impl Remove {
             }
         )))
     }
+}
+
+/// The answer of `leadhost products remove`, as JSON.
+#[derive(Serialize)]
+struct RemovedProducts<'a> {
+    workspace: &'a str,
+    removed: Vec<&'a String>,
+    unknown: Vec<&'a String>,
 }

@@ -24,9 +24,9 @@ pub enum Repair {
     List(List),
     /// Show how far a repair is and the sum of its receipt, or each change
     Show(Show),
-    /// End a running repair or an undo; what it has changed stays
+    /// End a running repair or an undo; its changes are kept
     Cancel(Cancel),
-    /// Take the changes of an ended repair back, except what was changed since
+    /// Undo a repair that has ended; fields that were changed since stay
     Undo(Undo),
 }
 

@@ -41,7 +41,7 @@ fn lines(repair: &RepairView, flags: &ServiceFlags) -> Vec<String> {
         lines.push(format!("It ended early: {why}."));
     }
     if facts.found == Some(0) && facts.deliveries.sum() == 0 {
-        lines.push("The version has converted nothing of that: there is nothing to repair.".into());
+        lines.push("The version converted no such delivery: there is nothing to repair.".into());
         return lines;
     }
     lines.push(deliveries(facts.found, &facts.deliveries));
@@ -145,7 +145,7 @@ fn rows(rows: &RepairedRows, one: &str, many: &str) -> String {
     }
 }
 
-/// Returns the changes that an undo could not take back, each with its reason.
+/// Returns the changes that could not be undone, each with its reason.
 fn staying(repair: &RepairView) -> Vec<String> {
     let all = repair.undo.as_ref().map_or(0, |undo| undo.stays);
     let lines = repair.staying.iter();
@@ -177,7 +177,7 @@ fn undone(undo: &RepairUndoView) -> String {
         ));
     }
     if undo.stays > 0 {
-        parts.push(format!("{} cannot be taken back, which stay", undo.stays));
+        parts.push(format!("{} cannot be undone and are kept", undo.stays));
     }
     if undo.in_use > 0 {
         parts.push(format!(
@@ -307,7 +307,7 @@ mod tests {
         let shown = lines(&repair, &ServiceFlags::default());
         assert_eq!(
             shown[4],
-            "Undone: 28 changes; 3 cannot be taken back, which stay."
+            "Undone: 28 changes; 3 cannot be undone and are kept."
         );
         let line = format!("  deal {deal}, deal.created: an undo removes no deal.");
         assert_eq!(shown[5], line);

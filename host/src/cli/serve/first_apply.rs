@@ -3,13 +3,13 @@
 //! inbox, applies the workspace file, and writes everything that a client needs to the keys file
 //! in plain text. In production use `leadhost apply`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::local_files::write_private;
 use crate::cli::client::KEY_FILE;
@@ -17,7 +17,7 @@ use crate::cli::command::ServiceFlags;
 use crate::cli::failure::CommandFailure;
 use crate::cli::workspace_file;
 use crate::domain::connection::{Connection, ConnectionKind};
-use crate::domain::exchange::{Place, Scheme, SenderCheck};
+use crate::domain::exchange::{Scheme, SenderCheck};
 use crate::domain::key::KeyKind;
 use crate::pipeline::Pipeline;
 use crate::pipeline::apply::{ApplyError, ApplyOutcome, KeyRequest, apply, mint};
@@ -25,8 +25,8 @@ use crate::pipeline::deploy;
 use crate::plugin::CallBudget;
 use crate::seal::Secrets;
 
-/// Applies the workspace file, unless the keys file exists or, if hosts share a database, the
-/// workspace exists.
+/// Applies the workspace file, unless the keys file exists. If hosts share a database, it does not apply
+/// the file either if the workspace exists, or if only another host has the plugins that the file names.
 ///
 /// # Errors
 ///
@@ -42,15 +42,28 @@ pub async fn run(
         return Ok(());
     }
     let declared = workspace_file::read(file)?;
-    if pipeline.core.store.is_shared() && is_there(pipeline, &declared).await? {
+    let is_shared = pipeline.core.store.is_shared();
+    if is_shared && is_there(pipeline, &declared).await? {
         tracing::info!(
-            keys_file = %keys.display(),
             command = flags.command("key create"),
             "workspace of --first-apply already exists; the keys file is on the host that created it, and the command creates more keys"
         );
         return Ok(());
     }
-    take_in_inbox(pipeline).await;
+    let found = take_in_inbox(pipeline).await;
+    if is_shared && !found {
+        let missing = missing_plugins(&declared, |name| {
+            pipeline.core.plugins.active(name).is_some()
+        });
+        if !missing.is_empty() {
+            tracing::warn!(
+                file = %file.display(),
+                plugins = missing.join(", "),
+                "workspace of --first-apply not applied: this host has no components for it; a host with the inbox applies it"
+            );
+            return Ok(());
+        }
+    }
     let report = apply(pipeline, &declared, false)
         .await
         .map_err(|error| refused(file, error))?;
@@ -75,10 +88,7 @@ pub async fn run(
 }
 
 /// Returns whether another host or an earlier start created this workspace.
-async fn is_there(
-    pipeline: &Arc<Pipeline>,
-    declared: &serde_json::Value,
-) -> Result<bool, CommandFailure> {
+async fn is_there(pipeline: &Arc<Pipeline>, declared: &Value) -> Result<bool, CommandFailure> {
     let slug = declared["workspace"]["slug"].as_str();
     let workspaces = pipeline.core.store.workspaces().await;
     let workspaces = workspaces.map_err(|error| CommandFailure::new(error.to_string()))?;
@@ -87,11 +97,24 @@ async fn is_there(
         .any(|workspace| Some(workspace.slug.as_str()) == slug))
 }
 
-/// Activates the components of the inbox, which the connections of the workspace need.
-async fn take_in_inbox(pipeline: &Arc<Pipeline>) {
+/// Returns the plugins that the file names and that are not active, each once.
+fn missing_plugins(declared: &Value, is_active: impl Fn(&str) -> bool) -> Vec<&str> {
+    let named = [("connections", "plugin"), ("instances", "adapter")]
+        .into_iter()
+        .flat_map(|(list, key)| {
+            let tables = declared[list].as_array().into_iter().flatten();
+            tables.filter_map(move |table| table[key].as_str())
+        });
+    let missing: BTreeSet<&str> = named.filter(|name| !is_active(name)).collect();
+    missing.into_iter().collect()
+}
+
+/// Activates the components of the inbox, which the connections of the workspace need. Returns whether it
+/// has any.
+async fn take_in_inbox(pipeline: &Arc<Pipeline>) -> bool {
     let inbox = &pipeline.core.config.plugins.inbox;
     if inbox.is_empty() {
-        return;
+        return false;
     }
     let mut files: Vec<_> = match std::fs::read_dir(inbox) {
         Ok(entries) => entries
@@ -99,20 +122,21 @@ async fn take_in_inbox(pipeline: &Arc<Pipeline>) {
             .filter(|path| path.extension().is_some_and(|kind| kind == "wasm"))
             .collect(),
         // The task of the inbox reports the error.
-        Err(_) => return,
+        Err(_) => return false,
     };
     files.sort();
-    for path in files {
+    for path in &files {
         let origin = path
             .file_name()
             .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        match tokio::fs::read(&path).await {
+        match tokio::fs::read(path).await {
             Ok(bytes) => deploy::take_in(pipeline, bytes, &origin).await,
             Err(error) => {
                 tracing::warn!(file = %path.display(), %error, "component file cannot be read")
             }
         }
     }
+    !files.is_empty()
 }
 
 fn refused(file: &Path, error: ApplyError) -> CommandFailure {
@@ -253,7 +277,7 @@ pub async fn checks(pipeline: &Arc<Pipeline>, connection: &Connection) -> Vec<Se
 /// Returns the header that satisfies a check, unless it depends on the request.
 pub fn fixed_header(check: &SenderCheck, secrets: &Secrets) -> Option<(String, String)> {
     let secret = secrets.get(&check.secret)?;
-    if check.proof.place != Place::Header {
+    if !check.proof.place.is_header() {
         return None;
     }
     let value = match check.scheme {
@@ -268,7 +292,18 @@ pub fn fixed_header(check: &SenderCheck, secrets: &Secrets) -> Option<(String, S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::exchange::{Encoding, ValueLocation};
+    use crate::domain::exchange::{Encoding, Place, ValueLocation};
+
+    #[test]
+    fn plugins_that_the_file_names_and_that_are_not_active_are_missing() {
+        let declared = json!({
+            "connections": [{"plugin": "mapping"}, {"plugin": "mapping"}, {"plugin": "there"}, {}],
+            "instances": [{"adapter": "sandbox"}, {"name": "bot"}],
+        });
+        let missing = missing_plugins(&declared, |name| name == "there");
+        assert_eq!(missing, ["mapping", "sandbox"]);
+        assert!(missing_plugins(&json!({}), |_| false).is_empty());
+    }
 
     #[test]
     fn a_fixed_proof_is_a_header_and_a_signature_is_not() {

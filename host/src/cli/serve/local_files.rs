@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::cli::client::ADDRESSES_FILE;
+use crate::cli::client::{ADDRESSES_FILE, ServiceFile};
 use crate::cli::failure::CommandFailure;
 use crate::http::listen::Addresses;
 
@@ -23,13 +23,18 @@ impl AddressesFile {
     /// # Errors
     ///
     /// [`CommandFailure`] if the file cannot be written.
-    pub fn write(folder: &Path, addresses: &Addresses) -> Result<Self, CommandFailure> {
+    pub fn write(
+        folder: &Path,
+        addresses: &Addresses,
+        has_tls: bool,
+    ) -> Result<Self, CommandFailure> {
         let path = folder.join(ADDRESSES_FILE);
-        let content = json!({
-            "gateway": addresses.gateway,
-            "data": addresses.data,
-            "admin": addresses.admin,
-            "process": std::process::id(),
+        let content = json!(ServiceFile {
+            admin: addresses.admin.to_string(),
+            data: addresses.data.to_string(),
+            gateway: addresses.gateway.to_string(),
+            tls: has_tls,
+            process: std::process::id(),
         });
         let text = format!("{content:#}\n");
         write_private(&path, &text)?;

@@ -59,7 +59,7 @@ pub struct Serve {
         hide_env_values = true
     )]
     store_url: Option<String>,
-    /// A folder whose component files are activated, once each
+    /// A folder to watch: the service activates each component file in it once
     #[arg(long, value_name = "DIR")]
     inbox: Option<String>,
     /// Any other key of the configuration; may be repeated
@@ -187,7 +187,11 @@ impl Serve {
         let _ = phones.await;
         tasks.extend(pipeline::start(&app.pipeline, &app.core.shutdown));
         tasks.push(tokio::spawn(metric_export::run(Arc::clone(&app.http))));
-        let addresses_file = local_files::AddressesFile::write(&folder, &addresses)?;
+        let addresses_file = local_files::AddressesFile::write(
+            &folder,
+            &addresses,
+            app.core.config.server.has_tls(),
+        )?;
         self.announce(&folder, &addresses);
         app.core.shutdown.begun().await;
         stop(&app, tasks).await;
@@ -230,8 +234,10 @@ impl Serve {
             data_dir = %folder.display(),
             "ready"
         );
-        if let Some(file) = &self.first_apply {
-            let invitation = local_files::invitation(file, folder, &self.keys_file(folder));
+        let keys = self.keys_file(folder);
+        // On a shared store, the keys file is on the host that applied the workspace file.
+        if let Some(file) = self.first_apply.as_ref().filter(|_| keys.exists()) {
+            let invitation = local_files::invitation(file, folder, &keys);
             if let Some(invitation) = invitation {
                 say(&invitation);
             }
@@ -276,6 +282,10 @@ fn within_files(mut config: Config) -> Config {
             "server.connections lowered to fit the limit of open files; raise the limit (ulimit -n) for more"
         );
         server.connections = room;
+        let key = "server.connections";
+        for setting in config.settings.iter_mut().filter(|one| one.key == key) {
+            setting.value = format!("{room} (lowered to fit the limit of open files)");
+        }
     }
     config
 }

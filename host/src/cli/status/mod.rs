@@ -3,8 +3,10 @@
 use clap::Args;
 use hyper::StatusCode;
 
+use crate::admin_api::audit::Audit;
 use crate::admin_api::hosts::HostView;
-use crate::admin_api::overview::ServiceProblem;
+use crate::admin_api::overview::{ServiceOverview, ServiceProblem};
+use crate::admin_api::repairs::RepairList;
 use crate::admin_api::rollouts::RolloutList;
 use crate::admin_api::status::{ActivePlugin, ServiceStatus};
 use crate::cli::client::{AdminClient, ServiceAddress, ServiceRefusal};
@@ -50,6 +52,11 @@ impl Status {
         let last = client.get("/admin/v1/rollouts").await?;
         let RolloutList { rollouts } = last.content;
         overview.rollouts = rollouts;
+        let path = ServiceOverview::rollbacks_path(overview.status.now);
+        let rollbacks: Audit = client.get(&format!("/admin/v1{path}")).await?.content;
+        overview.rollbacks = rollbacks.rows;
+        let repairs: RepairList = client.get("/admin/v1/repairs").await?.content;
+        overview.repairs = repairs.repairs;
         show_problems(&overview.problems(), client.flags());
         Ok(())
     }

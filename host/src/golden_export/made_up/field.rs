@@ -54,11 +54,12 @@ const OTHER: [&str; 34] = [
     "version",
 ];
 
-const EMAIL: [&str; 5] = ["email", "emails", "mail", "mails", "correo"];
-const PHONE: [&str; 50] = [
+const EMAIL: [&str; 6] = ["correo", "courriel", "email", "emails", "mail", "mails"];
+const PHONE: [&str; 54] = [
     "cel",
     "cell",
     "cellphone",
+    "cellulare",
     "cels",
     "celular",
     "celulares",
@@ -85,12 +86,15 @@ const PHONE: [&str; 50] = [
     "phone",
     "phonenumber",
     "phones",
+    "portable",
     "rufnummer",
     "tel",
     "telefon",
     "telefone",
     "telefones",
+    "telefoni",
     "telefonnummer",
+    "telefonnummern",
     "telefono",
     "telefonos",
     "telemoveis",
@@ -107,15 +111,19 @@ const PHONE: [&str; 50] = [
     "wpp",
     "zap",
 ];
-const BIRTH: [&str; 6] = [
+const BIRTH: [&str; 10] = [
     "birth",
     "birthdate",
     "birthday",
     "dob",
-    "nascimento",
+    "geburtsdatum",
+    "geburtstag",
     "nacimiento",
+    "naissance",
+    "nascimento",
+    "nascita",
 ];
-const NUMBER: [&str; 15] = [
+const NUMBER: [&str; 17] = [
     "cep",
     "cnh",
     "cnpj",
@@ -125,46 +133,58 @@ const NUMBER: [&str; 15] = [
     "documento",
     "nif",
     "passport",
+    "plz",
     "postal",
     "postcode",
+    "postleitzahl",
     "rg",
     "ssn",
     "zip",
     "zipcode",
 ];
 const IP: [&str; 3] = ["ip", "ipaddress", "remoteaddr"];
-const ADDRESS: [&str; 9] = [
+const ADDRESS: [&str; 14] = [
     "address",
+    "adresse",
+    "anschrift",
     "calle",
     "complemento",
     "direccion",
     "endereco",
+    "indirizzo",
     "logradouro",
     "rua",
+    "rue",
+    "strasse",
     "street",
     "streetaddress",
 ];
-const NAME: [&str; 20] = [
+const NAME: [&str; 25] = [
     "apelido",
     "apellido",
     "apellidos",
     "cliente",
+    "cognome",
     "comprador",
     "firstname",
     "fullname",
     "interessado",
     "lastname",
+    "nachname",
     "name",
     "names",
+    "nom",
     "nombre",
     "nombres",
     "nome",
     "person",
+    "prenom",
     "remetente",
     "sender",
     "sobrenome",
     "surname",
     "username",
+    "vorname",
 ];
 const PERSON_ID: [&str; 8] = [
     "contactid",
@@ -273,6 +293,10 @@ mod tests {
                 "leadName",
                 "contact.name",
                 "fullName",
+                "prénom",
+                "nom",
+                "Nachname",
+                "cognome",
             ],
             Some(PersonalField::Name),
         );

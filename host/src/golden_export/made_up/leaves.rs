@@ -52,7 +52,7 @@ impl Leaf {
     }
 }
 
-/// What a browser writes as it is in a form.
+/// All characters except those that a browser writes unchanged in a form.
 const FORM: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -98,13 +98,51 @@ fn fields(text: &str) -> Vec<Leaf> {
         let end = at + field.trim_end().len();
         found.push(Leaf {
             at: (end - value.trim_end().len())..end,
-            name: form_text(name),
+            name: name_of_field(form_text(name), value),
             form: LeafForm::Form,
         });
         at += field.len() + 1;
     }
     found
 }
+
+/// Returns the name that tells what a field of a form has: `fields[name]` for `fields[name][value]`.
+/// Empty for what only describes another field: `fields[name][title]` is not a name.
+fn name_of_field(mut name: String, value: &str) -> String {
+    while let Some((outer, last)) = name
+        .strip_suffix(']')
+        .and_then(|rest| rest.rsplit_once('['))
+    {
+        let last = simple(last);
+        if DESCRIBING.contains(&&*last) {
+            let is_person = PersonalField::from_name(&name) == Some(PersonalField::Id)
+                && value.contains(|one: char| one.is_ascii_digit());
+            return if is_person { name } else { String::new() };
+        }
+        if !GENERIC.contains(&&*last) || outer.is_empty() {
+            break;
+        }
+        let length = outer.len();
+        name.truncate(length);
+    }
+    name
+}
+
+/// Returns a name without case and without what stands between its words.
+fn simple(name: &str) -> String {
+    let letters = name.chars().filter(|one| one.is_alphanumeric());
+    letters.flat_map(char::to_lowercase).collect()
+}
+
+/// Last names in the brackets of a form under which there is no answer.
+const DESCRIBING: [&str; 4] = ["id", "type", "title", "label"];
+/// Names that say nothing of what they have: the name around them does, or a type beside them.
+const GENERIC: [&str; 12] = [
+    "first", "full", "last", "middle", "number", "numero", "raw", "rawvalue", "text", "valor",
+    "value", "values",
+];
+/// Names of the type of a value beside it: `{"tipo": "celular", "valor": "..."}`.
+const TYPES: [&str; 3] = ["kind", "tipo", "type"];
 
 /// Reads JSON that is valid and not too deep.
 struct JsonScan<'t> {
@@ -158,7 +196,7 @@ impl JsonScan<'_> {
     fn value(&mut self, name: &str) {
         self.skip_space();
         let form = match self.byte() {
-            b'{' => return self.object(),
+            b'{' => return self.object(name),
             b'[' => return self.list(name),
             b'"' => LeafForm::JsonText,
             b'-' | b'0'..=b'9' => LeafForm::JsonNumber,
@@ -214,7 +252,8 @@ impl JsonScan<'_> {
         self.at += 1;
     }
 
-    fn object(&mut self) {
+    /// `around`: the name of the object.
+    fn object(&mut self, around: &str) {
         self.at += 1;
         let mut members: Vec<(String, Range<usize>)> = Vec::new();
         while self.at < self.text.len() {
@@ -235,21 +274,46 @@ impl JsonScan<'_> {
             self.skip_space();
             self.at += 1;
             let first = self.leaves.len();
-            self.value(&key);
+            let is_told_around = GENERIC.contains(&&*simple(&key))
+                && PersonalField::from_name(&key).is_none()
+                && PersonalField::from_name(around).is_some();
+            self.value(if is_told_around { around } else { &key });
             members.push((key, first..self.leaves.len()));
         }
         self.label(&members);
     }
 
+    /// A value under a name that says nothing is of the type that is beside it, if it says more.
+    fn type_beside(&mut self, members: &[(String, Range<usize>)]) {
+        let types = members
+            .iter()
+            .filter(|(key, _)| TYPES.contains(&&*simple(key)));
+        let mut told = types.filter_map(|(_, range)| {
+            let [leaf] = &self.leaves[range.clone()] else {
+                return None;
+            };
+            let text = leaf.read(&self.text[leaf.at.clone()]).into_owned();
+            let is_told = leaf.form == LeafForm::JsonText;
+            (is_told && PersonalField::from_name(&text).is_some()).then_some(text)
+        });
+        let Some(told) = told.next() else { return };
+        for (key, range) in members {
+            if GENERIC.contains(&&*simple(key)) || VALUES.contains(&&*simple(key)) {
+                for leaf in &mut self.leaves[range.clone()] {
+                    if PersonalField::from_name(&leaf.name).is_none() {
+                        leaf.name.clone_from(&told);
+                    }
+                }
+            }
+        }
+    }
+
     /// In a list of answers, the name of a value is a value itself:
     /// `{"name": "full_name", "values": ["Ana"]}`.
     fn label(&mut self, members: &[(String, Range<usize>)]) {
-        let simple = |key: &str| -> String {
-            let letters = key.chars().filter(|one| one.is_alphanumeric());
-            letters.flat_map(char::to_lowercase).collect()
-        };
         let mut values = Vec::new();
         let mut labels = Vec::new();
+        self.type_beside(members);
         for (key, range) in members {
             let key = simple(key);
             let is_of_field = LABELS_OF_FIELDS.contains(&&*key);
@@ -278,9 +342,13 @@ impl JsonScan<'_> {
         for (place, _, _) in labels {
             self.leaves[place].name.clear();
         }
+        let is_telling = PersonalField::from_name(&named).is_some();
         for place in values {
             let leaf = &mut self.leaves[place];
-            leaf.name.clone_from(&named);
+            // A type beside them, or a name within them, tells more than such a label.
+            if is_telling || PersonalField::from_name(&leaf.name).is_none() {
+                leaf.name.clone_from(&named);
+            }
         }
     }
 }
@@ -469,6 +537,57 @@ mod tests {
             r#"{"name": "Ana Prado", "value": 5}"#,
             false,
             &[("name", "Ana Prado"), ("value", "5")],
+        );
+    }
+
+    #[test]
+    fn a_name_that_says_nothing_takes_the_one_around_it_or_the_type_beside_it() {
+        check(
+            r#"{"q3_nome": {"first": "Ana", "last": "Souza"}, "firstname": {"value": "Ana"}}"#,
+            false,
+            &[
+                ("q3_nome", "Ana"),
+                ("q3_nome", "Souza"),
+                ("firstname", "Ana"),
+            ],
+        );
+        check(
+            r#"{"phone": {"area_code": "11", "number": "987654321"}, "deal": {"number": 7}}"#,
+            false,
+            &[("area_code", "11"), ("phone", "987654321"), ("number", "7")],
+        );
+        check(
+            r#"[{"tipo": "celular", "valor": "11987654321"}, {"type": "text", "value": "x"}]"#,
+            false,
+            &[
+                ("tipo", "celular"),
+                ("celular", "11987654321"),
+                ("type", "text"),
+                ("value", "x"),
+            ],
+        );
+        check(
+            r#"{"name": "field_3", "type": "email", "value": "a@b.c"}"#,
+            false,
+            &[("", "field_3"), ("type", "email"), ("email", "a@b.c")],
+        );
+    }
+
+    #[test]
+    fn the_last_brackets_of_a_form_tell_what_a_field_has() {
+        check(
+            "fields[name][id]=name&fields[name][title]=Nome&fields[name][value]=Ana&fields[name][raw_value]=Ana\
+             &form[name]=Contato&name[first]=Ana&contact[id]=u7",
+            true,
+            &[
+                ("", "name"),
+                ("", "Nome"),
+                ("fields[name]", "Ana"),
+                ("fields[name]", "Ana"),
+                ("form[name]", "Contato"),
+                ("name", "Ana"),
+                ("contact[id]", "u7"),
+            ],
         );
     }
 

@@ -356,6 +356,37 @@ mod tests {
     }
 
     #[test]
+    fn the_parts_of_a_name_and_of_a_phone_are_replaced() {
+        let made = made(
+            r#"{"q3_nome": {"first": "Anabela", "last": "Souza"}, "prenom": "Zoé", "cognome": "Rossi",
+                "contact": {"name": {"first": "Lia", "last": "Prado"}},
+                "phone": {"area_code": "11", "number": "987654321"},
+                "fones": [{"tipo": "celular", "valor": "11987654321"}],
+                "contatos": [{"tipo": "celular", "valor": "11912345678"}]}"#,
+            false,
+        );
+        for gone in [
+            "Anabela", "Souza", "Zoé", "Rossi", "Lia", "Prado", "654321", "345678",
+        ] {
+            assert!(!made.contains(gone), "{gone}: {made}");
+        }
+        for kept in ["\"area_code\": \"11\"", "\"celular\"", "q3_nome"] {
+            assert!(made.contains(kept), "{kept}: {made}");
+        }
+    }
+
+    #[test]
+    fn the_labels_of_the_fields_of_a_form_stay() {
+        let made = made(
+            "fields%5Bname%5D%5Bid%5D=name&fields%5Bname%5D%5Btitle%5D=Nome&fields%5Bname%5D%5Bvalue%5D=Anabela",
+            true,
+        );
+        assert!(made.contains("Bid%5D=name&"), "{made}");
+        assert!(made.contains("Btitle%5D=Nome&"), "{made}");
+        assert!(!made.contains("Anabela"), "{made}");
+    }
+
+    #[test]
     fn a_text_without_persons_stays_as_it_is() {
         for text in [
             "",

@@ -6,10 +6,11 @@ use hyper::body::Bytes;
 use hyper::header::{CONTENT_TYPE, HOST, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, StatusCode};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize as _, Serialize};
 use serde_json::Value;
 
+use crate::admin_api::error::AdminError;
 use crate::http::auth::AdminCaller;
 use crate::http::body::UnreadBody;
 use crate::http::call::Call;
@@ -131,9 +132,11 @@ impl AdminApi<'_> {
                 .map_err(|error| ApiError::internal(error).into());
         }
         let body: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+        let message = AdminError::deserialize(&body)
+            .map_or_else(|_| "It failed.".to_owned(), |refusal| refusal.error);
         Err(ApiRefusal {
             status,
-            message: body["error"].as_str().unwrap_or("It failed.").to_owned(),
+            message,
             body,
         })
     }
@@ -143,7 +146,11 @@ impl AdminApi<'_> {
             .method(method)
             .uri(format!("/admin/v1{path}"))
             .body(())
-            .map_err(|_| ApiError::BadRequest("This address cannot be asked for.".to_owned()))?
+            .map_err(|_| {
+                ApiError::BadRequest(
+                    "This address has characters that a URL cannot have.".to_owned(),
+                )
+            })?
             .into_parts();
         let mut headers = HeaderMap::new();
         if let Some(host) = self.call.head.headers.get(HOST) {

@@ -61,7 +61,7 @@ mod tests {
         assert_eq!(&archive[BLOCK..BLOCK + 3], b"{}\0");
         assert!(archive[2 * BLOCK..].starts_with(b"case/case.json\0"));
         assert!(archive[3 * BLOCK..].iter().all(|byte| *byte == 0));
-        // Of the header without its sum, and eight spaces.
+        // The sum over the header, with eight spaces for the sum.
         let sum: u32 = archive[..BLOCK].iter().map(|byte| u32::from(*byte)).sum();
         let own: u32 = archive[148..156].iter().map(|byte| u32::from(*byte)).sum();
         let written = std::str::from_utf8(&archive[148..154]).expect("digits");

@@ -28,6 +28,8 @@ pub struct Chart {
     series: Vec<ChartSeries>,
     /// Whether the numbers of a slot add up.
     is_stacked: bool,
+    /// Whether the numbers are still being counted.
+    is_pending: bool,
     /// The greatest number of the axis.
     most: u64,
 }
@@ -88,13 +90,14 @@ impl Chart {
             slots,
             series,
             is_stacked: true,
+            is_pending: false,
             most,
         }
     }
 
     /// Draws levels, such as a time on average, which do not add up. Only the first few series that have
     /// any are drawn.
-    pub fn of_levels(
+    pub fn from_levels(
         id: &'static str,
         title: impl Into<String>,
         slots: Vec<String>,
@@ -113,7 +116,22 @@ impl Chart {
             slots,
             series,
             is_stacked: false,
+            is_pending: false,
             most,
+        }
+    }
+
+    /// Says in the place of numbers that they are still being counted, if they are.
+    pub fn pending(mut self, is_pending: bool) -> Self {
+        self.is_pending = is_pending;
+        self
+    }
+
+    /// Returns what the chart says if it has no numbers.
+    fn nothing(&self) -> &'static str {
+        match self.is_pending {
+            true => "Being counted.",
+            false => "Nothing in this time.",
         }
     }
 
@@ -128,7 +146,7 @@ impl Chart {
             (Some(first), Some(last)) if !parts.is_empty() => {
                 format!("From {first} to {last}: {}.", parts.join(", "))
             }
-            _ => "Nothing in this time.".to_owned(),
+            _ => self.nothing().to_owned(),
         }
     }
 
@@ -284,6 +302,18 @@ mod tests {
     }
 
     #[test]
+    fn a_chart_without_numbers_says_whether_they_are_still_being_counted() {
+        let check = |is_pending: bool, said: &str, other: &str| {
+            let chart = chart(Vec::new()).pending(is_pending);
+            let text = chart.render().expect("it renders");
+            assert!(text.contains(said) && !text.contains(other), "{text}");
+        };
+        let (pending, none) = ("Being counted.", "Nothing in this time.");
+        check(true, pending, none);
+        check(false, none, pending);
+    }
+
+    #[test]
     fn a_chart_has_its_bars_a_title_and_the_same_numbers_in_a_table() {
         let text = chart(vec![
             ("a<b>".to_owned(), vec![1, 3]),
@@ -329,7 +359,7 @@ mod tests {
         let slots = vec!["10:00".to_owned(), "11:00".to_owned()];
         let series = [("1.4.0", vec![3, 9]), ("1.3.0", vec![4, 0])];
         let series = series.map(|(name, counts)| (name.to_owned(), counts));
-        let chart = Chart::of_levels("time", "Time", slots, series);
+        let chart = Chart::from_levels("time", "Time", slots, series);
         assert_eq!(chart.most, 10);
         let pieces = chart.pieces();
         assert_eq!(pieces.len(), 3);

@@ -101,7 +101,7 @@ impl Form {
     ///
     /// [`ApiRefusal`] if it carries another token, or none.
     pub fn check(&self, token: &str) -> Result<(), ApiRefusal> {
-        // Of their digests, the time of the comparison says nothing.
+        // Digests are compared, so timing reveals nothing about the tokens.
         if Sha256::digest(self.get(TOKEN)) == Sha256::digest(token) {
             return Ok(());
         }

@@ -1,4 +1,6 @@
-//! What all pages have in common, and how they write times and sizes.
+//! The common frame of all pages, and the functions with which they write times and sizes.
+
+use std::time::Duration;
 
 use askama::Template;
 use hyper::StatusCode;
@@ -31,7 +33,7 @@ pub struct Section {
     pub label: &'static str,
 }
 
-const SECTIONS: [Section; 13] = [
+const SECTIONS: [Section; 14] = [
     section("", "Today"),
     section("deliveries", "Deliveries"),
     section("analytics", "Analytics"),
@@ -41,6 +43,7 @@ const SECTIONS: [Section; 13] = [
     section("instances", "Instances"),
     section("messages", "Messages"),
     section("deals", "Deals"),
+    section("tickets", "Tickets"),
     section("contacts", "Contacts"),
     section("keys", "Keys"),
     section("audit", "Audit"),
@@ -75,11 +78,12 @@ impl Frame {
     /// Returns how long ago a time was, or how far ahead it is, with its largest unit.
     pub fn ago(&self, at: &Micros) -> String {
         if *at > self.now {
-            return format!("in {}", span(at.since(self.now).as_secs()));
+            return format!("in {}", span(at.since(self.now)));
         }
-        match self.now.since(*at).as_secs() {
+        let age = self.now.since(*at);
+        match age.as_secs() {
             0..5 => "now".to_owned(),
-            seconds => format!("{} ago", span(seconds)),
+            _ => format!("{} ago", span(age)),
         }
     }
 
@@ -91,21 +95,13 @@ impl Frame {
     }
 }
 
-/// Returns seconds in their largest unit: `3 min`.
-pub fn span(seconds: u64) -> String {
+/// Returns a length of time in its largest unit: `3 min`.
+pub fn span(length: Duration) -> String {
     const UNITS: [(u64, &str); 4] = [(86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")];
+    let seconds = length.as_secs();
     let unit = UNITS.iter().find(|(unit, _)| seconds >= *unit);
     let (unit, name) = unit.unwrap_or(&(1, "s"));
     format!("{} {name}", seconds / unit)
-}
-
-/// Returns bytes in their largest unit.
-pub fn bytes(count: u64) -> String {
-    match count {
-        0..1_024 => format!("{count} B"),
-        1_024..1_048_576 => format!("{} KiB", count / 1_024),
-        _ => format!("{:.1} MiB", count as f64 / 1_048_576.0),
-    }
 }
 
 /// A page with a refusal.
@@ -133,13 +129,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_and_sizes_have_their_largest_unit() {
-        assert_eq!(span(0), "0 s");
-        assert_eq!(span(59), "59 s");
-        assert_eq!(span(3_599), "59 min");
-        assert_eq!(span(200_000), "2 d");
-        assert_eq!(bytes(1_023), "1023 B");
-        assert_eq!(bytes(2_048), "2 KiB");
-        assert_eq!(bytes(3 << 20), "3.0 MiB");
+    fn spans_have_their_largest_unit() {
+        let check = |seconds, expect| assert_eq!(span(Duration::from_secs(seconds)), expect);
+        check(0, "0 s");
+        check(59, "59 s");
+        check(3_599, "59 min");
+        check(200_000, "2 d");
     }
 }

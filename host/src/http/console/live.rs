@@ -25,7 +25,7 @@ const TEXT: &str = "text/plain; charset=utf-8";
 /// The event after which the page reads itself again.
 const CHANGED: Bytes = Bytes::from_static(b"event: changed\ndata:\n\n");
 
-/// What a browser waits before it connects again.
+/// Sets the time that a browser waits before it connects again.
 const BEGIN: Bytes = Bytes::from_static(b"retry: 5000\n\n");
 
 /// Returns the answer after which a browser does not ask again.
@@ -36,7 +36,7 @@ pub fn over() -> ApiResponse {
 /// Returns the refusal of one stream too many, after which a browser does not ask again either.
 fn full() -> ApiResponse {
     let text = format!(
-        "{} open pages of this host follow already, as many as may. Read this page again by its link.\n",
+        "{} open pages of this host already receive updates, which is the limit. Reload this page with its link.\n",
         limits::CONSOLE_STREAMS
     );
     reply::bytes_of(StatusCode::SERVICE_UNAVAILABLE, TEXT, text)

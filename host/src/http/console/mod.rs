@@ -14,6 +14,8 @@ mod pages;
 pub mod sessions;
 mod sign_in;
 
+use std::time::Duration;
+
 use askama::Template;
 use hyper::StatusCode;
 use hyper::header::{
@@ -50,7 +52,7 @@ pub struct Visit<'a> {
     pub session: &'a Session,
 }
 
-/// What a form leads to.
+/// The outcome of a form.
 pub enum FormOutcome {
     /// To a page, which shows what was done.
     Done { to: String, notice: String },
@@ -174,7 +176,7 @@ async fn form(
             see_other("/console/sign-in"),
             visit.call,
             "",
-            0,
+            Duration::ZERO,
         ));
     }
     let (to, notice) = match pages::submit(visit, route, &form).await {
@@ -222,15 +224,21 @@ fn see_other(to: &str) -> ApiResponse {
     reply
 }
 
-/// Adds the cookie of a session, or removes it.
-fn with_cookie(mut reply: ApiResponse, call: &Call<'_>, token: &str, seconds: u64) -> ApiResponse {
+/// Adds the cookie of a session. With no lifetime it removes the cookie.
+fn with_cookie(
+    mut reply: ApiResponse,
+    call: &Call<'_>,
+    token: &str,
+    lifetime: Duration,
+) -> ApiResponse {
     let secure = if call.http.core.config.server.has_tls() {
         "; Secure"
     } else {
         ""
     };
     let cookie = format!(
-        "{SESSION_COOKIE}={token}; Path=/console; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"
+        "{SESSION_COOKIE}={token}; Path=/console; Max-Age={}; HttpOnly; SameSite=Strict{secure}",
+        lifetime.as_secs()
     );
     if let Ok(cookie) = HeaderValue::from_str(&cookie) {
         reply.headers_mut().insert(SET_COOKIE, cookie);

@@ -1,6 +1,6 @@
-//! Who is signed in to the console of this host. A session holds no key, only the digest by which the
-//! store knows it: each page asks the store again, so a revoked key ends its sessions. Sessions are in
-//! memory and end with the process.
+//! The sessions of operators who are signed in to the console of this host. A session holds no key, only
+//! the digest by which the store knows it: each page asks the store again, so a revoked key ends its
+//! sessions. Sessions are in memory and end with the process.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

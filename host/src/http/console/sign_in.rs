@@ -49,8 +49,8 @@ pub async fn begin(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, Api
             let token = call.http.sessions.begin(digest, now);
             tracing::info!(label = caller.label(), "signed in to the console");
             let to = format!("/console{}", own_path(form.get("next")));
-            let seconds = limits::CONSOLE_LONGEST.as_secs();
-            return Ok(with_cookie(see_other(&to), call, &token, seconds));
+            let lifetime = limits::CONSOLE_LONGEST;
+            return Ok(with_cookie(see_other(&to), call, &token, lifetime));
         }
         Err(ApiError::Unauthorized(_)) => {
             let message = "This is no valid admin key. `leadhost key create --kind admin` makes one; the first is in the file admin.key of the data folder.";

@@ -6,6 +6,7 @@
 //! page, and the counts may be a second old.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use hyper::StatusCode;
 use serde::Serialize;
@@ -85,11 +86,11 @@ impl From<SearchError> for ApiError {
             SearchError::Store(error) => Self::Store(error),
             SearchError::TooLarge => Self::Overloaded {
                 what: "The workspace has more products than the service has memory to search; its operator can give it more memory.",
-                retry_after: 60,
+                retry_after: Duration::from_mins(1),
             },
             SearchError::Late => Self::Overloaded {
                 what: "The products are being prepared for searching; try again.",
-                retry_after: 5,
+                retry_after: Duration::from_secs(5),
             },
             SearchError::Ended(error) => Self::internal(error),
         }

@@ -58,10 +58,10 @@ pub async fn page(
     let limit = query.limit(limits::EXPORT_PAGE_DEFAULT, limits::EXPORT_PAGE_MAX)?;
     let store = &*call.http.core.store;
     let feed = FeedKind::Rows(Entity::MessageErrors);
-    let given = Filters::from_query(&query, &FILTERS);
+    let given = ReportFilters::from_query(&query, &FILTERS);
     let (pull, filters) = match Pull::from_cursor(&query, caller, store, feed)? {
         Some(pull) => {
-            let own = Filters::from_cursor(&pull.filter, &FILTERS)?.unless_others(&given)?;
+            let own = ReportFilters::from_cursor(&pull.filter, &FILTERS)?.unless_others(&given)?;
             // No page that matches nothing has a cursor: its values were valid once.
             if own.meaning().is_none() {
                 return Err(ApiError::BadRequest(format!("{BrokenCursor}.")));
@@ -102,7 +102,7 @@ fn window(query: &Query<'_>, now: Micros) -> Result<(i64, Option<i64>), ApiError
     let longest = if to.is_some() { WINDOW } else { WINDOW + SLACK };
     if to.unwrap_or(now).since(since) > longest {
         return Err(ApiError::BadRequest(
-            "`updated_since` and `to` are more than 31 days apart: ask for one period after the other."
+            "`updated_since` and `to` are more than 31 days apart: request shorter periods, one after the other."
                 .to_owned(),
         ));
     }
@@ -111,9 +111,9 @@ fn window(query: &Query<'_>, now: Micros) -> Result<(i64, Option<i64>), ApiError
 
 /// The expected value of each filter, by the filter's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Filters(BTreeMap<String, String>);
+struct ReportFilters(BTreeMap<String, String>);
 
-impl Filters {
+impl ReportFilters {
     /// Reads the filters among `names` that the query has.
     fn from_query(query: &Query<'_>, names: &[&str]) -> Self {
         let given = names.iter().filter_map(|name| {
@@ -219,8 +219,8 @@ mod tests {
         check("updated_since=2030-02-20&to=", false);
     }
 
-    fn given(text: &str) -> Filters {
-        Filters::from_query(&Query::parse(text), &FILTERS)
+    fn given(text: &str) -> ReportFilters {
+        ReportFilters::from_query(&Query::parse(text), &FILTERS)
     }
 
     #[test]
@@ -228,7 +228,7 @@ mod tests {
         let check = |text: &str, expect: Option<MessageErrorFilter>| {
             let given = given(text);
             assert_eq!(given.meaning(), expect, "{text}");
-            let read = Filters::from_cursor(&given.to_cursor(), &FILTERS);
+            let read = ReportFilters::from_cursor(&given.to_cursor(), &FILTERS);
             assert_eq!(read.ok(), Some(given), "{text}");
         };
         let none = MessageErrorFilter::default;
@@ -258,7 +258,7 @@ mod tests {
     fn an_old_cursor_is_read_after_a_filter_was_added() {
         let old = given("error_code=1&agent_id=7");
         let more: Vec<&str> = FILTERS.into_iter().chain(["channel"]).collect();
-        let read = Filters::from_cursor(&old.to_cursor(), &more).expect("it is read");
+        let read = ReportFilters::from_cursor(&old.to_cursor(), &more).expect("it is read");
         assert_eq!(read, old);
         assert_eq!(read.meaning(), old.meaning());
     }
@@ -271,7 +271,7 @@ mod tests {
             r#"{"agent_id":7}"#,
             "agent_id",
         ] {
-            let read = Filters::from_cursor(text, &FILTERS);
+            let read = ReportFilters::from_cursor(text, &FILTERS);
             assert!(matches!(read, Err(ApiError::BadRequest(_))), "{text}");
         }
     }

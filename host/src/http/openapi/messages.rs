@@ -1,5 +1,7 @@
 //! `POST /send-notification`.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::operation::{Operation, Parameter};
@@ -79,7 +81,9 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
 const UNDER_WAY: &str = "The first request with this Idempotency-Key is still under way.";
 
 fn under_way() -> (&'static str, &'static str, Value) {
-    let error = crate::http::error::ApiError::UnderWay { retry_after: 1 };
+    let error = crate::http::error::ApiError::UnderWay {
+        retry_after: Duration::from_secs(1),
+    };
     let body = error.body(Family::Notification);
     ("underWay", "Still under way", body)
 }

@@ -155,7 +155,7 @@ fn operations(surface: Surface, schemas: &mut Schemas) -> Vec<Operation> {
 }
 
 const ABOUT_ADMIN: &str = "\
-What operators do: the `leadhost` command uses these operations. The address is meant for the service's own machine. \
+The operations for operators, which the `leadhost` command uses too. The address is meant for the service's own machine. \
 It answers requests whose Host header is an IP address, `localhost` or the configured name, and refuses others with 403. \
 A request that is refused names the reason in `error`; some refusals have more fields, which the operation describes.";
 
@@ -182,16 +182,16 @@ fn tags(surface: Surface) -> Value {
         {"name": "channels", "description": "Webhooks from channel providers."},
         {"name": "deals", "description": deals},
         {"name": "products", "description": "The products that deals are about."},
-        {"name": "desk", "description": "The conversations that were handed to agents."},
+        {"name": "desk", "description": "Tickets: conversations and deals that were handed to people."},
         {"name": "data", "description": "A workspace's data, for exports and analytics."},
         {"name": "status", "description": "The state of the service: its hosts, its waiting work and its problems."},
         {"name": "plugins", "description": "Converters and adapters, their versions, and which version is active."},
         {"name": "workspaces", "description": "Workspaces, their files, owners, agents and products."},
         {"name": "keys", "description": "Keys of partners, data clients and operators."},
-        {"name": "connections", "description": "The sources of leads, each with its own address."},
+        {"name": "connections", "description": "The connections of sources, each with its own address."},
         {"name": "instances", "description": "Messaging bots and their channels."},
         {"name": "deliveries", "description": "The requests of sources and providers, and their outcomes."},
-        {"name": "repairs", "description": "Replays of all that a version converted, their receipts and their undo."},
+        {"name": "repairs", "description": "Repairs, their receipts and their undo."},
         {"name": "outbox", "description": "Messages to and from contacts."},
         {"name": "contacts", "description": "The erasure of personal data."},
         {"name": "etl", "description": "The jobs that count analytics."},

@@ -2,6 +2,8 @@
 //! operations of a family have in common, refusals above all, are added here, so that no
 //! endpoint forgets them.
 
+use std::time::Duration;
+
 use hyper::StatusCode;
 use serde_json::{Map, Value, json};
 
@@ -331,7 +333,7 @@ fn sentence(family: Family, status: u16) -> &'static str {
             "The key is not valid. Unknown, revoked, expired and malformed keys get the same answer."
         }
         403 => "The credentials are not valid.",
-        404 => "Not found, or out of the key's reach.",
+        404 => "Not found, or not visible to this key.",
         405 => "This address does not support the method.",
         408 => "The body did not arrive in time.",
         413 => "The body is larger than this address accepts.",
@@ -363,7 +365,9 @@ fn example(access: Access, status: u16) -> Option<ApiError> {
             limit: limits::BODY_BYTES,
         },
         414 => ApiError::UriTooLong,
-        429 => ApiError::TooManyRequests { retry_after: 1 },
+        429 => ApiError::TooManyRequests {
+            retry_after: Duration::from_secs(1),
+        },
         431 => ApiError::HeadersTooLarge,
         500 => ApiError::internal("an example"),
         503 => ApiError::Store(StoreError::Busy),

@@ -56,6 +56,35 @@ fn arms(source: &str, follows: &str) -> Vec<(String, String, String)> {
     arms
 }
 
+#[test]
+fn every_route_has_its_path_as_its_template() {
+    let console = arms(include_str!("../route/console.rs"), "pub fn is_form(");
+    let console = console.into_iter().map(|(method, path, _)| {
+        let path = format!("/console{path}");
+        (method, path, "if admin".to_owned())
+    });
+    for (method, path, guard) in table().into_iter().chain(console) {
+        let surface = match guard.contains("admin") {
+            true => Surface::Admin,
+            false => Surface::Both,
+        };
+        let is_file = path == "/docs/{}";
+        let named = path.replace("{}", if is_file { "page.js" } else { "value" });
+        let method = method.to_uppercase().parse().expect("a method");
+        let route = Route::find(surface, &method, &named).expect("a route");
+        // Both addresses of the first page are one route.
+        let path = path.trim_end_matches('/');
+        assert_eq!(without_names(route.template()), path, "{method} {named}");
+        let documents = [surface, Surface::Admin].map(document);
+        let is_documented = |document: &Value| document["paths"].get(route.template()).is_some();
+        let is_elsewhere = is_page(path) || path.starts_with("/console");
+        assert!(
+            is_elsewhere || documents.iter().any(is_documented),
+            "{path}"
+        );
+    }
+}
+
 /// The files of the documentation page are not part of the interface.
 fn is_page(path: &str) -> bool {
     path == "/docs" || path.starts_with("/docs/")

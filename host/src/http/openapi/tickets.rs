@@ -89,7 +89,7 @@ fn patch(schemas: &mut Schemas, ticket: &Value) -> Operation {
                 "Another ticket took its place",
                 json!({
                     "statusCode": 409,
-                    "message": "Another ticket took this one's place since it was resolved: work on that one.",
+                    "message": "Another ticket has been opened since this one was resolved: work on that one.",
                     "error": "Conflict",
                 }),
             )],

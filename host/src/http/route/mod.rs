@@ -355,6 +355,53 @@ impl<'a> Route<'a> {
             Self::Console(_) => "console",
         }
     }
+
+    /// Returns the path with names in place of what it names, such as `/deal/{dealId}`: the path of the
+    /// OpenAPI document. It quotes nothing of a request, so that traces may have it.
+    pub fn template(&self) -> &'static str {
+        match self {
+            Self::Open(route) => match route {
+                OpenRoute::IngestLead { .. }
+                | OpenRoute::Handshake { .. }
+                | OpenRoute::Preflight { .. } => "/ingest-lead/{partnerConnectionId}",
+                OpenRoute::ChannelWebhook { .. } | OpenRoute::ChannelHandshake { .. } => {
+                    "/channel-webhook/{instanceId}/{token}"
+                }
+                OpenRoute::Live => "/health/live",
+                OpenRoute::Ready => "/health/ready",
+                OpenRoute::Metrics => "/metrics",
+                OpenRoute::OpenApi => "/openapi.json",
+                OpenRoute::Docs { file } => match file {
+                    DocsFile::Text => "/docs",
+                    DocsFile::Script | DocsFile::Style => "/docs/{file}",
+                },
+            },
+            Self::Partner(route) => match route {
+                PartnerRoute::FindDeals | PartnerRoute::CreateDeal => "/deal",
+                PartnerRoute::ShowDeal { .. } | PartnerRoute::PatchDeal { .. } => "/deal/{dealId}",
+                PartnerRoute::SearchProducts => "/products-by-name",
+                PartnerRoute::SendNotification => "/send-notification",
+            },
+            Self::Token(route) => match route {
+                TokenRoute::LogDeal { .. } => "/api/v1/deals/{dealId}/log",
+                TokenRoute::ListTickets => "/tickets",
+                TokenRoute::ShowTicket { .. } | TokenRoute::PatchTicket { .. } => "/tickets/{id}",
+            },
+            Self::Workspace(route) => match route {
+                WorkspaceRoute::Whoami => "/v1/whoami",
+                WorkspaceRoute::Export { .. } => "/v1/export/{entity}",
+                WorkspaceRoute::ExportIds { .. } => "/v1/export/{entity}/ids",
+                WorkspaceRoute::Report { .. } => "/v1/reports/{report}",
+                WorkspaceRoute::Analytics { set, .. } => match set {
+                    MetricSet::Conversations => "/v1/analytics/conversations/{granularity}",
+                    MetricSet::Tickets => "/v1/analytics/tickets/{granularity}",
+                },
+                WorkspaceRoute::Freshness => "/v1/analytics/freshness",
+            },
+            Self::Admin(route) => route.template(),
+            Self::Console(route) => route.template(),
+        }
+    }
 }
 
 impl Surface {

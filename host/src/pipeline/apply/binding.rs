@@ -194,7 +194,8 @@ fn undeclared(
     names
 }
 
-fn declares(description: &Description, name: &str) -> bool {
+/// Returns whether a plugin declares a secret of this name, or its family.
+pub(super) fn declares(description: &Description, name: &str) -> bool {
     description
         .secrets
         .iter()

@@ -1,7 +1,10 @@
 //! The connections that are not as a plan declares them: the fields that differ and the secrets
 //! that the plan leaves out, by name and without any value.
 
-use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use serde_json::{Value, json};
 
 use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::workspace::PartKind;
@@ -18,6 +21,22 @@ pub struct ChangedConnection {
     pub fields: Vec<&'static str>,
     /// The secrets that it had and the plan leaves out.
     pub removed_secrets: Vec<String>,
+    /// The version of its configuration before.
+    pub version: i64,
+    /// The version after. `None` in a dry run.
+    pub new_version: Option<i64>,
+    /// The values that differ, without those of secrets.
+    pub values: Vec<ChangedValue>,
+}
+
+/// A value of a connection that is another one now.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ChangedValue {
+    /// The key of the workspace file, with the place in its value: `config.fields.phone`.
+    pub path: String,
+    /// `None` if there was none. An object or a list only beside a single value.
+    pub before: Option<Value>,
+    pub after: Option<Value>,
 }
 
 /// Compares the connections of a plan with those `before`. New connections are left out.
@@ -42,6 +61,9 @@ pub(super) fn changed_connections(
         }
         let is_left_out = |name: &&String| !planned.secrets.contains(*name);
         changed.push(ChangedConnection {
+            version: known.config_version,
+            new_version: None,
+            values: values(plan, planned, known, &fields),
             kind: match planned.kind {
                 ConnectionKind::Source => PartKind::Connection,
                 ConnectionKind::Channel => PartKind::Channel,
@@ -52,6 +74,20 @@ pub(super) fn changed_connections(
         });
     }
     changed
+}
+
+/// Notes the versions of the configurations, of the connections as they are `after` the apply.
+pub(super) fn note_versions(changed: &mut [ChangedConnection], after: &[Connection]) {
+    for one in changed {
+        let kind = match one.kind {
+            PartKind::Channel => ConnectionKind::Channel,
+            _ => ConnectionKind::Source,
+        };
+        let found = after
+            .iter()
+            .find(|known| known.kind == kind && known.name == one.name);
+        one.new_version = found.map(|known| known.config_version);
+    }
 }
 
 /// Returns the keys of the workspace file whose values differ from those of `known`.
@@ -103,6 +139,89 @@ fn differing(
     ];
     let differing = fields.into_iter().filter(|(_, differs)| *differs);
     differing.map(|(field, _)| field).collect()
+}
+
+/// Returns the values that differ of these fields, as far as they are no secrets.
+fn values(
+    plan: &Plan,
+    planned: &PlannedConnection,
+    known: &Connection,
+    fields: &[&'static str],
+) -> Vec<ChangedValue> {
+    let (now, then) = (&planned.settings, &known.settings);
+    let region = planned.region.as_ref().unwrap_or(&plan.region);
+    let time_zone = planned.time_zone.as_ref().unwrap_or(&plan.time_zone);
+    let seconds =
+        |before: Duration, after: Duration| (json!(before.as_secs()), json!(after.as_secs()));
+    let mut values = Vec::new();
+    for field in fields {
+        let (before, after) = match *field {
+            "plugin" | "adapter" => (json!(known.plugin), json!(planned.plugin)),
+            "config" => (json!(parsed(&known.config)), json!(parsed(&planned.config))),
+            "reply_secrets" => (json!(then.reply_secrets), json!(now.reply_secrets)),
+            "allow" => (json!(known.allow), json!(planned.allow)),
+            "checks" => (json!(known.checks), json!(planned.checks)),
+            "routes" => (json!(known.routes), json!(planned.routes)),
+            "region" => (json!(known.region), json!(region)),
+            "time_zone" => (json!(known.time_zone), json!(time_zone)),
+            "dedupe_by_content" => (
+                json!(known.dedupe_by_content),
+                json!(planned.dedupe_by_content),
+            ),
+            "origins" => (json!(then.origins), json!(now.origins)),
+            "greeting" => (json!(then.greeting), json!(now.greeting)),
+            "kind" => (json!(then.agent_kind), json!(now.agent_kind)),
+            "channel" => (json!(then.channel), json!(now.channel)),
+            "language" => (json!(then.language), json!(now.language)),
+            "unanswered_after" => seconds(then.unanswered_after, now.unanswered_after),
+            "idle_after" => seconds(then.idle_after, now.idle_after),
+            "keep_for" => seconds(then.kept_for, now.kept_for),
+            _ => continue,
+        };
+        differences(field, Some(&before), Some(&after), &mut values);
+    }
+    values
+}
+
+/// Adds the values within two values that differ.
+fn differences(
+    path: &str,
+    before: Option<&Value>,
+    after: Option<&Value>,
+    found: &mut Vec<ChangedValue>,
+) {
+    if before == after {
+        return;
+    }
+    let (Some(then), Some(now)) = (members(before), members(after)) else {
+        return found.push(ChangedValue {
+            path: path.to_owned(),
+            before: before.cloned(),
+            after: after.cloned(),
+        });
+    };
+    let names: BTreeSet<&String> = then.keys().chain(now.keys()).collect();
+    for name in names {
+        let (then, now) = (then.get(name).copied(), now.get(name).copied());
+        differences(&format!("{path}.{name}"), then, now, found);
+    }
+}
+
+/// Returns the members of an object, or of a list by their places. Where nothing is, there are none.
+/// `None`: it is a single value.
+fn members(value: Option<&Value>) -> Option<BTreeMap<String, &Value>> {
+    match value {
+        None | Some(Value::Null) => Some(BTreeMap::new()),
+        Some(Value::Object(fields)) => {
+            let fields = fields.iter();
+            Some(fields.map(|(name, value)| (name.clone(), value)).collect())
+        }
+        Some(Value::Array(items)) => {
+            let items = items.iter().enumerate();
+            Some(items.map(|(at, value)| (at.to_string(), value)).collect())
+        }
+        Some(_) => None,
+    }
 }
 
 /// Returns a configuration without its layout, which a database may change.

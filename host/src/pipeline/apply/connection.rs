@@ -3,10 +3,11 @@
 
 use super::binding::{AvailablePlugins, Binding};
 use super::greeting;
-use super::names::{Unique, known};
+use super::names::{Unique, known, known_instance};
 use super::reader::FileTable;
 use crate::domain::connection::{ANY_ORIGIN, ConnectionKind, ConnectionSettings};
 use crate::domain::plugin::PluginKind;
+use crate::domain::workspace::Agent;
 use crate::store::PlannedAgent;
 
 #[derive(Debug)]
@@ -24,14 +25,14 @@ pub struct DeclaredConnection {
 }
 
 /// Reads the sources of the file. Problems are added to those of `file`; a wrong field is read
-/// as a placeholder.
+/// as a placeholder. `stored` are the instances that the workspace has already.
 pub(super) fn read_sources(
     file: &FileTable<'_>,
     plugins: &AvailablePlugins,
     partners: &[String],
     agents: &[PlannedAgent],
+    stored: &[Agent],
 ) -> Vec<DeclaredConnection> {
-    let names_of_agents: Vec<_> = agents.iter().map(|agent| agent.name.clone()).collect();
     let mut names = Unique::default();
     file.tables("connections")
         .into_iter()
@@ -44,7 +45,7 @@ pub(super) fn read_sources(
             }
             let agent = table.text("instance");
             if let Some(agent) = &agent {
-                known(&table, "instance", agent, "instance", &names_of_agents);
+                known_instance(&table, agent, agents, stored);
             }
             let plugin = table.required_text("plugin");
             let connection = DeclaredConnection {
@@ -56,7 +57,7 @@ pub(super) fn read_sources(
                 binding: Binding::read(&table, "plugin", plugin, PluginKind::Converter, plugins),
                 dedupe_by_content: table.flag("dedupe_by_content").unwrap_or(true),
                 settings: ConnectionSettings {
-                    greeting: greeting::read(&table, agents),
+                    greeting: greeting::read(&table, agents, stored),
                     origins: read_origins(&table),
                     ..ConnectionSettings::default()
                 },

@@ -16,6 +16,7 @@ use super::reader::{FileTable, Problems, Unchecked, kind};
 use crate::domain::connection::ConnectionSettings;
 use crate::domain::exchange::InputProblem;
 use crate::domain::key::KeyKind;
+use crate::domain::workspace::Agent;
 use crate::domain::{contact, text, zone};
 use crate::plugin::schema::ConfigFault;
 use crate::store::{PlannedAgent, PlannedOwner, PlannedProduct};
@@ -103,10 +104,11 @@ impl Reading {
 /// The faults of a configuration, or why it could not be checked.
 pub type Checked = Result<Vec<ConfigFault>, String>;
 
-/// Reads everything that needs no plugin and no store.
-pub fn read(file: &Value, plugins: &AvailablePlugins) -> Reading {
+/// Reads everything that needs no plugin and no store. `stored` are the instances that the workspace has
+/// already.
+pub fn read(file: &Value, plugins: &AvailablePlugins, stored: &[Agent]) -> Reading {
     let problems = Problems::default();
-    let declaration = read_file(file, plugins, &problems);
+    let declaration = read_file(file, plugins, stored, &problems);
     let (problems, unchecked) = problems.into_parts();
     Reading {
         declaration,
@@ -115,7 +117,12 @@ pub fn read(file: &Value, plugins: &AvailablePlugins) -> Reading {
     }
 }
 
-fn read_file(file: &Value, plugins: &AvailablePlugins, problems: &Problems) -> Option<Declaration> {
+fn read_file(
+    file: &Value,
+    plugins: &AvailablePlugins,
+    stored: &[Agent],
+    problems: &Problems,
+) -> Option<Declaration> {
     if let Some(path) = text::first_zero(file) {
         problems.add(path, "contains the character U+0000, which is not allowed");
     }
@@ -133,7 +140,7 @@ fn read_file(file: &Value, plugins: &AvailablePlugins, problems: &Problems) -> O
     };
     let partners = read_partners(&file);
     let (agents, channels) = read_instances(&file, plugins, &workspace.language);
-    let mut connections = read_sources(&file, plugins, &partners, &agents);
+    let mut connections = read_sources(&file, plugins, &partners, &agents, stored);
     connections.extend(channels);
     let declaration = Declaration {
         slug: workspace.slug,

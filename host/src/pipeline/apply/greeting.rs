@@ -5,24 +5,31 @@
 use serde_json::Value;
 
 use super::formats::{LANGUAGE, is_language};
-use super::names::known;
+use super::names::known_instance;
 use super::reader::{FileTable, kind};
 use crate::domain::connection::Greeting;
+use crate::domain::workspace::Agent;
 use crate::pipeline::greeting::unknown_word;
 use crate::store::PlannedAgent;
 
 /// Reads the greeting of a connection. Returns `None` if it is absent, or, with a problem, if
 /// it is not a table.
-pub(super) fn read(table: &FileTable<'_>, agents: &[PlannedAgent]) -> Option<Greeting> {
+pub(super) fn read(
+    table: &FileTable<'_>,
+    agents: &[PlannedAgent],
+    stored: &[Agent],
+) -> Option<Greeting> {
     let table = table.table("greeting")?;
     let instance = table.required_text("instance");
     if !instance.is_empty() {
-        let names: Vec<_> = agents.iter().map(|agent| agent.name.clone()).collect();
-        known(&table, "instance", &instance, "instance", &names);
-        let speechless = agents
-            .iter()
-            .any(|agent| agent.name == instance && agent.adapter.is_none());
-        if speechless {
+        known_instance(&table, &instance, agents, stored);
+        let declared = agents.iter().find(|agent| agent.name == instance);
+        let stored = stored.iter().find(|agent| agent.name == instance);
+        let adapter = match declared {
+            Some(declared) => Some(&declared.adapter),
+            None => stored.map(|stored| &stored.adapter),
+        };
+        if adapter.is_some_and(Option::is_none) {
             table.problem(
                 "instance",
                 format!("`{instance}` has no `adapter`: it cannot send a greeting"),

@@ -8,6 +8,7 @@
 
 mod address;
 mod binding;
+mod change;
 mod changed;
 mod connection;
 mod declaration;
@@ -27,7 +28,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-pub use changed::ChangedConnection;
+pub use change::{ChangeOutcome, ConnectionChange, change};
+pub use changed::{ChangedConnection, ChangedValue};
 pub use declaration::{DEFAULT_RATE_LIMIT, DEFAULT_REGION, RATE_LIMIT_MOST};
 pub use key::{KeyRequest, mint};
 pub use part::{DeclarationPart, apply_part};
@@ -43,6 +45,7 @@ use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::exchange::{InputProblem, Pairs, SenderCheck, SenderChecks};
 use crate::domain::id::{AgentId, ConnectionId, PartnerId, WorkspaceId};
 use crate::domain::key::KeyKind;
+use crate::domain::workspace::Agent;
 use crate::pipeline::connections::webhook_path;
 use crate::pipeline::fleet;
 use crate::pipeline::state::Pipeline;
@@ -142,7 +145,9 @@ pub async fn apply(
     file: &Value,
     dry_run: bool,
 ) -> Result<ApplyOutcome, ApplyError> {
-    let reading = declaration::read(file, &active_plugins(pipeline));
+    let slug = file["workspace"]["slug"].as_str().unwrap_or_default();
+    let stored = instances_of(&*pipeline.core.store, slug).await?;
+    let reading = declaration::read(file, &active_plugins(pipeline), &stored);
     let checked = check_configurations(pipeline, &reading.unchecked).await;
     let named = |error: ApplyError| error.with_names(file);
     let mut declaration = reading
@@ -158,8 +163,12 @@ pub async fn apply(
     let now = pipeline.core.clock.now();
     let planned = plan::plan(declaration, &before, &pipeline.core.sealer, now)?;
     let applied = carry_out(pipeline, &planned.plan, dry_run).await?;
-    let changed_connections =
+    let mut changed_connections =
         changed::changed_connections(&planned.plan, &applied, &before, &pipeline.core.sealer);
+    if !dry_run && !changed_connections.is_empty() {
+        let after = connections_of(store, &planned.plan.slug).await?;
+        changed::note_versions(&mut changed_connections, &after);
+    }
     let made = key::make_missing(store, &applied, &keys, now, dry_run).await?;
     let generated = if dry_run {
         Generated::default()
@@ -445,6 +454,15 @@ async fn connections_of(store: &dyn Store, slug: &str) -> Result<Vec<Connection>
     let workspaces = store.workspaces().await?;
     match workspaces.iter().find(|workspace| workspace.slug == slug) {
         Some(workspace) => store.connections(Some(workspace.id)).await,
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Returns the instances of a workspace: none if it does not exist yet.
+async fn instances_of(store: &dyn Store, slug: &str) -> Result<Vec<Agent>, StoreError> {
+    let workspaces = store.workspaces().await?;
+    match workspaces.iter().find(|workspace| workspace.slug == slug) {
+        Some(workspace) => store.agents(workspace.id).await,
         None => Ok(Vec::new()),
     }
 }

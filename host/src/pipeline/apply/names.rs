@@ -1,9 +1,11 @@
 //! Names in a declaration: each is unique within its list, and a reference names an entry of the
-//! same file.
+//! same file, or an instance that the workspace has already.
 
 use std::collections::BTreeSet;
 
 use super::reader::FileTable;
+use crate::domain::workspace::Agent;
+use crate::store::PlannedAgent;
 
 /// Checks that names differ within their list.
 #[derive(Default)]
@@ -33,4 +35,18 @@ pub(super) fn known(table: &FileTable<'_>, field: &str, name: &str, what: &str, 
             format!("this file has no {what} `{name}`; it declares {names}"),
         );
     }
+}
+
+/// Adds a problem if neither the file nor the workspace has the instance.
+pub(super) fn known_instance(
+    table: &FileTable<'_>,
+    name: &str,
+    declared: &[PlannedAgent],
+    stored: &[Agent],
+) {
+    if stored.iter().any(|one| one.name == name) {
+        return;
+    }
+    let names: Vec<_> = declared.iter().map(|one| one.name.clone()).collect();
+    known(table, "instance", name, "instance", &names);
 }

@@ -104,7 +104,7 @@ fn values(
             (DeclaredSecret::Value(value), _) => secrets.insert(name, value),
             (DeclaredSecret::Generate(_), Some(value)) => secrets.insert(name, value),
             (DeclaredSecret::Generate(prefix), None) => {
-                let value = format!("{prefix}{}", base62(GENERATED_CHARACTERS));
+                let value = new_secret(prefix);
                 secrets.insert(name, &value);
                 made.insert(name.clone(), value);
             }
@@ -113,8 +113,13 @@ fn values(
     Ok((secrets, made))
 }
 
-/// Returns when each secret got its value: now, unless it is the one that it had. If those before cannot
-/// be decrypted, the file gives each its value anew.
+/// Returns a new random secret with this beginning.
+pub(super) fn new_secret(prefix: &str) -> String {
+    format!("{prefix}{}", base62(GENERATED_CHARACTERS))
+}
+
+/// Returns when each secret got its value: now, unless it is the one that it had. If the former secrets
+/// cannot be decrypted, every value in the file counts as new.
 fn times(
     secrets: &Secrets,
     before: Option<&Connection>,
@@ -155,6 +160,7 @@ fn seal(
         secrets: secrets.names().map(str::to_owned).collect(),
         secrets_at,
         fingerprint,
+        based_on: None,
         name: connection.name,
         kind: connection.kind,
         partner: connection.partner,

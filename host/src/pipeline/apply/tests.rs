@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::ApplyError;
 use super::binding::{AvailablePlugin, AvailablePlugins, DeclaredSecret};
-use super::changed::{ChangedConnection, changed_connections};
+use super::changed::{ChangedConnection, ChangedValue, changed_connections};
 use super::declaration::{self, Declaration};
 use super::plan::plan;
 use crate::domain::connection::{Connection, ConnectionKind, ConnectionSettings};
@@ -15,7 +15,7 @@ use crate::domain::exchange::InputProblem;
 use crate::domain::id::{AgentId, ConnectionId, PartnerId, WorkspaceId};
 use crate::domain::plugin::{Description, PluginKind, SecretDeclaration};
 use crate::domain::time::Micros;
-use crate::domain::workspace::PartKind;
+use crate::domain::workspace::{Agent, AgentKind, PartKind};
 use crate::plugin::schema::{self, SchemaCheckRequest, SchemaCheckResponse};
 use crate::seal::Sealer;
 use crate::store::{Applied, Plan, PlannedConnection};
@@ -68,9 +68,23 @@ fn plugins() -> AvailablePlugins {
     ])
 }
 
+/// Returns an instance that the workspace has already, and no file declares.
+fn stored_instance() -> Agent {
+    Agent {
+        id: AgentId(9),
+        workspace: WorkspaceId::new(Micros(0)),
+        name: "earlier".to_owned(),
+        number: None,
+        kind: AgentKind::Ai,
+        channel: Some("bird".to_owned()),
+        adapter: Some("bird".to_owned()),
+        internal: false,
+    }
+}
+
 /// Returns the declaration of a file, with its configurations checked.
 fn read(file: &Value, plugins: &AvailablePlugins) -> Result<Declaration, Vec<InputProblem>> {
-    let reading = declaration::read(file, plugins);
+    let reading = declaration::read(file, plugins, &[stored_instance()]);
     let checked = reading.unchecked.iter().map(|one| {
         let request = SchemaCheckRequest {
             schema: plugins[&one.plugin].description.config_schema.clone(),
@@ -474,8 +488,18 @@ fn a_generated_secret_that_cannot_be_decrypted_is_an_error() {
     assert!(plan(declaration, &[before], &Sealer::throwaway(), START).is_err());
 }
 
+/// A value that is another one now; null for none.
+fn value(path: &str, before: Value, after: Value) -> ChangedValue {
+    let some = |value: Value| Some(value).filter(|value| !value.is_null());
+    ChangedValue {
+        path: path.to_owned(),
+        before: some(before),
+        after: some(after),
+    }
+}
+
 #[test]
-fn a_changed_connection_names_its_fields_and_the_secrets_that_it_loses() {
+fn a_changed_connection_names_its_fields_its_values_and_the_secrets_that_it_loses() {
     let sealer = Sealer::throwaway();
     let first = plan(declared(&file()), &[], &sealer, START)
         .expect("planned")
@@ -519,6 +543,12 @@ fn a_changed_connection_names_its_fields_and_the_secrets_that_it_loses() {
         name: "site".to_owned(),
         fields: vec!["config", "secrets", "origins"],
         removed_secrets: vec!["verify-token".to_owned()],
+        version: 1,
+        new_version: None,
+        values: vec![
+            value("config.form", json!("contact"), json!("other")),
+            value("origins.0", json!(null), json!("*")),
+        ],
     };
     assert_eq!(changed(&other), [expected]);
     let renewed = with(|file| {
@@ -526,6 +556,7 @@ fn a_changed_connection_names_its_fields_and_the_secrets_that_it_loses() {
     });
     let renewed = changed(&renewed).remove(0);
     assert_eq!(renewed.fields, ["secrets"]);
+    assert!(renewed.values.is_empty(), "{renewed:?}");
     assert!(renewed.removed_secrets.is_empty());
 }
 
@@ -617,6 +648,19 @@ fn settings_without_an_adapter_are_refused() {
             ("instances[1].language", "pt_BR"),
         ],
     );
+}
+
+#[test]
+fn a_connection_may_name_an_instance_that_the_workspace_has_already() {
+    let file = with(|file| {
+        file["connections"][0]["instance"] = json!("earlier");
+        file["connections"][0]["greeting"] = json!({"instance": "earlier", "template": "welcome"});
+    });
+    let declaration = declared(&file);
+    let names: Vec<_> = declaration.agents.iter().map(|one| &one.name).collect();
+    assert_eq!(names, ["bot"], "the instance itself stays as it is");
+    let connection = &declaration.connections[0];
+    assert_eq!(connection.agent.as_deref(), Some("earlier"));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The concerns about an activation that no operator has accepted yet, and the words that accept
 //! them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::DeployError;
@@ -239,10 +239,13 @@ pub(super) async fn find(
         let what = format!("it asks for the secrets {secrets}");
         concerns.push(Concern::new(AcceptWord::NewSecrets, what));
     }
-    for weaker in weaker_checks(&prepared.checks, &old.checks) {
-        concerns.push(Concern::new(AcceptWord::WeakerChecks, weaker));
-    }
-    for weaker in weaker_for_connections(pipeline, new, &active.digest).await? {
+    let of_connections = weaker_for_connections(pipeline, new, &active.digest).await?;
+    let named: BTreeSet<&String> = of_connections.values().flatten().collect();
+    // Said once if it names its connections.
+    let declared = weaker_checks(&prepared.checks, &old.checks)
+        .into_iter()
+        .filter(|what| !named.contains(what));
+    for weaker in declared.chain(of_connections.keys().cloned()) {
         concerns.push(Concern::new(AcceptWord::WeakerChecks, weaker));
     }
     Ok(concerns)
@@ -364,16 +367,17 @@ async fn configurations(pipeline: &Pipeline, new: &Loaded) -> Result<Vec<Concern
     Ok(concerns.collect())
 }
 
-/// Returns the connections whose sender checks would become weaker.
+/// Returns in sentences the connections whose sender checks would become weaker, each with the check that
+/// it says to be weaker, if the version could be asked.
 async fn weaker_for_connections(
     pipeline: &Pipeline,
     new: &Arc<Loaded>,
     active: &Digest,
-) -> Result<Vec<String>, DeployError> {
+) -> Result<BTreeMap<String, Option<String>>, DeployError> {
+    let mut weaker = BTreeMap::new();
     let Some(old) = pipeline.core.plugins.by_digest(active) else {
-        return Ok(vec![]);
+        return Ok(weaker);
     };
-    let mut weaker = BTreeSet::new();
     for connection in pipeline.connections_using(&new.description.name).await? {
         let lane = TRIAL_LANE;
         let (before, after) = (
@@ -390,32 +394,33 @@ async fn weaker_for_connections(
         );
         match (before, after) {
             (Ok(Ok(before)), Ok(Ok(after))) => {
+                let found = weaker_checks(&after, &before).into_iter();
                 weaker.extend(
-                    weaker_checks(&after, &before)
-                        .into_iter()
-                        .map(|what| format!("{what} ({})", named(&connection))),
+                    found.map(|what| (format!("{what} ({})", named(&connection)), Some(what))),
                 );
             }
             (_, Ok(Err(problem))) => {
-                weaker.insert(format!(
+                let what = format!(
                     "it cannot declare the sender checks of {}: {}",
                     named(&connection),
                     problem.message
-                ));
+                );
+                weaker.insert(what, None);
             }
             (_, Err(error @ (CallError::Busy | CallError::ShuttingDown))) => {
                 return Err(DeployError::Load(LoadError::Host(error.to_string())));
             }
             (_, Err(error)) => {
-                weaker.insert(format!(
+                let what = format!(
                     "it fails to declare the sender checks of {}: {error}",
                     named(&connection)
-                ));
+                );
+                weaker.insert(what, None);
             }
             (Err(_) | Ok(Err(_)), Ok(Ok(_))) => {}
         }
     }
-    Ok(weaker.into_iter().collect())
+    Ok(weaker)
 }
 
 /// Returns the checks of the old version that the new one lacks or loosens.

@@ -97,10 +97,10 @@ pub async fn take_in(pipeline: &Arc<Pipeline>, wasm: Vec<u8>, origin: &str) {
     };
     overtake(pipeline, origin, Some(&digest)).await;
     match known(pipeline, &digest).await {
-        Ok(Some(Known::Stored(name))) => {
+        Ok(Some(KnownBytes::Stored(name))) => {
             return already_stored(pipeline, origin, &name, &digest).await;
         }
-        Ok(Some(Known::Refused)) => {
+        Ok(Some(KnownBytes::Refused)) => {
             return tracing::info!(
                 origin,
                 digest = digest.short(),
@@ -211,8 +211,8 @@ async fn reason(pipeline: &Pipeline, error: &DeployError, origin: &str) -> Strin
     format!("{error}. To activate it anyway: `leadhost plugin activate {file}{accept}`")
 }
 
-/// What the service knows about the bytes of a file.
-enum Known {
+/// The state of the bytes of a file that the service has seen before.
+enum KnownBytes {
     /// They are a stored version of this plugin.
     Stored(String),
     /// They were refused for good.
@@ -221,15 +221,15 @@ enum Known {
 
 /// Returns what is known about the bytes: a restart must not activate a version that was refused or
 /// replaced, just because its file is still there.
-async fn known(pipeline: &Pipeline, digest: &Digest) -> Result<Option<Known>, StoreError> {
+async fn known(pipeline: &Pipeline, digest: &Digest) -> Result<Option<KnownBytes>, StoreError> {
     if let Some(record) = pipeline.core.store.plugin(digest).await? {
-        return Ok(Some(Known::Stored(record.description.name)));
+        return Ok(Some(KnownBytes::Stored(record.description.name)));
     }
     let refusals = pipeline.core.store.refusals().await?;
     let is_refused = refusals
         .iter()
         .any(|refusal| refusal.digest.as_ref() == Some(digest));
-    Ok(is_refused.then_some(Known::Refused))
+    Ok(is_refused.then_some(KnownBytes::Refused))
 }
 
 /// Logs how a stored version that is not active is activated: its file does not do that again.

@@ -35,6 +35,7 @@ use crate::domain::id::KeyId;
 use crate::domain::plugin::{Description, Digest, PluginKind};
 use crate::domain::publisher::{PublicKey, Publisher};
 use crate::domain::rollout::{Rollout, RolloutStage};
+use crate::domain::time::Micros;
 use crate::limits;
 use crate::pipeline::state::Pipeline;
 use crate::plugin::{LoadError, Loaded, PreparedVersion};
@@ -131,10 +132,17 @@ pub enum DeployError {
     Widening { name: String, what: String },
     /// Another version cannot be activated meanwhile.
     #[error(
-        "a canary of {name} {} is under way: wait for its end, or end it with `leadhost plugin rollout abort {name}`",
-        candidate.short()
+        "a canary of {name} {} is under way, which `{by}` started at {}: wait for its end, or end it with `leadhost plugin rollout abort {name}`",
+        candidate.short(),
+        at.to_the_second()
     )]
-    CanaryOpen { name: String, candidate: Digest },
+    CanaryOpen {
+        name: String,
+        candidate: Digest,
+        /// The label of the key that started it.
+        by: String,
+        at: Micros,
+    },
     #[error("{0}")]
     Rollout(RolloutError),
     #[error(transparent)]
@@ -211,6 +219,8 @@ pub struct Activated {
     pub verified: Option<Box<Verified>>,
     /// The acceptance by the first of two keys, if two were needed.
     pub first_acceptance: Option<FirstAcceptance>,
+    /// The concerns that were accepted.
+    pub accepted: Vec<Concern>,
 }
 
 /// A component that was checked and not stored.
@@ -254,7 +264,7 @@ pub async fn check(
     let mut concerns = concerns.await??;
     drop(trial);
     let verified = verify::before_activation(pipeline, &prepared).await?;
-    concerns.extend(verified.concerns());
+    concerns.extend(verified.drift_concerns());
     let loaded = &prepared.loaded;
     Ok(CheckReport {
         digest: loaded.digest.clone(),
@@ -454,6 +464,7 @@ struct Agreed {
     verified: Verified,
     /// The acceptance by the first of two keys, if two were needed.
     first_acceptance: Option<FirstAcceptance>,
+    accepted: Vec<Concern>,
 }
 
 /// Returns a version if every concern about it is accepted, and the lock under which this holds.
@@ -572,6 +583,8 @@ async fn no_canary(pipeline: &Pipeline, name: &str) -> Result<(), DeployError> {
         Some(rollout) => Err(DeployError::CanaryOpen {
             name: rollout.name,
             candidate: rollout.candidate,
+            by: rollout.started_by,
+            at: rollout.started_at,
         }),
         None => Ok(()),
     }
@@ -686,6 +699,7 @@ async fn switch(pipeline: &Arc<Pipeline>, agreed: Agreed) -> Result<Activated, D
     let Agreed {
         verified,
         first_acceptance,
+        accepted,
     } = agreed;
     let (candidate, instead_of) = (&verified.candidate, verified.active.as_ref());
     let activated = swap(pipeline, candidate, instead_of).await?;
@@ -696,6 +710,7 @@ async fn switch(pipeline: &Arc<Pipeline>, agreed: Agreed) -> Result<Activated, D
     Ok(Activated {
         verified: Some(Box::new(verified)),
         first_acceptance,
+        accepted,
         ..activated
     })
 }
@@ -751,6 +766,7 @@ async fn swap(
         behind,
         verified: None,
         first_acceptance: None,
+        accepted: Vec::new(),
     })
 }
 
@@ -769,7 +785,7 @@ async fn agree(
     if serving(pipeline, name).await? != verified.active {
         return Err(FleetError::Changed(name.clone()).into());
     }
-    concerns.extend(verified.concerns());
+    concerns.extend(verified.drift_concerns());
     let (accepted, refused): (Vec<_>, Vec<_>) = concerns
         .into_iter()
         .partition(|concern| accept.has(concern));
@@ -784,12 +800,13 @@ async fn agree(
     }
     let (candidate, by) = (&verified.candidate, accept.operator());
     let first = two_person::first_acceptance(pipeline, candidate, &accepted, by, command).await?;
-    for Concern { accept, what } in accepted {
+    for Concern { accept, what } in &accepted {
         let accept = accept.map_or("", AcceptWord::as_str);
         tracing::warn!(plugin = %name, %version, digest = candidate.digest.short(), accept, what, "concern about a plugin version accepted");
     }
     Ok(Agreed {
         verified,
         first_acceptance: first,
+        accepted,
     })
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Concern, DeployError, stored_version};
+use super::{ComponentOrigin, Concern, DeployError, concerns, publisher_of, stored_version};
 use crate::domain::accept::AcceptWord;
 use crate::domain::plugin::Digest;
 use crate::pipeline::state::Pipeline;
@@ -26,6 +26,9 @@ pub struct Verified {
     pub report: VerifyReport,
     /// The differences that exceed the policy of the configuration, each in a sentence.
     pub drift: Vec<String>,
+    /// The other concerns that an activation would raise. Only a verification that an operator has
+    /// asked for finds them.
+    pub concerns: Vec<Concern>,
 }
 
 /// Verifies a component that is not stored.
@@ -36,12 +39,21 @@ pub struct Verified {
 pub async fn component(
     pipeline: &Arc<Pipeline>,
     wasm: Vec<u8>,
+    origin: ComponentOrigin,
     choice: Choice,
     budget: Duration,
 ) -> Result<Verified, DeployError> {
     let prepared = pipeline.core.plugins.prepare(wasm).await?;
+    let name = origin.name.clone();
+    let publisher = publisher_of(pipeline, &prepared.loaded, origin).await?;
+    // Without the turn of a trial, as below.
+    let concerns = concerns::find(pipeline, &prepared, &publisher, Some(&name)).await?;
     let (candidate, golden) = (prepared.loaded, prepared.golden);
-    compare(pipeline, candidate, golden, choice, budget).await
+    let verified = compare(pipeline, candidate, golden, choice, budget).await?;
+    Ok(Verified {
+        concerns,
+        ..verified
+    })
 }
 
 /// Verifies a stored version.
@@ -56,7 +68,18 @@ pub async fn stored(
     budget: Duration,
 ) -> Result<Verified, DeployError> {
     let (candidate, record) = stored_version(pipeline, digest).await?;
-    compare(pipeline, candidate, record.golden, choice, budget).await
+    let golden = record.golden;
+    let prepared = PreparedVersion {
+        loaded: Arc::clone(&candidate),
+        golden,
+        checks: record.checks,
+    };
+    let concerns = concerns::find(pipeline, &prepared, &record.publisher, None).await?;
+    let verified = compare(pipeline, candidate, golden, choice, budget).await?;
+    Ok(Verified {
+        concerns,
+        ..verified
+    })
 }
 
 /// Verifies a version that is about to be activated, as the configuration says.
@@ -81,7 +104,7 @@ pub(super) async fn before_activation(
 
 impl Verified {
     /// Returns the concern about each difference that exceeds the policy.
-    pub(super) fn concerns(&self) -> impl Iterator<Item = Concern> {
+    pub(super) fn drift_concerns(&self) -> impl Iterator<Item = Concern> {
         let drift = self.drift.iter().cloned();
         drift.map(|what| Concern::new(AcceptWord::Drift, what))
     }
@@ -124,6 +147,7 @@ pub async fn impact(
     Ok(Verified {
         // The policy is about activations.
         drift: Vec::new(),
+        concerns: Vec::new(),
         candidate,
         golden: record.golden,
         active: active.map(|active| active.digest),
@@ -165,6 +189,8 @@ async fn compare(
     let policy = &pipeline.core.config.verify;
     let mut drift = verify::drift(&report.deliveries.tally, policy);
     drift.extend(verify::drift_of_sends(&report.sends.tally, policy));
+    let inline = Duration::from_millis(pipeline.core.config.plugins.inline_ms);
+    drift.extend(verify::drift_of_cost(&report.costs, inline, policy));
     for (what, covered) in [("deliveries", &report.deliveries), ("sends", &report.sends)] {
         if covered.is_too_little() {
             let (compared, chosen) = (covered.tally.compared, covered.chosen);
@@ -176,6 +202,7 @@ async fn compare(
     }
     Ok(Verified {
         drift,
+        concerns: Vec::new(),
         candidate,
         golden,
         active,

@@ -238,6 +238,7 @@ async fn store_message(
         lease: Lease(0),
         held,
         live,
+        is_awaited: true,
     };
     let call = InlineSend {
         outgoing,

@@ -140,7 +140,7 @@ pub async fn begin(
     Ok(repair)
 }
 
-/// Ends a running repair, or an undo: nothing further is changed or taken back. The changes that
+/// Ends a running repair, or an undo: nothing further is changed or undone. The changes that
 /// stand stay, and can be undone afterwards.
 ///
 /// # Errors

@@ -174,10 +174,12 @@ async fn one(
     let began = Instant::now();
     loop {
         match attempt(pass, id).await? {
-            Attempt::Done(outcome) => return Ok(Some(outcome)),
-            Attempt::Ended => return Ok(None),
-            Attempt::Waits(outcome) if began.elapsed() >= patience => return Ok(Some(outcome)),
-            Attempt::Waits(_) | Attempt::Again => {}
+            ReplayAttempt::Done(outcome) => return Ok(Some(outcome)),
+            ReplayAttempt::Ended => return Ok(None),
+            ReplayAttempt::Waits(outcome) if began.elapsed() >= patience => {
+                return Ok(Some(outcome));
+            }
+            ReplayAttempt::Waits(_) | ReplayAttempt::Again => {}
         }
         // Otherwise a repair that was ended meanwhile would wait on.
         if !pass.goes_on().await? || !record(pass).await? {
@@ -188,7 +190,7 @@ async fn one(
 }
 
 /// The result of an attempt to replay a delivery.
-enum Attempt {
+enum ReplayAttempt {
     Done(RepairOutcome),
     /// It cannot be replayed now. This is its outcome if that lasts for longer than a lease.
     Waits(RepairOutcome),
@@ -198,7 +200,7 @@ enum Attempt {
     Ended,
 }
 
-async fn attempt(pass: &mut RepairPass<'_>, id: DeliveryId) -> Result<Attempt, StoreError> {
+async fn attempt(pass: &mut RepairPass<'_>, id: DeliveryId) -> Result<ReplayAttempt, StoreError> {
     let plan = &pass.repair.plan;
     let write = RepairWrite {
         id: pass.repair.id,
@@ -210,14 +212,14 @@ async fn attempt(pass: &mut RepairPass<'_>, id: DeliveryId) -> Result<Attempt, S
         Ok(replayed) => replayed,
         Err(ReplayError::Store(error)) if error.is_temporary() => {
             tracing::debug!(repair = %write.id, delivery = %id, %error, "store failed, retrying the delivery of a repair");
-            return Ok(Attempt::Again);
+            return Ok(ReplayAttempt::Again);
         }
-        Err(ReplayError::Emptied(_)) => return Ok(Attempt::Done(RepairOutcome::Emptied)),
+        Err(ReplayError::Emptied(_)) => return Ok(ReplayAttempt::Done(RepairOutcome::Emptied)),
         Err(ReplayError::NotFound(_)) => {
             let is_there = pass.pipeline.core.store.delivery(id).await?.is_some();
             return Ok(match is_there {
-                true => Attempt::Waits(RepairOutcome::Leased),
-                false => Attempt::Done(RepairOutcome::Gone),
+                true => ReplayAttempt::Waits(RepairOutcome::Leased),
+                false => ReplayAttempt::Done(RepairOutcome::Gone),
             });
         }
         Err(error) => InRepair::Failed(error.to_string()),
@@ -225,22 +227,22 @@ async fn attempt(pass: &mut RepairPass<'_>, id: DeliveryId) -> Result<Attempt, S
     Ok(match replayed {
         InRepair::Replayed(outcome) => {
             count(&mut pass.repair, &outcome);
-            Attempt::Done(RepairOutcome::Replayed)
+            ReplayAttempt::Done(RepairOutcome::Replayed)
         }
         InRepair::Failed(why) => {
             // It may have a converter's words, and these a person's data.
             tracing::debug!(repair = %write.id, delivery = %id, why, "delivery of a repair not replayed, it stays as it is");
-            Attempt::Done(RepairOutcome::Failed)
+            ReplayAttempt::Done(RepairOutcome::Failed)
         }
-        InRepair::Rejected => Attempt::Done(RepairOutcome::Rejected),
-        InRepair::Quarantined => Attempt::Done(RepairOutcome::Quarantined),
+        InRepair::Rejected => ReplayAttempt::Done(RepairOutcome::Rejected),
+        InRepair::Quarantined => ReplayAttempt::Done(RepairOutcome::Quarantined),
         InRepair::Later(why) => {
             tracing::debug!(repair = %write.id, delivery = %id, why, "delivery of a repair cannot be converted now");
-            Attempt::Waits(RepairOutcome::Failed)
+            ReplayAttempt::Waits(RepairOutcome::Failed)
         }
         InRepair::Stale => match pass.stands().await? {
-            true => Attempt::Waits(RepairOutcome::Leased),
-            false => Attempt::Ended,
+            true => ReplayAttempt::Waits(RepairOutcome::Leased),
+            false => ReplayAttempt::Ended,
         },
     })
 }

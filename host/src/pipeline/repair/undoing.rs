@@ -16,7 +16,7 @@ const AGAIN: Duration = Duration::from_millis(500);
 /// The numbers of changes that the reason of an end names.
 const NAMED: usize = 10;
 
-/// Takes back the remaining changes of the repair, until none is left or the work of this host on it
+/// Undoes the remaining changes of the repair, until none is left or the work of this host on it
 /// ends.
 ///
 /// # Errors
@@ -45,7 +45,7 @@ pub(super) async fn run(pass: &mut RepairPass<'_>) -> Result<(), StoreError> {
         };
         before = last;
         let goes_on = match take_back(pass, changes.clone(), version.as_ref()).await {
-            // One of them may be at fault: the others are taken back.
+            // One of them may be at fault: the others are undone.
             Err(error) if !error.is_temporary() => {
                 apart(pass, changes, version.as_ref(), &mut left).await?
             }
@@ -70,7 +70,7 @@ async fn converted_by(pass: &RepairPass<'_>) -> Result<Option<ConvertedBy>, Stor
     }))
 }
 
-/// Takes changes back in one commit. Returns false if another host has taken the repair, or it was
+/// Undoes changes in one commit. Returns false if another host has taken the repair, or it was
 /// ended.
 async fn take_back(
     pass: &RepairPass<'_>,
@@ -87,7 +87,7 @@ async fn take_back(
     Ok(matches!(written, WriteOutcome::RepairUndone))
 }
 
-/// Takes changes back one by one. The numbers of those with which the store fails go to `left`.
+/// Undoes changes one by one. The numbers of those with which the store fails go to `left`.
 /// Returns whether the work of this host goes on.
 async fn apart(
     pass: &mut RepairPass<'_>,
@@ -130,7 +130,7 @@ fn is_left(left: &[i64]) -> Option<String> {
         ""
     };
     Some(format!(
-        "the store failed with {} of the changes to take back (number {}{more}), which are left: see the log of the service, and undo the repair again after a correction",
+        "the store failed with {} of the changes to undo (number {}{more}), which are left: see the log of the service, and undo the repair again after a correction",
         left.len(),
         named.join(", ")
     ))

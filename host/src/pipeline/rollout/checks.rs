@@ -13,8 +13,8 @@ use crate::pipeline::connections::Live;
 use crate::pipeline::failure::ConvertError;
 use crate::pipeline::proof::{self, Unmasked};
 use crate::pipeline::state::Pipeline;
-use crate::pipeline::verify::compare::{ComparedSubject, Subject, Tally};
-use crate::pipeline::verify::outcome::VersionOutcome;
+use crate::pipeline::verify::compare::{ComparedOutcomes, ComparedSubject, Subject};
+use crate::pipeline::verify::outcome::{Reason, VersionOutcome};
 use crate::plugin::{CallBudget, Loaded};
 
 /// Compares the result of the active version's checks of a delivery with that of the other version
@@ -60,7 +60,7 @@ pub fn compare(
         if stable.is_ok() {
             let after = match candidate {
                 Ok(()) => VersionOutcome::Converted(Vec::new()),
-                Err(why) => VersionOutcome::Refused(why.to_string()),
+                Err(why) => VersionOutcome::Refused(Reason::Service(why.to_string())),
             };
             let delivery = (came.delivery.id, &came.delivery.connection);
             observe(&task_pipeline, &rollout, delivery, &after);
@@ -95,7 +95,7 @@ fn ask(
             && other.digest == rollout.candidate.digest
         {
             let delivery = (delivery, &live.connection.id);
-            let after = VersionOutcome::Failed(error.to_string());
+            let after = VersionOutcome::Failed(Reason::from(&error));
             observe(&task_pipeline, &rollout, delivery, &after);
         }
     }));
@@ -111,8 +111,9 @@ fn observe(
     let compared = ComparedSubject {
         subject: Subject::Delivery(delivery),
         connection,
+        is_answered: false,
     };
     let passed = VersionOutcome::Converted(Vec::new());
-    let one = Tally::of_one(&compared, &passed, candidate);
+    let one = ComparedOutcomes::compare(&compared, &passed, candidate);
     record(pipeline, rollout, Part::Checks, one, Cost::default());
 }

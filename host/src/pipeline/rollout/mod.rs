@@ -31,10 +31,11 @@ use crate::domain::plugin::FetchFailure;
 use crate::domain::rollout::RolloutStage;
 use crate::limits;
 use crate::pipeline::state::Pipeline;
-use crate::pipeline::verify::compare::{ComparedSubject, Memory, Subject, Tally};
-use crate::pipeline::verify::outcome::{ItemFields, VersionOutcome};
+use crate::pipeline::verify::compare::{ComparedOutcomes, ComparedSubject, Memory, Subject};
+use crate::pipeline::verify::outcome::{ItemFields, Reason, VersionOutcome};
 use crate::plugin::{CallBudget, CallError, Loaded};
 use crate::store::{ItemResult, NewDelivery};
+use crate::telemetry::ComparisonResult;
 
 /// The result of a conversion, and the version that it is of.
 pub struct Chosen {
@@ -174,7 +175,13 @@ impl RolloutConversion<'_> {
             memory: memory(&stable, &candidate),
         };
         let both = self.compared(stable, candidate).await;
-        let harmful = record(self.pipeline, rollout, Part::Deliveries, both.tally, cost);
+        let harmful = record(
+            self.pipeline,
+            rollout,
+            Part::Deliveries,
+            both.comparison,
+            cost,
+        );
         let guards = rollout.rollout.plan.guards;
         let is_worse = both.failed || guards && (harmful || both.fetches_differ);
         rollout.observed.chosen(!is_worse);
@@ -195,20 +202,21 @@ impl RolloutConversion<'_> {
             let compared = ComparedSubject {
                 subject: Subject::Delivery(id),
                 connection: &connection,
+                is_answered: false,
             };
             let before = Converted::outcome(&stable.converted);
             let after = Converted::outcome(&candidate.converted);
-            let (tally, fetches_differ) = match (&before, &after) {
+            let (comparison, fetches_differ) = match (&before, &after) {
                 (Some(before), Some(after)) => (
-                    Tally::of_one(&compared, before, after),
+                    ComparedOutcomes::compare(&compared, before, after),
                     fetches(before) != fetches(after),
                 ),
-                _ => (Tally::default(), false),
+                _ => (ComparedOutcomes::default(), false),
             };
             BothChosen {
                 failed: !matches!(after, Some(VersionOutcome::Converted(_))),
                 fetches_differ,
-                tally,
+                comparison,
                 stable,
                 candidate,
             }
@@ -247,7 +255,13 @@ impl RolloutConversion<'_> {
             memory: memory(&stable, &candidate),
         };
         let both = self.compared(stable, candidate).await;
-        record(self.pipeline, rollout, Part::Deliveries, both.tally, cost);
+        record(
+            self.pipeline,
+            rollout,
+            Part::Deliveries,
+            both.comparison,
+            cost,
+        );
         let is_converted = matches!(&both.stable.converted, Ok(one) if one.problem.is_none());
         if is_converted {
             rollout.observed.chosen(false);
@@ -261,7 +275,7 @@ impl RolloutConversion<'_> {
 struct BothChosen {
     stable: Chosen,
     candidate: Chosen,
-    tally: Tally,
+    comparison: ComparedOutcomes,
     /// Whether the candidate refuses the delivery or fails on it.
     failed: bool,
     /// Whether they have different pointers.
@@ -328,16 +342,23 @@ pub async fn better(
         let compared = ComparedSubject {
             subject: Subject::Delivery(delivery),
             connection: &connection,
+            is_answered: false,
         };
         let (before, after) = (outcome(&stable), outcome(&candidate));
         let is_converted = |one: &VersionOutcome| matches!(one, VersionOutcome::Converted(_));
         let fails = is_converted(&before) && !is_converted(&after);
         let both_convert = is_converted(&before) && is_converted(&after);
-        let tally = Tally::of_one(&compared, &before, &after);
-        (stable, candidate, tally, fails, both_convert)
+        let comparison = ComparedOutcomes::compare(&compared, &before, &after);
+        (stable, candidate, comparison, fails, both_convert)
     });
-    let (stable, candidate, tally, fails, both_convert) = compared.await;
-    let harmful = record(pipeline, rollout, Part::Deliveries, tally, Cost::default());
+    let (stable, candidate, comparison, fails, both_convert) = compared.await;
+    let harmful = record(
+        pipeline,
+        rollout,
+        Part::Deliveries,
+        comparison,
+        Cost::default(),
+    );
     let is_worse = fails || both_convert && harmful && rollout.rollout.plan.guards;
     rollout.observed.chosen(!is_worse);
     match is_worse {
@@ -360,8 +381,8 @@ fn was_made(completed: &Completed) -> bool {
 fn outcome(completed: &Completed) -> VersionOutcome {
     match completed {
         Ok(Ok(items)) => VersionOutcome::from_items(items),
-        Ok(Err(failure)) => VersionOutcome::Refused(failure.message.clone()),
-        Err(error) => VersionOutcome::Failed(error.to_string()),
+        Ok(Err(failure)) => VersionOutcome::Refused(Reason::Plugin(failure.message.clone())),
+        Err(error) => VersionOutcome::Failed(error.into()),
     }
 }
 
@@ -371,22 +392,25 @@ pub fn record(
     pipeline: &Pipeline,
     rollout: &LiveRollout,
     part: Part,
-    mut one: Tally,
+    one: ComparedOutcomes,
     cost: Cost,
 ) -> bool {
+    let one = one.into_stored();
     let harmful = one.harm.is_harmful();
     // A delivery whose sender passes both checks is counted by its conversion.
     if part != Part::Checks || harmful {
-        let fields = one.fields.iter();
+        let result = match (harmful, one.same == one.compared) {
+            (true, _) => ComparisonResult::Harmful,
+            (false, true) => ComparisonResult::Same,
+            (false, false) => ComparisonResult::Different,
+        };
         pipeline.core.metrics.rollouts.compared(
             &rollout.rollout.name,
             &rollout.candidate.digest,
-            one.same == one.compared,
-            harmful,
-            fields.map(|((field, _), group)| (field.as_str(), group.count)),
+            result,
+            one.differences(),
         );
     }
-    one.forget_texts();
     let policy = &pipeline.core.config.verify;
     let of = &rollout.rollout;
     let step = (of.stage == RolloutStage::Canary).then(|| of.percent());

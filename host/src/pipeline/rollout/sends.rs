@@ -9,6 +9,9 @@
 //! the answer to the candidate's request too, and its result counts where the two differ, so that a
 //! wrong reading neither repeats nor loses a message.
 //!
+//! While a request waits for the send, the candidate has the short time of a call within a request:
+//! it may loop, and the stable version needs the rest of the time.
+//!
 //! Afterwards both versions are asked about the same send and the same answer once more, in the lane
 //! of trials and without effect: so sends that only the stable version made are compared too.
 
@@ -16,16 +19,16 @@ use std::sync::Arc;
 
 use super::guard::Part;
 use super::state::{LiveRollout, SentSend};
-use super::{Cost, record};
+use super::{Cost, Winner, record};
 use crate::domain::channel::{Category, SendAnswer, SendStep, TemplateSend};
 use crate::domain::exchange::{HttpRequest, HttpResponse};
 use crate::domain::id::{ConnectionId, ContactId, MessageId};
 use crate::domain::rollout::RolloutStage;
 use crate::pipeline::connections::Live;
 use crate::pipeline::state::Pipeline;
-use crate::pipeline::verify::compare::{ComparedSubject, Subject, Tally};
+use crate::pipeline::verify::compare::{ComparedOutcomes, ComparedSubject, Subject};
 use crate::pipeline::verify::composed;
-use crate::pipeline::verify::outcome::VersionOutcome;
+use crate::pipeline::verify::outcome::{Reason, VersionOutcome};
 use crate::plugin::{CallBudget, CallError, Loaded};
 use crate::telemetry::CallSubject;
 
@@ -52,12 +55,13 @@ impl ChosenStep {
 
 /// Asks the version that the rollout of the adapter chooses, or the active one, for the step by
 /// which a message is sent. If the candidate makes no request, it is the step of the stable version.
+/// `budget`: that of the candidate.
 pub async fn compose(
     pipeline: &Pipeline,
     live: &Live,
     active: &Arc<Loaded>,
     send: &TemplateSend,
-    contact: ContactId,
+    (contact, budget): (ContactId, CallBudget),
 ) -> ChosenStep {
     let composing = Composing {
         pipeline,
@@ -69,13 +73,13 @@ pub async fn compose(
     };
     match rollout.rollout.stage {
         RolloutStage::Canary if active.digest == rollout.stable.digest => {
-            Box::pin(composing.canary(&rollout, contact)).await
+            Box::pin(composing.canary(&rollout, contact, budget)).await
         }
         // The activation may be a moment ahead of the stage.
         RolloutStage::Canary | RolloutStage::Probation
             if active.digest == rollout.candidate.digest =>
         {
-            Box::pin(composing.probation(&rollout)).await
+            Box::pin(composing.probation(&rollout, budget)).await
         }
         _ => composing.with(active).await,
     }
@@ -90,11 +94,13 @@ struct Composing<'a> {
 
 impl Composing<'_> {
     async fn with(&self, plugin: &Arc<Loaded>) -> ChosenStep {
+        self.within(plugin, CallBudget::Worker).await
+    }
+
+    async fn within(&self, plugin: &Arc<Loaded>, budget: CallBudget) -> ChosenStep {
         let core = &self.pipeline.core;
         let lane = self.live.connection.id.as_str();
-        let call = core
-            .plugins
-            .send(plugin, lane, self.send.clone(), CallBudget::Worker);
+        let call = core.plugins.send(plugin, lane, self.send.clone(), budget);
         ChosenStep {
             plugin: Arc::clone(plugin),
             step: core
@@ -105,27 +111,38 @@ impl Composing<'_> {
         }
     }
 
-    async fn canary(&self, rollout: &LiveRollout, contact: ContactId) -> ChosenStep {
+    async fn canary(
+        &self,
+        rollout: &LiveRollout,
+        contact: ContactId,
+        budget: CallBudget,
+    ) -> ChosenStep {
         let stable = self.with(&rollout.stable).await;
         let key = format!("{} {contact}", self.live.connection.id.as_str());
         if !stable.is_call() || !rollout.takes(&key) {
             return stable;
         }
-        let candidate = self.with(&rollout.candidate).await;
-        let is_used = candidate.is_call();
-        rollout.observed.chosen(is_used);
-        if is_used { candidate } else { stable }
+        let candidate = self.within(&rollout.candidate, budget).await;
+        if candidate.is_call() {
+            // It is counted when the answer was read.
+            return candidate;
+        }
+        rollout.observed.chosen(false);
+        stable
     }
 
     /// The candidate is active; the version before it is the fallback.
-    async fn probation(&self, rollout: &LiveRollout) -> ChosenStep {
+    async fn probation(&self, rollout: &LiveRollout, budget: CallBudget) -> ChosenStep {
         // A guard has tripped here, and the rollback is under way.
         if rollout.observed.is_stopped() {
             return self.with(&rollout.stable).await;
         }
-        let candidate = self.with(&rollout.candidate).await;
+        let candidate = self.within(&rollout.candidate, budget).await;
         if candidate.sends() {
-            rollout.observed.chosen(true);
+            // A request is counted when the answer was read.
+            if !candidate.is_call() {
+                rollout.observed.chosen(true);
+            }
             return candidate;
         }
         let stable = self.with(&rollout.stable).await;
@@ -151,7 +168,7 @@ pub async fn instead(
     live: &Live,
     plugin: &Loaded,
     send: &TemplateSend,
-    why: String,
+    why: Reason,
 ) -> Option<(Arc<Loaded>, Box<HttpRequest>)> {
     let rollout = rollout_of(pipeline, plugin)?;
     let composing = Composing {
@@ -164,29 +181,46 @@ pub async fn instead(
         return None;
     };
     failed(pipeline, live, plugin, send, why);
+    rollout.observed.chosen(false);
     Some((stable.plugin, request))
 }
 
+/// Counts a send whose request was the candidate's, if this version is the candidate: whether its result
+/// is stored.
+pub fn counted(pipeline: &Pipeline, plugin: &Loaded, served: bool) {
+    if let Some(rollout) = rollout_of(pipeline, plugin) {
+        rollout.observed.chosen(served);
+    }
+}
+
 /// Returns the request of the stable version for a send whose request by the candidate the provider has
-/// refused, and the reason. `None` if the version is no candidate; if one of the versions does not read
-/// a refusal of the request, because then the message may have been sent; or if the stable version makes
-/// no other request.
+/// refused, and the reason. `budget`: that of the candidate. `None` if the version is no candidate; if one
+/// of the versions does not read a refusal of the request, because then the message may have been sent; or
+/// if the stable version makes no other request.
 pub async fn after_refusal(
     pipeline: &Pipeline,
     live: &Live,
     (plugin, send, request): (&Arc<Loaded>, &TemplateSend, &HttpRequest),
     response: &HttpResponse,
-) -> Option<(Arc<Loaded>, Box<HttpRequest>, String)> {
+    budget: CallBudget,
+) -> Option<(Arc<Loaded>, Box<HttpRequest>, Reason)> {
     let rollout = rollout_of(pipeline, plugin)?;
-    let mut why = String::new();
-    for version in [&rollout.stable, plugin] {
-        let read = read_with(pipeline, live, version, send, response.clone()).await;
-        let category = refused_request(&read.ok()?)?;
-        why = format!(
-            "the provider refused its request ({}), and not that of the stable version",
-            category.as_str()
-        );
+    let mut category = None;
+    let versions = [(&rollout.stable, CallBudget::Worker), (plugin, budget)];
+    for (version, budget) in versions {
+        let reading = AnswerReading {
+            pipeline,
+            live,
+            send,
+            response,
+        };
+        let read = reading.with(version, budget).await;
+        category = Some(refused_request(&read.ok()?)?);
     }
+    let why = Reason::Service(format!(
+        "the provider refused its request ({}), and not that of the stable version",
+        category?.as_str()
+    ));
     let composing = Composing {
         pipeline,
         live,
@@ -223,7 +257,7 @@ pub fn failed(
     live: &Live,
     candidate: &Loaded,
     send: &TemplateSend,
-    why: String,
+    why: Reason,
 ) {
     let Some(rollout) = rollout_of(pipeline, candidate) else {
         return;
@@ -239,9 +273,9 @@ pub fn failed(
     observe(pipeline, &rollout, of, &before, &after);
 }
 
-/// Has a version read the provider's answer to its request. If it is a candidate that cannot, or in
-/// a canary with guards reads another result than the stable version, it is the reading of the
-/// stable version.
+/// Has a version read the provider's answer to its request, and counts the send if it is a candidate. If
+/// it is one that cannot, or in a canary with guards reads another result than the stable version or misses
+/// an id of the provider, it is the reading of the stable version. `budget`: that of the candidate.
 ///
 /// # Errors
 ///
@@ -251,40 +285,73 @@ pub async fn read(
     live: &Live,
     plugin: &Arc<Loaded>,
     send: &TemplateSend,
-    response: HttpResponse,
+    (response, budget): (HttpResponse, CallBudget),
 ) -> Result<SendAnswer, CallError> {
-    let Some(rollout) = rollout_of(pipeline, plugin) else {
-        return read_with(pipeline, live, plugin, send, response).await;
+    let reading = AnswerReading {
+        pipeline,
+        live,
+        send,
+        response: &response,
     };
-    let own = read_with(pipeline, live, plugin, send, response.clone()).await;
-    let compares = rollout.rollout.plan.guards && rollout.rollout.stage == RolloutStage::Canary;
-    if own.is_ok() && !compares {
-        return own;
-    }
-    let stable = read_with(pipeline, live, &rollout.stable, send, response).await;
-    match (&own, &stable) {
-        (_, Err(_)) => own,
-        (Ok(one), Ok(other)) if composed::result(one) == composed::result(other) => own,
-        _ => stable,
-    }
+    let Some(rollout) = rollout_of(pipeline, plugin) else {
+        return reading.with(plugin, CallBudget::Worker).await;
+    };
+    let (answer, winner) = reading.of_candidate(&rollout, budget).await;
+    rollout.observed.chosen(winner == Winner::Candidate);
+    answer
 }
 
-async fn read_with(
-    pipeline: &Pipeline,
-    live: &Live,
-    plugin: &Arc<Loaded>,
-    send: &TemplateSend,
-    response: HttpResponse,
-) -> Result<SendAnswer, CallError> {
-    let core = &pipeline.core;
-    let lane = live.connection.id.as_str();
-    let read = core
-        .plugins
-        .read_answer(plugin, lane, send.clone(), response, CallBudget::Worker);
-    core.metrics
-        .plugins
-        .calling(plugin, CallSubject::Message(&send.message_id), read)
-        .await
+/// The provider's answer to a send.
+struct AnswerReading<'a> {
+    pipeline: &'a Pipeline,
+    live: &'a Live,
+    send: &'a TemplateSend,
+    response: &'a HttpResponse,
+}
+
+impl AnswerReading<'_> {
+    /// Returns the reading of the candidate, or that of the stable version if it is to be used.
+    async fn of_candidate(
+        &self,
+        rollout: &LiveRollout,
+        budget: CallBudget,
+    ) -> (Result<SendAnswer, CallError>, Winner) {
+        let own = self.with(&rollout.candidate, budget).await;
+        let compares = rollout.rollout.plan.guards && rollout.rollout.stage == RolloutStage::Canary;
+        if own.is_ok() && !compares {
+            return (own, Winner::Candidate);
+        }
+        let stable = self.with(&rollout.stable, CallBudget::Worker).await;
+        match (&own, &stable) {
+            // The outcome of the message depends on it: it gets all the time that there is.
+            (Err(_), Err(_)) if budget != CallBudget::Worker => {
+                let own = self.with(&rollout.candidate, CallBudget::Worker).await;
+                (own, Winner::Candidate)
+            }
+            (_, Err(_)) => (own, Winner::Candidate),
+            (Ok(own_read), Ok(stable_read)) if composed::is_harmless(stable_read, own_read) => {
+                (own, Winner::Candidate)
+            }
+            _ => (stable, Winner::Stable),
+        }
+    }
+
+    async fn with(
+        &self,
+        plugin: &Arc<Loaded>,
+        budget: CallBudget,
+    ) -> Result<SendAnswer, CallError> {
+        let core = &self.pipeline.core;
+        let lane = self.live.connection.id.as_str();
+        let (send, response) = (self.send.clone(), self.response.clone());
+        let read = core
+            .plugins
+            .read_answer(plugin, lane, send, response, budget);
+        core.metrics
+            .plugins
+            .calling(plugin, CallSubject::Message(&self.send.message_id), read)
+            .await
+    }
 }
 
 /// Has a send compared whose outcome was stored, if the rollout of the adapter samples it.
@@ -307,8 +374,9 @@ pub fn observe(
     let compared = ComparedSubject {
         subject: Subject::Message(message),
         connection,
+        is_answered: false,
     };
-    let one = Tally::of_one(&compared, before, after);
+    let one = ComparedOutcomes::compare(&compared, before, after);
     record(pipeline, rollout, Part::Sends, one, Cost::default());
 }
 
@@ -336,7 +404,7 @@ mod tests {
                 title: String::new(),
                 text: String::new(),
                 details: String::new(),
-                retry_after_seconds: None,
+                retry_after: None,
             });
             let expect = (!others.contains(&category)).then_some(category);
             assert_eq!(refused_request(&answer), expect, "{}", category.as_str());

@@ -187,6 +187,11 @@ impl Observations {
         self.larger += other.larger;
     }
 
+    /// Counts what waits as dropped: it is not compared any more.
+    pub fn drop_waiting(&mut self) {
+        self.dropped += std::mem::take(&mut self.waiting);
+    }
+
     /// Returns the mean time of a conversion by each version, in whole microseconds. `None` if none
     /// was timed.
     pub fn mean_times(&self) -> Option<CallTimes> {
@@ -422,7 +427,7 @@ impl Observed {
     /// Returns the observations at the end of the rollout: what waits is not compared any more.
     pub fn at_end(&self) -> Observations {
         let mut seen = self.so_far();
-        seen.dropped += std::mem::take(&mut seen.waiting);
+        seen.drop_waiting();
         seen
     }
 

@@ -13,6 +13,7 @@ use crate::domain::zone;
 use crate::limits;
 use crate::pipeline::state::Pipeline;
 use crate::store::{Build, Cube, Stepped, StoreError};
+use crate::telemetry::RunEnd;
 
 /// The result of a round.
 #[derive(Debug)]
@@ -88,11 +89,12 @@ async fn run(
     let counted = count(pipeline, permit, set).await;
     let took = began.elapsed();
     let changes = counted.as_ref().map_or(0, |counted| counted.changes);
-    pipeline
-        .core
-        .metrics
-        .analytics
-        .run(set, counted.is_ok(), changes, took);
+    let end = match counted {
+        Ok(_) => RunEnd::Ended,
+        Err(_) => RunEnd::Cut,
+    };
+    let metrics = &pipeline.core.metrics.analytics;
+    metrics.run(set, end, changes, took);
     let CountedChanges {
         as_of,
         changes,

@@ -117,6 +117,7 @@ fn is_of_the_store(error: &StoreError) -> bool {
         StoreError::Busy
         | StoreError::Contended
         | StoreError::Inconsistent { .. }
+        | StoreError::Outdated
         | StoreError::Query(_)
         | StoreError::Refused(_) => false,
     }

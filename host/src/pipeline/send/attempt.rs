@@ -15,6 +15,7 @@ use crate::limits;
 use crate::pipeline::connections::Live;
 use crate::pipeline::rollout::sends;
 use crate::pipeline::state::Pipeline;
+use crate::pipeline::verify::outcome::Reason;
 use crate::pipeline::{mask, plugin_log};
 use crate::plugin::Loaded;
 
@@ -74,7 +75,8 @@ pub async fn prepare(pipeline: &Pipeline, outgoing: &Outgoing) -> PreparedSend {
         payload: outgoing.payload.clone(),
     };
     let send = template_send(pipeline, live, addressed);
-    let chosen = sends::compose(pipeline, live, &active, &send, outgoing.contact).await;
+    let of = (outgoing.contact, outgoing.candidate_budget());
+    let chosen = sends::compose(pipeline, live, &active, &send, of).await;
     let plugin = chosen.plugin;
     match chosen.step {
         Ok(SendStep::Call(request)) => PreparedSend::Call(Box::new(ProviderCall {
@@ -92,7 +94,7 @@ pub async fn prepare(pipeline: &Pipeline, outgoing: &Outgoing) -> PreparedSend {
         }
         Err(error) => {
             if error.is_fault() {
-                tracing::warn!(message = %outgoing.message, plugin = %plugin.description.name, digest = plugin.digest.short(), %error, "adapter failed, retrying the message later");
+                tracing::warn!(message_id = %outgoing.message, plugin = %plugin.description.name, digest = plugin.digest.short(), %error, "adapter failed, retrying the message later");
             }
             let why = plugin_log::message(&error, &live.secrets);
             let reason = format!("the adapter returned no request: {why}");
@@ -105,6 +107,7 @@ pub async fn prepare(pipeline: &Pipeline, outgoing: &Outgoing) -> PreparedSend {
 /// Makes the call, unless the lease has ended right before its first byte.
 pub async fn call(pipeline: &Pipeline, outgoing: &Outgoing, mut call: ProviderCall) -> Attempt {
     let live = &outgoing.live;
+    let budget = outgoing.candidate_budget();
     let started = Instant::now();
     let mut response = make(pipeline, outgoing, &call.request).await;
     let first = Arc::clone(&call.plugin);
@@ -113,7 +116,8 @@ pub async fn call(pipeline: &Pipeline, outgoing: &Outgoing, mut call: ProviderCa
         // Nothing was sent: the request of the stable version may be one that is accepted.
         Ok(response) if is_refusal(response.status) => {
             let asked = (&call.plugin, &call.send, &*call.request);
-            let after = Box::pin(sends::after_refusal(pipeline, live, asked, response)).await;
+            let after = sends::after_refusal(pipeline, live, asked, response, budget);
+            let after = Box::pin(after).await;
             after.map(|(stable, request, why)| {
                 refused = Some(why);
                 (stable, request)
@@ -121,7 +125,8 @@ pub async fn call(pipeline: &Pipeline, outgoing: &Outgoing, mut call: ProviderCa
         }
         // Nothing went out: the request of the stable version may be one that can be made.
         Err(error) if is_the_requests(error) => {
-            let why = error.to_string();
+            // It may quote the request.
+            let why = Reason::Plugin(error.to_string());
             Box::pin(sends::instead(
                 pipeline,
                 live,
@@ -147,6 +152,8 @@ pub async fn call(pipeline: &Pipeline, outgoing: &Outgoing, mut call: ProviderCa
     let response = match response {
         Ok(response) => response,
         Err(error) => {
+            // Nobody answered the request, which was made as the version asked.
+            sends::counted(pipeline, &made.plugin, true);
             return Attempt {
                 answer: after_egress(&error, live),
                 took,
@@ -156,21 +163,23 @@ pub async fn call(pipeline: &Pipeline, outgoing: &Outgoing, mut call: ProviderCa
     };
     let status = response.status;
     made.response = kept(&response, live);
-    let read = sends::read(pipeline, live, &made.plugin, &made.send, response).await;
+    let read = sends::read(pipeline, live, &made.plugin, &made.send, (response, budget)).await;
     let answer = match read {
         Ok(answer) => masked(answer, live),
         Err(error) => {
-            tracing::warn!(message = %outgoing.message, plugin = %made.plugin.description.name, digest = made.plugin.digest.short(), %error, "adapter could not read the provider's answer");
+            tracing::warn!(message_id = %outgoing.message, plugin = %made.plugin.description.name, digest = made.plugin.digest.short(), %error, "adapter could not read the provider's answer");
             let why = plugin_log::message(&error, &live.secrets);
             SendAnswer::Unknown(format!(
                 "the provider answered with status {status}, and the adapter could not read it: {why}"
             ))
         }
     };
-    if let Some(why) = refused
-        && !matches!(answer, SendAnswer::Refused(_))
-    {
-        sends::failed(pipeline, live, &first, &made.send, why);
+    if let Some(why) = refused {
+        let is_refused_to_both = matches!(answer, SendAnswer::Refused(_));
+        sends::counted(pipeline, &first, is_refused_to_both);
+        if !is_refused_to_both {
+            sends::failed(pipeline, live, &first, &made.send, why);
+        }
     }
     Attempt {
         answer,
@@ -246,7 +255,7 @@ fn masked(answer: SendAnswer, live: &Live) -> SendAnswer {
             title: mask(refused.title),
             text: mask(refused.text),
             details: mask(refused.details),
-            retry_after_seconds: refused.retry_after_seconds,
+            retry_after: refused.retry_after,
         }),
         SendAnswer::Unknown(reason) => SendAnswer::Unknown(mask(reason)),
         SendAnswer::Accepted(accepted) => SendAnswer::Accepted(AcceptedSend {

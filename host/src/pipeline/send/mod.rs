@@ -26,6 +26,7 @@ use crate::domain::id::{ContactId, ConversationId, MessageId};
 use crate::domain::time::Micros;
 use crate::limits;
 use crate::pipeline::state::Pipeline;
+use crate::plugin::CallBudget;
 use crate::store::{
     Channel, HeldSend, Lease, MessageOutcome, SendOutcome, SendStart, Write, WriteOutcome,
 };
@@ -45,6 +46,19 @@ pub(super) struct Outgoing {
     pub until: Micros,
     pub lease: Lease,
     pub held: LeaseDeadline,
+    /// Whether a request waits for it.
+    pub is_awaited: bool,
+}
+
+impl Outgoing {
+    /// Returns the budget of the candidate of a rollout: short while a request waits, because the stable
+    /// version may have to take over within its time.
+    fn candidate_budget(&self) -> CallBudget {
+        match self.is_awaited {
+            true => CallBudget::Brief,
+            false => CallBudget::Worker,
+        }
+    }
 }
 
 /// Sends a message whose state in the store is already `sending`.
@@ -90,7 +104,7 @@ pub async fn run(pipeline: &Arc<Pipeline>, held: HeldSend, lease: LeaseDeadline)
     let live = match pipeline.connections.get(&held.connection).await {
         Ok(live) => live,
         Err(error) => {
-            tracing::warn!(message = %held.message, %error, "instance not read, message waits");
+            tracing::warn!(message_id = %held.message, %error, "instance not read, message waits");
             return;
         }
     };
@@ -98,7 +112,7 @@ pub async fn run(pipeline: &Arc<Pipeline>, held: HeldSend, lease: LeaseDeadline)
         let channel = live.channel()?;
         Some((live, channel))
     }) else {
-        tracing::warn!(message = %held.message, "instance has no channel any more, message waits");
+        tracing::warn!(message_id = %held.message, "instance has no channel any more, message waits");
         return;
     };
     let outgoing = Outgoing {
@@ -113,6 +127,7 @@ pub async fn run(pipeline: &Arc<Pipeline>, held: HeldSend, lease: LeaseDeadline)
         until: held.until,
         lease: held.lease,
         held: lease,
+        is_awaited: false,
     };
     if let Some(outcome) = without_a_call(&held, pipeline.core.clock.now()) {
         settle::as_it_is(pipeline, &outgoing, outcome).await;
@@ -174,12 +189,12 @@ async fn begin(pipeline: &Pipeline, outgoing: &Outgoing) -> bool {
             state == crate::domain::message::MessageState::Sending
         }
         Ok(_) => {
-            tracing::debug!(message = %outgoing.message, "lease lost, message not sent by this host");
+            tracing::debug!(message_id = %outgoing.message, "lease lost, message not sent by this host");
             false
         }
         Err(error) => {
             if !error.is_logged() {
-                tracing::warn!(message = %outgoing.message, %error, "send not started, retrying after the lease expires");
+                tracing::warn!(message_id = %outgoing.message, %error, "send not started, retrying after the lease expires");
             }
             false
         }
@@ -194,14 +209,14 @@ fn not_sent(category: Category, code: &str, reason: String) -> SendAnswer {
         title: "Not sent".to_owned(),
         text: reason,
         details: String::new(),
-        retry_after_seconds: None,
+        retry_after: None,
     })
 }
 
 /// Returns the time of the next attempt: after the backoff, or after the provider's retry-after
 /// if that is longer, up to a bound.
-fn next(pipeline: &Pipeline, outgoing: &Outgoing, retry_after: Option<u32>) -> Micros {
-    let asked = Duration::from_secs(retry_after.map_or(0, u64::from));
+fn next(pipeline: &Pipeline, outgoing: &Outgoing, retry_after: Option<Duration>) -> Micros {
+    let asked = retry_after.unwrap_or_default();
     let messages = &pipeline.core.config.messages;
     let backoff = crate::pipeline::backoff::doubled(
         messages.backoff_first(),

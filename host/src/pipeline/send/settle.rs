@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::{Attempt, Outgoing, next};
-use crate::domain::channel::{AcceptedSend, Category, ChannelError, RefusedSend, SendAnswer};
+use crate::domain::channel::{
+    AcceptedSend, AcceptedStage, Category, ChannelError, RefusedSend, SendAnswer,
+};
 use crate::domain::connection::{ACCOUNT_ROUTE, Connection, ConnectionKind, ConnectionPause};
 use crate::domain::id::ConnectionId;
 use crate::domain::message::{MessageProgress, MessageState};
@@ -16,6 +18,7 @@ use crate::pipeline::rollout::sends;
 use crate::pipeline::rollout::state::SentSend;
 use crate::pipeline::state::Pipeline;
 use crate::pipeline::templates;
+use crate::plugin::WatchedSend;
 use crate::store::{
     HeldSend, IdempotencyKey, KeptSend, MessageOutcome, SendHold, SendOutcome, SendSettlement,
     StoredAnswer, Write, WriteOutcome,
@@ -25,10 +28,10 @@ use crate::telemetry::Sent;
 /// Returns the state of a message after this answer.
 pub fn state_after(answer: &SendAnswer) -> MessageState {
     match answer {
-        SendAnswer::Accepted(accepted) => match accepted.status.as_str() {
-            "sent" => MessageState::Sent,
-            "delivered" => MessageState::Delivered,
-            _ => MessageState::Accepted,
+        SendAnswer::Accepted(accepted) => match accepted.stage() {
+            AcceptedStage::Accepted | AcceptedStage::Other(_) => MessageState::Accepted,
+            AcceptedStage::Sent => MessageState::Sent,
+            AcceptedStage::Delivered => MessageState::Delivered,
         },
         SendAnswer::Refused(refused) if refused.category.is_kept() => MessageState::Waiting,
         SendAnswer::Refused(_) => MessageState::Failed,
@@ -83,17 +86,26 @@ pub async fn settle(
         }
     }
     settlement.answer = answer;
+    let version = attempt.made.as_ref().map(|made| &made.plugin);
+    settlement.ran = version.map(|plugin| plugin.ran_with(outgoing.live.connection.config_version));
     settlement.kept = kept(pipeline, outgoing, &attempt, now);
     pipeline.core.metrics.messaging.send(counted(said));
     log_outcome(outgoing, said);
+    // Read before the write: after it, the instance is paused in any case. Of many concurrent
+    // failures, those that find it paused log nothing.
+    let pauses_first = settlement.pause.is_some() && {
+        let known = pipeline.connections.get(&outgoing.channel.connection);
+        !matches!(known.await, Ok(Some(live)) if live.connection.paused.is_some())
+    };
     let pauses = settlement.pause.is_some();
+    pipeline
+        .core
+        .plugins
+        .tell_send(|| watched(outgoing, &attempt, &settlement, now));
     let settled = write(pipeline, outgoing, settlement).await;
     if pauses && settled.is_some() {
-        // Compared with the state known before, so that many concurrent failures log one line.
-        let known = pipeline.connections.get(&outgoing.channel.connection);
-        let is_news = matches!(known.await, Ok(Some(live)) if live.connection.paused.is_none());
         pipeline.connections.forget();
-        if is_news {
+        if pauses_first {
             // The provider's text may name people: it is stored with the instance, not logged.
             let connection = &outgoing.live.connection;
             tracing::error!(instance = %connection.name, adapter = %connection.plugin, category = counted(said).as_str(), code = code(said), "instance paused: its messages wait until it is resumed or they expire; `leadhost instance show` shows the provider's reason");
@@ -111,6 +123,28 @@ pub async fn settle(
         sends::answered(pipeline, &made.plugin.description.name, sent);
     }
     settled
+}
+
+/// Returns what a watcher is shown of an attempt.
+fn watched(
+    outgoing: &Outgoing,
+    attempt: &Attempt,
+    settlement: &SendSettlement,
+    now: Micros,
+) -> WatchedSend {
+    let is_paused = settlement.pause.is_some();
+    let made = attempt.made.as_ref();
+    WatchedSend {
+        plugin: outgoing.live.connection.plugin.clone(),
+        took: attempt.took,
+        response: made.and_then(|made| made.response.clone()),
+        answer: attempt.answer.clone(),
+        next: match &settlement.outcome {
+            SendOutcome::Later { at, .. } if !is_paused => Some(at.since(now)),
+            _ => None,
+        },
+        is_paused,
+    }
 }
 
 /// Returns the record of this send, if it is one of those on which versions of the adapter are
@@ -146,7 +180,7 @@ pub async fn as_it_is(pipeline: &Pipeline, outgoing: &Outgoing, outcome: SendOut
     match &outcome {
         SendOutcome::Unknown { reason } => {
             pipeline.core.metrics.messaging.send(Sent::Unknown);
-            tracing::warn!(message = %outgoing.message, reason, "message outcome unknown");
+            tracing::warn!(message_id = %outgoing.message, reason, "message outcome unknown");
         }
         SendOutcome::Refused(error) => {
             pipeline
@@ -154,7 +188,7 @@ pub async fn as_it_is(pipeline: &Pipeline, outgoing: &Outgoing, outcome: SendOut
                 .metrics
                 .messaging
                 .send(Sent::Refused(error.category));
-            tracing::warn!(message = %outgoing.message, category = error.category.as_str(), "message given up");
+            tracing::warn!(message_id = %outgoing.message, category = error.category.as_str(), "message given up");
         }
         SendOutcome::Accepted { .. } | SendOutcome::Later { .. } | SendOutcome::Held { .. } => {}
     }
@@ -167,6 +201,7 @@ fn settlement(outgoing: &Outgoing, outcome: SendOutcome) -> SendSettlement {
         message: outgoing.message,
         lease: outgoing.lease,
         outcome,
+        ran: None,
         holds: Vec::new(),
         pause: None,
         answer: None,
@@ -195,7 +230,7 @@ fn outcome(
             let at = match refused.category {
                 // It is due at once when an operator resumes the instance.
                 Category::Account | Category::Connection => now,
-                _ => next(pipeline, outgoing, refused.retry_after_seconds),
+                _ => next(pipeline, outgoing, refused.retry_after),
             };
             // If it expires before its next attempt, it is due when it expires.
             let at = at.min(outgoing.until);
@@ -208,8 +243,11 @@ fn outcome(
 }
 
 fn progress(accepted: &AcceptedSend, now: Micros) -> MessageProgress {
-    let delivered = accepted.status == "delivered";
-    let sent = delivered || accepted.status == "sent";
+    let (sent, delivered) = match accepted.stage() {
+        AcceptedStage::Accepted | AcceptedStage::Other(_) => (false, false),
+        AcceptedStage::Sent => (true, false),
+        AcceptedStage::Delivered => (true, true),
+    };
     MessageProgress {
         accepted_at: Some(now),
         sent_at: sent.then_some(now),
@@ -220,9 +258,10 @@ fn progress(accepted: &AcceptedSend, now: Micros) -> MessageProgress {
 
 /// Returns a status that is not one of the states: `held`, or the provider's own word.
 fn own_word(accepted: &AcceptedSend) -> Option<String> {
-    let word = accepted.status.as_str();
-    let is_own = !matches!(word, "" | "accepted" | "sent" | "delivered");
-    is_own.then(|| word.to_owned())
+    match accepted.stage() {
+        AcceptedStage::Accepted | AcceptedStage::Sent | AcceptedStage::Delivered => None,
+        AcceptedStage::Other(word) => Some(word.to_owned()),
+    }
 }
 
 fn error_of(refused: &RefusedSend) -> ChannelError {
@@ -323,15 +362,15 @@ fn code(said: &SendAnswer) -> &str {
 
 /// Logs the outcome of a call.
 fn log_outcome(outgoing: &Outgoing, said: &SendAnswer) {
-    let message = outgoing.message;
+    let message_id = outgoing.message;
     match said {
-        SendAnswer::Accepted(_) => tracing::debug!(%message, "message accepted"),
+        SendAnswer::Accepted(_) => tracing::debug!(%message_id, "message accepted"),
         // The reason is stored with the message; it may contain the provider's text.
         SendAnswer::Unknown(_) => {
-            tracing::warn!(%message, "message outcome unknown");
+            tracing::warn!(%message_id, "message outcome unknown");
         }
         SendAnswer::Refused(refused) => tracing::info!(
-            %message,
+            %message_id,
             category = refused.category.as_str(),
             code = %refused.code,
             kept = refused.category.is_kept(),
@@ -354,14 +393,14 @@ async fn write(
         let error = match pipeline.core.writer.submit(write.clone()).await {
             Ok(WriteOutcome::Message(outcome)) => return Some(outcome),
             Ok(_) => {
-                tracing::debug!(message = %outgoing.message, "lease lost, outcome of the message discarded");
+                tracing::debug!(message_id = %outgoing.message, "lease lost, outcome of the message discarded");
                 return None;
             }
             Err(error) => error,
         };
         let may_count = !outgoing.held.has_ended() || (was_taken && Instant::now() < longest);
         if !may_count || !error.is_temporary() {
-            tracing::warn!(message = %outgoing.message, %error, "outcome of the message not stored");
+            tracing::warn!(message_id = %outgoing.message, %error, "outcome of the message not stored");
             return None;
         }
         tokio::time::sleep(limits::SETTLE_AGAIN_AFTER).await;
@@ -387,7 +426,7 @@ mod tests {
             title: "No".to_owned(),
             text: "it does not go".to_owned(),
             details: String::new(),
-            retry_after_seconds: None,
+            retry_after: None,
         }
     }
 

@@ -9,7 +9,7 @@ use std::mem;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-use crate::domain::connection::{LeadFields, SourceChange};
+use crate::domain::connection::{ChangeCause, LeadFields, SourceChange, SourceChangePart};
 use crate::domain::text;
 use crate::domain::time::Micros;
 use crate::limits;
@@ -89,6 +89,87 @@ impl Leads {
     pub fn add_unknown(&mut self) {
         self.with[0] = 1;
     }
+
+    /// Returns whether one of these fields was read more often than by another version from the same
+    /// delivery.
+    pub fn reads_more(&self, other: &Self, fields: &[usize]) -> bool {
+        fields
+            .iter()
+            .any(|field| self.with[*field] > other.with[*field])
+    }
+}
+
+/// The result of converting some deliveries with the version that serves and with the one before it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrialVerdict {
+    /// The version that serves, for people.
+    pub version: String,
+    /// The one before it. `None` if there is none.
+    pub previous: Option<String>,
+    /// The deliveries that both versions were called for, and on which the serving version still
+    /// fails, if it is about failures.
+    pub tried: u32,
+    /// Those of them that the serving version did not just refuse.
+    pub faults: u32,
+    /// Those of them on which the previous version does better.
+    pub better: u32,
+}
+
+impl TrialVerdict {
+    fn cause(&self) -> ChangeCause {
+        match (&self.previous, self.better) {
+            (None, _) => ChangeCause::Unknown,
+            (Some(_), 0) => ChangeCause::Source,
+            (Some(_), _) => ChangeCause::Version,
+        }
+    }
+
+    /// Returns the cause in words. `better`: what the previous version does; `same`: what both do.
+    fn by(&self, better: &str, same: &str) -> String {
+        let Self {
+            version,
+            previous,
+            tried,
+            better: number,
+            ..
+        } = self;
+        match previous {
+            None => format!("there is no version before {version} to try"),
+            Some(_) if *number == 0 => format!("{same}: the source changed"),
+            Some(previous) => format!(
+                "new in {version}: the previous version {previous} {better} {number} of {tried} of them"
+            ),
+        }
+    }
+
+    /// Returns the report that deliveries keep failing: so many of the last ones. `None` if there is
+    /// nothing to report: a sender may well send what every version refuses.
+    pub fn of_failures(&self, failed: usize, of: usize, at: Micros) -> Option<FailingDeliveries> {
+        if self.better == 0 && self.faults == 0 {
+            return None;
+        }
+        let by = self.by("converts", "both versions fail");
+        Some(FailingDeliveries {
+            version: self.version.clone(),
+            change: SourceChange {
+                what: format!("failing deliveries: {by}"),
+                before: "converted".to_owned(),
+                after: format!("{failed} of the last {of} fail"),
+                since: at,
+                parts: Vec::new(),
+                failing: true,
+                cause: self.cause(),
+            },
+        })
+    }
+}
+
+/// The report that deliveries keep failing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FailingDeliveries {
+    /// The version that fails, for people.
+    pub version: String,
+    pub change: SourceChange,
 }
 
 /// The shapes of some deliveries, as counts.
@@ -107,12 +188,21 @@ pub struct SketchCounts {
     version: String,
     /// Whether another version converted one before.
     mixed: bool,
+    /// The version of the configuration with which the last one was converted. 0 if it is not known.
+    configuration: i64,
+    /// When the first of them was received. `None` if it is not known.
+    first_at: Option<Micros>,
     paths: Paths,
 }
 
 impl SketchCounts {
     /// Returns those of one delivery: of its body if it was read, of its leads if it was converted.
-    pub fn from_delivery(version: &str, paths: Option<Paths>, leads: Option<Leads>) -> Self {
+    pub fn from_delivery(
+        at: Micros,
+        version: &str,
+        paths: Option<Paths>,
+        leads: Option<Leads>,
+    ) -> Self {
         let Leads { leads: count, with } = leads.unwrap_or_default();
         Self {
             deliveries: 1,
@@ -122,8 +212,18 @@ impl SketchCounts {
             with,
             version: leads.map(|_| version.to_owned()).unwrap_or_default(),
             mixed: false,
+            configuration: 0,
+            first_at: Some(at),
             paths: paths.unwrap_or_default(),
         }
+    }
+
+    /// Returns the counts with the version of the configuration, if a delivery was converted.
+    pub fn with_configuration(mut self, configuration: i64) -> Self {
+        if self.converted > 0 {
+            self.configuration = configuration;
+        }
+        self
     }
 
     /// Returns whether there are none.
@@ -141,9 +241,16 @@ impl SketchCounts {
             *own += other;
         }
         self.mixed |= other.mixed;
+        self.first_at = match (self.first_at, other.first_at) {
+            (Some(own), Some(other)) => Some(own.min(other)),
+            (own, other) => own.or(other),
+        };
         if !other.version.is_empty() {
             self.mixed |= !self.version.is_empty() && self.version != other.version;
             self.version.clone_from(&other.version);
+        }
+        if other.configuration != 0 {
+            self.configuration = other.configuration;
         }
         for (path, kinds) in &other.paths {
             if self.is_full() && !self.paths.contains_key(path) {
@@ -224,6 +331,21 @@ pub struct Sketch {
     known: BTreeSet<String>,
     /// The lowest share of each field that was reported, in percent: a further fall is a new difference.
     reported: BTreeMap<String, u64>,
+    /// `None` while deliveries do not keep failing.
+    failing: Option<FailingDeliveries>,
+    /// The parts of the change, and the fields among them whose share fell while another version
+    /// converted, until the versions were tried.
+    #[serde(skip)]
+    question: Option<Question>,
+    /// About when each difference of the change began.
+    began: BTreeMap<String, Micros>,
+}
+
+/// A change whose cause may be the version.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Question {
+    subjects: String,
+    fields: Vec<usize>,
 }
 
 /// A difference between the baseline and the window.
@@ -237,10 +359,59 @@ struct Difference {
     after: String,
 }
 
+impl Difference {
+    fn sentence(&self) -> String {
+        let Self {
+            subject,
+            before,
+            after,
+            ..
+        } = self;
+        match before.ends_with('%') && self.path.is_some() {
+            true => format!("{subject}: in {before} -> {after} of the deliveries"),
+            false => format!("{subject}: {before} -> {after}"),
+        }
+    }
+}
+
 impl Sketch {
-    /// Returns the change, until the deliveries are as usual again or the new form is the usual one.
+    /// Returns the failures of deliveries as long as they last, or else the change, until the deliveries
+    /// are as usual again or the new form is the usual one.
     pub fn change(&self) -> Option<&SourceChange> {
+        let failing = self.failing.as_ref().map(|failing| &failing.change);
+        failing.or(self.change.as_ref())
+    }
+
+    /// Returns the change of the leads or bodies.
+    pub fn drift(&self) -> Option<&SourceChange> {
         self.change.as_ref()
+    }
+
+    /// Returns the report that deliveries keep failing.
+    pub fn failing(&self) -> Option<&FailingDeliveries> {
+        self.failing.as_ref()
+    }
+
+    /// Replaces the report that deliveries keep failing; `None` ends it.
+    pub fn set_failing(&mut self, failing: Option<FailingDeliveries>) {
+        self.failing = failing;
+    }
+
+    /// Returns the fields whose share fell while another version converted, if the versions were not
+    /// tried on it yet.
+    pub fn fields_in_question(&self) -> Option<&[usize]> {
+        self.question.as_ref().map(|question| &*question.fields)
+    }
+
+    /// Ends the question, with the answer if there is one.
+    pub fn answer(&mut self, verdict: Option<&TrialVerdict>) {
+        let question = self.question.take();
+        if let (Some(question), Some(change), Some(verdict)) = (question, &mut self.change, verdict)
+        {
+            let by = verdict.by("reads more in", "both versions read the same");
+            change.what = format!("{}: {by}", question.subjects);
+            change.cause = verdict.cause();
+        }
     }
 
     /// Returns the share of the last leads that have each contact field: of those since the change, if
@@ -286,10 +457,18 @@ impl Sketch {
                 None => self.known.insert(difference.subject.clone()),
             };
         }
+        for difference in &differences {
+            if self.began.len() < REMEMBERED && !self.began.contains_key(&difference.subject) {
+                let began = self.beginning(difference).unwrap_or(at);
+                self.began.insert(difference.subject.clone(), began);
+            }
+        }
         if differences.is_empty() {
             self.end_change();
         } else if is_new {
-            self.change = Some(self.report(&differences, at));
+            let (change, question) = self.report(&differences, at);
+            self.change = Some(change);
+            self.question = question;
         }
         let [held, older, newer] = mem::take(&mut self.halves);
         match (was_changed, self.change.is_some()) {
@@ -326,8 +505,10 @@ impl Sketch {
 
     fn end_change(&mut self) {
         self.change = None;
+        self.question = None;
         self.known.clear();
         self.reported.clear();
+        self.began.clear();
         self.since = SketchCounts::default();
     }
 
@@ -367,18 +548,55 @@ impl Sketch {
         differences
     }
 
-    fn report(&self, differences: &[Difference], at: Micros) -> SourceChange {
+    /// Returns about when a difference that is seen now began: with the window, or with the half before
+    /// it if that shows it already in part. So no delivery that differs is earlier.
+    fn beginning(&self, difference: &Difference) -> Option<Micros> {
+        let [held, older, _] = &self.halves;
+        let base = &self.baseline;
+        let shows = match &difference.path {
+            None => {
+                let field = FIELDS.iter().position(|one| *one == difference.subject);
+                field.is_some_and(|field| match (held.share(field), base.share(field)) {
+                    (Some(share), Some(usual)) => share < usual,
+                    (share, usual) => share.is_none() && usual.is_some(),
+                })
+            }
+            Some(path) => {
+                let (was, is) = (base.kinds(path), held.kinds(path));
+                (0..=ANY).any(|kind| {
+                    let is_lost = is_usual(was[kind], base.read) && is[kind] < held.read;
+                    is_lost || (was[kind] == 0 && is[kind] > 0)
+                })
+            }
+        };
+        let first = match shows {
+            true => held.first_at,
+            false => None,
+        };
+        first.or(older.first_at)
+    }
+
+    /// Returns the change, and what a trial of both versions has to answer about it.
+    fn report(&self, differences: &[Difference], at: Micros) -> (SourceChange, Option<Question>) {
         let version = &self.halves[2].version;
         let is_same = version.is_empty() || *version == self.baseline.version;
         // During a rollout, or after a version that did not stay.
         let [_, older, newer] = &self.halves;
+        let configuration = newer.configuration;
+        let known = self.baseline.configuration;
+        let is_reconfigured = known != 0 && configuration != 0 && known != configuration;
+        let has_paths = differences.iter().any(|one| one.path.is_some());
         let several = newer.mixed || older.version != newer.version;
-        let by = if !is_same && several {
-            "several versions converted, or the source changed".to_owned()
-        } else if is_same || differences.iter().any(|one| one.path.is_some()) {
-            "the source changed".to_owned()
+        let (cause, by) = if !is_same && several {
+            let by = "several versions converted, or the source changed";
+            (ChangeCause::Unknown, by.to_owned())
+        } else if is_same && is_reconfigured && !has_paths {
+            let by = format!("since configuration {configuration}");
+            (ChangeCause::Configuration, by)
+        } else if is_same || has_paths {
+            (ChangeCause::Source, "the source changed".to_owned())
         } else {
-            format!("new in {version}")
+            (ChangeCause::Version, format!("new in {version}"))
         };
         let first = &differences[..differences.len().min(REPORTED)];
         let list =
@@ -387,12 +605,31 @@ impl Sketch {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        SourceChange {
-            what: format!("{}{more}: {by}", list(|one| one.subject.as_str())),
+        let mut parts: BTreeMap<Micros, Vec<String>> = BTreeMap::new();
+        for one in first {
+            let since = self.began.get(&one.subject).copied().unwrap_or(at);
+            parts.entry(since).or_default().push(one.sentence());
+        }
+        let parts: Vec<SourceChangePart> = parts
+            .into_iter()
+            .map(|(since, differences)| SourceChangePart { since, differences })
+            .collect();
+        let subjects = format!("{}{more}", list(|one| one.subject.as_str()));
+        let change = SourceChange {
+            what: format!("{subjects}: {by}"),
             before: list(|one| one.before.as_str()),
             after: list(|one| one.after.as_str()),
-            since: self.change.as_ref().map_or(at, |change| change.since),
-        }
+            since: parts.first().map_or(at, |part| part.since),
+            parts,
+            failing: false,
+            cause,
+        };
+        let fallen = differences.iter().filter(|one| one.share.is_some());
+        let fields: Vec<usize> = fallen
+            .filter_map(|one| FIELDS.iter().position(|field| *field == one.subject))
+            .collect();
+        let is_asked = !is_same && !fields.is_empty();
+        (change, is_asked.then_some(Question { subjects, fields }))
     }
 }
 
@@ -676,6 +913,7 @@ mod tests {
         for number in 0..500 {
             let body = format!("{{\"x{number}\":1}}");
             counts.add(&SketchCounts::from_delivery(
+                Micros(7),
                 "1",
                 Some(paths(body.as_bytes(), false)),
                 None,
@@ -690,10 +928,49 @@ mod tests {
     fn add(sketch: &mut Sketch, deliveries: u32, version: &str, body: &str, phone: bool) -> usize {
         let mut leads = Leads::default();
         leads.add([true, phone, false, true, false]);
-        let one =
-            SketchCounts::from_delivery(version, Some(paths(body.as_bytes(), false)), Some(leads));
+        let paths = paths(body.as_bytes(), false);
+        let one = SketchCounts::from_delivery(Micros(7), version, Some(paths), Some(leads));
         let reported = (0..deliveries).filter(|_| sketch.add(&one, Micros(7)));
         reported.count()
+    }
+
+    /// Adds one delivery with one lead that was received at this time.
+    fn add_at(sketch: &mut Sketch, at: i64, body: &str, phone: bool) {
+        let mut leads = Leads::default();
+        leads.add([true, phone, false, true, false]);
+        let paths = paths(body.as_bytes(), false);
+        let one = SketchCounts::from_delivery(Micros(at), "1", Some(paths), Some(leads));
+        sketch.add(&one, Micros(at));
+    }
+
+    #[test]
+    fn each_change_says_about_when_it_began_and_keeps_that() {
+        let mut sketch = usual();
+        for at in 1_000..1_010 {
+            add_at(&mut sketch, at, USUAL_BODY, true);
+        }
+        let without = r#"{"id": "1", "lead": {"name": "y"}}"#;
+        for at in 2_000..2_070 {
+            add_at(&mut sketch, at, without, false);
+        }
+        let change = sketch.change().expect("a change").clone();
+        // No delivery that differs is earlier, and few that do not are later.
+        assert!((1_000..=2_000).contains(&change.since.0), "{change:?}");
+        assert_eq!(change.parts.len(), 1);
+        let expect = [
+            "leads with a phone: 100 % -> 0 %",
+            "path lead.phone: in 100 % -> 0 % of the deliveries",
+        ];
+        assert_eq!(change.parts[0].differences, expect);
+        let other = r#"{"id": 1, "lead": {"name": "y"}}"#;
+        for at in 3_000..3_100 {
+            add_at(&mut sketch, at, other, false);
+        }
+        let later = sketch.change().expect("a change").clone();
+        assert_eq!(later.since, change.since);
+        assert_eq!(later.parts.len(), 2, "{later:?}");
+        assert!(later.parts[1].since.0 > 2_000 && later.parts[1].since.0 <= 3_000);
+        assert_eq!(later.parts[1].differences, ["path id: string -> number"]);
     }
 
     fn usual() -> Sketch {
@@ -724,13 +1001,10 @@ mod tests {
 
     #[track_caller]
     fn check(sketch: &Sketch, what: &str, before: &str, after: &str) {
-        let expect = SourceChange {
-            what: what.to_owned(),
-            before: before.to_owned(),
-            after: after.to_owned(),
-            since: Micros(7),
-        };
-        assert_eq!(sketch.change(), Some(&expect));
+        let change = sketch.change().expect("a change");
+        let texts = [&change.what, &change.before, &change.after];
+        assert_eq!(texts, [what, before, after]);
+        assert_eq!(change.since, Micros(7));
     }
 
     #[test]
@@ -776,6 +1050,109 @@ mod tests {
             "100 %",
             "0 %",
         );
+    }
+
+    #[test]
+    fn a_changed_configuration_is_named_if_the_bodies_and_the_version_are_as_before() {
+        let add = |sketch: &mut Sketch, deliveries, configuration, body: &str, phone| {
+            let mut leads = Leads::default();
+            leads.add([true, phone, false, true, false]);
+            let paths = paths(body.as_bytes(), false);
+            let one = SketchCounts::from_delivery(Micros(7), "1", Some(paths), Some(leads))
+                .with_configuration(configuration);
+            let reported = (0..deliveries).filter(|_| sketch.add(&one, Micros(7)));
+            reported.count()
+        };
+        let mut sketch = Sketch::default();
+        assert_eq!(add(&mut sketch, 225, 3, USUAL_BODY, true), 0);
+        let mut other = sketch.clone();
+        assert_eq!(add(&mut sketch, 75, 4, USUAL_BODY, false), 1);
+        let what = "leads with a phone: since configuration 4";
+        check(&sketch, what, "100 %", "0 %");
+        let cause = sketch.change().map(|change| change.cause);
+        assert_eq!(cause, Some(ChangeCause::Configuration));
+        assert_eq!(sketch.fields_in_question(), None);
+        // The bodies changed, too.
+        let without = r#"{"id": "1", "lead": {"name": "y"}}"#;
+        assert_eq!(add(&mut other, 75, 4, without, false), 1);
+        let what = "leads with a phone, path lead.phone: the source changed";
+        check(&other, what, "100 %, 100 %", "0 %, 0 %");
+    }
+
+    fn verdict(previous: Option<&str>, better: u32) -> TrialVerdict {
+        TrialVerdict {
+            version: "2".to_owned(),
+            previous: previous.map(str::to_owned),
+            tried: 5,
+            faults: 5,
+            better,
+        }
+    }
+
+    #[test]
+    fn a_trial_of_both_versions_names_the_cause() {
+        let asked = || {
+            let mut sketch = usual();
+            assert_eq!(add(&mut sketch, 75, "2", USUAL_BODY, false), 1);
+            assert_eq!(sketch.fields_in_question(), Some([PHONE].as_slice()));
+            sketch
+        };
+        let subject = "leads with a phone";
+        for (answer, by, cause) in [
+            (
+                Some(verdict(Some("1"), 4)),
+                "new in 2: the previous version 1 reads more in 4 of 5 of them",
+                ChangeCause::Version,
+            ),
+            (
+                Some(verdict(Some("1"), 0)),
+                "both versions read the same: the source changed",
+                ChangeCause::Source,
+            ),
+            (
+                Some(verdict(None, 0)),
+                "there is no version before 2 to try",
+                ChangeCause::Unknown,
+            ),
+            (None, "new in 2", ChangeCause::Version),
+        ] {
+            let mut sketch = asked();
+            sketch.answer(answer.as_ref());
+            let change = sketch.change().expect("it has changed");
+            assert_eq!(change.what, format!("{subject}: {by}"));
+            assert_eq!(change.cause, cause);
+            assert_eq!(sketch.fields_in_question(), None);
+        }
+        // The same version: nothing to ask.
+        let mut sketch = usual();
+        add(&mut sketch, 75, "1", USUAL_BODY, false);
+        assert_eq!(sketch.fields_in_question(), None);
+    }
+
+    #[test]
+    fn failures_are_shown_before_a_change_and_refusals_of_both_versions_are_not() {
+        let new = verdict(Some("1"), 5).of_failures(7, 20, Micros(7));
+        let new = new.expect("a report");
+        let what = "failing deliveries: new in 2: the previous version 1 converts 5 of 5 of them";
+        assert_eq!(
+            (&*new.change.what, new.change.cause),
+            (what, ChangeCause::Version)
+        );
+        assert_eq!(new.change.after, "7 of the last 20 fail");
+        let both = verdict(Some("1"), 0).of_failures(7, 20, Micros(7));
+        let what = "failing deliveries: both versions fail: the source changed";
+        assert_eq!(both.expect("a report").change.what, what);
+        let refused = TrialVerdict {
+            faults: 0,
+            ..verdict(Some("1"), 0)
+        };
+        assert_eq!(refused.of_failures(7, 20, Micros(7)), None);
+        let mut sketch = usual();
+        add(&mut sketch, 75, "1", USUAL_BODY, false);
+        sketch.set_failing(Some(new));
+        assert!(sketch.change().is_some_and(|change| change.failing));
+        sketch.set_failing(None);
+        assert!(sketch.change().is_some_and(|change| !change.failing));
     }
 
     #[test]

@@ -1,20 +1,44 @@
 //! The deliveries that wait for their place in a sketch.
 
+use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
 use super::sketch::Leads;
-use crate::domain::id::{ConnectionId, WorkspaceId};
+use crate::domain::connection::ConnectionKind;
+use crate::domain::id::{ConnectionId, DeliveryId, WorkspaceId};
+use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
 use crate::limits;
 use crate::pipeline::local_rate::LocalRateLimiter;
 
-/// A delivery of a source after its conversion.
+/// The outcome of a delivery with a version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    Converted,
+    /// The version refused the body.
+    Refused,
+    /// The version is at fault, or was not called because it keeps failing.
+    Failed,
+    /// The host could not call it, or it will be called again with more time.
+    Unknown,
+}
+
+/// A delivery of a source, or a webhook of a channel, after its conversion.
 pub struct Delivered {
+    pub delivery: DeliveryId,
     pub connection: ConnectionId,
+    /// The name of the plugin, and the version that was called.
+    pub plugin: String,
+    pub digest: Digest,
+    pub seen: Seen,
+    /// Whether it gets a place in the sketch: it is of a source, and not converted again.
+    pub is_sketched: bool,
     pub workspace: WorkspaceId,
+    pub kind: ConnectionKind,
+    pub received_at: Micros,
     /// The connection's name.
     pub name: String,
     /// With the secrets masked. `None` if it is too large to be read.
@@ -22,8 +46,83 @@ pub struct Delivered {
     pub is_form: bool,
     /// The version that was called, for people.
     pub version: String,
-    /// `None` if it was not converted.
+    /// The version of the connection's configuration and secrets.
+    pub configuration: i64,
+    /// `None` if it was not converted, or is not sketched.
     pub leads: Option<Leads>,
+}
+
+/// The last conversions of a connection by one version, each delivery once.
+#[derive(Debug, Default)]
+pub struct LastConversions {
+    digest: Option<Digest>,
+    last: VecDeque<(DeliveryId, Seen)>,
+}
+
+/// Conversions in a row that have to fail, or to succeed again.
+const IN_A_ROW: usize = limits::BREAKER_FAILURES as usize;
+const WORKS: usize = 10;
+
+impl LastConversions {
+    /// Adds a conversion. Those of another version are forgotten.
+    pub fn add(&mut self, digest: &Digest, delivery: DeliveryId, seen: Seen) {
+        if seen == Seen::Unknown {
+            return;
+        }
+        if self.digest.as_ref() != Some(digest) {
+            self.digest = Some(digest.clone());
+            self.last.clear();
+        }
+        self.last.retain(|(known, _)| *known != delivery);
+        if self.last.len() >= limits::BLAME_LAST {
+            self.last.pop_front();
+        }
+        self.last.push_back((delivery, seen));
+    }
+
+    /// Returns the version that converted them.
+    pub fn digest(&self) -> Option<&Digest> {
+        self.digest.as_ref()
+    }
+
+    /// Returns whether the last ones failed, as many as open the circuit breaker, or half of many.
+    pub fn keep_failing(&self) -> bool {
+        let in_a_row = self
+            .newest()
+            .take_while(|(_, seen)| *seen != Seen::Converted);
+        let (failed, all) = self.failed();
+        in_a_row.count() >= IN_A_ROW || all >= limits::BLAME_LAST / 2 && 2 * failed >= all
+    }
+
+    /// Returns whether the version works again.
+    pub fn works(&self) -> bool {
+        let works = self.newest().take(WORKS);
+        works.filter(|(_, seen)| *seen == Seen::Converted).count() == WORKS
+    }
+
+    /// Returns whether one of them was no refusal.
+    pub fn has_faults(&self) -> bool {
+        self.last.iter().any(|(_, seen)| *seen == Seen::Failed)
+    }
+
+    /// Returns how many failed or were refused, and how many there are.
+    pub fn failed(&self) -> (usize, usize) {
+        let failed = self.newest().filter(|(_, seen)| *seen != Seen::Converted);
+        (failed.count(), self.last.len())
+    }
+
+    /// Returns the ones for a trial, newest first: those that failed, or any. The newest may not be
+    /// stored yet, so there are more than a trial needs.
+    pub fn for_trial(&self, failed: bool) -> Vec<DeliveryId> {
+        let chosen = self
+            .newest()
+            .filter(|(_, seen)| !failed || *seen != Seen::Converted);
+        chosen.map(|(delivery, _)| *delivery).collect()
+    }
+
+    fn newest(&self) -> impl Iterator<Item = &(DeliveryId, Seen)> {
+        self.last.iter().rev()
+    }
 }
 
 /// The queue, and how many of each connection's deliveries it has got lately. One per host.
@@ -65,5 +164,46 @@ impl SourceChanges {
     pub fn waiting(&self) -> Option<mpsc::Receiver<Delivered>> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.take()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(number: u128) -> DeliveryId {
+        DeliveryId(uuid::Uuid::from_u128(number))
+    }
+
+    #[test]
+    fn failures_in_a_row_or_half_of_many_keep_failing_and_each_delivery_counts_once() {
+        let digest = Digest::compute(b"a component");
+        let mut last = LastConversions::default();
+        for _ in 0..10 {
+            last.add(&digest, id(0), Seen::Failed);
+        }
+        assert!(!last.keep_failing());
+        last.add(&digest, id(1), Seen::Unknown);
+        last.add(&digest, id(1), Seen::Failed);
+        last.add(&digest, id(2), Seen::Refused);
+        assert!(last.keep_failing());
+        assert_eq!(last.for_trial(true), [id(2), id(1), id(0)]);
+        last.add(&digest, id(3), Seen::Converted);
+        assert!(!last.keep_failing() && !last.works());
+        for number in 4..10 {
+            let seen = match number % 2 {
+                0 => Seen::Failed,
+                _ => Seen::Converted,
+            };
+            last.add(&digest, id(number), seen);
+        }
+        assert!(last.keep_failing());
+        assert_eq!(last.failed(), (6, 10));
+        for number in 10..20 {
+            last.add(&digest, id(number), Seen::Converted);
+        }
+        assert!(last.works() && !last.keep_failing());
+        last.add(&Digest::compute(b"another"), id(20), Seen::Failed);
+        assert_eq!(last.failed(), (1, 1));
     }
 }

@@ -1,14 +1,18 @@
-//! Keeps the sketches of this host's connections, and merges them into those of the store.
+//! Keeps the sketches and the last conversions of this host's connections, has both versions tried
+//! before a report, and merges the sketches into those of the store.
 
 use std::collections::HashMap;
+use std::mem;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 
-use super::sketch::{self, Sketch, SketchCounts};
-use super::state::Delivered;
-use crate::domain::connection::ConnectionSketch;
+use super::sketch::{self, FailingDeliveries, Sketch, SketchCounts, TrialVerdict};
+use super::state::{Delivered, LastConversions, Seen};
+use super::trial::{Asked, VersionTrial};
+use crate::domain::connection::{ChangeCause, ConnectionKind, ConnectionSketch, SourceChange};
 use crate::domain::id::{ConnectionId, WorkspaceId};
 use crate::limits;
 use crate::pipeline::state::Pipeline;
@@ -35,19 +39,29 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     while !shutdown.has_begun() {
         tokio::select! {
             Some(delivered) = waiting.recv() => watch.see(&pipeline, delivered).await,
-            _ = look.tick() => watch.write(&pipeline, limits::SKETCH_WRITES_EVERY).await,
+            Some(ended) = watch.trials.join_next(), if !watch.trials.is_empty() => {
+                if let Ok((id, asked, verdict)) = ended {
+                    watch.tried(&pipeline, &id, &asked, verdict).await;
+                }
+            }
+            _ = look.tick() => {
+                watch.ask(&pipeline);
+                watch.write(&pipeline, limits::SKETCH_WRITES_EVERY).await;
+            }
             () = shutdown.begun() => {}
         }
     }
     while let Ok(delivered) = waiting.try_recv() {
         watch.see(&pipeline, delivered).await;
     }
+    watch.no_more_trials();
     watch.write(&pipeline, Duration::ZERO).await;
 }
 
 #[derive(Default)]
 struct SourceWatch {
     sketches: HashMap<ConnectionId, WatchedSource>,
+    trials: JoinSet<(ConnectionId, Asked, Option<TrialVerdict>)>,
     /// Whether the log says already that the store fails.
     logged: bool,
 }
@@ -55,16 +69,44 @@ struct SourceWatch {
 /// The sketch of one connection: that of the store, with what this host has seen since.
 struct WatchedSource {
     workspace: WorkspaceId,
+    kind: ConnectionKind,
     name: String,
     sketch: Sketch,
     /// That of the row; 0 if there is none.
     generation: i64,
+    /// Whether the sketch of the row has a change.
+    is_changed: bool,
     /// The counts that are not in the row yet.
     unwritten: SketchCounts,
     /// Whether they have brought a difference to report.
     has_news: bool,
+    /// The plugin of the last one.
+    plugin: String,
+    last: LastConversions,
+    /// Whether there was a conversion since the last trial of failures that said something.
+    is_fresh: bool,
+    trial: TrialState,
+    /// The result of the trial of the difference to report.
+    verdict: Option<TrialVerdict>,
+    /// That deliveries keep failing, or no longer do, until it is stored.
+    failing: Option<FailingNews>,
     written: Instant,
     used: Instant,
+}
+
+/// The trial of both versions on deliveries of a connection.
+#[derive(Clone, Copy)]
+enum TrialState {
+    Never,
+    Running,
+    Ended(Instant),
+}
+
+/// A change of whether deliveries keep failing.
+enum FailingNews {
+    Begun(FailingDeliveries),
+    /// Of this version.
+    Ended(String),
 }
 
 impl SourceWatch {
@@ -78,30 +120,34 @@ impl SourceWatch {
                 Ok(loaded) => loaded,
                 Err(error) => return self.failed(&error),
             };
-            let (generation, sketch) = loaded;
-            let watched = WatchedSource {
-                workspace: delivered.workspace,
-                name: delivered.name.clone(),
-                sketch,
-                generation,
-                unwritten: SketchCounts::default(),
-                has_news: false,
-                written: Instant::now(),
-                used: Instant::now(),
-            };
+            let watched = WatchedSource::new(&delivered, loaded);
             self.sketches.insert(id.clone(), watched);
         }
         let Some(watched) = self.sketches.get_mut(id) else {
             return;
         };
+        watched.used = Instant::now();
+        watched.note(&delivered);
+        if !delivered.is_sketched {
+            if watched.failing.is_some() {
+                let written = watched.write(pipeline, id).await;
+                self.ended(written);
+            }
+            return;
+        }
         let body = delivered.body.as_ref();
         let paths = body.map(|body| sketch::paths(body, delivered.is_form));
-        let one = SketchCounts::from_delivery(&delivered.version, paths, delivered.leads);
-        watched.used = Instant::now();
+        let one = SketchCounts::from_delivery(
+            delivered.received_at,
+            &delivered.version,
+            paths,
+            delivered.leads,
+        )
+        .with_configuration(delivered.configuration);
         watched.unwritten.add(&one);
         watched.has_news |= watched.sketch.add(&one, pipeline.core.clock.now());
         // It is reported after it was stored, so that only one host reports it.
-        if watched.has_news {
+        if watched.is_due() {
             let written = watched.write(pipeline, id).await;
             self.ended(written);
         }
@@ -112,8 +158,8 @@ impl SourceWatch {
     async fn write(&mut self, pipeline: &Pipeline, every: Duration) {
         let mut written = None;
         for (id, watched) in &mut self.sketches {
-            let is_due = watched.has_news || watched.written.elapsed() >= every;
-            if is_due && !watched.unwritten.is_empty() {
+            let is_old = watched.written.elapsed() >= every && !watched.has_news;
+            if watched.is_due() || is_old && !watched.unwritten.is_empty() {
                 written = Some(watched.write(pipeline, id).await);
             }
             if matches!(written, Some(Err(_))) {
@@ -125,6 +171,72 @@ impl SourceWatch {
         }
         self.sketches
             .retain(|_, one| !one.unwritten.is_empty() || one.used.elapsed() < REST);
+    }
+
+    /// Begins trials of both versions on connections whose deliveries keep failing, or whose leads
+    /// lose a field under another version.
+    fn ask(&mut self, pipeline: &Arc<Pipeline>) {
+        for (id, watched) in &mut self.sketches {
+            if self.trials.len() >= limits::BLAMES_AT_ONCE {
+                return;
+            }
+            let Some(trial) = watched.question(id) else {
+                continue;
+            };
+            watched.trial = TrialState::Running;
+            watched.is_fresh = false;
+            let pipeline = Arc::clone(pipeline);
+            self.trials.spawn(async move {
+                let verdict = trial.run(&pipeline).await;
+                (trial.connection, trial.asked, verdict)
+            });
+        }
+    }
+
+    /// Reports what came of a trial.
+    async fn tried(
+        &mut self,
+        pipeline: &Pipeline,
+        id: &ConnectionId,
+        asked: &Asked,
+        verdict: Option<TrialVerdict>,
+    ) {
+        let Some(watched) = self.sketches.get_mut(id) else {
+            return;
+        };
+        watched.trial = TrialState::Ended(Instant::now());
+        watched.is_fresh |= verdict.is_none();
+        match asked {
+            Asked::Fields(_) => {
+                watched.sketch.answer(verdict.as_ref());
+                watched.verdict = verdict;
+            }
+            Asked::Failures => {
+                let verdict = verdict.map(|mut verdict| {
+                    // Nothing was called.
+                    if verdict.previous.is_none() {
+                        verdict.faults = u32::from(watched.last.has_faults());
+                    }
+                    verdict
+                });
+                let (failed, of) = watched.last.failed();
+                let now = pipeline.core.clock.now();
+                let report = verdict.and_then(|verdict| verdict.of_failures(failed, of, now));
+                watched.failing = report.map(FailingNews::Begun);
+            }
+        }
+        if watched.is_due() {
+            let written = watched.write(pipeline, id).await;
+            self.ended(written);
+        }
+    }
+
+    /// Gives up the trials that run, so that what they hold back is reported without them.
+    fn no_more_trials(&mut self) {
+        self.trials.abort_all();
+        for watched in self.sketches.values_mut() {
+            watched.sketch.answer(None);
+        }
     }
 
     fn ended(&mut self, written: Result<(), StoreError>) {
@@ -143,11 +255,123 @@ impl SourceWatch {
 }
 
 impl WatchedSource {
+    fn new(first: &Delivered, (generation, sketch): (i64, Sketch)) -> Self {
+        Self {
+            workspace: first.workspace,
+            kind: first.kind,
+            name: first.name.clone(),
+            is_changed: sketch.drift().is_some(),
+            sketch,
+            generation,
+            unwritten: SketchCounts::default(),
+            has_news: false,
+            plugin: String::new(),
+            last: LastConversions::default(),
+            is_fresh: false,
+            trial: TrialState::Never,
+            verdict: None,
+            failing: None,
+            written: Instant::now(),
+            used: Instant::now(),
+        }
+    }
+
+    /// Notes whether the delivery was converted, and whether this ends a report of failures.
+    fn note(&mut self, delivered: &Delivered) {
+        self.plugin.clone_from(&delivered.plugin);
+        let (digest, seen) = (&delivered.digest, delivered.seen);
+        self.last.add(digest, delivered.delivery, seen);
+        self.is_fresh = true;
+        let Some(failing) = self.sketch.failing() else {
+            return;
+        };
+        let is_over = match failing.version == delivered.version {
+            true => self.last.works(),
+            false => seen == Seen::Converted,
+        };
+        if is_over {
+            self.failing = Some(FailingNews::Ended(failing.version.clone()));
+        }
+    }
+
+    /// Returns whether a report is to be stored now: not while a trial may complete it.
+    fn is_due(&self) -> bool {
+        self.failing.is_some() || self.has_news && !self.waits()
+    }
+
+    /// Returns whether a trial of both versions may complete the report of a change.
+    fn waits(&self) -> bool {
+        let is_asked = self.sketch.fields_in_question().is_some();
+        is_asked && (matches!(self.trial, TrialState::Running) || self.may_ask())
+    }
+
+    fn may_ask(&self) -> bool {
+        match self.trial {
+            TrialState::Never => true,
+            TrialState::Running => false,
+            TrialState::Ended(at) => at.elapsed() >= limits::BLAME_EVERY,
+        }
+    }
+
+    /// Returns the trial that is to be made now.
+    fn question(&self, id: &ConnectionId) -> Option<VersionTrial> {
+        let digest = self.last.digest()?;
+        let fields = self.sketch.fields_in_question();
+        let fields = fields.filter(|_| self.has_news);
+        // It is reported until it ends.
+        let is_reported = self
+            .sketch
+            .failing()
+            .is_some_and(|failing| failing.version.contains(digest.short()));
+        // Without a new conversion the answer would be the same, even if another host has ended the report.
+        let is_asked = self.last.keep_failing() && !is_reported && self.is_fresh;
+        let asked = match fields {
+            _ if !self.may_ask() => return None,
+            _ if is_asked => Asked::Failures,
+            Some(fields) => Asked::Fields(fields.to_vec()),
+            None => return None,
+        };
+        let is_failures = matches!(asked, Asked::Failures);
+        Some(VersionTrial {
+            connection: id.clone(),
+            plugin: self.plugin.clone(),
+            digest: digest.clone(),
+            deliveries: self.last.for_trial(is_failures),
+            asked,
+        })
+    }
+
+    /// Adds what is to be reported to the sketch, which may have been read again meanwhile.
+    fn complete(&mut self) {
+        if self.verdict.is_some() {
+            self.sketch.answer(self.verdict.as_ref());
+        }
+        match &self.failing {
+            Some(FailingNews::Begun(begun)) => {
+                let known = self.sketch.failing();
+                if known.is_some_and(|known| known.version == begun.version) {
+                    // Another host has reported it.
+                    self.failing = None;
+                } else {
+                    self.sketch.set_failing(Some(begun.clone()));
+                }
+            }
+            Some(FailingNews::Ended(version)) => {
+                let known = self.sketch.failing();
+                if known.is_some_and(|known| known.version == *version) {
+                    self.sketch.set_failing(None);
+                }
+            }
+            None => {}
+        }
+    }
+
     /// Stores the sketch. If another host has stored it meanwhile, this host's deliveries are added
     /// to that one.
     async fn write(&mut self, pipeline: &Pipeline, id: &ConnectionId) -> Result<(), StoreError> {
         for _ in 0..ATTEMPTS {
             let now = pipeline.core.clock.now();
+            self.complete();
             let row = ConnectionSketch {
                 connection: id.clone(),
                 generation: self.generation,
@@ -162,21 +386,38 @@ impl WatchedSource {
             };
             if pipeline.core.store.write_connection_sketch(&row).await? {
                 self.generation += 1;
+                self.is_changed = self.sketch.drift().is_some();
                 self.unwritten = SketchCounts::default();
                 self.written = Instant::now();
-                if std::mem::take(&mut self.has_news) {
+                // A difference that a trial may explain is reported after it.
+                if self.has_news && !self.waits() {
+                    self.has_news = false;
+                    self.verdict = None;
+                    self.sketch.answer(None);
                     self.report(pipeline);
+                }
+                if let Some(FailingNews::Begun(failing)) = self.failing.take() {
+                    self.report_failing(pipeline, &failing.change);
                 }
                 return Ok(());
             }
             (self.generation, self.sketch) = load(pipeline, id).await?;
+            let is_changed = self.sketch.drift().is_some();
+            if is_changed != mem::replace(&mut self.is_changed, is_changed) {
+                // Another host has seen the change, or its end. What this host has seen meanwhile may be of
+                // both forms: it would end the change, which would be reported again.
+                self.unwritten = SketchCounts::default();
+            }
             self.has_news = self.sketch.add(&self.unwritten, now);
+            if !self.has_news {
+                self.verdict = None;
+            }
         }
         Ok(())
     }
 
     fn report(&self, pipeline: &Pipeline) {
-        if let Some(change) = self.sketch.change() {
+        if let Some(change) = self.sketch.drift() {
             tracing::warn!(
                 connection = self.name.as_str(),
                 what = change.what.as_str(),
@@ -184,9 +425,33 @@ impl WatchedSource {
                 after = change.after.as_str(),
                 "source changed"
             );
-            let metrics = &pipeline.core.metrics.plugins;
-            metrics.source_changed(self.workspace, &self.name);
+            self.count(pipeline, change.cause);
         }
+    }
+
+    fn report_failing(&self, pipeline: &Pipeline, change: &SourceChange) {
+        let command = match change.cause {
+            ChangeCause::Version => format!("leadhost plugin rollback {}", self.plugin),
+            ChangeCause::Configuration | ChangeCause::Source | ChangeCause::Unknown => {
+                "leadhost delivery list --failed".to_owned()
+            }
+        };
+        let of_kind = |kind| (self.kind == kind).then_some(self.name.as_str());
+        tracing::warn!(
+            connection = of_kind(ConnectionKind::Source),
+            instance = of_kind(ConnectionKind::Channel),
+            plugin = self.plugin.as_str(),
+            what = change.what.as_str(),
+            after = change.after.as_str(),
+            command,
+            "deliveries keep failing"
+        );
+        self.count(pipeline, change.cause);
+    }
+
+    fn count(&self, pipeline: &Pipeline, cause: ChangeCause) {
+        let metrics = &pipeline.core.metrics.plugins;
+        metrics.source_changed(self.workspace, &self.name, cause);
     }
 }
 
@@ -198,4 +463,50 @@ async fn load(pipeline: &Pipeline, id: &ConnectionId) -> Result<(i64, Sketch), S
         let sketch = serde_json::from_value(row.sketch);
         (row.generation, sketch.unwrap_or_default())
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::id::DeliveryId;
+    use crate::domain::plugin::Digest;
+    use crate::domain::time::Micros;
+
+    fn failed(number: u128) -> Delivered {
+        Delivered {
+            delivery: DeliveryId(uuid::Uuid::from_u128(number)),
+            connection: ConnectionId::generate(),
+            plugin: "portal".to_owned(),
+            digest: Digest::compute(b"a component"),
+            seen: Seen::Failed,
+            is_sketched: false,
+            workspace: WorkspaceId(uuid::Uuid::nil()),
+            kind: ConnectionKind::Channel,
+            received_at: Micros(0),
+            name: "portal".to_owned(),
+            body: None,
+            is_form: false,
+            version: "1.0.0".to_owned(),
+            configuration: 1,
+            leads: None,
+        }
+    }
+
+    #[test]
+    fn what_a_trial_has_answered_is_asked_again_only_after_another_conversion() {
+        let id = failed(0).connection;
+        let mut watched = WatchedSource::new(&failed(0), Default::default());
+        for number in 0..3 {
+            watched.note(&failed(number));
+        }
+        let asks = |watched: &WatchedSource| {
+            let asked = watched.question(&id).map(|trial| trial.asked);
+            matches!(asked, Some(Asked::Failures))
+        };
+        assert!(asks(&watched));
+        watched.is_fresh = false;
+        assert!(!asks(&watched), "another host may have ended the report");
+        watched.note(&failed(3));
+        assert!(asks(&watched));
+    }
 }

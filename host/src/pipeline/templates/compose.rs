@@ -166,12 +166,12 @@ fn is_same_language(one: &str, other: &str) -> bool {
 #[derive(Serialize)]
 struct TemplatePayload<'a> {
     name: &'a str,
-    language: Language<'a>,
+    language: ChosenLanguage<'a>,
     components: &'a [Component],
 }
 
 #[derive(Serialize)]
-struct Language<'a> {
+struct ChosenLanguage<'a> {
     code: &'a str,
 }
 
@@ -186,7 +186,7 @@ fn filled(wanted: &TemplateUse, language: &str, template: Option<&Template>) -> 
     };
     let payload = TemplatePayload {
         name: &wanted.name,
-        language: Language { code: language },
+        language: ChosenLanguage { code: language },
         components,
     };
     let content = template

@@ -253,7 +253,7 @@ mod tests {
             title: "Ilda's token".to_owned(),
             text: "the token of ilda@example.com has ended".to_owned(),
             details: "+5511900000001".to_owned(),
-            retry_after_seconds: None,
+            retry_after: None,
         });
         let expect = "the provider refuses to list them (connection, code `190`)";
         assert_eq!(refused.logged(), expect);

@@ -20,7 +20,7 @@ pub struct Capture {
     pub answers: Vec<CapturedAnswer>,
     /// Whether there are more answers than there was room for.
     pub is_cut: bool,
-    /// What the serving version makes of it. `None`: no version serves, or the host could not call it
+    /// The outcome of the serving version. `None`: no version serves, or the host could not call it
     /// just now.
     pub outcome: Option<VersionOutcome>,
 }

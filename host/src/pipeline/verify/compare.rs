@@ -7,11 +7,12 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::composed::RESULT;
-use super::outcome::{FieldValue, OutcomeItem, VersionOutcome};
+use super::composed::{IDS, RESULT};
+use super::outcome::{FieldValue, OutcomeItem, Reason, VersionOutcome};
 use crate::domain::difference::{DifferenceKind, ItemKind};
 use crate::domain::id::{ConnectionId, DeliveryId, MessageId};
 use crate::limits;
+use crate::plugin::without_place;
 
 /// The delivery or send that is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,6 +48,24 @@ pub const GUARDED: [&str; 6] = ["name", "phone", "email", "externalId", "listing
 
 /// The guarded fields that must not change either.
 const IDENTITY: [&str; 2] = ["externalId", "action"];
+
+/// The fields of events whose loss harms, as the harm is counted: with [`OF_EVENTS`] before their
+/// names.
+pub const GUARDED_OF_EVENTS: [&str; 7] = [
+    "event.externalId",
+    "event.contact",
+    "event.template",
+    "event.sender",
+    "event.text",
+    "event.state",
+    "event.optOut",
+];
+
+/// Tells the guarded fields of events from those of leads.
+const OF_EVENTS: &str = "event.";
+
+/// The only guarded field of events that may change.
+const TEXT: &str = "event.text";
 
 /// Differences of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,8 +110,9 @@ pub struct ComparisonCounts {
     pub compared: u64,
     /// Deliveries that only the candidate refuses or fails on.
     pub failing: u64,
-    /// Deliveries in which a lead loses a guarded field, or a field that identifies it changes; sends
-    /// for which the versions read different results in the answer.
+    /// Deliveries in which a lead or an event loses a guarded field, or a field that identifies it
+    /// changes; sends for which the versions read different results in the answer, or the candidate
+    /// misses an id of the provider.
     pub lost: u64,
     /// Deliveries in which a lead, a pointer or an event vanishes; sends whose request vanishes.
     pub vanished: u64,
@@ -103,8 +123,8 @@ pub struct ComparisonCounts {
 }
 
 impl ComparisonCounts {
-    /// Returns whether the candidate does harm: it fails, a lead loses a guarded field, vanishes or
-    /// appears, or the result of a send differs. A different request is no harm in itself.
+    /// Returns whether the candidate does harm: it fails, a lead or an event loses a guarded field,
+    /// vanishes or appears, or the result of a send differs. A different request is no harm in itself.
     pub fn is_harmful(self) -> bool {
         self.failing + self.lost + self.vanished + self.appeared > 0
     }
@@ -143,6 +163,9 @@ pub struct Memory {
 pub struct ComparedSubject<'a> {
     pub subject: Subject,
     pub connection: &'a ConnectionId,
+    /// Stored answers have completed pointers of the serving version, so that its leads may be those of
+    /// another request than the candidate's.
+    pub is_answered: bool,
 }
 
 /// The sum of all comparisons, of deliveries or of sends.
@@ -165,7 +188,15 @@ pub struct Tally {
     pub items: DifferenceGroup,
     pub appeared: DifferenceGroup,
     pub vanished: DifferenceGroup,
-    /// Leads that lost a guarded field, which no number of other fields can hide.
+    /// Events that the serving version makes of them.
+    pub events: u64,
+    /// Events that the candidate makes of them.
+    pub candidate_events: u64,
+    /// Events that only the candidate makes. They count as [`Self::items`] too.
+    pub appeared_events: DifferenceGroup,
+    /// Events that only the serving version makes. They count as [`Self::items`] too.
+    pub vanished_events: DifferenceGroup,
+    /// Leads and events that lost a guarded field, which no number of other fields can hide.
     pub lost: BTreeMap<Cow<'static, str>, DifferenceGroup>,
     /// Leads and events by field and change.
     #[serde(serialize_with = "write_fields", deserialize_with = "read_fields")]
@@ -188,9 +219,64 @@ fn read_fields<'de, D: Deserializer<'de>>(from: D) -> Result<FieldDifferences, D
     Ok(pairs.into_iter().collect())
 }
 
+/// The comparison of one delivery or send.
+#[derive(Debug, Default)]
+pub struct ComparedOutcomes {
+    tally: Tally,
+    /// Why the candidate makes nothing of it.
+    reason: Option<Reason>,
+}
+
+impl ComparedOutcomes {
+    /// Compares the outcomes of one delivery or send.
+    pub fn compare(
+        compared: &ComparedSubject<'_>,
+        stable: &VersionOutcome,
+        candidate: &VersionOutcome,
+    ) -> Self {
+        Self {
+            tally: Tally::from_one(compared, stable, candidate),
+            reason: reason(candidate).cloned(),
+        }
+    }
+
+    /// Returns the differences with the reasons of plugins, which may name a person: they are shown
+    /// to an operator, and not stored.
+    pub fn into_shown(self) -> Tally {
+        self.tally
+    }
+
+    /// Returns the differences without texts that may name a person: the reasons of plugins, and
+    /// numbers in the names of attributes. The deliveries that the examples name have both. Of the
+    /// failures of the candidate, which no delivery has, the words of the service stay.
+    pub fn into_stored(self) -> Tally {
+        let mut tally = self.tally;
+        let forget = |group: &mut DifferenceGroup| {
+            for example in &mut group.examples {
+                example.before = None;
+                example.after = None;
+            }
+        };
+        for example in &mut tally.newly_failing.examples {
+            example.before = None;
+            example.after = self.reason.as_ref().map(stored_reason);
+        }
+        forget(&mut tally.no_longer_failing);
+        for ((field, change), mut group) in std::mem::take(&mut tally.fields) {
+            if ["error", "reason"].contains(&field.as_str()) {
+                forget(&mut group);
+            }
+            let name = field.chars().take(limits::VERIFY_NAME_CHARACTERS);
+            let name = name.map(|one| if one.is_ascii_digit() { '#' } else { one });
+            tally.group_of(name.collect(), change).merge(group);
+        }
+        tally
+    }
+}
+
 impl Tally {
     /// Compares the outcomes of one delivery or send.
-    pub fn of_one(
+    fn from_one(
         compared: &ComparedSubject<'_>,
         stable: &VersionOutcome,
         candidate: &VersionOutcome,
@@ -232,6 +318,10 @@ impl Tally {
         self.items.merge(other.items);
         self.appeared.merge(other.appeared);
         self.vanished.merge(other.vanished);
+        self.events += other.events;
+        self.candidate_events += other.candidate_events;
+        self.appeared_events.merge(other.appeared_events);
+        self.vanished_events.merge(other.vanished_events);
         for (field, group) in other.lost {
             self.lost.entry(field).or_default().merge(group);
         }
@@ -244,31 +334,6 @@ impl Tally {
         }
     }
 
-    /// Removes what may name persons, because it is kept: the reasons of plugins, and numbers in
-    /// the names of attributes. The deliveries that the examples name have both. Of the failures of the
-    /// candidate, which no delivery has, what the service says of a call stays.
-    pub fn forget_texts(&mut self) {
-        let forget = |group: &mut DifferenceGroup| {
-            for example in &mut group.examples {
-                example.before = None;
-                example.after = None;
-            }
-        };
-        for example in &mut self.newly_failing.examples {
-            example.before = None;
-            example.after = example.after.as_deref().map(kept_reason);
-        }
-        forget(&mut self.no_longer_failing);
-        for ((field, change), mut group) in std::mem::take(&mut self.fields) {
-            if ["error", "reason"].contains(&field.as_str()) {
-                forget(&mut group);
-            }
-            let name = field.chars().take(limits::VERIFY_NAME_CHARACTERS);
-            let name = name.map(|one| if one.is_ascii_digit() { '#' } else { one });
-            self.group_of(name.collect(), change).merge(group);
-        }
-    }
-
     fn compare(
         &mut self,
         compared: &ComparedSubject<'_>,
@@ -276,8 +341,11 @@ impl Tally {
         candidate: &VersionOutcome,
     ) {
         self.compared += 1;
-        self.leads += leads(stable);
-        self.candidate_leads += leads(candidate);
+        self.leads += many(stable, ItemKind::is_lead);
+        self.candidate_leads += many(candidate, ItemKind::is_lead);
+        let is_event = |kind| kind == ItemKind::Event;
+        self.events += many(stable, is_event);
+        self.candidate_events += many(candidate, is_event);
         let is_same = match (stable, candidate) {
             (VersionOutcome::Converted(before), VersionOutcome::Converted(after)) => {
                 self.items(compared, before, after)
@@ -292,6 +360,7 @@ impl Tally {
                     .add(compared, why(other).map(shortened), None);
                 false
             }
+            (before, after) if is_same_crash(before, after) => true,
             // Both fail, for different reasons.
             (before, after) => {
                 let value = |outcome| why(outcome).map(|why| FieldValue::One(why.to_owned()));
@@ -319,6 +388,17 @@ impl Tally {
                 (Some(one), None) | (None, Some(one)) if one.kind == ItemKind::Answer => {
                     is_same = false;
                 }
+                // The candidate asks for it by another request, to which there is no answer.
+                (Some(old), Some(new))
+                    if compared.is_answered
+                        && old.kind == ItemKind::Lead
+                        && new.kind == ItemKind::Fetch =>
+                {
+                    let (lead, fetch) = (old.kind.as_str(), "another request, not compared");
+                    self.items
+                        .add(compared, Some(lead.to_owned()), Some(fetch.to_owned()));
+                    is_same = false;
+                }
                 (old, new) => {
                     let is_lead =
                         |item: Option<&OutcomeItem>| item.is_some_and(|item| item.kind.is_lead());
@@ -330,6 +410,15 @@ impl Tally {
                     self.harm.appeared += u64::from(is_event(new));
                     let kind =
                         |item: Option<&OutcomeItem>| item.map(|item| item.kind.as_str().to_owned());
+                    let is_event_of_delivery = |item: Option<&OutcomeItem>| {
+                        item.is_some_and(|item| item.kind == ItemKind::Event)
+                    };
+                    if is_event_of_delivery(old) {
+                        self.vanished_events.add(compared, kind(old), kind(new));
+                    }
+                    if is_event_of_delivery(new) {
+                        self.appeared_events.add(compared, kind(old), kind(new));
+                    }
                     let group = match (is_lead(old), is_lead(new)) {
                         (true, _) => &mut self.vanished,
                         (_, true) => &mut self.appeared,
@@ -365,11 +454,32 @@ impl Tally {
                 _ => {}
             }
         }
+        for counted in GUARDED_OF_EVENTS
+            .iter()
+            .filter(|_| old.kind == ItemKind::Event)
+        {
+            let name = counted.strip_prefix(OF_EVENTS).unwrap_or(counted);
+            let found = difference(old.fields.get(name), new.fields.get(name), masked);
+            match found {
+                Some((DifferenceKind::Gained, ..)) | None => {}
+                Some((DifferenceKind::Changed, ..)) if *counted == TEXT => {}
+                Some((DifferenceKind::Lost | DifferenceKind::Changed, before, after)) => {
+                    let lost = self.lost.entry(Cow::Borrowed(*counted)).or_default();
+                    lost.add(compared, before, after);
+                }
+            }
+        }
         if old.kind == ItemKind::Answer {
             let (before, after) = (old.fields.get(RESULT), new.fields.get(RESULT));
             // The result of the send differs.
             if let Some((_, before, after)) = difference(before, after, shortened) {
                 let lost = self.lost.entry(Cow::Borrowed(RESULT)).or_default();
+                lost.add(compared, before, after);
+            } else if let Some((DifferenceKind::Lost | DifferenceKind::Changed, before, after)) =
+                difference(old.fields.get(IDS), new.fields.get(IDS), masked)
+            {
+                // Statuses and answers with this id find no message.
+                let lost = self.lost.entry(Cow::Borrowed(IDS)).or_default();
                 lost.add(compared, before, after);
             }
         }
@@ -420,8 +530,26 @@ impl Tally {
         self.fields.entry(key).or_default()
     }
 
-    /// Returns the leads that lost this field, or the answers in which another result is read, if
-    /// there are any.
+    /// Returns how many differences there are, by the field, or by the name of what is of no field.
+    pub fn differences(&self) -> impl Iterator<Item = (&str, u64)> {
+        let fields = self.fields.iter();
+        let fields = fields.map(|((field, _), group)| (field.as_str(), group));
+        let others = [
+            ("newlyFailing", &self.newly_failing),
+            ("noLongerFailing", &self.no_longer_failing),
+            ("vanished", &self.vanished),
+            ("appeared", &self.appeared),
+            ("vanishedEvents", &self.vanished_events),
+            ("appearedEvents", &self.appeared_events),
+        ];
+        let all = fields
+            .chain(others)
+            .map(|(name, group)| (name, group.count));
+        all.filter(|(_, count)| *count > 0)
+    }
+
+    /// Returns the leads or events that lost this field, or the answers in which another result is
+    /// read or an id is missing, if there are any.
     pub fn lost(&self, field: &str) -> Option<&DifferenceGroup> {
         self.lost.get(field)
     }
@@ -460,21 +588,37 @@ fn values(field: Option<&FieldValue>) -> BTreeSet<&str> {
 /// The name under which fields are counted that exceed [`limits::VERIFY_FIELDS`].
 const OTHER: &str = "(other fields)";
 
-fn leads(outcome: &VersionOutcome) -> u64 {
+/// Returns how many items of the outcome are of such a kind.
+fn many(outcome: &VersionOutcome, is_counted: impl Fn(ItemKind) -> bool) -> u64 {
     match outcome {
         VersionOutcome::Converted(items) => {
-            let leads = items.iter().filter(|item| item.kind.is_lead());
-            leads.count() as u64
+            let counted = items.iter().filter(|item| is_counted(item.kind));
+            counted.count() as u64
         }
-        _ => 0,
+        VersionOutcome::Refused(_) | VersionOutcome::Failed(_) => 0,
+    }
+}
+
+/// Returns whether both versions failed in the same way, wherever in their code: builds of the same
+/// sources may have other functions.
+fn is_same_crash(before: &VersionOutcome, after: &VersionOutcome) -> bool {
+    match (before, after) {
+        (VersionOutcome::Failed(before), VersionOutcome::Failed(after)) => {
+            without_place(before.as_str()) == without_place(after.as_str())
+        }
+        _ => false,
+    }
+}
+
+fn reason(outcome: &VersionOutcome) -> Option<&Reason> {
+    match outcome {
+        VersionOutcome::Converted(_) => None,
+        VersionOutcome::Refused(reason) | VersionOutcome::Failed(reason) => Some(reason),
     }
 }
 
 fn why(outcome: &VersionOutcome) -> Option<&str> {
-    match outcome {
-        VersionOutcome::Converted(_) => None,
-        VersionOutcome::Refused(why) | VersionOutcome::Failed(why) => Some(why),
-    }
+    reason(outcome).map(Reason::as_str)
 }
 
 /// Pairs the items of two conversions: by what identifies them, the others by their order.
@@ -516,34 +660,54 @@ fn shortened(text: &str) -> String {
     text.chars().take(most).collect()
 }
 
-/// Returns what may be kept of an error: of a failed call what the service says, without digits and
-/// quoted words, which may be of the delivery. The plugin's own reasons may name a person in any words.
-fn kept_reason(error: &str) -> String {
-    if !CALL_FAILURES.iter().any(|begin| error.starts_with(begin)) {
+/// Returns what may be stored of a reason: the words of the service, without digits and quoted
+/// words, which may be of the delivery. Limits of the service keep their digits: `more than 50 ms`. The
+/// plugin's own reasons may name a person in any words.
+fn stored_reason(reason: &Reason) -> String {
+    let Reason::Service(words) = reason else {
         return "a reason of the plugin, which is not kept: `leadhost plugin verify` shows it"
             .to_owned();
-    }
+    };
     let mut is_quoted = false;
-    let words = error.split_whitespace().map(|word| {
-        let marks = word.matches(['"', '\'']).count();
+    let all: Vec<&str> = words.split_whitespace().collect();
+    let is_limit = |place: usize| {
+        let unit = all.get(place + 1).copied().unwrap_or_default();
+        let unit = unit.trim_end_matches(['.', ',', ';', ':', ')']);
+        let is_short = all[place].len() <= 6;
+        let is_number = |one: char| one.is_ascii_digit() || one == '.';
+        let follows = place > 0 && all[place - 1] == "than";
+        follows && is_short && all[place].chars().all(is_number) && UNITS.contains(&unit)
+    };
+    let words = all.iter().enumerate().map(|(place, word)| {
+        let marks = quotes(word);
         let is_value = is_quoted || marks > 0;
         is_quoted ^= marks % 2 == 1;
         match is_value {
             true => masked_word(word),
+            false if is_limit(place) => (*word).to_owned(),
             false => word.replace(|one: char| one.is_ascii_digit(), "#"),
         }
     });
     shortened(&words.collect::<Vec<_>>().join(" "))
 }
 
-/// How the messages of [`CallError`](crate::plugin::CallError) begin.
-const CALL_FAILURES: [&str; 5] = [
-    "the plugin call failed: ",
-    "the plugin computed for more than ",
-    "the plugin needed more than ",
-    "the plugin's answer is larger than ",
-    "it cannot read the provider's answer: the plugin ",
-];
+/// Returns the number of quotes in a word. An apostrophe between letters is none: `provider's`.
+fn quotes(word: &str) -> usize {
+    let all: Vec<char> = word.chars().collect();
+    let is_letter = |place: Option<usize>| {
+        let one = place.and_then(|place| all.get(place));
+        one.is_some_and(|one| one.is_alphabetic())
+    };
+    let is_quote = |place: usize| match all[place] {
+        '"' => true,
+        '\'' => !(is_letter(place.checked_sub(1)) && is_letter(Some(place + 1))),
+        _ => false,
+    };
+    (0..all.len()).filter(|place| is_quote(*place)).count()
+}
+
+/// The units of the limits of the service.
+const UNITS: [&str; 6] = ["ms", "s", "B", "KiB", "MiB", "GiB"];
 
 /// Masks a value: of each word the first character is kept, and the last two of a number.
 fn masked(value: &str) -> String {
@@ -578,28 +742,91 @@ fn masked_word(word: &str) -> String {
 mod tests {
     use super::*;
     use crate::domain::time::Micros;
+    use crate::pipeline::replay_answers::{CompletionError, ReplayAnswerError};
+    use crate::plugin::CallError;
 
     #[test]
-    fn of_a_failed_call_the_words_of_the_service_are_kept_and_no_reason_of_a_plugin() {
-        let check = |error: &str, expect: &str| assert_eq!(kept_reason(error), expect);
+    fn a_stored_comparison_keeps_the_words_of_the_service_and_no_reason_of_a_plugin() {
+        let check = |outcome: VersionOutcome, expect: &str| {
+            let connection = ConnectionId::generate();
+            let compared = ComparedSubject {
+                subject: Subject::Delivery(DeliveryId::new(Micros(0))),
+                connection: &connection,
+                is_answered: false,
+            };
+            let converted = VersionOutcome::Converted(vec![lead(Some("1"), &[])]);
+            let stored = ComparedOutcomes::compare(&compared, &converted, &outcome).into_stored();
+            let example = &stored.newly_failing.examples[0];
+            assert_eq!(example.after.as_deref(), Some(expect));
+        };
+        let trapped = |message: &str| {
+            let message = message.to_owned();
+            let log = Vec::new();
+            VersionOutcome::Failed(Reason::from(&CallError::Trapped { message, log }))
+        };
         check(
-            "the plugin call failed: wasm trap: wasm `unreachable` instruction executed in lib.rs:12",
+            trapped("wasm trap: wasm `unreachable` instruction executed in lib.rs:12"),
             "the plugin call failed: wasm trap: wasm `unreachable` instruction executed in lib.rs:##",
         );
         check(
-            "the plugin call failed: unknown city \"são paulo\" here",
+            trapped("unknown city \"são paulo\" here"),
             "the plugin call failed: unknown city \"*** p****\" here",
         );
-        let not_kept =
-            "a reason of the plugin, which is not kept: `leadhost plugin verify` shows it";
-        check("no phone in rita silva", not_kept);
-        check("", not_kept);
-        let late = crate::plugin::CallError::OutOfTime {
+        check(
+            trapped("the provider's answer names 'rita d'avila silva' here"),
+            "the plugin call failed: the provider's answer names '**** d'***** s****' here",
+        );
+        let late = CallError::OutOfTime {
             budget: std::time::Duration::from_millis(5),
             inline: false,
             log: Vec::new(),
         };
-        check(&late.to_string(), "the plugin computed for more than # ms");
+        let in_item = ReplayAnswerError::Completion {
+            item: 3,
+            source: CompletionError::Call(late),
+        };
+        check(
+            VersionOutcome::Failed(Reason::from(&in_item)),
+            "item # cannot be completed: the plugin computed for more than 5 ms",
+        );
+        let not_kept =
+            "a reason of the plugin, which is not kept: `leadhost plugin verify` shows it";
+        let own = |words: &str| Reason::Plugin(words.to_owned());
+        check(
+            VersionOutcome::Refused(own("no phone in rita silva")),
+            not_kept,
+        );
+        // It begins as a message of the service does.
+        check(
+            VersionOutcome::Refused(own("the plugin call failed: rita silva")),
+            not_kept,
+        );
+        let what = "rita silva has no phone".to_owned();
+        let log = Vec::new();
+        let broken = CallError::Refused { what, log };
+        check(VersionOutcome::Failed(Reason::from(&broken)), not_kept);
+        let of_converter = ReplayAnswerError::Completion {
+            item: 0,
+            source: CompletionError::Failed("rita silva".to_owned()),
+        };
+        check(
+            VersionOutcome::Failed(Reason::from(&of_converter)),
+            not_kept,
+        );
+    }
+
+    #[test]
+    fn crashes_are_compared_without_their_frames() {
+        let failed = |words: &str| VersionOutcome::Failed(Reason::Plugin(words.to_owned()));
+        let served = failed("the plugin call failed: unreachable, in form::read < form::convert");
+        let check = |other: VersionOutcome, expect: bool| {
+            assert_eq!(is_same_crash(&served, &other), expect, "{other:?}");
+            assert_eq!(tally(&served, &other).same, u64::from(expect), "{other:?}");
+        };
+        check(failed("the plugin call failed: unreachable, in a"), true);
+        check(failed("the plugin call failed: unreachable"), true);
+        check(failed("the plugin call failed: out of bounds, in a"), false);
+        check(VersionOutcome::Converted(Vec::new()), false);
     }
 
     fn lead(key: Option<&str>, fields: &[(&str, &str)]) -> OutcomeItem {
@@ -618,8 +845,9 @@ mod tests {
         let compared = ComparedSubject {
             subject: Subject::Delivery(DeliveryId::new(Micros(0))),
             connection: &connection,
+            is_answered: false,
         };
-        Tally::of_one(&compared, before, after)
+        Tally::from_one(&compared, before, after)
     }
 
     fn item(kind: ItemKind, fields: &[(&str, &str)]) -> OutcomeItem {
@@ -653,6 +881,124 @@ mod tests {
         );
         assert_eq!(found.harm.vanished, 1);
         assert_eq!((found.items.count, found.vanished.count), (1, 0));
+    }
+
+    #[test]
+    fn a_lead_that_the_candidate_would_fetch_by_another_request_is_not_compared() {
+        let of = |items: Vec<OutcomeItem>| VersionOutcome::Converted(items);
+        let fetched = of(vec![lead(Some("1"), &[("phone", "1")])]);
+        let mut pointer = item(ItemKind::Fetch, &[("request", "v2")]);
+        pointer.key = Some("1".to_owned());
+        let pointer = of(vec![pointer]);
+        let connection = ConnectionId::generate();
+        let answered = ComparedSubject {
+            subject: Subject::Delivery(DeliveryId::new(Micros(0))),
+            connection: &connection,
+            is_answered: true,
+        };
+        let found = Tally::from_one(&answered, &fetched, &pointer);
+        assert!(!found.harm.is_harmful());
+        assert_eq!((found.vanished.count, found.items.count), (0, 1));
+        let example = &found.items.examples[0];
+        assert_eq!(example.before.as_deref(), Some("lead"));
+        let after = example.after.as_deref();
+        assert_eq!(after, Some("another request, not compared"));
+        let gone = Tally::from_one(&answered, &fetched, &of(Vec::new()));
+        assert_eq!(gone.vanished.count, 1);
+        // Without an answer the serving version makes the lead of the delivery itself.
+        assert_eq!(tally(&fetched, &pointer).vanished.count, 1);
+    }
+
+    #[test]
+    fn an_id_of_the_provider_that_an_accepted_answer_loses_or_changes_is_harm() {
+        let accepted = |ids: &[&str]| {
+            let mut answer = item(ItemKind::Answer, &[(RESULT, "accepted")]);
+            if !ids.is_empty() {
+                let ids = ids.iter().map(|&id| id.to_owned()).collect();
+                answer.fields.insert(IDS.to_owned(), FieldValue::Many(ids));
+            }
+            VersionOutcome::Converted(vec![answer])
+        };
+        for (before, after, harm) in [
+            (&["w1"][..], &[][..], 1),
+            (&["w1"], &["w2"], 1),
+            (&["w1", "w2"], &["w1"], 1),
+            (&["w1"], &["w1", "w2"], 0),
+            (&[], &["w1"], 0),
+        ] {
+            let found = tally(&accepted(before), &accepted(after));
+            assert_eq!(found.harm.lost, harm, "{before:?} {after:?}");
+            assert_eq!(found.lost(IDS).is_some(), harm > 0);
+        }
+    }
+
+    #[test]
+    fn events_that_vanish_or_appear_are_counted_apart_from_leads() {
+        let event = || item(ItemKind::Event, &[]);
+        let invalid = || item(ItemKind::Invalid, &[]);
+        let of = |items: Vec<OutcomeItem>| VersionOutcome::Converted(items);
+        for gone in [vec![event()], vec![event(), invalid()]] {
+            let found = tally(&of(vec![event(), event()]), &of(gone));
+            assert_eq!((found.events, found.candidate_events), (2, 1));
+            assert_eq!((found.vanished_events.count, found.vanished.count), (1, 0));
+            assert_eq!((found.harm.vanished, found.items.count), (1, 1));
+        }
+        let found = tally(&of(Vec::new()), &of(vec![event()]));
+        assert_eq!((found.appeared_events.count, found.appeared.count), (1, 0));
+        assert_eq!(found.harm.appeared, 1);
+    }
+
+    #[test]
+    fn what_is_counted_as_harm_has_a_name_of_its_own_in_the_metrics() {
+        let of = |items: Vec<OutcomeItem>| VersionOutcome::Converted(items);
+        let event = || of(vec![item(ItemKind::Event, &[])]);
+        let lead = || of(vec![lead(None, &[])]);
+        let failed = || VersionOutcome::Failed(Reason::Plugin("no".to_owned()));
+        let none = || of(Vec::new());
+        let mut found = tally(&event(), &none());
+        for (before, after) in [
+            (none(), event()),
+            (lead(), none()),
+            (none(), lead()),
+            (lead(), failed()),
+            (failed(), lead()),
+        ] {
+            found.merge(tally(&before, &after));
+        }
+        let names: Vec<(&str, u64)> = found.differences().collect();
+        assert_eq!(names.len(), 6, "{names:?}");
+        let fields = GUARDED.into_iter().chain(GUARDED_OF_EVENTS);
+        let fields = fields.map(|field| field.strip_prefix(OF_EVENTS).unwrap_or(field));
+        let names = names.into_iter().map(|(name, _)| name);
+        for name in fields.chain([RESULT, IDS]).chain(names) {
+            assert!(crate::telemetry::DIFFERENCES.contains(&name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_guarded_field_that_an_event_loses_is_harm_and_a_changed_one_except_the_text_too() {
+        let check = |before: &[(&str, &str)], after: &[(&str, &str)], expect: Option<&str>| {
+            let of = |fields| VersionOutcome::Converted(vec![item(ItemKind::Event, fields)]);
+            let found = tally(&of(before), &of(after));
+            let lost: Vec<&str> = found.lost.keys().map(AsRef::as_ref).collect();
+            assert_eq!(lost, Vec::from_iter(expect), "{before:?} {after:?}");
+            assert_eq!(found.harm.lost, u64::from(expect.is_some()));
+        };
+        let id = Some("event.externalId");
+        check(&[("externalId", "w1")], &[("externalId", "xw1")], id);
+        check(&[("externalId", "w1")], &[], id);
+        check(&[("text", "hello")], &[], Some("event.text"));
+        check(&[("text", "hello")], &[("text", "hi")], None);
+        check(&[], &[("text", "hi")], None);
+        check(&[("sender", "1")], &[("sender", "2")], Some("event.sender"));
+        let state = Some("event.state");
+        check(&[("state", "failed")], &[("state", "delivered")], state);
+        check(
+            &[("optOut", "true")],
+            &[("optOut", "false")],
+            Some("event.optOut"),
+        );
+        check(&[("name", "Ana")], &[], None);
     }
 
     #[test]
@@ -758,10 +1104,10 @@ mod tests {
         let one = VersionOutcome::Converted(vec![lead(Some("1"), &[])]);
         assert_eq!(tally(&two, &one).vanished.count, 1);
         assert_eq!(tally(&one, &two).appeared.count, 1);
-        let failed = VersionOutcome::Failed("it trapped".to_owned());
+        let failed = VersionOutcome::Failed(Reason::Service("it trapped".to_owned()));
         assert_eq!(tally(&one, &failed).newly_failing.count, 1);
         assert_eq!(tally(&failed, &one).no_longer_failing.count, 1);
-        let refused = VersionOutcome::Refused("not JSON".to_owned());
+        let refused = VersionOutcome::Refused(Reason::Plugin("not JSON".to_owned()));
         let both = tally(&failed, &refused);
         assert_eq!((both.newly_failing.count, both.compared), (0, 1));
         assert_eq!(tally(&one, &one).same, 1);

@@ -2,11 +2,13 @@
 //! of the request, and the version's reading of the provider's answer. Slots stay empty: a slot is
 //! compared by its function and arguments, so no secret is involved.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::outcome::{FieldValue, ItemFields, OutcomeItem, VersionOutcome};
-use crate::domain::channel::{SendAnswer, SendStep};
+use super::outcome::{FieldValue, ItemFields, OutcomeItem, Reason, VersionOutcome};
+use crate::domain::channel::{Category, SendAnswer, SendStep};
 use crate::domain::difference::ItemKind;
 use crate::domain::exchange::{HttpRequest, Slot, TextSegment};
 use crate::domain::{hex, json};
@@ -15,6 +17,9 @@ use crate::plugin::CallError;
 
 /// The field of an answer that decides the result of the message.
 pub const RESULT: &str = "answer.result";
+
+/// The field of an answer with the ids by which later statuses find the message.
+pub const IDS: &str = "answer.ids";
 
 /// Returns the outcome of a send under a version: the step by which it would send the message, and its
 /// reading of the provider's answer, if there is one. `None`: the host could not make a call, which
@@ -38,18 +43,18 @@ pub fn outcome(
         // It sends nothing.
         Ok(SendStep::Answer(SendAnswer::Refused(refused))) => {
             let why = format!("{}: {}", refused.category.as_str(), refused.text);
-            return Some(VersionOutcome::Refused(why));
+            return Some(VersionOutcome::Refused(Reason::Plugin(why)));
         }
         Ok(SendStep::Answer(SendAnswer::Unknown(why))) => {
-            return Some(VersionOutcome::Refused(why.clone()));
+            return Some(VersionOutcome::Refused(Reason::Plugin(why.clone())));
         }
-        Err(error) => return Some(VersionOutcome::Failed(error.to_string())),
+        Err(error) => return Some(VersionOutcome::Failed(error.into())),
     };
     let mut items = vec![first];
     match read {
         Some(Ok(answer)) => items.push(of_answer(answer)),
         Some(Err(error)) => {
-            let why = format!("it cannot read the provider's answer: {error}");
+            let why = Reason::from(error).after("it cannot read the provider's answer: ");
             return Some(VersionOutcome::Failed(why));
         }
         None => {}
@@ -57,23 +62,54 @@ pub fn outcome(
     Some(VersionOutcome::Converted(items))
 }
 
-/// Returns the result of a message after this answer: it is out, it has failed, it is sent again
-/// later, or it is unknown.
+/// Returns the result of a message after this answer: it is out, it has failed, its contact has opted
+/// out, it is sent again later, its instance is paused, or it is unknown.
 pub fn result(answer: &SendAnswer) -> &'static str {
     match answer {
         SendAnswer::Accepted(_) => "accepted",
-        SendAnswer::Refused(refused) if refused.category.is_kept() => "retried",
-        SendAnswer::Refused(_) => "failed",
+        SendAnswer::Refused(refused) => consequence(refused.category),
         SendAnswer::Unknown(_) => "unknown",
     }
+}
+
+/// Returns what follows from a refusal of this category.
+fn consequence(category: Category) -> &'static str {
+    match category {
+        Category::Request
+        | Category::Template
+        | Category::UnknownTemplate
+        | Category::Recipient
+        | Category::Window
+        | Category::Expired
+        | Category::GivenUp => "failed",
+        Category::OptOut => "opted out",
+        Category::ThrottledRecipient
+        | Category::ThrottledNumber
+        | Category::ThrottledAccount
+        | Category::Transient => "retried",
+        Category::Account | Category::Connection => "paused",
+    }
+}
+
+/// Returns whether the reading of a candidate does no harm beside that of the stable version: it has
+/// the same result, and of an accepted message every id of the provider.
+pub fn is_harmless(stable: &SendAnswer, candidate: &SendAnswer) -> bool {
+    let has_ids = match (stable, candidate) {
+        (SendAnswer::Accepted(stable), SendAnswer::Accepted(own)) => {
+            let mut ids = stable.external_ids.iter();
+            ids.all(|id| own.external_ids.contains(id))
+        }
+        _ => true,
+    };
+    has_ids && result(stable) == result(candidate)
 }
 
 /// Collects fields, without those that have no value. The values of a name that occurs several
 /// times are one field.
 #[derive(Default)]
-struct Collected(ItemFields);
+struct CollectedParts(ItemFields);
 
-impl Collected {
+impl CollectedParts {
     fn add(&mut self, name: impl Into<String>, value: impl Into<String>) {
         let value = value.into();
         if value.is_empty() {
@@ -105,7 +141,7 @@ impl Collected {
 }
 
 fn of_request(request: &HttpRequest) -> OutcomeItem {
-    let mut fields = Collected::default();
+    let mut fields = CollectedParts::default();
     fields.add("request.method", request.method.as_str());
     fields.add(
         "request.host",
@@ -129,7 +165,7 @@ fn of_request(request: &HttpRequest) -> OutcomeItem {
 
 /// Adds a body by its parts: the values of JSON by their paths, the fields of a form by their names,
 /// any other body as one value.
-fn add_body(fields: &mut Collected, body: &[u8], content_type: &str) {
+fn add_body(fields: &mut CollectedParts, body: &[u8], content_type: &str) {
     if content_type.starts_with("application/x-www-form-urlencoded") {
         for (name, value) in form_urlencoded::parse(body) {
             fields.add(format!("body.{name}"), value);
@@ -199,12 +235,16 @@ fn named(slot: &Slot) -> String {
 }
 
 fn of_answer(answer: &SendAnswer) -> OutcomeItem {
-    let mut fields = Collected::default();
+    let mut fields = CollectedParts::default();
     fields.add(RESULT, result(answer));
     match answer {
         SendAnswer::Accepted(accepted) => {
             fields.add("answer.status", accepted.status.as_str());
-            fields.add("answer.ids", accepted.external_ids.join(", "));
+            let ids = accepted.external_ids.iter().filter(|id| !id.is_empty());
+            let ids: BTreeSet<String> = ids.cloned().collect();
+            if !ids.is_empty() {
+                fields.0.insert(IDS.to_owned(), FieldValue::Many(ids));
+            }
             if let Some(recipient) = &accepted.recipient_id {
                 fields.add("answer.recipient", recipient.as_str());
             }
@@ -215,8 +255,8 @@ fn of_answer(answer: &SendAnswer) -> OutcomeItem {
             fields.add("answer.title", refused.title.as_str());
             fields.add("answer.text", refused.text.as_str());
             fields.add("answer.details", refused.details.as_str());
-            if let Some(seconds) = refused.retry_after_seconds {
-                fields.add("answer.retryAfter", seconds.to_string());
+            if let Some(wait) = refused.retry_after {
+                fields.add("answer.retryAfter", wait.as_secs().to_string());
             }
         }
         SendAnswer::Unknown(reason) => fields.add("reason", reason.as_str()),
@@ -226,8 +266,10 @@ fn of_answer(answer: &SendAnswer) -> OutcomeItem {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
-    use crate::domain::channel::{AcceptedSend, Category, RefusedSend};
+    use crate::domain::channel::{AcceptedSend, RefusedSend};
     use crate::domain::exchange::{SlotArgument, SlotFunction};
 
     fn literal(text: &str) -> Vec<TextSegment> {
@@ -329,7 +371,7 @@ mod tests {
             title: String::new(),
             text: "no".to_owned(),
             details: String::new(),
-            retry_after_seconds: Some(7),
+            retry_after: Some(Duration::from_secs(7)),
         });
         let trapped = CallError::OutOfMemory {
             limit: 1,
@@ -338,7 +380,9 @@ mod tests {
         let step = Ok(SendStep::Answer(refused.clone()));
         assert_eq!(
             outcome(&step, None),
-            Some(VersionOutcome::Refused("request: no".to_owned()))
+            Some(VersionOutcome::Refused(Reason::Plugin(
+                "request: no".to_owned()
+            )))
         );
         assert!(matches!(
             outcome(&call(), Some(&Err(trapped.clone()))),
@@ -362,5 +406,38 @@ mod tests {
         });
         assert_eq!(result(&accepted), "accepted");
         assert_eq!(result(&SendAnswer::Unknown(String::new())), "unknown");
+    }
+
+    #[test]
+    fn refusals_with_another_consequence_and_answers_without_an_id_do_harm() {
+        let refused = |category| {
+            SendAnswer::Refused(RefusedSend {
+                category,
+                code: String::new(),
+                title: String::new(),
+                text: String::new(),
+                details: String::new(),
+                retry_after: None,
+            })
+        };
+        let check = |one, other, expect: bool| {
+            let (one, other) = (refused(one), refused(other));
+            assert_eq!(is_harmless(&one, &other), expect, "{one:?} {other:?}");
+        };
+        check(Category::Recipient, Category::OptOut, false);
+        check(Category::ThrottledNumber, Category::Account, false);
+        check(Category::Transient, Category::Request, false);
+        check(Category::Request, Category::Template, true);
+        check(Category::Transient, Category::ThrottledAccount, true);
+        check(Category::Account, Category::Connection, true);
+        let accepted = |id: &str| {
+            SendAnswer::Accepted(AcceptedSend {
+                external_ids: vec![id.to_owned()],
+                recipient_id: None,
+                status: String::new(),
+            })
+        };
+        assert!(is_harmless(&accepted("w1"), &accepted("w1")));
+        assert!(!is_harmless(&accepted("w1"), &accepted("w2")));
     }
 }

@@ -1,10 +1,10 @@
-//! What a version makes of a captured delivery outside the service, in an engine that has neither a
+//! Converts a captured delivery with a version outside the service, in an engine that has neither a
 //! store nor connections. The items are brought into the same form as in the service, so that both
 //! outcomes can be compared.
 
 use std::sync::Arc;
 
-use super::outcome::VersionOutcome;
+use super::outcome::{Reason, VersionOutcome};
 use crate::domain::connection::ConnectionKind;
 use crate::domain::exchange::InputProblem;
 use crate::pipeline::connections::Live;
@@ -34,12 +34,12 @@ pub async fn outcome_of(
 ) -> VersionOutcome {
     let mut items = match converted(plugins, plugin, delivery, connections).await {
         Ok(Ok(items)) => items,
-        Ok(Err(problem)) => return VersionOutcome::Refused(problem.to_string()),
-        Err(error) => return VersionOutcome::Failed(error.to_string()),
+        Ok(Err(problem)) => return VersionOutcome::Refused(Reason::Plugin(problem.to_string())),
+        Err(error) => return VersionOutcome::Failed(Reason::from(&error)),
     };
     match complete(plugins, plugin, delivery, connections, &mut items).await {
         Ok(()) => VersionOutcome::from_items(items.iter().map(|item| &item.result)),
-        Err(error) => VersionOutcome::Failed(error.to_string()),
+        Err(error) => VersionOutcome::Failed(Reason::from(&error)),
     }
 }
 

@@ -1,11 +1,12 @@
 //! Compares a version with the one that serves: both convert the same stored deliveries now,
 //! and nothing that they return has an effect. Fetched leads are completed from the stored
-//! answers. Of an adapter, kept sends are compared too ([`sends`]). The calls run in the lane of
+//! answers. For adapters, kept sends are compared too ([`sends`]). The calls run in the lane of
 //! trials, so that live deliveries keep their share of the threads.
 
 mod capture;
 pub mod compare;
 pub mod composed;
+pub mod cost;
 mod local;
 pub mod outcome;
 mod pace;
@@ -23,11 +24,12 @@ use tokio::time::Instant;
 pub use self::capture::{Capture, CapturedAnswer, capture};
 pub use self::compare::{DifferenceGroup, Example, Subject, Tally};
 pub use self::local::{CapturedDelivery, outcome_of};
-pub use self::policy::{drift, drift_of_checks, drift_of_sends};
-pub use self::sample::Choice;
+pub use self::policy::{drift, drift_of_checks, drift_of_cost, drift_of_sends};
+pub use self::sample::{Choice, Total};
 
-use self::compare::{ComparedSubject, Memory};
-use self::outcome::VersionOutcome;
+use self::compare::{ComparedOutcomes, ComparedSubject, Memory};
+use self::cost::{Costs, ProcessorTimes};
+use self::outcome::{Reason, VersionOutcome};
 use self::pace::Pace;
 use self::sample::Sampled;
 use crate::domain::id::DeliveryId;
@@ -48,13 +50,17 @@ pub struct VerifyReport {
     /// Connections of which nothing was chosen, because there are too many connections or the time
     /// was up.
     pub connections_not_covered: usize,
+    /// The stored deliveries from which some were chosen.
+    pub total: Total,
     pub deliveries: Covered,
     /// None for a converter.
     pub sends: Covered,
+    /// The costs of both versions for the deliveries that both converted.
+    pub costs: Costs,
     pub took: Duration,
 }
 
-/// Of the chosen deliveries or sends, at least one in so many has to be compared.
+/// At least one in this many of the chosen deliveries or sends has to be compared.
 const TENTH: u64 = 10;
 
 /// The coverage of the comparison of deliveries, or of sends.
@@ -85,7 +91,7 @@ impl Covered {
         match compared {
             Compared::Emptied => self.emptied += 1,
             Compared::NotTried => self.not_tried += 1,
-            Compared::Both(both) => self.tally.merge(both.tally),
+            Compared::Both(both) => self.tally.merge(both.comparison.into_shown()),
         }
     }
 
@@ -121,8 +127,10 @@ pub async fn run(
     let mut report = VerifyReport {
         connections: sample.connections,
         connections_not_covered: sample.not_covered,
+        total: sample.total,
         deliveries: Covered::new(sample.deliveries),
         sends: Covered::new(sample.sends),
+        costs: Costs::default(),
         took: Duration::ZERO,
     };
     progress.chose(sample.chosen.len());
@@ -142,7 +150,13 @@ pub async fn run(
     let mut done = futures_util::stream::iter(comparisons).buffer_unordered(limits::VERIFY_AT_ONCE);
     while let Ok(Some((chosen, compared))) = tokio::time::timeout_at(deadline, done.next()).await {
         match chosen {
-            Sampled::Delivery(_) => report.deliveries.add(compared?),
+            Sampled::Delivery(_) => {
+                let compared = compared?;
+                if let Compared::Both(both) = &compared {
+                    report.costs.add(both.processor, both.memory);
+                }
+                report.deliveries.add(compared);
+            }
             Sampled::Send(..) => report.sends.add(compared?),
         }
         progress.one_done();
@@ -163,9 +177,11 @@ pub enum Compared {
 
 /// The comparison of the outcomes of a delivery or send under both versions.
 pub struct Both {
-    pub tally: Tally,
+    pub comparison: ComparedOutcomes,
     /// The memory that they needed, if both converted it.
     pub memory: Option<Memory>,
+    /// The processor time that they needed, if both converted it.
+    pub processor: Option<ProcessorTimes>,
 }
 
 /// Converts one stored delivery with both versions.
@@ -200,17 +216,24 @@ pub async fn one(
         serving: serving.memory,
         candidate: candidate.memory,
     });
+    let processor = memory.map(|_| ProcessorTimes {
+        serving: serving.processor,
+        candidate: candidate.processor,
+    });
     let is_large = serving.is_large || candidate.is_large;
-    let tally = offload::run(is_large, move || {
+    let is_answered = !serving.answers.is_empty();
+    let comparison = offload::run(is_large, move || {
         let compared = ComparedSubject {
             subject: Subject::Delivery(id),
             connection: &connection,
+            is_answered,
         };
-        Tally::of_one(&compared, &serving.outcome, &candidate.outcome)
+        ComparedOutcomes::compare(&compared, &serving.outcome, &candidate.outcome)
     });
     Ok(Compared::Both(Box::new(Both {
-        tally: tally.await,
+        comparison: comparison.await,
         memory,
+        processor,
     })))
 }
 
@@ -220,6 +243,7 @@ struct MeasuredOutcome {
     /// The stored answers that completed pointers.
     answers: Vec<UsedAnswer>,
     memory: u64,
+    processor: Duration,
     /// It takes long to compare.
     is_large: bool,
 }
@@ -251,21 +275,25 @@ async fn convert_and_complete(
             }) => return Ok(None),
             Err(error) => {
                 return Ok(Some(MeasuredOutcome {
-                    outcome: VersionOutcome::Failed(error.to_string()),
+                    outcome: VersionOutcome::Failed(Reason::from(&error)),
                     answers,
                     memory: 0,
+                    processor: Duration::ZERO,
                     is_large: false,
                 }));
             }
         }
     }
-    let memory = converted.as_ref().map_or(0, |one| one.memory);
+    let (memory, processor) = converted
+        .as_ref()
+        .map_or((0, Duration::ZERO), |one| (one.memory, one.processor));
     let is_large = Converted::is_large(&converted, request);
     let outcome = offload::run(is_large, move || Converted::outcome(&converted)).await;
     Ok(outcome.map(|outcome| MeasuredOutcome {
         outcome,
         answers,
         memory,
+        processor,
         is_large,
     }))
 }

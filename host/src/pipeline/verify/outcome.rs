@@ -12,6 +12,7 @@ use crate::domain::difference::ItemKind;
 use crate::domain::lead::Action;
 use crate::domain::message::MessageState;
 use crate::domain::phone::Phone;
+use crate::plugin::CallError;
 use crate::store::{Event, ItemResult, NewFetch, NewLead};
 
 /// The fields of an item by their names: a missing value is a missing field.
@@ -31,12 +32,58 @@ pub enum VersionOutcome {
     /// The items of the delivery; or the request of the send, and the reading of an answer.
     Converted(Vec<OutcomeItem>),
     /// The plugin refuses the body as a whole, or the send.
-    Refused(String),
+    Refused(Reason),
     /// The call fails.
-    Failed(String),
+    Failed(Reason),
 }
 
-/// One item.
+/// Why a version makes nothing of a delivery or a send.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// In the words of the service. They quote the values of a delivery.
+    Service(String),
+    /// In the words of the plugin, which may name a person.
+    Plugin(String),
+}
+
+impl Reason {
+    /// Returns the words.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Service(words) | Self::Plugin(words) => words,
+        }
+    }
+
+    /// Puts words of the service before the reason.
+    #[must_use]
+    pub fn after(self, begin: &str) -> Self {
+        match self {
+            Self::Service(words) => Self::Service(format!("{begin}{words}")),
+            Self::Plugin(words) => Self::Plugin(format!("{begin}{words}")),
+        }
+    }
+}
+
+impl From<&CallError> for Reason {
+    fn from(error: &CallError) -> Self {
+        match error {
+            CallError::Trapped { .. }
+            | CallError::OutOfTime { .. }
+            | CallError::OutOfMemory { .. }
+            | CallError::TooMuchOutput { .. }
+            | CallError::Lacks { .. }
+            | CallError::Busy
+            | CallError::ShuttingDown => Self::Service(error.to_string()),
+            // Both repeat what the plugin has answered.
+            CallError::Refused { .. } | CallError::CircuitOpen { .. } => {
+                Self::Plugin(error.to_string())
+            }
+        }
+    }
+}
+
+/// One item. What identifies an event is among its fields too: an event of another message that takes
+/// its place is a difference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OutcomeItem {
     pub kind: ItemKind,
@@ -96,6 +143,7 @@ impl From<&Event> for OutcomeItem {
                 ..
             } => {
                 fields.add("event", Some("status"));
+                fields.add("externalId", Some(external_id.clone()));
                 fields.add("state", progress.state().map(MessageState::as_str));
                 fields.add("word", Some(word.clone()));
                 fields.add("recipient", recipient_id.clone());
@@ -104,6 +152,7 @@ impl From<&Event> for OutcomeItem {
             }
             Event::Inbound(inbound) => {
                 fields.add("event", Some("message"));
+                fields.add("externalId", Some(inbound.external_id.clone()));
                 fields.add("sender", Some(inbound.sender_id.clone()));
                 fields.add("name", inbound.name.clone());
                 let phone = inbound.phone.as_ref();
@@ -122,6 +171,7 @@ impl From<&Event> for OutcomeItem {
                 reason,
             } => {
                 fields.add("event", Some("template"));
+                fields.add("template", Some(format!("{name} {language}")));
                 fields.add("status", Some(status.clone()));
                 fields.add("reason", Some(reason.clone()));
                 Some(format!("{name} {language}"))
@@ -132,6 +182,7 @@ impl From<&Event> for OutcomeItem {
                 at,
             } => {
                 fields.add("event", Some("consent"));
+                fields.list("contact", contact_keys.iter().map(String::as_str));
                 fields.add("optOut", Some(opt_out.to_string()));
                 fields.add("at", Some(at.text()));
                 Some(contact_keys.join(" "))
@@ -142,6 +193,7 @@ impl From<&Event> for OutcomeItem {
                 phone,
             } => {
                 fields.add("event", Some("number"));
+                fields.list("contact", contact_keys.iter().map(String::as_str));
                 fields.list("keys", new_keys.iter().map(String::as_str));
                 let phone = phone.as_ref();
                 fields.add("phone", phone.and_then(|phone| phone.e164.clone()));

@@ -1,8 +1,12 @@
 //! The policy of an activation: which differences refuse it.
 
-use super::compare::{DifferenceGroup, GUARDED, Tally};
-use super::composed::RESULT;
+use std::time::Duration;
+
+use super::compare::{DifferenceGroup, GUARDED, GUARDED_OF_EVENTS, Tally};
+use super::composed::{IDS, RESULT};
+use super::cost::Costs;
 use crate::config;
+use crate::domain::size;
 
 /// Returns the differences that exceed the policy, each in a sentence; none if the candidate may
 /// serve.
@@ -23,6 +27,12 @@ pub fn drift(tally: &Tally, policy: &config::VerifySection) -> Vec<String> {
             check(lost, tally.leads, policy.lost_per_mille, &what);
         }
     }
+    for field in GUARDED_OF_EVENTS {
+        if let Some(lost) = tally.lost(field) {
+            let what = format!("events {}", spelled(field));
+            check(lost, tally.events, policy.lost_per_mille, &what);
+        }
+    }
     let allowed = policy.leads_per_mille;
     check(&tally.vanished, tally.leads, allowed, "leads vanish");
     check(
@@ -30,6 +40,14 @@ pub fn drift(tally: &Tally, policy: &config::VerifySection) -> Vec<String> {
         tally.candidate_leads,
         allowed,
         "leads appear only with it",
+    );
+    let gone = &tally.vanished_events;
+    check(gone, tally.events, allowed, "events vanish");
+    check(
+        &tally.appeared_events,
+        tally.candidate_events,
+        allowed,
+        "events appear only with it",
     );
     found
 }
@@ -56,6 +74,11 @@ pub fn drift_of_sends(tally: &Tally, policy: &config::VerifySection) -> Vec<Stri
         let what = "answers to sends are read otherwise";
         found.extend(exceeding(read, of, policy.changed_answers_per_mille, what));
     }
+    if let Some(missed) = tally.lost(IDS) {
+        let what = "answers to sends lose or change an id of the provider";
+        let allowed = policy.changed_answers_per_mille;
+        found.extend(exceeding(missed, of, allowed, what));
+    }
     let changed = DifferenceGroup {
         count: tally.harm.changed,
         ..DifferenceGroup::default()
@@ -67,6 +90,49 @@ pub fn drift_of_sends(tally: &Tally, policy: &config::VerifySection) -> Vec<Stri
         "sends have another request",
     ));
     found
+}
+
+/// Conversions without which time and memory are not judged.
+const MEASURED: usize = 3;
+
+/// Returns the growth of time and memory that exceeds the policy, each in a sentence. `inline`: the time
+/// of a call in a request.
+pub fn drift_of_cost(
+    costs: &Costs,
+    inline: Duration,
+    policy: &config::VerifySection,
+) -> Vec<String> {
+    let mut found = Vec::new();
+    let Some((serving, candidate)) = costs.summaries() else {
+        return found;
+    };
+    if costs.serving.len() < MEASURED {
+        return found;
+    }
+    let (fitting, slower) = costs.exceeding(inline);
+    if slower * 1_000 > policy.slow_per_mille * fitting {
+        found.push(format!(
+            "{slower} of {fitting} conversions exceed the {} ms of a request (plugins.inline_ms) only with it, so their senders get `queued`: {} ms instead of {} ms on average",
+            inline.as_millis(),
+            milliseconds(candidate.mean),
+            milliseconds(serving.mean),
+        ));
+    }
+    let is_larger = candidate.memory > serving.memory.saturating_mul(policy.memory_times)
+        && candidate.memory >= serving.memory.saturating_add(policy.memory_mib << 20);
+    if is_larger {
+        found.push(format!(
+            "a conversion needs {} of memory with it instead of {} on average",
+            size::readable(candidate.memory),
+            size::readable(serving.memory),
+        ));
+    }
+    found
+}
+
+/// Returns a time in milliseconds with one digit behind the point.
+fn milliseconds(time: Duration) -> String {
+    format!("{:.1}", time.as_secs_f64() * 1_000.0)
 }
 
 /// Returns the sender checks that the candidate adds, if they refuse more senders than the policy
@@ -89,7 +155,8 @@ fn exceeding(group: &DifferenceGroup, of: u64, allowed: u64, what: &str) -> Opti
     Some(format!("{} of {of} {what}{example}", group.count))
 }
 
-/// Returns the harm to a field for a sentence: a lead may have several values of some.
+/// Returns the harm to a field of leads or events for a sentence: a lead may have several values of
+/// some.
 fn spelled(field: &str) -> &str {
     match field {
         "name" => "lose their name",
@@ -98,6 +165,13 @@ fn spelled(field: &str) -> &str {
         "externalId" => "lose or change their external id",
         "listing" => "lose a listing",
         "action" => "change their action",
+        "event.externalId" => "lose or change their external id",
+        "event.contact" => "lose or change their contact",
+        "event.template" => "lose or change their template",
+        "event.sender" => "lose or change their sender",
+        "event.text" => "lose their text",
+        "event.state" => "lose or change their state",
+        "event.optOut" => "lose or change their opt-out",
         other => other,
     }
 }
@@ -105,6 +179,8 @@ fn spelled(field: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pipeline::verify::compare::Memory;
+    use crate::pipeline::verify::cost::ProcessorTimes;
 
     const STRICT: config::VerifySection = config::VerifySection::STRICT;
 
@@ -149,6 +225,27 @@ mod tests {
             ),
             (lost("phone", 412), "412 of 1000 leads lose a phone"),
             (lost("externalId", 1), "lose or change their external id"),
+            (
+                tally(|one| {
+                    one.events = 348;
+                    one.vanished_events = group(12);
+                }),
+                "12 of 348 events vanish",
+            ),
+            (
+                tally(|one| {
+                    one.candidate_events = 7;
+                    one.appeared_events = group(3);
+                }),
+                "3 of 7 events appear only with it",
+            ),
+            (
+                Tally {
+                    events: 9,
+                    ..lost("event.text", 2)
+                },
+                "2 of 9 events lose their text",
+            ),
         ] {
             let found = drift(&harmful, &STRICT);
             assert!(found.len() == 1 && found[0].contains(words), "{found:?}");
@@ -176,6 +273,10 @@ mod tests {
             ),
             (tally(|one| one.items = group(2)), "lose their request"),
             (read(3), "3 of 1000 answers to sends are read otherwise"),
+            (
+                lost(IDS, 20),
+                "20 of 1000 answers to sends lose or change an id of the provider",
+            ),
         ] {
             let found = drift_of_sends(&harmful, &STRICT);
             assert!(found.len() == 1 && found[0].contains(words), "{found:?}");
@@ -188,6 +289,40 @@ mod tests {
         };
         let found = drift_of_sends(&changed, &none);
         assert_eq!(found, ["12 of 1000 sends have another request"]);
+    }
+
+    #[test]
+    fn calls_that_no_longer_fit_into_a_request_and_far_more_memory_exceed_the_policy() {
+        let costs = |(serving, candidate): (u64, u64), mebibytes: (u64, u64)| {
+            let mut costs = Costs::default();
+            for _ in 0..MEASURED {
+                let processor = ProcessorTimes {
+                    serving: Duration::from_millis(serving),
+                    candidate: Duration::from_millis(candidate),
+                };
+                let memory = Memory {
+                    serving: mebibytes.0 << 20,
+                    candidate: mebibytes.1 << 20,
+                };
+                costs.add(Some(processor), Some(memory));
+            }
+            costs
+        };
+        let found = |costs: &Costs| drift_of_cost(costs, Duration::from_millis(50), &STRICT);
+        assert_eq!(found(&costs((1, 49), (1, 16))), [""; 0]);
+        // Slow with both.
+        assert_eq!(found(&costs((60, 130), (1, 1))), [""; 0]);
+        let slow = found(&costs((1, 130), (1, 1)));
+        assert!(
+            slow.len() == 1 && slow[0].starts_with("3 of 3 conversions exceed the 50 ms"),
+            "{slow:?}"
+        );
+        let large = found(&costs((1, 1), (1, 60)));
+        assert!(large.len() == 1 && large[0].contains("60 MiB"), "{large:?}");
+        let mut few = costs((1, 130), (1, 60));
+        few.serving.pop();
+        few.candidate.pop();
+        assert_eq!(found(&few), [""; 0]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
 use crate::limits;
 use crate::pipeline::state::Pipeline;
-use crate::store::{DeliveryFilter, KeptSendFilter, StoreError};
+use crate::store::{ConvertedFilter, DeliveryCount, DeliveryFilter, KeptSendFilter, StoreError};
 
 /// Outcomes that a better version may change for the better.
 const FAILED: [DeliveryStatus; 2] = [DeliveryStatus::Failed, DeliveryStatus::Parked];
@@ -58,10 +58,20 @@ pub struct Sample {
     pub deliveries: usize,
     /// The number of sends among them.
     pub sends: usize,
+    /// The deliveries from which they were chosen.
+    pub total: Total,
     /// Connections of the plugin, with those that are not covered.
     pub connections: usize,
     /// Connections beyond [`limits::VERIFY_CONNECTIONS`], and those that were not reached in time.
     pub not_covered: usize,
+}
+
+/// A number of deliveries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Total {
+    pub deliveries: u64,
+    /// There may be more: only some connections, or only the newest deliveries, were counted.
+    pub is_least: bool,
 }
 
 /// Chooses deliveries and sends of the connections that use the plugin. Connections that are not
@@ -78,25 +88,43 @@ pub async fn choose(
 ) -> Result<Sample, StoreError> {
     let connections = pipeline.connections_using(plugin).await?;
     let (mut failed, mut done, mut sends) = (Vec::new(), Vec::new(), Vec::new());
+    let most = usize::try_from(choice.last).unwrap_or(usize::MAX);
+    let mut total = Total::default();
+    let mut left = limits::VERIFY_COUNTED;
     let mut covered = 0;
     for connection in connections.iter().take(limits::VERIFY_CONNECTIONS) {
         if Instant::now() > deadline {
             break;
         }
+        let (mut found, mut is_whole) = (0, true);
         for status in FAILED {
-            failed.push(ids(
-                newest(pipeline, connection, Some(status), choice).await?
-            ));
+            let newest = newest(pipeline, connection, Some(status), choice).await?;
+            found += newest.len();
+            is_whole &= newest.len() < most;
+            failed.push(ids(newest));
         }
         if !choice.failed {
-            done.push(newest(pipeline, connection, None, choice).await?);
+            let newest = newest(pipeline, connection, None, choice).await?;
+            found += newest.len();
+            is_whole &= newest.len() < most;
+            done.push(newest);
+        }
+        let found = found as u64;
+        if is_whole {
+            total.deliveries += found;
+        } else {
+            let counted = count(pipeline, connection, choice, left).await?;
+            // Some were stored or swept meanwhile.
+            total.deliveries += counted.found.max(found);
+            total.is_least |= counted.looked >= left.into();
+            left = left.saturating_sub(u32::try_from(counted.looked).unwrap_or(u32::MAX));
         }
         if connection.kind == ConnectionKind::Channel {
             sends.extend(newest_sends(pipeline, connection, choice).await?);
         }
         covered += 1;
     }
-    let most = usize::try_from(choice.last).unwrap_or(usize::MAX);
+    total.is_least |= covered < connections.len();
     let strata = done.iter().flat_map(|found| {
         DONE.map(|status| ids(found.iter().filter(|one| one.1 == status).copied()))
     });
@@ -110,6 +138,7 @@ pub async fn choose(
     Ok(Sample {
         deliveries: deliveries.len(),
         sends: sends.len(),
+        total,
         chosen: in_turn(vec![deliveries, sends], usize::MAX),
         connections: connections.len(),
         not_covered: connections.len() - covered,
@@ -135,6 +164,23 @@ async fn newest(
     };
     let found = pipeline.core.store.deliveries(&filter).await?;
     Ok(found.into_iter().map(|one| (one.id, one.status)).collect())
+}
+
+/// Counts the deliveries of a connection that could be chosen, among its newest `rows`.
+async fn count(
+    pipeline: &Pipeline,
+    connection: &Connection,
+    choice: &Choice,
+    rows: u32,
+) -> Result<DeliveryCount, StoreError> {
+    let filter = ConvertedFilter {
+        workspace: connection.workspace,
+        connection: connection.id.clone(),
+        failed: choice.failed,
+        since: choice.since,
+        digest: choice.converted_by.clone(),
+    };
+    pipeline.core.store.count_deliveries(&filter, rows).await
 }
 
 /// Returns the newest kept sends of an instance by their outcomes, at most as many as are chosen in

@@ -3,13 +3,15 @@
 
 use std::sync::Arc;
 
-use super::compare::{ComparedSubject, Subject, Tally};
-use super::outcome::VersionOutcome;
+use super::compare::{ComparedOutcomes, ComparedSubject, Subject};
+use super::outcome::{Reason, VersionOutcome};
 use super::{Both, Compared, composed};
 use crate::domain::channel::{SendAnswer, SendStep, TemplateSend};
 use crate::domain::exchange::HttpResponse;
 use crate::domain::id::{ConnectionId, MessageId, WorkspaceId};
+use crate::egress::Egress;
 use crate::limits;
+use crate::pipeline::connections::Live;
 use crate::pipeline::offload;
 use crate::pipeline::send::{Addressed, template_send};
 use crate::pipeline::state::Pipeline;
@@ -44,34 +46,52 @@ pub async fn one(
     };
     let send = template_send(pipeline, &live, addressed);
     let of = (message, &kept.connection);
-    Ok(both(pipeline, serving, candidate, of, &send, kept.response).await)
+    let before = SendCalls::make(pipeline, serving, &send, kept.response.clone()).await;
+    let mut after = SendCalls::make(pipeline, candidate, &send, kept.response).await;
+    // A secret that was removed since keeps both versions from sending.
+    if before.obstacle(&live).is_none() {
+        after.obstacle = after.obstacle(&live);
+    }
+    Ok(compare(of, &send, before, after).await)
 }
 
-/// Compares both versions on a send, with the provider's answer if there is one.
+/// Compares both versions on a send that was made, with the provider's answer if there is one.
+/// Whether their requests can be sent is not checked: a rollout sees that when it sends.
 pub async fn both(
     pipeline: &Pipeline,
     serving: &Arc<Loaded>,
     candidate: &Arc<Loaded>,
-    (message, connection): (MessageId, &ConnectionId),
+    of: (MessageId, &ConnectionId),
     send: &TemplateSend,
     response: Option<HttpResponse>,
 ) -> Compared {
     let before = SendCalls::make(pipeline, serving, send, response.clone()).await;
     let after = SendCalls::make(pipeline, candidate, send, response).await;
+    compare(of, send, before, after).await
+}
+
+async fn compare(
+    (message, connection): (MessageId, &ConnectionId),
+    send: &TemplateSend,
+    before: SendCalls,
+    after: SendCalls,
+) -> Compared {
     let connection = connection.clone();
     let is_long = send.template.len() > limits::COMPARED_BYTES;
-    let tally = offload::run(is_long, move || {
+    let comparison = offload::run(is_long, move || {
         let compared = ComparedSubject {
             subject: Subject::Message(message),
             connection: &connection,
+            is_answered: false,
         };
         let (before, after) = (before.outcome()?, after.outcome()?);
-        Some(Tally::of_one(&compared, &before, &after))
+        Some(ComparedOutcomes::compare(&compared, &before, &after))
     });
-    match tally.await {
-        Some(tally) => Compared::Both(Box::new(Both {
-            tally,
+    match comparison.await {
+        Some(comparison) => Compared::Both(Box::new(Both {
+            comparison,
             memory: None,
+            processor: None,
         })),
         None => Compared::NotTried,
     }
@@ -81,6 +101,8 @@ pub async fn both(
 struct SendCalls {
     step: Result<SendStep, CallError>,
     read: Option<Result<SendAnswer, CallError>>,
+    /// Why its request cannot be sent.
+    obstacle: Option<Reason>,
 }
 
 impl SendCalls {
@@ -93,7 +115,12 @@ impl SendCalls {
         let (plugins, metrics) = (&pipeline.core.plugins, &pipeline.core.metrics.plugins);
         let call = plugins.send(plugin, TRIAL_LANE, send.clone(), CallBudget::Trial);
         let step = metrics
-            .calling(plugin, CallSubject::Message(&send.message_id), call)
+            .calling_for(
+                CallBudget::Trial,
+                plugin,
+                CallSubject::Message(&send.message_id),
+                call,
+            )
             .await;
         // Only to a request there is an answer.
         let response = response.filter(|_| matches!(step, Ok(SendStep::Call(_))));
@@ -108,16 +135,41 @@ impl SendCalls {
                 );
                 Some(
                     metrics
-                        .calling(plugin, CallSubject::Message(&send.message_id), call)
+                        .calling_for(
+                            CallBudget::Trial,
+                            plugin,
+                            CallSubject::Message(&send.message_id),
+                            call,
+                        )
                         .await,
                 )
             }
             None => None,
         };
-        Self { step, read }
+        Self {
+            step,
+            read,
+            obstacle: None,
+        }
+    }
+
+    /// Returns why the request of the version cannot be sent by this instance: its host is not on the
+    /// allow-list, or a secret is missing. Nothing is sent.
+    fn obstacle(&self, live: &Live) -> Option<Reason> {
+        let Ok(SendStep::Call(request)) = &self.step else {
+            return None;
+        };
+        let checked = Egress::check(request, &live.secrets, &live.connection.allow);
+        // It may quote the request.
+        let why = Reason::Plugin(checked.err()?.to_string());
+        Some(why.after("its request cannot be sent: "))
     }
 
     fn outcome(&self) -> Option<VersionOutcome> {
-        composed::outcome(&self.step, self.read.as_ref())
+        let outcome = composed::outcome(&self.step, self.read.as_ref())?;
+        Some(match &self.obstacle {
+            Some(why) => VersionOutcome::Failed(why.clone()),
+            None => outcome,
+        })
     }
 }

@@ -32,6 +32,12 @@ pub struct Offer {
     /// The export that a component has if it claims the contract.
     pub export: &'static str,
     pub kind: PluginKind,
+    /// The world that a plugin implements.
+    pub world: &'static str,
+    /// The name of the published file.
+    pub file: &'static str,
+    /// The contract in its published form, which never changes.
+    pub published: &'static str,
     link: fn(InstancePre<InstanceState>) -> wasmtime::Result<Guest>,
 }
 

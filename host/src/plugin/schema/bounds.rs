@@ -394,7 +394,7 @@ impl<'a> SubschemaGraph<'a> {
     /// the number of levels.
     fn steps(&self) -> Result<Vec<u64>, String> {
         let order = self.inner_first()?;
-        let none = Costs::default();
+        let none = SchemaCosts::default();
         let mut above = vec![none; self.parts.len()];
         let mut steps = Vec::with_capacity(limits::CONFIG_DEPTH + 1);
         for level in 0..=limits::CONFIG_DEPTH {
@@ -408,9 +408,15 @@ impl<'a> SubschemaGraph<'a> {
         Ok(steps)
     }
 
-    fn cost(&self, number: usize, same: &[Costs], below: &[Costs], leaf_only: bool) -> Costs {
+    fn cost(
+        &self,
+        number: usize,
+        same: &[SchemaCosts],
+        below: &[SchemaCosts],
+        leaf_only: bool,
+    ) -> SchemaCosts {
         let part = &self.parts[number];
-        let mut costs = Costs {
+        let mut costs = SchemaCosts {
             leaf: part.own,
             table: part.own,
             list: part.own,
@@ -502,20 +508,20 @@ impl<'a> SubschemaGraph<'a> {
 
 /// Steps by the kind of the value.
 #[derive(Clone, Copy, Default)]
-struct Costs {
+struct SchemaCosts {
     leaf: u64,
     table: u64,
     list: u64,
 }
 
-impl Costs {
+impl SchemaCosts {
     fn most(self) -> u64 {
         self.leaf.max(self.table).max(self.list)
     }
 }
 
 impl Below {
-    fn cost(&self, below: &[Costs]) -> u64 {
+    fn cost(&self, below: &[SchemaCosts]) -> u64 {
         let one = self.one.iter().map(|&part| below[part].most()).max();
         let all = self.all.iter().map(|&part| below[part].most());
         all.fold(one.unwrap_or(0), u64::saturating_add)

@@ -1,6 +1,6 @@
 //! The faults of a configuration, for the person who wrote it: each with its path and one
-//! sentence that says what is wrong and what is allowed. Of several alternatives the one counts
-//! that is of the value's kind: the writer of a table did not mean the text. A sentence never
+//! sentence that says what is wrong and what is allowed. If there are several alternatives, the one
+//! of the value's kind is used: the writer of a table did not mean the text. A sentence never
 //! quotes more of the configuration than a single value and the names of unknown fields.
 
 use jsonschema::error::{TypeKind, ValidationErrorKind};
@@ -234,7 +234,7 @@ fn said(schema: &Value, error: &ValidationError<'_>) -> String {
         // The library's own text leaves out most words of a longer list.
         ValidationErrorKind::Enum { options } => {
             let value = match value {
-                Value::Object(_) => "the table".to_owned(),
+                Value::Object(_) => "the object".to_owned(),
                 Value::Array(_) => "the list".to_owned(),
                 scalar => scalar.to_string(),
             };
@@ -243,7 +243,7 @@ fn said(schema: &Value, error: &ValidationError<'_>) -> String {
             format!("{value} is not one of {}", either(&options))
         }
         _ => match value {
-            Value::Object(_) => error.masked_with("the table").to_string(),
+            Value::Object(_) => error.masked_with("the object").to_string(),
             Value::Array(_) => error.masked_with("the list").to_string(),
             _ => error.to_string(),
         },
@@ -314,7 +314,7 @@ fn words(kind: &TypeKind) -> Vec<String> {
             JsonType::Integer => "a whole number",
             JsonType::Null => "null",
             JsonType::Number => "a number",
-            JsonType::Object => "a table",
+            JsonType::Object => "an object",
             JsonType::String => "a text",
         };
         word.to_owned()
@@ -336,7 +336,7 @@ fn word_of(value: &Value) -> &'static str {
         Value::Number(_) => "a number",
         Value::String(_) => "a text",
         Value::Array(_) => "a list",
-        Value::Object(_) => "a table",
+        Value::Object(_) => "an object",
     }
 }
 
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_of_another_kind_is_told_what_is_allowed() {
+    fn the_fault_of_a_value_of_another_kind_says_what_is_allowed() {
         let schema = json!({"properties": {"a": {"anyOf": [
             {"anyOf": [{"type": "string"}, {"enum": ["x", 7]}]},
             {"type": "array", "items": {"type": "string"}}
@@ -390,7 +390,7 @@ mod tests {
         check(
             &schema,
             &json!({"a": {"b": 1}}),
-            &[r#"a: it is a table, but must be a text, "x", 7 or a list"#],
+            &[r#"a: it is an object, but must be a text, "x", 7 or a list"#],
         );
         check(
             &schema,
@@ -432,7 +432,7 @@ mod tests {
             "depth: 0 is less than the minimum of 1; \"all\" is allowed too",
             "format: \"yaml\" is not one of \"auto\", \"json\", \"form\", \"multipart\" or \"xml\"",
             "joined: `with` needs `join` beside it",
-            "names: it is a table, but must be null or a text",
+            "names: it is an object, but must be null or a text",
             "on: it is true, but must be a text",
             "one of the fields `from` or `service` is needed",
             "pair: `join` and `constant` cannot be used together; leave one of them out",

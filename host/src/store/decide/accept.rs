@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::items::{ITEMS_LAST_PLACE, ItemContext, drop_unfinished, free_place, put, stored};
 use super::quarantine::Quarantined;
 use super::working_set::{DeliveryRecord, FetchRecord, ItemRecord, WorkingSet};
-use super::{admission, event, lead, repair};
+use super::{admission, event, lead, preview, repair};
 use crate::domain::delivery::{DeliveryStatus, ItemStatus, status_of};
 use crate::domain::exchange::HttpRequest;
 use crate::domain::id::DeliveryId;
@@ -114,6 +114,10 @@ pub fn again(set: &mut WorkingSet, new: &Reconversion) -> Result<WriteOutcome, S
     };
     let result = &new.result;
     let was_done = !delivery.is_to_be_converted();
+    let keeps_failure = result.status.is_some() && was_done && delivery.has_finished_items();
+    if new.mode == Mode::Preview && !keeps_failure {
+        return Ok(preview::decide(set, new));
+    }
     let goes_on = new.part.as_ref().is_some_and(|part| !part.is_last());
     if goes_on {
         wait_for_the_rest(delivery, set.now);
@@ -255,7 +259,7 @@ pub(super) fn item_of(
             (index, item)
         }
         // Idempotent: deciding an event again has no further effect.
-        ItemResult::Event(new) => (index, event::decide(set, new)),
+        ItemResult::Event(new) => (index, event::decide(set, new, context.ran)),
         ItemResult::Unrouted(message) => {
             let item = ItemRecord::with_message(ItemStatus::Unrouted, None, message);
             (index, item)

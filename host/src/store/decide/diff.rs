@@ -10,10 +10,10 @@ use crate::domain::contact;
 use crate::domain::deal::{ATTRIBUTES, PROPS_BYTES, TEST, no_room};
 use crate::domain::id::{ContactId, DealId, DeliveryId};
 use crate::domain::json::length;
-use crate::domain::repair::{PERSON, RepairField};
+use crate::domain::repair::{KEYS, PERSON, RepairField, SHARED_KEYS};
 use crate::store::{FieldChange, FieldDiff, Mode, NewLead};
 
-/// What a comparison is about, and what it writes.
+/// The scope of a comparison, and what it writes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Comparison {
     /// The differences are written, except where a person has edited since.
@@ -22,6 +22,8 @@ pub(super) struct Comparison {
     only: Option<RepairField>,
     /// The notes of the delivery report what does not fit.
     notes: bool,
+    /// The match keys that the contact would get are differences, too.
+    keys: bool,
 }
 
 impl Comparison {
@@ -30,6 +32,7 @@ impl Comparison {
         apply: true,
         only: None,
         notes: true,
+        keys: false,
     };
 
     /// Returns what a replay in this mode compares. `None`: it is no replay.
@@ -40,10 +43,17 @@ impl Comparison {
                 apply,
                 ..Self::WHOLE
             }),
+            Mode::Preview => Some(Self {
+                apply: false,
+                notes: false,
+                ..Self::WHOLE
+            }),
             Mode::Repair(repair) => Some(Self {
                 apply: repair.apply,
                 only: repair.field,
                 notes: !repair.is_narrow(),
+                // What is written is in the receipt.
+                keys: !repair.apply,
             }),
         }
     }
@@ -58,7 +68,7 @@ impl Comparison {
     }
 
     /// Returns those of the match keys that are added to the contact.
-    fn keys(self, keys: &[String]) -> Vec<String> {
+    fn match_keys(self, keys: &[String]) -> Vec<String> {
         let Some(only) = self.only else {
             return keys.to_vec();
         };
@@ -160,8 +170,22 @@ pub(super) fn compare(
         set.touch_contact(person);
     }
     if comparison.apply {
-        let keys = comparison.keys(&lead.contact_keys);
+        let keys = comparison.match_keys(&lead.contact_keys);
         set.add_contact_keys(workspace, person, &keys);
+    } else if comparison.keys {
+        let keys = comparison.match_keys(&lead.contact_keys);
+        let (own, shared) = set.missing_keys(workspace, person, &keys);
+        for (field, keys) in [(KEYS, own), (SHARED_KEYS, shared)] {
+            if !keys.is_empty() {
+                diff.found.push(FieldDiff {
+                    field: field.to_owned(),
+                    before: json!([]),
+                    after: json!(keys),
+                    applied: false,
+                    edited_by_person: false,
+                });
+            }
+        }
     }
     if comparison.notes && !diff.no_room.is_empty() {
         let id = lead.external_id.as_deref();
@@ -190,21 +214,27 @@ const SOURCE_DELETED: &str = "sourceDeleted";
 /// Marks a deal whose lead the source deleted. Returns the change, or nothing if the deal is
 /// unknown or already marked.
 pub(super) fn mark_deleted(set: &mut WorkingSet, deal_id: DealId) -> Vec<FieldDiff> {
-    let Some(deal) = set.deals.get_mut(&deal_id) else {
-        return Vec::new();
-    };
-    let before = deal.props.insert(SOURCE_DELETED.to_owned(), json!(true));
-    if before == Some(Value::Bool(true)) {
-        return Vec::new();
+    let mut found = deleted_mark(set, deal_id);
+    if let (Some(mark), Some(deal)) = (&mut found, set.deals.get_mut(&deal_id)) {
+        mark.applied = true;
+        deal.props
+            .insert(SOURCE_DELETED.to_owned(), mark.after.clone());
+        set.touch_deal(deal_id);
     }
-    set.touch_deal(deal_id);
-    vec![FieldDiff {
+    found.into_iter().collect()
+}
+
+/// Returns the change that marks a deal whose lead the source deleted, which is not written yet.
+/// `None`: the deal is unknown or already marked.
+pub(super) fn deleted_mark(set: &WorkingSet, deal_id: DealId) -> Option<FieldDiff> {
+    let before = set.deals.get(&deal_id)?.props.get(SOURCE_DELETED);
+    (before != Some(&Value::Bool(true))).then(|| FieldDiff {
         field: format!("deal.props.{SOURCE_DELETED}"),
-        before: before.unwrap_or_default(),
+        before: before.cloned().unwrap_or_default(),
         after: json!(true),
-        applied: true,
+        applied: false,
         edited_by_person: false,
-    }]
+    })
 }
 
 /// Returns whether the properties stay within their limit of bytes with this one.
@@ -296,8 +326,8 @@ impl Differences {
         }
     }
 
-    /// Returns the new value of a property. Of the lead's values for the person, only that of the
-    /// compared field is new.
+    /// Returns the new value of a property. Only the compared field takes the lead's value for the
+    /// person.
     fn wanted<'v>(&self, key: &str, before: Option<&Value>, now: &'v Value) -> Cow<'v, Value> {
         let said = self.comparison.only.filter(|_| key == contact::SAID);
         let (Some(said), Value::Object(now)) = (said.and_then(RepairField::said), now) else {

@@ -9,10 +9,11 @@ use crate::domain::contact;
 use crate::domain::delivery::ItemStatus;
 use crate::domain::id::ContactId;
 use crate::domain::phone;
+use crate::domain::plugin::RanWith;
 use crate::store::{Channel, Event, NewEvent};
 
-/// Decides one event of a channel, and returns its item.
-pub(super) fn decide(set: &mut WorkingSet, new: &NewEvent) -> ItemRecord {
+/// Decides one event of a channel, which this version read, and returns its item.
+pub(super) fn decide(set: &mut WorkingSet, new: &NewEvent, ran: Option<&RanWith>) -> ItemRecord {
     let channel = &new.channel;
     match &new.event {
         Event::Status {
@@ -33,7 +34,7 @@ pub(super) fn decide(set: &mut WorkingSet, new: &NewEvent) -> ItemRecord {
             };
             status::decide(set, channel, &new)
         }
-        Event::Inbound(new) => inbound::decide(set, channel, new),
+        Event::Inbound(new) => inbound::decide(set, channel, new, ran),
         Event::Template {
             name,
             language,
@@ -162,14 +163,14 @@ mod tests {
         let row = set.contacts.get_mut(&contact).expect("it is known");
         row.edited = vec!["phone_number".to_owned()];
         assert_eq!(
-            decide(set, &number_event("5511987650001")).status,
+            decide(set, &number_event("5511987650001"), None).status,
             ItemStatus::Updated
         );
         assert_eq!(set.contacts[&contact].phone_number, stands);
         let row = set.contacts.get_mut(&contact).expect("it is known");
         row.edited.clear();
         assert_eq!(
-            decide(set, &number_event("5511987650002")).status,
+            decide(set, &number_event("5511987650002"), None).status,
             ItemStatus::Updated
         );
         let stands = set.contacts[&contact].phone_number.as_deref();

@@ -9,15 +9,17 @@ use super::working_set::{ItemRecord, WorkingSet};
 use crate::domain::delivery::ItemStatus;
 use crate::domain::id::{ConversationId, MessageId};
 use crate::domain::message::{Actor, MessageState, Metadata};
+use crate::domain::plugin::RanWith;
 use crate::store::change::RowChange;
 use crate::store::{Channel, NewInboundMessage};
 
 /// Adds an incoming message to its conversation. A message with a known external id is a
-/// duplicate.
+/// duplicate. `ran` is the version that read it.
 pub(super) fn decide(
     set: &mut WorkingSet,
     channel: &Channel,
     new: &NewInboundMessage,
+    ran: Option<&RanWith>,
 ) -> ItemRecord {
     let external_id = Some(new.external_id.clone());
     if let Some(before) = message_of(set, channel, &new.external_id) {
@@ -60,6 +62,7 @@ pub(super) fn decide(
         },
         delivered_at: None,
         read_at: None,
+        ran: ran.cloned(),
         change: RowChange::New,
     };
     set.dialogue.add_message(id, message);

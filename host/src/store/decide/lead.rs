@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::DealRecord;
 use super::diff::Comparison;
 use super::items::{ItemContext, free_place, stored};
@@ -12,18 +14,21 @@ use super::{diff, notify, receipt};
 use crate::domain::delivery::ItemStatus;
 use crate::domain::id::{ContactId, DealId, WorkspaceId};
 use crate::domain::lead::Action;
+use crate::domain::repair::CREATED;
 use crate::store::change::RowChange;
 use crate::store::{ChangedBy, FieldDiff, Mode, NewLead};
 
+const DELETED_UNKNOWN: &str = "the source deleted a lead that is not known here";
+
 /// A lead's key and its owner.
-struct Known {
+struct ClaimedKey {
     key: Option<ClaimKey>,
     claim: Option<Claim>,
     /// No item of this conversion has used the key before.
     first_use: bool,
 }
 
-impl Known {
+impl ClaimedKey {
     fn new(set: &WorkingSet, context: &mut ItemContext<'_>, lead: &NewLead) -> Self {
         let key = lead
             .dedupe
@@ -76,7 +81,7 @@ pub(super) fn decide(
     index: u32,
     lead: &NewLead,
 ) -> (u32, ItemRecord) {
-    let known = Known::new(set, context, lead);
+    let known = ClaimedKey::new(set, context, lead);
     if let Some((index, item, mode)) = known.finished(set, context, index, lead) {
         return (index, again(set, context, (index, item), lead, mode));
     }
@@ -95,7 +100,7 @@ pub(super) fn decide(
         (Action::Delete, _) => ItemRecord::with_message(
             ItemStatus::Ignored,
             lead.external_id.clone(),
-            "the source deleted a lead that is not known here",
+            DELETED_UNKNOWN,
         ),
         (
             Action::Update,
@@ -120,7 +125,7 @@ pub(super) fn look(
     index: u32,
     lead: &NewLead,
 ) -> (u32, ItemRecord) {
-    let known = Known::new(set, context, lead);
+    let known = ClaimedKey::new(set, context, lead);
     if let Some((index, item, mode)) = known.finished(set, context, index, lead) {
         return (index, again(set, context, (index, item), lead, mode));
     }
@@ -131,6 +136,77 @@ pub(super) fn look(
         (_, None) => ItemRecord::new(ItemStatus::Converted, id()),
     };
     (index, item)
+}
+
+/// Decides a lead of a replay that is only shown, and changes nothing. Returns the outcome, with the
+/// item's place if it is a finished one. A new deal is the difference [`CREATED`].
+pub(super) fn preview(
+    set: &mut WorkingSet,
+    context: &mut ItemContext<'_>,
+    index: u32,
+    lead: &NewLead,
+) -> (Option<u32>, ItemRecord) {
+    let known = ClaimedKey::new(set, context, lead);
+    if let Some((index, item, mode)) = known.finished(set, context, index, lead) {
+        let item = again(set, context, (index, item), lead, mode);
+        return (Some(index), item);
+    }
+    let id = || lead.external_id.clone();
+    let of_deal = |deal, contact, diff: Vec<FieldDiff>| {
+        let status = match diff.iter().any(|field| !field.edited_by_person) {
+            true => ItemStatus::Updated,
+            false => ItemStatus::Duplicate,
+        };
+        ItemRecord {
+            deal: Some(deal),
+            contact,
+            diff,
+            ..ItemRecord::new(status, id())
+        }
+    };
+    let owner = known.owner(context, index);
+    let item = match (lead.action, owner) {
+        (
+            Action::Delete,
+            Some(Claim {
+                deal: Some(deal),
+                contact,
+                ..
+            }),
+        ) => {
+            let diff = diff::deleted_mark(set, deal).into_iter().collect();
+            of_deal(deal, contact, diff)
+        }
+        (Action::Delete, _) => ItemRecord::with_message(ItemStatus::Ignored, id(), DELETED_UNKNOWN),
+        (
+            Action::Update,
+            Some(Claim {
+                deal: Some(deal),
+                contact,
+                ..
+            }),
+        ) => {
+            let comparison = context.mode.and_then(Comparison::in_mode);
+            let diff = comparison.map(|comparison| {
+                diff::compare(set, context.delivery, (deal, None), lead, comparison)
+            });
+            of_deal(deal, contact, diff.unwrap_or_default())
+        }
+        (_, Some(claim)) => duplicate(&claim, lead),
+        // An item before it would own the key.
+        (_, None) if !known.first_use => ItemRecord::new(ItemStatus::Duplicate, id()),
+        (_, None) => ItemRecord {
+            diff: vec![FieldDiff {
+                field: CREATED.to_owned(),
+                before: Value::Null,
+                after: Value::Bool(true),
+                applied: false,
+                edited_by_person: false,
+            }],
+            ..ItemRecord::new(ItemStatus::Converted, id())
+        },
+    };
+    (None, item)
 }
 
 /// Makes this item the owner of a key.

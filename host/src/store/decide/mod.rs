@@ -21,6 +21,7 @@ mod items;
 mod lead;
 mod notify;
 mod people;
+mod preview;
 mod progress;
 mod quarantine;
 mod read_set;

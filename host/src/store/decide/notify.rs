@@ -128,6 +128,7 @@ pub(super) fn put(
         },
         delivered_at: None,
         read_at: None,
+        ran: None,
         change: RowChange::New,
     };
     let send = SendRecord {

@@ -39,8 +39,8 @@ pub struct ReadSet {
     pub contacts: BTreeSet<(WorkspaceId, ContactId)>,
     /// Repairs that replays are part of, or that are undone. None of them ends before the batch.
     pub repairs: BTreeSet<RepairId>,
-    /// Match keys of a repair that writes. Which contacts share them already is needed for its
-    /// receipt.
+    /// Match keys of a repair that writes. The receipt needs to know which contacts already share
+    /// them.
     pub shared_keys: BTreeSet<(WorkspaceId, String)>,
     /// Contacts of which the leads' values for the person are needed.
     pub said_by_leads: BTreeSet<(WorkspaceId, ContactId)>,
@@ -433,10 +433,10 @@ impl ReadSet {
         }
     }
 
-    /// Adds the match keys whose sharing the receipt of a repair may record.
+    /// Adds the match keys whose sharing a repair may record in its receipt, or count.
     fn add_shared_keys(&mut self, workspace: WorkspaceId, again: &Reconversion) {
-        let writes = matches!(&again.mode, Mode::Repair(repair) if repair.apply);
-        for item in again.result.items.iter().filter(|_| writes) {
+        let is_repair = matches!(&again.mode, Mode::Repair(_));
+        for item in again.result.items.iter().filter(|_| is_repair) {
             if let ItemResult::Lead(lead) = &item.result {
                 let keys = lead.contact_keys.iter();
                 self.shared_keys

@@ -61,6 +61,7 @@ pub(super) struct KeysSoFar {
 }
 
 impl KeysSoFar {
+    /// Returns the numbers in the working set.
     pub(super) fn in_set(set: &WorkingSet) -> Self {
         Self {
             own: set.new_contact_keys.len(),

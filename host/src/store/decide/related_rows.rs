@@ -268,7 +268,7 @@ mod tests {
         let set = &mut working_set();
         let id = notify(set, notification());
         let failed = MessageProgress::failed(time(1), error("131026", ""));
-        event::decide(set, &status("w1", None, failed.clone(), 1));
+        event::decide(set, &status("w1", None, failed.clone(), 1), None);
         set.dialogue.sends.clear();
         // Then a status reports that the id is our message.
         for writes in [

@@ -22,18 +22,7 @@ pub(super) fn narrow(
     let Some(delivery) = set.deliveries.get_mut(&new.delivery) else {
         return WriteOutcome::Stale;
     };
-    match &new.part {
-        Some(part) if !part.is_last() => {
-            if part.until.is_some() {
-                delivery.held_until = part.until;
-                delivery.change.touch();
-            }
-        }
-        _ => {
-            delivery.held = false;
-            delivery.change.touch();
-        }
-    }
+    delivery.hold_until_last(new.part.as_ref());
     let status = delivery.status;
     let mut context = ItemContext {
         delivery: new.delivery,

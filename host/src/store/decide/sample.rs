@@ -29,10 +29,12 @@ use crate::store::{
 
 pub const NOW: Micros = Micros(1_750_000_000_000_000);
 
+/// Returns the instant this many seconds after [`NOW`].
 pub fn time(seconds: i64) -> Micros {
     NOW.plus_seconds(seconds)
 }
 
+/// Returns a working set without rows.
 pub fn working_set() -> WorkingSet {
     WorkingSet {
         now: NOW,
@@ -40,6 +42,7 @@ pub fn working_set() -> WorkingSet {
     }
 }
 
+/// Returns the instance that all of these belong to.
 pub fn channel() -> Channel {
     let connection = "0123456789012345678901".parse::<ConnectionId>();
     Channel {
@@ -53,6 +56,7 @@ pub fn channel() -> Channel {
     }
 }
 
+/// Returns a phone that was sent as E.164.
 pub fn phone(e164: &str) -> Phone {
     Phone {
         raw: e164.to_owned(),
@@ -92,11 +96,13 @@ pub fn notification() -> Notification {
     }
 }
 
+/// Decides on one write as a batch of its own.
 pub fn decide(set: &mut WorkingSet, write: Write) -> WriteOutcome {
     let written = all(set, std::slice::from_ref(&write));
     written.expect("it can be decided").remove(0)
 }
 
+/// Stores a notification. Returns its message.
 pub fn notify(set: &mut WorkingSet, new: Notification) -> MessageId {
     match decide(set, Write::Notify(Box::new(new))) {
         WriteOutcome::Notified(Notified::Stored { message, .. }) => message,
@@ -104,6 +110,7 @@ pub fn notify(set: &mut WorkingSet, new: Notification) -> MessageId {
     }
 }
 
+/// Settles a send. Returns the state of the message, or `None` if the lease is not held.
 pub fn settle(
     set: &mut WorkingSet,
     message: MessageId,
@@ -115,6 +122,7 @@ pub fn settle(
         message,
         lease: Lease(lease),
         outcome,
+        ran: None,
         holds: Vec::new(),
         pause: None,
         answer: None,
@@ -127,6 +135,7 @@ pub fn settle(
     }
 }
 
+/// Returns the outcome of a send that the provider accepted at this time.
 pub fn accepted(external_id: &str, seconds: i64) -> SendOutcome {
     SendOutcome::Accepted {
         external_ids: vec![external_id.to_owned()],
@@ -139,6 +148,7 @@ pub fn accepted(external_id: &str, seconds: i64) -> SendOutcome {
     }
 }
 
+/// Returns an error by which the recipient cannot be reached.
 pub fn error(code: &str, details: &str) -> ChannelError {
     ChannelError {
         code: code.to_owned(),
@@ -149,6 +159,7 @@ pub fn error(code: &str, details: &str) -> ChannelError {
     }
 }
 
+/// Returns a status that the provider reports of a message at this time.
 pub fn status(
     external_id: &str,
     message: Option<MessageId>,
@@ -168,10 +179,12 @@ pub fn status(
     }
 }
 
+/// Returns a message.
 pub fn message(set: &WorkingSet, id: MessageId) -> &MessageRecord {
     &set.dialogue.messages[&id]
 }
 
+/// Returns the conversation of a message.
 pub fn conversation(set: &WorkingSet, id: MessageId) -> &ConversationRecord {
     &set.dialogue.conversations[&message(set, id).conversation]
 }
@@ -200,6 +213,7 @@ pub fn saved(set: &mut WorkingSet) {
     dialogue.changed_tickets.clear();
 }
 
+/// Returns the partner that calls.
 pub fn by() -> ByPartner {
     ByPartner {
         workspace: channel().workspace,
@@ -208,6 +222,7 @@ pub fn by() -> ByPartner {
     }
 }
 
+/// Returns the claim of the idempotency key `k-1` for a request with this fingerprint.
 pub fn claim(route: &str, fingerprint: &str) -> IdempotencyClaim {
     IdempotencyClaim {
         key: IdempotencyKey {
@@ -254,6 +269,7 @@ pub fn deal_answer(created: &CreatedDeal) -> StoredAnswer {
     }
 }
 
+/// Creates a deal.
 pub fn make(set: &mut WorkingSet, new: NewDeal) -> DealCreated {
     match decide(set, Write::CreateDeal(Box::new(new))) {
         WriteOutcome::DealCreated(created) => created,
@@ -278,10 +294,12 @@ pub fn stored_deal(set: &mut WorkingSet) -> DealId {
 
 pub const OLGA: &str = "olga@example.com";
 
+/// Returns the id of the owner Olga.
 pub fn owner() -> OwnerId {
     OwnerId(uuid::Uuid::from_u128(4))
 }
 
+/// Returns the id of the product `P-1`.
 pub fn product() -> ProductId {
     ProductId(uuid::Uuid::from_u128(5))
 }
@@ -298,6 +316,7 @@ pub fn wish(deal: DealId) -> DealPatch {
     }
 }
 
+/// Changes a deal.
 pub fn change(set: &mut WorkingSet, patch: DealPatch) -> DealPatched {
     match decide(set, Write::PatchDeal(Box::new(patch))) {
         WriteOutcome::DealPatched(patched) => patched,
@@ -305,6 +324,7 @@ pub fn change(set: &mut WorkingSet, patch: DealPatch) -> DealPatched {
     }
 }
 
+/// Returns a deal.
 pub fn deal(set: &WorkingSet, id: DealId) -> &DealRecord {
     &set.deals[&id]
 }
@@ -325,10 +345,12 @@ pub fn conversation_about(
     message(set, message_id).conversation
 }
 
+/// Returns a conversation by its own id.
 pub fn conversation_by_id(set: &WorkingSet, id: ConversationId) -> &ConversationRecord {
     &set.dialogue.conversations[&id]
 }
 
+/// Lets the time of a conversation pass. Returns whether that changed it.
 pub fn elapse(set: &mut WorkingSet, conversation: ConversationId) -> bool {
     let elapse = Elapse {
         workspace: channel().workspace,
@@ -358,6 +380,7 @@ pub fn ticket_wish(ticket: TicketId) -> TicketPatch {
     }
 }
 
+/// Changes a ticket.
 pub fn patch_ticket(set: &mut WorkingSet, patch: TicketPatch) -> TicketPatched {
     match decide(set, Write::PatchTicket(Box::new(patch))) {
         WriteOutcome::TicketPatched(patched) => patched,

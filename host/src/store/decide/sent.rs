@@ -63,7 +63,14 @@ pub(super) fn settle(set: &mut WorkingSet, new: &SendSettlement) -> WriteOutcome
         return WriteOutcome::Stale;
     };
     let (contact, workspace) = (message.contact, message.workspace);
-    let is_told = message.progress().state().is_some();
+    let has_status = message.progress().state().is_some();
+    if new.ran.is_some()
+        && let Some(message) = set.dialogue.messages.get_mut(&id)
+        && message.ran != new.ran
+    {
+        message.ran.clone_from(&new.ran);
+        set.dialogue.touch_message(id);
+    }
     match &new.outcome {
         SendOutcome::Accepted {
             external_ids,
@@ -91,7 +98,7 @@ pub(super) fn settle(set: &mut WorkingSet, new: &SendSettlement) -> WriteOutcome
             progress::end_send(set, &new.channel, id);
         }
         // A status arrived before: the message is out, whatever the answer was.
-        _ if is_told => progress::end_send(set, &new.channel, id),
+        _ if has_status => progress::end_send(set, &new.channel, id),
         SendOutcome::Later { at, error } => {
             wait(set, id, *at, 1);
             say(set, id, MessageState::Waiting, Some(error.in_words()));
@@ -326,7 +333,7 @@ mod tests {
             ..MessageProgress::default()
         };
         let said = super::super::sample::status("w1", None, read, 2);
-        super::super::event::decide(set, &said);
+        super::super::event::decide(set, &said, None);
         assert_eq!(message(set, id).metadata.external_ids, ["w1"]);
         assert_eq!(message(set, id).state(), MessageState::Read);
     }
@@ -340,7 +347,7 @@ mod tests {
             ..MessageProgress::default()
         };
         let said = super::super::sample::status("w1", Some(id), delivered, 1);
-        super::super::event::decide(set, &said);
+        super::super::event::decide(set, &said, None);
         let state = settle(set, id, 0, SendOutcome::Refused(error("131000", "")));
         assert_eq!(state, Some(MessageState::Delivered));
         assert_eq!(message(set, id).metadata.errors.len(), 1);

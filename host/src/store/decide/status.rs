@@ -201,8 +201,8 @@ mod tests {
                 Step::Said(progress, seconds, by_own_id) => {
                     let own = by_own_id.then_some(id);
                     let said = sample::status("w1", own, progress.clone(), *seconds);
-                    event::decide(set, &said);
-                    let again = event::decide(set, &said);
+                    event::decide(set, &said, None);
+                    let again = event::decide(set, &said, None);
                     assert_eq!(again.status, ItemStatus::Duplicate);
                 }
             }
@@ -268,7 +268,7 @@ mod tests {
             read_at: Some(time(2)),
             ..MessageProgress::default()
         };
-        event::decide(set, &sample::status("w1", None, read, 2));
+        event::decide(set, &sample::status("w1", None, read, 2), None);
         assert!(sample::message(set, one).read_at.is_some());
         assert!(sample::message(set, other).read_at.is_none());
         assert_eq!(sample::message(set, other).metadata.external_ids.len(), 0);
@@ -286,6 +286,7 @@ mod tests {
             event::decide(
                 set,
                 &sample::status(&format!("w{number}"), Some(id), sent, 1),
+                None,
             );
         }
         let ids = &sample::message(set, id).metadata.external_ids;
@@ -313,12 +314,12 @@ mod tests {
             channel: channel(),
             event: crate::store::Event::Inbound(Box::new(inbound)),
         };
-        assert_eq!(event::decide(set, &new).status, ItemStatus::Converted);
+        assert_eq!(event::decide(set, &new, None).status, ItemStatus::Converted);
         let read = MessageProgress {
             read_at: Some(time(2)),
             ..MessageProgress::default()
         };
-        let item = event::decide(set, &sample::status("in1", None, read, 2));
+        let item = event::decide(set, &sample::status("in1", None, read, 2), None);
         assert_eq!(item.status, ItemStatus::Ignored);
     }
 }

@@ -25,10 +25,21 @@ use crate::domain::time::Micros;
 use crate::limits;
 use crate::store::change::RowChange;
 use crate::store::{
-    ByPartner, ChangedBy, ConvertedBy, DeliveryOutcome, FieldChange, FieldDiff, ItemOutcome,
+    ByPartner, ChangedBy, ConversionPart, ConvertedBy, DeliveryOutcome, FieldChange, FieldDiff,
+    ItemOutcome,
 };
 
 pub type ClaimKey = (ConnectionId, String);
+
+/// What a key becomes that a contact gets.
+enum AddedKey {
+    /// No contact has it: it becomes the contact's own.
+    Own((WorkspaceId, String)),
+    /// Another contact has it: from now on the two share it.
+    Shared((WorkspaceId, String, ContactId)),
+    /// The two share it already: the row is stored.
+    StoredShared((WorkspaceId, String, ContactId)),
+}
 
 #[derive(Debug, Default)]
 pub struct WorkingSet {
@@ -54,7 +65,7 @@ pub struct WorkingSet {
     pub repairs: HashMap<RepairId, (RepairState, i64)>,
     /// The stored shared keys among `ReadSet::shared_keys`.
     pub known_shared_keys: HashSet<(WorkspaceId, String, ContactId)>,
-    /// What the stored leads of some contacts say of the person, by deal: `ReadSet::said_by_leads`.
+    /// The fields of the person in the stored leads of some contacts, by deal: `ReadSet::said_by_leads`.
     pub said: HashMap<ContactId, Vec<(DealId, Value)>>,
 
     // The results, besides the rows above.
@@ -75,7 +86,7 @@ pub struct WorkingSet {
     pub new_logs: Vec<NewLog>,
     pub new_repair_changes: Vec<NewRepairChange>,
     pub undone_changes: Vec<UndoneChange>,
-    /// Deliveries that count for this version again, because a change of its repair was taken back.
+    /// Deliveries that count for this version again, because a change of its repair was undone.
     pub harmed_again: BTreeMap<(WorkspaceId, DeliveryId), ConvertedBy>,
     /// Match keys that their contacts lose.
     pub gone_contact_keys: Vec<(WorkspaceId, String)>,
@@ -182,6 +193,23 @@ impl DeliveryRecord {
             DeliveryStatus::Queued => self.next_attempt_at.is_some(),
             DeliveryStatus::Failed | DeliveryStatus::Parked => true,
             _ => false,
+        }
+    }
+
+    /// Holds the delivery for the parts after this one, and releases it with the last one. It stays as
+    /// it is otherwise.
+    pub fn hold_until_last(&mut self, part: Option<&ConversionPart>) {
+        match part {
+            Some(part) if !part.is_last() => {
+                if part.until.is_some() {
+                    self.held_until = part.until;
+                    self.change.touch();
+                }
+            }
+            _ => {
+                self.held = false;
+                self.change.touch();
+            }
         }
     }
 
@@ -428,20 +456,58 @@ impl WorkingSet {
         keys: &[String],
     ) {
         for key in keys {
-            let entry = (workspace, key.clone());
-            match self.contact_keys.get(&entry) {
-                Some(owner) if *owner == contact => {}
-                Some(_) => {
-                    let shared = (workspace, key.clone(), contact);
-                    let is_known = self.known_shared_keys.contains(&shared);
-                    if self.shared_keys.insert(shared.clone()) && !is_known {
-                        self.new_shared_keys.push(shared);
-                    }
-                }
-                None => {
+            match self.added_key(workspace, contact, key) {
+                None => {}
+                Some(AddedKey::Own(entry)) => {
                     self.new_contact_keys
-                        .push((workspace, key.clone(), contact));
+                        .push((workspace, entry.1.clone(), contact));
                     self.contact_keys.insert(entry, contact);
+                }
+                Some(AddedKey::Shared(entry)) => {
+                    self.shared_keys.insert(entry.clone());
+                    self.new_shared_keys.push(entry);
+                }
+                Some(AddedKey::StoredShared(entry)) => {
+                    self.shared_keys.insert(entry);
+                }
+            }
+        }
+    }
+
+    /// Returns those of the keys that the contact has not: the ones that would become its own, and
+    /// those of other contacts that it would share.
+    pub fn missing_keys(
+        &self,
+        workspace: WorkspaceId,
+        contact: ContactId,
+        keys: &[String],
+    ) -> (Vec<String>, Vec<String>) {
+        let (mut own, mut shared) = (Vec::new(), Vec::new());
+        for key in keys {
+            match self.added_key(workspace, contact, key) {
+                None | Some(AddedKey::StoredShared(_)) => {}
+                Some(AddedKey::Own((_, key))) => own.push(key),
+                Some(AddedKey::Shared((_, key, _))) => shared.push(key),
+            }
+        }
+        (own, shared)
+    }
+
+    /// Returns what the key becomes if the contact gets it. `None` if it is the contact's own, or
+    /// this batch shares it already.
+    fn added_key(&self, workspace: WorkspaceId, contact: ContactId, key: &str) -> Option<AddedKey> {
+        let entry = (workspace, key.to_owned());
+        match self.contact_keys.get(&entry) {
+            None => Some(AddedKey::Own(entry)),
+            Some(owner) if *owner == contact => None,
+            Some(_) => {
+                let entry = (workspace, entry.1, contact);
+                if self.shared_keys.contains(&entry) {
+                    None
+                } else if self.known_shared_keys.contains(&entry) {
+                    Some(AddedKey::StoredShared(entry))
+                } else {
+                    Some(AddedKey::Shared(entry))
                 }
             }
         }

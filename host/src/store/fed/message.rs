@@ -3,12 +3,15 @@
 use super::{Fed, written};
 use crate::domain::id::{AgentId, ContactId, ConversationId, MessageId, WorkspaceId};
 use crate::domain::message::{Actor, Metadata};
+use crate::domain::plugin::RanWith;
 use crate::domain::row::Entity;
 use crate::domain::time::Micros;
 use crate::store::StoreError;
 use crate::store::change::RowChange;
 use crate::store::row::RowColumns;
-use crate::store::schema::{Ends, OnConflict, TableSchema, column, leaves, leaves_as, nullable};
+use crate::store::schema::{
+    Ends, OnConflict, TableSchema, column, leaves, leaves_as, nullable, nullable_jsonb,
+};
 use crate::store::sql::SqlType::{Json, Number, Text, Time, Uuid};
 use crate::store::sql::{Arg, Sql, args, json, made};
 
@@ -27,6 +30,8 @@ pub struct MessageRecord {
     pub metadata: Metadata,
     pub delivered_at: Option<Micros>,
     pub read_at: Option<Micros>,
+    /// The version that sent it last, or that read it. `None` if none was called.
+    pub ran: Option<RanWith>,
     pub change: RowChange,
 }
 
@@ -51,6 +56,7 @@ pub static MESSAGES: TableSchema = TableSchema {
         column("state", Text),
         nullable("delivered_at", Time),
         nullable("read_at", Time),
+        nullable_jsonb("ran"),
     ],
     exported: &[
         leaves("id"),
@@ -86,20 +92,21 @@ impl MessageRecord {
             metadata: row.json("metadata")?,
             delivered_at: row.time_if("delivered_at")?,
             read_at: row.time_if("read_at")?,
+            ran: row.json_if("ran")?,
             change: RowChange::None,
         })
     }
 }
 
 // The content of a message never changes; its progress does.
-impl Fed<14> for MessageRecord {
+impl Fed<15> for MessageRecord {
     type Id = MessageId;
     const FEED: Entity = Entity::Messages;
     const MAY_MEET: bool = false;
 
     written!(MESSAGES, OnConflict::Fail, fixed: ["conversation_id", "contact_id", "agent_id", "created_at", "actor", "kind", "content"]);
 
-    fn args(&self, id: Self::Id, cursor_us: i64, _: Micros) -> Result<[Arg<'_>; 14], StoreError> {
+    fn args(&self, id: Self::Id, cursor_us: i64, _: Micros) -> Result<[Arg<'_>; 15], StoreError> {
         Ok(args! {
             workspace_id: self.workspace,
             cursor_us,
@@ -115,6 +122,7 @@ impl Fed<14> for MessageRecord {
             state: &self.metadata.status,
             delivered_at: self.delivered_at,
             read_at: self.read_at,
+            ran: self.ran.as_ref().map(json).transpose()?,
         })
     }
 }

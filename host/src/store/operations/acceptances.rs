@@ -27,8 +27,8 @@ where accepted_at < (
     limit :kept
   ) newest)");
 
-/// Stores an acceptance, in place of an earlier one of the same version by the same key. Of more
-/// than `limits::ACCEPTANCES` the oldest are removed.
+/// Stores an acceptance, in place of an earlier one of the same version by the same key. If there
+/// are more than `limits::ACCEPTANCES`, the oldest are removed.
 ///
 /// # Errors
 ///

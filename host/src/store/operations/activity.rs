@@ -1,5 +1,5 @@
-//! What came in and went out, counted in slots of time through the indexes by connection and by
-//! instance. Ids sort by time, so a range of ids is a range of time.
+//! Counts deliveries and messages in slots of time, through the indexes by connection and by instance.
+//! Ids sort by time, so a range of ids is a range of time.
 
 use uuid::Uuid;
 
@@ -13,11 +13,13 @@ use crate::store::{ActivityOf, ActivitySlot, StoreError};
 
 // One seek into the index by connection, and the rows of the range. Past the limit, the newest count.
 static DELIVERIES: Sql = sql("
-select page.slot, count(*) as taken, sum(page.leads)::bigint as leads, sum(page.failed)::bigint as failed
+select page.slot, count(*) as taken, sum(page.leads)::bigint as leads, sum(page.failed)::bigint as failed,
+  sum(page.rejected)::bigint as rejected
 from (
   select floor(extract(epoch from d.received_at) / 300)::bigint as slot,  -- postgres
   select d.received_at / 300000000 as slot,                               -- sqlite
     case when d.status in ('failed', 'parked', 'quarantined') then 1 else 0 end as failed,
+    case when d.status = 'rejected' then 1 else 0 end as rejected,
     (select count(*) from items as i
      where i.workspace_id = d.workspace_id and i.delivery_id = d.id and i.deal_id is not null) as leads
   from deliveries as d
@@ -32,7 +34,8 @@ group by page.slot
 order by page.slot");
 
 static MESSAGES: Sql = sql("
-select page.slot, count(*) as taken, 0::bigint as leads, sum(page.failed)::bigint as failed
+select page.slot, count(*) as taken, 0::bigint as leads, sum(page.failed)::bigint as failed,
+  0::bigint as rejected
 from (
   select floor(extract(epoch from m.created_at) / 300)::bigint as slot,  -- postgres
   select m.created_at / 300000000 as slot,                               -- sqlite
@@ -86,6 +89,7 @@ fn slot(row: &SqlRow<'_>) -> Result<ActivitySlot, StoreError> {
         taken: row.number("taken")?,
         leads: row.number("leads")?,
         failed: row.number("failed")?,
+        rejected: row.number("rejected")?,
     })
 }
 

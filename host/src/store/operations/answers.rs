@@ -1,11 +1,11 @@
-//! Answers of sources to settled fetches.
+//! Answers of sources to settled fetches, and the fetches that are still to be made.
 
-use crate::domain::id::DeliveryId;
+use crate::domain::id::{DeliveryId, WorkspaceId};
 use crate::store::database::Database;
 use crate::store::postgres::VisibleRows;
-use crate::store::row::fetches::answer;
+use crate::store::row::fetches::{answer, waiting};
 use crate::store::sql::{Sql, args, sql, steps};
-use crate::store::{KeptAnswer, StoreError};
+use crate::store::{KeptAnswer, StoreError, WaitingFetch};
 
 // Selects the numbers first, so that the sort does not carry the bodies along.
 static LIST: Sql = sql("
@@ -43,4 +43,35 @@ pub async fn list(
         .await
 }
 
-pub const SQL: &[&Sql] = &[&LIST];
+static WAITING: Sql = sql("
+select f.item, f.hop, f.external_id, f.request, f.attempts, f.due_at, f.until_at
+from fetches as f
+where f.workspace_id = :workspace
+and f.delivery_id = :delivery
+order by f.item
+limit :limit");
+
+/// Returns the fetches of a delivery that are still to be made, in the order of its items, at most
+/// `limit`.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn waiting_of(
+    database: &Database,
+    workspace: WorkspaceId,
+    delivery: DeliveryId,
+    limit: u32,
+) -> Result<Vec<WaitingFetch>, StoreError> {
+    database
+        .read(
+            VisibleRows::Of(&[workspace]),
+            steps!(|tx| {
+                let args = args! { workspace, delivery, limit };
+                tx.rows(&WAITING, &args, |row| waiting(row)).await
+            }),
+        )
+        .await
+}
+
+pub const SQL: &[&Sql] = &[&LIST, &WAITING];

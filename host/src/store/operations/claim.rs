@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::domain::id::{DeliveryId, MessageId, WorkspaceId};
 use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
-use crate::store::claim_turns::{Candidate, ClaimTurns};
+use crate::store::claim_turns::{ClaimCandidate, ClaimTurns};
 use crate::store::database::Database;
 use crate::store::operations::batch::load::{SEND, WHOLE};
 use crate::store::postgres::VisibleRows;
@@ -223,11 +223,11 @@ async fn candidates(
     turns: &ClaimTurns,
     now: Micros,
     conversions: bool,
-) -> Result<Vec<Candidate<Piece>>, StoreError> {
+) -> Result<Vec<ClaimCandidate<Piece>>, StoreError> {
     let sql = if conversions { &CONVERSIONS } else { &CALLS };
     let args = args! { now, most: turns.looked_at(conversions) };
     tx.rows(sql, &args, |row| {
-        Ok(Candidate {
+        Ok(ClaimCandidate {
             connection: row.text_id("connection_id")?,
             is_conversion: conversions,
             due: row.time("due_at")?,

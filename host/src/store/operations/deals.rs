@@ -1,16 +1,23 @@
-//! Deals as the gateway shows them, newest first, and the history of one.
+//! Deals as the gateway and operators find them, newest first, and the history of one.
 //!
 //! Filters are combined with AND. One filter that an index supports leads each query. The others,
 //! if given, are applied to what it found.
 
 use crate::domain::contact::email_key;
-use crate::domain::id::{DealId, WorkspaceId};
+use std::cmp::Reverse;
+
+use uuid::Uuid;
+
+use crate::domain::id::{ContactId, DealId, WorkspaceId};
+use crate::limits;
 use crate::store::database::Database;
+use crate::store::operations::agents;
 use crate::store::postgres::VisibleRows;
 use crate::store::row::RowColumns as _;
-use crate::store::row::deals::{Looked, change, log, phone_key_of, view};
-use crate::store::sql::{Sql, args, sql, steps};
-use crate::store::{DealFilter, DealPage, DealPast, Scope, StoreError};
+use crate::store::row::deals::{Looked, change, found, log, phone_key_of, view};
+use crate::store::row::deliveries::item_status;
+use crate::store::sql::{Arg, Sql, args, sql, steps};
+use crate::store::{DealFilter, DealItem, DealPage, DealPast, FoundDeal, NewestDeals, StoreError};
 
 /// Selects the contacts that have a key: the first owner and those that share it.
 macro_rules! having {
@@ -24,6 +31,30 @@ macro_rules! having {
   select contact_id from shared_keys where workspace_id = :workspace and key = ",
             $key
         )
+    };
+}
+
+/// Selects a page of deals with their related rows.
+macro_rules! shown {
+    ($page:expr) => {
+        sql(concat!(
+            "
+select page.id, page.workspace_id, page.status, page.created_at, page.updated_at, page.owner_id, page.props,
+  page.external_id, page.title, page.stage_code, page.connection_id, page.delivery_id, page.partner_id,
+  o.name as owner_name, o.email as owner_email,
+  c.id as person_id, c.name as person_name, c.email as person_email, c.phone_number,
+  p.id as product_id, p.name as product_name, p.external_id as product_external_id,
+  a.id as agent_id, a.name as agent_name, a.number as agent_number
+from (",
+            $page,
+            "
+) as page
+join contacts as c on c.workspace_id = page.workspace_id and c.id = page.person_id
+left join owners as o on o.id = page.owner_id
+left join products as p on p.id = page.product_id
+left join agents as a on a.id = page.agent_id
+order by page.id desc"
+        ))
     };
 }
 
@@ -69,20 +100,15 @@ macro_rules! deals_where {
         ))
     };
     (@ $led:expr) => {
-        sql(concat!(
+        shown!(concat!(
             "
-select page.id, page.status, page.created_at, page.updated_at, page.owner_id, page.props, page.external_id,
-  o.name as owner_name, o.email as owner_email,
-  c.id as person_id, c.name as person_name, c.email as person_email, c.phone_number,
-  p.id as product_id, p.name as product_name, p.external_id as product_external_id,
-  a.id as agent_id, a.name as agent_name, a.number as agent_number
-from (
   select *
   from (",
             $led,
             "
   ) as led
   where (:deal::uuid is null or id = :deal)
+  and (:person::uuid is null or person_id = :person)
   and (:phone::text is null or person_id in (",
             having!(":phone"),
             "))
@@ -94,24 +120,19 @@ from (
     select s.partner_id from connections as s where s.id = connection_id)))
   and (:before::uuid is null or id < :before)
   order by id desc
-  limit :limit
-) as page
-join contacts as c on c.workspace_id = page.workspace_id and c.id = page.person_id
-left join owners as o on o.id = page.owner_id
-left join products as p on p.id = page.product_id
-left join agents as a on a.id = page.agent_id
-order by page.id desc"
+  limit :limit"
         ))
     };
 }
 
 static BY_ID: Sql = deals_where!("id = :deal");
+static BY_PERSON: Sql = deals_where!("person_id = :person", "offset 0 -- postgres");
 static BY_PHONE: Sql = deals_where!(having, ":phone");
 static BY_EMAIL: Sql = deals_where!(having, ":email");
 static BY_EXTERNAL_ID: Sql = deals_where!("external_id = :external_id", "offset 0 -- postgres");
 static ALL: Sql = deals_where!("true");
 
-/// Returns the deals of the scope's workspace that match every given filter, newest first: at
+/// Returns the deals of a workspace that match every given filter, newest first: at
 /// most `limit`, and fewer if they exceed the bytes of a page.
 ///
 /// # Errors
@@ -119,13 +140,30 @@ static ALL: Sql = deals_where!("true");
 /// [`StoreError`] if the database fails.
 pub async fn find(
     database: &Database,
-    scope: &Scope,
+    workspace: WorkspaceId,
     filter: DealFilter,
     limit: u32,
 ) -> Result<DealPage, StoreError> {
-    let workspace = scope.workspace();
-    let sql = if filter.deal.is_some() {
+    database
+        .read(
+            VisibleRows::Of(&[workspace]),
+            steps!(|tx| {
+                let args = arguments(workspace, &filter, i64::from(limit) + 1);
+                let mut found = Looked::new(limit);
+                tx.rows_while(leading(&filter), &args, |row| Ok(found.add(view(row)?)))
+                    .await?;
+                Ok(found.page)
+            }),
+        )
+        .await
+}
+
+/// Returns the statement that the index of one of the given filters leads.
+fn leading(filter: &DealFilter) -> &'static Sql {
+    if filter.deal.is_some() {
         &BY_ID
+    } else if filter.person.is_some() {
+        &BY_PERSON
     } else if filter.phone_key.is_some() {
         &BY_PHONE
     } else if filter.email.is_some() {
@@ -134,25 +172,170 @@ pub async fn find(
         &BY_EXTERNAL_ID
     } else {
         &ALL
-    };
+    }
+}
+
+fn arguments(workspace: WorkspaceId, filter: &DealFilter, limit: i64) -> Vec<Arg<'_>> {
+    args! {
+        workspace,
+        deal: filter.deal,
+        person: filter.person,
+        phone: filter.phone_key.as_deref().map(phone_key_of),
+        email: filter.email.as_deref().map(email_key),
+        external_id: filter.external_id.as_deref(),
+        partner: filter.partner,
+        before: filter.before,
+        limit,
+    }
+    .to_vec()
+}
+
+/// Returns the deals of a workspace that match every given filter with what the gateway does not
+/// show, newest first: at most `limit`.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn search(
+    database: &Database,
+    workspace: WorkspaceId,
+    filter: DealFilter,
+    limit: u32,
+) -> Result<Vec<FoundDeal>, StoreError> {
+    database
+        .read_many(
+            VisibleRows::Of(&[workspace]),
+            steps!(|tx| {
+                let args = arguments(workspace, &filter, limit.into());
+                tx.rows(leading(&filter), &args, |row| found(row)).await
+            }),
+        )
+        .await
+}
+
+// The newest of each workspace, because the key of deals begins with the workspace in PostgreSQL.
+static NEWEST: Sql = shown!(
+    "
+  select own.*                                            -- postgres
+  from workspaces as w                                    -- postgres
+  cross join lateral (                                    -- postgres
+    select *
+    from deals
+    where workspace_id = w.id                             -- postgres
+    where (workspace_id between :first and :last) is true -- sqlite
+    and id >= :floor
+    and id < :before
+    order by id desc
+    limit :limit
+  ) as own                                                -- postgres
+  where w.id between :first and :last                     -- postgres
+  order by own.id desc                                    -- postgres
+  limit :limit                                            -- postgres"
+);
+
+// In SQLite, no index leads to the newest deals of one workspace.
+static FLOOR: Sql = sql("
+select id                                                 -- sqlite
+from deals                                                -- sqlite
+where id < :before                                        -- sqlite
+order by id desc                                          -- sqlite
+limit 1 offset :rows                                      -- sqlite
+");
+
+/// Returns the newest deals of one workspace or of all: at most `limit`. A file is looked through for
+/// those of one workspace only as far as [`limits::DEALS_LOOKED_THROUGH`] deals.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn newest(
+    database: &Database,
+    workspace: Option<WorkspaceId>,
+    before: Option<DealId>,
+    limit: u32,
+) -> Result<NewestDeals, StoreError> {
+    let in_order = matches!(database, Database::Postgres(_));
+    database
+        .read_many(
+            VisibleRows::Of(&[]),
+            steps!(|tx| {
+                // Without a given id, up to the greatest one, so that the index is walked as a range.
+                let before = before.map_or(Uuid::max(), |id| id.0);
+                let floor: Option<DealId> = if in_order {
+                    None
+                } else {
+                    let args = args! { before, rows: limits::DEALS_LOOKED_THROUGH };
+                    tx.row(&FLOOR, &args, |row| row.id("id")).await?
+                };
+                // Sorted, so that a chunk contains all workspaces between its first and its last.
+                let wanted = match workspace {
+                    Some(workspace) => vec![workspace],
+                    None => agents::workspace_ids(tx).await?,
+                };
+                let mut deals: Vec<FoundDeal> = Vec::new();
+                for some in wanted.chunks(limits::WORKSPACES_AT_ONCE) {
+                    let (Some(first), Some(last)) = (some.first(), some.last()) else {
+                        continue;
+                    };
+                    tx.name(some).await?;
+                    let args = args! {
+                        first: *first,
+                        last: *last,
+                        floor: floor.map_or(Uuid::nil(), |id| id.0),
+                        before,
+                        limit,
+                    };
+                    deals.extend(tx.rows(&NEWEST, &args, |row| found(row)).await?);
+                }
+                deals.sort_by_key(|deal| Reverse(deal.id));
+                deals.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+                Ok(NewestDeals { deals, floor })
+            }),
+        )
+        .await
+}
+
+// Through the items of the contact, which are few.
+static ITEMS: Sql = sql("
+select delivery_id, status
+from (
+  select delivery_id, status, deal_id
+  from items
+  where contact_id = :contact
+  and (workspace_id = :workspace) is true
+  order by delivery_id desc
+  limit :items
+) as own
+where deal_id = :deal
+order by delivery_id desc
+limit :limit");
+
+/// Returns the deliveries whose items led to a deal of this contact, newest first: at most `limit`, and
+/// only among the last items of the contact.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn items(
+    database: &Database,
+    workspace: WorkspaceId,
+    contact: ContactId,
+    deal: DealId,
+    limit: u32,
+) -> Result<Vec<DealItem>, StoreError> {
     database
         .read(
             VisibleRows::Of(&[workspace]),
             steps!(|tx| {
-                let args = args! {
-                    workspace,
-                    deal: filter.deal,
-                    phone: filter.phone_key.as_deref().map(phone_key_of),
-                    email: filter.email.as_deref().map(email_key),
-                    external_id: filter.external_id.as_deref(),
-                    partner: filter.partner,
-                    before: filter.before,
-                    limit: i64::from(limit) + 1,
-                };
-                let mut found = Looked::new(limit);
-                tx.rows_while(sql, &args, |row| Ok(found.add(view(row)?)))
-                    .await?;
-                Ok(found.page)
+                let items = limits::SEARCHED_ITEMS;
+                let args = args! { workspace, contact, deal, items, limit };
+                tx.rows(&ITEMS, &args, |row| {
+                    Ok(DealItem {
+                        delivery: row.id("delivery_id")?,
+                        status: item_status(row)?,
+                    })
+                })
+                .await
             }),
         )
         .await
@@ -216,10 +399,14 @@ pub async fn past(
 
 pub const SQL: &[&Sql] = &[
     &BY_ID,
+    &BY_PERSON,
     &BY_PHONE,
     &BY_EMAIL,
     &BY_EXTERNAL_ID,
     &ALL,
+    &NEWEST,
+    &FLOOR,
+    &ITEMS,
     &MADE,
     &HISTORY,
     &LOGS,

@@ -20,7 +20,10 @@ use crate::store::postgres::VisibleRows;
 use crate::store::row::RowColumns as _;
 use crate::store::row::deliveries::{item, request, summary};
 use crate::store::sql::{Sql, args, sql, steps};
-use crate::store::{Backlog, DeliveryDetail, DeliveryFilter, DeliverySummary, StoreError};
+use crate::store::{
+    Backlog, ConvertedFilter, DeliveryCount, DeliveryDetail, DeliveryFilter, DeliverySummary,
+    StoreError,
+};
 
 static ONE: Sql = sql("
 select d.workspace_id, d.id, d.connection_id, d.received_at, d.method, d.path, d.query, d.headers,
@@ -456,6 +459,64 @@ pub async fn floor(
         .await
 }
 
+// Deliveries of a conversion that has ended or failed, among the newest of the connection: the index
+// finds those, and the rest is read of each.
+static COUNT: Sql = sql("
+select count(*) as looked,
+  count(*) filter (
+    where (own.status in ('failed', 'parked')
+      or (not :failed::boolean
+        and own.status in ('converted', 'rejected', 'unrouted', 'duplicate', 'ignored')))
+    and (:since::timestamptz is null or own.received_at >= :since)
+    and (:digest::text is null or own.ran ->> 'digest' = :digest)
+  ) as found
+from (
+  select d.status, d.received_at, d.ran
+  from deliveries as d
+  where d.connection_id = :connection
+  and (d.workspace_id = :workspace) is true
+  and d.id >= :from
+  order by d.id desc
+  limit :rows
+) as own");
+
+/// Counts the deliveries of a connection whose conversion has ended or failed, among its newest `rows`.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn count(
+    database: &Database,
+    filter: ConvertedFilter,
+    rows: u32,
+) -> Result<DeliveryCount, StoreError> {
+    let workspace = filter.workspace;
+    database
+        .read_many(
+            VisibleRows::Of(&[workspace]),
+            steps!(|tx| {
+                let from = filter.since.map_or(Uuid::nil(), first_uuid_at);
+                let args = args! {
+                    workspace,
+                    connection: &filter.connection,
+                    failed: filter.failed,
+                    since: filter.since,
+                    digest: filter.digest.as_ref(),
+                    from,
+                    rows,
+                };
+                tx.only(&COUNT, &args, |row| {
+                    Ok(DeliveryCount {
+                        looked: row.number("looked")?,
+                        found: row.number("found")?,
+                    })
+                })
+                .await
+            }),
+        )
+        .await
+}
+
 // One seek for each connection. The condition on the workspace is for the rows that may be seen, and
 // leads no index.
 static LAST: Sql = sql("
@@ -615,6 +676,7 @@ pub const SQL: &[&Sql] = &[
     &WORKSPACES_THAT_WAIT,
     &FLOOR,
     &FLOOR_OF_CONNECTION,
+    &COUNT,
     &LAST,
     &BACKLOG,
     &RECEIVED,

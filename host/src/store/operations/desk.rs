@@ -1,18 +1,33 @@
-//! Tickets as the desk shows them, newest first.
+//! Tickets as the desk and operators find them, newest first.
 
 use uuid::Uuid;
 
+use crate::domain::id::WorkspaceId;
 use crate::domain::ticket::TicketView;
 use crate::store::database::Database;
 use crate::store::postgres::VisibleRows;
 use crate::store::row::desk::view;
 use crate::store::sql::{Sql, args, sql, steps};
-use crate::store::{Scope, StoreError, TicketFilter};
+use crate::store::{StoreError, TicketFilter};
 
 // Selects the tickets first and joins related rows afterwards, for only as many rows as are asked
 // for.
 macro_rules! tickets_where {
-    ($lead:literal) => {
+    (few, $lead:literal) => {
+        tickets_where!(concat!(
+            "(
+    select *
+    from tickets
+    where ",
+            $lead,
+            "
+    and (workspace_id = :workspace) is true
+    offset 0                                    -- postgres
+  ) as own
+  where true"
+        ))
+    };
+    ($from:expr) => {
         sql(concat!(
             "
 select page.id, page.status, page.conversation_id, page.deal_id, c.id as person_id, c.name as person_name,
@@ -21,11 +36,12 @@ select page.id, page.status, page.conversation_id, page.deal_id, c.id as person_
   page.updated_at
 from (
   select *
-  from tickets
-  where ",
-            $lead,
+  from ",
+            $from,
             "
   and (:ticket::uuid is null or id = :ticket)
+  and (:contact::uuid is null or contact_id = :contact)
+  and (:deal::uuid is null or deal_id = :deal)
   and (:status::text is null or status = :status)
   and id < :before
   order by id desc
@@ -41,11 +57,16 @@ order by page.id desc"
     };
 }
 
-static ALL: Sql = tickets_where!("workspace_id = :workspace");
-static BY_ID: Sql = tickets_where!("(workspace_id = :workspace) is true\n  and id = :ticket");
-static BY_STATUS: Sql = tickets_where!("workspace_id = :workspace\n  and status = :status");
+static ALL: Sql = tickets_where!("tickets\n  where workspace_id = :workspace");
+static BY_ID: Sql =
+    tickets_where!("tickets\n  where (workspace_id = :workspace) is true\n  and id = :ticket");
+static BY_STATUS: Sql =
+    tickets_where!("tickets\n  where workspace_id = :workspace\n  and status = :status");
+// `offset 0` is a fence: walking the tickets in their order would look cheap while there are few.
+static BY_CONTACT: Sql = tickets_where!(few, "contact_id = :contact");
+static BY_DEAL: Sql = tickets_where!(few, "deal_id = :deal");
 
-/// Returns the tickets of the scope's workspace that match every given filter, newest first: at
+/// Returns the tickets of a workspace that match every given filter, newest first: at
 /// most the filter's `limit`.
 ///
 /// # Errors
@@ -53,14 +74,19 @@ static BY_STATUS: Sql = tickets_where!("workspace_id = :workspace\n  and status 
 /// [`StoreError`] if the database fails.
 pub async fn find(
     database: &Database,
-    scope: &Scope,
+    workspace: WorkspaceId,
     filter: TicketFilter,
 ) -> Result<Vec<TicketView>, StoreError> {
-    let workspace = scope.workspace();
-    let sql = match (filter.ticket, filter.status) {
-        (Some(_), _) => &BY_ID,
-        (None, Some(_)) => &BY_STATUS,
-        (None, None) => &ALL,
+    let sql = if filter.ticket.is_some() {
+        &BY_ID
+    } else if filter.deal.is_some() {
+        &BY_DEAL
+    } else if filter.contact.is_some() {
+        &BY_CONTACT
+    } else if filter.status.is_some() {
+        &BY_STATUS
+    } else {
+        &ALL
     };
     database
         .read(
@@ -69,6 +95,8 @@ pub async fn find(
                 let args = args! {
                     workspace,
                     ticket: filter.ticket,
+                    contact: filter.contact,
+                    deal: filter.deal,
                     status: filter.status.map(|status| status.as_str()),
                     // Without a given id, up to the greatest one, so that the index is walked as a
                     // range.
@@ -81,4 +109,4 @@ pub async fn find(
         .await
 }
 
-pub const SQL: &[&Sql] = &[&ALL, &BY_ID, &BY_STATUS];
+pub const SQL: &[&Sql] = &[&ALL, &BY_ID, &BY_STATUS, &BY_CONTACT, &BY_DEAL];

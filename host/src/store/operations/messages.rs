@@ -56,7 +56,7 @@ macro_rules! messages_of {
             "
 select page.id, page.workspace_id, page.conversation_id, page.contact_id, c.name as contact_name,
   c.phone_number, page.agent_id, page.created_at, page.actor, page.kind, page.content,
-  page.metadata, page.delivered_at, page.read_at, q.due_at
+  page.metadata, page.delivered_at, page.read_at, page.ran, q.due_at
 from (",
             $found,
             "
@@ -134,6 +134,21 @@ static LIST_CONVERSATION: Sql = messages_of!(
   and (:agent::bigint is null or m.agent_id = :agent)"
 );
 
+static LIST_CONTACT: Sql = messages_of!(
+    "
+  select m.*
+  from conversations as c
+  cross join messages as m                            -- sqlite
+  join messages as m                                  -- postgres
+    on m.conversation_id = c.id
+  where c.contact_id = :contact
+  and c.workspace_id between :first and :last
+  and m.id < :before
+  and (:state::text is null or m.state = :state)      -- postgres
+  and (:state is null or m.state = :state)            -- sqlite
+  and (:agent::bigint is null or m.agent_id = :agent)"
+);
+
 /// Returns messages, newest first.
 ///
 /// # Errors
@@ -171,6 +186,15 @@ pub async fn outbox(
                     let state = filter.state.map(MessageState::as_str);
                     let (first, last) = (*first, *last);
                     let (agent, limit) = (filter.agent, filter.limit);
+                    if let Some(contacts) = &filter.contacts {
+                        for contact in contacts {
+                            let args =
+                                args! { first, last, agent, state, contact: *contact, before, limit };
+                            let of = tx.rows(&LIST_CONTACT, &args, |row| outbox_message(row));
+                            found.extend(of.await?);
+                        }
+                        continue;
+                    }
                     let args = match filter.conversation {
                         Some(conversation) => {
                             args! { first, last, agent, state, conversation, before, limit }
@@ -188,4 +212,10 @@ pub async fn outbox(
         .await
 }
 
-pub const SQL: &[&Sql] = &[&DUE, &LIST, &LIST_WAITING, &LIST_CONVERSATION];
+pub const SQL: &[&Sql] = &[
+    &DUE,
+    &LIST,
+    &LIST_WAITING,
+    &LIST_CONVERSATION,
+    &LIST_CONTACT,
+];

@@ -23,6 +23,7 @@ pub mod kept_sends;
 pub mod keys;
 pub mod merge;
 pub mod messages;
+pub mod people;
 pub mod plugin_removal;
 pub mod plugins;
 pub mod probe;
@@ -71,6 +72,7 @@ fn areas() -> Vec<(&'static str, Vec<&'static Sql>)> {
         ("load", batch::load::repairs::SQL.to_vec()),
         ("merge", merge::SQL.to_vec()),
         ("messages", messages::SQL.to_vec()),
+        ("people", people::SQL.to_vec()),
         ("plugin_removal", plugin_removal::SQL.to_vec()),
         ("plugins", plugins::SQL.to_vec()),
         ("products", products::SQL.to_vec()),

@@ -18,7 +18,7 @@ use crate::store::row::products::{ExistingProduct, ProductWriter, Sorted, change
 use crate::store::sql::{Sql, Tx, args, sql, steps};
 use crate::store::tombstones::Removal;
 use crate::store::{
-    ImportId, Imported, PlannedProduct, Product, ProductChanges, Removed, Scope, StoreError,
+    ImportId, Imported, PlannedProduct, Product, ProductChanges, Removed, StoreError,
 };
 
 static CLOCK: Sql = sql("
@@ -93,17 +93,16 @@ join products as p -- postgres
   on p.id = each.id
   and (p.workspace_id = each.workspace_id) is true");
 
-/// Returns those of the products that exist in the scope's workspace, in no particular order.
+/// Returns those of the products that exist in the workspace, in no particular order.
 ///
 /// # Errors
 ///
 /// [`StoreError`] if the database fails.
 pub async fn by_ids(
     database: &Database,
-    scope: &Scope,
+    workspace_id: WorkspaceId,
     ids: &[ProductId],
 ) -> Result<Vec<Product>, StoreError> {
-    let workspace_id = scope.workspace();
     let wanted: Vec<_> = ids.iter().map(|&id| args! { workspace_id, id }).collect();
     database
         .read_many(

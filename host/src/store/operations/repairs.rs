@@ -328,7 +328,7 @@ and undone = :stays
 order by number
 limit :limit");
 
-/// Returns the first rows of a receipt that an undo could not take back.
+/// Returns the first rows of a receipt that could not be undone.
 ///
 /// # Errors
 ///

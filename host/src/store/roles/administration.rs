@@ -411,7 +411,7 @@ pub trait AdministrationStore: Send + Sync + 'static {
         limit: u32,
     ) -> Result<Vec<RepairChange>, StoreError>;
 
-    /// Returns the first rows of a receipt that an undo could not take back, at most `limit`.
+    /// Returns the first rows of a receipt that could not be undone, at most `limit`.
     ///
     /// # Errors
     ///
@@ -565,6 +565,13 @@ pub trait AdministrationStore: Send + Sync + 'static {
     ///
     /// [`StoreError`] if the database fails.
     async fn erasures(&self, filter: &ErasureFilter) -> Result<Vec<Erasure>, StoreError>;
+
+    /// Returns an erasure of any workspace, as [`Self::erasures`] does. `None` if there is none with this id.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn erasure(&self, id: ErasureId) -> Result<Option<Erasure>, StoreError>;
 }
 
 #[async_trait]
@@ -905,5 +912,9 @@ impl AdministrationStore for DatabaseStore {
 
     async fn erasures(&self, filter: &ErasureFilter) -> Result<Vec<Erasure>, StoreError> {
         erase::list(&self.database, filter.clone()).await
+    }
+
+    async fn erasure(&self, id: ErasureId) -> Result<Option<Erasure>, StoreError> {
+        erase::one(&self.database, id).await
     }
 }

@@ -5,9 +5,10 @@ use async_trait::async_trait;
 use super::DatabaseStore;
 use crate::domain::id::{ContactId, DealId, ProductId, WorkspaceId};
 use crate::domain::ticket::TicketView;
-use crate::store::operations::{deals, desk, merge, products, remove};
+use crate::store::operations::{deals, desk, merge, people, products, remove};
 use crate::store::{
-    ContactMerge, DealFilter, DealPage, DealPast, ImportId, Imported, PlannedProduct, Product,
+    ContactMerge, ConversationsOf, DealFilter, DealItem, DealPage, DealPast, FoundContact,
+    FoundConversation, FoundDeal, ImportId, Imported, NewestDeals, PlannedProduct, Product,
     ProductChanges, Removed, RepairPlace, Scope, StoreError, TicketFilter,
 };
 
@@ -29,6 +30,91 @@ pub trait DealStore: Send + Sync + 'static {
         filter: &DealFilter,
         limit: u32,
     ) -> Result<DealPage, StoreError>;
+
+    /// Returns the deals of a workspace that match the filter as operators find them, newest first: at
+    /// most `limit`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn search_deals(
+        &self,
+        workspace: WorkspaceId,
+        filter: &DealFilter,
+        limit: u32,
+    ) -> Result<Vec<FoundDeal>, StoreError>;
+
+    /// Returns the newest deals of one workspace or of all, at most `limit`, and how far back they were
+    /// looked for.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn newest_deals(
+        &self,
+        workspace: Option<WorkspaceId>,
+        before: Option<DealId>,
+        limit: u32,
+    ) -> Result<NewestDeals, StoreError>;
+
+    /// Returns the deliveries with items that led to this deal of the contact, newest first: at most
+    /// `limit`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn deal_items(
+        &self,
+        workspace: WorkspaceId,
+        contact: ContactId,
+        deal: DealId,
+        limit: u32,
+    ) -> Result<Vec<DealItem>, StoreError>;
+
+    /// Returns a contact, or `None` if the workspace has no such contact.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn contact(
+        &self,
+        workspace: WorkspaceId,
+        contact: ContactId,
+    ) -> Result<Option<FoundContact>, StoreError>;
+
+    /// Returns the conversations of a contact or a deal, newest first: at most `limit`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn conversations(
+        &self,
+        workspace: WorkspaceId,
+        of: ConversationsOf,
+        limit: u32,
+    ) -> Result<Vec<FoundConversation>, StoreError>;
+
+    /// Returns the tickets of a workspace as operators find them, newest first.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn search_tickets(
+        &self,
+        workspace: WorkspaceId,
+        filter: &TicketFilter,
+    ) -> Result<Vec<TicketView>, StoreError>;
+
+    /// Returns those of the products that exist in the workspace, in no particular order.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn products_of(
+        &self,
+        workspace: WorkspaceId,
+        ids: &[ProductId],
+    ) -> Result<Vec<Product>, StoreError>;
 
     /// Returns a deal's history and notes, or `None` if the workspace has no such deal.
     ///
@@ -145,7 +231,68 @@ impl DealStore for DatabaseStore {
         filter: &DealFilter,
         limit: u32,
     ) -> Result<DealPage, StoreError> {
-        deals::find(&self.database, scope, filter.clone(), limit).await
+        deals::find(&self.database, scope.workspace(), filter.clone(), limit).await
+    }
+
+    async fn search_deals(
+        &self,
+        workspace: WorkspaceId,
+        filter: &DealFilter,
+        limit: u32,
+    ) -> Result<Vec<FoundDeal>, StoreError> {
+        deals::search(&self.database, workspace, filter.clone(), limit).await
+    }
+
+    async fn newest_deals(
+        &self,
+        workspace: Option<WorkspaceId>,
+        before: Option<DealId>,
+        limit: u32,
+    ) -> Result<NewestDeals, StoreError> {
+        deals::newest(&self.database, workspace, before, limit).await
+    }
+
+    async fn deal_items(
+        &self,
+        workspace: WorkspaceId,
+        contact: ContactId,
+        deal: DealId,
+        limit: u32,
+    ) -> Result<Vec<DealItem>, StoreError> {
+        deals::items(&self.database, workspace, contact, deal, limit).await
+    }
+
+    async fn contact(
+        &self,
+        workspace: WorkspaceId,
+        contact: ContactId,
+    ) -> Result<Option<FoundContact>, StoreError> {
+        people::contact(&self.database, workspace, contact).await
+    }
+
+    async fn conversations(
+        &self,
+        workspace: WorkspaceId,
+        of: ConversationsOf,
+        limit: u32,
+    ) -> Result<Vec<FoundConversation>, StoreError> {
+        people::conversations(&self.database, workspace, of, limit).await
+    }
+
+    async fn search_tickets(
+        &self,
+        workspace: WorkspaceId,
+        filter: &TicketFilter,
+    ) -> Result<Vec<TicketView>, StoreError> {
+        desk::find(&self.database, workspace, filter.clone()).await
+    }
+
+    async fn products_of(
+        &self,
+        workspace: WorkspaceId,
+        ids: &[ProductId],
+    ) -> Result<Vec<Product>, StoreError> {
+        products::by_ids(&self.database, workspace, ids).await
     }
 
     async fn deal_past(
@@ -162,7 +309,7 @@ impl DealStore for DatabaseStore {
         scope: &Scope,
         filter: &TicketFilter,
     ) -> Result<Vec<TicketView>, StoreError> {
-        desk::find(&self.database, scope, filter.clone()).await
+        desk::find(&self.database, scope.workspace(), filter.clone()).await
     }
 
     async fn remove_deal(&self, workspace: WorkspaceId, deal: DealId) -> Result<bool, StoreError> {
@@ -189,7 +336,7 @@ impl DealStore for DatabaseStore {
     }
 
     async fn products(&self, scope: &Scope, ids: &[ProductId]) -> Result<Vec<Product>, StoreError> {
-        products::by_ids(&self.database, scope, ids).await
+        products::by_ids(&self.database, scope.workspace(), ids).await
     }
 
     async fn import_products(

@@ -10,9 +10,9 @@ use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
 use crate::store::operations::{activity, answers, claim, deliveries, sweep};
 use crate::store::{
-    ActivityOf, ActivitySlot, Backlog, Batch, ClaimTurns, DeliveryDetail, DeliveryFilter,
-    DeliverySummary, HeldDelivery, Job, KeptAnswer, RetentionPeriods, StoreError, Write,
-    WriteOutcome,
+    ActivityOf, ActivitySlot, Backlog, Batch, ClaimTurns, ConvertedFilter, DeliveryCount,
+    DeliveryDetail, DeliveryFilter, DeliverySummary, HeldDelivery, Job, KeptAnswer,
+    RetentionPeriods, StoreError, WaitingFetch, Write, WriteOutcome,
 };
 
 /// The operations on deliveries, and the claim and commit of all work.
@@ -108,6 +108,19 @@ pub trait IntakeStore: Send + Sync + 'static {
         limit: u32,
     ) -> Result<Vec<KeptAnswer>, StoreError>;
 
+    /// Returns the fetches of a delivery that are still to be made, in the order of its items, at most
+    /// `limit`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn waiting_fetches(
+        &self,
+        workspace: WorkspaceId,
+        delivery: DeliveryId,
+        limit: u32,
+    ) -> Result<Vec<WaitingFetch>, StoreError>;
+
     /// Returns deliveries, newest first.
     ///
     /// # Errors
@@ -142,6 +155,18 @@ pub trait IntakeStore: Send + Sync + 'static {
         filter: &DeliveryFilter,
         rows: u32,
     ) -> Result<Option<DeliveryId>, StoreError>;
+
+    /// Counts the deliveries of a connection whose conversion has ended or failed, among its newest
+    /// `rows`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn count_deliveries(
+        &self,
+        filter: &ConvertedFilter,
+        rows: u32,
+    ) -> Result<DeliveryCount, StoreError>;
 
     /// Returns when the last delivery of each connection came in. Connections without one are left out.
     ///
@@ -241,6 +266,15 @@ impl IntakeStore for DatabaseStore {
         answers::list(&self.database, delivery, after, limit).await
     }
 
+    async fn waiting_fetches(
+        &self,
+        workspace: WorkspaceId,
+        delivery: DeliveryId,
+        limit: u32,
+    ) -> Result<Vec<WaitingFetch>, StoreError> {
+        answers::waiting_of(&self.database, workspace, delivery, limit).await
+    }
+
     async fn deliveries(
         &self,
         filter: &DeliveryFilter,
@@ -254,6 +288,14 @@ impl IntakeStore for DatabaseStore {
         rows: u32,
     ) -> Result<Option<DeliveryId>, StoreError> {
         deliveries::floor(&self.database, filter.clone(), rows).await
+    }
+
+    async fn count_deliveries(
+        &self,
+        filter: &ConvertedFilter,
+        rows: u32,
+    ) -> Result<DeliveryCount, StoreError> {
+        deliveries::count(&self.database, filter.clone(), rows).await
     }
 
     async fn last_deliveries(&self) -> Result<HashMap<ConnectionId, Micros>, StoreError> {

@@ -8,7 +8,7 @@ use crate::domain::deal::{AgentPart, DealPart, DealView, PersonPart, PropertyPar
 use crate::domain::id::AgentId;
 use crate::domain::json;
 use crate::memory;
-use crate::store::{DealChange, DealLog, DealPage, StoreError};
+use crate::store::{DealChange, DealLog, DealPage, FoundDeal, StoreError};
 
 /// Deals of one lookup, newest first, as they are read. When they reach the size limit of an
 /// answer, the older ones are left out.
@@ -75,6 +75,24 @@ pub fn view(row: &impl RowColumns) -> Result<DealView, StoreError> {
             name: row.text_if("agent_name")?,
             number: row.text_if("agent_number")?,
         },
+    })
+}
+
+/// Reads a deal with what operators see beyond the gateway.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
+pub fn found(row: &impl RowColumns) -> Result<FoundDeal, StoreError> {
+    Ok(FoundDeal {
+        id: row.id("id")?,
+        workspace: row.id("workspace_id")?,
+        view: view(row)?,
+        title: row.text_if("title")?,
+        stage: row.text("stage_code")?,
+        connection: row.text_id_if("connection_id")?,
+        partner: row.id_if("partner_id")?,
+        delivery: row.id_if("delivery_id")?,
     })
 }
 

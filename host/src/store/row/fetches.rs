@@ -3,7 +3,7 @@
 use super::RowColumns;
 use crate::domain::exchange::{HttpResponse, Pairs};
 use crate::store::error::odd;
-use crate::store::{HeldFetch, KeptAnswer, Lease, StoreError};
+use crate::store::{HeldFetch, KeptAnswer, Lease, StoreError, WaitingFetch};
 
 /// Reads a fetch for the lease holder that makes it.
 ///
@@ -44,6 +44,23 @@ pub fn answer(row: &impl RowColumns) -> Result<KeptAnswer, StoreError> {
         external_id: row.text_if("external_id")?,
         request: row.json("request")?,
         response: response(row)?.ok_or_else(|| odd("answers", "response_head", "null"))?,
+    })
+}
+
+/// Reads a fetch that is still to be made.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
+pub fn waiting(row: &impl RowColumns) -> Result<WaitingFetch, StoreError> {
+    Ok(WaitingFetch {
+        index: row.small("item")?,
+        hop: row.small("hop")?,
+        external_id: row.text_if("external_id")?,
+        request: row.json("request")?,
+        attempts: row.number("attempts")?,
+        due_at: row.time("due_at")?,
+        until: row.time("until_at")?,
     })
 }
 

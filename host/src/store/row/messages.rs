@@ -88,6 +88,7 @@ pub fn outbox_message(row: &impl RowColumns) -> Result<OutboxMessage, StoreError
         metadata: row.json("metadata")?,
         delivered_at: row.time_if("delivered_at")?,
         read_at: row.time_if("read_at")?,
+        ran: row.json_if("ran")?,
         next_attempt_at: row.time_if("due_at")?,
     })
 }

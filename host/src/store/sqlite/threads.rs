@@ -187,7 +187,7 @@ struct ThreadPoolState {
 }
 
 /// The next thing that a thread does.
-enum Next {
+enum NextJob {
     Work(JobLength, TxJob),
     /// No work came within the thread's patience.
     Rest,
@@ -219,7 +219,7 @@ impl Queue {
     }
 
     /// Returns the next work for this thread. Waits for it at most this long.
-    fn next(&self, patience: Option<Duration>) -> Next {
+    fn next(&self, patience: Option<Duration>) -> NextJob {
         let until = patience.map(|patience| Instant::now() + patience);
         let this = thread::current();
         loop {
@@ -232,14 +232,14 @@ impl Queue {
                 .position(|(length, _)| may_be_long || *length == JobLength::Short);
             if let Some((length, job)) = next.and_then(|place| state.waiting.remove(place)) {
                 state.long_running += usize::from(length == JobLength::Long);
-                return Next::Work(length, job);
+                return NextJob::Work(length, job);
             }
             if state.closed {
-                return Next::End;
+                return NextJob::End;
             }
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
             if left.is_some_and(|left| left.is_zero()) {
-                return Next::Rest;
+                return NextJob::Rest;
             }
             state.idle.push(this.clone());
             drop(state);
@@ -346,7 +346,7 @@ impl StoreThreads {
         F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, (T, End)> + Send + 'static,
     {
         let (answer, answered) = oneshot::channel();
-        let running = Arc::new(Running::default());
+        let running = Arc::new(RunningRead::default());
         let watched = Arc::clone(&running);
         let begin = self.begin;
         let job: TxJob = Box::new(move |holder| {
@@ -381,7 +381,7 @@ fn work(queue: &Queue, mut holder: Holder) {
     let mut patience = None;
     loop {
         match queue.next(patience) {
-            Next::Work(length, job) => {
+            NextJob::Work(length, job) => {
                 let result = std::panic::catch_unwind(AssertUnwindSafe(|| job(&mut holder)));
                 queue.done(length);
                 if result.is_err() {
@@ -389,18 +389,18 @@ fn work(queue: &Queue, mut holder: Holder) {
                 }
                 patience = Some(rest);
             }
-            Next::Rest => {
+            NextJob::Rest => {
                 holder.rest();
                 patience = None;
             }
-            Next::End => return,
+            NextJob::End => return,
         }
     }
 }
 
 /// The state of an operation, shared between its thread and its caller.
 #[derive(Default)]
-struct Running(Mutex<Stage>);
+struct RunningRead(Mutex<Stage>);
 
 #[derive(Default)]
 enum Stage {
@@ -410,7 +410,7 @@ enum Stage {
     Over,
 }
 
-impl Running {
+impl RunningRead {
     fn stage(&self) -> MutexGuard<'_, Stage> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -433,7 +433,7 @@ impl Running {
 }
 
 /// Ends the operation if the caller stops waiting.
-struct Abandoned<'a>(&'a Running);
+struct Abandoned<'a>(&'a RunningRead);
 
 impl Drop for Abandoned<'_> {
     fn drop(&mut self) {

@@ -112,10 +112,10 @@ fn nanos_after(began: Micros, after: Duration) -> u64 {
 
 fn attribute(key: &str, value: SpanValue) -> KeyValue {
     let value = match value {
-        SpanValue::Text(text) => any_value::Value::Text(text.into_owned()),
-        SpanValue::Shared(text) => any_value::Value::Text(text.to_string()),
-        SpanValue::Id(id) => any_value::Value::Text(id.to_string()),
-        SpanValue::Number(number) => any_value::Value::Integer(number),
+        SpanValue::Text(text) => any_value::PlainValue::Text(text.into_owned()),
+        SpanValue::Shared(text) => any_value::PlainValue::Text(text.to_string()),
+        SpanValue::Id(id) => any_value::PlainValue::Text(id.to_string()),
+        SpanValue::Number(number) => any_value::PlainValue::Integer(number),
     };
     KeyValue {
         key: key.to_owned(),

@@ -195,34 +195,34 @@ impl Visit for Fields {
     }
 
     fn record_i64(&mut self, field: &Field, value: i64) {
-        self.put(field, any(any_value::Value::Integer(value)));
+        self.put(field, any(any_value::PlainValue::Integer(value)));
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
         let value = i64::try_from(value).unwrap_or(i64::MAX);
-        self.put(field, any(any_value::Value::Integer(value)));
+        self.put(field, any(any_value::PlainValue::Integer(value)));
     }
 
     fn record_f64(&mut self, field: &Field, value: f64) {
-        self.put(field, any(any_value::Value::Number(value)));
+        self.put(field, any(any_value::PlainValue::Number(value)));
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.put(field, any(any_value::Value::Flag(value)));
+        self.put(field, any(any_value::PlainValue::Flag(value)));
     }
 }
 
-fn any(value: any_value::Value) -> AnyValue {
+fn any(value: any_value::PlainValue) -> AnyValue {
     AnyValue { value: Some(value) }
 }
 
 fn text_value(text: String) -> AnyValue {
-    any(any_value::Value::Text(text))
+    any(any_value::PlainValue::Text(text))
 }
 
 /// Returns the bytes of a trace's id. Empty if it is not one.
 fn bytes_of(value: Option<&AnyValue>) -> Vec<u8> {
-    let Some(any_value::Value::Text(text)) = value.and_then(|any| any.value.as_ref()) else {
+    let Some(any_value::PlainValue::Text(text)) = value.and_then(|any| any.value.as_ref()) else {
         return Vec::new();
     };
     let id = u128::from_str_radix(text, 16);
@@ -247,7 +247,7 @@ impl LogExport {
         let egress = Egress::new(limits::EXPORT_DEADLINE);
         let sender = OtlpSender::new(config, egress, "logs", PATH)?;
         let (stop, stopped) = oneshot::channel();
-        let exporter = Exporter {
+        let exporter = LogExporter {
             queue,
             metrics,
             sender,
@@ -273,14 +273,14 @@ impl LogExport {
     }
 }
 
-struct Exporter {
+struct LogExporter {
     queue: LogQueue,
     metrics: Arc<Metrics>,
     sender: OtlpSender,
     resource: Resource,
 }
 
-impl Exporter {
+impl LogExporter {
     async fn run(mut self, mut stopped: oneshot::Receiver<()>) {
         loop {
             let mut batch = Vec::new();

@@ -123,13 +123,13 @@ pub struct KeyValue {
 
 #[derive(Clone, PartialEq, Message)]
 pub struct AnyValue {
-    #[prost(oneof = "any_value::Value", tags = "1, 2, 3, 4")]
-    pub value: Option<any_value::Value>,
+    #[prost(oneof = "any_value::PlainValue", tags = "1, 2, 3, 4")]
+    pub value: Option<any_value::PlainValue>,
 }
 
 pub mod any_value {
     #[derive(Clone, PartialEq, prost::Oneof)]
-    pub enum Value {
+    pub enum PlainValue {
         #[prost(string, tag = "1")]
         Text(String),
         #[prost(bool, tag = "2")]
@@ -229,13 +229,13 @@ pub struct NumberDataPoint {
     pub time_unix_nano: u64,
     #[prost(message, repeated, tag = "7")]
     pub attributes: Vec<KeyValue>,
-    #[prost(oneof = "number_data_point::Value", tags = "4")]
-    pub value: Option<number_data_point::Value>,
+    #[prost(oneof = "number_data_point::NumberValue", tags = "4")]
+    pub value: Option<number_data_point::NumberValue>,
 }
 
 pub mod number_data_point {
     #[derive(Clone, Copy, PartialEq, prost::Oneof)]
-    pub enum Value {
+    pub enum NumberValue {
         #[prost(double, tag = "4")]
         AsDouble(f64),
     }

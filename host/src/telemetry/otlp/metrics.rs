@@ -90,7 +90,7 @@ fn metrics(text: &str, span: TimeOfValues) -> Vec<Metric> {
             describe(&mut metrics, description);
             continue;
         }
-        if let (Some(metric), Some(sample)) = (metrics.last_mut(), Sample::read(line)) {
+        if let (Some(metric), Some(sample)) = (metrics.last_mut(), MetricSample::read(line)) {
             add(metric, sample, span);
         }
     }
@@ -135,7 +135,7 @@ fn describe(metrics: &mut Vec<Metric>, description: &str) {
 }
 
 /// A line with a value.
-struct Sample<'t> {
+struct MetricSample<'t> {
     name: &'t str,
     labels: Vec<KeyValue>,
     /// The upper bound of a bucket.
@@ -143,7 +143,7 @@ struct Sample<'t> {
     value: f64,
 }
 
-impl<'t> Sample<'t> {
+impl<'t> MetricSample<'t> {
     /// Reads `name{label="value",…} value`, with an exemplar behind it or without.
     fn read(line: &'t str) -> Option<Self> {
         let end = line.find(['{', ' '])?;
@@ -189,7 +189,7 @@ fn quoted(text: &str) -> Option<(String, &str)> {
     None
 }
 
-fn add(metric: &mut Metric, sample: Sample<'_>, span: TimeOfValues) {
+fn add(metric: &mut Metric, sample: MetricSample<'_>, span: TimeOfValues) {
     let (since, now) = (encode::nanos(span.since), encode::nanos(span.now));
     match &mut metric.data {
         None => {}
@@ -197,13 +197,13 @@ fn add(metric: &mut Metric, sample: Sample<'_>, span: TimeOfValues) {
             start_time_unix_nano: 0,
             time_unix_nano: now,
             attributes: sample.labels,
-            value: Some(number_data_point::Value::AsDouble(sample.value)),
+            value: Some(number_data_point::NumberValue::AsDouble(sample.value)),
         }),
         Some(metric::Data::Sum(sum)) => sum.data_points.push(NumberDataPoint {
             start_time_unix_nano: since,
             time_unix_nano: now,
             attributes: sample.labels,
-            value: Some(number_data_point::Value::AsDouble(sample.value)),
+            value: Some(number_data_point::NumberValue::AsDouble(sample.value)),
         }),
         Some(metric::Data::Histogram(histogram)) => {
             let points = &mut histogram.data_points;
@@ -279,7 +279,7 @@ mod tests {
         let Some(metric::Data::Gauge(c)) = &read[2].data else {
             panic!("{:?}", read[2]);
         };
-        let seven = number_data_point::Value::AsDouble(7.0);
+        let seven = number_data_point::NumberValue::AsDouble(7.0);
         assert_eq!(c.data_points[0].value, Some(seven));
         assert_eq!(c.data_points[0].time_unix_nano, 2_000);
     }

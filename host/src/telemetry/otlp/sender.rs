@@ -15,7 +15,7 @@ pub struct OtlpSender {
     egress: Egress,
     endpoint: OperatorEndpoint,
     headers: Vec<(String, String)>,
-    /// What is exported, for the log.
+    /// The name of the exported signal, for the log.
     signal: &'static str,
     /// The last request was not delivered: logged once, and once when it works again.
     is_down: bool,

@@ -25,7 +25,7 @@ const PATH: &str = "/v1/traces";
 #[derive(Debug)]
 pub struct TraceExport {
     pub tracer: Tracer,
-    /// What the exports of this host are from.
+    /// The host that exports.
     host: HostId,
     task: Option<JoinHandle<()>>,
 }
@@ -46,7 +46,7 @@ impl TraceExport {
             };
         };
         let (tracer, queue) = Tracer::new(config.traces_per_mille);
-        let exporter = Exporter {
+        let exporter = TraceExporter {
             tracer: tracer.clone(),
             sender,
             resource: encode::resource(config, host),
@@ -80,13 +80,13 @@ impl Drop for TraceExport {
     }
 }
 
-struct Exporter {
+struct TraceExporter {
     tracer: Tracer,
     sender: OtlpSender,
     resource: Resource,
 }
 
-impl Exporter {
+impl TraceExporter {
     async fn run(mut self, mut queue: TraceQueue) {
         let mut batch: Vec<FinishedTrace> = Vec::new();
         let mut spans = 0;

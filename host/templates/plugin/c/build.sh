@@ -8,7 +8,8 @@ if [ -z "${CLANG:-}" ]; then
         if command -v "$CLANG" >/dev/null; then break; fi
     done
 fi
-warnings="-std=c11 -Wall -Wextra"
+# A pointer of another type, such as the fields of a form in place of the form, is an error.
+warnings="-std=c11 -Wall -Wextra -Werror=incompatible-pointer-types"
 mkdir -p build
 if [ "${1:-}" = test ]; then
     "$CLANG" $warnings -g ${CFLAGS:-} test/test.c src/*.c leadhost/*.c -o build/test

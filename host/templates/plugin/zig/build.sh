@@ -15,5 +15,8 @@ mkdir -p build
 # The compiler itself, and not `zig build`, which first compiles its own build runner. The
 # functions of the contract take the place of a `main`. ReleaseSafe: a mistake is a crash that
 # the host reports, and not a wrong lead; ReleaseSmall halves the size and the time to build.
-exec $zig build-exe src/converter.zig -target wasm32-freestanding -OReleaseSafe -fstrip \
-    -fno-entry -rdynamic --stack 262144 -femit-bin=build/plugin.wasm
+$zig build-obj src/converter.zig -target wasm32-freestanding -OReleaseSafe -fno-strip \
+    -fcompiler-rt -femit-bin=build/plugin.o
+# The names of functions stay in the module, so that the message of a crash names yours.
+exec $zig wasm-ld --no-entry --export-dynamic --strip-debug -z stack-size=262144 \
+    --import-undefined build/plugin.o -o build/plugin.wasm

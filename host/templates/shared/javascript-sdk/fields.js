@@ -1,10 +1,13 @@
 // Reads a form of unknown shape by the usual names of fields, as the mapping converter
-// does: in the form itself, and in the objects in it that are known to hold a lead. The
-// place with a phone or an e-mail address comes first. What is read is noted, so that all
-// the rest can be kept.
+// does: in the form itself, in the objects in it that are known to hold a lead, and in its
+// lists of questions and answers. The place with a phone or an e-mail address comes first.
+// What is read is noted, so that all the rest can be kept.
 
-import { find, isAbsent, isObject, jsonText, textOf } from "./json.js";
+import { find, isAbsent, isObject, jsonText, textOf, wholeNumber } from "./json.js";
+import { digits, fold, isEmailName, isFullPhone, isNameQuestion, isOthers, isPhoneName } from "./looks.js";
+import { isPhoneNumber, looksLikeEmail, looksLikeName, looksLikePhone } from "./looks.js";
 import * as names from "./names.js";
+import { free, isContact, questionsIn } from "./questions.js";
 import { timeOf } from "./time.js";
 
 /** Real containers are three deep. */
@@ -40,18 +43,28 @@ export class Fields {
   }
 
   externalId() {
-    const isLead = ({ isPerson }) => !isPerson;
+    const isLead = ({ isPerson, isOfFields }) => !isPerson && !isOfFields;
     return this.#text("IDS", this.#places) ?? this.#text("PLAIN_IDS", this.#places.filter(isLead));
   }
 
   /** Returns the name, joined if it came in two parts. */
   name() {
     const [best] = this.#places;
-    // Beside a contact's object, `name` may be that of a form.
-    const isApart = hasContact(best) && best.of !== this.#form && !best.isPerson;
+    // Beside a contact's object, or the answers of a form, `name` may be that of a form.
+    const isOther = best.isAsked || !best.isPerson;
+    const isApart = hasContact(best) && best.of !== this.#form && isOther;
     for (const place of this.#places) {
       const name = this.#nameIn(place, !isApart || place === best || place.isPerson);
       if (name !== undefined) {
+        return name;
+      }
+    }
+    for (const place of this.#places) {
+      const full = this.#take(nameOfLead(place, WHOLE_OF_LEAD));
+      const words = full === undefined ? PARTS_OF_LEAD : [];
+      const parts = words.map((part) => this.#take(nameOfLead(place, part)));
+      const name = full ?? parts.filter((part) => part !== undefined).join(" ");
+      if (name !== "") {
         return name;
       }
     }
@@ -70,6 +83,10 @@ export class Fields {
         }
       }
     }
+    if (out.length === 0) {
+      const asked = this.#places.filter(isAsked);
+      asked.forEach((place) => this.#phonesIn(place, likely(place, isOwn), isFullPhone, out));
+    }
     return out;
   }
 
@@ -78,6 +95,9 @@ export class Fields {
     this.#places.forEach((place) => this.#emailsIn(named(place, "EMAILS"), out));
     if (out.length === 0) {
       this.#places.forEach((place) => this.#emailsIn(likely(place, isEmailName), out));
+    }
+    if (out.length === 0) {
+      this.#places.filter(isAsked).forEach((place) => this.#emailsIn(likely(place, isOwn), out));
     }
     return out;
   }
@@ -144,16 +164,14 @@ export class Fields {
 
   /** Returns what was not read so far, as attributes: call it last. */
   rest() {
-    const read = this.#read.get(this.#form);
-    const form = this.#places.find(({ of }) => of === this.#form);
-    const out = [];
-    for (const key of form.shape.keys) {
-      const rest = read?.has(key) ? undefined : this.#restOf(this.#form[key]);
-      if (!isAbsent(rest)) {
-        out.push([key, jsonText(rest)]);
+    const rest = Object.assign(Object.create(null), this.#restOf(this.#form));
+    for (const { of } of this.#places.filter(isAsked)) {
+      for (const [question, answer] of Object.entries(this.#restOf(of))) {
+        rest[free(question, rest)] = answer;
       }
     }
-    return out;
+    const given = Object.keys(rest).filter((key) => !isAbsent(rest[key]));
+    return given.sort().map((key) => [key, jsonText(rest[key])]);
   }
 
   #collect(object, name, depth) {
@@ -161,9 +179,18 @@ export class Fields {
       return;
     }
     const { of, shape } = placeOf(object);
-    this.#places.push({ of, shape, isPerson: names.PERSONS.includes(name) });
-    for (const key of shape.containers) {
-      this.#collect(only(of[key]), fold(key), depth + 1);
+    const isOfFields = names.FIELD_GROUPS.includes(name);
+    this.#places.push({ of, shape, isPerson: names.PERSONS.includes(name), isOfFields });
+    for (const key of shape.keys) {
+      const isGroup = Array.isArray(of[key]) || isObject(of[key]);
+      const asked = isGroup ? questionsIn(fold(key), of[key], of) : undefined;
+      if (asked !== undefined && this.#places.length < MAX_PLACES) {
+        this.#places.push({ ...placeOf(asked), isPerson: true, isAsked: true });
+        // The answers take the place of the list or the object.
+        this.#take({ of, key });
+      } else if (shape.containers.includes(key)) {
+        this.#collect(only(of[key]), fold(key), depth + 1);
+      }
     }
   }
 
@@ -215,13 +242,17 @@ export class Fields {
         return name ?? this.#take(found);
       }
     }
-    return this.#take(first ?? last);
+    const asked = place.isAsked ? likely(place, isNameQuestion).map(scalar) : [];
+    const whole = asked.find((found) => found !== undefined && looksLikeName(found.text));
+    return this.#take(whole ?? first ?? last);
   }
 
   #phonesIn(place, fields, fits, out) {
     for (const [name, node] of fields.flatMap((field) => nodes(field).map((node) => [fold(field.key), node]))) {
       const inner = isObject(node.value) ? placeOf(node.value) : undefined;
-      const found = inner === undefined ? scalar(node) : firstIn([inner], "NUMBERS");
+      const written = inner === undefined ? scalar(node) : firstIn([inner], "NUMBERS");
+      const number = written && (wholeNumber(written.of[written.key]) || written.text);
+      const found = written && { ...written, text: number };
       if (found !== undefined && fits(found.text) && out.length < MAX_CONTACTS) {
         const phone = this.#withCodes(this.#take(found), inner, place, name);
         if (!out.some((known) => isSamePhone(known, phone))) {
@@ -238,7 +269,7 @@ export class Fields {
       return phone;
     }
     const code = (kind) => (inner && firstIn([inner], kind)) ?? codeOf(place, name, kind);
-    const area = code("AREA_CODES");
+    const area = (inner && isPhoneOnly(inner) && firstIn([inner], "PHONE_AREAS")) || code("AREA_CODES");
     const country = code("COUNTRY_CODES");
     const areaCode = codeIn(area).replace(/^0+/, "");
     const countryCode = codeIn(country);
@@ -268,7 +299,8 @@ export class Fields {
 
   /** Returns a value without what was read of it; as it is, if nothing was. */
   #restOf(value) {
-    if (!this.#isReadInside || typeof value !== "object" || value === null) {
+    const isWhole = value !== this.#form && !this.#isReadInside;
+    if (isWhole || typeof value !== "object" || value === null) {
       return value;
     }
     const read = this.#read.get(value);
@@ -330,12 +362,6 @@ function shapeOf(keys) {
   return { keys, kinds, containers, codes };
 }
 
-/** Returns letters and digits in lower case, without accents and the number of `q3_name`. */
-export function fold(name) {
-  const own = (name.startsWith("q") ? name.replace(/^q[0-9]+_(?=.)/, "") : name).toLowerCase();
-  return /^[a-z0-9]*$/.test(own) ? own : own.normalize("NFD").replace(/[^\p{L}\p{N}]/gu, "");
-}
-
 /** Returns the fields that have a value under a name of this list, likeliest first. */
 function named({ of, shape }, kind) {
   const keys = shape.kinds[kind];
@@ -352,7 +378,32 @@ function isGiven({ value }) {
 }
 
 function hasContact(place) {
-  return named(place, "PHONES").length > 0 || named(place, "EMAILS").length > 0;
+  const hasAnswer = place.isAsked && Object.entries(place.of).some((pair) => isContact(...pair));
+  return hasAnswer || named(place, "PHONES").length > 0 || named(place, "EMAILS").length > 0;
+}
+
+function isAsked(place) {
+  return place.isAsked === true;
+}
+
+function isOwn(name) {
+  return !isOthers(name);
+}
+
+/** The names that a word of a name and one for the lead make: `buyername`, `nomedocomprador`. */
+function namesOfLead(words) {
+  const links = ["", "do", "da", "de", "del"];
+  const around = (word, lead) => [lead + word, ...links.map((link) => word + link + lead)];
+  return new Set(words.flatMap((word) => names.LEAD_WORDS.flatMap((lead) => around(word, lead))));
+}
+
+// Made when the component is built, so that they cost a call nothing.
+const WHOLE_OF_LEAD = namesOfLead(names.NAME_WORDS);
+const PARTS_OF_LEAD = [namesOfLead(names.FIRST_NAME_WORDS), namesOfLead(names.LAST_NAME_WORDS)];
+
+function nameOfLead(place, usual) {
+  const found = likely(place, (name) => usual.has(name)).map(scalar);
+  return found.find((one) => one !== undefined && looksLikeName(one.text));
 }
 
 /** Returns the only element of a list, and all else as it is. */
@@ -375,7 +426,7 @@ function scalar(field) {
     [of, key, value] = [value, "value", value.value];
   }
   const text = textOf(value);
-  return text === undefined || text.startsWith("{") || text.startsWith("[") ? undefined : { of, key, text };
+  return text === undefined || /^[{[].*[}\]]$/s.test(text) ? undefined : { of, key, text };
 }
 
 /** Returns the first text under a name of this list in these places. */
@@ -432,9 +483,12 @@ function emailIn({ of, shape }) {
   return keys.map((key) => scalar({ of, key, value: of[key] })).find((found) => found !== undefined);
 }
 
-function digits(text) {
-  return text.replace(/[^0-9]/g, "");
+/** Whether an object has nothing but the parts of a phone. */
+function isPhoneOnly({ shape }) {
+  return shape.keys.every((key) => PHONE_PARTS.some((kind) => shape.kinds[kind]?.includes(key)));
 }
+
+const PHONE_PARTS = ["PHONES", "NUMBERS", "AREA_CODES", "PHONE_AREAS", "COUNTRY_CODES", "PHONE_DETAILS"];
 
 function codeIn(found) {
   return found !== undefined && /^[0-9+() ]+$/.test(found.text) ? digits(found.text) : "";
@@ -444,38 +498,4 @@ function codeIn(found) {
 function isSamePhone(one, other) {
   const [short, long] = [digits(one), digits(other)].sort((a, b) => a.length - b.length);
   return one === other || (short.length >= 8 && long.endsWith(short));
-}
-
-/** A switch such as `whatsapp: 1` is no phone. */
-function isPhoneNumber(text) {
-  return digits(text).length >= 4;
-}
-
-function looksLikePhone(text) {
-  const { length } = digits(text);
-  const isDate = /^[0-9]{4}-[0-9]{2}-[0-9]{2}|^[0-9]{2}\/[0-9]{2}\/[0-9]{4}/.test(text);
-  const letters = text.match(/\p{L}/gu)?.length ?? 0;
-  return length >= 8 && length <= 20 && text.length <= 40 && letters <= 5 && !text.includes("//") && !isDate;
-}
-
-function looksLikeEmail(text) {
-  return text.length <= 254 && /^[^\s@]+@[^\s@]*\.[^\s@]*$/.test(text);
-}
-
-function looksLikeName(text) {
-  return /\p{L}/u.test(text) && !looksLikeEmail(text);
-}
-
-function isPhoneName(name) {
-  return names.PHONE_PARTS.some((part) => name.includes(part)) && !name.endsWith("id") && !isOthers(name);
-}
-
-function isEmailName(name) {
-  return names.EMAIL_PARTS.some((part) => name.includes(part)) && !isOthers(name);
-}
-
-/** Whether a name is another person's; `client` is the advertiser, `cliente` the lead. */
-function isOthers(name) {
-  const isClient = name.includes("client") && (!name.includes("cliente") || name.includes("clientemail"));
-  return isClient || names.OTHERS.some((part) => name.includes(part));
 }

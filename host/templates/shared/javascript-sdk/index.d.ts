@@ -44,7 +44,7 @@ export function description(
   summary: string,
   more?: Partial<core.Description>,
 ): core.Description;
-/** Returns what `convert` returns: the items, and the lines that were logged as notes. */
+/** Returns what `convert` returns: the items, and the lines of `note`. */
 export function conversion(items: converter.Item[], reply?: core.Reply): converter.Conversion;
 /** Returns an item with a lead. Fields that are left out are empty. */
 export function lead(fields: Partial<converter.Lead>, route?: Route): converter.Item;
@@ -54,10 +54,13 @@ export function invalid(message: string, path?: string): converter.Item;
 export function ignored(why: string): converter.Item;
 /** Returns a problem to be thrown, which refuses the whole body. An `Error` is a crash instead. */
 export function problem(message: string, path?: string): core.Problem;
-/** Adds a line to the notes of the delivery, as `console.log` does in a component. */
+/** Adds a line to the notes of the delivery. */
 export function note(line: string): void;
 
-/** Returns the body as JSON values: of JSON, or of an urlencoded form. Throws a problem. */
+/**
+ * Returns the body as JSON values: of JSON, or of a form, urlencoded or in parts. A text in it that is itself
+ * JSON, under a name such as `rawRequest` or `payload`, is what it contains. Throws a problem.
+ */
 export function parseBody(delivery: core.Delivery): Json;
 /** Returns the forms of a body and their paths: of a list, of a list under `leads`, or one. */
 export function formsIn(body: Json): Array<[form: Json, path: string]>;

@@ -22,7 +22,7 @@ export function formsIn(body) {
   return Array.isArray(list) ? list.map((form, index) => [form, prefix + index]) : [[body, ""]];
 }
 
-/** Returns what `convert` returns: the items, and the lines that were logged as notes. */
+/** Returns what `convert` returns: the items, and the lines of `note`. */
 export function conversion(items, reply = undefined) {
   return { items, reply, notes: takeNotes() };
 }

@@ -15,12 +15,18 @@ export const CONTAINERS = words(`
   datajson
 `);
 
+/** Texts that may be JSON: form builders send the whole answer in one field. */
+export const JSON_TEXTS = words("rawrequest datajson message payload data json lead body");
+
 /** Containers that are a person: their `id` is the person's, not the lead's. */
 export const PERSONS = words(`
   contatos contactos contacts visitor visitante contact contato contacto person pessoa persona
   customer cliente interessado interesado comprador buyer guest contactinfo userdata inquirer
   enquirer contactdetails personaldetails
 `);
+
+/** Containers of single fields: an `id` in one is a field's, not the lead's. */
+export const FIELD_GROUPS = words("fields campos formfields message mensagem");
 
 /** Ids of the lead. */
 export const IDS = words(`
@@ -29,7 +35,7 @@ export const IDS = words(`
   idcontacto conversionid idexterno uniqueid
 `);
 
-/** Ids of the lead outside of a person. */
+/** Ids of the lead outside of a person and of single fields. */
 export const PLAIN_IDS = words("id uuid guid");
 
 /** Names in one piece. */
@@ -56,12 +62,36 @@ export const LAST_NAMES = words(`
 /** Names in one piece, or objects of a name's parts. */
 export const NAMES = words("name nome nombre names contato contacto contact");
 
+/** Parts of questions for the whole name. */
+export const NAME_PARTS = words(`
+  fullname nomecompleto nombrecompleto yourname seunome tunombre sunombre
+`);
+
+/** Words of a name, which with one of `LEAD_WORDS` say whose it is: `buyer_name`. */
+export const NAME_WORDS = words("fullname nomecompleto nombrecompleto nome nombre name");
+
+/** Such words of its first part. */
+export const FIRST_NAME_WORDS = words("firstname givenname fname primeironome primernombre");
+
+/** Such words of its last part. */
+export const LAST_NAME_WORDS = words(`
+  lastname familyname surname lname sobrenome ultimonome apellido apellidos
+`);
+
+/** Words for the lead. */
+export const LEAD_WORDS = words(`
+  lead contact contato contacto customer cliente person pessoa persona prospect buyer comprador
+  compradora visitor visitante inquirer enquirer interessado interessada interesado interesada
+  applicant guest requester solicitante candidato candidate consumidor consumer aluno student
+  paciente patient participante participant attendee inscrito
+`);
+
 /** Phones, likeliest first. */
 export const PHONES = words(`
   whatsapp whatsappnumber numerowhatsapp numerodewhatsapp telefonewhatsapp whatsapptelefone
   celular celularwhatsapp telefonecelular telefonocelular telefonomovil movil mobilephone mobile
   mobilenumber mobilephonenumber cellphone cellphonenumber cell phonemobile telemovel
-  phonenumber phone phones fullphone telefone telefones telefono telefonos telephone
+  phonenumber phone phones fullphone telefone telefones telefon telefonnummer telefono telefonos telephone
   telephonenumber tel fone seutelefone yourphone tutelefono contactphone contactnumber
   telefonecontato telefonedecontato telefonocontacto leadphone customerphone telefonecliente
   celularcliente userphone telefone1 phone1 personalphone homephone phonehome
@@ -89,12 +119,18 @@ export const BARE_AREA_CODES = words("ddd areacode");
 /** Area codes beside a phone. */
 export const AREA_CODES = words("ddd areacode codigoarea codigodearea");
 
+/** The area code in an object that is nothing but a phone; elsewhere it is that of a house. */
+export const PHONE_AREAS = words("area");
+
+/** What else is in such an object. */
+export const PHONE_DETAILS = words("country type tipo extension ext");
+
 /** Country codes beside a phone. */
 export const COUNTRY_CODES = words("ddi countrycode phonecountrycode dialcode");
 
 /** E-mail addresses, likeliest first. */
 export const EMAILS = words(`
-  email emails emailaddress emailaddresses mail correo correoelectronico enderecodeemail
+  email emails emailaddress emailaddresses mail contactmail courriel correo correoelectronico enderecodeemail
   seuemail youremail tuemail useremail personalemail contactemail emailcontato emailcontacto
   leademail emaillead customeremail emailcliente emaildocliente email1 primaryemail workemail
   businessemail email2 secondaryemail
@@ -105,7 +141,9 @@ export const EMAIL_PARTS = words("email correo");
 
 /** What the lead wrote. */
 export const MESSAGES = words(`
-  message mensagem mensaje messagetext textomensagem suamensagem yourmessage tumensaje msg
+  message mensagem mensaje messagetext textomensagem suamensagem
+  deixesuamensagem contactmessage enquirymessage inquirymessage txtmensagem contactcomments
+  contactcomment nachricht messaggio yourmessage tumensaje msg
   comments comment comentarios comentario observacoes observacao observaciones observacion obs
   enquiry inquiry consulta duvida pergunta pregunta question notes note notas nota texto text
 `);
@@ -152,7 +190,7 @@ export const TIMES = words(`
 export const DATES = words("date data fecha datacadastro");
 
 /** Times of day beside a date. */
-export const HOURS = words("time hora hour horario");
+export const HOURS = words("time hora ora hour horario");
 
 /** Where the lead came from. */
 export const SOURCES = words(`
@@ -182,6 +220,30 @@ export const CAMPAIGN = {
   "utm-term": words("utmterm"),
   "utm-content": words("utmcontent"),
 };
+
+/** Usual names of lists of questions and answers. */
+export const QUESTION_LISTS = words(`
+  submissions usercolumndata fielddata leadform answers fields campos formfields formdata
+  questions perguntas preguntas responses respostas respuestas columns inputs leadfields data
+  values questionsandanswers customquestions formresponses questionanswers
+`);
+
+/** In such a list, the question, most readable first. */
+export const QUESTION_NAMES = words(`
+  columnname label fieldlabel title titulo question pergunta pregunta friendlyname text rotulo
+  etiqueta name nome nombre field campo questionname fieldname key slug chave clave columnid
+  attribute atributo column property propriedade parameter variable fieldkey fieldcode code ref
+  questionid id
+`);
+
+/** In such a list, the type of an answer. */
+export const KINDS = words("type tipo kind channel canal");
+
+/** In such a list, the answer. A text is the question if there is another answer. */
+export const ANSWERS = words(`
+  stringvalue value values answer answers resposta respostas respuesta respuestas response valor
+  valores fieldvalue answervalue answerdetails textanswers content conteudo texto text
+`);
 
 /** Parts of names of another person's contact, such as the broker's. */
 export const OTHERS = words(`

@@ -392,6 +392,6 @@ fn contact_like_values_under_meaningless_names_stay() {
     let list = json!([{"c1": "A", "c2": "+5511900000041"}, {"c2": "ana@example.com"}]);
     let (items, notes) = converted(json!({}), &with_own("dados", list.clone()).to_string());
     assert_eq!(items[0]["lead"]["attributes"], json!([["dados", list]]));
-    let note = "item 0: what looks like a phone or an e-mail address is read for no field: `dados[0].c2`, `dados[1].c2`";
+    let note = "item 0: no field reads these values, which look like a phone or an e-mail address: `dados[0].c2`, `dados[1].c2`";
     assert_eq!(notes, [note]);
 }

@@ -120,7 +120,7 @@ impl Adapter for Misbehave {
             _ => {
                 let said = content_text(&response.body);
                 if let Some(category) = said.strip_prefix("refused ") {
-                    return Refused::new(category, "as the far end says").into();
+                    return Refused::new(category, "as the remote server says").into();
                 }
                 Accepted::new(said)
                     .recipient_id(message.recipient.clone())

@@ -133,6 +133,7 @@ pub async fn deals_are_found_by_each_filter_newest_first(world: &World) {
     .await;
     // All given conditions must hold.
     let both = DealFilter {
+        person: None,
         partner: None,
         phone_key: phone.clone(),
         email,

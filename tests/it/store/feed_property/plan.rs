@@ -43,7 +43,7 @@ pub enum Fate {
 
 /// The expected state of a deal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Lead {
+struct ExpectedLead {
     title: Option<u64>,
     status: DealStatus,
 }
@@ -51,7 +51,7 @@ struct Lead {
 pub struct WriterPlan {
     writer: usize,
     random: Random,
-    leads: Vec<Lead>,
+    leads: Vec<ExpectedLead>,
     /// The number of rows that the steps so far change.
     pub changes: usize,
 }
@@ -112,7 +112,7 @@ impl WriterPlan {
     }
 
     fn apply(&mut self, step: &Step) {
-        let new = Lead {
+        let new = ExpectedLead {
             title: None,
             status: DealStatus::Open,
         };
@@ -150,7 +150,7 @@ struct Contact {
 
 /// Checks that the rows equal the plans: each once, in its latest form.
 pub fn assert_is(rows: &[Row], entity: Entity, plans: &[&WriterPlan], seed: u64) {
-    let mut expect: HashMap<String, Option<&Lead>> = HashMap::new();
+    let mut expect: HashMap<String, Option<&ExpectedLead>> = HashMap::new();
     for plan in plans {
         for (number, lead) in plan.leads.iter().enumerate() {
             let lead = (entity == Entity::Deals).then_some(lead);

@@ -159,6 +159,7 @@ pub fn sent(channel: Channel, message: MessageId, lease: i64, outcome: SendOutco
         message,
         lease: Lease(lease),
         outcome,
+        ran: None,
         holds: Vec::new(),
         pause: None,
         answer: None,

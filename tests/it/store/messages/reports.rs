@@ -156,6 +156,18 @@ pub async fn operators_see_messages_newest_first_by_each_filter(world: &World) {
         &[1, 2],
     )
     .await;
+    for (contacts, expect) in [
+        (vec![messages[1].contact_id], [1, 2].as_slice()),
+        (vec![messages[0].contact_id], &[0]),
+        (
+            vec![messages[0].contact_id, messages[1].contact_id],
+            &[0, 1, 2],
+        ),
+        (Vec::new(), &[]),
+    ] {
+        let contacts = Some(contacts);
+        check(OutboxFilter { contacts, ..all() }, expect).await;
+    }
     check(
         OutboxFilter {
             agent: Some(world.first_agent),

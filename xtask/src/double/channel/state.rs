@@ -146,7 +146,7 @@ impl<P: Provider> Endpoint for State<P> {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "a double that is started by hand stands for a far end, which has the time of its own"
+    reason = "a double that is started by hand stands for a remote server, which has the time of its own"
 )]
 fn machine_time() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);

@@ -117,7 +117,7 @@ fn how(status: ExitStatus) -> String {
 struct RunningBuild {
     child: Child,
     group: Option<Pid>,
-    /// The shell has ended. What it left running on purpose, such as a compiler's daemon, stays.
+    /// The shell has ended. Processes that it left running on purpose, such as a compiler's daemon, stay.
     is_over: bool,
 }
 
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_build_that_hangs_ends_with_all_its_processes_when_it_is_told_to() {
+    async fn a_build_that_hangs_ends_with_all_its_processes_when_it_is_stopped() {
         let folder = tempfile::tempdir().expect("a folder");
         let shutdown = Shutdown::new();
         let commands = ["sh -c 'echo $$ >inner; exec sleep 600' & wait".to_owned()];

@@ -4,12 +4,12 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::mpsc;
 
 use super::repeats::{Novelty, RepeatedFailures};
 use super::requests::AnsweredRequest;
+use super::sends::{line_within, outcome_lines, step_lines};
 use crate::cli::output::say;
 use crate::cli::plugin::run::milliseconds;
 use crate::cli::table::safe;
@@ -17,7 +17,7 @@ use crate::domain::channel::{EventBody, TemplatePage, TemplateStep};
 use crate::domain::lead::Lead;
 use crate::domain::plugin::{ConversionOutcome, ConvertedItem};
 use crate::domain::size;
-use crate::plugin::{WatchedCall, WatchedOutput};
+use crate::plugin::{Watched, WatchedCall, WatchedOutput, WatchedSend};
 use crate::store::{DeliveryDetail, Store};
 
 /// Calls that wait for the answer to their request, and requests that later calls may belong to.
@@ -62,14 +62,17 @@ impl CallBoard {
     /// Shows what arrives, without end.
     pub async fn run(
         mut self,
-        mut calls: mpsc::Receiver<WatchedCall>,
+        mut calls: mpsc::Receiver<Watched>,
         mut requests: mpsc::Receiver<AnsweredRequest>,
     ) {
         loop {
             tokio::select! {
                 // The calls for a request end before its answer.
                 biased;
-                Some(call) = calls.recv() => self.called(call),
+                Some(ended) = calls.recv() => match ended {
+                    Watched::Call(call) => self.called(call),
+                    Watched::Send(send) => self.sent(&send),
+                },
                 Some(request) = requests.recv() => self.answered(request).await,
                 else => return,
             }
@@ -100,8 +103,21 @@ impl CallBoard {
                     self.show("", &[oldest], None);
                 }
             }
+            // The outcome is the one line of a message.
+            "send" | "read-answer" if self.is_quiet && call.output.is_ok() => {}
             _ => self.show("", &[call], None),
         }
+    }
+
+    fn sent(&self, send: &WatchedSend) {
+        if self.hidden.is_some_and(|hidden| send.plugin == hidden) {
+            return;
+        }
+        let mut lines = outcome_lines(send);
+        if self.is_quiet {
+            lines.retain(|line| line.starts_with("  outcome"));
+        }
+        say(&lines.join("\n"));
     }
 
     async fn answered(&mut self, request: AnsweredRequest) {
@@ -136,9 +152,9 @@ impl CallBoard {
     }
 
     fn show(&mut self, head: &str, calls: &[WatchedCall], detail: Option<&DeliveryDetail>) {
-        let untold = self.failures.unshown();
-        if !untold.is_empty() {
-            say(&untold.join("\n"));
+        let unshown = self.failures.unshown();
+        if !unshown.is_empty() {
+            say(&unshown.join("\n"));
         }
         let mut lines = Vec::new();
         if !head.is_empty() {
@@ -165,7 +181,7 @@ fn head(request: &AnsweredRequest, detail: Option<&DeliveryDetail>) -> String {
         (404, _, None) => " there is nothing at this address".to_owned(),
         _ => String::new(),
     };
-    let took = milliseconds(Duration::from_micros(request.micros));
+    let took = milliseconds(request.took);
     safe(&format!(
         "{} {}: {}{status}, {took}",
         request.method, request.route, request.status
@@ -206,6 +222,7 @@ fn call_lines(call: &WatchedCall) -> Vec<String> {
         Ok(WatchedOutput::Refused(problem)) => {
             lines.push(line("the body is refused", &problem.to_string()));
         }
+        Ok(WatchedOutput::SendStep(step)) => lines.extend(step_lines(step)),
         Ok(WatchedOutput::Other) => {}
         Err(error) => lines.push(line("FAILED", error)),
     }
@@ -320,7 +337,7 @@ fn event_line(event: &EventBody) -> String {
         ),
         EventBody::Contact(contact) => line(
             "contact",
-            &format!("{} {}", contact.kind, contact.sender_id),
+            &format!("{} {}", contact.kind.as_str(), contact.sender_id),
         ),
         EventBody::Other(what) => line("other", what),
         EventBody::Invalid(problem) => line("invalid", &problem.to_string()),
@@ -328,13 +345,8 @@ fn event_line(event: &EventBody) -> String {
 }
 
 /// Returns an indented line of bounded length.
-fn line(label: &str, text: &str) -> String {
-    let text = safe(text);
-    let end = text.char_indices().nth(CHARACTERS).map(|(end, _)| end);
-    match end {
-        Some(end) => format!("  {label}: {}…", &text[..end]),
-        None => format!("  {label}: {text}"),
-    }
+pub fn line(label: &str, text: &str) -> String {
+    line_within(CHARACTERS, label, text)
 }
 
 /// Returns the first lines, and the number of the others.
@@ -349,6 +361,8 @@ fn bounded(mut lines: impl Iterator<Item = String>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::domain::exchange::InputProblem;
     use crate::domain::lead::Action;
@@ -386,6 +400,7 @@ mod tests {
             reply: None,
             notes: vec!["n".repeat(2 * CHARACTERS)],
             memory: 0,
+            processor: Duration::ZERO,
         };
         let lines = call_lines(&call(Ok(WatchedOutput::Conversion(output))));
         assert_eq!(lines[0], "  ignored: a\\nb");

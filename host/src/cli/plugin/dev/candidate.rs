@@ -9,12 +9,12 @@ use leadhost_golden::{Case, load_dir};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, count};
 use crate::cli::plugin::component_file::{self, ComponentFile, GOLDEN};
-use crate::cli::plugin::test::show_failing;
+use crate::cli::plugin::test::{is_alike, show_failing};
 use crate::cli::table::safe;
 use crate::plugin::Plugins;
 
 /// A component that is to be served.
-pub struct Candidate {
+pub struct DevCandidate {
     /// With its cases.
     pub wasm: Vec<u8>,
     file: ComponentFile,
@@ -38,12 +38,13 @@ pub struct FailingCase {
 /// once: a plugin that crashes often does so with every body.
 pub fn show(failing: &[FailingCase]) {
     for (index, case) in failing.iter().enumerate() {
-        let is_alike = |other: &&FailingCase| other.log == case.log && other.what == case.what;
-        if failing[..index].iter().any(|earlier| is_alike(&earlier)) {
+        let is_like_it =
+            |other: &&FailingCase| is_alike((&other.log, &other.what), (&case.log, &case.what));
+        if failing[..index].iter().any(|earlier| is_like_it(&earlier)) {
             continue;
         }
         show_failing(&case.name, &case.log, &case.what);
-        let alike = failing[index + 1..].iter().filter(is_alike);
+        let alike = failing[index + 1..].iter().filter(is_like_it);
         let alike: Vec<&str> = alike.map(|other| other.name.as_str()).collect();
         if !alike.is_empty() {
             complain(&safe(&format!(
@@ -59,7 +60,7 @@ pub fn show(failing: &[FailingCase]) {
 /// # Errors
 ///
 /// [`CommandFailure`] if the build wrote no component, or a case is wrong.
-pub fn read(folder: &Path) -> Result<Candidate, CommandFailure> {
+pub fn read(folder: &Path) -> Result<DevCandidate, CommandFailure> {
     let file = component_file::read(folder)?;
     let golden = folder.join(GOLDEN);
     let all = match golden.is_dir() {
@@ -69,10 +70,10 @@ pub fn read(folder: &Path) -> Result<Candidate, CommandFailure> {
     let (cases, unwritten): (Vec<Case>, Vec<Case>) =
         all.into_iter().partition(|case| case.expect.is_some());
     let unwritten = unwritten.into_iter().map(|case| case.name).collect();
-    Candidate::new(file, cases, unwritten)
+    DevCandidate::new(file, cases, unwritten)
 }
 
-impl Candidate {
+impl DevCandidate {
     fn new(
         file: ComponentFile,
         cases: Vec<Case>,
@@ -141,7 +142,7 @@ pub fn counts(failing: &[FailingCase], total: usize, folder: &str) -> String {
             true => "none of them has an output".to_owned(),
             false => format!("{silent} of them without an output"),
         };
-        said += &format!("; {silent}: mend the plugin");
+        said += &format!("; {silent}: fix the plugin");
     }
     if silent < failing.len() {
         let also = if silent > 0 { "; " } else { ": " };
@@ -177,7 +178,7 @@ mod tests {
         let said = counts(&[failing(false), failing(false)], 20, "ana");
         assert_eq!(
             said,
-            "FAILED 2 of 20 golden cases; none of them has an output: mend the plugin"
+            "FAILED 2 of 20 golden cases; none of them has an output: fix the plugin"
         );
         let said = counts(&[failing(false), failing(true)], 20, "ana");
         assert!(said.contains("1 of them without an output"), "{said}");
@@ -193,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_of_notes_alone_is_told_from_others() {
+    fn a_difference_of_notes_alone_is_distinguished_from_others() {
         assert!(is_of_notes(
             "ok.notes.0: expected nothing, got \"a\"\nok.notes: expected nothing, got []"
         ));

@@ -1,4 +1,4 @@
-//! The files of a project, and the wait for a change of one. What builds write is left out: usual
+//! The files of a project, and the wait for a change of one. Build output is ignored: usual
 //! folders of builds, hidden files, and the names in `.gitignore`. Only contents count, so a build
 //! that writes the same file again causes no other build.
 

@@ -1,6 +1,6 @@
 //! `leadhost plugin dev`: builds a project after each change, runs its golden cases, and serves it in a
 //! private service on this machine. A build or a case that fails is shown, and the version before it
-//! serves on. This file decides what follows what.
+//! stays active. This file decides what follows what.
 
 mod builder;
 mod calls;
@@ -9,6 +9,7 @@ mod files;
 mod repeats;
 mod requests;
 mod sample;
+mod sends;
 mod service;
 mod setup;
 mod workspace;
@@ -22,15 +23,15 @@ use serde_json::{Map, Value, json};
 
 use self::builder::BuildOutcome;
 use self::calls::CallBoard;
-use self::candidate::Candidate;
+use self::candidate::DevCandidate;
 use self::files::ProjectFiles;
-use self::sample::Sample;
+use self::sample::CurlSample;
 use self::service::PrivateService;
 use super::component_file::BUILT;
 use super::language::Language;
 use super::local;
 use super::project::{self, ProjectFile};
-use super::toolchain::{Finding, NEEDS};
+use super::toolchain::{NEEDS, ToolState};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, count, say};
 use crate::cli::serve::first_apply;
@@ -53,8 +54,8 @@ const CONNECTION_FILE: &str = "dev.toml";
 /// The name of the sandbox adapter, by its description.
 const SANDBOX: &str = "sandbox";
 
-/// What the service says on standard error. That every concern is accepted is the command's purpose,
-/// and calls that fail are shown with their requests.
+/// Filters the log of the service on standard error. Every concern is accepted, which is the command's
+/// purpose, and calls that fail are shown with their requests.
 const LOG_FILTER: &str = "warn,sqlx_core::pool=error,leadhost::pipeline::deploy=error,leadhost::pipeline::intake=error,leadhost::pipeline::worker=error,leadhost::plugin::breaker=error";
 
 /// Timeout for blocking threads, which cannot be cancelled, at the very end.
@@ -71,7 +72,7 @@ pub struct Dev {
     /// A TOML file with fields of the connection, or of the instance of an adapter, as a workspace file has them: config, secrets, allow, … [default: dev.toml in the project's folder, if it is there]
     #[arg(long, value_name = "FILE")]
     connection: Option<PathBuf>,
-    /// Build, test and serve once, and end; a failure is the exit code 1
+    /// Build, test and serve once, then end; the exit code after a failure is 1
     #[arg(long)]
     once: bool,
     /// Show one line for each request
@@ -119,7 +120,7 @@ impl Dev {
         let hidden = (service.has_sandbox && !is_own).then_some(SANDBOX);
         let board = CallBoard::new(Arc::clone(&service.app.core.store), hidden, self.quiet);
         let board = tokio::spawn(board.run(calls, requests));
-        let mut session = Session {
+        let mut session = DevSession {
             flags: self,
             shutdown,
             service,
@@ -134,7 +135,7 @@ impl Dev {
     }
 
     /// Returns the fields of the connection that the author gives.
-    fn connection(&self) -> Result<Map<String, Value>, CommandFailure> {
+    fn connection(&self, kind: PluginKind) -> Result<Map<String, Value>, CommandFailure> {
         let usual = self.folder.join(CONNECTION_FILE);
         let file = match &self.connection {
             Some(file) => file,
@@ -142,26 +143,29 @@ impl Dev {
             None => return Ok(Map::new()),
         };
         match workspace_file::read_one(file)? {
-            Value::Object(fields) => Ok(fields),
+            Value::Object(fields) => {
+                workspace::refuse_own(&fields, kind, file)?;
+                Ok(fields)
+            }
             _ => Ok(Map::new()),
         }
     }
 }
 
 /// The private service, and what it serves.
-struct Session<'a> {
+struct DevSession<'a> {
     flags: &'a Dev,
     shutdown: Shutdown,
     service: PrivateService,
     /// Name, version and digest of the version that serves.
     served: Option<String>,
-    declared: Option<DeclaredWorkspace>,
+    declared: Option<DevWorkspace>,
     /// The lines of `curl` that were printed last.
     shown: String,
 }
 
 /// The workspace as it was declared last.
-struct DeclaredWorkspace {
+struct DevWorkspace {
     file: Value,
     /// The key of the partner, which only the first apply returns.
     partner_key: Option<String>,
@@ -176,7 +180,7 @@ enum RoundEnd {
     Stopped,
 }
 
-impl Session<'_> {
+impl DevSession<'_> {
     /// Builds and serves after each change, until the shutdown begins.
     async fn watch(&mut self) -> Result<(), CommandFailure> {
         let folder = self.flags.folder.as_path();
@@ -308,7 +312,7 @@ impl Session<'_> {
     }
 
     /// Swaps a build in. `None` if the command is to stop.
-    async fn swap(&mut self, candidate: &Candidate) -> Option<Result<Deployed, DeployError>> {
+    async fn swap(&mut self, candidate: &DevCandidate) -> Option<Result<Deployed, DeployError>> {
         tokio::select! {
             swapped = self.service.swap(candidate.wasm.clone()) => Some(swapped),
             () = self.shutdown.begun() => None,
@@ -326,14 +330,14 @@ impl Session<'_> {
     }
 
     /// Makes the workspace with the plugin's connection. Returns the lines that send to it.
-    async fn connect(&mut self, candidate: &Candidate) -> Result<String, CommandFailure> {
+    async fn connect(&mut self, candidate: &DevCandidate) -> Result<String, CommandFailure> {
         let plugins = &self.service.app.core.plugins;
         let digest = Digest::compute(&candidate.wasm);
         let loaded = plugins
             .by_digest(&digest)
             .ok_or_else(|| CommandFailure::new("the version is no longer loaded"))?;
-        let mut fields = self.flags.connection()?;
-        let sample = Sample::find(&self.flags.folder, loaded.kind);
+        let mut fields = self.flags.connection(loaded.kind)?;
+        let sample = CurlSample::find(&self.flags.folder, loaded.kind);
         let config = fields.entry("config").or_insert_with(|| {
             sample
                 .as_ref()
@@ -345,7 +349,7 @@ impl Session<'_> {
             let outcome = self.service.declare(&file).await?;
             let made = outcome.keys.iter().find_map(|made| made.key.clone());
             let before = self.declared.take().and_then(|last| last.partner_key);
-            self.declared = Some(DeclaredWorkspace {
+            self.declared = Some(DevWorkspace {
                 file,
                 partner_key: made.or(before),
                 outcome,
@@ -364,8 +368,8 @@ impl Session<'_> {
     async fn lines(
         &self,
         loaded: &Loaded,
-        declared: &DeclaredWorkspace,
-        sample: Option<&Sample>,
+        declared: &DevWorkspace,
+        sample: Option<&CurlSample>,
         has_unwritten: bool,
     ) -> Result<String, CommandFailure> {
         let failed = |error: &dyn std::fmt::Display| CommandFailure::new(error.to_string());
@@ -432,7 +436,7 @@ impl Session<'_> {
         Ok(lines.join("\n"))
     }
 
-    fn say_serving(&self, candidate: &Candidate, built: Duration, swapped: Duration) {
+    fn say_serving(&self, candidate: &DevCandidate, built: Duration, swapped: Duration) {
         let served = self.served.as_deref().unwrap_or_default();
         let cases = count(candidate.cases.len() as u64, "golden case", "golden cases");
         say(&safe(&format!(
@@ -452,7 +456,7 @@ impl Session<'_> {
     /// Says after a failure which version serves.
     fn say_what_serves(&self) {
         complain(&match &self.served {
-            Some(served) => safe(&format!("{served} serves on. Waiting for a change.")),
+            Some(served) => safe(&format!("{served} is still active. Waiting for a change.")),
             None => "Nothing is served yet. Waiting for a change.".to_owned(),
         });
     }
@@ -471,7 +475,7 @@ async fn say_missing(language: Language) {
         .iter()
         .filter(|need| need.languages.contains(&language))
     {
-        if let Finding::Missing(why) = need.find().await {
+        if let ToolState::Missing(why) = need.find().await {
             complain(&safe(&format!(
                 "The build needs {} ({why}). On Debian: {}; elsewhere: {}",
                 need.what, need.debian, need.elsewhere

@@ -23,7 +23,7 @@ struct ShownFailure {
     shown: u64,
 }
 
-/// What is to be shown of a call.
+/// The part of a call to show.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Novelty {
     /// All of it; before it the line about an earlier failure of the same call, if it was repeated.

@@ -2,6 +2,7 @@
 //! the span around it.
 
 use std::fmt::Debug;
+use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tracing::field::{Field, Visit};
@@ -26,7 +27,7 @@ pub struct AnsweredRequest {
     /// The name of the route, such as `ingest-lead`.
     pub route: String,
     pub status: u64,
-    pub micros: u64,
+    pub took: Duration,
     /// The delivery as which the request was stored.
     pub delivery: Option<String>,
 }
@@ -86,7 +87,7 @@ impl Visit for AnsweredRequest {
     fn record_u64(&mut self, field: &Field, value: u64) {
         match field.name() {
             "status" => self.status = value,
-            "micros" => self.micros = value,
+            "micros" => self.took = Duration::from_micros(value),
             _ => {}
         }
     }
@@ -128,7 +129,7 @@ mod tests {
             method: "POST".to_owned(),
             route: "ingest-lead".to_owned(),
             status: 200,
-            micros: 7,
+            took: Duration::from_micros(7),
             delivery: Some("d-1".to_owned()),
         };
         assert_eq!(requests.try_recv(), Ok(expected));

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::cli::plugin::body::BodyFormat;
 use crate::cli::plugin::component_file::GOLDEN;
 use crate::cli::serve::first_apply::fixed_header;
-use crate::domain::exchange::{Encoding, Place, Scheme, SenderCheck, SignedKind};
+use crate::domain::exchange::{Encoding, Scheme, SenderCheck, SignedKind};
 use crate::domain::plugin::PluginKind;
 use crate::domain::text::quoted;
 use crate::seal::Secrets;
@@ -21,7 +21,7 @@ const CONTENT_TYPE: &str = "content-type";
 
 /// A golden case that can be sent.
 #[derive(Debug)]
-pub struct Sample {
+pub struct CurlSample {
     /// The file of its body.
     body: PathBuf,
     method: String,
@@ -31,7 +31,7 @@ pub struct Sample {
     pub config: Value,
 }
 
-impl Sample {
+impl CurlSample {
     /// Finds the first golden case with a body for this kind of plugin, or `lead`. `None` if there is
     /// none.
     pub fn find(folder: &Path, kind: PluginKind) -> Option<Self> {
@@ -126,7 +126,7 @@ fn header(check: &SenderCheck, secrets: &Secrets, body: &str) -> Option<String> 
         .signed
         .iter()
         .all(|part| part.kind == SignedKind::Body);
-    if check.proof.place != Place::Header || !is_of_body {
+    if !check.proof.place.is_header() || !is_of_body {
         return None;
     }
     let sign = format!("openssl dgst -{digest} -hmac {}", quoted(secret));
@@ -150,7 +150,7 @@ fn body_file(case: &Path) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::exchange::ValueLocation;
+    use crate::domain::exchange::{Place, ValueLocation};
     use serde_json::json;
 
     fn project(cases: &[(&str, Value)]) -> tempfile::TempDir {
@@ -186,8 +186,8 @@ mod tests {
         let empty = json!({"about": "x", "call": "convert"});
         let cases = [("a", body.clone()), ("b", empty), ("lead", body)];
         let folder = project(&cases);
-        let sample = Sample::find(folder.path(), PluginKind::Converter).expect("there is one");
-        assert!(Sample::find(folder.path(), PluginKind::Adapter).is_none());
+        let sample = CurlSample::find(folder.path(), PluginKind::Converter).expect("there is one");
+        assert!(CurlSample::find(folder.path(), PluginKind::Adapter).is_none());
         let secrets: Secrets = [("key".to_owned(), "s3".to_owned())].into_iter().collect();
         let checks = [
             check(Scheme::Equals, "X-Token", Encoding::Hex),
@@ -209,6 +209,6 @@ mod tests {
     #[test]
     fn a_project_without_a_body_has_no_sample() {
         let folder = tempfile::tempdir().expect("a folder");
-        assert!(Sample::find(folder.path(), PluginKind::Converter).is_none());
+        assert!(CurlSample::find(folder.path(), PluginKind::Converter).is_none());
     }
 }

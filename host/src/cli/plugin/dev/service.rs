@@ -88,7 +88,7 @@ impl PrivateService {
             }
         })?;
         let tasks = pipeline::start(&app.pipeline, &app.core.shutdown);
-        let addresses_file = AddressesFile::write(folder.path(), &addresses)?;
+        let addresses_file = AddressesFile::write(folder.path(), &addresses, false)?;
         Ok(Self {
             app,
             addresses,
@@ -110,7 +110,7 @@ impl PrivateService {
     /// # Errors
     ///
     /// [`DeployError`] if the trial refuses it, or its name is in use by a plugin of another kind.
-    /// Then the version before it serves on.
+    /// Then the version before it stays active.
     pub async fn swap(&mut self, wasm: Vec<u8>) -> Result<Deployed, DeployError> {
         let deployed = upload(&self.app, wasm).await?;
         self.serving = Some(deployed.record.digest.clone());

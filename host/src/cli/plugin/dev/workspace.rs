@@ -1,20 +1,51 @@
 //! The workspace of the private service: one connection for a converter, one instance for an adapter,
 //! with the fields that the author gives. Secrets that are not given are generated.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
 use crate::cli::failure::CommandFailure;
 use crate::domain::exchange::{Scheme, SenderCheck};
-use crate::domain::plugin::PluginKind;
+use crate::domain::plugin::{PluginKind, SecretDeclaration, SecretKind};
 use crate::plugin::{CallBudget, Loaded, Plugins, TRIAL_LANE};
 
 /// The name of the workspace, the partner, and the connection or the instance.
 pub const NAME: &str = "dev";
 
-/// The kind of secrets that can be made up.
-const STATIC: &str = "static";
+/// Refuses fields that the command sets: the author's would be left out silently.
+///
+/// # Errors
+///
+/// [`CommandFailure`] that names them.
+pub fn refuse_own(
+    fields: &Map<String, Value>,
+    kind: PluginKind,
+    file: &Path,
+) -> Result<(), CommandFailure> {
+    let own: &[&str] = match kind {
+        PluginKind::Converter => &["name", "partner", "plugin", "instance"],
+        PluginKind::Adapter => &["name", "adapter"],
+    };
+    let given: Vec<&str> = own
+        .iter()
+        .copied()
+        .filter(|name| fields.contains_key(*name))
+        .collect();
+    if given.is_empty() {
+        return Ok(());
+    }
+    let what = match kind {
+        PluginKind::Converter => "connection",
+        PluginKind::Adapter => "instance",
+    };
+    Err(CommandFailure::new(format!(
+        "{}: `plugin dev` sets `{}` of the {what} itself: leave it out",
+        file.display(),
+        given.join("` and `")
+    )))
+}
 
 /// Returns the workspace as a file declares it. `fields`: those of the connection or of the instance
 /// that the author gives.
@@ -80,10 +111,12 @@ pub async fn generated_secrets(
     config: &Value,
 ) -> Result<Map<String, Value>, CommandFailure> {
     let checks = sender_checks(plugins, loaded, config).await?;
-    let required =
-        loaded.description.secrets.iter().filter(|secret| {
-            secret.required && secret.kind == STATIC && !secret.name.ends_with("/*")
-        });
+    let can_be_made_up = |secret: &SecretDeclaration| match secret.kind() {
+        Ok(SecretKind::Static) => !secret.name.ends_with("/*"),
+        Ok(SecretKind::Oauth2Refresh | SecretKind::ClientCredentials) | Err(_) => false,
+    };
+    let declared = loaded.description.secrets.iter();
+    let required = declared.filter(|secret| secret.required && can_be_made_up(secret));
     let mut secrets: Map<String, Value> = required
         .map(|secret| (secret.name.clone(), json!({"generate": ""})))
         .collect();
@@ -91,7 +124,9 @@ pub async fn generated_secrets(
         // HTTP Basic has the user before the password.
         let prefix = match check.scheme {
             Scheme::Basic => format!("{NAME}:"),
-            _ => String::new(),
+            Scheme::HmacSha256 | Scheme::HmacSha1 | Scheme::Bearer | Scheme::Equals => {
+                String::new()
+            }
         };
         secrets.insert(check.secret.clone(), json!({"generate": prefix}));
     }
@@ -124,5 +159,31 @@ async fn sender_checks(
         Ok(Ok(checks)) => Ok(checks.checks),
         Ok(Err(problem)) => Err(refused(&problem)),
         Err(error) => Err(refused(&error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_that_the_command_sets_are_refused() {
+        let refused = |fields: Value, kind| {
+            let fields = fields.as_object().cloned().unwrap_or_default();
+            refuse_own(&fields, kind, Path::new("dev.toml"))
+                .err()
+                .map(|failure| failure.to_string())
+        };
+        let said = refused(
+            json!({"plugin": "other", "name": "x", "config": {}}),
+            PluginKind::Converter,
+        );
+        let said = said.expect("it is refused");
+        assert!(said.contains("dev.toml"), "{said}");
+        assert!(said.contains("`name` and `plugin`"), "{said}");
+        let said = refused(json!({"adapter": "other"}), PluginKind::Adapter);
+        assert!(said.expect("it is refused").contains("`adapter`"));
+        let usual = json!({"config": {}, "secrets": {}, "allow": []});
+        assert_eq!(refused(usual, PluginKind::Converter), None);
     }
 }

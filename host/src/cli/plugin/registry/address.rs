@@ -15,7 +15,7 @@ const DOCKER_HUB_KEY: &str = "https://index.docker.io/v1/";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegistryAddress {
     reference: Reference,
-    /// Of a pinned address: the tag that led to it.
+    /// For a pinned address, the tag that led to it.
     tag: Option<String>,
 }
 
@@ -49,7 +49,7 @@ impl RegistryAddress {
         if !name.contains([':', '@']) {
             return Err(wrong("it has neither a tag nor a digest"));
         }
-        let reference: Reference = rest.parse().map_err(|_| wrong("its form is wrong"))?;
+        let reference: Reference = rest.parse().map_err(|_| wrong(form_fault(name)))?;
         let has_other_digest = reference
             .digest()
             .is_some_and(|digest| !digest.starts_with("sha256:"));
@@ -148,6 +148,25 @@ impl fmt::Display for RegistryAddress {
     }
 }
 
+/// Returns what is wrong with an address that is no reference.
+fn form_fault(name: &str) -> &'static str {
+    let repository = name.split_once([':', '@']).map_or(name, |(first, _)| first);
+    let is_allowed = |one: char| {
+        one.is_ascii_lowercase() || one.is_ascii_digit() || matches!(one, '.' | '_' | '-' | '/')
+    };
+    if repository.contains(|one: char| one.is_ascii_uppercase()) {
+        "its name has upper-case letters, and registries take lower-case ones only"
+    } else if repository.is_empty() {
+        "it has no name"
+    } else if !repository.chars().all(is_allowed) {
+        "its name may have only lower-case letters, digits, and single `.`, `_`, `-` and `/` between them"
+    } else if name.contains('@') {
+        "its form is wrong: a digest is sha256: and 64 hexadecimal digits"
+    } else {
+        "its form is wrong: a name has single `.`, `_`, `-` and `/` between letters and digits, and a tag at most 128 letters, digits, `.`, `_` and `-`, beginning with a letter or a digit"
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -194,6 +213,15 @@ mod tests {
         ] {
             let error = RegistryAddress::parse(text).expect_err(text);
             assert!(error.contains("oci://REGISTRY/NAME:TAG"), "{error}");
+        }
+        for (text, why) in [
+            ("oci://registry.example.com/a/Portal:1", "lower-case"),
+            ("oci://registry.example.com/por tal:1", "single"),
+            ("oci://registry.example.com/portal:", "a tag"),
+            ("oci://registry.example.com/portal@sha256:12", "64 hex"),
+        ] {
+            let error = RegistryAddress::parse(text).expect_err(text);
+            assert!(error.contains(why), "{error}");
         }
         let pinned = format!("oci://registry.example.com/portal@{DIGEST}");
         let error = RegistryAddress::parse_target(&pinned).expect_err("it is pinned");

@@ -48,7 +48,7 @@ struct ComponentConfig {
     target: Option<String>,
 }
 
-/// What tells an index from a manifest. The enum of the client tries one after the other, and numbers
+/// Distinguishes an index from a manifest. The enum of the client tries one after the other, and numbers
 /// that keep their digits, as everywhere in this program, cannot be tried twice.
 #[derive(Deserialize)]
 struct ImageIndex {
@@ -67,7 +67,7 @@ pub fn digest(part: &[u8]) -> String {
 /// The reason why the bytes are not a component.
 pub fn pack(wasm: Vec<u8>) -> Result<PackedArtifact, String> {
     check_component(&wasm)?;
-    let outer = interfaces::of_component(&wasm)?;
+    let outer = interfaces::parse_component(&wasm)?;
     let config = WasmConfig {
         created: "1970-01-01T00:00:00Z",
         author: None,

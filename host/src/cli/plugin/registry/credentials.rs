@@ -16,13 +16,13 @@ use crate::cli::failure::CommandFailure;
 /// Timeout of the program that keeps credentials. It may ask the user for consent.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What such a program prints when it has none.
+/// The text that such a program prints when it has none.
 const NONE: &str = "credentials not found";
 
 /// The credentials for a registry.
 pub struct Credentials {
     pub auth: RegistryAuth,
-    /// Whose they are, without the secret.
+    /// Their owner, without the secret.
     pub said: String,
 }
 

@@ -17,11 +17,11 @@ const SHOWN: usize = 300;
 pub struct Exchange<'a> {
     pub address: &'a RegistryAddress,
     pub credentials: &'a Credentials,
-    /// What was being done, such as `pulling the manifest`.
+    /// The action under way, such as `pulling the manifest`.
     pub what: &'static str,
 }
 
-/// Who has to act, by an error of the client.
+/// The cause of an error of the client, which decides who has to act.
 #[derive(Debug, PartialEq, Eq)]
 enum Cause {
     Unreachable,
@@ -97,22 +97,22 @@ fn cause(error: &OciDistributionError) -> Cause {
     use OciDistributionError as E;
     match error {
         E::UnauthorizedError { .. } | E::AuthenticationFailure(_) => Cause::Refused(401),
-        E::ServerError { code, .. } => of_status(*code),
+        E::ServerError { code, .. } => from_status(*code),
         E::RegistryError { envelope, .. } => {
-            let codes = envelope.errors.iter().map(|error| of_code(&error.code));
+            let codes = envelope.errors.iter().map(|error| from_code(&error.code));
             codes
                 .into_iter()
                 .find(|cause| *cause != Cause::Other)
                 .unwrap_or(Cause::Other)
         }
         E::ImageManifestNotFoundError(_) => Cause::Missing,
-        E::DigestError(error) => of_digest(error),
+        E::DigestError(error) => from_digest_error(error),
         E::IoError(error) => error
             .get_ref()
             .and_then(|inner| inner.downcast_ref())
-            .map_or(Cause::Unreachable, of_digest),
+            .map_or(Cause::Unreachable, from_digest_error),
         E::RequestError(error) => match error.status() {
-            Some(status) => of_status(status.as_u16()),
+            Some(status) => from_status(status.as_u16()),
             None => Cause::Unreachable,
         },
         E::ManifestParsingError(_)
@@ -125,7 +125,7 @@ fn cause(error: &OciDistributionError) -> Cause {
     }
 }
 
-fn of_status(status: u16) -> Cause {
+fn from_status(status: u16) -> Cause {
     match status {
         401 | 403 => Cause::Refused(status),
         404 => Cause::Missing,
@@ -134,7 +134,7 @@ fn of_status(status: u16) -> Cause {
     }
 }
 
-fn of_code(code: &OciErrorCode) -> Cause {
+fn from_code(code: &OciErrorCode) -> Cause {
     match code {
         OciErrorCode::Unauthorized => Cause::Refused(401),
         OciErrorCode::Denied => Cause::Refused(403),
@@ -146,7 +146,7 @@ fn of_code(code: &OciErrorCode) -> Cause {
     }
 }
 
-fn of_digest(error: &DigestError) -> Cause {
+fn from_digest_error(error: &DigestError) -> Cause {
     match error {
         DigestError::VerificationError { expected, .. } => Cause::OtherBytes(expected.clone()),
         _ => Cause::Other,

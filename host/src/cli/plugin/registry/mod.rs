@@ -150,18 +150,22 @@ impl RegistryClient {
         })
     }
 
-    /// Stores a component under the tag of the address. Returns the address with its digest.
+    /// Stores the component of a file under the tag of the address. Returns the address with its digest.
     ///
     /// # Errors
     ///
     /// [`CommandFailure`] if the bytes are not a component, or the registry cannot be reached, does
     /// not answer in time, or refuses the credentials or the component.
-    pub async fn push(&self, wasm: Vec<u8>) -> Result<RegistryAddress, CommandFailure> {
+    pub async fn push(
+        &self,
+        wasm: Vec<u8>,
+        file: &Path,
+    ) -> Result<RegistryAddress, CommandFailure> {
         let PackedArtifact {
             manifest,
             config,
             layer,
-        } = artifact::pack(wasm).map_err(CommandFailure::new)?;
+        } = artifact::pack(wasm).map_err(|error| CommandFailure::new(error).about(file))?;
         let reference = self.address.reference();
         let blobs = [
             (layer, "pushing the component", TRANSFER),

@@ -1,22 +1,23 @@
-//! Analytics: the measures of a workspace over time, by dimension and in any zone. What is shown is in the
-//! page's address.
+//! Analytics: the measures of a workspace over time, by dimension and in any zone. The page's address
+//! contains the selection.
 
 use std::collections::BTreeMap;
 
 use askama::Template;
 use hyper::StatusCode;
 
-use super::super::Visit;
 use super::super::api::ApiRefusal;
 use super::super::chart::Chart;
 use super::super::form::encoded;
 use super::super::frame::Frame;
+use super::super::{Visit, page};
 use super::Filters;
 use crate::admin_api::analytics::{AnalyticsSeries, WorkspaceAnalytics};
 use crate::admin_api::workspaces::{Agents, WorkspaceView, Workspaces};
 use crate::domain::analytics::{Granularity, MetricSet};
 use crate::domain::zone;
 use crate::http::endpoints::analytics::query::Dimension;
+use crate::http::reply::ApiResponse;
 use crate::limits;
 
 #[derive(Template)]
@@ -31,8 +32,13 @@ pub struct AnalyticsPage {
     granularity: Granularity,
     granularities: [Granularity; Granularity::ALL.len()],
     zones: Vec<String>,
-    /// `None`: there is no workspace.
+    /// The workspace that is shown. `None`: there is none.
+    workspace: Option<String>,
+    set: MetricSet,
+    /// `None`: there is no workspace, or something in the form is wrong.
     shown: Option<AnalyticsView>,
+    /// What is wrong in the form.
+    problem: Option<String>,
 }
 
 /// A metric set and its measures, each with the words of the page.
@@ -48,13 +54,21 @@ struct AnalyticsView {
     charts: Vec<Chart>,
 }
 
-/// Returns the page.
+/// Returns the page. A time or a zone that is wrong is shown on it, with the form.
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the address names something unknown or too long a time, or the counts cannot be
-/// read.
-pub async fn show(visit: &Visit<'_>) -> Result<AnalyticsPage, ApiRefusal> {
+/// [`ApiRefusal`] if the address names something unknown, or the counts cannot be read.
+pub async fn show(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
+    let shown = found(visit).await?;
+    let status = match shown.problem {
+        Some(_) => StatusCode::BAD_REQUEST,
+        None => StatusCode::OK,
+    };
+    page(status, &shown)
+}
+
+async fn found(visit: &Visit<'_>) -> Result<AnalyticsPage, ApiRefusal> {
     let names = ["workspace", "measure", "by", "interval", "tz", "from", "to"];
     let mut filters = Filters::read(visit, &names);
     let (set, chosen) = measures(filters.get("measure"))?;
@@ -68,6 +82,7 @@ pub async fn show(visit: &Visit<'_>) -> Result<AnalyticsPage, ApiRefusal> {
         "" => first,
         named => Some(named.to_owned()),
     };
+    let mut problem = None;
     let shown = match &workspace {
         None => None,
         Some(workspace) => {
@@ -76,7 +91,14 @@ pub async fn show(visit: &Visit<'_>) -> Result<AnalyticsPage, ApiRefusal> {
             let own = all.find(|one| one.slug == *workspace || one.id.to_string() == *workspace);
             let zone = own.map_or(zone::DEFAULT, |one| &one.time_zone);
             filters.default("tz", zone);
-            Some(view(visit, &filters, set, &chosen, by, granularity).await?)
+            match view(visit, &filters, set, &chosen, by, granularity).await {
+                Ok(view) => Some(view),
+                Err(refusal) if refusal.status == StatusCode::BAD_REQUEST => {
+                    problem = Some(refusal.message);
+                    None
+                }
+                Err(refusal) => return Err(refusal),
+            }
         }
     };
     let sets = MetricSet::ALL.map(|one| SetChoice {
@@ -103,7 +125,10 @@ pub async fn show(visit: &Visit<'_>) -> Result<AnalyticsPage, ApiRefusal> {
         granularity,
         granularities: Granularity::ALL,
         zones: zone::names(),
+        workspace,
+        set,
         shown,
+        problem,
     })
 }
 
@@ -115,6 +140,15 @@ async fn view(
     by: Option<Dimension>,
     granularity: Granularity,
 ) -> Result<AnalyticsView, ApiRefusal> {
+    let tz = filters.get("tz");
+    // A plus of the address may arrive as a space.
+    if !zone::is_zone(tz) && !zone::is_zone(&tz.replace(' ', "+")) {
+        let message = format!(
+            "Time zone: `{tz}` is none. Choose one of the list, such as {} or Europe/Lisbon.",
+            zone::DEFAULT
+        );
+        return Err(ApiRefusal::new(StatusCode::BAD_REQUEST, message));
+    }
     let workspace = encoded(filters.get("workspace"));
     let mut query = vec![format!("tz={}", encoded(filters.get("tz")))];
     if let Some(by) = by {
@@ -155,7 +189,7 @@ async fn view(
             let numbers = numbers.map(|count| u64::try_from(*count).unwrap_or_default());
             (name(series, by, &agents), numbers.collect())
         });
-        Chart::new(measure, words(measure), slots(&counts), series)
+        Chart::new(measure, words(measure), slots(&counts), series).pending(counts.as_of.is_none())
     });
     Ok(AnalyticsView {
         charts: charts.collect(),

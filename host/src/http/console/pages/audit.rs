@@ -1,4 +1,4 @@
-//! What operators did.
+//! The page of the audit: the operations of operators.
 
 use askama::Template;
 
@@ -8,6 +8,7 @@ use super::super::frame::Frame;
 use super::Filters;
 use crate::admin_api::audit::Audit;
 use crate::domain::audit::AuditRow;
+use crate::http::endpoints::admin::audit::ACTS;
 
 #[derive(Template)]
 #[template(path = "console/audit.html")]

@@ -9,10 +9,13 @@ use super::super::api::ApiRefusal;
 use super::super::form::{Form, encoded};
 use super::super::frame::Frame;
 use super::super::{FormOutcome, Visit, page};
+use super::change::{self, ChangeForms, Kind};
 use crate::admin_api::connections::{
     BY_AN_OPERATOR, ConnectionPaused, ConnectionView, Connections, PauseRequest,
     TestDeliveryRequest, TestedDelivery,
 };
+use crate::admin_api::deliveries::{Deliveries, DeliveryDetailView};
+use crate::admin_api::tried::{TriedBody, TryRequest};
 
 #[derive(Template)]
 #[template(path = "console/connections.html")]
@@ -32,6 +35,128 @@ pub async fn list(visit: &Visit<'_>) -> Result<ConnectionsPage, ApiRefusal> {
         frame: visit.frame("connections", "Connections"),
         connections: list.connections,
     })
+}
+
+#[derive(Template)]
+#[template(path = "console/connection.html")]
+pub struct ConnectionPage {
+    frame: Frame,
+    connection: ConnectionView,
+    change: ChangeForms,
+    /// The body on which the configuration is tried.
+    body: String,
+    /// The body of the last delivery, with which the form of a test delivery begins.
+    last_body: String,
+    tried: Option<TriedBody>,
+}
+
+/// Returns the page of a connection.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] if there is none of this id, or the store cannot be read.
+pub async fn show(visit: &Visit<'_>, which: &str) -> Result<ConnectionPage, ApiRefusal> {
+    let list: Connections = visit.api().get("/connections").await?;
+    let mut all = list.connections.into_iter();
+    let connection = all.find(|one| one.id.to_string() == which).ok_or_else(|| {
+        ApiRefusal::new(StatusCode::NOT_FOUND, "There is no connection of this id.")
+    })?;
+    let page = format!("/connections/{}", connection.id);
+    let change = ChangeForms::new(visit, page, &connection.plugin, &connection.bound).await?;
+    Ok(ConnectionPage {
+        frame: visit.frame("connections", format!("Connection {}", connection.name)),
+        connection,
+        change,
+        body: String::new(),
+        last_body: last_body(visit, which).await?,
+        tried: None,
+    })
+}
+
+/// Returns the body of the last delivery, as operators may see it. Empty if there is none, or if it is no
+/// text.
+async fn last_body(visit: &Visit<'_>, which: &str) -> Result<String, ApiRefusal> {
+    let path = format!("/deliveries?connection={}&limit=1", encoded(which));
+    let list: Deliveries = visit.api().get(&path).await?;
+    let Some(last) = list.deliveries.first() else {
+        return Ok(String::new());
+    };
+    let path = format!("/deliveries/{}", last.facts.id);
+    // It may be removed meanwhile.
+    let detail: Result<DeliveryDetailView, _> = visit.api().get(&path).await;
+    let body = detail.ok().and_then(|detail| detail.request.body);
+    Ok(body.unwrap_or_default())
+}
+
+/// The action of a form on the page of a connection.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    Secret,
+    Config,
+    /// Nothing is changed.
+    Try,
+}
+
+/// Sets a secret of a connection, changes its configuration, or tries that. A refusal is shown on its
+/// page.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] if the connection cannot be read.
+pub async fn change(
+    visit: &Visit<'_>,
+    which: &str,
+    form: &Form,
+    what: Change,
+) -> Result<FormOutcome, ApiRefusal> {
+    let done = match what {
+        Change::Secret => change::secret(visit, Kind::Connection, which, form).await,
+        Change::Config => change::config(visit, Kind::Connection, which, form).await,
+        Change::Try => return try_config(visit, which, form).await,
+    };
+    let refusal = match done {
+        Ok(done) => return Ok(done),
+        Err(refusal) => refusal,
+    };
+    let status = refusal.status;
+    let mut shown = show(visit, which).await?;
+    form.text("body").clone_into(&mut shown.body);
+    shown.change.refused(form, refusal);
+    Ok(FormOutcome::Page(page(status, &shown)?))
+}
+
+/// Shows what the converter reads in a body under the configuration that was typed. Nothing is stored.
+async fn try_config(
+    visit: &Visit<'_>,
+    which: &str,
+    form: &Form,
+) -> Result<FormOutcome, ApiRefusal> {
+    let mut shown = show(visit, which).await?;
+    form.text("body").clone_into(&mut shown.body);
+    let status = match tried(visit, &shown.connection.plugin, form).await {
+        Ok(tried) => {
+            shown.change.typed(form);
+            shown.tried = Some(tried);
+            StatusCode::OK
+        }
+        Err(refusal) => {
+            let status = refusal.status;
+            shown.change.refused(form, refusal);
+            status
+        }
+    };
+    Ok(FormOutcome::Page(page(status, &shown)?))
+}
+
+async fn tried(visit: &Visit<'_>, plugin: &str, form: &Form) -> Result<TriedBody, ApiRefusal> {
+    let request = TryRequest {
+        plugin: plugin.to_owned(),
+        config: change::typed_config(form)?,
+        body: form.text("body").to_owned(),
+        content_type: None,
+        query: BTreeMap::new(),
+    };
+    visit.api().post("/connections/try", &request).await
 }
 
 /// Pauses the fetches of a connection.

@@ -1,20 +1,28 @@
-//! The erasure of a person, and the record of erasures.
+//! Contacts: found, shown and erased, and the record of erasures.
 
 use askama::Template;
 use hyper::StatusCode;
 
 use super::super::api::ApiRefusal;
-use super::super::form::Form;
+use super::super::form::{Form, encoded};
 use super::super::frame::Frame;
-use super::super::{FormOutcome, Visit, page};
+use super::super::{FormOutcome, Visit, page, see_other};
 use super::Filters;
-use crate::admin_api::contacts::{EraseReceipt, EraseRequest, ErasureView, Erasures};
+use crate::admin_api::contacts::{
+    ContactDetail, ContactSummary, Contacts, EraseReceipt, EraseRequest, ErasureRecord,
+    ErasureView, Erasures,
+};
 use crate::admin_api::workspaces::{WorkspaceView, Workspaces};
+use crate::domain::contact::FoundBy;
+use crate::http::reply::ApiResponse;
 
 #[derive(Template)]
 #[template(path = "console/contacts.html")]
 pub struct ContactsPage {
     frame: Frame,
+    filters: Filters,
+    /// The result of the search. `None` if nothing is searched.
+    found: Option<Vec<ContactSummary>>,
     workspaces: Vec<WorkspaceView>,
     erasures: Vec<ErasureView>,
     next: Option<String>,
@@ -23,12 +31,30 @@ pub struct ContactsPage {
     erased: Option<EraseReceipt>,
 }
 
-/// Returns the list of erasures.
+/// Shows the contacts that are searched and the list of erasures, or the one contact that is found.
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the store cannot be read.
-pub async fn list(visit: &Visit<'_>) -> Result<ContactsPage, ApiRefusal> {
+/// [`ApiRefusal`] if a filter is invalid, or the store cannot be read.
+pub async fn find(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
+    let filters = Filters::read(visit, &["q", "workspace"]);
+    if filters.get("q").is_empty() {
+        return page(StatusCode::OK, &list(visit).await?);
+    }
+    let path = format!("/contacts{}", filters.query());
+    let found: Contacts = visit.api().get(&path).await?;
+    if let [only] = found.contacts.as_slice() {
+        let to = format!("/console/contacts/{}?found={}", only.id, only.found_by);
+        return Ok(see_other(&to));
+    }
+    let mut shown = list(visit).await?;
+    shown.filters = filters;
+    shown.found = Some(found.contacts);
+    page(StatusCode::OK, &shown)
+}
+
+/// Returns the list of erasures, with an empty search.
+async fn list(visit: &Visit<'_>) -> Result<ContactsPage, ApiRefusal> {
     let filters = Filters::read(visit, &["before"]);
     let api = visit.api();
     let workspaces: Workspaces = api.get("/workspaces").await?;
@@ -36,11 +62,66 @@ pub async fn list(visit: &Visit<'_>) -> Result<ContactsPage, ApiRefusal> {
     let next = filters.next_page("/contacts", list.next);
     Ok(ContactsPage {
         frame: visit.frame("contacts", "Contacts"),
+        filters,
+        found: None,
         workspaces: workspaces.workspaces,
         erasures: list.erasures,
         next,
         counted: None,
         erased: None,
+    })
+}
+
+#[derive(Template)]
+#[template(path = "console/contact.html")]
+pub struct ContactPage {
+    frame: Frame,
+    contact: ContactDetail,
+    /// The key by which it was searched, which the receipt of an erasure names.
+    found_by: FoundBy,
+}
+
+/// Returns the page of a contact.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] if there is no such contact, or the store cannot be read.
+pub async fn show(visit: &Visit<'_>, id: &str) -> Result<ContactPage, ApiRefusal> {
+    let path = format!("/contacts/{}", encoded(id));
+    let contact: ContactDetail = visit.api().get(&path).await?;
+    let facts = &contact.facts;
+    let known = [&facts.name, &facts.phone_number, &facts.email];
+    let name = known.into_iter().flatten().find(|text| !text.is_empty());
+    let name = name.map_or("Contact", String::as_str).to_owned();
+    let found_by = visit
+        .call
+        .query()
+        .get("found")
+        .and_then(|word| word.parse().ok());
+    Ok(ContactPage {
+        frame: visit.frame("contacts", name),
+        contact,
+        found_by: found_by.unwrap_or(FoundBy::Id),
+    })
+}
+
+#[derive(Template)]
+#[template(path = "console/erasure.html")]
+pub struct ErasurePage {
+    frame: Frame,
+    record: ErasureRecord,
+}
+
+/// Returns the receipt of an erasure.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] if there is no such erasure, or the store cannot be read.
+pub async fn receipt(visit: &Visit<'_>, id: &str) -> Result<ErasurePage, ApiRefusal> {
+    let path = format!("/erasures/{}", encoded(id));
+    Ok(ErasurePage {
+        frame: visit.frame("contacts", "Receipt of an erasure"),
+        record: visit.api().get(&path).await?,
     })
 }
 
@@ -55,6 +136,7 @@ pub async fn erase(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRef
         id: form.filled("id"),
         phone: form.filled("phone"),
         email: form.filled("email"),
+        found_by: form.get("found-by").parse().ok(),
         dry_run: !form.has("confirmed"),
         unconverted: form.has("unconverted"),
     };
@@ -64,6 +146,7 @@ pub async fn erase(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRef
         // The person is named by id from here on: between the two steps, a number may change hands.
         request.id = Some(receipt.contact_id.to_string());
         (request.phone, request.email) = (None, None);
+        request.found_by = Some(receipt.found_by);
         shown.counted = Some((request, receipt));
     } else {
         shown.erased = Some(receipt);

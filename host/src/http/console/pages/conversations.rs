@@ -10,6 +10,7 @@ use super::super::frame::Frame;
 use super::Filters;
 use crate::admin_api::instances::{InstanceView, Instances};
 use crate::admin_api::outbox::{MessageView, Messages};
+use crate::domain::id::AgentId;
 use crate::domain::message::Actor;
 
 #[derive(Template)]
@@ -19,7 +20,9 @@ pub struct ConversationPage {
     /// The newest last.
     messages: Vec<MessageView>,
     contact: String,
-    instance: Option<InstanceView>,
+    instances: Instances,
+    /// Its instance.
+    agent: Option<AgentId>,
     /// The message to which a contact of the sandbox answers. `None` if it is no sandbox.
     answered: Option<String>,
     older: Option<String>,
@@ -45,13 +48,9 @@ pub async fn show(visit: &Visit<'_>, id: &str) -> Result<ConversationPage, ApiRe
         .next();
     let contact = contact.map_or("a contact", String::as_str).to_owned();
     let instances: Instances = api.get("/instances").await?;
-    let instance = newest.instance_id.and_then(|agent| {
-        let mut all = instances.instances.into_iter();
-        all.find(|instance| instance.id == agent)
-    });
-    let is_sandbox = instance
-        .as_ref()
-        .is_some_and(|one| one.adapter.as_deref() == Some("sandbox"));
+    let agent = newest.instance_id;
+    let is_sandbox =
+        with(&instances, agent).is_some_and(|one| one.adapter.as_deref() == Some("sandbox"));
     let answered = is_sandbox.then(|| newest.id.to_string());
     let older = filters.next_page(&format!("/conversations/{}", encoded(id)), list.next);
     let mut messages = list.messages;
@@ -60,10 +59,26 @@ pub async fn show(visit: &Visit<'_>, id: &str) -> Result<ConversationPage, ApiRe
         frame: visit.frame("messages", format!("Conversation with {contact}")),
         messages,
         contact,
-        instance,
+        instances,
+        agent,
         answered,
         older,
     })
+}
+
+fn with(instances: &Instances, agent: Option<AgentId>) -> Option<&InstanceView> {
+    let mut all = instances.instances.iter();
+    all.find(|instance| Some(instance.id) == agent)
+}
+
+impl ConversationPage {
+    fn instance(&self) -> Option<&InstanceView> {
+        with(&self.instances, self.agent)
+    }
+
+    fn why(&self, message: &MessageView) -> Option<String> {
+        message.why(Some(&self.instances))
+    }
 }
 
 /// Returns the class of a message: which side it is on.

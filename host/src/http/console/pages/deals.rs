@@ -1,37 +1,122 @@
-//! One deal with its history.
+//! Deals: found by what leads to them, and one with all that belongs to it.
 
 use askama::Template;
+use hyper::StatusCode;
+use serde_json::{Map, Value};
 
-use super::super::Visit;
 use super::super::api::ApiRefusal;
 use super::super::form::encoded;
 use super::super::frame::Frame;
-use crate::admin_api::deals::DealHistory;
+use super::super::{Visit, page, see_other};
+use super::{Filters, plain};
+use crate::admin_api::deals::{DealDetail, DealSummary, Deals};
+use crate::admin_api::workspaces::{WorkspaceView, Workspaces};
+use crate::domain::time::Micros;
+use crate::http::reply::ApiResponse;
 
 #[derive(Template)]
 #[template(path = "console/deals.html")]
 pub struct DealsPage {
     frame: Frame,
-    id: String,
-    deal: Option<DealHistory>,
+    filters: Filters,
+    workspaces: Vec<WorkspaceView>,
+    deals: Vec<DealSummary>,
+    next: Option<String>,
+    /// The time back to which the page has looked, if older ones may match too.
+    searched_until: Option<Micros>,
 }
 
-/// Returns the page, with the deal that its address names.
+/// Shows the list, or the one deal whose id was typed.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] if a filter is invalid, or the store cannot be read.
+pub async fn find(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
+    // The address of one deal in earlier versions.
+    if let Some(id) = visit.call.query().filled(&["id"]) {
+        return page(StatusCode::OK, &show(visit, id.trim()).await?);
+    }
+    let filters = Filters::read(visit, &["q", "workspace", "before"]);
+    let api = visit.api();
+    let list: Deals = api.get(&format!("/deals{}", filters.query())).await?;
+    if let [only] = list.deals.as_slice()
+        && only.id.to_string() == filters.get("q")
+    {
+        return Ok(see_other(&format!("/console/deals/{}", only.id)));
+    }
+    let workspaces: Workspaces = api.get("/workspaces").await?;
+    let shown = DealsPage {
+        frame: visit.frame("deals", "Deals"),
+        next: filters.next_page("/deals", list.next),
+        filters,
+        workspaces: workspaces.workspaces,
+        deals: list.deals,
+        searched_until: list.searched_until,
+    };
+    page(StatusCode::OK, &shown)
+}
+
+#[derive(Template)]
+#[template(path = "console/deal.html")]
+pub struct OneDealPage {
+    frame: Frame,
+    deal: DealDetail,
+    /// The names and values of its properties.
+    props: Vec<(String, String)>,
+}
+
+/// Returns the page of a deal.
 ///
 /// # Errors
 ///
 /// [`ApiRefusal`] if there is no such deal, or the store cannot be read.
-pub async fn show(visit: &Visit<'_>) -> Result<DealsPage, ApiRefusal> {
-    let query = visit.call.query();
-    let id = query.filled(&["id"]).unwrap_or_default().trim().to_owned();
-    let deal = if id.is_empty() {
-        None
-    } else {
-        Some(visit.api().get(&format!("/deals/{}", encoded(&id))).await?)
-    };
-    Ok(DealsPage {
-        frame: visit.frame("deals", "Deals"),
-        id,
+pub async fn show(visit: &Visit<'_>, id: &str) -> Result<OneDealPage, ApiRefusal> {
+    let path = format!("/deals/{}", encoded(id));
+    let deal: DealDetail = visit.api().get(&path).await?;
+    let title = deal.facts.title.as_deref().filter(|text| !text.is_empty());
+    let title = title.unwrap_or_else(|| deal.facts.contact.shown());
+    Ok(OneDealPage {
+        frame: visit.frame("deals", format!("Deal: {title}")),
+        props: named_values(&deal.props),
         deal,
     })
+}
+
+/// Returns properties with their values for people; those of an object one by one: `campaign.name`.
+fn named_values(props: &Map<String, Value>) -> Vec<(String, String)> {
+    let mut named = Vec::new();
+    for (name, value) in props {
+        match value {
+            Value::Object(inner) => {
+                let inner = inner.iter();
+                named.extend(
+                    inner.map(|(key, value)| (format!("{name}.{key}"), plain(value).into_owned())),
+                );
+            }
+            other => named.push((name.clone(), plain(other).into_owned())),
+        }
+    }
+    named
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn properties_are_named_one_by_one() {
+        let props = json!({"source": "form", "campaign": {"name": "May"}, "phones": ["+1", "+2"], "x": null});
+        let props = props.as_object().cloned().unwrap_or_default();
+        let named = named_values(&props);
+        let named: Vec<String> = named
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        assert_eq!(
+            named,
+            ["campaign.name=May", "phones=+1, +2", "source=form", "x=-"]
+        );
+    }
 }

@@ -1,25 +1,36 @@
 //! Deliveries: the list with its filters, one delivery, and its replay.
 
+use std::borrow::Cow;
+use std::iter::Peekable;
+use std::str::Chars;
+
 use askama::Template;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use hyper::StatusCode;
 use hyper::header::{CONTENT_DISPOSITION, HeaderValue};
 
 use super::super::api::ApiRefusal;
 use super::super::archive;
 use super::super::form::{Form, encoded};
-use super::super::frame::{self, Frame};
+use super::super::frame::Frame;
 use super::super::sessions::Notice;
-use super::super::{FormOutcome, Visit, page};
+use super::super::{FormOutcome, Visit, page, see_other};
 use super::Filters;
 use crate::admin_api::captures::GoldenExport;
 use crate::admin_api::connections::{ConnectionView, Connections};
 use crate::admin_api::deliveries::{
-    Deliveries, DeliveryDetailView, DeliveryView, ReplayRequest, Replayed, RequestView,
+    AnswerView, Deliveries, DeliveryDetailView, DeliveryView, ItemView, ReplayRequest, Replayed,
+    RequestView,
 };
+use crate::admin_api::instances::Instances;
+use crate::admin_api::senders::WorkspacesOfSenders;
 use crate::domain::delivery::DeliveryStatus;
+use crate::domain::size;
+use crate::domain::text::is_active;
 use crate::domain::time::Micros;
 use crate::http::error::ApiError;
-use crate::http::reply;
+use crate::http::reply::{self, ApiResponse};
 
 #[derive(Template)]
 #[template(path = "console/deliveries.html")]
@@ -29,18 +40,33 @@ pub struct DeliveriesPage {
     statuses: [DeliveryStatus; DeliveryStatus::ALL.len()],
     connections: Vec<ConnectionView>,
     deliveries: Vec<DeliveryView>,
+    senders: WorkspacesOfSenders,
+    /// Whether the filters are narrow enough for all of their deliveries to be converted again.
+    may_replay: bool,
+    /// Whether it lists those in quarantine, which are released.
+    may_release: bool,
     /// The address of the next page, below `/console`.
     next: Option<String>,
     /// The time back to which the page has looked, if older ones may match too.
     searched_until: Option<Micros>,
 }
 
-/// Returns the list.
+/// Shows the list, or the one delivery whose id was typed.
 ///
 /// # Errors
 ///
 /// [`ApiRefusal`] if a filter is invalid, or the store cannot be read.
-pub async fn list(visit: &Visit<'_>) -> Result<DeliveriesPage, ApiRefusal> {
+pub async fn find(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
+    let shown = list(visit).await?;
+    match shown.deliveries.as_slice() {
+        [only] if only.facts.id.to_string() == shown.filters.get("q") => {
+            Ok(see_other(&format!("/console/deliveries/{}", only.facts.id)))
+        }
+        _ => page(StatusCode::OK, &shown),
+    }
+}
+
+async fn list(visit: &Visit<'_>) -> Result<DeliveriesPage, ApiRefusal> {
     let names = [
         "status",
         "connection",
@@ -53,12 +79,22 @@ pub async fn list(visit: &Visit<'_>) -> Result<DeliveriesPage, ApiRefusal> {
     let filters = Filters::read(visit, &names);
     let api = visit.api();
     let connections: Connections = api.get("/connections").await?;
+    let instances: Instances = api.get("/instances").await?;
     let list: Deliveries = api.get(&format!("/deliveries{}", filters.query())).await?;
     let next = filters.next_page("/deliveries", list.next);
+    let is_search = !filters.get("q").is_empty();
+    let quarantined = filters.get("status") == DeliveryStatus::Quarantined.as_str();
+    let queued = filters.get("status") == DeliveryStatus::Queued.as_str();
+    let mut narrowing = ["status", "connection", "version", "since"].into_iter();
+    let is_narrow = narrowing.any(|name| !filters.get(name).is_empty());
+    let is_any = !is_search && !list.deliveries.is_empty();
     Ok(DeliveriesPage {
+        may_replay: is_any && is_narrow && !quarantined && !queued,
+        may_release: is_any && quarantined,
         frame: visit.frame("deliveries", "Deliveries"),
         filters,
         statuses: DeliveryStatus::ALL,
+        senders: WorkspacesOfSenders::new(&connections.connections, &instances.instances),
         connections: connections.connections,
         deliveries: list.deliveries,
         next,
@@ -73,8 +109,25 @@ pub struct DeliveryPage {
     delivery: DeliveryDetailView,
     body: String,
     command: String,
+    /// The stored answers to its fetches, each with its body as people read it.
+    answers: Vec<(AnswerView, String)>,
+    is_quarantined: bool,
+    /// Whether converting it again counts at once, so that nothing can be shown before.
+    is_tried_again: bool,
+    /// Whether it has made nothing until it is converted again.
+    has_made_nothing: bool,
     /// The result of a replay that was only tried.
     replayed: Option<Replayed>,
+}
+
+impl DeliveryPage {
+    /// Returns whether `apply` would do anything.
+    fn would_change(&self, replayed: &Replayed) -> bool {
+        let changes = |item: &ItemView| {
+            item.is_fetched() || item.diff.iter().any(|diff| !diff.edited_by_person)
+        };
+        replayed.status != self.delivery.facts.status || replayed.items.iter().any(changes)
+    }
 }
 
 /// Returns the page of a delivery.
@@ -91,14 +144,26 @@ async fn with_replay(
     id: &str,
     replayed: Option<Replayed>,
 ) -> Result<DeliveryPage, ApiRefusal> {
-    let delivery: DeliveryDetailView = visit.api().get(&format!("/deliveries/{id}")).await?;
+    let mut delivery: DeliveryDetailView = visit.api().get(&format!("/deliveries/{id}")).await?;
+    let answers = std::mem::take(&mut delivery.answers).into_iter();
+    let answers = answers.map(|answer| {
+        let body = match (&answer.body, &answer.body_base64) {
+            (Some(text), _) => pretty_text(text),
+            (None, base64) => base64.clone().unwrap_or_default(),
+        };
+        (answer, body)
+    });
     Ok(DeliveryPage {
+        answers: answers.collect(),
+        is_quarantined: delivery.facts.status == DeliveryStatus::Quarantined,
         frame: visit.frame(
             "deliveries",
             format!("Delivery of {}", delivery.facts.connection),
         ),
         body: pretty(&delivery.request),
         command: as_command(&delivery.request),
+        is_tried_again: delivery.facts.status.is_tried_again(),
+        has_made_nothing: delivery.facts.status.has_made_nothing(),
         delivery,
         replayed,
     })
@@ -178,16 +243,46 @@ fn pretty(request: &RequestView) -> String {
             .collect();
         return lines.join("\n");
     }
+    pretty_text(body)
+}
+
+fn pretty_text(body: &str) -> String {
     let raw: Result<Box<serde_json::value::RawValue>, _> = serde_json::from_str(body);
     match raw {
         Ok(raw) => indent(raw.get()),
-        Err(_) => body.clone(),
+        Err(_) => body.to_owned(),
     }
 }
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// Indents JSON text without reading its values, so that no digit and no order changes.
+/// Returns the character of an escape such as `\u00ed` whose `\u` was read, and takes it. `None`: it stays
+/// as it is written, because it is none, or its character cannot be seen or would end the string.
+fn unescaped(characters: &mut Peekable<Chars<'_>>) -> Option<char> {
+    let mut ahead = characters.clone();
+    let unit = |ahead: &mut Peekable<Chars<'_>>| {
+        let digits: String = ahead.take(4).collect();
+        u16::from_str_radix(&digits, 16).ok()
+    };
+    let first = unit(&mut ahead)?;
+    let mut units = vec![first];
+    if (0xd800..0xdc00).contains(&first) {
+        if (ahead.next(), ahead.next()) != (Some('\\'), Some('u')) {
+            return None;
+        }
+        units.push(unit(&mut ahead)?);
+    }
+    let decoded = char::decode_utf16(units).next()?.ok()?;
+    let stays = is_active(decoded) || matches!(decoded, '"' | '\\') || decoded.is_whitespace();
+    if stays {
+        return None;
+    }
+    *characters = ahead;
+    Some(decoded)
+}
+
+/// Indents JSON text without reading its values, so that no digit and no order changes. Escaped letters
+/// become readable.
 fn indent(json: &str) -> String {
     let mut text = String::with_capacity(json.len() * 2);
     let (mut depth, mut in_string, mut is_escaped) = (0usize, false, false);
@@ -198,6 +293,14 @@ fn indent(json: &str) -> String {
     let mut characters = json.chars().peekable();
     while let Some(character) = characters.next() {
         if in_string {
+            if character == '\\' && !is_escaped && characters.peek() == Some(&'u') {
+                characters.next();
+                match unescaped(&mut characters) {
+                    Some(decoded) => text.push(decoded),
+                    None => text.push_str("\\u"),
+                }
+                continue;
+            }
             text.push(character);
             in_string = is_escaped || character != '"';
             is_escaped = !is_escaped && character == '\\';
@@ -238,7 +341,7 @@ fn indent(json: &str) -> String {
     text
 }
 
-/// Returns the command that sends the request again. Its secrets stay masked.
+/// Returns the command that sends the request again, as it was sent. Its secrets stay masked.
 fn as_command(request: &RequestView) -> String {
     let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
     let query: Vec<String> = request
@@ -256,18 +359,55 @@ fn as_command(request: &RequestView) -> String {
         request.method,
         quoted(&format!("$URL{}{query}", request.path)).replace("'$URL", "\"$URL\"'")
     );
+    let mut has_type = false;
     for (name, value) in &request.headers {
+        has_type |= name.eq_ignore_ascii_case("content-type");
         let is_own = ["host", "content-length", "connection", "accept-encoding"];
         if !is_own.contains(&name.to_ascii_lowercase().as_str()) {
-            command += &format!(" \\\n  -H {}", quoted(&format!("{name}: {value}")));
+            // curl leaves out a header whose value is empty, unless a semicolon ends its name.
+            let header = match value.as_str() {
+                "" => format!("{name};"),
+                value => format!("{name}: {value}"),
+            };
+            command += &format!(" \\\n  -H {}", quoted(&header));
         }
     }
-    if let Some(body) = &request.body
-        && !body.is_empty()
-    {
-        command += &format!(" \\\n  --data-binary {}", quoted(body));
+    let Some(body) = body(request) else {
+        return command;
+    };
+    if !has_type {
+        // Otherwise curl would call it a form.
+        command += " \\\n  -H 'Content-Type:'";
     }
-    command
+    match body {
+        // With `--data-binary`, a body that begins with `@` would name a file of the operator who runs it.
+        CommandBody::Text(text) => command + &format!(" \\\n  --data-raw {}", quoted(text)),
+        CommandBody::Base64(text) => {
+            format!(
+                "printf %s {} | base64 -d | {command} \\\n  --data-binary @-",
+                quoted(&text)
+            )
+        }
+    }
+}
+
+/// A body as a command line can have it.
+enum CommandBody<'a> {
+    Text(&'a str),
+    Base64(Cow<'a, str>),
+}
+
+fn body(request: &RequestView) -> Option<CommandBody<'_>> {
+    match (&request.body, &request.body_base64) {
+        (Some(text), _) if text.is_empty() => None,
+        // No argument of a program may have it.
+        (Some(text), _) if text.contains('\0') => {
+            Some(CommandBody::Base64(STANDARD.encode(text).into()))
+        }
+        (Some(text), _) => Some(CommandBody::Text(text)),
+        (None, Some(base64)) => Some(CommandBody::Base64(base64.into())),
+        (None, None) => None,
+    }
 }
 
 #[cfg(test)]
@@ -282,6 +422,10 @@ mod tests {
             "{\n  \"b\": 12345678901234567890,\n  \"a\": [\n    1.10,\n    {}\n  ],\n  \"t\": \"x: \\\"{,\"\n}",
         );
         check("[ ]", "[]");
+        check(
+            r#"["n\u00edvel \ud83d\ude00", "\u0022\u202e\ud83d\\u00ed"]"#,
+            "[\n  \"nível 😀\",\n  \"\\u0022\\u202e\\ud83d\\\\u00ed\"\n]",
+        );
         check("\"text\"", "\"text\"");
     }
 
@@ -311,7 +455,38 @@ mod tests {
             body: Some("{\"a\":\"$(id) 'x'\"}".to_owned()),
             body_base64: None,
         };
-        let expect = "curl -X POST \"$URL\"'/ingest-lead/x?a%20b=c%26d' \\\n  -H 'X-Name: it'\\''s' \\\n  --data-binary '{\"a\":\"$(id) '\\''x'\\''\"}'";
+        let expect = "curl -X POST \"$URL\"'/ingest-lead/x?a%20b=c%26d' \\\n  -H 'X-Name: it'\\''s' \\\n  -H 'Content-Type:' \\\n  --data-raw '{\"a\":\"$(id) '\\''x'\\''\"}'";
         assert_eq!(as_command(&request), expect);
+    }
+
+    #[test]
+    fn the_command_sends_the_body_and_no_file_of_the_one_who_runs_it() {
+        let request = |body: Option<&str>, base64: Option<&str>| RequestView {
+            method: "POST".to_owned(),
+            path: "/x".to_owned(),
+            query: Vec::new(),
+            headers: vec![
+                ("content-type".to_owned(), "text/plain".to_owned()),
+                ("X-Empty".to_owned(), String::new()),
+            ],
+            body: body.map(str::to_owned),
+            body_base64: base64.map(str::to_owned),
+        };
+        let head =
+            "curl -X POST \"$URL\"'/x' \\\n  -H 'content-type: text/plain' \\\n  -H 'X-Empty;'";
+        let check = |request: RequestView, expect: String| assert_eq!(as_command(&request), expect);
+        check(
+            request(Some("@/etc/hosts"), None),
+            format!("{head} \\\n  --data-raw '@/etc/hosts'"),
+        );
+        check(
+            request(None, Some("/w==")),
+            format!("printf %s '/w==' | base64 -d | {head} \\\n  --data-binary @-"),
+        );
+        check(
+            request(Some("a\0b"), None),
+            format!("printf %s 'YQBi' | base64 -d | {head} \\\n  --data-binary @-"),
+        );
+        check(request(Some(""), None), head.to_owned());
     }
 }

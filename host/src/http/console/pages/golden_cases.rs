@@ -5,9 +5,10 @@ use askama::Template;
 use super::super::Visit;
 use super::super::api::ApiRefusal;
 use super::super::form::encoded;
-use super::super::frame::{self, Frame};
+use super::super::frame::Frame;
 use super::Filters;
 use crate::admin_api::plugin_calls::CarriedCases;
+use crate::domain::size;
 
 #[derive(Template)]
 #[template(path = "console/golden_cases.html")]

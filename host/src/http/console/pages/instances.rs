@@ -5,7 +5,8 @@ use askama::Template;
 use super::super::api::ApiRefusal;
 use super::super::form::{Form, encoded};
 use super::super::frame::Frame;
-use super::super::{FormOutcome, Visit};
+use super::super::{FormOutcome, Visit, page};
+use super::change::{self, ChangeForms, Kind};
 use crate::admin_api::connections::{BY_AN_OPERATOR, PauseRequest};
 use crate::admin_api::instances::{InstancePaused, InstanceView, Instances, Templates};
 
@@ -35,6 +36,8 @@ pub struct InstancePage {
     frame: Frame,
     instance: InstanceView,
     templates: Option<Templates>,
+    /// Present if it has an adapter.
+    change: Option<ChangeForms>,
 }
 
 /// Returns the page of an instance, with its templates.
@@ -47,7 +50,15 @@ pub async fn show(visit: &Visit<'_>, which: &str) -> Result<InstancePage, ApiRef
     let mut instance: InstanceView = visit.api().get(&path).await?;
     let settings = instance.settings.as_mut();
     let templates = settings.and_then(|settings| settings.templates.take());
+    let change = match (&instance.settings, &instance.adapter) {
+        (Some(settings), Some(adapter)) => {
+            let page = format!("/instances/{}", instance.id);
+            Some(ChangeForms::new(visit, page, adapter, &settings.bound).await?)
+        }
+        _ => None,
+    };
     Ok(InstancePage {
+        change,
         frame: visit.frame("instances", format!("Instance {}", instance.name)),
         instance,
         templates,
@@ -94,4 +105,32 @@ pub async fn sync_templates(visit: &Visit<'_>, which: &str) -> Result<FormOutcom
         "/instances",
         "The templates were read from the provider.",
     ))
+}
+
+/// Sets a secret of an instance, or changes its configuration. A refusal is shown on its page.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] if the instance cannot be read.
+pub async fn change(
+    visit: &Visit<'_>,
+    which: &str,
+    form: &Form,
+    is_secret: bool,
+) -> Result<FormOutcome, ApiRefusal> {
+    let done = match is_secret {
+        true => change::secret(visit, Kind::Instance, which, form).await,
+        false => change::config(visit, Kind::Instance, which, form).await,
+    };
+    let refusal = match done {
+        Ok(done) => return Ok(done),
+        Err(refusal) => refusal,
+    };
+    let status = refusal.status;
+    let mut shown = show(visit, which).await?;
+    match &mut shown.change {
+        Some(change) => change.refused(form, refusal),
+        None => return Err(refusal),
+    }
+    Ok(FormOutcome::Page(page(status, &shown)?))
 }

@@ -1,5 +1,7 @@
 //! Keys: the list, a new key, and revocation.
 
+use std::collections::BTreeSet;
+
 use askama::Template;
 use hyper::StatusCode;
 
@@ -7,7 +9,9 @@ use super::super::api::ApiRefusal;
 use super::super::form::{Form, encoded};
 use super::super::frame::Frame;
 use super::super::{FormOutcome, Visit, page};
+use crate::admin_api::connections::Connections;
 use crate::admin_api::keys::{CreateKeyRequest, CreatedKey, KeyRevoked, KeyState, KeyView, Keys};
+use crate::admin_api::workspaces::Workspaces;
 use crate::domain::key::{KeyKind, Role};
 
 #[derive(Template)]
@@ -16,6 +20,9 @@ pub struct KeysPage {
     frame: Frame,
     keys: Vec<KeyView>,
     created: Option<CreatedKey>,
+    /// The names that the form suggests.
+    workspaces: Vec<String>,
+    partners: BTreeSet<String>,
 }
 
 /// Returns the list.
@@ -24,8 +31,15 @@ pub struct KeysPage {
 ///
 /// [`ApiRefusal`] if the store cannot be read.
 pub async fn list(visit: &Visit<'_>) -> Result<KeysPage, ApiRefusal> {
-    let list: Keys = visit.api().get("/keys").await?;
+    let api = visit.api();
+    let list: Keys = api.get("/keys").await?;
+    let Workspaces { workspaces } = api.get("/workspaces").await?;
+    let Connections { connections } = api.get("/connections").await?;
+    let of_connections = connections.into_iter().map(|one| one.partner);
+    let of_keys = list.keys.iter().filter_map(|key| key.partner.clone());
     Ok(KeysPage {
+        workspaces: workspaces.into_iter().map(|one| one.slug).collect(),
+        partners: of_connections.chain(of_keys).collect(),
         frame: visit.frame("keys", "Keys"),
         keys: list.keys,
         created: None,

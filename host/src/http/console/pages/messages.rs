@@ -1,17 +1,27 @@
 //! Messages: sent, waiting, of unknown outcome, and received.
 
+use std::collections::BTreeMap;
+
 use askama::Template;
+use hyper::StatusCode;
 
 use super::super::api::ApiRefusal;
 use super::super::form::{Form, encoded};
 use super::super::frame::Frame;
-use super::super::{FormOutcome, Visit};
+use super::super::{FormOutcome, Visit, page};
 use super::Filters;
-use crate::admin_api::instances::{InstanceView, Instances};
+use crate::admin_api::instances::Instances;
 use crate::admin_api::outbox::{
-    MessageView, Messages, Played, ReplyRequest, ResolveRequest, Resolved, Verdict,
+    MessageView, Messages, ReplyRequest, ResolveManyRequest, ResolveRequest, Resolved,
+    ResolvedMany, SimulatedEvent, Verdict,
 };
 use crate::domain::message::MessageState;
+use crate::domain::text::counted;
+use crate::domain::workspace::name_in_workspace;
+use crate::limits;
+
+/// The filters of the messages that are resolved together.
+const FILTERS: [&str; 3] = ["contact", "state", "instance"];
 
 #[derive(Template)]
 #[template(path = "console/messages.html")]
@@ -19,7 +29,7 @@ pub struct MessagesPage {
     frame: Frame,
     filters: Filters,
     states: [MessageState; MessageState::ALL.len()],
-    instances: Vec<InstanceView>,
+    instances: Instances,
     messages: Vec<MessageView>,
     next: Option<String>,
 }
@@ -30,7 +40,7 @@ pub struct MessagesPage {
 ///
 /// [`ApiRefusal`] if a filter is invalid, or the store cannot be read.
 pub async fn list(visit: &Visit<'_>) -> Result<MessagesPage, ApiRefusal> {
-    let filters = Filters::read(visit, &["state", "instance", "before"]);
+    let filters = Filters::read(visit, &["contact", "state", "instance", "before"]);
     let api = visit.api();
     let instances: Instances = api.get("/instances").await?;
     let list: Messages = api.get(&format!("/outbox{}", filters.query())).await?;
@@ -39,13 +49,36 @@ pub async fn list(visit: &Visit<'_>) -> Result<MessagesPage, ApiRefusal> {
         frame: visit.frame("messages", "Messages"),
         filters,
         states: MessageState::ALL,
-        instances: instances.instances,
+        instances,
         messages: list.messages,
         next,
     })
 }
 
-/// Plays a contact of the sandbox, who writes.
+/// Returns `workspace/name` of the instance of a message.
+fn instance_of(instances: &Instances, message: &MessageView) -> Option<String> {
+    let mut all = instances.instances.iter();
+    let own = all.find(|instance| Some(instance.id) == message.instance_id)?;
+    Some(name_in_workspace(&own.workspace, &own.name))
+}
+
+impl MessagesPage {
+    /// Returns whether the messages of the list are resolved together.
+    fn may_resolve_all(&self) -> bool {
+        let is_unknown = self.filters.get("state") == MessageState::Unknown.as_str();
+        is_unknown && !self.messages.is_empty()
+    }
+
+    fn instance(&self, message: &MessageView) -> Option<String> {
+        instance_of(&self.instances, message)
+    }
+
+    fn why(&self, message: &MessageView) -> Option<String> {
+        message.why(Some(&self.instances))
+    }
+}
+
+/// Simulates a contact of the sandbox who writes.
 ///
 /// # Errors
 ///
@@ -56,8 +89,8 @@ pub async fn reply(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRef
         text: form.get("text").to_owned(),
         instance: form.filled("instance"),
     };
-    let played: Played = visit.api().post("/outbox/reply", &request).await?;
-    let notice = format!("The contact has written: {}.", played.status.as_str());
+    let simulated: SimulatedEvent = visit.api().post("/outbox/reply", &request).await?;
+    let notice = format!("The contact has written: {}.", simulated.status.as_str());
     let newest: Messages = visit.api().get("/outbox?limit=50").await?;
     // Back to the conversation, if the answer was written there.
     let mut newest = newest.messages.into_iter();
@@ -69,19 +102,86 @@ pub async fn reply(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRef
     Ok(FormOutcome::done(to, notice))
 }
 
-/// Decides about a message of which it is unknown whether it was sent.
+/// Resolves a message whose outcome is unknown.
 ///
 /// # Errors
 ///
 /// [`ApiRefusal`] of the operation.
 pub async fn resolve(visit: &Visit<'_>, id: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
-    let verdict = if form.get("verdict") == "send-again" {
-        Verdict::SendAgain
-    } else {
-        Verdict::GiveUp
-    };
+    let verdict = verdict_of(form);
     let path = format!("/outbox/{}/resolve", encoded(id));
     let resolved: Resolved = visit.api().post(&path, &ResolveRequest { verdict }).await?;
-    let notice = format!("The message is settled: {}.", resolved.state.as_str());
+    let notice = format!("The message is resolved: {}.", resolved.state.as_str());
     Ok(FormOutcome::done("/messages?state=unknown", notice))
+}
+
+fn verdict_of(form: &Form) -> Verdict {
+    match form.get("verdict") {
+        "send-again" => Verdict::SendAgain,
+        _ => Verdict::GiveUp,
+    }
+}
+
+/// The question before several messages are resolved: it names each of them.
+#[derive(Template)]
+#[template(path = "console/resolve.html")]
+pub struct ResolvePage {
+    frame: Frame,
+    filters: Filters,
+    verdict: Verdict,
+    messages: Vec<MessageView>,
+    /// How many messages of which instance.
+    instances: BTreeMap<String, usize>,
+    /// Whether the filters name more messages, which are left to a next step.
+    more: bool,
+}
+
+impl ResolvePage {
+    fn is_sent_again(&self) -> bool {
+        self.verdict == Verdict::SendAgain
+    }
+
+    fn number(&self) -> String {
+        counted(self.messages.len() as u64, "message", "messages")
+    }
+}
+
+/// Resolves the messages of a list whose outcome is unknown: first it asks, naming them, and then it
+/// resolves those that the question named.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] of the operation.
+pub async fn resolve_many(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+    let mut filters = Filters::from_form(form, &FILTERS);
+    filters.put("state", MessageState::Unknown.as_str().to_owned());
+    let verdict = verdict_of(form);
+    let named = form.all("message");
+    if !named.is_empty() {
+        let messages = named.iter().map(|id| id.parse()).collect::<Result<_, _>>();
+        let messages =
+            messages.map_err(|_| ApiRefusal::new(StatusCode::BAD_REQUEST, "No such message."))?;
+        let request = ResolveManyRequest { verdict, messages };
+        let resolved: ResolvedMany = visit.api().post("/outbox/resolve", &request).await?;
+        let to = format!("/messages{}", filters.query());
+        return Ok(FormOutcome::done(to, resolved.summary()));
+    }
+    let most = limits::RESOLVED_AT_ONCE.to_string();
+    let query = filters.query_with(&[("limit", &most)]);
+    let list: Messages = visit.api().get(&format!("/outbox{query}")).await?;
+    let all: Instances = visit.api().get("/instances").await?;
+    let mut instances = BTreeMap::new();
+    for message in &list.messages {
+        let name = instance_of(&all, message).unwrap_or_else(|| "no instance".to_owned());
+        *instances.entry(name).or_default() += 1;
+    }
+    let shown = ResolvePage {
+        frame: visit.frame("messages", "Resolve messages"),
+        filters,
+        verdict,
+        messages: list.messages,
+        instances,
+        more: list.next.is_some(),
+    };
+    Ok(FormOutcome::Page(page(StatusCode::OK, &shown)?))
 }

@@ -2,6 +2,7 @@
 
 mod analytics;
 mod audit;
+mod change;
 mod connections;
 mod contacts;
 mod conversations;
@@ -14,11 +15,17 @@ mod messages;
 mod new_connection;
 mod plugins;
 mod repairs;
+mod replays;
 mod service;
+mod tickets;
 mod today;
 
-use hyper::StatusCode;
+use std::borrow::Cow;
 
+use hyper::StatusCode;
+use serde_json::Value;
+
+use self::connections::Change;
 use super::api::ApiRefusal;
 use super::form::{Form, encoded};
 use super::{FormOutcome, Visit, page};
@@ -36,9 +43,9 @@ pub async fn show(visit: &Visit<'_>, route: ConsoleRoute<'_>) -> Result<ApiRespo
     let ok = StatusCode::OK;
     match route {
         ConsoleRoute::Today => page(ok, &today::show(visit).await?),
-        ConsoleRoute::Deliveries => page(ok, &deliveries::list(visit).await?),
+        ConsoleRoute::Deliveries => deliveries::find(visit).await,
         ConsoleRoute::Delivery { id } => page(ok, &deliveries::show(visit, id).await?),
-        ConsoleRoute::Analytics => page(ok, &analytics::show(visit).await?),
+        ConsoleRoute::Analytics => analytics::show(visit).await,
         ConsoleRoute::Plugins => page(ok, &plugins::list(visit).await?),
         ConsoleRoute::Plugin { name } => page(ok, &plugins::show(visit, name).await?),
         ConsoleRoute::PluginGolden { name, digest } => {
@@ -48,12 +55,18 @@ pub async fn show(visit: &Visit<'_>, route: ConsoleRoute<'_>) -> Result<ApiRespo
         ConsoleRoute::Repair { id } => page(ok, &repairs::show(visit, id).await?),
         ConsoleRoute::Connections => page(ok, &connections::list(visit).await?),
         ConsoleRoute::NewConnection => page(ok, &new_connection::show(visit).await?),
+        ConsoleRoute::Connection { which } => page(ok, &connections::show(visit, which).await?),
         ConsoleRoute::Conversation { id } => page(ok, &conversations::show(visit, id).await?),
         ConsoleRoute::Instances => page(ok, &instances::list(visit).await?),
         ConsoleRoute::Instance { which } => page(ok, &instances::show(visit, which).await?),
         ConsoleRoute::Messages => page(ok, &messages::list(visit).await?),
-        ConsoleRoute::Deals => page(ok, &deals::show(visit).await?),
-        ConsoleRoute::Contacts => page(ok, &contacts::list(visit).await?),
+        ConsoleRoute::Deals => deals::find(visit).await,
+        ConsoleRoute::Deal { id } => page(ok, &deals::show(visit, id).await?),
+        ConsoleRoute::Tickets => page(ok, &tickets::list(visit).await?),
+        ConsoleRoute::Ticket { id } => page(ok, &tickets::show(visit, id).await?),
+        ConsoleRoute::Contacts => contacts::find(visit).await,
+        ConsoleRoute::Contact { id } => page(ok, &contacts::show(visit, id).await?),
+        ConsoleRoute::Erasure { id } => page(ok, &contacts::receipt(visit, id).await?),
         ConsoleRoute::Keys => page(ok, &keys::list(visit).await?),
         ConsoleRoute::Audit => page(ok, &audit::list(visit).await?),
         ConsoleRoute::Service => page(ok, &service::show(visit).await?),
@@ -72,6 +85,7 @@ pub async fn submit(
     form: &Form,
 ) -> Result<FormOutcome, ApiRefusal> {
     match route {
+        ConsoleRoute::ReplayDeliveries => replays::submit(visit, form).await,
         ConsoleRoute::ReplayDelivery { id } => deliveries::replay(visit, id, form).await,
         ConsoleRoute::ExportDelivery { id } => deliveries::export(visit, id).await,
         ConsoleRoute::ActivatePlugin { name } => plugins::activate(visit, name, form).await,
@@ -87,6 +101,21 @@ pub async fn submit(
         ConsoleRoute::TryConnection => new_connection::try_body(visit, form).await,
         ConsoleRoute::MakeConnection => new_connection::make(visit, form).await,
         ConsoleRoute::TestConnection { which } => connections::test(visit, which, form).await,
+        ConsoleRoute::SetConnectionSecret { which } => {
+            connections::change(visit, which, form, Change::Secret).await
+        }
+        ConsoleRoute::ChangeConnection { which } => {
+            connections::change(visit, which, form, Change::Config).await
+        }
+        ConsoleRoute::TryChange { which } => {
+            connections::change(visit, which, form, Change::Try).await
+        }
+        ConsoleRoute::SetInstanceSecret { which } => {
+            instances::change(visit, which, form, true).await
+        }
+        ConsoleRoute::ChangeInstance { which } => {
+            instances::change(visit, which, form, false).await
+        }
         ConsoleRoute::PauseConnection { which } => connections::pause(visit, which, form).await,
         ConsoleRoute::ResumeConnection { which } => connections::resume(visit, which).await,
         ConsoleRoute::PauseInstance { which } => instances::pause(visit, which, form).await,
@@ -94,6 +123,7 @@ pub async fn submit(
         ConsoleRoute::SyncTemplates { which } => instances::sync_templates(visit, which).await,
         ConsoleRoute::PlayReply => messages::reply(visit, form).await,
         ConsoleRoute::ResolveMessage { id } => messages::resolve(visit, id, form).await,
+        ConsoleRoute::ResolveMessages => messages::resolve_many(visit, form).await,
         ConsoleRoute::EraseContact => contacts::erase(visit, form).await,
         ConsoleRoute::CreateKey => keys::create(visit, form).await,
         ConsoleRoute::RevokeKey { id } => keys::revoke(visit, id).await,
@@ -107,12 +137,19 @@ pub fn origin_of(route: ConsoleRoute<'_>) -> String {
         ConsoleRoute::ReplayDelivery { id } | ConsoleRoute::ExportDelivery { id } => {
             format!("/deliveries/{id}")
         }
+        ConsoleRoute::ReplayDeliveries => "/deliveries".to_owned(),
         ConsoleRoute::ActivatePlugin { name }
         | ConsoleRoute::VerifyPlugin { name }
         | ConsoleRoute::PluginImpact { name }
         | ConsoleRoute::RollBackPlugin { name }
         | ConsoleRoute::StartRollout { name }
         | ConsoleRoute::ChangeRollout { name } => format!("/plugins/{name}"),
+        ConsoleRoute::SetConnectionSecret { which }
+        | ConsoleRoute::ChangeConnection { which }
+        | ConsoleRoute::TryChange { which } => format!("/connections/{which}"),
+        ConsoleRoute::SetInstanceSecret { which } | ConsoleRoute::ChangeInstance { which } => {
+            format!("/instances/{which}")
+        }
         ConsoleRoute::PauseConnection { .. }
         | ConsoleRoute::ResumeConnection { .. }
         | ConsoleRoute::TestConnection { .. } => "/connections".to_owned(),
@@ -125,7 +162,9 @@ pub fn origin_of(route: ConsoleRoute<'_>) -> String {
         ConsoleRoute::PauseInstance { .. }
         | ConsoleRoute::ResumeInstance { .. }
         | ConsoleRoute::SyncTemplates { .. } => "/instances".to_owned(),
-        ConsoleRoute::PlayReply | ConsoleRoute::ResolveMessage { .. } => "/messages".to_owned(),
+        ConsoleRoute::PlayReply
+        | ConsoleRoute::ResolveMessage { .. }
+        | ConsoleRoute::ResolveMessages => "/messages".to_owned(),
         ConsoleRoute::EraseContact => "/contacts".to_owned(),
         ConsoleRoute::CreateKey | ConsoleRoute::RevokeKey { .. } => "/keys".to_owned(),
         _ => String::new(),
@@ -138,7 +177,7 @@ fn nothing_here() -> ApiRefusal {
 
 /// Returns how a chart calls the slots of a period.
 fn slot_names(period: ActivityPeriod, slots: &[Micros]) -> Vec<String> {
-    // Of `2026-03-02 12:15`, as much as distinguishes them.
+    // The distinguishing part of `2026-03-02 12:15`.
     let name = |at: &Micros| {
         let text = at.text().replace('T', " ");
         let part = match period {
@@ -150,6 +189,19 @@ fn slot_names(period: ActivityPeriod, slots: &[Micros]) -> Vec<String> {
     slots.iter().map(name).collect()
 }
 
+/// Returns a value as a person reads it: a text without its quotes.
+fn plain(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::Null => Cow::Borrowed("-"),
+        Value::String(text) => Cow::Borrowed(text),
+        Value::Array(all) if !all.iter().any(|one| one.is_object() || one.is_array()) => {
+            let all: Vec<Cow<'_, str>> = all.iter().map(plain).collect();
+            Cow::Owned(all.join(", "))
+        }
+        other => Cow::Owned(other.to_string()),
+    }
+}
+
 /// The filters of a list, as the page's address has them.
 struct Filters(Vec<(&'static str, String)>);
 
@@ -159,6 +211,25 @@ impl Filters {
         let query = visit.call.query();
         let value = |name: &&'static str| Some((*name, query.filled(&[name])?.trim().to_owned()));
         Self(names.iter().filter_map(value).collect())
+    }
+
+    /// Reads the named values of a form.
+    fn from_form(form: &Form, names: &[&'static str]) -> Self {
+        let value = |name: &&'static str| Some((*name, form.filled(name)?));
+        Self(names.iter().filter_map(value).collect())
+    }
+
+    /// Returns the names and values that are set, but for the place in the list.
+    fn set(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let all = self.0.iter();
+        let all = all.map(|(name, value)| (*name, value.as_str()));
+        all.filter(|(name, _)| *name != "before")
+    }
+
+    /// Sets a value, in the place of the one that it has.
+    fn put(&mut self, name: &'static str, value: String) {
+        self.0.retain(|(key, _)| *key != name);
+        self.0.push((name, value));
     }
 
     /// Returns a value, or an empty text.

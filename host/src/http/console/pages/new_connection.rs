@@ -12,13 +12,16 @@ use super::super::api::ApiRefusal;
 use super::super::form::Form;
 use super::super::frame::Frame;
 use super::super::{FormOutcome, Visit, page};
+use super::change::{line, variable};
 use crate::admin_api::apply::{self, ApplyReport, FileProblem, RefusedFile};
-use crate::admin_api::connections::Connections;
+use crate::admin_api::connections::{Connections, Senders};
+use crate::admin_api::instances::Instances;
 use crate::admin_api::plugins::PluginList;
 use crate::admin_api::tried::{TriedBody, TryRequest};
 use crate::admin_api::workspaces::{WorkspaceView, Workspaces};
 use crate::domain::id::ConnectionId;
 use crate::domain::plugin::PluginKind;
+use crate::domain::workspace::name_in_workspace;
 
 /// The converter whose fields can be typed one by one.
 const MAPPING: &str = "mapping";
@@ -39,8 +42,10 @@ pub struct NewConnectionPage {
     frame: Frame,
     workspaces: Vec<WorkspaceView>,
     partners: Vec<String>,
+    /// The instances that may get its deals, each as `workspace/name`.
+    instances: Vec<String>,
     converters: Vec<String>,
-    /// What was typed so far, by field.
+    /// The values typed so far, by field.
     typed: BTreeMap<String, String>,
     tried: Option<TriedBody>,
     problems: Vec<String>,
@@ -65,6 +70,7 @@ pub async fn show(visit: &Visit<'_>) -> Result<NewConnectionPage, ApiRefusal> {
     let api = visit.api();
     let workspaces: Workspaces = api.get("/workspaces").await?;
     let connections: Connections = api.get("/connections").await?;
+    let instances: Instances = api.get("/instances").await?;
     let plugins: PluginList = api.get("/plugins").await?;
     let connections = connections.connections.into_iter();
     let mut partners: Vec<String> = connections.map(|one| one.partner).collect();
@@ -79,6 +85,11 @@ pub async fn show(visit: &Visit<'_>) -> Result<NewConnectionPage, ApiRefusal> {
         frame: visit.frame("connections", "New connection"),
         workspaces: workspaces.workspaces,
         partners,
+        instances: instances
+            .instances
+            .into_iter()
+            .map(|one| name_in_workspace(&one.workspace, &one.name))
+            .collect(),
         converters: active.map(|plugin| plugin.name).collect(),
         typed: BTreeMap::new(),
         tried: None,
@@ -93,6 +104,7 @@ async fn filled(visit: &Visit<'_>, form: &Form) -> Result<NewConnectionPage, Api
         "partner",
         "name",
         "plugin",
+        "instance",
         "config",
         "secrets",
         "more",
@@ -150,6 +162,8 @@ pub struct MadeConnectionPage {
     /// Secrets that the host made: shown only now.
     generated: BTreeMap<String, String>,
     warnings: Vec<FileProblem>,
+    /// Whether anybody who knows the address can send to it.
+    is_open: bool,
     /// The connection as a workspace file declares it.
     declaration: String,
 }
@@ -170,13 +184,6 @@ pub async fn make(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefu
         Err(_) => vec![refusal.message],
     };
     Ok(FormOutcome::Page(page(refusal.status, &shown)?))
-}
-
-fn line(problem: FileProblem) -> String {
-    match problem.path {
-        Some(path) => format!("{path}: {}", problem.message),
-        None => problem.message,
-    }
 }
 
 async fn made(visit: &Visit<'_>, form: &Form) -> Result<MadeConnectionPage, ApiRefusal> {
@@ -216,7 +223,11 @@ async fn made(visit: &Visit<'_>, form: &Form) -> Result<MadeConnectionPage, ApiR
         let path = problem.path.as_deref();
         path.is_some_and(|path| path.starts_with("connections[0]"))
     };
+    let connections: Connections = api.get("/connections").await?;
+    let mut connections = connections.connections.iter();
+    let made = connections.find(|one| one.id == id);
     Ok(MadeConnectionPage {
+        is_open: made.is_some_and(|made| made.senders == Senders::Anybody),
         frame: visit.frame("connections", format!("{slug}/{name} is made")),
         name: name.to_owned(),
         id,
@@ -235,6 +246,9 @@ fn declaration(form: &Form) -> Result<Value, ApiRefusal> {
     entry.insert("name".to_owned(), form.get("name").into());
     entry.insert("partner".to_owned(), form.get("partner").into());
     entry.insert("plugin".to_owned(), form.get("plugin").into());
+    if let Some(instance) = form.filled("instance") {
+        entry.insert("instance".to_owned(), instance_of(form, &instance)?.into());
+    }
     let config = config(form)?;
     if config.as_object().is_some_and(|config| !config.is_empty()) {
         entry.insert("config".to_owned(), config);
@@ -262,6 +276,18 @@ fn declaration(form: &Form) -> Result<Value, ApiRefusal> {
         entry.insert("secrets".to_owned(), secrets.into());
     }
     Ok(entry.into())
+}
+
+/// Returns the name of the instance that was chosen as `workspace/name`, which must be of the chosen
+/// workspace.
+fn instance_of<'a>(form: &Form, chosen: &'a str) -> Result<&'a str, ApiRefusal> {
+    let workspace = form.get("workspace");
+    match chosen.split_once('/') {
+        Some((of, name)) if of == workspace => Ok(name),
+        _ => Err(refused(format!(
+            "The instance `{chosen}` is not of the workspace `{workspace}`. Choose one of that workspace."
+        ))),
+    }
 }
 
 /// Returns the entry as the admin API takes it: a secret to be made is an object there.
@@ -327,8 +353,7 @@ fn as_file(mut entry: Value) -> String {
             .as_str()
             .is_some_and(|text| text.starts_with(apply::GENERATED));
         if !is_made {
-            let name = name.to_uppercase().replace('-', "_");
-            *value = format!("env:{name}").into();
+            *value = format!("env:{}", variable(name)).into();
         }
     }
     toml::to_string(&json!({"connections": [entry]})).unwrap_or_default()

@@ -1,5 +1,8 @@
 //! Plugins: their versions, activation, comparison, rollout and rollback.
 
+use std::cmp::Reverse;
+use std::time::Duration;
+
 use askama::Template;
 use hyper::StatusCode;
 use serde::Deserialize as _;
@@ -14,13 +17,14 @@ use crate::admin_api::activity::ActivityPeriod;
 use crate::admin_api::audit::Audit;
 use crate::admin_api::plugin_calls::{PluginCallHistory, VersionCallHistory};
 use crate::admin_api::plugins::{
-    ActivateRequest, DeployedPlugin, ImpactRequest, PluginList, PluginView, RefusalView,
-    RefusedActivation, RollbackRequest, VerifiedPlugin, VerifyRequest,
+    ActivateRequest, DeployedPlugin, ImpactRequest, PluginList, PluginVersion, PluginView,
+    RefusalView, RefusedActivation, RollbackRequest, VerifiedPlugin, VerifyRequest, VersionState,
 };
 use crate::admin_api::rollouts::{RolloutChangeRequest, RolloutRequest, RolloutView};
 use crate::domain::audit::{ActOutcome, AuditRow};
 use crate::domain::repair::RepairField;
-use crate::domain::rollout::{RolloutChange, RolloutMode};
+use crate::domain::rollout::{RolloutChange, RolloutMode, RolloutStage};
+use crate::domain::size;
 
 #[derive(Template)]
 #[template(path = "console/plugins.html")]
@@ -53,19 +57,46 @@ pub struct PluginPage {
     rollout: Option<RolloutView>,
     /// A version that was compared on request.
     verified: Option<VerifiedPlugin>,
-    /// What a version did to the leads that it converted, and the fields to which a repair of that may be
+    /// The effect of a version on the leads that it converted, and the fields to which its repair may be
     /// restricted.
-    impact: Option<Impact>,
-    /// An activation or a rollout that needs consent.
+    impact: Option<ImpactPart>,
+    /// An activation or a rollout with concerns that must be accepted.
     refused: Option<RefusedDeploy>,
     calls: PluginCallHistory,
     periods: [ActivityPeriod; ActivityPeriod::ALL.len()],
     charts: Vec<Chart>,
-    /// Who did what with it, newest first.
+    /// The operations on it, with their operators, newest first.
     timeline: Vec<AuditRow>,
 }
 
 impl PluginPage {
+    /// Returns whether the page is read again by itself: while a rollout is open, and unless it shows the
+    /// answer to a form.
+    fn is_live(&self) -> bool {
+        let is_answer = self.verified.is_some() || self.impact.is_some() || self.refused.is_some();
+        self.plugin.rollout.is_some() && !is_answer
+    }
+
+    /// Returns what a version is: also whether it is the candidate of the open rollout, or a guard ended
+    /// the last rollout of it.
+    fn state(&self, version: &PluginVersion) -> &'static str {
+        if version.state == VersionState::Active {
+            return version.state.as_str();
+        }
+        let open = self.plugin.rollout.as_ref();
+        if open.is_some_and(|open| open.candidate.digest == version.digest) {
+            return "candidate";
+        }
+        let last = self.rollout.as_ref();
+        let is_rolled_back = last.is_some_and(|last| {
+            last.stage == RolloutStage::RolledBack && last.candidate.digest == version.digest
+        });
+        match is_rolled_back {
+            true => RolloutStage::RolledBack.as_str(),
+            false => version.state.as_str(),
+        }
+    }
+
     /// Returns the milliseconds of the longest call.
     fn milliseconds(&self, version: &VersionCallHistory) -> String {
         format!("{:.1}", version.longest_processor_micros as f64 / 1_000.0)
@@ -78,22 +109,45 @@ impl PluginPage {
     }
 }
 
-/// What a version did to the leads that it converted.
-struct Impact {
+/// The effect of a version on the leads that it converted.
+struct ImpactPart {
     verified: VerifiedPlugin,
     /// Since when its deliveries were compared, as the form has it.
     since: String,
     fields: &'static [RepairField],
 }
 
-/// A deploy that needs consent, and the form that gives it.
+/// A deploy with concerns that must be accepted, and the form that accepts them.
 struct RefusedDeploy {
-    message: String,
     details: RefusedActivation,
     /// The form's address, below the plugin's page.
     to: &'static str,
     /// The fields of the form that was refused.
     fields: Vec<(String, String)>,
+}
+
+impl RefusedDeploy {
+    /// Says what was not done, and what the operator may do now.
+    fn what(&self) -> String {
+        let what = match self.to {
+            "rollout" => "The rollout is not started",
+            "rollback" => "It is not rolled back",
+            _ => "The version is not activated",
+        };
+        match self.details.accept.is_empty() {
+            true => format!("{what}, and this cannot be accepted:"),
+            false => format!("{what} yet. Read this, and accept it if it is meant:"),
+        }
+    }
+
+    /// Returns what speaks against it, but for what the comparison says.
+    fn concerns(&self) -> impl Iterator<Item = &str> {
+        let drift = self.details.verification.as_ref();
+        let drift = drift.map_or(&[][..], |verified| &verified.drift);
+        let concerns = self.details.concerns.iter();
+        let others = concerns.filter(|concern| !drift.contains(&concern.what));
+        others.map(|concern| concern.what.as_str())
+    }
 }
 
 /// Returns the page of a plugin.
@@ -105,10 +159,19 @@ pub async fn show(visit: &Visit<'_>, name: &str) -> Result<PluginPage, ApiRefusa
     let api = visit.api();
     let list: PluginList = api.get("/plugins").await?;
     let plugin = list.plugins.into_iter().find(|plugin| plugin.name == name);
-    let Some(plugin) = plugin else {
+    let Some(mut plugin) = plugin else {
         let message = format!("There is no plugin `{name}`.");
         return Err(ApiRefusal::new(StatusCode::NOT_FOUND, message));
     };
+    // What serves, what a rollback would bring back, and then the newest first.
+    plugin.versions.sort_by_key(|version| {
+        let rank = match version.state {
+            VersionState::Active => 0,
+            VersionState::Previous => 1,
+            VersionState::Stored => 2,
+        };
+        (rank, Reverse(version.stored_at))
+    });
     let rollout = last_rollout(visit, name).await?;
     let filters = Filters::read(visit, &["period"]);
     let path = format!("/plugins/{}/calls{}", encoded(name), filters.query());
@@ -144,13 +207,13 @@ fn charts(calls: &PluginCallHistory) -> Vec<Chart> {
     };
     vec![
         Chart::new("calls", "Calls by outcome", slots.clone(), outcomes),
-        Chart::of_levels(
+        Chart::from_levels(
             "time",
             "Processor time of a call on average, µs",
             slots.clone(),
             levels(|version| version.mean_processor_micros.clone()),
         ),
-        Chart::of_levels("memory", "Most memory of a call, KiB", slots, levels(kib)),
+        Chart::from_levels("memory", "Most memory of a call, KiB", slots, levels(kib)),
     ]
 }
 
@@ -160,7 +223,7 @@ fn name(version: &VersionCallHistory) -> String {
     format!("{} ({digest})", version.version)
 }
 
-/// What was done with a plugin, newest first.
+/// Returns the operations on a plugin, newest first.
 async fn timeline(visit: &Visit<'_>, name: &str) -> Result<Vec<AuditRow>, ApiRefusal> {
     let mut done: Vec<AuditRow> = Vec::new();
     for act in TIMELINE {
@@ -169,7 +232,7 @@ async fn timeline(visit: &Visit<'_>, name: &str) -> Result<Vec<AuditRow>, ApiRef
         let rows = found.rows.into_iter();
         done.extend(rows.filter(|row| row.target == name && row.outcome != ActOutcome::Begun));
     }
-    done.sort_by_key(|row| std::cmp::Reverse(row.number));
+    done.sort_by_key(|row| Reverse(row.number));
     Ok(done)
 }
 
@@ -208,7 +271,7 @@ pub async fn upload(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRe
     } = stored;
     let version = version.unwrap_or_else(|| digest.short().to_owned());
     let notice = format!(
-        "{name} {version} is stored and serves nothing yet. Compare it with the active version, then activate it or start a canary."
+        "{name} {version} is stored and not active. Compare it with the active version, then activate it or start a canary."
     );
     Ok(FormOutcome::done(format!("/plugins/{name}"), notice))
 }
@@ -230,7 +293,7 @@ pub async fn last_rollout(
     }
 }
 
-/// Activates a stored version. If it needs consent, the page shows why and asks for it.
+/// Activates a stored version. If it raises concerns, the page shows them and asks to accept them.
 ///
 /// # Errors
 ///
@@ -273,12 +336,12 @@ async fn refused(
     };
     let mut shown = show(visit, name).await?;
     shown.refused = Some(RefusedDeploy {
-        message: refusal.message,
         details,
         to,
         fields,
     });
-    Ok(FormOutcome::Page(page(StatusCode::CONFLICT, &shown)?))
+    // A question, and no failure of the form: a browser would note one in its log.
+    Ok(FormOutcome::Page(page(StatusCode::OK, &shown)?))
 }
 
 /// Compares a stored version with the active one on stored deliveries.
@@ -314,7 +377,7 @@ pub async fn impact(visit: &Visit<'_>, name: &str, form: &Form) -> Result<FormOu
     }
     let verified: VerifiedPlugin = visit.api().post(&path, &request).await?;
     let mut shown = show(visit, name).await?;
-    shown.impact = Some(Impact {
+    shown.impact = Some(ImpactPart {
         verified,
         since: since.to_owned(),
         fields: RepairField::ALL,
@@ -344,7 +407,15 @@ pub async fn roll_back(
     let version = deployed
         .version
         .unwrap_or_else(|| deployed.digest.short().to_owned());
-    let notice = format!("{name} is rolled back to {version}.");
+    let mut notice = format!("{name} is rolled back to {version}.");
+    if let Some(left) = &deployed.previous {
+        let impact = format!(
+            " The impact of {} on the leads that it converted shows what it did, below and as `leadhost plugin impact {name}@{}` does.",
+            left.short(),
+            left.short()
+        );
+        notice.push_str(&impact);
+    }
     Ok(FormOutcome::done(format!("/plugins/{name}"), notice))
 }
 

@@ -14,6 +14,7 @@ use crate::admin_api::repairs::{
     RepairChangeView, RepairChanges, RepairFacts, RepairList, RepairRequest, RepairView,
 };
 use crate::domain::repair::RepairState;
+use crate::domain::workspace::name_in_workspace;
 
 #[derive(Template)]
 #[template(path = "console/repairs.html")]
@@ -52,7 +53,7 @@ pub struct RepairPage {
     changes: Vec<RepairChangeView>,
     /// The address of the next page of the receipt, below `/console`.
     next: Option<String>,
-    /// Whether it asks if the changes are to be taken back.
+    /// Whether it asks if the changes are to be undone.
     asks: bool,
 }
 
@@ -92,7 +93,7 @@ pub async fn show(visit: &Visit<'_>, id: &str) -> Result<RepairPage, ApiRefusal>
 }
 
 fn named(connection: ConnectionView) -> String {
-    format!("{}/{}", connection.workspace, connection.name)
+    name_in_workspace(&connection.workspace, &connection.name)
 }
 
 impl RepairPage {
@@ -109,8 +110,7 @@ impl RepairPage {
 
     /// Returns whether it has ended and was not undone.
     fn has_ended(&self) -> bool {
-        let state = self.repair.facts.state;
-        matches!(state, RepairState::Done | RepairState::Cancelled)
+        has_ended(&self.repair.facts)
     }
 
     fn may_be_undone(&self) -> bool {
@@ -135,6 +135,11 @@ impl RepairPage {
         ];
         all.into_iter().filter(|(_, count)| *count > 0).collect()
     }
+}
+
+/// Returns whether a repair has ended and was not undone.
+fn has_ended(repair: &RepairFacts) -> bool {
+    matches!(repair.state, RepairState::Done | RepairState::Cancelled)
 }
 
 /// Starts a repair. Without `apply` it only counts.
@@ -174,11 +179,11 @@ pub async fn cancel(visit: &Visit<'_>, id: &str) -> Result<FormOutcome, ApiRefus
     let _: Value = visit.api().post(&path, &json!({})).await?;
     Ok(FormOutcome::done(
         format!("/repairs/{id}"),
-        "The repair has ended. What it had changed stays.",
+        "The repair has ended. Its changes are kept.",
     ))
 }
 
-/// Takes the changes of an ended repair back. Without `confirmed`, the page asks first.
+/// Undoes an ended repair. Without `confirmed`, the page asks first.
 ///
 /// # Errors
 ///
@@ -193,7 +198,7 @@ pub async fn undo(visit: &Visit<'_>, id: &str, form: &Form) -> Result<FormOutcom
     let _: Value = visit.api().post(&path, &json!({})).await?;
     Ok(FormOutcome::done(
         format!("/repairs/{id}"),
-        "The changes are being taken back.",
+        "The changes are being undone.",
     ))
 }
 

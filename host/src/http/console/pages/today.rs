@@ -8,9 +8,12 @@ use super::super::chart::Chart;
 use super::super::frame::Frame;
 use super::{Filters, slot_names};
 use crate::admin_api::activity::{Activity, ActivityPeriod, ActivityRow};
+use crate::admin_api::audit::Audit;
 use crate::admin_api::deliveries::{Deliveries, DeliveryView};
 use crate::admin_api::overview::{ServiceOverview, ServiceProblem};
+use crate::admin_api::repairs::RepairList;
 use crate::admin_api::rollouts::RolloutList;
+use crate::admin_api::senders::WorkspacesOfSenders;
 use crate::admin_api::status::ServiceStatus;
 use crate::http::endpoints::health;
 use crate::limits;
@@ -24,6 +27,7 @@ pub struct TodayPage {
     /// How many problems are not shown.
     more: usize,
     deliveries: Vec<DeliveryView>,
+    senders: WorkspacesOfSenders,
     activity: Activity,
     periods: [ActivityPeriod; ActivityPeriod::ALL.len()],
     charts: Vec<Chart>,
@@ -44,12 +48,17 @@ pub async fn show(visit: &Visit<'_>) -> Result<TodayPage, ApiRefusal> {
     let mut problems = overview.problems();
     let more = problems.len().saturating_sub(limits::STATUS_PROBLEMS);
     problems.truncate(limits::STATUS_PROBLEMS);
+    let senders = WorkspacesOfSenders::new(
+        &overview.connections.connections,
+        &overview.instances.instances,
+    );
     Ok(TodayPage {
         frame: visit.frame("", "Today"),
         status: overview.status,
         problems,
         more,
         deliveries: deliveries.deliveries,
+        senders,
         activity,
         periods: ActivityPeriod::ALL,
         charts,
@@ -61,14 +70,15 @@ fn charts(activity: &Activity) -> Vec<Chart> {
     let slots = slot_names(activity.period, &activity.slots);
     let chart = |id, title: &str, counts: fn(&ActivityRow) -> &Vec<u64>| {
         let series = activity.series.iter();
-        let named = series.map(|row| (row.name.clone(), counts(row).clone()));
-        Chart::new(id, title, slots.clone(), named)
+        let named = series.map(|row| (activity.name_of(row), counts(row).clone()));
+        Chart::new(id, title, slots.clone(), named).pending(activity.counted_at.is_none())
     };
     vec![
         chart("leads", "Leads", |row| &row.leads),
         chart("deliveries", "Deliveries", |row| &row.deliveries),
         chart("messages", "Messages", |row| &row.messages),
         chart("failures", "Failures", |row| &row.failures),
+        chart("rejected", "Refused deliveries", |row| &row.rejected),
     ]
 }
 
@@ -77,12 +87,20 @@ async fn overview(visit: &Visit<'_>) -> Result<ServiceOverview, ApiRefusal> {
     let api = visit.api();
     let status: ServiceStatus = api.get("/status").await?;
     let last: RolloutList = api.get("/rollouts").await?;
+    let rollbacks: Audit = api
+        .get(&ServiceOverview::rollbacks_path(status.now))
+        .await?;
+    let repairs: RepairList = api.get("/repairs").await?;
     Ok(ServiceOverview {
         status,
         connections: api.get("/connections").await?,
         instances: api.get("/instances").await?,
         plugins: api.get("/plugins").await?,
         rollouts: last.rollouts,
+        rollbacks: rollbacks.rows,
+        repairs: repairs.repairs,
+        last_hour: api.get("/activity?period=hour").await?,
+        last_day: api.get("/activity?period=day").await?,
         not_ready: health::reasons(visit.call).await,
     })
 }

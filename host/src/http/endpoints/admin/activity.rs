@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hyper::StatusCode;
 
@@ -14,7 +15,7 @@ use crate::http::error::ApiError;
 use crate::http::query::Query;
 use crate::http::reply::{self, ApiResponse};
 use crate::limits;
-use crate::pipeline::activity::{ActivityCounts, ActivitySeries, SLOT_MICROS, SLOTS_PER_HOUR};
+use crate::pipeline::activity::{ActivityCounts, ActivitySeries, HOUR, SLOTS_PER_HOUR};
 
 /// Returns the activity of a period.
 ///
@@ -69,7 +70,7 @@ pub(super) struct PeriodSlots {
     /// Whether hours are counted.
     pub(super) of_hours: bool,
     /// Units of a slot.
-    units: i64,
+    units: u32,
     first: i64,
     count: i64,
 }
@@ -82,7 +83,7 @@ impl PeriodSlots {
             ActivityPeriod::Day => (true, 1, 24),
             ActivityPeriod::Week => (true, 6, 28),
         };
-        let last = now.0.div_euclid(unit(of_hours) * units);
+        let last = now.slot(unit(of_hours) * units);
         Self {
             of_hours,
             units,
@@ -101,8 +102,8 @@ impl PeriodSlots {
         &self,
         counts: &'a BTreeMap<i64, T>,
     ) -> impl Iterator<Item = (usize, &'a T)> {
-        let begin = self.first * self.units;
-        let units = self.units;
+        let units = i64::from(self.units);
+        let begin = self.first * units;
         let within = counts.range(begin..begin + self.count * units);
         within.filter_map(move |(at, one)| Some((usize::try_from((at - begin) / units).ok()?, one)))
     }
@@ -111,7 +112,7 @@ impl PeriodSlots {
     pub(super) fn starts(&self) -> Vec<Micros> {
         let length = unit(self.of_hours) * self.units;
         let slots = self.first..self.first + self.count;
-        slots.map(|slot| Micros(slot * length)).collect()
+        slots.map(|slot| Micros::from_slot(slot, length)).collect()
     }
 
     /// Returns the row of a series. `None` if it took nothing.
@@ -123,11 +124,13 @@ impl PeriodSlots {
         };
         let zeros = vec![0; self.len()];
         let (mut taken, mut leads, mut failures) = (zeros.clone(), zeros.clone(), zeros.clone());
+        let mut rejected = zeros.clone();
         let mut is_any = false;
         for (place, count) in self.within(counts) {
             taken[place] += count.taken;
             leads[place] += count.leads;
             failures[place] += count.failed;
+            rejected[place] += count.rejected;
             is_any = true;
         }
         let (deliveries, messages) = if series.is_instance {
@@ -142,15 +145,16 @@ impl PeriodSlots {
             leads,
             messages,
             failures,
+            rejected,
         })
     }
 }
 
-fn unit(of_hours: bool) -> i64 {
+fn unit(of_hours: bool) -> Duration {
     if of_hours {
-        SLOT_MICROS * SLOTS_PER_HOUR
+        HOUR
     } else {
-        SLOT_MICROS
+        limits::ACTIVITY_SLOT
     }
 }
 
@@ -161,16 +165,17 @@ mod tests {
     #[test]
     fn counts_are_in_the_slots_of_their_period_and_the_last_slot_is_that_of_now() {
         let now = Micros(1_800_000_000_000_000);
-        let hour = now.0 / unit(true);
+        let hour = now.slot(unit(true));
         let one = ActivityCounts {
             taken: 3,
             leads: 2,
             failed: 1,
+            rejected: 1,
         };
         let mut series = ActivitySeries::default();
         series.hours.insert(hour, one);
         series.hours.insert(hour - 24 * 8, one);
-        series.slots.insert(now.0 / unit(false), one);
+        series.slots.insert(now.slot(unit(false)), one);
         for period in ActivityPeriod::ALL {
             let slots = PeriodSlots::ending_at(period, now);
             let starts = slots.starts();
@@ -182,6 +187,7 @@ mod tests {
             assert_eq!(row.deliveries.iter().sum::<u64>(), 3);
             assert_eq!(row.leads.last(), Some(&2));
             assert_eq!(row.failures.last(), Some(&1));
+            assert_eq!(row.rejected.last(), Some(&1));
             assert_eq!(row.messages.iter().sum::<u64>(), 0);
         }
         assert!(

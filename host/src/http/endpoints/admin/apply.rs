@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hyper::StatusCode;
 use serde_json::{Value, json};
 
-use super::{flag, read_json};
+use super::{audit, flag, read_json};
 use crate::admin_api::apply::{
     ApplyReport, ChangeView, ChangedConnectionView, FileProblem, NewKey, RefusedFile,
 };
@@ -16,8 +16,9 @@ use crate::http::body::UnreadBody;
 use crate::http::call::Call;
 use crate::http::error::{ApiError, UnprocessableDetails};
 use crate::http::reply::{self, ApiResponse};
+use crate::limits;
 use crate::pipeline;
-use crate::pipeline::apply::{ApplyError, ApplyOutcome, ChangedConnection, MadeKey};
+use crate::pipeline::apply::{ApplyError, ApplyOutcome, ChangedConnection, ChangedValue, MadeKey};
 use crate::store::AppliedChange;
 
 /// Applies a workspace file, or reports in a dry run what it would change.
@@ -38,8 +39,10 @@ pub async fn apply(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, Api
         .await
         .map_err(ApiError::internal)?
         .map_err(refused)?;
+    let before_and_after = changed_values(&report.changed_connections);
     let report = to_view(report);
     call.audit(audited(&report));
+    call.audit(json!({ "changedConnections": before_and_after }));
     reply::json(StatusCode::OK, &report)
 }
 
@@ -60,9 +63,57 @@ fn audited(report: &ApplyReport) -> Value {
         "changes": named.collect::<Vec<_>>(),
         "owners": count(PartKind::Owner),
         "products": count(PartKind::Product),
-        "changedConnections": report.changed_connections,
         "keys": keys.collect::<Value>(),
     })
+}
+
+/// Returns what the audit shows of the connections that differ: the versions of their configurations, and
+/// the values before and after that are neither secrets nor may be a person.
+fn changed_values(changed: &[ChangedConnection]) -> Value {
+    let connections = changed.iter().enumerate().map(|(index, one)| {
+        let most = match index < limits::AUDITED_CONNECTIONS {
+            true => limits::AUDITED_VALUES,
+            false => 0,
+        };
+        let values = one.values.iter().take(most);
+        let values = values.map(
+            |ChangedValue {
+                 path,
+                 before,
+                 after,
+             }| {
+                let hidden = is_secret_place(path);
+                let shown = |value: Option<&Value>| match value.is_some() && hidden {
+                    true => json!("…"),
+                    false => audit::value(value),
+                };
+                json!({
+                    "path": audit::place(path),
+                    "before": shown(before.as_ref()),
+                    "after": shown(after.as_ref()),
+                })
+            },
+        );
+        json!({
+            "kind": one.kind,
+            "name": one.name,
+            "fields": one.fields,
+            "removedSecrets": one.removed_secrets,
+            "configVersion": { "before": one.version, "after": one.new_version },
+            "values": values.collect::<Value>(),
+            "moreValues": one.values.len().saturating_sub(most),
+        })
+    });
+    connections.collect()
+}
+
+/// Returns whether a place in a configuration sounds like that of a secret, which a user may have put
+/// there instead of among the secrets.
+fn is_secret_place(path: &str) -> bool {
+    let path = path.to_ascii_lowercase();
+    let is_configured = path.starts_with("config.");
+    let words = ["secret", "token", "passw", "senha", "key", "auth"];
+    is_configured && words.iter().any(|word| path.contains(word))
 }
 
 fn to_view(report: ApplyOutcome) -> ApplyReport {
@@ -112,6 +163,9 @@ impl From<ChangedConnection> for ChangedConnectionView {
             name,
             fields,
             removed_secrets,
+            version: _,
+            new_version: _,
+            values: _,
         } = changed;
         Self {
             kind,

@@ -11,7 +11,7 @@ use crate::admin_api::connections::PauseRequest;
 use crate::admin_api::instances::{
     ChannelSettings, InstancePaused, InstanceView, Instances, Templates,
 };
-use crate::domain::connection::{Connection, ConnectionKind};
+use crate::domain::connection::{Connection, ConnectionKind, SourceChange, SourceShape};
 use crate::domain::id::{AgentId, ConnectionId};
 use crate::domain::time::Micros;
 use crate::domain::workspace::Agent;
@@ -49,7 +49,7 @@ impl InstanceRecord {
     pub fn channel(&self) -> Result<&Connection, ApiError> {
         self.channel.as_ref().ok_or_else(|| {
             ApiError::conflict(format!(
-                "Instance `{}` has no adapter: it sends nothing. Give it one in its workspace's file.",
+                "Instance `{}` has no adapter: it sends nothing. Give it one in the workspace file.",
                 self.agent.name
             ))
         })
@@ -102,12 +102,31 @@ pub async fn find(store: &dyn Store, text: &str) -> Result<InstanceRecord, ApiEr
     only(NamedKind::Instance, text, named)
 }
 
-/// Returns an instance as operators see it, with the state of its template list. `last` has the last
-/// delivery of each connection.
+/// What is known of the webhooks of each channel.
+struct Webhooks {
+    /// When the last one came.
+    last: HashMap<ConnectionId, Micros>,
+    shapes: HashMap<ConnectionId, SourceShape>,
+}
+
+impl Webhooks {
+    async fn read(store: &dyn Store) -> Result<Self, StoreError> {
+        Ok(Self {
+            last: store.last_deliveries().await?,
+            shapes: store.source_shapes().await?,
+        })
+    }
+
+    fn change(&self, channel: &ConnectionId) -> Option<SourceChange> {
+        self.shapes.get(channel)?.change.clone()
+    }
+}
+
+/// Returns an instance as operators see it, with the state of its template list.
 fn to_view(
     instance: InstanceRecord,
     templates: Option<Templates>,
-    last: &HashMap<ConnectionId, Micros>,
+    webhooks: &Webhooks,
 ) -> InstanceView {
     let InstanceRecord {
         workspace,
@@ -134,7 +153,8 @@ fn to_view(
             idle_after_seconds: channel.settings.idle_after.as_secs(),
             keep_for_seconds: channel.settings.kept_for.as_secs(),
             language: channel.settings.language,
-            last_delivery_at: last.get(&channel.id).copied(),
+            last_delivery_at: webhooks.last.get(&channel.id).copied(),
+            source_change: webhooks.change(&channel.id),
             templates,
         }),
     }
@@ -160,12 +180,12 @@ fn summary(list: &TemplateList) -> Templates {
 /// [`ApiError::Store`] if the store cannot be read.
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let store = &*call.http.core.store;
-    let last = store.last_deliveries().await?;
+    let webhooks = Webhooks::read(store).await?;
     let mut instances = Vec::new();
     for instance in all(store).await? {
         let templates = instance.templates(store).await?;
         let templates = templates.map(|list| summary(&list));
-        instances.push(to_view(instance, templates, &last));
+        instances.push(to_view(instance, templates, &webhooks));
     }
     reply::json(StatusCode::OK, &Instances { instances })
 }
@@ -186,8 +206,9 @@ pub async fn show(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError>
             ..summary
         }
     });
-    let last = store.last_deliveries().await?;
-    reply::json(StatusCode::OK, &to_view(instance, templates, &last))
+    let webhooks = Webhooks::read(store).await?;
+    let view = to_view(instance, templates, &webhooks);
+    reply::json(StatusCode::OK, &view)
 }
 
 /// `POST /admin/v1/instances/{number or name}/pause`: stops its sending. Messages from partners

@@ -7,7 +7,9 @@
 
 mod activity;
 mod apply;
-mod audit;
+pub mod audit;
+mod change;
+mod config;
 mod connections;
 mod contacts;
 mod deals;
@@ -16,9 +18,11 @@ mod etl;
 mod instances;
 mod keys;
 mod outbox;
+mod people;
 mod plugins;
 mod repairs;
 mod status;
+mod tickets;
 mod trial;
 mod workspaces;
 
@@ -30,6 +34,7 @@ use serde::de::DeserializeOwned;
 
 use crate::domain::key::Role;
 use crate::domain::time::{self, Micros};
+use crate::domain::workspace::name_in_workspace;
 use crate::http::auth::AdminCaller;
 use crate::http::body::UnreadBody;
 use crate::http::call::Call;
@@ -83,16 +88,17 @@ async fn operation(
 ) -> Result<ApiResponse, ApiError> {
     match route {
         AdminRoute::Status => status::show(call).await,
+        AdminRoute::ShowConfig => config::show(call),
         AdminRoute::Apply => apply::apply(call, body).await,
         AdminRoute::ListAudit => audit::list::list(call).await,
-        AdminRoute::ListKeys => keys::list::list(call).await,
+        AdminRoute::ListKeys => keys::list(call).await,
         AdminRoute::CreateKey => keys::create::create(call, body).await,
-        AdminRoute::RevokeKey { id } => keys::revoke::revoke(call, caller, &decoded(id)).await,
+        AdminRoute::RevokeKey { id } => keys::revoke(call, caller, &decoded(id)).await,
         AdminRoute::ListPlugins => plugins::list::list(call).await,
         AdminRoute::UploadPlugin => plugins::upload::upload(call, caller, body).await,
         AdminRoute::CheckPlugin => plugins::check::check(call, caller, body).await,
         AdminRoute::ListVerifications => plugins::verify::running(call),
-        AdminRoute::VerifyUpload => plugins::verify::upload(call, body).await,
+        AdminRoute::VerifyUpload => plugins::verify::upload(call, caller, body).await,
         AdminRoute::VerifyPlugin { name } => {
             plugins::verify::stored(call, &decoded(name), body).await
         }
@@ -125,15 +131,19 @@ async fn operation(
         AdminRoute::ReplayDelivery { id } => {
             deliveries::replay::replay(call, &decoded(id), body).await
         }
+        AdminRoute::ReplayDeliveries => deliveries::replay_many::replay(call, body).await,
         AdminRoute::CaptureDeliveries => deliveries::capture::capture(call, body).await,
         AdminRoute::ExportGolden { id } => deliveries::golden::export(call, &decoded(id)).await,
-        AdminRoute::ListRepairs => repairs::list::list(call).await,
+        AdminRoute::ListRepairs => repairs::list(call).await,
         AdminRoute::StartRepair => repairs::start::start(call, caller, body).await,
-        AdminRoute::ShowRepair { id } => repairs::show::show(call, &decoded(id)).await,
+        AdminRoute::ShowRepair { id } => repairs::show(call, &decoded(id)).await,
         AdminRoute::ListRepairChanges { id } => repairs::changes::list(call, &decoded(id)).await,
-        AdminRoute::CancelRepair { id } => repairs::cancel::cancel(call, &decoded(id)).await,
-        AdminRoute::UndoRepair { id } => repairs::undo::undo(call, &decoded(id)).await,
+        AdminRoute::CancelRepair { id } => repairs::cancel(call, &decoded(id)).await,
+        AdminRoute::UndoRepair { id } => repairs::undo(call, &decoded(id)).await,
         AdminRoute::ListConnections => connections::list(call).await,
+        AdminRoute::ChangeConnection { which } => {
+            change::connection(call, &decoded(which), body).await
+        }
         AdminRoute::PauseConnection { which } => {
             connections::pause(call, &decoded(which), body).await
         }
@@ -142,6 +152,7 @@ async fn operation(
         AdminRoute::TestConnection { which } => trial::delivery(call, &decoded(which), body).await,
         AdminRoute::ListInstances => instances::list(call).await,
         AdminRoute::ShowInstance { which } => instances::show(call, &decoded(which)).await,
+        AdminRoute::ChangeInstance { which } => change::instance(call, &decoded(which), body).await,
         AdminRoute::PauseInstance { which } => instances::pause(call, &decoded(which), body).await,
         AdminRoute::ResumeInstance { which } => instances::resume(call, &decoded(which)).await,
         AdminRoute::SyncTemplates { which } => {
@@ -153,10 +164,17 @@ async fn operation(
         AdminRoute::ResolveMessage { id } => {
             outbox::resolve::resolve(call, &decoded(id), body).await
         }
-        AdminRoute::ShowDeal { id } => deals::show(call, &decoded(id)).await,
+        AdminRoute::ResolveMessages => outbox::resolve_many::resolve(call, body).await,
+        AdminRoute::ListDeals => deals::list::list(call).await,
+        AdminRoute::ShowDeal { id } => deals::show::show(call, &decoded(id)).await,
         AdminRoute::RemoveDeal { id } => deals::remove(call, &decoded(id)).await,
+        AdminRoute::ListContacts => contacts::find::list(call).await,
+        AdminRoute::ShowContact { id } => contacts::find::show(call, &decoded(id)).await,
         AdminRoute::EraseContact => contacts::erase::run(call, caller, body).await,
         AdminRoute::ListErasures => contacts::erasures::list(call).await,
+        AdminRoute::ShowErasure { id } => contacts::erasures::show(call, &decoded(id)).await,
+        AdminRoute::ListTickets => tickets::list(call).await,
+        AdminRoute::ShowTicket { id } => tickets::show(call, &decoded(id)).await,
         AdminRoute::ListWorkspaces => workspaces::list::list(call).await,
         AdminRoute::CountAnalytics {
             workspace,
@@ -177,9 +195,9 @@ async fn operation(
             workspaces::products::remove(call, &workspace, &external_id).await
         }
         AdminRoute::ShowActivity => activity::show(call).await,
-        AdminRoute::ShowEtl => etl::show::show(call).await,
+        AdminRoute::ShowEtl => etl::show(call).await,
         AdminRoute::RunEtl => etl::run::run(call).await,
-        AdminRoute::RebuildEtl => etl::rebuild::rebuild(call, body).await,
+        AdminRoute::RebuildEtl => etl::rebuild(call, body).await,
         AdminRoute::GetPart { workspace, part } => {
             workspaces::parts::get(call, &decoded(workspace), part).await
         }
@@ -255,7 +273,7 @@ fn only<T>(
 ) -> Result<T, ApiError> {
     let what = kind.as_str();
     let mut found: Vec<_> = all
-        .filter(|(workspace, name, _)| name == text || format!("{workspace}/{name}") == text)
+        .filter(|(workspace, name, _)| name == text || name_in_workspace(workspace, name) == text)
         .collect();
     match found.len() {
         0 => Err(ApiError::NotFound(format!(
@@ -265,7 +283,7 @@ fn only<T>(
         _ => {
             let names: Vec<String> = found
                 .iter()
-                .map(|(workspace, name, _)| format!("{workspace}/{name}"))
+                .map(|(workspace, name, _)| name_in_workspace(workspace, name))
                 .collect();
             let message = format!(
                 "`{text}` is in several workspaces: write one of {}.",
@@ -457,5 +475,10 @@ mod tests {
         check("POST", &["contacts", "erase"], Some("admin-erase-contact"));
         check("GET", &["rollouts"], Some("admin-list-rollouts"));
         check("DELETE", &["contacts", "x"], None);
+        check("GET", &["deals"], Some("admin-list-deals"));
+        check("GET", &["contacts", "x"], Some("admin-show-contact"));
+        check("GET", &["erasures", "x"], Some("admin-show-erasure"));
+        check("GET", &["tickets"], Some("admin-list-tickets"));
+        check("GET", &["tickets", "x"], Some("admin-show-ticket"));
     }
 }

@@ -7,13 +7,16 @@ use super::plugins::rollout;
 use crate::admin_api::etl::MetricSetFreshness;
 use crate::admin_api::hosts::HostView;
 use crate::admin_api::status::{
-    ActivePlugin, BacklogView, PluginCalls, PoolView, ServiceStatus, ThisHost,
+    ActivePlugin, BacklogView, DiskView, PluginCalls, PoolView, RefusedWritesView, ServiceStatus,
+    ThisHost,
 };
+use crate::disk;
 use crate::domain::zone;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, ApiResponse};
 use crate::http::state::Http;
+use crate::limits;
 use crate::pipeline::{deploy, fleet};
 use crate::store::{Backlog, PoolUsage, SeenHost};
 
@@ -53,10 +56,25 @@ pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         })
         .collect();
     let (waiting, running) = http.core.plugins.load();
+    let now = http.core.clock.now();
+    let own = http.pipeline.fleet.host();
+    let mut hosts: Vec<HostView> = hosts.into_iter().map(Into::into).collect();
+    // A host alone on its store sends no heartbeats, and one that has just started has sent none yet.
+    if hosts.iter().all(|host| host.id != own) {
+        hosts.push(HostView {
+            id: own,
+            name: http.pipeline.fleet.name().to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            started_at: http.core.plugins.calls_counted_since(),
+            seen_at: now,
+            alive: true,
+        });
+    }
+    let refused = http.refused_writes.recent(http.core.clock.now());
     let status = ServiceStatus {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         engine: http.core.plugins.short_fingerprint().to_owned(),
-        now: http.core.clock.now(),
+        now,
         store_id: http.core.store.id(),
         draining: http.core.shutdown.has_begun(),
         sealing_key: http.core.sealer.key_id(),
@@ -65,14 +83,29 @@ pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         tzdata: zone::tzdata().to_owned(),
         plugins,
         host: ThisHost {
-            id: http.pipeline.fleet.host(),
+            id: own,
             name: http.pipeline.fleet.name().to_owned(),
         },
-        hosts: hosts.into_iter().map(Into::into).collect(),
+        hosts,
         connections: http.core.store.pool().map(Into::into),
         plugin_calls: PluginCalls { waiting, running },
+        disk: Some(disk_view(http)),
+        refused_writes: refused.map(|refused| RefusedWritesView {
+            requests: refused.requests,
+            first_at: refused.first_at,
+            last_at: refused.last_at,
+        }),
     };
     reply::json(StatusCode::OK, &status)
+}
+
+fn disk_view(http: &Http) -> DiskView {
+    let folder = &http.core.config.store.data_dir;
+    DiskView {
+        folder: folder.display().to_string(),
+        free_bytes: disk::free_bytes(folder),
+        reserve_bytes: limits::DISK_RESERVE_BYTES,
+    }
 }
 
 /// Returns the freshness of each metric set. If it cannot be read, the rest of the status is

@@ -149,7 +149,7 @@ pub async fn delivery(
         // Without the checks, no sender fails them.
         Received::Unproven => {
             return Err(ApiError::conflict(
-                "The delivery was not taken in: its sender check failed.",
+                "The delivery was not accepted: its sender check failed.",
             ));
         }
     };

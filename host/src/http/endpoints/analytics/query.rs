@@ -289,6 +289,10 @@ pub(super) mod tests {
     }
 
     /// Reads a question at noon of a summer's day in São Paulo.
+    ///
+    /// # Errors
+    ///
+    /// As for [`AnalyticsQuery::read`].
     pub fn read(granularity: Granularity, text: &str) -> Result<AnalyticsQuery, ApiError> {
         let now = at("2030-01-15T15:07:00Z");
         AnalyticsQuery::read(

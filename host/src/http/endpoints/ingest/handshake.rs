@@ -1,5 +1,7 @@
 //! `GET /ingest-lead/{connection}`: answers a source's handshake.
 
+use std::time::Duration;
+
 use hyper::body::Bytes;
 
 use crate::http::call::Call;
@@ -40,7 +42,7 @@ pub async fn answer(call: &Call<'_>, address: Address) -> Result<ApiResponse, Ap
             tracing::warn!(%reason, "handshake not answered");
             Err(ApiError::Overloaded {
                 what: "The plugin behind this address is not available now; try again.",
-                retry_after: 5,
+                retry_after: Duration::from_secs(5),
             })
         }
     }

@@ -11,6 +11,8 @@ pub use origins::preflight;
 pub use post::{IngestAnswer, run as receive};
 pub(super) use post::{filled, take};
 
+use std::time::Duration;
+
 use hyper::body::Bytes;
 use hyper::http::request::Parts;
 
@@ -97,7 +99,7 @@ impl From<IntakeError> for ApiError {
             IntakeError::UnknownAddress(Address::Channel { .. }) => unknown_channel(),
             IntakeError::Full(_) => Self::Overloaded {
                 what: "Too many deliveries of this connection are waiting; send this one again.",
-                retry_after: 10,
+                retry_after: Duration::from_secs(10),
             },
             IntakeError::Store(error) | IntakeError::Connection(ConnectionError::Store(error)) => {
                 Self::Store(error)

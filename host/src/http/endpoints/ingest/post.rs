@@ -11,7 +11,6 @@ use utoipa::openapi::schema::{ObjectBuilder, Type};
 use super::origins;
 use crate::domain::delivery::{DeliveryStatus, ItemStatus};
 use crate::domain::id::{ContactId, DealId, DeliveryId};
-use crate::domain::time::whole_seconds;
 use crate::http::body::UnreadBody;
 use crate::http::call::Call;
 use crate::http::decoding;
@@ -142,9 +141,7 @@ pub async fn take(
     let charged = http.connection_rate.ask(&connection, http.core.clock.now());
     charged.map_err(|wait| {
         http.core.metrics.http.shed(Shed::RateOfOneConnection);
-        ApiError::TooManyRequests {
-            retry_after: whole_seconds(wait),
-        }
+        ApiError::TooManyRequests { retry_after: wait }
     })?;
     let coding = decoding::coding(&call.head.headers)?;
     let body = body.going_to(&connection);

@@ -1,7 +1,7 @@
 //! Reads and checks a notification, passes it to the pipeline, and answers with the outcome.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::instance;
 use super::{answer, body};
@@ -16,6 +16,7 @@ use crate::http::route::PartnerRoute;
 use crate::http::zod;
 use crate::pipeline::notify::{self, NotifyOutcome, Request};
 use crate::telemetry::NotificationOutcome;
+use crate::trace::{self, SpanKind};
 
 /// Answers `POST /send-notification`.
 ///
@@ -31,10 +32,13 @@ pub async fn run(
     let received = Instant::now();
     let key = IdempotencyHeader::from_call(call)?;
     let (value, held) = json::read(call, unread).await?;
+    let finding = trace::span("find recipient", SpanKind::Internal);
     let (read, mut issues) = zod::read(&value, body::read);
     let read = read.unwrap_or_default();
     let (named, phone) = (read.instance, read.phone_number.as_deref());
-    let (live, phone) = instance::addressed(call, caller, named, phone, &mut issues).await?;
+    let addressed = instance::addressed(call, caller, named, phone, &mut issues);
+    let (live, phone) = finding.run(addressed).await?;
+    drop(finding);
     let (Some(message), Some(phone), true) = (read.message, phone, issues.is_empty()) else {
         http.core
             .metrics
@@ -82,6 +86,8 @@ pub async fn run(
         NotifyOutcome::Misfit(misfits) => Err(zod::invalid(&body::misfits(&value, &misfits))),
         NotifyOutcome::Banned => Err(body::banned()),
         NotifyOutcome::KeyReused => Err(idempotency::reused()),
-        NotifyOutcome::Running => Err(ApiError::UnderWay { retry_after: 1 }),
+        NotifyOutcome::Running => Err(ApiError::UnderWay {
+            retry_after: Duration::from_secs(1),
+        }),
     }
 }

@@ -57,7 +57,7 @@ pub async fn run(
             wanted.owner.flatten().unwrap_or_default()
         ))),
         TicketPatched::Superseded => Err(ApiError::conflict(
-            "Another ticket took this one's place since it was resolved: work on that one.",
+            "Another ticket has been opened since this one was resolved: work on that one.",
         )),
     }
 }

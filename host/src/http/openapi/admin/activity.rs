@@ -22,6 +22,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
             "leads": [11, 9, 3],
             "messages": [0, 0, 0],
             "failures": [1, 0, 0],
+            "rejected": [0, 0, 0],
         }],
     });
     vec![

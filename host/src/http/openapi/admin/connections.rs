@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::operation;
 use crate::admin_api::connections::{
-    ConnectionPaused, Connections, PauseRequest, TestDeliveryRequest, TestedDelivery,
+    ChangeRequest, Changed, ConnectionPaused, Connections, PauseRequest, TestDeliveryRequest,
+    TestedDelivery,
 };
 use crate::admin_api::tried::{TriedBody, TryRequest};
 use crate::http::openapi::operation::{Operation, Parameter};
@@ -23,26 +24,39 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         schemas.answer::<TestedDelivery>(),
         schemas.request::<TestDeliveryRequest>(),
     );
+    let (changed, to_change) = (
+        schemas.answer::<Changed>(),
+        schemas.request::<ChangeRequest>(),
+    );
     let state = |paused: bool| json!({"id": ID, "paused": paused});
     vec![
         operation("get", "/admin/v1/connections")
-            .named("listConnections", "connections", "Lists the sources of all workspaces")
+            .named("listConnections", "connections", "Lists the connections of all workspaces")
             .describe("Channels are listed with their instances. Secrets are shown by name, never by value.")
             .answers(
                 200,
-                "All sources.",
+                "All connections.",
                 &all,
-                &[("one", "One source", json!({"connections": [example()]}))],
+                &[("one", "One connection", json!({"connections": [example()]}))],
             ),
+        operation("patch", "/admin/v1/connections/{connection}")
+            .named("changeConnection", "connections", "Changes the configuration or the secrets of a connection")
+            .describe(CHANGE)
+            .parameter(which())
+            .takes(&to_change, &change_examples())
+            .answers(200, "It is changed, and in force.", &changed, &changed_examples())
+            .refuses_with(404, "There is no such connection.", &[])
+            .refuses_with(409, CHANGE_CONFLICT, &[])
+            .refuses_with(422, CHANGE_PROBLEMS, &[("config", "A value of the configuration", change_problem())]),
         operation("post", "/admin/v1/connections/{connection}/pause")
-            .named("pauseConnection", "connections", "Stops the fetches of a source")
+            .named("pauseConnection", "connections", "Pauses the fetches of a connection")
             .describe("Deliveries are still accepted and wait.")
             .parameter(which())
             .may_take(&request, &[("reason", "With a reason", json!({"reason": "maintenance"}))])
             .answers(200, "It is paused.", &paused, &[("paused", "Paused", state(true))])
             .refuses(&[404, 409]),
         operation("post", "/admin/v1/connections/{connection}/resume")
-            .named("resumeConnection", "connections", "Continues the fetches of a source")
+            .named("resumeConnection", "connections", "Resumes the fetches of a connection")
             .parameter(which())
             .answers(200, "It runs.", &paused, &[("running", "Running", state(false))])
             .refuses(&[404, 409]),
@@ -53,13 +67,57 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
             .answers(200, "What it reads.", &tried, &[("lead", "A lead", tried_lead())])
             .refuses(&[404, 422]),
         operation("post", "/admin/v1/connections/{connection}/test")
-            .named("testConnection", "connections", "Takes in a delivery that an operator sends")
-            .describe("The delivery takes the way of those of the source, but for the sender checks, and makes what they make: deals, contacts, greetings. The audit has its id.")
+            .named("testConnection", "connections", "Accepts a test delivery")
+            .describe("The service processes the delivery like one from the source, but without sender checks: it creates deals, contacts and greetings. The audit records its id.")
             .parameter(which())
             .takes(&to_test, &[("json", "A JSON body", json!({"body": "{\"id\":\"7\",\"name\":\"Ada Prado\"}"}))])
             .answers(200, "It is stored.", &tested, &[("refused", "The converter refuses it", tested_refused())])
             .refuses(&[404, 409]),
     ]
+}
+
+pub const CHANGE: &str = "The service keeps everything that the request leaves out: other secrets, the allow-list, sender checks, settings and a pause. The result is checked as that of a workspace file. A later apply of the workspace file sets what the file declares again, so copy the change into it.";
+
+pub const CHANGE_CONFLICT: &str = "The name is in several workspaces, the configuration has another version than the request is based on (the text names who changed what), or the secrets that stay cannot be opened.";
+
+pub const CHANGE_PROBLEMS: &str = "The change does not fit the plugin. `problems` lists what is wrong, each with its `path` and `message`. Nothing was changed.";
+
+/// Returns the examples of a request that changes a connection or an instance: each name, summary and body.
+pub fn change_examples() -> [(&'static str, &'static str, Value); 2] {
+    [
+        (
+            "secret",
+            "A new value of a secret",
+            json!({"version": 3, "secrets": {"token": "s3cr3t"}}),
+        ),
+        (
+            "config",
+            "Another configuration",
+            json!({"version": 3, "config": {"fields": {"name": "nome"}}}),
+        ),
+    ]
+}
+
+/// Returns the examples of the answer to such a change.
+pub fn changed_examples() -> [(&'static str, &'static str, Value); 1] {
+    let changed = json!({
+        "name": "portal",
+        "workspace": "acme",
+        "configVersion": 4,
+        "fields": ["secrets"],
+        "secrets": ["token"],
+        "generated": {},
+        "warnings": [],
+    });
+    [("secret", "A secret has a new value", changed)]
+}
+
+/// Returns the example of a change that is refused.
+pub fn change_problem() -> Value {
+    json!({
+        "error": "nothing was applied, because of a problem: config.fields.name: expected a text",
+        "problems": [{"path": "config.fields.name", "message": "expected a text"}],
+    })
 }
 
 const ID: &str = "4kJ0sPz7Qm2XwYtB9nLdRa";
@@ -96,7 +154,7 @@ fn which() -> Parameter {
     Parameter::path(
         "connection",
         json!({"type": "string"}),
-        "The source: its id, its name, or `workspace/name` if several workspaces use the name.",
+        "The connection: its id, its name, or `workspace/name` if several workspaces use the name.",
     )
 }
 

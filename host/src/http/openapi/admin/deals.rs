@@ -2,31 +2,54 @@
 
 use serde_json::{Value, json};
 
-use super::operation;
-use crate::admin_api::deals::{DealHistory, DealRemoved};
+use super::{before, operation, page_limit, workspace};
+use crate::admin_api::deals::{DealDetail, DealRemoved, Deals};
 use crate::http::openapi::operation::{Operation, Parameter};
 use crate::http::openapi::schemas::Schemas;
 use crate::limits;
 
 /// Returns the operations of `/admin/v1/deals`, and adds their types to `schemas`.
 pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
-    let history = schemas.answer::<DealHistory>();
+    let all = schemas.answer::<Deals>();
+    let one = schemas.answer::<DealDetail>();
     let removed = schemas.answer::<DealRemoved>();
     let gone = json!({"id": ID, "workspace": "acme", "removed": true});
     let newest = format!(
-        "Shows the newest changes and notes, at most {} of each. Partners and keys are named as long as they exist.",
-        limits::DEAL_PAST
+        "Shows the newest changes and notes, at most {} of each, and the newest deliveries, conversations and tickets, at most {} of each. Names are shown for ids that still exist.",
+        limits::DEAL_PAST,
+        limits::SHOWN_OF_PERSON
     );
     vec![
+        operation("get", "/admin/v1/deals")
+            .named("listDeals", "deals", "Lists deals, newest first")
+            .parameter(Parameter::query(
+                "q",
+                json!({"type": "string"}),
+                "Only deals that this leads to: the id or external id of a deal, or the phone, e-mail address or id of a contact.",
+            ))
+            .parameter(workspace())
+            .parameter(before("deals"))
+            .parameter(page_limit())
+            .answers(
+                200,
+                "A page of deals.",
+                &all,
+                &[(
+                    "one",
+                    "The last page",
+                    json!({"deals": [summary()], "next": null, "searchedUntil": null}),
+                )],
+            )
+            .refuses(&[400, 404]),
         operation("get", "/admin/v1/deals/{deal}")
-            .named("showDealHistory", "deals", "Shows the history of a deal")
+            .named("showDeal", "deals", "Shows a deal with its history")
             .describe(&newest)
             .parameter(deal())
             .parameter(workspace())
             .answers(
                 200,
-                "The history.",
-                &history,
+                "The deal.",
+                &one,
                 &[("changed", "A partner changed the deal", example())],
             )
             .refuses(&[404]),
@@ -41,26 +64,51 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
 }
 
 const ID: &str = "019cae2b-3f61-7a52-8a10-6d4f3e2a1b88";
+const DELIVERY: &str = "019cae2b-3f5e-7c31-9d20-0b7a6c5d4e3f";
 
 fn deal() -> Parameter {
     let id = json!({"type": "string", "format": "uuid"});
     Parameter::path("deal", id, "The deal's id.")
 }
 
-fn workspace() -> Parameter {
-    Parameter::query(
-        "workspace",
-        json!({"type": "string"}),
-        "The workspace's slug or id. Without it, all workspaces are searched.",
-    )
-}
-
-fn example() -> Value {
+/// A deal as the examples of several resources have it.
+pub fn summary() -> Value {
     json!({
         "id": ID,
         "workspace": "acme",
+        "title": "Ana",
+        "status": "won",
+        "stage": "closed_won",
+        "externalId": "L-1",
         "createdAt": "2026-03-02T12:15:30.250000Z",
-        "deliveryId": "019cae2b-3f5e-7c31-9d20-0b7a6c5d4e3f",
+        "updatedAt": "2026-03-03T09:00:00.000000Z",
+        "contact": super::people::contact(),
+        "owner": super::people::owner(),
+        "product": {
+            "id": "019cae2a-2000-7b42-8c11-2d3e4f5a6b7c",
+            "name": "Garden flat",
+            "externalId": "CA-0007",
+        },
+        "instance": {"id": 1, "name": "voice"},
+        "source": "form",
+    })
+}
+
+fn example() -> Value {
+    let mut deal = summary();
+    let more = json!({
+        "props": {"source": "form", "connection": "form", "message": "I would like to visit it."},
+        "connectionId": "Zx3cVbN5mKj8HgF2dSa1Qw",
+        "connection": "form",
+        "partner": null,
+        "deliveryId": DELIVERY,
+        "deliveries": [{
+            "id": DELIVERY,
+            "receivedAt": "2026-03-02T12:15:30.250000Z",
+            "status": "converted",
+        }],
+        "conversations": [super::people::conversation()],
+        "tickets": [super::people::ticket()],
         "history": [{
             "at": "2026-03-03T09:00:00.000000Z",
             "by": "partner",
@@ -70,8 +118,18 @@ fn example() -> Value {
             "key": "crm pk_…Mx5T",
             "deliveryId": null,
             "repairId": null,
-            "changes": [{"field": "status", "before": "open", "after": "won"}],
+            "changes": [{
+                "field": "status",
+                "before": "open",
+                "after": "won",
+                "beforeName": null,
+                "afterName": null,
+            }],
         }],
         "logs": [],
-    })
+    });
+    for (key, value) in more.as_object().into_iter().flatten() {
+        deal[key] = value.clone();
+    }
+    deal
 }

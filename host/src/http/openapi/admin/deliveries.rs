@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::{before, operation, page_limit};
 use crate::admin_api::captures::{CaptureRequest, CapturedDeliveries, GoldenExport};
 use crate::admin_api::deliveries::{Deliveries, DeliveryDetailView, ReplayRequest, Replayed};
+use crate::admin_api::replays::{ReplayManyRequest, ReplayedMany};
 use crate::domain::delivery::DeliveryStatus;
 use crate::http::openapi::operation::{Operation, Parameter};
 use crate::http::openapi::schemas::Schemas;
@@ -15,6 +16,8 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let one = schemas.answer::<DeliveryDetailView>();
     let replayed = schemas.answer::<Replayed>();
     let request = schemas.request::<ReplayRequest>();
+    let many = schemas.request::<ReplayManyRequest>();
+    let replayed_many = schemas.answer::<ReplayedMany>();
     let captured = schemas.answer::<CapturedDeliveries>();
     let wanted = schemas.request::<CaptureRequest>();
     let golden = schemas.answer::<GoldenExport>();
@@ -64,8 +67,9 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
                 "Converts a delivery again with the active version of its plugin",
             )
             .describe(
-                "Items that never finished are accepted as usual. Finished ones show what would change. \
-                 With `apply` the changes are written, except where a person has edited since.",
+                "Shows what the conversion would make and what would change in finished items, and writes \
+                 nothing of it. With `apply` it is made and written, except where a person has edited since. \
+                 A failed or parked delivery is converted without it, too.",
             )
             .parameter(id())
             .may_take(
@@ -79,6 +83,37 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
                 &[("differs", "A deal would get another title", differs())],
             )
             .refuses(&[404, 409, 422]),
+        narrowing()
+            .into_iter()
+            .fold(
+                operation("post", "/admin/v1/deliveries/replay"),
+                Operation::parameter,
+            )
+            .named(
+                "replayDeliveries",
+                "deliveries",
+                "Converts the deliveries of a list again, or releases those in quarantine",
+            )
+            .describe(
+                "The oldest first. At least one of `connection`, `instance`, `status`, `since` and `version` is given. \
+                 Without `apply`, finished items show what would change, deliveries that have made nothing yet are counted, and a release only counts. Deliveries that wait \
+                 for their conversion are left out. A request handles at most 500 deliveries in 20 seconds, and says \
+                 what is left: ask again with its `after` and `until`.",
+            )
+            .may_take(
+                &many,
+                &[
+                    ("apply", "Write the changes", json!({"apply": true})),
+                    ("release", "Release from quarantine", json!({"apply": true, "release": true})),
+                ],
+            )
+            .answers(
+                200,
+                "What became of the deliveries.",
+                &replayed_many,
+                &[("differs", "Two deals would change", many_differ())],
+            )
+            .refuses(&[400, 404, 409]),
         operation("post", "/admin/v1/deliveries/captures")
             .named(
                 "captureDeliveries",
@@ -196,7 +231,7 @@ fn filters() -> Vec<Parameter> {
         Parameter::query(
             "connection",
             text(),
-            "Only deliveries of this source: its id, its name, or `workspace/name`.",
+            "Only deliveries of this connection: its id, its name, or `workspace/name`.",
         ),
         Parameter::query(
             "instance",
@@ -224,6 +259,37 @@ fn filters() -> Vec<Parameter> {
             "Only deliveries last converted by this version of their plugin: 1.2.0, or at least 8 characters of the beginning of its digest.",
         ),
     ]
+}
+
+/// The filters by which many deliveries are replayed: those of the list without its search.
+fn narrowing() -> Vec<Parameter> {
+    let mut filters = filters();
+    filters.remove(5);
+    filters
+}
+
+fn many_differ() -> Value {
+    json!({
+        "connections": [{
+            "connectionId": "4kJ0sPz7Qm2XwYtB9nLdRa",
+            "connection": "acme/portal",
+            "deliveries": 2,
+        }],
+        "handled": 2,
+        "statuses": {"converted": 2},
+        "unconverted": 0,
+        "madeDeals": 0,
+        "changes": {
+            "deals": {"rows": 2, "fields": {"title": 2}},
+            "contacts": {"rows": 0, "fields": {}},
+            "kept": 0,
+        },
+        "refused": 0,
+        "refusals": [],
+        "left": 0,
+        "after": null,
+        "until": "2026-03-02T13:00:00.000000Z",
+    })
 }
 
 fn id() -> Parameter {
@@ -269,6 +335,16 @@ fn detail() -> Value {
     detail["items"] = json!([item(&json!([]))]);
     detail["notes"] = json!([]);
     detail["nextAttemptAt"] = json!(null);
+    detail["fetches"] = json!([]);
+    detail["answers"] = json!([{
+        "item": 0,
+        "externalId": "L-17",
+        "request": "GET https://graph.portal.example/v1/leads/L-17?access_token=***",
+        "status": 200,
+        "body": "{\"id\": \"L-17\", \"name\": \"Ana\"}",
+        "bodyBase64": null,
+    }]);
+    detail["answersLeftOut"] = json!(false);
     detail["request"] = request();
     detail
 }

@@ -2,8 +2,11 @@
 
 use serde_json::{Value, json};
 
+use super::connections::{
+    CHANGE, CHANGE_CONFLICT, CHANGE_PROBLEMS, change_examples, change_problem, changed_examples,
+};
 use super::operation;
-use crate::admin_api::connections::PauseRequest;
+use crate::admin_api::connections::{ChangeRequest, Changed, PauseRequest};
 use crate::admin_api::instances::{InstancePaused, InstanceView, Instances, Templates};
 use crate::http::openapi::operation::{Operation, Parameter};
 use crate::http::openapi::schemas::Schemas;
@@ -15,6 +18,8 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let templates = schemas.answer::<Templates>();
     let paused = schemas.answer::<InstancePaused>();
     let request = schemas.request::<PauseRequest>();
+    let changed = schemas.answer::<Changed>();
+    let to_change = schemas.request::<ChangeRequest>();
     let state = |paused: bool| json!({"id": 1, "paused": paused});
     vec![
         operation("get", "/admin/v1/instances")
@@ -54,6 +59,28 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
                 ],
             )
             .refuses(&[404, 409]),
+        operation("patch", "/admin/v1/instances/{instance}")
+            .named(
+                "changeInstance",
+                "instances",
+                "Changes the configuration or the secrets of an instance with an adapter",
+            )
+            .describe(CHANGE)
+            .parameter(which())
+            .takes(&to_change, &change_examples())
+            .answers(
+                200,
+                "It is changed, and in force.",
+                &changed,
+                &changed_examples(),
+            )
+            .refuses_with(404, "There is no such instance.", &[])
+            .refuses_with(409, CHANGE_CONFLICT, &[])
+            .refuses_with(
+                422,
+                CHANGE_PROBLEMS,
+                &[("config", "A value of the configuration", change_problem())],
+            ),
         operation("post", "/admin/v1/instances/{instance}/pause")
             .named(
                 "pauseInstance",
@@ -145,6 +172,7 @@ fn with_an_adapter(templates: &Value) -> Value {
         "keepForSeconds": 86400,
         "language": "pt_BR",
         "lastDeliveryAt": "2026-03-02T12:15:00.000000Z",
+        "sourceChange": null,
         "templates": {
             "count": 1,
             "approved": 1,

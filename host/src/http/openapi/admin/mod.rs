@@ -11,6 +11,7 @@ mod etl;
 mod instances;
 mod keys;
 mod outbox;
+mod people;
 mod plugins;
 mod repairs;
 mod rollouts;
@@ -40,6 +41,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     all.extend(instances::operations(schemas));
     all.extend(keys::operations(schemas));
     all.extend(outbox::operations(schemas));
+    all.extend(people::operations(schemas));
     all.extend(plugins::operations(schemas));
     all.extend(repairs::operations(schemas));
     all.extend(rollouts::operations(schemas));
@@ -78,6 +80,15 @@ fn page_limit() -> Parameter {
             "default": limits::ROWS_PER_PAGE,
         }),
         "Rows per page. A value out of range is adjusted, not refused.",
+    )
+}
+
+/// The `workspace` that bounds a search.
+fn workspace() -> Parameter {
+    Parameter::query(
+        "workspace",
+        json!({"type": "string"}),
+        "The workspace's slug or id. Without it, all workspaces are searched.",
     )
 }
 

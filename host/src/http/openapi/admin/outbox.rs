@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::{before, operation, page_limit};
 use crate::admin_api::outbox::{
-    Messages, Played, ReplyRequest, ResolveRequest, Resolved, StatusRequest,
+    Messages, ReplyRequest, ResolveManyRequest, ResolveRequest, Resolved, ResolvedMany,
+    SimulatedEvent, StatusRequest,
 };
 use crate::domain::message::MessageState;
 use crate::http::openapi::operation::{Operation, Parameter};
@@ -13,12 +14,14 @@ use crate::http::openapi::schemas::Schemas;
 /// Returns the operations of `/admin/v1/outbox`, and adds their types to `schemas`.
 pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let messages = schemas.answer::<Messages>();
-    let played = schemas.answer::<Played>();
+    let simulated = schemas.answer::<SimulatedEvent>();
     let resolved = schemas.answer::<Resolved>();
     let reply = schemas.request::<ReplyRequest>();
     let status = schemas.request::<StatusRequest>();
     let resolve = schemas.request::<ResolveRequest>();
-    let taken_in = [("taken", "Taken in", taken_in())];
+    let resolved_many = schemas.answer::<ResolvedMany>();
+    let resolve_many = schemas.request::<ResolveManyRequest>();
+    let stored = [("taken", "Stored", stored())];
     vec![
         operation("get", "/admin/v1/outbox")
             .named(
@@ -41,6 +44,11 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
                 json!({"type": "string", "format": "uuid"}),
                 "Only messages of this conversation.",
             ))
+            .parameter(Parameter::query(
+                "contact",
+                json!({"type": "string"}),
+                "Only messages to and from this person: a phone, an e-mail address, or the id of a contact.",
+            ))
             .parameter(before("messages"))
             .parameter(page_limit())
             .answers(
@@ -60,7 +68,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
                 "outbox",
                 "Simulates a contact of the sandbox who writes",
             )
-            .describe(PLAYED)
+            .describe(SIMULATED)
             .takes(
                 &reply,
                 &[
@@ -72,21 +80,21 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
                     ("message", "To a message", json!({"to": ID, "text": "Oi"})),
                 ],
             )
-            .answers(200, "It was taken in.", &played, &taken_in)
+            .answers(200, "The event is stored.", &simulated, &stored)
             .refuses(&[404, 409, 422]),
         operation("post", "/admin/v1/outbox/{message}/status")
             .named(
                 "playStatus",
                 "outbox",
-                "Plays a status report for a message of the sandbox",
+                "Simulates a status report for a message of the sandbox",
             )
-            .describe(PLAYED)
+            .describe(SIMULATED)
             .parameter(id())
             .takes(
                 &status,
                 &[("read", "It was read", json!({"status": "read"}))],
             )
-            .answers(200, "It was taken in.", &played, &taken_in)
+            .answers(200, "The event is stored.", &simulated, &stored)
             .refuses(&[404, 409, 422]),
         operation("post", "/admin/v1/outbox/{message}/resolve")
             .named(
@@ -110,10 +118,39 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
                 )],
             )
             .refuses(&[404, 409]),
+        operation("post", "/admin/v1/outbox/resolve")
+            .named(
+                "resolveMessages",
+                "outbox",
+                "Decides about several messages whose outcome is unknown",
+            )
+            .describe(
+                "A message whose outcome is known by now stays as it is, and the answer says why. \
+                 A request that takes too long resolves only the first messages: send the rest again.",
+            )
+            .takes(
+                &resolve_many,
+                &[(
+                    "failed",
+                    "They count as failed",
+                    json!({"verdict": "give-up", "messages": [ID]}),
+                )],
+            )
+            .answers(
+                200,
+                "What became of them.",
+                &resolved_many,
+                &[(
+                    "failed",
+                    "One is failed now",
+                    json!({"states": {"failed": 1}, "refused": 0, "refusals": [], "left": 0}),
+                )],
+            )
+            .refuses(&[400]),
     ]
 }
 
-const PLAYED: &str = "The event is taken in like a webhook of the instance's provider. \
+const SIMULATED: &str = "The event is processed like a webhook of the instance's provider. \
                       It needs an instance with the adapter `sandbox`; others are refused with 409.";
 
 const ID: &str = "019c2f4e-8a51-7c3b-9d20-5b7f10a4e6c2";
@@ -151,11 +188,18 @@ fn message() -> Value {
         },
         "deliveredAt": null,
         "readAt": null,
+        "ran": {
+            "plugin": "whatsapp",
+            "version": "1.0.0",
+            "digest": "5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef",
+            "contract": "leadhost:adapter@1.0.0",
+            "configVersion": 1,
+        },
         "nextAttemptAt": null,
     })
 }
 
-fn taken_in() -> Value {
+fn stored() -> Value {
     json!({
         "delivery": "019c2f4e-9b00-7c3b-9d20-5b7f10a4e6c5",
         "status": "converted",

@@ -54,7 +54,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
                     &checked,
                     &[(
                         "older",
-                        "Its activation would need consent",
+                        "Its activation would raise concerns",
                         json!({
                             "name": "portal",
                             "version": "1.3.0",
@@ -89,7 +89,7 @@ fn upload(deployed: &Value) -> Operation {
         )
         .describe(
             "The component is compiled, and runs its trial and its golden cases before it is stored. \
-             If its activation needs consent, nothing is stored.",
+             If its activation raises concerns that must be accepted, nothing is stored.",
         )
         .parameter(Parameter::query(
             "activate",
@@ -263,6 +263,8 @@ fn verification(operation: Operation, verified: &Value) -> Operation {
                     "golden": 12,
                     "against": {"version": "1.3.0", "digest": BEFORE, "active": true},
                     "chosen": 1000,
+                    "total": 48213,
+                    "totalIsLeast": false,
                     "connections": 3,
                     "connectionsNotCovered": 0,
                     "emptied": 2,
@@ -279,7 +281,13 @@ fn verification(operation: Operation, verified: &Value) -> Operation {
                     "items": none,
                     "fields": [{"field": "phone", "change": "lost", "count": 412, "examples": [example]}],
                     "sends": null,
+                    "cost": {
+                        "conversions": 998,
+                        "other": {"meanUs": 1180, "p95Us": 2300, "memoryBytes": 1245184},
+                        "candidate": {"meanUs": 1240, "p95Us": 2410, "memoryBytes": 1310720},
+                    },
                     "drift": ["412 of 998 leads lose a phone, for example in delivery 019cae2b-3f65-7d43-9b21-7e5f4a3b2c03"],
+                    "concerns": [],
                     "repairs": [],
                     "tookMs": 4120,
                 }),
@@ -293,6 +301,8 @@ fn verification(operation: Operation, verified: &Value) -> Operation {
                     "golden": 40,
                     "against": {"version": "1.3.0", "digest": BEFORE, "active": true},
                     "chosen": 310,
+                    "total": 310,
+                    "totalIsLeast": false,
                     "connections": 1,
                     "connectionsNotCovered": 0,
                     "emptied": 0,
@@ -309,7 +319,13 @@ fn verification(operation: Operation, verified: &Value) -> Operation {
                     "items": none,
                     "fields": [],
                     "sends": compared_sends(&none),
+                    "cost": {
+                        "conversions": 310,
+                        "other": {"meanUs": 1180, "p95Us": 2300, "memoryBytes": 1245184},
+                        "candidate": {"meanUs": 1240, "p95Us": 2410, "memoryBytes": 1310720},
+                    },
                     "drift": [],
+                    "concerns": [],
                     "repairs": [],
                     "tookMs": 910,
                 }),
@@ -353,7 +369,7 @@ fn calls(schemas: &mut Schemas) -> Operation {
         .named(
             "pluginCalls",
             "plugins",
-            "Shows what the calls of each version came to and needed, over time",
+            "Shows the outcomes and the cost of each version's calls over time",
         )
         .describe("Each host counts its own calls, in memory, from its start. Trials and comparisons are not counted. How much output a call returned is not known, only whether it was too much.")
         .parameter(name())
@@ -444,7 +460,7 @@ fn activate(request: &Value, deployed: &Value) -> Operation {
             request,
             &[(
                 "short",
-                "The beginning of a digest, and consent to an older version",
+                "The beginning of a digest, and the acceptance of an older version",
                 json!({"digest": &DIGEST[..12], "accept": ["older"]}),
             )],
         )
@@ -471,7 +487,7 @@ fn roll_back(schemas: &mut Schemas, deployed: &Value) -> Operation {
             &request,
             &[(
                 "restored",
-                "Consent to a version that was itself rolled back",
+                "The acceptance of a version that was itself rolled back",
                 json!({"accept": ["rolled-back"]}),
             )],
         )
@@ -511,7 +527,7 @@ fn remove(schemas: &mut Schemas) -> Operation {
             "plugins",
             "Removes a stored version that nothing names",
         )
-        .describe("A version is kept while it is active, a rollback would activate it, the last rollout names it, fetches that it began are not finished, it converted deliveries that are kept, or an open repair replays those. A file of the inbox with its bytes is not taken in again; an upload is.")
+        .describe("A version is kept while it is active, a rollback would activate it, the last rollout names it, fetches that it began are not finished, it converted deliveries that are kept, or an open repair replays those. A file of the inbox with its bytes is not stored again; an upload is.")
         .parameter(name())
         .parameter(version_digest())
         .answers(
@@ -576,11 +592,11 @@ pub fn refuses_component(operation: Operation) -> Operation {
     )
 }
 
-/// Adds the refusal of an activation that needs consent.
+/// Adds the refusal of an activation that raises concerns that must be accepted.
 fn refuses_activation(operation: Operation) -> Operation {
     operation.refuses_with(
         409,
-        "The activation needs consent: `concerns` lists the reasons, and `accept` the words that accept them. With `secondKey`, another admin key, with another label, has to accept the words there within the time there (`plugins.two_person`). Without these fields, the digest belongs to another plugin, or another activation is in progress or happened meanwhile.",
+        "The activation raises concerns that must be accepted: `concerns` lists the reasons, and `accept` the words that accept them. With `secondKey`, another admin key, with another label, has to accept the words there within the time there (`plugins.two_person`). Without these fields, the digest belongs to another plugin, or another activation is in progress or happened meanwhile.",
         &[(
             "older",
             "The version is older than the active one",

@@ -71,7 +71,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         operation("post", "/admin/v1/repairs/{repair}/cancel")
             .named("cancelRepair", "repairs", "Ends a running repair or an undo")
             .describe(
-                "No delivery is changed, and nothing is taken back, after the answer. What the repair has changed stays, and can \
+                "No delivery is changed, and nothing is undone, after the answer. The changes of the repair are kept and can \
                  be undone, also after an undo that was cancelled.",
             )
             .parameter(id())
@@ -83,7 +83,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
             )
             .refuses(&[404, 409]),
         operation("post", "/admin/v1/repairs/{repair}/undo")
-            .named("undoRepair", "repairs", "Takes the changes of an ended repair back")
+            .named("undoRepair", "repairs", "Undoes an ended repair")
             .describe(
                 "A field gets its former value if it still has the value of the repair. What a person or a newer delivery \
                  changed since stays; so do deals that the repair created, contacts that it merged, and match keys that other \

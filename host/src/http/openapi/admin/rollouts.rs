@@ -98,7 +98,7 @@ fn start(schemas: &mut Schemas, rollout: &Value) -> Operation {
         .refuses(&[404])
         .refuses_with(
             409,
-            "The version needs consent: `concerns` lists the reasons, and `accept` the words that accept them. With `secondKey`, another admin key, with another label, has to accept the words there within the time there (`plugins.two_person`). Without these fields, no other version of the plugin is active, a rollout is open, or another version was activated meanwhile.",
+            "The version raises concerns that must be accepted: `concerns` lists the reasons, and `accept` the words that accept them. With `secondKey`, another admin key, with another label, has to accept the words there within the time there (`plugins.two_person`). Without these fields, no other version of the plugin is active, a rollout is open, or another version was activated meanwhile.",
             &[
                 (
                     "older",
@@ -118,7 +118,7 @@ fn start(schemas: &mut Schemas, rollout: &Value) -> Operation {
                     "open",
                     "A rollout is open",
                     json!({
-                        "error": "a rollout of `portal` is open (9b0f7a3c5d2e, canary): see `leadhost plugin rollout portal`, or end it with `leadhost plugin rollout abort portal`",
+                        "error": "a rollout of `portal` is open (9b0f7a3c5d2e, canary), which `ana` started at 2026-03-02T12:15:30Z: see `leadhost plugin rollout portal`, or end it with `leadhost plugin rollout abort portal`",
                     }),
                 ),
             ],

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::operation;
+use crate::admin_api::config::EffectiveConfig;
 use crate::admin_api::status::ServiceStatus;
 use crate::http::openapi::operation::Operation;
 use crate::http::openapi::schemas::Schemas;
@@ -10,6 +11,7 @@ use crate::http::openapi::schemas::Schemas;
 /// Returns the operations of `/admin/v1/status`, and adds their types to `schemas`.
 pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let status = schemas.answer::<ServiceStatus>();
+    let config = schemas.answer::<EffectiveConfig>();
     vec![
         operation("get", "/admin/v1/status")
             .named("showStatus", "status", "Shows what runs and what waits")
@@ -19,6 +21,22 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
                 "The state of the service.",
                 &status,
                 &[("quiet", "Nothing waits", example())],
+            ),
+        operation("get", "/admin/v1/config")
+            .named("showConfig", "status", "Shows the configuration in force")
+            .describe("That of the host that answers. Possible secrets are left out: the user, the password and the parameters of an address, and the values of headers.")
+            .answers(
+                200,
+                "Every key with its value and where it is set.",
+                &config,
+                &[(
+                    "part",
+                    "Two keys of many",
+                    json!({"host": "one", "settings": [
+                        {"key": "server.listen", "value": "\"0.0.0.0:8080\"", "source": "flag"},
+                        {"key": "server.partner_rate", "value": "50", "source": "default"},
+                    ]}),
+                )],
             ),
     ]
 }
@@ -80,5 +98,7 @@ fn example() -> Value {
         }],
         "connections": {"open": 4, "idle": 3, "most": 20, "asked": 1},
         "pluginCalls": {"waiting": 0, "running": 0},
+        "disk": {"folder": "/var/lib/leadhost", "freeBytes": 68_719_476_736_u64, "reserveBytes": 8_388_608},
+        "refusedWrites": null,
     })
 }

@@ -11,7 +11,6 @@ use crate::domain::audit::AuditActor;
 use crate::domain::id::ConnectionId;
 use crate::domain::rollout::{RECORDED, Rollout, RolloutStage};
 use crate::domain::time::Micros;
-use crate::limits;
 use crate::pipeline::deploy::{DeployError, replace, rollout_of, stored_version, trust};
 use crate::pipeline::fleet::FleetJob;
 use crate::pipeline::rollout::Observations;
@@ -29,6 +28,10 @@ const MOMENTS: usize = 60;
 
 /// Timed or measured conversions without which their duration or memory is not judged.
 const ENOUGH: u64 = 50;
+
+/// Between two rounds at most, if nothing is wrong: they begin a second after each other, and each asks
+/// the store a few things.
+const ROUND: Duration = Duration::from_secs(5);
 
 /// The judge of all rollouts, while this host has the job.
 struct Judge {
@@ -51,7 +54,8 @@ struct JudgedRollout {
     stage_at: Micros,
     /// The time for which it lasted while a host judged it and it was not paused.
     spent: Duration,
-    looked: Instant,
+    /// The last round that judged it. `None` if that failed.
+    looked: Option<Instant>,
     recorded: Instant,
     moments: VecDeque<Moment>,
     /// Whether the log has what the step waits for after its time.
@@ -73,7 +77,7 @@ impl JudgedRollout {
         Self {
             stage_at: rollout.stage_at,
             spent: rollout.recorded_spent,
-            looked: Instant::now(),
+            looked: Some(Instant::now()),
             recorded: Instant::now(),
             moments: VecDeque::new(),
             has_said: false,
@@ -93,6 +97,13 @@ impl JudgedRollout {
     }
 }
 
+/// Returns the time that a round adds to a step, which looks at it now: none if the round before failed,
+/// or was so long ago that no host judged it meanwhile.
+fn since(looked: Option<Instant>, now: Instant) -> Duration {
+    let gap = looked.map(|looked| now.duration_since(looked));
+    gap.filter(|gap| *gap <= ROUND).unwrap_or_default()
+}
+
 /// Judges the rollouts until shutdown. A swap of versions may take long: hosts follow meanwhile.
 pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     let mut judge = Judge::default();
@@ -109,18 +120,14 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
 impl Judge {
     /// Judges each open rollout, if this host has the job. Returns whether one is open.
     async fn step(&mut self, pipeline: &Arc<Pipeline>) -> Result<bool, StoreError> {
-        let mut open = pipeline.core.store.rollouts().await?;
-        open.retain(|rollout| rollout.stage.is_open());
-        self.watched
-            .retain(|number, _| open.iter().any(|one| one.number == *number));
-        if open.is_empty() {
-            self.job.leave(pipeline).await;
-            return Ok(false);
+        let held = self.held(pipeline).await;
+        if held.is_err() {
+            // No host judged until the next round that succeeds.
+            self.watched.values_mut().for_each(|one| one.looked = None);
         }
-        if self.job.hold(pipeline).await?.is_none() {
-            self.watched.clear();
+        let Some(open) = held? else {
             return Ok(true);
-        }
+        };
         let mut failed = None;
         for rollout in &open {
             // One that cannot be judged does not hold the others.
@@ -128,7 +135,22 @@ impl Judge {
                 failed = Some(error);
             }
         }
-        failed.map_or(Ok(true), Err)
+        failed.map_or(Ok(!open.is_empty()), Err)
+    }
+
+    /// Returns the open rollouts, or `None` if another host judges them.
+    async fn held(&mut self, pipeline: &Pipeline) -> Result<Option<Vec<Rollout>>, StoreError> {
+        let mut open = pipeline.core.store.rollouts().await?;
+        open.retain(|rollout| rollout.stage.is_open());
+        self.watched
+            .retain(|number, _| open.iter().any(|one| one.number == *number));
+        if open.is_empty() {
+            self.job.leave(pipeline).await;
+        } else if self.job.hold(pipeline).await?.is_none() {
+            self.watched.clear();
+            return Ok(None);
+        }
+        Ok(Some(open))
     }
 
     async fn judge(
@@ -143,15 +165,13 @@ impl Judge {
         if watched.stage_at != rollout.stage_at {
             watched.stage_at = rollout.stage_at;
             watched.spent = rollout.recorded_spent;
-            watched.looked = Instant::now();
+            watched.looked = Some(Instant::now());
         }
-        // A host that did not judge for so long had lost the job.
-        let since = watched.looked.elapsed().min(limits::JOB_LEASE);
-        watched.looked = Instant::now();
-        if !rollout.paused {
-            watched.spent += since;
-        }
+        let (looked, now) = (watched.looked.take(), Instant::now());
         let status = status::load(pipeline, rollout.clone()).await?;
+        if !rollout.paused {
+            watched.spent += since(looked, now);
+        }
         let tripped = if rollout.plan.guards {
             tripped(pipeline, watched, &status).await
         } else {
@@ -167,6 +187,7 @@ impl Judge {
             pipeline.core.store.spend_rollout(&now).await?;
         }
         decide(pipeline, &status, tripped, spent).await?;
+        watched.looked = Some(now);
         Ok(())
     }
 }
@@ -238,19 +259,24 @@ async fn tripped(
 
 /// Returns a sentence about harm that does not exceed the policy as a whole.
 fn most_harm(seen: &Observations) -> String {
-    let harms = Part::ALL.map(|part| {
+    let harms = Part::ALL.into_iter().flat_map(|part| {
         let harm = seen.part(part).harm;
-        let most = harm.failing.max(harm.lost).max(harm.vanished);
-        (most.max(harm.appeared), harm.compared, part)
+        [
+            (harm.failing, "fail only with it"),
+            (harm.lost, "lose or change what is guarded"),
+            (harm.vanished, "lose a lead, an event or a request"),
+            (harm.appeared, "gain a lead, an event or a request"),
+        ]
+        .map(|(many, how)| (many, harm.compared, part, how))
     });
-    let most = harms.into_iter().max_by_key(|(most, ..)| *most);
-    let (most, of, part) = most.unwrap_or((0, 0, Part::Deliveries));
+    let most = harms.max_by_key(|(many, ..)| *many);
+    let (most, of, part, how) = most.unwrap_or((0, 0, Part::Deliveries, "show harm"));
     let what = match part {
         Part::Deliveries => "deliveries",
         Part::Sends => "sends",
         Part::Checks => "sender checks",
     };
-    format!("{most} of {of} {what} show harm")
+    format!("{most} of {of} {what} {how}")
 }
 
 /// Connections that a reason names.
@@ -341,7 +367,11 @@ async fn decide(
             end(pipeline, rollout, RolloutStage::Done, why).await
         }
         RolloutStage::Probation if spent >= rollout.plan.probation => {
-            let why = "no guard has tripped".to_owned();
+            let why = match rollout.plan.guards {
+                true => "no guard has tripped",
+                false => "its time is over; guards were off",
+            };
+            let why = why.to_owned();
             end(pipeline, rollout, RolloutStage::Done, why).await
         }
         RolloutStage::Canary if is_time && !rollout.paused && status.waits_for(spent).is_none() => {
@@ -500,5 +530,25 @@ fn failed(rollout: &Rollout, what: &str, error: DeployError) -> Result<bool, Sto
             tracing::warn!(plugin = %rollout.name, candidate = rollout.candidate.short(), step = what, %error, "rollout step failed, retrying");
             Ok(false)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_time_between_rounds_that_succeeded_counts() {
+        let began = Instant::now();
+        let after = |seconds| began + Duration::from_secs(seconds);
+        let check = |looked: Option<u64>, now: u64, counts: u64| {
+            let since = since(looked.map(after), after(now));
+            assert_eq!(since.as_secs(), counts, "{looked:?}");
+        };
+        check(Some(3), 4, 1);
+        check(Some(3), 8, 5);
+        // The store did not answer, or another host had the job.
+        check(Some(3), 9, 0);
+        check(None, 9, 0);
     }
 }

@@ -11,10 +11,11 @@ use crate::domain::acceptance::FirstAcceptance;
 use crate::domain::audit::AuditActor;
 use crate::domain::plugin::Digest;
 use crate::domain::rollout::{Rollout, RolloutChange, RolloutMode, RolloutPlan, RolloutStage};
+use crate::domain::time::Micros;
 use crate::limits;
 use crate::pipeline::deploy::{
-    AcceptedWords, DeployError, ROLL_OUT, TriedStored, Verified, replace, reviewed, rollout_of,
-    stored_version, trust, two_person,
+    AcceptedWords, Concern, DeployError, ROLL_OUT, TriedStored, Verified, replace, reviewed,
+    rollout_of, stored_version, trust, two_person,
 };
 use crate::pipeline::state::Pipeline;
 use crate::pipeline::versions::serving;
@@ -31,14 +32,18 @@ pub enum RolloutError {
     #[error("{} of `{name}` is another kind of plugin than the active version", digest.short())]
     AnotherKind { name: String, digest: Digest },
     #[error(
-        "a rollout of `{name}` is open ({}, {}): see `leadhost plugin rollout {name}`, or end it with `leadhost plugin rollout abort {name}`",
+        "a rollout of `{name}` is open ({}, {}), which `{by}` started at {}: see `leadhost plugin rollout {name}`, or end it with `leadhost plugin rollout abort {name}`",
         candidate.short(),
-        stage.as_str()
+        stage.as_str(),
+        at.to_the_second()
     )]
     Open {
         name: String,
         candidate: Digest,
         stage: RolloutStage,
+        /// The label of the key that started it.
+        by: String,
+        at: Micros,
     },
     #[error("`{0}` has no open rollout")]
     NotOpen(String),
@@ -62,8 +67,8 @@ impl From<RolloutError> for DeployError {
 #[derive(Clone, Debug)]
 pub struct RolloutOrder {
     pub plan: RolloutPlan,
-    /// The label of the operator's key.
-    pub started_by: String,
+    /// The operator.
+    pub by: AuditActor,
 }
 
 /// A rollout that was started.
@@ -73,6 +78,8 @@ pub struct StartedRollout {
     pub verified: Option<Box<Verified>>,
     /// The acceptance by the first of two keys, if two were needed.
     pub first_acceptance: Option<FirstAcceptance>,
+    /// The concerns that were accepted.
+    pub accepted: Vec<Concern>,
 }
 
 /// Starts a shadow: the candidate has no effect, so nothing needs to be accepted.
@@ -104,6 +111,7 @@ pub async fn shadow(
         status: followed(pipeline, rollout).await?,
         verified: None,
         first_acceptance: None,
+        accepted: Vec::new(),
     })
 }
 
@@ -140,6 +148,7 @@ pub async fn canary(
         status: followed(pipeline, rollout).await?,
         verified: Some(Box::new(agreed.verified)),
         first_acceptance: agreed.first_acceptance,
+        accepted: agreed.accepted,
     })
 }
 
@@ -158,6 +167,9 @@ async fn begin(
         .into());
     }
     close_overtaken(pipeline, name, &stable).await?;
+    if order.plan.mode == RolloutMode::Canary {
+        close_shadow(pipeline, name, &order.by).await?;
+    }
     let now = pipeline.core.clock.now();
     let new = Rollout {
         name: name.to_owned(),
@@ -174,7 +186,7 @@ async fn begin(
         generation: 0,
         recorded_spent: Duration::ZERO,
         spent_at: Some(now),
-        started_by: order.started_by,
+        started_by: order.by.label,
         started_at: now,
         stage_at: now,
         why: None,
@@ -185,6 +197,8 @@ async fn begin(
             name: rollout.name,
             candidate: rollout.candidate,
             stage: rollout.stage,
+            by: rollout.started_by,
+            at: rollout.started_at,
         }
         .into());
     }
@@ -209,6 +223,20 @@ async fn close_overtaken(
     if let Some(rollout) = overtaken {
         let why = "another version was activated".to_owned();
         judge::end(pipeline, &rollout, RolloutStage::Aborted, why).await?;
+    }
+    Ok(())
+}
+
+/// Ends an open shadow, because a canary of the plugin begins.
+async fn close_shadow(
+    pipeline: &Arc<Pipeline>,
+    name: &str,
+    by: &AuditActor,
+) -> Result<(), DeployError> {
+    let last = rollout_of(pipeline, name).await?;
+    if let Some(rollout) = last.filter(|one| one.stage == RolloutStage::Shadow) {
+        let why = format!("`{}` started a canary", by.label);
+        judge::end_by(pipeline, &rollout, RolloutStage::Aborted, why, by).await?;
     }
     Ok(())
 }

@@ -68,7 +68,7 @@ fn add(pipeline: &Pipeline, live: &LiveRollout, part: Part, compared: Compared) 
                 took: None,
                 memory: both.memory,
             };
-            rollout::record(pipeline, live, part, both.tally, cost);
+            rollout::record(pipeline, live, part, both.comparison, cost);
         }
         Compared::Emptied => {}
         Compared::NotTried => live.observed.drop_one(),

@@ -133,6 +133,7 @@ pub async fn load(pipeline: &Pipeline, rollout: Rollout) -> Result<RolloutStatus
     };
     let mut known = HashSet::new();
     for report in reports {
+        let is_live = live.iter().any(|(id, _)| *id == report.host);
         if let Some((_, host)) = live.iter().find(|(id, _)| *id == report.host) {
             known.insert(report.host);
             let reason = match &report.error {
@@ -154,11 +155,14 @@ pub async fn load(pipeline: &Pipeline, rollout: Rollout) -> Result<RolloutStatus
         }
         // Hosts that have stopped saw it too.
         let seen = serde_json::from_value(report.seen);
-        status
-            .seen
-            .merge(seen.map_err(|error| StoreError::Inconsistent {
-                what: format!("a report on a rollout cannot be read: {error}"),
-            })?);
+        let mut seen: Observations = seen.map_err(|error| StoreError::Inconsistent {
+            what: format!("a report on a rollout cannot be read: {error}"),
+        })?;
+        // The queue was in the memory of the host.
+        if !is_open || !is_live {
+            seen.drop_waiting();
+        }
+        status.seen.merge(seen);
     }
     live.retain(|(id, _)| is_open && !known.contains(id));
     status

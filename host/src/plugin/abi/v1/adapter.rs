@@ -6,6 +6,8 @@
 
 mod events;
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use leadhost_golden::{Call, Case};
 use serde_json::Value;
@@ -172,6 +174,8 @@ impl abi::Adapter for Adapter {
                 events: events::read(webhook.events)?,
                 notes: notes(webhook.notes),
                 memory: store.data().limiter.needed(),
+                // The caller knows it.
+                processor: Duration::ZERO,
             })),
             Err(problem) => Ok(Err(problem.into())),
         }
@@ -306,7 +310,9 @@ impl From<wit::Refused> for RefusedSend {
             title: text(refused.title),
             text: text(refused.text),
             details: text(refused.details),
-            retry_after_seconds: refused.retry_after_seconds,
+            retry_after: refused
+                .retry_after_seconds
+                .map(|seconds| Duration::from_secs(u64::from(seconds))),
         }
     }
 }

@@ -5,6 +5,8 @@
 
 mod bounds;
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use leadhost_golden::{Call, Case};
 use serde_json::Value;
@@ -172,6 +174,8 @@ async fn convert(
             items: items(conversion.items)?,
             notes: notes(conversion.notes),
             memory: store.data().limiter.needed(),
+            // The caller knows it.
+            processor: Duration::ZERO,
         })),
         Err(problem) => Ok(Err(problem.into())),
     }
@@ -264,7 +268,7 @@ fn items(items: Vec<wit::Item>) -> Result<Vec<ConvertedItem>, Fault> {
             limits::ITEMS_PER_DELIVERY
         )));
     }
-    let mut room = Room::of_delivery();
+    let mut room = Room::for_delivery();
     Ok(items
         .into_iter()
         .enumerate()
@@ -369,7 +373,9 @@ impl From<wit::Failure> for FetchFailure {
                 _ => FailureCategory::Retry,
             },
             message: cut_note(failure.message),
-            retry_after_seconds: failure.retry_after_seconds,
+            retry_after: failure
+                .retry_after_seconds
+                .map(|seconds| Duration::from_secs(u64::from(seconds))),
         }
     }
 }

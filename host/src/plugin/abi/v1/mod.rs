@@ -11,6 +11,9 @@ pub const CONVERTER: Offer = Offer {
     contract: converter::CONTRACT,
     export: converter::EXPORT,
     kind: PluginKind::Converter,
+    world: "lead-converter",
+    file: "leadhost-converter-1.0.0.wit",
+    published: include_str!("../../../../../wit/published/leadhost-converter-1.0.0.wit"),
     link: |pre| Ok(Guest::Converter(Box::new(converter::Converter::new(pre)?))),
 };
 
@@ -18,5 +21,8 @@ pub const ADAPTER: Offer = Offer {
     contract: adapter::CONTRACT,
     export: adapter::EXPORT,
     kind: PluginKind::Adapter,
+    world: "channel-adapter",
+    file: "leadhost-adapter-1.0.0.wit",
+    published: include_str!("../../../../../wit/published/leadhost-adapter-1.0.0.wit"),
     link: |pre| Ok(Guest::Adapter(Box::new(adapter::Adapter::new(pre)?))),
 };

@@ -178,7 +178,7 @@ mod tests {
         }
     }
 
-    fn of_product(id: Option<ProductId>, external_id: Option<&str>) -> NewDeal {
+    fn for_product(id: Option<ProductId>, external_id: Option<&str>) -> NewDeal {
         NewDeal {
             product: Some(ProductReference {
                 id,
@@ -251,7 +251,7 @@ mod tests {
             (None, Some("P-1")),
             (Some(product()), Some("P-1")),
         ] {
-            let new = of_product(id, external_id);
+            let new = for_product(id, external_id);
             let made = new.id;
             done(make(set, new));
             assert_eq!(deal(set, made).product, Some(product()));
@@ -276,7 +276,7 @@ mod tests {
                 DealCreated::NoProduct,
             ),
         ] {
-            let new = || of_product(id, external_id);
+            let new = || for_product(id, external_id);
             assert_eq!(make(set, new()), expect);
             assert!(set.changed_deals.is_empty() && set.new_history.is_empty());
             let bypassing = NewDeal {
@@ -335,7 +335,7 @@ mod tests {
         let set = &mut working_set();
         let new = || NewDeal {
             idempotency: Some(claim("create-deal", "a")),
-            ..of_product(None, Some("P-1"))
+            ..for_product(None, Some("P-1"))
         };
         assert_eq!(make(set, new()), DealCreated::NoProduct);
         let key = (by().workspace, "P-1".to_owned());

@@ -120,7 +120,7 @@ pub async fn due(database: &Database, tzdata: &str, now: Micros) -> Result<Vec<C
     let mut making: Vec<Cube> = Vec::new();
     for some in workspaces.chunks(limits::WORKSPACES_AT_ONCE) {
         let due = due_of(database, some, tzdata, now).await?;
-        let mut changed: BTreeMap<Build, Changed> = BTreeMap::new();
+        let mut changed: BTreeMap<Build, ChangedCells> = BTreeMap::new();
         for cube in due.gone {
             changed.entry(cube.build).or_default().gone.push(cube.zone);
         }
@@ -200,7 +200,7 @@ async fn due_of(
 
 /// Changes to the zones of a build.
 #[derive(Default)]
-struct Changed {
+struct ChangedCells {
     gone: Vec<String>,
     new: Vec<String>,
 }
@@ -227,7 +227,7 @@ on conflict do nothing");
 async fn change(
     database: &Database,
     build: Build,
-    changed: Changed,
+    changed: ChangedCells,
     tzdata: &str,
 ) -> Result<(), StoreError> {
     let tzdata = tzdata.to_owned();

@@ -52,7 +52,8 @@ pub struct ResolvedConnection<'a> {
 /// # Errors
 ///
 /// [`StoreError::Refused`] if the plan is part of a workspace that does not exist, or names a
-/// partner or an agent that the workspace does not have, and [`StoreError`] if the database fails.
+/// partner or an agent that the workspace does not have, [`StoreError::Outdated`] if a connection has
+/// another version than the plan is based on, and [`StoreError`] if the database fails.
 pub async fn apply(
     database: &Database,
     plan: Plan,
@@ -110,10 +111,12 @@ async fn in_transaction(tx: &mut Tx, plan: &Plan, now: Micros) -> Result<Applied
             None => None,
             Some(name) => Some(match instances.get(name) {
                 Some(id) => *id,
-                None => statements
-                    .agent(name)
-                    .await?
-                    .ok_or_else(|| unknown(planned, "agent", name))?,
+                None => {
+                    let known = statements.agent(name).await?;
+                    let id = known.ok_or_else(|| unknown(planned, "agent", name))?;
+                    instances.insert(name.clone(), id);
+                    id
+                }
             }),
         };
         let wanted = ResolvedConnection {
@@ -239,7 +242,10 @@ async fn connection(
         ConnectionKind::Source => PartKind::Connection,
         ConnectionKind::Channel => PartKind::Channel,
     };
-    if let Some(id) = statements.connection(planned.kind, name).await? {
+    if let Some((id, version)) = statements.connection(planned.kind, name).await? {
+        if planned.based_on.is_some_and(|based_on| based_on != version) {
+            return Err(StoreError::Outdated);
+        }
         let rows = statements.change_connection(&id, wanted).await?;
         changes.note(kind, name, RowEffect::changed(rows));
         return Ok(id);

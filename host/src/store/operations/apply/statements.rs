@@ -87,7 +87,7 @@ where id = :id
 and name <> :name");
 
 static CONNECTION: Sql = sql("
-select id
+select id, config_version
 from connections
 where workspace_id = :workspace
 and name = :name
@@ -339,8 +339,8 @@ impl<'t> Declare<'t> {
         Ok(sorted.effects)
     }
 
-    /// Returns the id of the connection of this kind with this name, or `None` if there is
-    /// none.
+    /// Returns the id of the connection of this kind with this name, and the version of its
+    /// configuration. `None` if there is none.
     ///
     /// # Errors
     ///
@@ -349,10 +349,12 @@ impl<'t> Declare<'t> {
         &mut self,
         kind: ConnectionKind,
         name: &str,
-    ) -> Result<Option<ConnectionId>, StoreError> {
+    ) -> Result<Option<(ConnectionId, i64)>, StoreError> {
         let args = args! { workspace: self.workspace, name, kind: kind.as_str() };
         self.tx
-            .row(&CONNECTION, &args, |row| row.text_id("id"))
+            .row(&CONNECTION, &args, |row| {
+                Ok((row.text_id("id")?, row.number("config_version")?))
+            })
             .await
     }
 

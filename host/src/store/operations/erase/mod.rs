@@ -101,7 +101,7 @@ use uuid::Uuid;
 pub use self::count::count;
 pub use self::person::person;
 pub use self::raw::{deliveries, unlinked};
-pub use self::record::{begin, left, list};
+pub use self::record::{begin, left, list, one};
 use super::remove::{self, rows_of};
 use super::repairs;
 use super::tombstones;

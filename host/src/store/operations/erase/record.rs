@@ -148,6 +148,36 @@ pub async fn end(
     Ok(())
 }
 
+static ONE: Sql = erasures!("where id = :id");
+
+/// Returns an erasure of any workspace, or `None` if there is none with this id. Of the deliveries that it
+/// left, it names those that still stand, with their current status.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn one(database: &Database, id: ErasureId) -> Result<Option<Erasure>, StoreError> {
+    database
+        .read(
+            VisibleRows::All,
+            steps!(|tx| {
+                let found = tx.rows(&ONE, &args! { id }, |row| erasure(row)).await?;
+                Ok(standing_alone(tx, found).await?.pop())
+            }),
+        )
+        .await
+}
+
+/// Takes what no longer stands out of the deliveries that erasures left.
+async fn standing_alone(tx: &mut Tx, mut all: Vec<Erasure>) -> Result<Vec<Erasure>, StoreError> {
+    let standing = standing::find(tx, &left_by(&all)).await?;
+    let standing = standing.iter().map(|one| (one.id, one.status)).collect();
+    for one in &mut all {
+        one.remaining.keep(&standing);
+    }
+    Ok(all)
+}
+
 static ALL: Sql = erasures!(
     "where id < :before
 order by id desc
@@ -177,7 +207,7 @@ pub async fn list(database: &Database, filter: ErasureFilter) -> Result<Vec<Eras
                 // range.
                 let before = filter.before.map_or(Uuid::max(), |id| id.0);
                 let limit = filter.limit;
-                let mut all = match filter.workspace {
+                let all = match filter.workspace {
                     Some(workspace) => {
                         let args = args! { workspace, before, limit };
                         tx.rows(&OF_WORKSPACE, &args, |row| erasure(row)).await?
@@ -187,12 +217,7 @@ pub async fn list(database: &Database, filter: ErasureFilter) -> Result<Vec<Eras
                         tx.rows(&ALL, &args, |row| erasure(row)).await?
                     }
                 };
-                let standing = standing::find(tx, &left_by(&all)).await?;
-                let standing = standing.iter().map(|one| (one.id, one.status)).collect();
-                for one in &mut all {
-                    one.remaining.keep(&standing);
-                }
-                Ok(all)
+                standing_alone(tx, all).await
             }),
         )
         .await
@@ -232,6 +257,7 @@ pub const SQL: &[&Sql] = &[
     &LOCK,
     &NOTE,
     &END,
+    &ONE,
     &ALL,
     &OF_WORKSPACE,
     &OF_CONTACT,

@@ -1,10 +1,11 @@
-// The fields of a form of unknown shape, by their usual names: in the form itself, and in
-// the objects in it that usually hold a lead.
+// The fields of a form of unknown shape, by their usual names: in the form itself, in the
+// objects in it that usually hold a lead, and in its lists of questions and answers.
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "leadhost.h"
+#include "looks.h"
 #include "names.h"
 
 // Bounds of the search: real leads are three levels deep, with dozens of fields.
@@ -15,6 +16,10 @@ struct view {
     struct value **fields;
     size_t count;
     bool is_person, is_root;
+    // Whether its id is a single field's.
+    bool is_of_fields;
+    // The answers by their questions, if the fields are made of them.
+    struct value *asked;
 };
 
 struct fields {
@@ -24,163 +29,6 @@ struct fields {
 };
 
 static const struct text NO_TEXT = {"", 0};
-
-// --- What a name asks for, and what a text looks like ---
-
-static bool equal(struct text a, struct text b)
-{
-    return a.length == b.length && memcmp(a.at, b.at, a.length) == 0;
-}
-
-static bool ends_with(struct text text, struct text end)
-{
-    return end.length <= text.length &&
-           memcmp(text.at + text.length - end.length, end.at, end.length) == 0;
-}
-
-static bool starts_with(struct text text, struct text start)
-{
-    return start.length <= text.length && memcmp(text.at, start.at, start.length) == 0;
-}
-
-static bool contains(struct text text, const char *part)
-{
-    for (; text.length > 0; text = (struct text){text.at + 1, text.length - 1})
-        if (starts_with(text, text_from(part)))
-            return true;
-    return false;
-}
-
-static bool contains_any(struct text text, const char *const *parts)
-{
-    for (; *parts != NULL; parts++)
-        if (contains(text, *parts))
-            return true;
-    return false;
-}
-
-static bool is_among(struct text text, const char *const *names)
-{
-    for (; *names != NULL; names++)
-        if (text_is(text, *names))
-            return true;
-    return false;
-}
-
-static bool is_digit(char character)
-{
-    return character >= '0' && character <= '9';
-}
-
-static struct text digits(struct text text)
-{
-    char *out = new_memory(text.length, 1);
-    size_t length = 0;
-    for (size_t at = 0; at < text.length; at++)
-        if (is_digit(text.at[at]))
-            out[length++] = text.at[at];
-    return (struct text){out, length};
-}
-
-// Counts letters; a character that is not ASCII counts as one.
-static size_t letters(struct text text)
-{
-    size_t count = 0;
-    for (size_t at = 0; at < text.length; at++) {
-        unsigned char next = (unsigned char)text.at[at];
-        count += ((next | 32) >= 'a' && (next | 32) <= 'z') || next >= 0xC3;
-    }
-    return count;
-}
-
-static bool looks_like_email(struct text text)
-{
-    const char *at = text.length <= 254 ? memchr(text.at, '@', text.length) : NULL;
-    if (at == NULL || at == text.at)
-        return false;
-    struct text domain = {at + 1, text.length - (size_t)(at + 1 - text.at)};
-    for (size_t index = 0; index < text.length; index++)
-        if ((unsigned char)text.at[index] <= ' ')
-            return false;
-    return contains(domain, ".") && !contains(domain, "@");
-}
-
-static bool may_be_name(struct text text)
-{
-    return letters(text) > 0 && !looks_like_email(text);
-}
-
-// A switch such as `whatsapp: 1` is no phone.
-static bool is_phone_number(struct text text)
-{
-    return digits(text).length > 3;
-}
-
-static bool looks_like_phone(struct text text)
-{
-    size_t count = digits(text).length;
-    bool is_date = text.length >= 10 && ((text.at[4] == '-' && text.at[7] == '-') ||
-                                         (text.at[2] == '/' && text.at[5] == '/'));
-    return count >= 8 && count <= 20 && letters(text) <= 5 && !is_date && !contains(text, "//");
-}
-
-// Whether a name is for another person's contact. `client` is the advertiser's word for
-// itself, `cliente` the lead.
-static bool is_others(struct text name)
-{
-    return contains_any(name, names_others) || contains(name, "clientemail") ||
-           (contains(name, "client") && !contains(name, "cliente"));
-}
-
-static bool is_phone_name(struct text name)
-{
-    return contains_any(name, names_phone_parts) && !ends_with(name, text_from("id")) &&
-           !is_others(name);
-}
-
-static bool is_email_name(struct text name)
-{
-    return (contains(name, "email") || contains(name, "correo")) && !is_others(name);
-}
-
-struct text text_folded(struct text name)
-{
-    // The letters U+00E0 to U+00FF without their accents; `?` stays as it is.
-    static const char plain[] = "aaaaa??ceeeeiiii?nooooo??uuuu?""?y";
-    if (name.length > 2 && name.at[0] == 'q' && is_digit(name.at[1])) {
-        size_t at = 1;
-        while (at < name.length && is_digit(name.at[at]))
-            at++;
-        if (at + 1 < name.length && name.at[at] == '_')
-            name = (struct text){name.at + at + 1, name.length - at - 1};
-    }
-    char *out = new_memory(name.length, 1);
-    size_t length = 0;
-    for (size_t at = 0; at < name.length; at++) {
-        unsigned char next = (unsigned char)name.at[at];
-        if (next >= 'A' && next <= 'Z')
-            out[length++] = (char)(next | 32);
-        else if ((next >= 'a' && next <= 'z') || is_digit((char)next))
-            out[length++] = (char)next;
-        else if (next == 0xC3 && at + 1 < name.length) {
-            unsigned char second = (unsigned char)name.at[++at] | 0x20;
-            char letter = plain[second & 0x1F];
-            if (letter != '?') {
-                out[length++] = letter;
-            } else if (second != 0xB7) { // Neither of the signs of U+00D7 and U+00F7.
-                out[length++] = (char)next;
-                out[length++] = (char)second;
-            }
-        } else if (next == 0xC2 || next == 0xCC || next == 0xCD || next == 0xE2 || next == 0xF0) {
-            // Signs, accents on their own, and pictures.
-            while (at + 1 < name.length && (name.at[at + 1] & 0xC0) == 0x80)
-                at++;
-        } else if (next >= 0x80) {
-            out[length++] = (char)next;
-        }
-    }
-    return (struct text){out, length};
-}
 
 // --- Where the fields are ---
 
@@ -209,11 +57,22 @@ static void collect(struct fields *fields, struct value *value, struct text name
         return;
     struct view view = view_of(value);
     view.is_person = is_among(name, names_persons);
+    view.is_of_fields = is_among(name, names_field_groups);
     view.is_root = depth == 0;
     fields->views[fields->count++] = view;
-    for (size_t at = 0; at < view.count; at++)
-        if (is_among(view.fields[at]->folded, names_containers))
-            collect(fields, only(view.fields[at]), view.fields[at]->folded, depth + 1);
+    for (size_t at = 0; at < view.count; at++) {
+        struct value *field = view.fields[at];
+        struct value *asked = questions_in(field->folded, field, value);
+        if (asked != NULL && fields->count < MAX_VIEWS) {
+            struct view answers = view_of(asked);
+            answers.is_person = true;
+            answers.asked = asked;
+            fields->views[fields->count++] = answers;
+            field->read = true; // The answers take the place of the list or the object.
+        } else if (is_among(field->folded, names_containers)) {
+            collect(fields, only(field), field->folded, depth + 1);
+        }
+    }
 }
 
 // Returns the next value of this name that is not absent, after `*at` fields.
@@ -234,8 +93,16 @@ static bool has_contact(const struct view *view)
         if ((is_among(name, names_phones) || is_among(name, names_emails)) &&
             !value_is_absent(view->fields[at]))
             return true;
+        if (view->asked != NULL && is_contact(name, view->fields[at]))
+            return true;
     }
     return false;
+}
+
+// Whether a field is an answer that is not about other people.
+static bool may_answer(const struct view *view, const struct value *field)
+{
+    return view->asked != NULL && !is_others(field->folded);
 }
 
 struct fields *fields_from(struct value *form)
@@ -290,10 +157,12 @@ static struct text take_first(const struct view *view, const char *const *names)
     return found ? take(found) : NO_TEXT;
 }
 
-static struct text take_any(const struct fields *fields, const char *const *names, bool of_persons)
+// Returns the first text under one of the names; `of_all` says whether persons and single fields
+// count.
+static struct text take_any(const struct fields *fields, const char *const *names, bool of_all)
 {
     for (size_t at = 0; at < fields->count; at++) {
-        if (fields->views[at].is_person && !of_persons)
+        if ((fields->views[at].is_person || fields->views[at].is_of_fields) && !of_all)
             continue;
         struct text text = take_first(&fields->views[at], names);
         if (text.length > 0)
@@ -341,15 +210,21 @@ static struct text name_in(const struct view *view, bool is_plain)
         for (struct value *value; (value = next_named(view, *name, &at)) != NULL;) {
             // A name in its parts; an object named `contact` is a person instead.
             struct text text = NO_TEXT;
-            if (value->kind == JSON_OBJECT && strncmp(*name, "cont", 4) != 0) {
-                struct view parts = view_of(value);
+            if (only(value)->kind == JSON_OBJECT && strncmp(*name, "cont", 4) != 0) {
+                struct view parts = view_of(only(value));
                 text = name_in(&parts, true);
-            } else if (may_be_name(value_scalar(value))) {
-                text = take(value);
             }
+            value = inner(value);
+            if (text.length == 0 && may_be_name(value_scalar(value)))
+                text = take(value);
             if (text.length > 0)
                 return text;
         }
+    }
+    for (size_t at = 0; at < view->count && view->asked != NULL; at++) {
+        struct value *value = inner(view->fields[at]);
+        if (is_name_question(view->fields[at]->folded) && may_be_name(value_scalar(value)))
+            return take(value);
     }
     struct value *part = first != NULL ? first : last;
     return is_plain && part != NULL ? take(part) : NO_TEXT;
@@ -377,17 +252,20 @@ static bool is_of_lead(struct text name, const char *const *words)
 
 static struct text take_of_lead(const struct view *view, const char *const *words)
 {
-    for (size_t at = 0; at < view->count; at++)
-        if (is_of_lead(view->fields[at]->folded, words) && may_be_name(value_scalar(view->fields[at])))
-            return take(view->fields[at]);
+    for (size_t at = 0; at < view->count; at++) {
+        struct value *value = inner(view->fields[at]);
+        if (is_of_lead(view->fields[at]->folded, words) && may_be_name(value_scalar(value)))
+            return take(value);
+    }
     return NO_TEXT;
 }
 
 struct text fields_name(struct fields *fields)
 {
-    // Beside an object with the contact, `name` is rather a form's.
+    // Beside an object with the contact, or the answers of a form, `name` is rather a form's.
     const struct view *best = &fields->views[0];
-    bool is_apart = has_contact(best) && !best->is_root && !best->is_person;
+    bool is_other = best->asked != NULL || !best->is_person;
+    bool is_apart = has_contact(best) && !best->is_root && is_other;
     for (size_t at = 0; at < fields->count; at++) {
         const struct view *view = &fields->views[at];
         struct text name = name_in(view, !is_apart || at == 0 || view->is_person);
@@ -467,7 +345,7 @@ static struct value *find_code(const struct view *view, struct text phone, const
             if (digits(text).length == 0 || text.length > 6 || letters(text) > 0)
                 continue;
             bool is_number = rest.length > 0 && digits(rest).length == rest.length &&
-                             ends_with(phone, rest) && strcmp(*names, "area") != 0;
+                             ends_with(phone, rest);
             if (rest.length > 0 && (equal(stem(rest), phone) || is_number))
                 return view->fields[at];
             if (of_owner == NULL && is_of_owner(phone, rest))
@@ -517,6 +395,19 @@ static bool is_same_phone(struct text a, struct text b)
     return equal(a, b) || (is_long && (ends_with(x, y) || ends_with(y, x)));
 }
 
+// Whether an object has nothing but the parts of a phone.
+static bool is_phone_only(const struct view *parts)
+{
+    for (size_t at = 0; at < parts->count; at++) {
+        struct text name = parts->fields[at]->folded;
+        if (!is_among(name, names_phones) && !is_among(name, names_phone_nodes) &&
+            !is_among(name, names_area_codes) && !is_among(name, names_phone_areas) &&
+            !is_among(name, names_country_codes) && !is_among(name, names_phone_details))
+            return false;
+    }
+    return true;
+}
+
 static void add_phone(struct texts *out, const struct view *view, struct value *node,
                       struct text name, bool (*fits)(struct text))
 {
@@ -526,14 +417,18 @@ static void add_phone(struct texts *out, const struct view *view, struct value *
         number = find(&parts, names_phone_nodes);
         area = find(&parts, names_area_codes);
         country = find(&parts, names_country_codes);
+        struct value *own = is_phone_only(&parts) ? find(&parts, names_phone_areas) : NULL;
+        area = own ? own : area;
     }
-    if (number == NULL || !fits(value_scalar(number)) || out->count == MAX_CONTACTS)
+    struct text text = value_whole(number);
+    if (number == NULL || !fits(text) || out->count == MAX_CONTACTS)
         return;
+    take(number);
     if (area == NULL)
         area = find_code(view, name, names_area_codes);
     if (country == NULL)
         country = find_code(view, name, names_country_codes);
-    struct text phone = with_codes(take(number), area, country);
+    struct text phone = with_codes(text, area, country);
     for (size_t at = 0; at < out->count; at++)
         if (is_same_phone(out->items[at], phone))
             return;
@@ -582,7 +477,8 @@ struct texts fields_phones(struct fields *fields)
             for (struct value *value; (value = next_named(&fields->views[at], *name, &from)) != NULL;)
                 add_contacts(&out, &fields->views[at], value, is_phone_number);
         }
-    for (size_t at = 0; at < fields->count && out.count == 0; at++) {
+    bool is_found = out.count > 0;
+    for (size_t at = 0; at < fields->count && !is_found; at++) {
         const struct view *view = &fields->views[at];
         for (size_t field = 0; field < view->count; field++)
             if (is_phone_name(view->fields[field]->folded))
@@ -594,6 +490,13 @@ struct texts fields_phones(struct fields *fields)
             for (struct value *value; (value = next_named(view, *name, &from)) != NULL;)
                 add_contacts(&out, view, value, looks_like_phone);
         }
+    }
+    is_found = out.count > 0;
+    for (size_t at = 0; at < fields->count && !is_found; at++) {
+        const struct view *view = &fields->views[at];
+        for (size_t field = 0; field < view->count; field++)
+            if (may_answer(view, view->fields[field]))
+                add_contacts(&out, view, view->fields[field], is_full_phone);
     }
     return out;
 }
@@ -607,10 +510,18 @@ struct texts fields_emails(struct fields *fields)
             for (struct value *value; (value = next_named(&fields->views[at], *name, &from)) != NULL;)
                 add_contacts(&out, NULL, value, NULL);
         }
-    for (size_t at = 0; at < fields->count && out.count == 0; at++)
+    bool is_found = out.count > 0;
+    for (size_t at = 0; at < fields->count && !is_found; at++)
         for (size_t field = 0; field < fields->views[at].count; field++)
             if (is_email_name(fields->views[at].fields[field]->folded))
                 add_contacts(&out, NULL, fields->views[at].fields[field], NULL);
+    is_found = out.count > 0;
+    for (size_t at = 0; at < fields->count && !is_found; at++) {
+        const struct view *view = &fields->views[at];
+        for (size_t field = 0; field < view->count; field++)
+            if (may_answer(view, view->fields[field]))
+                add_contacts(&out, NULL, view->fields[field], NULL);
+    }
     return out;
 }
 
@@ -767,25 +678,35 @@ static struct value *unread(struct value *value)
         struct value *rest = unread(child);
         if (value_is_absent(rest))
             continue;
-        struct value *copy = value_from_text(rest->text);
-        *copy = *rest;
-        copy->next = NULL;
-        value_append(left, copy);
+        value_append_copy(left, rest, rest->name);
     }
     return left;
 }
 
+static void add_rest(struct value *left, struct value *field, bool is_asked)
+{
+    // One more than a host accepts is enough: it refuses the lead and says why.
+    struct value *value = left->count <= MAX_ATTRIBUTES ? unread(field) : NULL;
+    if (!value_is_absent(value))
+        value_append_copy(left, value, is_asked ? free_name(field->name, left) : field->name);
+}
+
 attribute_list fields_rest(struct fields *fields)
 {
-    attribute_list out = {0};
-    // One more than a host accepts is enough: it refuses the lead and says why.
-    out.ptr = new_memory(MAX_ATTRIBUTES + 1, sizeof *out.ptr);
-    for (struct value *field = fields->form->first; field && out.len <= MAX_ATTRIBUTES; field = field->next) {
-        struct value *left = unread(field);
-        if (value_is_absent(left))
-            continue;
+    struct value *left = value_from_text(NO_TEXT);
+    left->kind = JSON_OBJECT;
+    for (struct value *field = fields->form->first; field != NULL; field = field->next)
+        add_rest(left, field, false);
+    for (size_t at = 0; at < fields->count; at++) {
+        const struct value *asked = fields->views[at].asked;
+        for (struct value *field = asked ? asked->first : NULL; field != NULL; field = field->next)
+            add_rest(left, field, true);
+    }
+    value_order(left);
+    attribute_list out = {new_memory(left->count, sizeof *out.ptr), 0};
+    for (struct value *field = left->first; field != NULL; field = field->next) {
         out.ptr[out.len].f0 = string_from(field->name);
-        out.ptr[out.len++].f1 = string_from(json_text(left));
+        out.ptr[out.len++].f1 = string_from(json_text(field));
     }
     return out;
 }

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "leadhost.h"
+#include "looks.h"
+#include "names.h"
 
 string string_from(struct text text)
 {
@@ -56,23 +58,25 @@ static struct text without_mark(struct text text)
     return text_trimmed(has_mark ? (struct text){text.at + 3, text.length - 3} : text);
 }
 
-static bool is_form(struct text kind)
+// Whether this is the type of the content, which is in lower case.
+static bool is_type(struct text kind, const char *type)
 {
-    static const char form[] = "application/x-www-form-urlencoded";
     const char *end = memchr(kind.at, ';', kind.length);
     if (end != NULL)
         kind.length = (size_t)(end - kind.at);
     kind = text_trimmed(kind);
-    for (size_t at = 0; at < kind.length && at < sizeof form; at++)
-        if ((kind.at[at] >= 'A' && kind.at[at] <= 'Z' ? kind.at[at] | 32 : kind.at[at]) != form[at])
+    for (size_t at = 0; at < kind.length; at++)
+        if ((kind.at[at] >= 'A' && kind.at[at] <= 'Z' ? kind.at[at] | 32 : kind.at[at]) != type[at])
             return false;
-    return kind.length == sizeof form - 1;
+    return type[kind.length] == '\0';
 }
 
-struct value *body_parse(const delivery *delivery)
+static struct value *parse(const delivery *delivery, const char **why)
 {
-    struct text text = body_bytes(delivery);
-    if (is_form(header(delivery, "content-type"))) {
+    struct text text = body_bytes(delivery), kind = header(delivery, "content-type");
+    if (is_type(kind, "multipart/form-data"))
+        return multipart_parse(kind, text, why);
+    if (is_type(kind, "application/x-www-form-urlencoded")) {
         // Each name and value of a form has an encoding of its own.
         struct text form = without_mark(text);
         if (form.length == 0 || (form.at[0] != '{' && form.at[0] != '['))
@@ -80,7 +84,30 @@ struct value *body_parse(const delivery *delivery)
     }
     // The host passes UTF-8 as text, so bytes are Latin-1.
     bool is_text = delivery->body.tag == LEADHOST_TYPES_CORE_CONTENT_TEXT;
+    *why = "the body is not valid JSON";
     return json_parse(without_mark(is_text ? text : text_from_latin1(text)));
+}
+
+struct value *body_parse(const delivery *delivery, problem *err)
+{
+    const char *why;
+    struct value *body = parse(delivery, &why);
+    if (body == NULL)
+        *err = (problem){.message = string_from(text_from(why))};
+    // Form builders send the whole answer as JSON in one field, where no path leads into a
+    // text. A text that is not JSON stays.
+    for (struct value *child = value_is_object(body) ? body->first : NULL; child != NULL; child = child->next) {
+        struct text text = value_scalar(child);
+        bool is_json = child->kind == JSON_STRING && text.length > 0 && (text.at[0] == '{' || text.at[0] == '[');
+        struct value *value =
+            is_json && is_among(text_folded(child->name), names_json_texts) ? json_parse(child->text) : NULL;
+        if (value != NULL) {
+            value->name = child->name;
+            value->next = child->next;
+            *child = *value;
+        }
+    }
+    return body;
 }
 
 item_list items_from(struct value *body, item (*read)(struct value *form, struct text path))

@@ -9,83 +9,7 @@
 #include <stddef.h>
 
 #include "../bindings/lead_converter.h"
-
-// A text; not terminated. An empty one stands for an absent one.
-struct text {
-    const char *at;
-    size_t length;
-};
-
-struct text text_from(const char *string);
-bool text_is(struct text text, const char *string);
-struct text text_trimmed(struct text text);
-// Returns bytes of Latin-1, in which every byte is a character, as UTF-8.
-struct text text_from_latin1(struct text bytes);
-
-// Returns memory filled with zeros; traps if there is none.
-void *new_memory(size_t count, size_t size);
-
-// A growing text.
-struct writer {
-    char *at;
-    size_t length, capacity;
-};
-
-void write_text(struct writer *out, struct text text);
-void write_string(struct writer *out, const char *string);
-struct text written(const struct writer *out);
-
-// --- JSON and forms ---
-
-enum kind { JSON_NULL, JSON_BOOLEAN, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
-
-struct value {
-    enum kind kind;
-    // The text of a string, a number as it was written, or a boolean's word.
-    struct text text;
-    // The items of an array, or the members of an object in order of name.
-    struct value *first, *last, *next;
-    size_t count;
-    // In an object: the member's name, and what `text_folded` makes of it.
-    struct text name, folded;
-    // Whether the lead has this value; set by whatever takes a text from it.
-    bool read;
-};
-
-// Returns the JSON value of a text; NULL if it is not JSON or nests deeper than 128
-// levels. A byte order mark is skipped. Of two members with one name the last counts.
-struct value *json_parse(struct text text);
-
-// Returns an urlencoded text as an object of strings: `a[b][0]=x` as {"a":{"b":["x"]}},
-// `a[]=x&a[]=y` and `a=x&a=y` as {"a":["x","y"]}. A name that has texts and children has its
-// texts under the empty name.
-struct value *form_parse(struct text text);
-
-// Returns a value as JSON text; numbers keep their digits.
-struct text json_text(const struct value *value);
-
-void value_append(struct value *parent, struct value *child);
-void value_clear(struct value *parent);
-// Puts the members of an object in order of name; of two with one name the last stays.
-void value_order(struct value *object);
-struct value *value_from_text(struct text text);
-
-// Whether a value is null, a blank string, {} or []; also if it is NULL.
-bool value_is_absent(const struct value *value);
-bool value_is_object(const struct value *value);
-
-// Returns a string without the blanks around it, a number as it was written, or a
-// boolean's word; empty for anything else.
-struct text value_scalar(const struct value *value);
-
-// Returns the value at a path, or NULL. A path is keys joined by dots, with indexes in
-// brackets: `contact.phones[0]`. A key with a dot or a bracket in it is quoted:
-// `"utm.source".first`.
-struct value *value_at(struct value *value, const char *path);
-
-// Returns the first text at one of the paths, and marks it as read.
-#define TAKE(value, ...) take_text(value, (const char *const[]){__VA_ARGS__, NULL})
-struct text take_text(struct value *value, const char *const *paths);
+#include "json.h"
 
 // --- The fields of a form ---
 
@@ -98,8 +22,9 @@ struct texts {
     size_t count;
 };
 
-// Returns the fields of an object: what is in it, and in the objects in it that usually
-// hold a lead (`data`, `contact`, ...). What the functions return is marked as read.
+// Returns the fields of an object: what is in it, in the objects in it that usually hold a
+// lead (`data`, `contact`, ...), and in its lists of questions and answers. What the functions
+// return is marked as read.
 struct fields *fields_from(struct value *form);
 struct text fields_external_id(struct fields *fields);
 struct text fields_name(struct fields *fields);
@@ -154,9 +79,10 @@ attribute_list fields_campaign(struct fields *fields);
 // read keeps the other parts; empty values are left out.
 attribute_list fields_rest(struct fields *fields);
 
-// Returns the body of a delivery, NULL if it is not JSON: a form if its content type says
-// so and it does not begin like JSON, else JSON.
-struct value *body_parse(const delivery *delivery);
+// Returns the body of a delivery: a form, urlencoded or in parts, if its content type says so
+// and it does not begin like JSON, else JSON. A text in it that is itself JSON, under a name such
+// as `rawRequest` or `payload`, is what it contains. NULL and a problem if it cannot be read.
+struct value *body_parse(const delivery *delivery, problem *err);
 
 // Returns the first header of that name, in lower case.
 struct text header(const delivery *delivery, const char *name);

@@ -16,12 +16,22 @@ static const char *const names_containers[] = {
     "datajson", NULL,
 };
 
+// Texts that may be JSON: form builders send the whole answer in one field.
+static const char *const names_json_texts[] = {
+    "rawrequest", "datajson", "message", "payload", "data", "json", "lead", "body", NULL,
+};
+
 // Containers that are a person: their `id` is the person's, not the lead's.
 static const char *const names_persons[] = {
     "contatos", "contactos", "contacts", "visitor", "visitante", "contact", "contato",
     "contacto", "person", "pessoa", "persona", "customer", "cliente", "interessado",
     "interesado", "comprador", "buyer", "guest", "contactinfo", "userdata", "inquirer",
     "enquirer", "contactdetails", "personaldetails", NULL,
+};
+
+// Containers of single fields: an `id` in one is a field's, not the lead's.
+static const char *const names_field_groups[] = {
+    "fields", "campos", "formfields", "message", "mensagem", NULL,
 };
 
 // Names of the lead's id.
@@ -32,7 +42,7 @@ static const char *const names_ids[] = {
     "conversionid", "idexterno", "uniqueid", NULL,
 };
 
-// Names of an id that is the lead's outside of a person.
+// Names of an id that is the lead's outside of a person and of single fields.
 static const char *const names_plain_ids[] = {
     "id", "uuid", "guid", NULL,
 };
@@ -97,7 +107,7 @@ static const char *const names_phones[] = {
     "telefonecelular", "telefonocelular", "telefonomovil", "movil", "mobilephone",
     "mobile", "mobilenumber", "mobilephonenumber", "cellphone", "cellphonenumber",
     "cell", "phonemobile", "telemovel", "phonenumber", "phone", "phones", "fullphone",
-    "telefone", "telefones", "telefono", "telefonos", "telephone", "telephonenumber",
+    "telefone", "telefones", "telefon", "telefonnummer", "telefono", "telefonos", "telephone", "telephonenumber",
     "tel", "fone", "seutelefone", "yourphone", "tutelefono", "contactphone",
     "contactnumber", "telefonecontato", "telefonedecontato", "telefonocontacto",
     "leadphone", "customerphone", "telefonecliente", "celularcliente", "userphone",
@@ -122,7 +132,17 @@ static const char *const names_phone_nodes[] = {
 
 // Names of the area code beside a phone.
 static const char *const names_area_codes[] = {
-    "ddd", "areacode", "codigoarea", "codigodearea", "area", NULL,
+    "ddd", "areacode", "codigoarea", "codigodearea", NULL,
+};
+
+// The area code in an object that is nothing but a phone; elsewhere it is that of a house.
+static const char *const names_phone_areas[] = {
+    "area", NULL,
+};
+
+// What else is in such an object.
+static const char *const names_phone_details[] = {
+    "country", "type", "tipo", "extension", "ext", NULL,
 };
 
 // Names of the country code beside a phone.
@@ -137,7 +157,7 @@ static const char *const names_numbers[] = {
 
 // Names of an e-mail address, best first.
 static const char *const names_emails[] = {
-    "email", "emails", "emailaddress", "emailaddresses", "mail", "correo",
+    "email", "emails", "emailaddress", "emailaddresses", "mail", "contactmail", "courriel", "correo",
     "correoelectronico", "enderecodeemail", "seuemail", "youremail", "tuemail",
     "useremail", "personalemail", "contactemail", "emailcontato", "emailcontacto",
     "leademail", "emaillead", "customeremail", "emailcliente", "emaildocliente",
@@ -147,6 +167,8 @@ static const char *const names_emails[] = {
 // Names of the message.
 static const char *const names_messages[] = {
     "message", "mensagem", "mensaje", "messagetext", "textomensagem", "suamensagem",
+    "deixesuamensagem", "contactmessage", "enquirymessage", "inquirymessage", "txtmensagem",
+    "contactcomments", "contactcomment", "nachricht", "messaggio",
     "yourmessage", "tumensaje", "msg", "comments", "comment", "comentarios",
     "comentario", "observacoes", "observacao", "observaciones", "observacion", "obs",
     "enquiry", "inquiry", "consulta", "duvida", "pergunta", "pregunta", "question",
@@ -201,7 +223,7 @@ static const char *const names_dates[] = {
 
 // Times of day beside a date.
 static const char *const names_hours[] = {
-    "time", "hora", "hour", "horario", NULL,
+    "time", "hora", "ora", "hour", "horario", NULL,
 };
 
 // Where the lead came from.
@@ -234,6 +256,44 @@ static const struct {
     {"utm-campaign", {"utmcampaign", NULL}},
     {"utm-term", {"utmterm", NULL}},
     {"utm-content", {"utmcontent", NULL}},
+};
+
+// Parts of questions for the whole name.
+static const char *const names_name_parts[] = {
+    "fullname", "nomecompleto", "nombrecompleto", "yourname", "seunome", "tunombre",
+    "sunombre", NULL,
+};
+
+// Usual names of lists of questions and answers.
+static const char *const names_question_lists[] = {
+    "submissions", "usercolumndata", "fielddata", "leadform", "answers", "fields",
+    "campos", "formfields", "formdata", "questions", "perguntas", "preguntas",
+    "responses", "respostas", "respuestas", "columns", "inputs", "leadfields", "data",
+    "values", "questionsandanswers", "customquestions", "formresponses",
+    "questionanswers", NULL,
+};
+
+// In such a list, the question, most readable first.
+static const char *const names_question_names[] = {
+    "columnname", "label", "fieldlabel", "title", "titulo", "question", "pergunta",
+    "pregunta", "friendlyname", "text", "rotulo", "etiqueta", "name", "nome", "nombre",
+    "field", "campo", "questionname", "fieldname", "key", "slug", "chave", "clave",
+    "columnid", "attribute", "atributo", "column", "property", "propriedade",
+    "parameter", "variable", "fieldkey", "fieldcode", "code", "ref", "questionid", "id",
+    NULL,
+};
+
+// In such a list, the type of an answer.
+static const char *const names_kinds[] = {
+    "type", "tipo", "kind", "channel", "canal", NULL,
+};
+
+// In such a list, the answer. A text is the question if there is another answer.
+static const char *const names_answers[] = {
+    "stringvalue", "value", "values", "answer", "answers", "resposta", "respostas",
+    "respuesta", "respuestas", "response", "valor", "valores", "fieldvalue",
+    "answervalue", "answerdetails", "textanswers", "content", "conteudo", "texto",
+    "text", NULL,
 };
 
 // Parts of names for another person's contact.

@@ -57,11 +57,9 @@ static item read(struct value *form, struct text path)
 // Returns the leads of a delivery.
 bool exports_leadhost_converter_converter_convert(delivery *delivery, conversion *ret, problem *err)
 {
-    struct value *body = body_parse(delivery);
-    if (body == NULL) {
-        *err = (problem){.message = string_from(text_from("the body is not valid JSON"))};
+    struct value *body = body_parse(delivery, err);
+    if (body == NULL)
         return false;
-    }
     *ret = (conversion){.items = items_from(body, read)};
     return true;
 }

@@ -152,6 +152,27 @@ static void names_are_joined_from_their_parts(void)
         expect(cases[at][0], fields_name(fields_from(parsed(cases[at][0]))), cases[at][1]);
 }
 
+static void questions_and_answers_are_read_like_the_fields_of_a_form(void)
+{
+    struct fields *fields = fields_from(
+        parsed("{\"name\":\"Contact form\",\"answers\":["
+               "{\"label\":\"Qual o seu nome?\",\"value\":\"Ana Prado\"},"
+               "{\"label\":\"Contato\",\"type\":\"tel\",\"value\":[\"11 90000-0001\"]},"
+               "{\"label\":\"Prazo\",\"value\":{\"label\":\"3 meses\"}},{\"label\":\"Prazo\",\"value\":2},"
+               "{\"label\":\"Bairro\",\"value\":\"\"}]}"));
+    expect("the name", fields_name(fields), "Ana Prado");
+    expect("the phone", joined(fields_phones(fields)), "11 90000-0001");
+    attribute_list rest = fields_rest(fields);
+    struct writer out = {0};
+    for (size_t at = 0; at < rest.len; at++) {
+        write_text(&out, (struct text){(char *)rest.ptr[at].f0.ptr, rest.ptr[at].f0.len});
+        write_string(&out, "=");
+        write_text(&out, (struct text){(char *)rest.ptr[at].f1.ptr, rest.ptr[at].f1.len});
+        write_string(&out, ";");
+    }
+    expect("the rest", written(&out), "Prazo=\"3 meses\";Prazo 2=2;name=\"Contact form\";");
+}
+
 // Converts the first bytes of a body, and the others with one that is not UTF-8.
 static void convert(struct text body, size_t end)
 {
@@ -187,6 +208,7 @@ int main(void)
     phones_have_the_codes_beside_them();
     a_code_that_is_not_used_is_kept();
     names_are_joined_from_their_parts();
+    questions_and_answers_are_read_like_the_fields_of_a_form();
     damaged_bodies_do_not_crash();
     printf(failures ? "%d failures\n" : "all tests passed\n", failures);
     return failures > 0;

@@ -1,15 +1,16 @@
 package leadhost
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
 // Fields reads a form of unknown shape by the usual names of its fields: in the form
-// itself, and in the objects in it that usually hold a lead (`data`, `contact`, ...).
+// itself, in the objects in it that usually hold a lead (`data`, `contact`, ...), and in its
+// lists of questions and answers.
 // What it returns is marked as read.
 type Fields struct {
 	form  *Value
@@ -20,6 +21,8 @@ type Fields struct {
 type view struct {
 	fields       []Field // With folded names.
 	person, root bool
+	ofFields     bool   // Whether its id is a single field's.
+	asked        *Value // The answers by their questions, if the fields are made of them.
 }
 
 // Bounds of the search: real leads are three levels deep, with dozens of fields.
@@ -56,15 +59,29 @@ func (f *Fields) collect(value *Value, name string, depth int) {
 		return
 	}
 	view := &view{person: slices.Contains(persons, name), root: depth == 0}
+	view.ofFields = slices.Contains(fieldGroups, name)
 	f.views = append(f.views, view)
-	for _, field := range value.Fields[:min(len(value.Fields), maxViewFields)] {
-		view.fields = append(view.fields, Field{Fold(field.Name), field.Value})
-	}
+	view.fields = folded(value)
 	for _, field := range view.fields {
-		if slices.Contains(containers, field.Name) {
+		asked := questions(field.Name, field.Value, value)
+		if asked != nil && len(f.views) < maxViews {
+			answers := newView(asked)
+			answers.person, answers.asked = true, asked
+			f.views = append(f.views, answers)
+			field.Value.read = true // The answers take the place of the list or the object.
+		} else if slices.Contains(containers, field.Name) {
 			f.collect(only(field.Value), field.Name, depth+1)
 		}
 	}
+}
+
+// folded returns the fields of an object by their folded names.
+func folded(object *Value) []Field {
+	var out []Field
+	for _, field := range object.Fields[:min(len(object.Fields), maxViewFields)] {
+		out = append(out, Field{Fold(field.Name), field.Value})
+	}
+	return out
 }
 
 // Forms returns the forms of a body with their paths: those of a list, of a list under
@@ -93,14 +110,14 @@ func (f *Fields) ExternalID() string {
 	if id := f.first(ids, func(*view) bool { return true }); id != "" {
 		return id
 	}
-	return f.first(plainIDs, func(view *view) bool { return !view.person })
+	return f.first(plainIDs, func(view *view) bool { return !view.person && !view.ofFields })
 }
 
 // Name returns the person's name, joined from its parts, or "".
 func (f *Fields) Name() string {
-	// Beside an object with the contact, `name` is rather a form's.
+	// Beside an object with the contact, or the answers of a form, `name` is rather a form's.
 	best := f.views[0]
-	apart := best.hasContact() && !best.root && !best.person
+	apart := best.hasContact() && !best.root && (best.asked != nil || !best.person)
 	for index, view := range f.views {
 		plain := !apart || index == 0 || view.person
 		if name := view.name(plain); name != "" {
@@ -126,8 +143,9 @@ func (f *Fields) Phones() []string {
 			out = view.phones(out, name, func(text string) bool { return len(digits(text)) > 3 })
 		}
 	}
+	usual := len(out)
 	for _, view := range f.views {
-		if len(out) > 0 {
+		if usual > 0 {
 			break
 		}
 		for _, field := range view.fields {
@@ -142,7 +160,29 @@ func (f *Fields) Phones() []string {
 			out = view.phones(out, name, looksLikePhone)
 		}
 	}
+	for _, field := range f.answers(len(out)) {
+		out = field.view.phones(out, field.Name, isFullPhone)
+	}
 	return out
+}
+
+// answers returns the answers of forms that are not about other people, if nothing else was
+// found.
+func (f *Fields) answers(found int) []answer {
+	var out []answer
+	for _, view := range f.views {
+		for _, field := range view.fields {
+			if found == 0 && view.asked != nil && !isOthers(field.Name) {
+				out = append(out, answer{field, view})
+			}
+		}
+	}
+	return out
+}
+
+type answer struct {
+	Field
+	view *view
 }
 
 // Emails returns the e-mail addresses, best first.
@@ -153,8 +193,9 @@ func (f *Fields) Emails() []string {
 			out = view.emails(out, name)
 		}
 	}
+	usual := len(out)
 	for _, view := range f.views {
-		if len(out) > 0 {
+		if usual > 0 {
 			break
 		}
 		for _, field := range view.fields {
@@ -162,6 +203,9 @@ func (f *Fields) Emails() []string {
 				out = view.emails(out, field.Name)
 			}
 		}
+	}
+	for _, field := range f.answers(len(out)) {
+		out = field.view.emails(out, field.Name)
 	}
 	return out
 }
@@ -258,17 +302,35 @@ func (f *Fields) Campaign() []Attribute {
 // Rest returns what is not read, as attributes in order of name. An object of which a
 // part is read keeps the other parts; empty values are left out.
 func (f *Fields) Rest() []Attribute {
-	var out []Attribute
-	for _, field := range f.form.Fields {
+	var left []Field
+	add := func(field Field, isAsked bool) {
+		// One more than a host accepts is enough: it refuses the lead and says why.
+		if len(left) > maxAttributes {
+			return
+		}
 		value := field.Value.unread()
 		if value.Absent() {
+			return
+		}
+		if isAsked {
+			field.Name = free(field.Name, left)
+		}
+		left = append(left, Field{field.Name, value})
+	}
+	for _, field := range f.form.Fields {
+		add(field, false)
+	}
+	for _, view := range f.views {
+		if view.asked == nil {
 			continue
 		}
-		// One more than a host accepts is enough: it refuses the lead and says why.
-		if len(out) > maxAttributes {
-			break
+		for _, field := range view.asked.Fields {
+			add(field, true)
 		}
-		out = append(out, Attribute{field.Name, value.JSON()})
+	}
+	var out []Attribute
+	for _, field := range ordered(left) {
+		out = append(out, Attribute{field.Name, field.Value.JSON()})
 	}
 	return out
 }
@@ -312,9 +374,7 @@ func (f *Fields) first(names []string, wanted func(*view) bool) string {
 }
 
 func newView(value *Value) *view {
-	fields := &Fields{}
-	fields.collect(value, "", maxViewDepth)
-	return fields.views[0]
+	return &view{fields: folded(value)}
 }
 
 // values returns the values under a folded name that are not absent.
@@ -354,6 +414,9 @@ func (v *view) first(names []string) string {
 }
 
 func (v *view) hasContact() bool {
+	if v.asked != nil && slices.ContainsFunc(v.asked.Fields, isContact) {
+		return true
+	}
 	return slices.ContainsFunc(v.fields, func(field Field) bool {
 		isContact := slices.Contains(phones, field.Name) || slices.Contains(emails, field.Name)
 		return isContact && !field.Value.Absent()
@@ -376,14 +439,21 @@ func (v *view) name(plain bool) string {
 		for _, value := range v.values(name) {
 			text := ""
 			// A name in its parts; an object named `contact` is a person instead.
-			if value.IsObject() && !strings.HasPrefix(name, "cont") {
-				text = newView(value).name(true)
-			} else if mayBeName(value.Scalar()) {
+			if only(value).IsObject() && !strings.HasPrefix(name, "cont") {
+				text = newView(only(value)).name(true)
+			}
+			if value = inner(value); text == "" && mayBeName(value.Scalar()) {
 				text = value.take()
 			}
 			if text != "" {
 				return text
 			}
+		}
+	}
+	for _, field := range v.fields {
+		value := inner(field.Value)
+		if v.asked != nil && isNameQuestion(field.Name) && mayBeName(value.Scalar()) {
+			return value.take()
 		}
 	}
 	if first != nil {
@@ -407,8 +477,8 @@ func (v *view) whole(words []string) string {
 					return isOf && isLead(person)
 				})
 		})
-		if isOwn && mayBeName(field.Value.Scalar()) {
-			return field.Value.take()
+		if value := inner(field.Value); isOwn && mayBeName(value.Scalar()) {
+			return value.take()
 		}
 	}
 	return ""
@@ -423,23 +493,36 @@ func (v *view) phones(out []string, name string, fits func(string) bool) []strin
 				object := newView(number)
 				number = object.find(phoneNodes)
 				area, country = object.find(areaCodes), object.find(countryCodes)
+				if object.isPhoneOnly() {
+					area = cmp.Or(object.find(phoneAreas), area)
+				}
 			}
-			if !fits(number.Scalar()) || len(out) == maxContacts {
+			text := cmp.Or(number.Whole(), number.Scalar())
+			if !fits(text) || len(out) == maxContacts {
 				continue
 			}
+			number.take()
 			if area == nil {
 				area = v.code(name, areaCodes)
 			}
 			if country == nil {
 				country = v.code(name, countryCodes)
 			}
-			text := withCodes(number.take(), area, country)
+			text = withCodes(text, area, country)
 			if !slices.ContainsFunc(out, func(known string) bool { return samePhone(known, text) }) {
 				out = append(out, text)
 			}
 		}
 	}
 	return out
+}
+
+// isPhoneOnly reports whether an object has nothing but the parts of a phone.
+func (v *view) isPhoneOnly() bool {
+	parts := [][]string{phones, phoneNodes, areaCodes, phoneAreas, countryCodes, phoneDetails}
+	return !slices.ContainsFunc(v.fields, func(field Field) bool {
+		return !slices.ContainsFunc(parts, func(list []string) bool { return slices.Contains(list, field.Name) })
+	})
 }
 
 // code returns the code that belongs to a phone's name: `ddd_celular` or `celular_ddd` of
@@ -459,7 +542,7 @@ func (v *view) code(phone string, names []string) *Value {
 				continue
 			}
 			isNumber := rest != "" && digits(rest) == rest && strings.HasSuffix(phone, rest)
-			if rest != "" && (stem(rest) == phone || isNumber && name != "area") {
+			if rest != "" && (stem(rest) == phone || isNumber) {
 				return field.Value
 			}
 			if ofOwner == nil && isOfOwner(phone, rest) {
@@ -528,91 +611,12 @@ func only(value *Value) *Value {
 	return value
 }
 
-// Fold returns a name's letters and digits in lower case, without accents and without the
-// number that form builders put in front (`q3_`): `Full Name`, `full_name` and
-// `q3_fullName` are one name.
-func Fold(name string) string {
-	if rest, ok := strings.CutPrefix(name, "q"); ok {
-		after := strings.TrimLeft(rest, "0123456789")
-		if len(after) < len(rest) && len(after) > 1 && after[0] == '_' {
-			name = after[1:]
-		}
-	}
-	return strings.Map(func(character rune) rune {
-		character = unicode.ToLower(character)
-		if plain, ok := plainLetters[character]; ok {
-			return plain
-		}
-		if unicode.IsLetter(character) || unicode.IsDigit(character) {
-			return character
-		}
-		return -1
-	}, name)
-}
-
-var plainLetters = map[rune]rune{
-	'á': 'a', 'à': 'a', 'â': 'a', 'ã': 'a', 'ä': 'a', 'é': 'e', 'è': 'e', 'ê': 'e', 'ë': 'e',
-	'í': 'i', 'ì': 'i', 'î': 'i', 'ï': 'i', 'ó': 'o', 'ò': 'o', 'ô': 'o', 'õ': 'o', 'ö': 'o',
-	'ú': 'u', 'ù': 'u', 'û': 'u', 'ü': 'u', 'ç': 'c', 'ñ': 'n',
-}
-
-func digits(text string) string {
-	return strings.Map(func(character rune) rune {
-		if character < '0' || character > '9' {
-			return -1
-		}
-		return character
-	}, text)
-}
-
-func hasLetters(text string) bool {
-	return strings.ContainsFunc(text, unicode.IsLetter)
-}
-
 // join joins the parts of a name, unless the first one is the whole name.
 func join(first, last string) string {
 	if strings.HasSuffix(strings.ToLower(first), strings.ToLower(last)) {
 		return first
 	}
 	return strings.TrimSpace(first + " " + last)
-}
-
-func mayBeName(text string) bool {
-	return hasLetters(text) && !looksLikeEmail(text)
-}
-
-func looksLikeEmail(text string) bool {
-	local, domain, _ := strings.Cut(text, "@")
-	return local != "" && strings.Contains(domain, ".") && !strings.Contains(domain, "@") &&
-		len(text) <= 254 && !strings.ContainsFunc(text, unicode.IsSpace)
-}
-
-func looksLikePhone(text string) bool {
-	count, letters := len(digits(text)), 0
-	for _, character := range text {
-		if unicode.IsLetter(character) {
-			letters++
-		}
-	}
-	isDate := len(text) >= 10 && (text[4] == '-' && text[7] == '-' || text[2] == '/' && text[5] == '/')
-	return count >= 8 && count <= 20 && letters <= 5 && !isDate && !strings.Contains(text, "//")
-}
-
-func isPhoneName(name string) bool {
-	hasPart := slices.ContainsFunc(phoneParts, func(part string) bool { return strings.Contains(name, part) })
-	return hasPart && !strings.HasSuffix(name, "id") && !isOthers(name)
-}
-
-func isEmailName(name string) bool {
-	return (strings.Contains(name, "email") || strings.Contains(name, "correo")) && !isOthers(name)
-}
-
-// isOthers reports whether a name is for another person's contact. `client` is the
-// advertiser's word for itself, `cliente` the lead.
-func isOthers(name string) bool {
-	isOther := slices.ContainsFunc(others, func(part string) bool { return strings.Contains(name, part) })
-	return isOther || strings.Contains(name, "client") && !strings.Contains(name, "cliente") ||
-		strings.Contains(name, "clientemail")
 }
 
 // withCodes adds the codes beside a phone, if it has none itself. A code that is not used

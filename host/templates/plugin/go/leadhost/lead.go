@@ -2,8 +2,8 @@ package leadhost
 
 import (
 	"runtime/debug"
+	"slices"
 	"strings"
-	"unicode/utf8"
 
 	contract "converter/bindings/leadhost_converter_converter"
 	core "converter/bindings/leadhost_types_core"
@@ -121,10 +121,33 @@ func GivenUp(message string) CompleteResult {
 	})
 }
 
-// ParseBody returns the body of a delivery: a form if its content type says so and it
-// does not begin like JSON, else JSON.
+// ParseBody returns the body of a delivery: a form, urlencoded or in parts, if its content type
+// says so and it does not begin like JSON, else JSON. A text in it that is itself JSON, under a name such as
+// `rawRequest` or `payload`, is what it contains.
 func ParseBody(delivery Delivery) (*Value, error) {
+	body, err := parseBody(delivery)
+	if err != nil {
+		return nil, err
+	}
+	// Form builders send the whole answer as JSON in one field, where no path leads into a
+	// text. A text that is not JSON stays.
+	for index, field := range body.Fields {
+		text := strings.TrimLeft(field.Value.Raw, " \t\r\n")
+		isJSON := field.Value.Kind == String && (strings.HasPrefix(text, "{") || strings.HasPrefix(text, "["))
+		if isJSON && slices.Contains(jsonTexts, Fold(field.Name)) {
+			if value, err := ParseJSON(text); err == nil {
+				body.Fields[index].Value = value
+			}
+		}
+	}
+	return body, nil
+}
+
+func parseBody(delivery Delivery) (*Value, error) {
 	kind, _, _ := strings.Cut(Header(delivery, "content-type"), ";")
+	if strings.EqualFold(strings.TrimSpace(kind), "multipart/form-data") {
+		return ParseMultipart(Header(delivery, "content-type"), rawBody(delivery))
+	}
 	if strings.EqualFold(strings.TrimSpace(kind), "application/x-www-form-urlencoded") {
 		// Each name and value of a form has an encoding of its own.
 		text := strings.Trim(strings.TrimPrefix(rawBody(delivery), "\ufeff"), " \t\r\n")
@@ -145,19 +168,7 @@ func rawBody(delivery Delivery) string {
 // BodyText returns the body as text. The host passes UTF-8 as text, so bytes are read as
 // Latin-1, in which every byte is a character.
 func BodyText(delivery Delivery) string {
-	text := rawBody(delivery)
-	if utf8.ValidString(text) {
-		return text
-	}
-	return latin1([]byte(text))
-}
-
-func latin1(bytes []byte) string {
-	runes := make([]rune, len(bytes))
-	for index, character := range bytes {
-		runes[index] = rune(character)
-	}
-	return string(runes)
+	return decoded(rawBody(delivery))
 }
 
 // Header returns the first header of that name, in lower case; "" if there is none.

@@ -131,6 +131,24 @@ func TestNamesAreJoinedFromTheirParts(t *testing.T) {
 	}
 }
 
+func TestQuestionsAndAnswersAreReadLikeTheFieldsOfAForm(t *testing.T) {
+	fields := NewFields(parsed(t, `{"name":"Contact form","answers":[
+		{"label":"Qual o seu nome?","value":"Ana Prado"},
+		{"label":"Contato","type":"tel","value":["11 90000-0001"]},
+		{"label":"Prazo","value":{"label":"3 meses"}},{"label":"Prazo","value":2},
+		{"label":"Bairro","value":""}]}`))
+	if name := fields.Name(); name != "Ana Prado" {
+		t.Errorf("the name is %q", name)
+	}
+	if phones := fields.Phones(); !slices.Equal(phones, []string{"11 90000-0001"}) {
+		t.Errorf("the phones are %q", phones)
+	}
+	expect := []Attribute{{"Prazo", `"3 meses"`}, {"Prazo 2", "2"}, {"name", `"Contact form"`}}
+	if rest := fields.Rest(); !slices.Equal(rest, expect) {
+		t.Errorf("the rest is %q", rest)
+	}
+}
+
 func TestAListOfFormsHasOneLeadEach(t *testing.T) {
 	for body, expect := range map[string][]string{
 		`[1,2]`:                        {"0", "1"},

@@ -17,12 +17,20 @@ var (
 		"item", "entry", "result", "json", "leads", "contatos", "contactos", "contacts",
 		"datajson",
 	}
+	// Texts that may be JSON: form builders send the whole answer in one field.
+	jsonTexts = []string{
+		"rawrequest", "datajson", "message", "payload", "data", "json", "lead", "body",
+	}
 	// Containers that are a person: their `id` is the person's, not the lead's.
 	persons = []string{
 		"contatos", "contactos", "contacts", "visitor", "visitante", "contact", "contato",
 		"contacto", "person", "pessoa", "persona", "customer", "cliente", "interessado",
 		"interesado", "comprador", "buyer", "guest", "contactinfo", "userdata", "inquirer",
 		"enquirer", "contactdetails", "personaldetails",
+	}
+	// Containers of single fields: an `id` in one is a field's, not the lead's.
+	fieldGroups = []string{
+		"fields", "campos", "formfields", "message", "mensagem",
 	}
 	// Names of the lead's id.
 	ids = []string{
@@ -31,7 +39,7 @@ var (
 		"leadref", "leadreference", "inquiryid", "enquiryid", "idcontato", "idcontacto",
 		"conversionid", "idexterno", "uniqueid",
 	}
-	// Names of an id that is the lead's outside of a person.
+	// Names of an id that is the lead's outside of a person and of single fields.
 	plainIDs = []string{
 		"id", "uuid", "guid",
 	}
@@ -86,7 +94,7 @@ var (
 		"whatsapptelefone", "celular", "celularwhatsapp", "telefonecelular", "telefonocelular",
 		"telefonomovil", "movil", "mobilephone", "mobile", "mobilenumber", "mobilephonenumber",
 		"cellphone", "cellphonenumber", "cell", "phonemobile", "telemovel", "phonenumber",
-		"phone", "phones", "fullphone", "telefone", "telefones", "telefono", "telefonos",
+		"phone", "phones", "fullphone", "telefone", "telefones", "telefon", "telefonnummer", "telefono", "telefonos",
 		"telephone", "telephonenumber", "tel", "fone", "seutelefone", "yourphone",
 		"tutelefono", "contactphone", "contactnumber", "telefonecontato", "telefonedecontato",
 		"telefonocontacto", "leadphone", "customerphone", "telefonecliente", "celularcliente",
@@ -108,7 +116,15 @@ var (
 	}
 	// Names of the area code beside a phone.
 	areaCodes = []string{
-		"ddd", "areacode", "codigoarea", "codigodearea", "area",
+		"ddd", "areacode", "codigoarea", "codigodearea",
+	}
+	// The area code in an object that is nothing but a phone; elsewhere it is that of a house.
+	phoneAreas = []string{
+		"area",
+	}
+	// What else is in such an object.
+	phoneDetails = []string{
+		"country", "type", "tipo", "extension", "ext",
 	}
 	// Names of the country code beside a phone.
 	countryCodes = []string{
@@ -120,7 +136,7 @@ var (
 	}
 	// Names of an e-mail address, best first.
 	emails = []string{
-		"email", "emails", "emailaddress", "emailaddresses", "mail", "correo",
+		"email", "emails", "emailaddress", "emailaddresses", "mail", "contactmail", "courriel", "correo",
 		"correoelectronico", "enderecodeemail", "seuemail", "youremail", "tuemail",
 		"useremail", "personalemail", "contactemail", "emailcontato", "emailcontacto",
 		"leademail", "emaillead", "customeremail", "emailcliente", "emaildocliente", "email1",
@@ -129,6 +145,8 @@ var (
 	// Names of the message.
 	messages = []string{
 		"message", "mensagem", "mensaje", "messagetext", "textomensagem", "suamensagem",
+		"deixesuamensagem", "contactmessage", "enquirymessage", "inquirymessage", "txtmensagem",
+		"contactcomments", "contactcomment", "nachricht", "messaggio",
 		"yourmessage", "tumensaje", "msg", "comments", "comment", "comentarios", "comentario",
 		"observacoes", "observacao", "observaciones", "observacion", "obs", "enquiry",
 		"inquiry", "consulta", "duvida", "pergunta", "pregunta", "question", "notes", "note",
@@ -173,7 +191,7 @@ var (
 	// Dates, with the time of day in a field of its own.
 	dates = []string{"date", "data", "fecha", "datacadastro"}
 	// Times of day beside a date.
-	hours = []string{"time", "hora", "hour", "horario"}
+	hours = []string{"time", "hora", "ora", "hour", "horario"}
 	// Where the lead came from.
 	sources = []string{
 		"leadorigin", "leadsource", "origemlead", "origemdolead", "origem", "origen",
@@ -203,6 +221,36 @@ var (
 		{"utm-campaign", []string{"utmcampaign"}},
 		{"utm-term", []string{"utmterm"}},
 		{"utm-content", []string{"utmcontent"}},
+	}
+	// Parts of questions for the whole name.
+	nameParts = []string{
+		"fullname", "nomecompleto", "nombrecompleto", "yourname", "seunome", "tunombre",
+		"sunombre",
+	}
+	// Usual names of lists of questions and answers.
+	questionLists = []string{
+		"submissions", "usercolumndata", "fielddata", "leadform", "answers", "fields", "campos",
+		"formfields", "formdata", "questions", "perguntas", "preguntas", "responses",
+		"respostas", "respuestas", "columns", "inputs", "leadfields", "data", "values",
+		"questionsandanswers", "customquestions", "formresponses", "questionanswers",
+	}
+	// In such a list, the question, most readable first.
+	questionNames = []string{
+		"columnname", "label", "fieldlabel", "title", "titulo", "question", "pergunta",
+		"pregunta", "friendlyname", "text", "rotulo", "etiqueta", "name", "nome", "nombre",
+		"field", "campo", "questionname", "fieldname", "key", "slug", "chave", "clave",
+		"columnid", "attribute", "atributo", "column", "property", "propriedade", "parameter",
+		"variable", "fieldkey", "fieldcode", "code", "ref", "questionid", "id",
+	}
+	// In such a list, the type of an answer.
+	kinds = []string{
+		"type", "tipo", "kind", "channel", "canal",
+	}
+	// In such a list, the answer. A text is the question if there is another answer.
+	answerNames = []string{
+		"stringvalue", "value", "values", "answer", "answers", "resposta", "respostas",
+		"respuesta", "respuestas", "response", "valor", "valores", "fieldvalue", "answervalue",
+		"answerdetails", "textanswers", "content", "conteudo", "texto", "text",
 	}
 	// Parts of names for another person's contact.
 	others = []string{

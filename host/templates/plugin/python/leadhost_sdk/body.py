@@ -1,6 +1,7 @@
-"""The body of a delivery: JSON, or an urlencoded form with the bracket paths that form
-builders send."""
+"""The body of a delivery: JSON, or a form, urlencoded or in parts, with the bracket paths that
+form builders send."""
 
+import contextlib
 import re
 from typing import Any, Optional, Union
 from urllib.parse import unquote_to_bytes
@@ -8,6 +9,9 @@ from urllib.parse import unquote_to_bytes
 from wit_world.imports import core
 
 from .items import problem
+from .looks import fold
+from .multipart import decoded, multipart_fields
+from .names import JSON_TEXTS
 from .values import parse_json
 
 # Brackets deeper than this stay part of the last key.
@@ -15,7 +19,25 @@ MAX_DEPTH = 16
 
 
 def parse_body(delivery: core.Delivery) -> Any:
-    """Returns the body as JSON values. Raises a problem, which refuses the whole delivery."""
+    """Returns the body as JSON values. A text in it that is itself JSON, under a name such as
+    `rawRequest` or `payload`, is what it contains. Raises a problem, which refuses the whole
+    delivery."""
+    body = _parsed(delivery)
+    for name, value in body.items() if isinstance(body, dict) else ():
+        # Form builders send the whole answer as JSON in one field, where no path leads into a
+        # text. A text that is not JSON stays.
+        is_json = isinstance(value, str) and value.lstrip().startswith(("{", "["))
+        if is_json and fold(name) in JSON_TEXTS:
+            with contextlib.suppress(ValueError):
+                body[name] = parse_json(value)
+    return body
+
+
+def _parsed(delivery):
+    if content_type(delivery) == "multipart/form-data":
+        body = delivery.body.value
+        data = body.encode() if isinstance(body, str) else body
+        return _tree(multipart_fields(header(delivery, "content-type") or "", data))
     text = body_text(delivery.body)
     # Some senders label JSON as a form.
     is_json = text.removeprefix("\ufeff").lstrip().startswith(("{", "["))
@@ -40,13 +62,19 @@ def parse_form(body: Union[str, bytes]) -> dict[str, Any]:
     """Returns a form as a tree: `a[b][0]=x` is {"a": {"b": ["x"]}}, `a=x&a=y` a list. A name
     or a value that is not UTF-8 is read as Latin-1, which old senders still use."""
     data = body.encode() if isinstance(body, str) else body
+    pairs = filter(None, data.removeprefix(b"\xef\xbb\xbf").strip().split(b"&"))
+    parts = (pair.partition(b"=") for pair in pairs)
+    return _tree((_decode(name), _decode(value)) for name, _, value in parts)
+
+
+def _tree(fields):
+    """Returns names and texts as a tree."""
     root = _Node()
-    for pair in filter(None, data.removeprefix(b"\xef\xbb\xbf").strip().split(b"&")):
-        name, _, value = pair.partition(b"=")
+    for name, text in fields:
         node = root
-        for step in _steps(_decode(name)):
+        for step in _steps(name):
             node = node.child(step)
-        node.values.append(_decode(value))
+        node.values.append(text)
     tree = root.tree()
     if isinstance(tree, list):
         return {str(index): value for index, value in enumerate(tree)}
@@ -111,8 +139,4 @@ def _steps(name):
 
 
 def _decode(text):
-    data = unquote_to_bytes(text.replace(b"+", b" "))
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return data.decode("latin-1")
+    return decoded(unquote_to_bytes(text.replace(b"+", b" ")))

@@ -1,17 +1,20 @@
 """Reads a form of unknown shape by the usual names of fields, as the mapping converter
-does: in the form itself, and in the dicts in it that are known to hold a lead. The place
-with a phone or an e-mail address comes first. What is read is noted, so that all the rest
-can be kept."""
+does: in the form itself, in the dicts in it that are known to hold a lead, and in its lists
+of questions and answers. The place with a phone or an e-mail address comes first. What is
+read is noted, so that all the rest can be kept."""
 
 import re
-import unicodedata
 from typing import Any, NamedTuple, Optional
 
 from wit_world.exports.converter import Listing
 
 from . import names
+from .looks import digits, fold, is_email_name, is_full_phone, is_name_question, is_others
+from .looks import is_phone_name, is_phone_number
+from .looks import looks_like_email, looks_like_name, looks_like_phone
+from .questions import free, is_contact, questions_in
 from .time import time_of
-from .values import Path, find, is_absent, json_text, text_of
+from .values import Path, find, is_absent, json_text, text_of, whole_number
 
 # Real containers are three deep.
 MAX_DEPTH = 5
@@ -58,17 +61,24 @@ class Fields:
         return self._take(found and Found(*found))
 
     def external_id(self) -> Optional[str]:
-        places = [place for place in self._places if not place.is_person]
+        places = [place for place in self._places if not place.is_person and not place.is_of_fields]
         return self._text("IDS", self._places) or self._text("PLAIN_IDS", places)
 
     def name(self) -> Optional[str]:
         """Returns the name, joined if it came in two parts."""
         best = self._places[0]
-        # Beside a contact's dict, `name` may be that of a form.
-        is_apart = best.has_contact() and not best.is_form and not best.is_person
+        # Beside a contact's dict, or the answers of a form, `name` may be that of a form.
+        is_other = best.is_asked or not best.is_person
+        is_apart = best.has_contact() and not best.is_form and is_other
         for place in self._places:
             name = self._name_in(place, not is_apart or place is best or place.is_person)
             if name is not None:
+                return name
+        for place in self._places:
+            full = self._take(place.of_lead(_WHOLE_OF_LEAD))
+            parts = [] if full else [self._take(place.of_lead(part)) for part in _PARTS_OF_LEAD]
+            name = full or " ".join(filter(None, parts))
+            if name:
                 return name
         return None
 
@@ -76,12 +86,15 @@ class Fields:
         """Returns all phones, likeliest first, with the area code that is beside them."""
         out: list[str] = []
         for place in self._places:
-            self._phones_in(place, place.named("PHONES"), _is_phone_number, out)
+            self._phones_in(place, place.named("PHONES"), is_phone_number, out)
         if not out:
             for place in self._places:
-                self._phones_in(place, place.likely(_is_phone_name), _looks_like_phone, out)
+                self._phones_in(place, place.likely(is_phone_name), looks_like_phone, out)
                 if place.text("BARE_AREA_CODES") is not None:
-                    self._phones_in(place, place.named("BARE_NUMBERS"), _looks_like_phone, out)
+                    self._phones_in(place, place.named("BARE_NUMBERS"), looks_like_phone, out)
+        if not out:
+            for place in filter(_is_asked, self._places):
+                self._phones_in(place, place.likely(_is_own), is_full_phone, out)
         return out
 
     def emails(self) -> list[str]:
@@ -90,7 +103,10 @@ class Fields:
             self._emails_in(place.named("EMAILS"), out)
         if not out:
             for place in self._places:
-                self._emails_in(place.likely(_is_email_name), out)
+                self._emails_in(place.likely(is_email_name), out)
+        if not out:
+            for place in filter(_is_asked, self._places):
+                self._emails_in(place.likely(_is_own), out)
         return out
 
     def message(self) -> Optional[str]:
@@ -143,15 +159,25 @@ class Fields:
     def rest(self) -> list[tuple[str, str]]:
         """Returns what was not read so far, as attributes: call it last."""
         rest = self._rest_of(self._form)
+        for place in filter(_is_asked, self._places):
+            for question, answer in self._rest_of(place.value).items():
+                rest[free(question, rest)] = answer
         return [(name, json_text(rest[name])) for name in sorted(rest) if not is_absent(rest[name])]
 
     def _collect(self, value, name, depth):
         if not isinstance(value, dict) or depth > MAX_DEPTH or len(self._places) >= MAX_PLACES:
             return
         place = Place(value, is_person=name in names.PERSONS, is_form=depth == 0)
+        place.is_of_fields = name in names.FIELD_GROUPS
         self._places.append(place)
-        for name, key in place.shape.containers:
-            self._collect(_only(Field(value, key, value[key])).value, name, depth + 1)
+        for name, key in place.shape.folded:
+            asked = questions_in(name, value[key], value)
+            if asked is not None and len(self._places) < MAX_PLACES:
+                self._places.append(Place(asked, is_person=True, is_asked=True))
+                # The answers take the place of the list or the dict.
+                self._take(Found(value, key, ""))
+            elif name in _CONTAINERS:
+                self._collect(_only(Field(value, key, value[key])).value, name, depth + 1)
 
     def _take(self, found):
         if found is None:
@@ -188,14 +214,19 @@ class Fields:
                 if name is not None:
                     return name
             found = _scalar(field)
-            if found is not None and _looks_like_name(found.text):
+            if found is not None and looks_like_name(found.text):
                 return self._take(found)
-        return self._take(first or last)
+        asked = filter(None, map(_scalar, place.likely(is_name_question) if place.is_asked else []))
+        named = (found for found in asked if looks_like_name(found.text))
+        return self._take(next(named, None) or first or last)
 
     def _phones_in(self, place, fields, fits, out):
         for field, node in ((field, node) for field in fields for node in _nodes(field)):
             inner = Place(node.value) if isinstance(node.value, dict) else None
             found = _scalar(node) if inner is None else inner.text("NUMBERS")
+            if found is not None:
+                number = whole_number(found.of[found.key])
+                found = found._replace(text=number or found.text)
             if found is None or not fits(found.text) or len(out) == MAX_CONTACTS:
                 continue
             phone = self._with_codes(self._take(found), inner, place, fold(field.key))
@@ -204,13 +235,15 @@ class Fields:
 
     def _with_codes(self, phone, inner, place, name):
         """Adds the codes that are in or beside a phone, if it has none itself."""
-        number = _digits(phone)
+        number = digits(phone)
         if phone.startswith("+") or len(number) > 11:
             return phone
         area, country = (
             (inner and inner.text(codes)) or place.code(name, codes)
             for codes in ("AREA_CODES", "COUNTRY_CODES")
         )
+        if inner and inner.is_phone_only():
+            area = inner.text("PHONE_AREAS") or area
         area_code, country_code = _code(area).lstrip("0"), _code(country)
         if len(number) < 10 and 1 <= len(area_code) <= 4:
             self._take(area)
@@ -228,7 +261,7 @@ class Fields:
                 found = Place(node.value).address()
             else:
                 found = _scalar(node)
-            if found is not None and _looks_like_email(found.text) and len(out) < MAX_CONTACTS:
+            if found is not None and looks_like_email(found.text) and len(out) < MAX_CONTACTS:
                 if self._take(found) not in out:
                     out.append(found.text)
 
@@ -268,16 +301,19 @@ class Shape:
             ][:MAX_CODES]
             for kind in ("AREA_CODES", "COUNTRY_CODES")
         }
-        self.containers = [(name, key) for name, key in self.folded if name in _CONTAINERS]
 
 
 class Place:
     """A dict, and its keys by the usual names of fields. The forms of a list share a shape."""
 
-    def __init__(self, value, is_person=False, is_form=False):
+    def __init__(self, value, is_person=False, is_form=False, is_asked=False):
         self.value = value
         self.is_person = is_person
         self.is_form = is_form
+        # Whether the keys are questions, and the values their answers.
+        self.is_asked = is_asked
+        # Whether it is one of single fields, whose `id` is a field's.
+        self.is_of_fields = False
         keys = tuple(value)
         self.shape = _SHAPES.get(keys) or _SHAPES.setdefault(keys, Shape(keys))
 
@@ -304,32 +340,42 @@ class Place:
         of_owner = (code for rest, code in codes if _is_of_owner(phone, rest))
         return next(own, None) or next(of_owner, None) or self.text(kind)
 
+    def is_phone_only(self):
+        """Whether a dict has nothing but the parts of a phone."""
+        return all(name in _PHONE_PARTS for name, _ in self.shape.folded)
+
     def address(self):
         """Returns the address in a dict that is an e-mail address."""
         others = [Field(self.value, key, self.value.get(key)) for key in ("value", "address")]
         return next(filter(None, map(_scalar, self.named("EMAILS") + others)), None)
 
+    def of_lead(self, usual):
+        """Returns a name whose key says whose it is: `buyer_name`, `nomeDoComprador`."""
+        found = filter(None, map(_scalar, self.likely(usual.__contains__)))
+        return next((name for name in found if looks_like_name(name.text)), None)
+
     def has_contact(self):
-        return bool(self.named("PHONES") or self.named("EMAILS"))
+        is_asked = self.is_asked and any(is_contact(*pair) for pair in self.value.items())
+        return is_asked or bool(self.named("PHONES") or self.named("EMAILS"))
 
 
 _SHAPES: dict[tuple[str, ...], Shape] = {}
 
 _CONTAINERS = frozenset(names.CONTAINERS)
+_PHONE_PARTS = frozenset(
+    names.PHONES
+    + names.NUMBERS
+    + names.AREA_CODES
+    + names.PHONE_AREAS
+    + names.COUNTRY_CODES
+    + names.PHONE_DETAILS
+)
 # The lists that a folded name is in, and its rank in each.
 _RANKS: dict[str, list[tuple[str, int]]] = {}
 _LISTS = {kind: kept for kind, kept in vars(names).items() if isinstance(kept, list)}
 for _kind, _list in (_LISTS | names.CAMPAIGN).items():
     for _rank, _name in enumerate(_list):
         _RANKS.setdefault(_name, []).append((_kind, _rank))
-
-
-def fold(name):
-    """Returns letters and digits in lower case, without accents and the number of `q3_name`."""
-    name = re.sub(r"^q[0-9]+_(?=.)", "", name).lower()
-    if not name.isascii():
-        name = unicodedata.normalize("NFD", name)
-    return name if name.isalnum() else "".join(filter(str.isalnum, name))
 
 
 def _only(field):
@@ -351,15 +397,12 @@ def _scalar(field):
     if isinstance(value, dict):
         of, key, value = value, "value", value.get("value")
     text = text_of(value)
-    return None if text is None or text.startswith(("{", "[")) else Found(of, key, text)
-
-
-def _digits(text):
-    return re.sub("[^0-9]", "", text)
+    is_json = text is not None and text.startswith(("{", "[")) and text.endswith(("}", "]"))
+    return None if text is None or is_json else Found(of, key, text)
 
 
 def _code(found):
-    return _digits(found.text) if found and re.fullmatch("[0-9+() ]+", found.text) else ""
+    return digits(found.text) if found and re.fullmatch("[0-9+() ]+", found.text) else ""
 
 
 def _stem(name):
@@ -378,42 +421,28 @@ def _is_of_owner(phone, owner):
     return any(_stem(rest) in names.PHONES for rest in rests)
 
 
+def _names_of_lead(words):
+    """Returns what a word of a name and one for the lead make: `buyername`, `nomedocomprador`."""
+    links = ("", "do", "da", "de", "del")
+    pairs = [(word, lead) for word in words for lead in names.LEAD_WORDS]
+    after = (word + link + lead for word, lead in pairs for link in links)
+    return frozenset([*(lead + word for word, lead in pairs), *after])
+
+
+# Made when the component is built, so that they cost a call nothing.
+_WHOLE_OF_LEAD = _names_of_lead(names.NAME_WORDS)
+_PARTS_OF_LEAD = [_names_of_lead(words) for words in (names.FIRST_NAME_WORDS, names.LAST_NAME_WORDS)]
+
+
+def _is_asked(place):
+    return place.is_asked
+
+
+def _is_own(name):
+    return not is_others(name)
+
+
 def _is_same_phone(one, other):
     """One number may come whole and in parts."""
-    short, long = sorted((_digits(one), _digits(other)), key=len)
+    short, long = sorted((digits(one), digits(other)), key=len)
     return one == other or (len(short) >= 8 and long.endswith(short))
-
-
-def _is_phone_number(text):
-    # A switch such as `whatsapp: 1` is no phone.
-    return len(_digits(text)) >= 4
-
-
-def _looks_like_phone(text):
-    is_date = re.match("[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{2}/[0-9]{2}/[0-9]{4}", text)
-    letters = sum(map(str.isalpha, text))
-    is_short = 8 <= len(_digits(text)) <= 20 and len(text) <= 40 and letters <= 5
-    return is_short and "//" not in text and not is_date
-
-
-def _looks_like_email(text):
-    return len(text) <= 254 and re.fullmatch(r"[^\s@]+@[^\s@]*\.[^\s@]*", text) is not None
-
-
-def _looks_like_name(text):
-    return any(map(str.isalpha, text)) and not _looks_like_email(text)
-
-
-def _is_phone_name(name):
-    is_phone = any(part in name for part in names.PHONE_PARTS) and not name.endswith("id")
-    return is_phone and not _is_others(name)
-
-
-def _is_email_name(name):
-    return any(part in name for part in names.EMAIL_PARTS) and not _is_others(name)
-
-
-def _is_others(name):
-    """Whether a name is another person's; `client` is the advertiser, `cliente` the lead."""
-    is_client = "client" in name and ("cliente" not in name or "clientemail" in name)
-    return is_client or any(part in name for part in names.OTHERS)

@@ -14,12 +14,18 @@ CONTAINERS = """
     contactos contacts datajson
 """.split()
 
+# Texts that may be JSON: form builders send the whole answer in one field.
+JSON_TEXTS = "rawrequest datajson message payload data json lead body".split()
+
 # Containers that are a person: their `id` is the person's, not the lead's.
 PERSONS = """
     contatos contactos contacts visitor visitante contact contato contacto person pessoa persona
     customer cliente interessado interesado comprador buyer guest contactinfo userdata inquirer
     enquirer contactdetails personaldetails
 """.split()
+
+# Containers of single fields: an `id` in one is a field's, not the lead's.
+FIELD_GROUPS = "fields campos formfields message mensagem".split()
 
 # Ids of the lead.
 IDS = """
@@ -28,7 +34,7 @@ IDS = """
     idcontacto conversionid idexterno uniqueid
 """.split()
 
-# Ids of the lead outside of a person.
+# Ids of the lead outside of a person and of single fields.
 PLAIN_IDS = "id uuid guid".split()
 
 # Names in one piece.
@@ -55,12 +61,30 @@ LAST_NAMES = """
 # Names in one piece, or objects of a name's parts.
 NAMES = "name nome nombre names contato contacto contact".split()
 
+# Parts of questions for the whole name.
+NAME_PARTS = "fullname nomecompleto nombrecompleto yourname seunome tunombre sunombre".split()
+
+# Words of a name, which with one of `LEAD_WORDS` say whose it is: `buyer_name`.
+NAME_WORDS = "fullname nomecompleto nombrecompleto nome nombre name".split()
+FIRST_NAME_WORDS = "firstname givenname fname primeironome primernombre".split()
+LAST_NAME_WORDS = """
+    lastname familyname surname lname sobrenome ultimonome apellido apellidos
+""".split()
+
+# Words for the lead.
+LEAD_WORDS = """
+    lead contact contato contacto customer cliente person pessoa persona prospect buyer
+    comprador compradora visitor visitante inquirer enquirer interessado interessada interesado
+    interesada applicant guest requester solicitante candidato candidate consumidor consumer
+    aluno student paciente patient participante participant attendee inscrito
+""".split()
+
 # Phones, likeliest first.
 PHONES = """
     whatsapp whatsappnumber numerowhatsapp numerodewhatsapp telefonewhatsapp whatsapptelefone
     celular celularwhatsapp telefonecelular telefonocelular telefonomovil movil mobilephone
     mobile mobilenumber mobilephonenumber cellphone cellphonenumber cell phonemobile telemovel
-    phonenumber phone phones fullphone telefone telefones telefono telefonos telephone
+    phonenumber phone phones fullphone telefone telefones telefon telefonnummer telefono telefonos telephone
     telephonenumber tel fone seutelefone yourphone tutelefono contactphone contactnumber
     telefonecontato telefonedecontato telefonocontacto leadphone customerphone telefonecliente
     celularcliente userphone telefone1 phone1 personalphone homephone phonehome
@@ -88,12 +112,18 @@ BARE_AREA_CODES = "ddd areacode".split()
 # Area codes beside a phone.
 AREA_CODES = "ddd areacode codigoarea codigodearea".split()
 
+# The area code in an object that is nothing but a phone; elsewhere it is that of a house.
+PHONE_AREAS = "area".split()
+
+# What else is in such an object.
+PHONE_DETAILS = "country type tipo extension ext".split()
+
 # Country codes beside a phone.
 COUNTRY_CODES = "ddi countrycode phonecountrycode dialcode".split()
 
 # E-mail addresses, likeliest first.
 EMAILS = """
-    email emails emailaddress emailaddresses mail correo correoelectronico enderecodeemail
+    email emails emailaddress emailaddresses mail contactmail courriel correo correoelectronico enderecodeemail
     seuemail youremail tuemail useremail personalemail contactemail emailcontato emailcontacto
     leademail emaillead customeremail emailcliente emaildocliente email1 primaryemail workemail
     businessemail email2 secondaryemail
@@ -104,7 +134,9 @@ EMAIL_PARTS = "email correo".split()
 
 # What the lead wrote.
 MESSAGES = """
-    message mensagem mensaje messagetext textomensagem suamensagem yourmessage tumensaje msg
+    message mensagem mensaje messagetext textomensagem suamensagem
+    deixesuamensagem contactmessage enquirymessage inquirymessage txtmensagem contactcomments
+    contactcomment nachricht messaggio yourmessage tumensaje msg
     comments comment comentarios comentario observacoes observacao observaciones observacion obs
     enquiry inquiry consulta duvida pergunta pregunta question notes note notas nota texto text
 """.split()
@@ -152,7 +184,7 @@ TIMES = """
 DATES = "date data fecha datacadastro".split()
 
 # Times of day beside a date.
-HOURS = "time hora hour horario".split()
+HOURS = "time hora ora hour horario".split()
 
 # Where the lead came from.
 SOURCES = """
@@ -182,6 +214,30 @@ CAMPAIGN = {
     "utm-term": "utmterm".split(),
     "utm-content": "utmcontent".split(),
 }
+
+# Usual names of lists of questions and answers.
+QUESTION_LISTS = """
+    submissions usercolumndata fielddata leadform answers fields campos formfields formdata
+    questions perguntas preguntas responses respostas respuestas columns inputs leadfields data
+    values questionsandanswers customquestions formresponses questionanswers
+""".split()
+
+# In such a list, the question, most readable first.
+QUESTION_NAMES = """
+    columnname label fieldlabel title titulo question pergunta pregunta friendlyname text rotulo
+    etiqueta name nome nombre field campo questionname fieldname key slug chave clave columnid
+    attribute atributo column property propriedade parameter variable fieldkey fieldcode code
+    ref questionid id
+""".split()
+
+# In such a list, the type of an answer.
+KINDS = "type tipo kind channel canal".split()
+
+# In such a list, the answer. A text is the question if there is another answer.
+ANSWERS = """
+    stringvalue value values answer answers resposta respostas respuesta respuestas response
+    valor valores fieldvalue answervalue answerdetails textanswers content conteudo texto text
+""".split()
 
 # Parts of names of another person's contact, such as the broker's.
 OTHERS = """

@@ -49,6 +49,27 @@ class ConverterTest(unittest.TestCase):
             lead = self.only(body)
             self.assertEqual((lead.phones, lead.attributes), (["(11) 900000001"], []))
 
+    def test_questions_and_answers_are_read_like_the_fields_of_a_form(self):
+        lead = self.only(
+            {
+                "name": "Contact form",
+                "answers": [
+                    {"label": "Qual o seu nome?", "value": "Ana Prado"},
+                    {"label": "Contato", "type": "tel", "value": ["11 90000-0001"]},
+                    {"label": "Prazo", "value": {"label": "3 meses"}},
+                    {"label": "Prazo", "value": 2},
+                    {"label": "Bairro", "value": ""},
+                ],
+            }
+        )
+        self.assertEqual((lead.name, lead.phones), ("Ana Prado", ["11 90000-0001"]))
+        attributes = [("Prazo", '"3 meses"'), ("Prazo 2", "2"), ("name", '"Contact form"')]
+        self.assertEqual(lead.attributes, attributes)
+
+    def test_a_name_may_say_whose_it_is(self):
+        for name in ["nomeDoComprador", "nome_do_comprador", "buyer_name"]:
+            self.assertEqual(self.only({name: "Ana", "phone": "11900000001"}).name, "Ana")
+
     def test_numbers_keep_every_digit(self):
         lead = self.only('{"id": 9007199254740993, "phone": "11900000001", "price": 1.10}')
         self.assertEqual(lead.external_id, "9007199254740993")

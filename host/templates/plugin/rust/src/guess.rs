@@ -1,14 +1,21 @@
 //! Reads a form of unknown shape by the usual names of fields, as the mapping converter
-//! does: in the form itself, and in the objects in it that are known to hold a lead. The
-//! place with a phone or an e-mail address comes first. What is read is noted, so that all
-//! the rest can be kept.
+//! does: in the form itself, in the objects in it that are known to hold a lead, and in its
+//! lists of questions and answers. The place with a phone or an e-mail address comes first.
+//! What is read is noted, so that all the rest can be kept.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
 
 use leadhost_sdk::serde_json::Value;
-use leadhost_sdk::{Delivery, Problem, body_bytes, digits, form, is_absent, json, text_of};
+use leadhost_sdk::{
+    Delivery, Problem, body_bytes, digits, form, is_absent, json, multipart, parse_json, text_of,
+};
 
+use crate::looks::{
+    fold, is_email_name, is_full_phone, is_name_question, is_others, is_phone_name,
+    looks_like_email, looks_like_name, looks_like_phone,
+};
+use crate::questions::{self, free};
 use crate::{names, time};
 
 /// Real containers are three deep.
@@ -21,13 +28,41 @@ const MAX_CODES: usize = 20;
 /// A longer text is not the name of a source.
 const MAX_SOURCE: usize = 200;
 
-/// Returns the body as JSON values: of JSON, or of an urlencoded form.
+/// Returns the body as JSON values: of JSON, or of a form, urlencoded or in parts. A text in it that
+/// is itself JSON, under a name such as `rawRequest` or `payload`, is what it contains.
 ///
 /// # Errors
 ///
-/// If it is neither, which refuses the whole delivery.
+/// If it is none of them, which refuses the whole delivery.
 pub fn body(delivery: &Delivery) -> Result<Value, Problem> {
-    if delivery.content_type() == "application/x-www-form-urlencoded" {
+    let mut body = parsed(delivery)?;
+    // Form builders send the whole answer as JSON in one field, where no path leads into a text.
+    // A text that is not JSON stays.
+    for (name, value) in body.as_object_mut().into_iter().flatten() {
+        if let Value::String(text) = value
+            && text.trim_start().starts_with(['{', '['])
+            && names::JSON_TEXTS.contains(&fold(name).as_str())
+            && let Ok(inner) = parse_json(text)
+        {
+            *value = inner;
+        }
+    }
+    Ok(body)
+}
+
+fn parsed(delivery: &Delivery) -> Result<Value, Problem> {
+    let kind = delivery.content_type();
+    if kind == "multipart/form-data" {
+        let header = delivery.header("content-type").unwrap_or_default();
+        let parts = multipart::parts(header, &delivery.body)?;
+        // A file is kept by its name.
+        let fields = parts.into_iter().map(|part| {
+            let text = part.file_name.clone().unwrap_or_else(|| part.text());
+            (part.name, text)
+        });
+        return Ok(form::tree_of(&fields.collect::<Vec<_>>()));
+    }
+    if kind == "application/x-www-form-urlencoded" {
         let bytes = body_bytes(&delivery.body);
         let text = bytes
             .strip_prefix(b"\xef\xbb\xbf")
@@ -69,16 +104,12 @@ pub struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     pub fn new(form: &'a Value) -> Self {
-        let mut places = Vec::new();
-        collect(&mut places, form, "", 0);
+        let (mut places, mut read) = (Vec::new(), HashSet::new());
+        collect(&mut places, &mut read, form, "", 0);
         if let Some(best) = places.iter().position(Place::has_contact) {
             places[..=best].rotate_right(1);
         }
-        Self {
-            form,
-            places,
-            read: HashSet::new(),
-        }
+        Self { form, places, read }
     }
 
     /// Returns the text at the first of these paths: `take(&["deal.ref", "phones[0]"])`.
@@ -92,18 +123,21 @@ impl<'a> Fields<'a> {
 
     pub fn external_id(&mut self) -> Option<String> {
         let found = self.text(names::IDS, |_| true);
-        let found = found.or_else(|| self.text(names::PLAIN_IDS, |place| !place.is_person));
+        let is_lead = |place: &Place<'_>| !place.is_person && !place.is_of_fields;
+        let found = found.or_else(|| self.text(names::PLAIN_IDS, is_lead));
         self.note(found)
     }
 
     /// Returns the name, joined if it came in two parts.
     pub fn name(&mut self) -> Option<String> {
         let best = &self.places[0];
-        // Beside a contact's object, `name` may be that of a form.
-        let is_apart = best.has_contact() && !best.is_form && !best.is_person;
+        // Beside a contact's object, or the answers of a form, `name` may be that of a form.
+        let is_other = best.is_asked() || !best.is_person;
+        let is_apart = best.has_contact() && !best.is_form && is_other;
         let mut places = self.places.iter().enumerate();
         let parts = places
-            .find_map(|(index, place)| place.name(!is_apart || index == 0 || place.is_person))?;
+            .find_map(|(index, place)| place.name(!is_apart || index == 0 || place.is_person))
+            .or_else(|| self.places.iter().find_map(Place::name_of_lead))?;
         let texts: Vec<String> = parts
             .into_iter()
             .filter_map(|part| self.note(Some(part)))
@@ -139,6 +173,11 @@ impl<'a> Fields<'a> {
                 }
             }
         }
+        if out.is_empty() {
+            for place in self.places.iter().filter(|place| place.is_asked()) {
+                place.phones(place.likely(is_own), is_full_phone, read, &mut out);
+            }
+        }
         out
     }
 
@@ -149,6 +188,11 @@ impl<'a> Fields<'a> {
             let places = self.places.iter();
             let likely = places.flat_map(|place| place.likely(is_email_name));
             found = emails_in(likely.map(|(_, value)| value));
+        }
+        if found.is_empty() {
+            let places = self.places.iter().filter(|place| place.is_asked());
+            let answers = places.flat_map(|place| place.likely(is_own));
+            found = emails_in(answers.map(|(_, value)| value));
         }
         let mut out = Vec::new();
         for found in found {
@@ -233,22 +277,27 @@ impl<'a> Fields<'a> {
 
     /// Returns what was not read so far, by name: call it last.
     pub fn rest(&self) -> Vec<(String, Value)> {
-        match self.rest_of(self.form).into_owned() {
-            Value::Object(fields) => fields
-                .into_iter()
-                .filter(|(_, value)| !is_absent(value))
-                .collect(),
-            _ => Vec::new(),
+        let Value::Object(mut rest) = self.rest_of(self.form).into_owned() else {
+            return Vec::new();
+        };
+        let asked = self.places.iter().flat_map(|place| &place.asked);
+        for (question, answer) in asked.filter(|(_, answer)| self.is_left(answer)) {
+            let answer = self.rest_of(answer);
+            if !is_absent(&answer) {
+                let name = free(question, |name| rest.contains_key(name));
+                rest.insert(name, answer.into_owned());
+            }
         }
+        let rest = rest.into_iter();
+        rest.filter(|(_, value)| !is_absent(value)).collect()
     }
 
     /// Returns a value without what was read of it; a value of which nothing was read as it is.
     fn rest_of(&self, value: &'a Value) -> Cow<'a, Value> {
-        let is_left = |value: &Value| !self.read.contains(&std::ptr::from_ref(value));
         let is_whole = |rest: &Cow<'_, Value>| matches!(rest, Cow::Borrowed(_));
         match value {
             Value::Object(fields) => {
-                let left = fields.iter().filter(|(_, value)| is_left(value));
+                let left = fields.iter().filter(|(_, value)| self.is_left(value));
                 let left: Vec<_> = left
                     .map(|(key, value)| (key, self.rest_of(value)))
                     .collect();
@@ -262,7 +311,7 @@ impl<'a> Fields<'a> {
                 )
             }
             Value::Array(items) => {
-                let left = items.iter().filter(|value| is_left(value));
+                let left = items.iter().filter(|value| self.is_left(value));
                 let left: Vec<_> = left.map(|value| self.rest_of(value)).collect();
                 if left.len() == items.len() && left.iter().all(is_whole) {
                     return Cow::Borrowed(value);
@@ -272,6 +321,10 @@ impl<'a> Fields<'a> {
             }
             _ => Cow::Borrowed(value),
         }
+    }
+
+    fn is_left(&self, value: &Value) -> bool {
+        !self.read.contains(&std::ptr::from_ref(value))
     }
 
     fn text(&self, names: &[&str], is_wanted: fn(&Place<'_>) -> bool) -> Option<Found<'a>> {
@@ -297,26 +350,47 @@ struct Place<'a> {
     fields: Vec<(String, &'a Value)>,
     /// Whether its id is a person's.
     is_person: bool,
+    /// Whether its id is a single field's.
+    is_of_fields: bool,
     is_form: bool,
+    /// Questions and their answers, if the fields are made of them.
+    asked: Vec<(String, &'a Value)>,
 }
 
-fn collect<'a>(places: &mut Vec<Place<'a>>, object: &'a Value, name: &str, depth: usize) {
+fn collect<'a>(
+    places: &mut Vec<Place<'a>>,
+    read: &mut HashSet<*const Value>,
+    object: &'a Value,
+    name: &str,
+    depth: usize,
+) {
     if !object.is_object() || depth > MAX_DEPTH || places.len() >= MAX_PLACES {
         return;
     }
     let place = Place {
         is_person: names::PERSONS.contains(&name),
+        is_of_fields: names::FIELD_GROUPS.contains(&name),
         is_form: depth == 0,
         ..Place::new(object)
     };
-    let inner = place
-        .fields
-        .iter()
-        .filter(|(name, _)| names::CONTAINERS.contains(&name.as_str()));
-    let inner: Vec<_> = inner.cloned().collect();
+    let inner = place.fields.clone();
     places.push(place);
     for (name, value) in inner {
-        collect(places, only(value), &name, depth + 1);
+        let asked = questions::read(&name, value, object);
+        if let Some(asked) = asked.filter(|_| places.len() < MAX_PLACES) {
+            let fields = asked.iter().map(|(name, value)| (fold(name), *value));
+            places.push(Place {
+                fields: fields.collect(),
+                is_person: true,
+                is_of_fields: false,
+                is_form: false,
+                asked,
+            });
+            // The answers take the place of the list or the object.
+            read.insert(value);
+        } else if names::CONTAINERS.contains(&name.as_str()) {
+            collect(places, read, only(value), &name, depth + 1);
+        }
     }
 }
 
@@ -327,8 +401,14 @@ impl<'a> Place<'a> {
         Self {
             fields,
             is_person: false,
+            is_of_fields: false,
             is_form: false,
+            asked: Vec::new(),
         }
+    }
+
+    fn is_asked(&self) -> bool {
+        !self.asked.is_empty()
     }
 
     fn named<'s>(&'s self, names: &'s [&str]) -> impl Iterator<Item = &'a Value> + 's {
@@ -347,7 +427,7 @@ impl<'a> Place<'a> {
         })
     }
 
-    fn likely(&self, is_name: fn(&str) -> bool) -> impl Iterator<Item = (&str, &'a Value)> {
+    fn likely(&self, is_name: impl Fn(&str) -> bool) -> impl Iterator<Item = (&str, &'a Value)> {
         let fields = self.fields.iter().filter(move |(name, _)| is_name(name));
         fields.map(|(name, value)| (name.as_str(), *value))
     }
@@ -378,11 +458,24 @@ impl<'a> Place<'a> {
         self.named(names).find_map(scalar)
     }
 
+    /// Whether an object has nothing but the parts of a phone.
+    fn is_phone_only(&self) -> bool {
+        let parts = [
+            names::PHONES,
+            names::NUMBERS,
+            names::AREA_CODES,
+            names::PHONE_AREAS,
+            names::COUNTRY_CODES,
+            names::PHONE_DETAILS,
+        ];
+        let mut names = self.fields.iter().map(|(name, _)| name.as_str());
+        names.all(|name| parts.iter().any(|list| list.contains(&name)))
+    }
+
     fn has_contact(&self) -> bool {
-        self.named(names::PHONES)
-            .chain(self.named(names::EMAILS))
-            .next()
-            .is_some()
+        let mut named = self.named(names::PHONES).chain(self.named(names::EMAILS));
+        let mut asked = self.asked.iter();
+        named.next().is_some() || asked.any(|(name, value)| questions::is_contact(name, value))
     }
 
     /// Returns the name in one piece, or its first and its last part; `is_plain` says whether
@@ -412,7 +505,25 @@ impl<'a> Place<'a> {
                 }
             }
         }
-        first.or(last).map(|part| vec![part])
+        let asks = |name: &str| self.is_asked() && is_name_question(name);
+        let mut asked = self.likely(asks).filter_map(|(_, value)| scalar(value));
+        let whole = asked.find(|(_, text)| looks_like_name(text));
+        whole.or(first).or(last).map(|part| vec![part])
+    }
+
+    /// Returns a name whose key says whose it is: `buyer_name`, `nomeDoComprador`.
+    fn name_of_lead(&self) -> Option<Vec<Found<'a>>> {
+        let of = |words: &[&str]| {
+            let named = self.likely(|name| words.iter().any(|word| is_of_lead(name, word)));
+            let mut found = named.filter_map(|(_, value)| scalar(value));
+            found.find(|(_, text)| looks_like_name(text))
+        };
+        if let Some(full) = of(names::NAME_WORDS) {
+            return Some(vec![full]);
+        }
+        let parts = [of(names::FIRST_NAME_WORDS), of(names::LAST_NAME_WORDS)];
+        let parts: Vec<_> = parts.into_iter().flatten().collect();
+        (!parts.is_empty()).then_some(parts)
     }
 
     fn phones<'s>(
@@ -430,6 +541,7 @@ impl<'a> Place<'a> {
                 Some(inner) => inner.text(names::NUMBERS),
                 None => scalar(node),
             };
+            let found = found.map(|(value, text)| (value, whole_number(value).unwrap_or(text)));
             let found = found.filter(|(_, text)| fits(text) && out.len() < MAX_CONTACTS);
             let Some((value, text)) = found else {
                 continue;
@@ -439,9 +551,11 @@ impl<'a> Place<'a> {
                 let own = inner.as_ref().and_then(|inner| inner.text(names));
                 own.or_else(|| self.code(name, names))
             };
+            let phone_only = inner.as_ref().filter(|inner| inner.is_phone_only());
+            let area = phone_only.and_then(|inner| inner.text(names::PHONE_AREAS));
             let phone = with_codes(
                 text,
-                code(names::AREA_CODES),
+                area.or_else(|| code(names::AREA_CODES)),
                 code(names::COUNTRY_CODES),
                 read,
             );
@@ -463,32 +577,6 @@ fn emails_in<'a>(values: impl Iterator<Item = &'a Value>) -> Vec<Found<'a>> {
         node => scalar(node),
     });
     found.filter(|(_, text)| looks_like_email(text)).collect()
-}
-
-/// Returns letters and digits in lower case, without accents and the number of `q3_name`.
-fn fold(name: &str) -> String {
-    let rest = name
-        .strip_prefix('q')
-        .map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
-    let own = rest
-        .filter(|rest| rest.len() + 1 < name.len())
-        .and_then(|rest| rest.strip_prefix('_'));
-    let own = own.filter(|own| !own.is_empty()).unwrap_or(name);
-    let plain = |character| match character {
-        'á' | 'à' | 'â' | 'ã' | 'ä' => 'a',
-        'é' | 'è' | 'ê' | 'ë' => 'e',
-        'í' | 'ì' | 'î' | 'ï' => 'i',
-        'ó' | 'ò' | 'ô' | 'õ' | 'ö' => 'o',
-        'ú' | 'ù' | 'û' | 'ü' => 'u',
-        'ç' => 'c',
-        'ñ' => 'n',
-        other => other,
-    };
-    own.to_lowercase()
-        .chars()
-        .map(plain)
-        .filter(|c| c.is_alphanumeric())
-        .collect()
 }
 
 /// Returns the only element of a list, and all else as it is.
@@ -514,8 +602,26 @@ fn scalar(value: &Value) -> Option<Found<'_>> {
     } else {
         one
     };
-    let text = text_of(value).filter(|text| !text.starts_with(['{', '[']))?;
+    let is_json = |text: &String| text.starts_with(['{', '[']) && text.ends_with(['}', ']']);
+    let text = text_of(value).filter(|text| !is_json(text))?;
     Some((value, text))
+}
+
+/// Returns the digits of a whole number, also of one with a fraction or an exponent, as programs
+/// write large numbers: of 1.1987654321e+10.
+fn whole_number(value: &Value) -> Option<String> {
+    let text = value.as_number()?.to_string();
+    let (number, exponent) = text.split_once(['e', 'E']).unwrap_or((&text, "0"));
+    let (before, after) = number.split_once('.').unwrap_or((number, ""));
+    let point = before.len().checked_add(exponent.parse().ok()?)?;
+    let digits = format!("{before}{after}");
+    if point > 20 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let digits = format!("{digits:0<point$}");
+    let (whole, rest) = digits.split_at(point);
+    let is_whole = rest.bytes().all(|byte| byte == b'0');
+    is_whole.then(|| whole.trim_start_matches('0').to_owned())
 }
 
 /// Adds the codes that are beside a phone, if it has none itself.
@@ -581,51 +687,21 @@ fn is_of_owner(phone: &str, owner: &str) -> bool {
     rests.any(|rest| names::PHONES.contains(&stem(rest)))
 }
 
+fn is_own(name: &str) -> bool {
+    !is_others(name)
+}
+
+/// Whether a name is a word of a name with one for the lead.
+fn is_of_lead(name: &str, word: &str) -> bool {
+    let is_lead = |person: &str| names::LEAD_WORDS.contains(&person);
+    let after = name.strip_prefix(word);
+    let mut of = ["", "do", "da", "de", "del"].into_iter();
+    name.strip_suffix(word).is_some_and(is_lead)
+        || after.is_some_and(|after| of.any(|of| after.strip_prefix(of).is_some_and(is_lead)))
+}
+
 /// One number may come whole and in parts.
 fn is_same_phone(one: &str, other: &str) -> bool {
     let (a, b) = (digits(one), digits(other));
     one == other || a.len().min(b.len()) >= 8 && (a.ends_with(&b) || b.ends_with(&a))
-}
-
-fn looks_like_phone(text: &str) -> bool {
-    let shape: String = text
-        .chars()
-        .map(|c| if c.is_ascii_digit() { '0' } else { c })
-        .collect();
-    let is_date = shape.starts_with("0000-00-00") || shape.starts_with("00/00/0000");
-    let letters = text.chars().filter(|c| c.is_alphabetic()).count();
-    (8..=20).contains(&digits(text).len())
-        && text.chars().count() <= 40
-        && letters <= 5
-        && !text.contains("//")
-        && !is_date
-}
-
-fn looks_like_email(text: &str) -> bool {
-    let parts = text.split_once('@');
-    text.len() <= 254
-        && !text.contains(char::is_whitespace)
-        && parts.is_some_and(|(local, domain)| {
-            !local.is_empty() && domain.contains('.') && !domain.contains('@')
-        })
-}
-
-fn looks_like_name(text: &str) -> bool {
-    text.contains(char::is_alphabetic) && !looks_like_email(text)
-}
-
-fn is_phone_name(name: &str) -> bool {
-    let is_part = names::PHONE_PARTS.iter().any(|part| name.contains(part));
-    is_part && !name.ends_with("id") && !is_others(name)
-}
-
-fn is_email_name(name: &str) -> bool {
-    names::EMAIL_PARTS.iter().any(|part| name.contains(part)) && !is_others(name)
-}
-
-/// Whether a name is another person's; `client` is the advertiser, `cliente` the lead.
-fn is_others(name: &str) -> bool {
-    name.contains("clientemail")
-        || name.contains("client") && !name.contains("cliente")
-        || names::OTHERS.iter().any(|part| name.contains(part))
 }

@@ -6,7 +6,9 @@
 //! version with each change.
 
 mod guess;
+mod looks;
 mod names;
+mod questions;
 #[cfg(test)]
 mod tests;
 mod time;

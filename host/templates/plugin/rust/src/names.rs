@@ -16,6 +16,12 @@ pub const CONTAINERS: &[&str] = &[
     "contactos", "contacts", "datajson",
 ];
 
+/// Texts that may be JSON: form builders send the whole answer in one field.
+#[rustfmt::skip]
+pub const JSON_TEXTS: &[&str] = &[
+    "rawrequest", "datajson", "message", "payload", "data", "json", "lead", "body",
+];
+
 /// Containers that are a person: their `id` is the person's, not the lead's.
 #[rustfmt::skip]
 pub const PERSONS: &[&str] = &[
@@ -24,6 +30,9 @@ pub const PERSONS: &[&str] = &[
     "interesado", "comprador", "buyer", "guest", "contactinfo", "userdata", "inquirer",
     "enquirer", "contactdetails", "personaldetails",
 ];
+
+/// Containers of single fields: an `id` in one is a field's, not the lead's.
+pub const FIELD_GROUPS: &[&str] = &["fields", "campos", "formfields", "message", "mensagem"];
 
 /// Ids of the lead.
 #[rustfmt::skip]
@@ -34,7 +43,7 @@ pub const IDS: &[&str] = &[
     "idexterno", "uniqueid",
 ];
 
-/// Ids of the lead outside of a person.
+/// Ids of the lead outside of a person and of single fields.
 pub const PLAIN_IDS: &[&str] = &["id", "uuid", "guid"];
 
 /// Names in one piece.
@@ -67,6 +76,43 @@ pub const NAMES: &[&str] = &[
     "name", "nome", "nombre", "names", "contato", "contacto", "contact",
 ];
 
+/// Parts of questions for the whole name.
+#[rustfmt::skip]
+pub const NAME_PARTS: &[&str] = &[
+    "fullname", "nomecompleto", "nombrecompleto", "yourname", "seunome", "tunombre",
+    "sunombre",
+];
+
+/// Words of a name, which with one of `LEAD_WORDS` say whose it is: `buyer_name`.
+#[rustfmt::skip]
+pub const NAME_WORDS: &[&str] = &[
+    "fullname", "nomecompleto", "nombrecompleto", "nome", "nombre", "name",
+];
+
+/// Such words of its first part.
+#[rustfmt::skip]
+pub const FIRST_NAME_WORDS: &[&str] = &[
+    "firstname", "givenname", "fname", "primeironome", "primernombre",
+];
+
+/// Such words of its last part.
+#[rustfmt::skip]
+pub const LAST_NAME_WORDS: &[&str] = &[
+    "lastname", "familyname", "surname", "lname", "sobrenome", "ultimonome", "apellido",
+    "apellidos",
+];
+
+/// Words for the lead.
+#[rustfmt::skip]
+pub const LEAD_WORDS: &[&str] = &[
+    "lead", "contact", "contato", "contacto", "customer", "cliente", "person", "pessoa",
+    "persona", "prospect", "buyer", "comprador", "compradora", "visitor", "visitante",
+    "inquirer", "enquirer", "interessado", "interessada", "interesado", "interesada",
+    "applicant", "guest", "requester", "solicitante", "candidato", "candidate", "consumidor",
+    "consumer", "aluno", "student", "paciente", "patient", "participante", "participant",
+    "attendee", "inscrito",
+];
+
 /// Phones, likeliest first.
 #[rustfmt::skip]
 pub const PHONES: &[&str] = &[
@@ -74,7 +120,7 @@ pub const PHONES: &[&str] = &[
     "whatsapptelefone", "celular", "celularwhatsapp", "telefonecelular", "telefonocelular",
     "telefonomovil", "movil", "mobilephone", "mobile", "mobilenumber", "mobilephonenumber",
     "cellphone", "cellphonenumber", "cell", "phonemobile", "telemovel", "phonenumber",
-    "phone", "phones", "fullphone", "telefone", "telefones", "telefono", "telefonos",
+    "phone", "phones", "fullphone", "telefone", "telefones", "telefon", "telefonnummer", "telefono", "telefonos",
     "telephone", "telephonenumber", "tel", "fone", "seutelefone", "yourphone", "tutelefono",
     "contactphone", "contactnumber", "telefonecontato", "telefonedecontato",
     "telefonocontacto", "leadphone", "customerphone", "telefonecliente", "celularcliente",
@@ -108,13 +154,19 @@ pub const BARE_AREA_CODES: &[&str] = &["ddd", "areacode"];
 /// Area codes beside a phone.
 pub const AREA_CODES: &[&str] = &["ddd", "areacode", "codigoarea", "codigodearea"];
 
+/// The area code in an object that is nothing but a phone; elsewhere it is that of a house.
+pub const PHONE_AREAS: &[&str] = &["area"];
+
+/// What else is in such an object.
+pub const PHONE_DETAILS: &[&str] = &["country", "type", "tipo", "extension", "ext"];
+
 /// Country codes beside a phone.
 pub const COUNTRY_CODES: &[&str] = &["ddi", "countrycode", "phonecountrycode", "dialcode"];
 
 /// E-mail addresses, likeliest first.
 #[rustfmt::skip]
 pub const EMAILS: &[&str] = &[
-    "email", "emails", "emailaddress", "emailaddresses", "mail", "correo",
+    "email", "emails", "emailaddress", "emailaddresses", "mail", "contactmail", "courriel", "correo",
     "correoelectronico", "enderecodeemail", "seuemail", "youremail", "tuemail", "useremail",
     "personalemail", "contactemail", "emailcontato", "emailcontacto", "leademail",
     "emaillead", "customeremail", "emailcliente", "emaildocliente", "email1", "primaryemail",
@@ -128,6 +180,8 @@ pub const EMAIL_PARTS: &[&str] = &["email", "correo"];
 #[rustfmt::skip]
 pub const MESSAGES: &[&str] = &[
     "message", "mensagem", "mensaje", "messagetext", "textomensagem", "suamensagem",
+    "deixesuamensagem", "contactmessage", "enquirymessage", "inquirymessage", "txtmensagem",
+    "contactcomments", "contactcomment", "nachricht", "messaggio",
     "yourmessage", "tumensaje", "msg", "comments", "comment", "comentarios", "comentario",
     "observacoes", "observacao", "observaciones", "observacion", "obs", "enquiry", "inquiry",
     "consulta", "duvida", "pergunta", "pregunta", "question", "notes", "note", "notas",
@@ -186,7 +240,7 @@ pub const TIMES: &[&str] = &[
 pub const DATES: &[&str] = &["date", "data", "fecha", "datacadastro"];
 
 /// Times of day beside a date.
-pub const HOURS: &[&str] = &["time", "hora", "hour", "horario"];
+pub const HOURS: &[&str] = &["time", "hora", "ora", "hour", "horario"];
 
 /// Where the lead came from.
 #[rustfmt::skip]
@@ -217,6 +271,36 @@ pub const CAMPAIGN: &[(&str, &[&str])] = &[
     ("utm-campaign", &["utmcampaign"]),
     ("utm-term", &["utmterm"]),
     ("utm-content", &["utmcontent"]),
+];
+
+/// Usual names of lists of questions and answers.
+#[rustfmt::skip]
+pub const QUESTION_LISTS: &[&str] = &[
+    "submissions", "usercolumndata", "fielddata", "leadform", "answers", "fields", "campos",
+    "formfields", "formdata", "questions", "perguntas", "preguntas", "responses", "respostas",
+    "respuestas", "columns", "inputs", "leadfields", "data", "values", "questionsandanswers",
+    "customquestions", "formresponses", "questionanswers",
+];
+
+/// In such a list, the question, most readable first.
+#[rustfmt::skip]
+pub const QUESTION_NAMES: &[&str] = &[
+    "columnname", "label", "fieldlabel", "title", "titulo", "question", "pergunta", "pregunta",
+    "friendlyname", "text", "rotulo", "etiqueta", "name", "nome", "nombre", "field", "campo",
+    "questionname", "fieldname", "key", "slug", "chave", "clave", "columnid", "attribute",
+    "atributo", "column", "property", "propriedade", "parameter", "variable", "fieldkey",
+    "fieldcode", "code", "ref", "questionid", "id",
+];
+
+/// In such a list, the type of an answer.
+pub const KINDS: &[&str] = &["type", "tipo", "kind", "channel", "canal"];
+
+/// In such a list, the answer. A text is the question if there is another answer.
+#[rustfmt::skip]
+pub const ANSWERS: &[&str] = &[
+    "stringvalue", "value", "values", "answer", "answers", "resposta", "respostas",
+    "respuesta", "respuestas", "response", "valor", "valores", "fieldvalue", "answervalue",
+    "answerdetails", "textanswers", "content", "conteudo", "texto", "text",
 ];
 
 /// Parts of names of another person's contact, such as the broker's.

@@ -71,6 +71,39 @@ fn the_area_code_beside_a_phone_belongs_to_it() {
     }
 }
 
+#[test]
+fn questions_and_answers_are_read_like_the_fields_of_a_form() {
+    let lead = only(json!({
+        "name": "Contact form",
+        "answers": [
+            { "label": "Qual o seu nome?", "value": "Ana Prado" },
+            { "label": "Contato", "type": "tel", "value": ["11 90000-0001"] },
+            { "label": "Prazo", "value": { "label": "3 meses" } },
+            { "label": "Prazo", "value": "4 meses" },
+            { "label": "Bairro", "value": "" },
+        ],
+    }));
+    assert_eq!(lead.name.as_deref(), Some("Ana Prado"));
+    assert_eq!(lead.phones, ["11 90000-0001"]);
+    let attributes = [
+        ("Prazo", r#""3 meses""#),
+        ("Prazo 2", r#""4 meses""#),
+        ("name", r#""Contact form""#),
+    ];
+    assert_eq!(
+        lead.attributes,
+        attributes.map(|(name, text)| (name.into(), text.into()))
+    );
+}
+
+#[test]
+fn a_name_may_say_whose_it_is() {
+    for name in ["nomeDoComprador", "nome_do_comprador", "buyer_name"] {
+        let lead = only(json!({ name: "Ana", "phone": "11900000001" }));
+        assert_eq!(lead.name.as_deref(), Some("Ana"), "{name}");
+    }
+}
+
 fn only(form: Value) -> Lead {
     let Item { outcome, .. } = read(&form, "");
     match outcome {

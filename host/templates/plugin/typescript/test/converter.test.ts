@@ -35,6 +35,32 @@ test("one number in two spellings is one phone", () => {
   assert.deepEqual(phones, ["11900000001"]);
 });
 
+test("questions and answers are read like the fields of a form", () => {
+  const found = only({
+    name: "Contact form",
+    answers: [
+      { label: "Qual o seu nome?", value: "Ana Prado" },
+      { label: "Contato", type: "tel", value: ["11 90000-0001"] },
+      { label: "Prazo", value: { label: "3 meses" } },
+      { label: "Prazo", value: "4 meses" },
+      { label: "Bairro", value: "" },
+    ],
+  });
+  assert.equal(found.name, "Ana Prado");
+  assert.deepEqual(found.phones, ["11 90000-0001"]);
+  assert.deepEqual(found.attributes, [
+    ["Prazo", '"3 meses"'],
+    ["Prazo 2", '"4 meses"'],
+    ["name", '"Contact form"'],
+  ]);
+});
+
+test("a name may say whose it is", () => {
+  for (const name of ["nomeDoComprador", "nome_do_comprador", "buyer_name"]) {
+    assert.equal(only({ [name]: "Ana", phone: "11900000001" }).name, "Ana");
+  }
+});
+
 test("numbers keep every digit", { skip: !("rawJSON" in JSON) }, () => {
   const lead = only('{"id": 9007199254740993, "phone": "11900000001", "price": 1.10}');
   assert.equal(lead.externalId, "9007199254740993");

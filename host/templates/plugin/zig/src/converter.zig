@@ -1,11 +1,10 @@
 //! Turns the requests of {{name}} into leads. The host calls these functions and does all
 //! input and output itself.
 
-const std = @import("std");
 const leadhost = @import("leadhost/leadhost.zig");
 
-/// A panic is a crash of the converter. The usual handler would need imports of WASI.
-pub const panic = std.debug.no_panic;
+/// A panic is a crash of the converter, whose log has the message.
+pub const panic = leadhost.panic;
 
 comptime {
     leadhost.exportConverter(@This());
@@ -28,10 +27,7 @@ pub fn handshake(_: *const leadhost.types.Delivery) !leadhost.HandshakeResult {
 
 /// Returns the leads of a delivery.
 pub fn convert(delivery: *const leadhost.types.Delivery) !leadhost.ConvertResult {
-    const body = leadhost.parseBody(delivery) catch |err| switch (err) {
-        error.NotJson => return leadhost.refused("the body is not valid JSON"),
-        else => return err,
-    };
+    const body = leadhost.parseBody(delivery) catch |err| return leadhost.unreadable(err);
     const forms = try leadhost.forms(body);
     const items = try leadhost.allocator.alloc(leadhost.types.Item, forms.len);
     for (items, forms) |*item, form| item.* = try read(form.value, form.path);

@@ -148,6 +148,26 @@ test "names are joined from their parts" {
     }
 }
 
+test "questions and answers are read like the fields of a form" {
+    const found = try leadhost.Fields.init(try json.parse(
+        \\{"name":"Contact form","answers":[{"label":"Qual o seu nome?","value":"Ana Prado"},
+        \\{"label":"Contato","type":"tel","value":["11 90000-0001"]},
+        \\{"label":"Prazo","value":{"label":"3 meses"}},{"label":"Prazo","value":2},
+        \\{"label":"Bairro","value":""}]}
+    ));
+    try expectText("Ana Prado", try found.name());
+    try expectText("11 90000-0001", (try found.phones())[0]);
+    const rest = (try found.rest()).slice();
+    for ([_][2][]const u8{
+        .{ "Prazo", "\"3 meses\"" },
+        .{ "Prazo 2", "2" },
+        .{ "name", "\"Contact form\"" },
+    }, rest) |expected, attribute| {
+        try expectText(expected[0], attribute.name.slice());
+        try expectText(expected[1], attribute.value.slice());
+    }
+}
+
 test "damaged bodies do not crash" {
     const body =
         \\{"leads":[{"contact":{"phones":[{"ddd":"11","value":"9"}],"e-mail":["a@b.c"]},

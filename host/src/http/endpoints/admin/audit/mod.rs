@@ -15,7 +15,7 @@ use crate::http::route::AdminRoute;
 
 /// The acts of the rows: every operation of [`AdminRoute::changes`], and, at the end, what the service
 /// itself does with a rollout.
-pub const ACTS: [&str; 36] = [
+pub const ACTS: [&str; 40] = [
     "apply",
     "create-key",
     "revoke-key",
@@ -26,20 +26,24 @@ pub const ACTS: [&str; 36] = [
     "start-rollout",
     "change-rollout",
     "replay-delivery",
+    "replay-deliveries",
     "capture-deliveries",
     "export-golden",
     "start-repair",
     "cancel-repair",
     "undo-repair",
+    "change-connection",
     "pause-connection",
     "resume-connection",
     "test-connection",
+    "change-instance",
     "pause-instance",
     "resume-instance",
     "sync-templates",
     "play-reply",
     "play-status",
     "resolve-message",
+    "resolve-messages",
     "remove-deal",
     "erase-contact",
     "import-products",
@@ -138,18 +142,52 @@ const LABEL_CHARACTERS: usize = 100;
 /// text of a key, a phone number, a person's name. So only what can be an id or a short name is
 /// shown.
 fn named(target: &str) -> String {
-    let is_plain = |one: char| one.is_ascii_alphanumeric() || "._-/".contains(one);
-    let is_number = target.len() > 7 && target.chars().all(|one| one.is_ascii_digit());
-    let is_key = KeyKind::ALL
-        .into_iter()
-        .any(|kind| target.starts_with(kind.prefix()));
-    let is_shown = target.len() <= LABEL_CHARACTERS && target.chars().all(is_plain);
-    if is_shown && !is_number && !is_key {
+    if is_name(target) {
         target.to_owned()
     } else {
         "(not a name or id)".to_owned()
     }
 }
+
+fn is_name(text: &str) -> bool {
+    let is_plain = |one: char| one.is_ascii_alphanumeric() || "._-/".contains(one);
+    let is_number = text.len() > 7 && text.chars().all(|one| one.is_ascii_digit());
+    let is_key = KeyKind::ALL
+        .into_iter()
+        .any(|kind| text.starts_with(kind.prefix()));
+    text.len() <= LABEL_CHARACTERS && text.chars().all(is_plain) && !is_number && !is_key
+}
+
+/// Bytes of a text of a configuration that a row has.
+const VALUE_BYTES: usize = 60;
+
+/// Returns a value of a configuration as a row shows it. An operator may put a token or a person into it
+/// by mistake: only numbers that are no phone, truth values and texts that can be a name, a path or an
+/// address of a host stay.
+pub fn value(value: Option<&Value>) -> Value {
+    let digits = |text: &str| text.chars().filter(char::is_ascii_digit).count();
+    let is_shown = |text: &str| {
+        let plain = text.replace([':', '*', '$', '[', ']'], "");
+        text.len() <= VALUE_BYTES && is_name(&plain) && digits(text) <= 6
+    };
+    match value {
+        None => Value::Null,
+        Some(Value::Bool(_) | Value::Null) => json!(value),
+        Some(Value::Number(number)) if digits(&number.to_string()) <= 6 => json!(number),
+        Some(Value::String(text)) if is_shown(text) => json!(text),
+        Some(_) => json!("…"),
+    }
+}
+
+/// Returns the place of a value in a configuration as a row shows it.
+pub fn place(path: &str) -> String {
+    let parts = path.split('.').take(PLACE_PARTS);
+    let shown = parts.map(|part| if is_name(part) { part } else { "…" });
+    shown.collect::<Vec<_>>().join(".")
+}
+
+/// Parts of the place of a value that a row has.
+const PLACE_PARTS: usize = 10;
 
 /// Returns the outcome of a failed operation, and adds its status and the reason to the detail.
 fn refused(error: &ApiError, route: AdminRoute<'_>, detail: &mut Map<String, Value>) -> ActOutcome {
@@ -186,6 +224,8 @@ fn is_about_persons(route: AdminRoute<'_>) -> bool {
         route,
         AdminRoute::EraseContact
             | AdminRoute::Apply
+            | AdminRoute::ChangeConnection { .. }
+            | AdminRoute::ChangeInstance { .. }
             | AdminRoute::ImportProducts { .. }
             | AdminRoute::PlayReply
             | AdminRoute::PlayStatus { .. }
@@ -196,10 +236,10 @@ fn is_about_persons(route: AdminRoute<'_>) -> bool {
 /// Characters of a reason that a row has.
 const REASON_CHARACTERS: usize = 400;
 
-/// Returns a message as a row shows it: without what the caller typed and what may be a value. Of text in
-/// backticks or quotes only names, ids and commands of the program stay; addresses, numbers like
+/// Returns a message as a row shows it: without what the caller typed and what may be a value. In
+/// backticks or quotes, only names, ids and commands of the program stay; addresses, numbers like
 /// phones, and keys go.
-fn reason(message: &str) -> String {
+pub fn reason(message: &str) -> String {
     let mut shown = String::new();
     let mut rest = message;
     while let Some(start) = rest.find(['`', '"']) {
@@ -275,6 +315,37 @@ mod tests {
             reason(&"word ".repeat(1_000)).chars().count(),
             REASON_CHARACTERS
         );
+    }
+
+    #[test]
+    fn a_value_is_a_short_name_or_number_and_no_person_nor_token() {
+        for shown in [
+            json!("telefone_contato"),
+            json!("$.lead.phones[0]"),
+            json!("https://graph.example:8443"),
+            json!("America/Sao_Paulo"),
+            json!(24),
+            json!(true),
+        ] {
+            assert_eq!(value(Some(&shown)), shown);
+        }
+        let long = "x".repeat(VALUE_BYTES + 1);
+        for hidden in [
+            json!("Rita Prado"),
+            json!("rita@acme.example"),
+            json!("+5511900010031"),
+            json!("11-90001-0031"),
+            json!(5_511_900_010_031_u64),
+            json!("ak_a-pasted-key"),
+            json!("e3b0c44298fc1c149afbf4c8"),
+            json!(long),
+            json!({"a": 1}),
+        ] {
+            assert_eq!(value(Some(&hidden)), "…", "{hidden}");
+        }
+        assert_eq!(value(None), Value::Null);
+        assert_eq!(place("config.fields.phone"), "config.fields.phone");
+        assert_eq!(place("config.Rita Prado.0"), "config.….0");
     }
 
     #[test]

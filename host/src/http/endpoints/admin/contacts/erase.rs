@@ -6,6 +6,7 @@
 //! up. After an interruption, the same request continues the erasure.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use hyper::StatusCode;
 use serde_json::json;
@@ -26,7 +27,7 @@ use crate::pipeline::erase::{self, EraseError, ErasureRequest};
 use crate::store::{Person, PersonBy, Store};
 
 /// Data that the service cannot know or reach. Every receipt lists it.
-const NOT_REACHED: [&str; 4] = [
+pub(super) const NOT_REACHED: [&str; 4] = [
     "backups of the store, and copies that its database keeps (the log of PostgreSQL, replicas)",
     "copies that clients exported before: /v1/export/{entity}/ids shows them what was removed",
     "the person's data that sources, partners and channels keep themselves",
@@ -116,6 +117,11 @@ async fn find(
             "Name the person by one of `id`, `phone` and `email`.".to_owned(),
         ));
     }
+    if request.id.is_none() && request.found_by.is_some() {
+        return Err(ApiError::BadRequest(
+            "`foundBy` says how an `id` was found: leave it out.".to_owned(),
+        ));
+    }
     if request.id.is_none() && request.workspace.is_none() {
         return Err(ApiError::BadRequest(
             "A phone or an e-mail address identifies a person only within a `workspace`: name it."
@@ -142,7 +148,7 @@ fn person_by(
         let id: ContactId = text
             .parse()
             .map_err(|_| ApiError::BadRequest("`id` is not the id of a contact.".to_owned()))?;
-        return Ok((PersonBy::Id(id), FoundBy::Id));
+        return Ok((PersonBy::Id(id), request.found_by.unwrap_or(FoundBy::Id)));
     }
     if let Some(text) = &request.phone {
         let key = phone::normalise(text, &workspace.region).match_key;
@@ -165,7 +171,7 @@ fn refused(error: EraseError) -> ApiError {
         EraseError::Store(error) => ApiError::Store(error),
         EraseError::Stopping => ApiError::Overloaded {
             what: "The service is stopping; send the request again, and it continues where it was.",
-            retry_after: 5,
+            retry_after: Duration::from_secs(5),
         },
     }
 }

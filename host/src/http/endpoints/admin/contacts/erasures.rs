@@ -1,17 +1,20 @@
 //! `GET /admin/v1/erasures?workspace=&before=&limit=`, newest first: the erased persons by ids
 //! alone, what was removed, and which of the remaining parts still exist. An erasure without
-//! `doneAt` was interrupted or is still running.
+//! `doneAt` was interrupted or is still running. `GET /admin/v1/erasures/{id}` is one as a receipt.
+
+use std::collections::BTreeMap;
 
 use hyper::StatusCode;
 
+use super::erase::NOT_REACHED;
 use super::{counts, remaining};
-use crate::admin_api::contacts::{ErasureView, Erasures};
-use crate::domain::id::ErasureId;
+use crate::admin_api::contacts::{ErasureRecord, ErasureView, Erasures};
+use crate::domain::id::{ErasureId, KeyId, WorkspaceId};
 use crate::http::call::Call;
 use crate::http::endpoints::admin::{last_of_full, page_limit, workspaces};
 use crate::http::error::ApiError;
 use crate::http::reply::{self, ApiResponse};
-use crate::store::{Erasure, ErasureFilter};
+use crate::store::{Erasure, ErasureFilter, Store, StoreError};
 
 /// Returns a page of the erasures.
 ///
@@ -35,13 +38,63 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     }
     let erasures = call.http.core.store.erasures(&filter).await?;
     let next = last_of_full(&erasures, filter.limit).map(|erasure| erasure.id);
-    let erasures = erasures.into_iter().map(to_view).collect();
+    let names = ErasureNames::load(&*call.http.core.store).await?;
+    let erasures = erasures.into_iter().map(|one| names.view(one)).collect();
     reply::json(StatusCode::OK, &Erasures { erasures, next })
 }
 
-fn to_view(erasure: Erasure) -> ErasureView {
+/// Returns one erasure as a receipt.
+///
+/// # Errors
+///
+/// [`ApiError::NotFound`] if there is none with this id, and [`ApiError::Store`] if the store cannot be read.
+pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
+    let unknown = || {
+        ApiError::NotFound(format!(
+            "There is no erasure `{id}`; `leadhost contact erasures` shows those that exist."
+        ))
+    };
+    let erasure: ErasureId = id.parse().map_err(|_| unknown())?;
+    let store = &*call.http.core.store;
+    let erasure = store.erasure(erasure).await?.ok_or_else(unknown)?;
+    let names = ErasureNames::load(store).await?;
+    let answer = ErasureRecord {
+        erasure: names.view(erasure),
+        not_reached: NOT_REACHED.map(str::to_owned).to_vec(),
+    };
+    reply::json(StatusCode::OK, &answer)
+}
+
+/// The names of workspaces and keys.
+struct ErasureNames {
+    workspaces: BTreeMap<WorkspaceId, String>,
+    keys: BTreeMap<KeyId, String>,
+}
+
+impl ErasureNames {
+    async fn load(store: &dyn Store) -> Result<Self, StoreError> {
+        let workspaces = store.workspaces().await?.into_iter();
+        let keys = store.keys(None).await?.into_iter();
+        Ok(Self {
+            workspaces: workspaces.map(|one| (one.id, one.slug)).collect(),
+            keys: keys.map(|key| (key.id, key.shown())).collect(),
+        })
+    }
+
+    fn view(&self, erasure: Erasure) -> ErasureView {
+        to_view(
+            self.workspaces.get(&erasure.workspace_id).cloned(),
+            self.keys.get(&erasure.key_id).cloned(),
+            erasure,
+        )
+    }
+}
+
+fn to_view(workspace: Option<String>, key: Option<String>, erasure: Erasure) -> ErasureView {
     ErasureView {
         id: erasure.id,
+        workspace,
+        key,
         workspace_id: erasure.workspace_id,
         contact_id: erasure.contact_id,
         found_by: erasure.found_by,

@@ -1,10 +1,68 @@
-//! Persons: their erasure on request, and the record of it.
+//! Persons: found and shown, their erasure on request, and the record of it.
 
 pub mod erase;
 pub mod erasures;
+pub mod find;
 
 use crate::admin_api::contacts::{ErasedCounts, Remaining, RemainingDelivery};
-use crate::store;
+use crate::domain::contact::FoundBy;
+use crate::domain::id::ContactId;
+use crate::domain::workspace::Workspace;
+use crate::domain::{contact, phone};
+use crate::store::{self, PersonBy, Store, StoreError};
+
+/// Returns the contacts of a workspace that a phone or an e-mail address names.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn named(
+    store: &dyn Store,
+    workspace: &Workspace,
+    text: &str,
+) -> Result<Vec<ContactId>, StoreError> {
+    let (_, found) = by_key(store, workspace, text).await?;
+    Ok(found)
+}
+
+/// Returns the contacts of a workspace that an id, a phone or an e-mail address may name, and which of these
+/// the text is.
+async fn named_by(
+    store: &dyn Store,
+    workspace: &Workspace,
+    text: &str,
+) -> Result<(FoundBy, Vec<ContactId>), StoreError> {
+    match text.parse() {
+        Ok(id) => Ok((FoundBy::Id, vec![id])),
+        Err(_) => by_key(store, workspace, text).await,
+    }
+}
+
+async fn by_key(
+    store: &dyn Store,
+    workspace: &Workspace,
+    text: &str,
+) -> Result<(FoundBy, Vec<ContactId>), StoreError> {
+    let (found_by, key) = if text.contains('@') {
+        let email = contact::email(text);
+        (
+            FoundBy::Email,
+            email.map(|email| contact::email_key(&email)),
+        )
+    } else {
+        let phone = phone::normalise(text, &workspace.region);
+        let key = phone.match_key.map(|key| contact::phone_key(&key));
+        (FoundBy::Phone, key)
+    };
+    let Some(key) = key else {
+        return Ok((found_by, Vec::new()));
+    };
+    let person = store.person(workspace.id, &PersonBy::Key(key)).await?;
+    let ids = person.map_or_else(Vec::new, |person| {
+        std::iter::once(person.id).chain(person.others).collect()
+    });
+    Ok((found_by, ids))
+}
 
 fn counts(erased: store::Erased) -> ErasedCounts {
     let store::Erased {

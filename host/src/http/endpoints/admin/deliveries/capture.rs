@@ -234,8 +234,8 @@ impl From<VersionOutcome> for OutcomeView {
             VersionOutcome::Converted(items) => {
                 view.items = Some(items.into_iter().map(Into::into).collect());
             }
-            VersionOutcome::Refused(why) => view.refused = Some(why),
-            VersionOutcome::Failed(why) => view.failed = Some(why),
+            VersionOutcome::Refused(why) => view.refused = Some(why.as_str().to_owned()),
+            VersionOutcome::Failed(why) => view.failed = Some(why.as_str().to_owned()),
         }
         view
     }

@@ -10,14 +10,15 @@ use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::{DeliveryId, time_of};
 use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
-use crate::domain::{contact, phone};
 use crate::http::call::Call;
-use crate::http::endpoints::admin::{connections, instances, last_of_full, moment, page_limit};
+use crate::http::endpoints::admin::{
+    connections, contacts, instances, last_of_full, moment, page_limit,
+};
 use crate::http::error::ApiError;
 use crate::http::query::Query;
 use crate::http::reply::{self, ApiResponse};
 use crate::limits;
-use crate::store::{DeliveryFilter, DeliverySummary, PersonBy};
+use crate::store::{DeliveryFilter, DeliverySummary};
 
 /// Returns a page of the deliveries.
 ///
@@ -75,7 +76,7 @@ fn end(
 
 /// Returns whether no index leads to the deliveries of the filter. A version that has converted few of
 /// them, or none, would have all of them read. The other statuses have few deliveries, or an index.
-fn looks_through(filter: &DeliveryFilter) -> bool {
+pub(super) fn looks_through(filter: &DeliveryFilter) -> bool {
     filter.version.is_some() && matches!(filter.status, None | Some(DeliveryStatus::Converted))
 }
 
@@ -107,19 +108,7 @@ async fn search(
     }
     let mut found: Vec<DeliverySummary> = Vec::new();
     for workspace in among {
-        let key = if text.contains('@') {
-            contact::email(text).map(|email| contact::email_key(&email))
-        } else {
-            let phone = phone::normalise(text, &workspace.region);
-            phone.match_key.map(|key| contact::phone_key(&key))
-        };
-        let mut contacts = Vec::new();
-        if let Some(key) = key
-            && let Some(person) = store.person(workspace.id, &PersonBy::Key(key)).await?
-        {
-            contacts.push(person.id);
-            contacts.extend(person.others);
-        }
+        let contacts = contacts::named(store, &workspace, text).await?;
         let of = store.search_deliveries(filter, workspace.id, contacts, text.to_owned());
         found.extend(of.await?);
     }
@@ -129,7 +118,12 @@ async fn search(
     Ok(found)
 }
 
-async fn filter(call: &Call<'_>) -> Result<DeliveryFilter, ApiError> {
+/// Reads the filters of a list.
+///
+/// # Errors
+///
+/// A parameter is invalid or names something unknown, or the store cannot be read.
+pub(super) async fn filter(call: &Call<'_>) -> Result<DeliveryFilter, ApiError> {
     let query = call.query();
     let mut filter = DeliveryFilter {
         limit: page_limit(&query)?,

@@ -4,6 +4,7 @@ pub mod capture;
 pub mod golden;
 pub mod list;
 pub mod replay;
+pub mod replay_many;
 pub mod show;
 
 use std::collections::HashMap;

@@ -3,12 +3,13 @@
 
 use hyper::StatusCode;
 
-use super::{Channels, parse_id, request_view, unknown};
-use crate::admin_api::deliveries::DeliveryDetailView;
+use super::{Channels, parse_id, request_view, text_or_base64, unknown};
+use crate::admin_api::deliveries::{AnswerView, DeliveryDetailView, FetchView};
 use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, ApiResponse};
-use crate::store::DeliveryDetail;
+use crate::limits;
+use crate::store::{DeliveryDetail, WaitingFetch};
 
 /// Returns a delivery with its request and the outcomes of its items.
 ///
@@ -26,7 +27,42 @@ pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
         .await?
         .ok_or_else(|| unknown(&id.to_string()))?;
     let channels = Channels::load(&*call.http.core.store).await?;
-    reply::json(StatusCode::OK, &to_view(delivery, &channels))
+    let store = &call.http.core.store;
+    let most = limits::SHOWN_FETCHES;
+    let fetches = store.waiting_fetches(delivery.workspace, id, most).await?;
+    let kept = store.answers(id, 0, most).await?;
+    let mut view = to_view(delivery, &channels);
+    view.fetches = fetches.into_iter().map(fetch).collect();
+    view.answers_left_out = kept.len() == most as usize;
+    let mut room = limits::SHOWN_ANSWER_BYTES;
+    for answer in kept {
+        let Some(left) = room.checked_sub(answer.response.body.len()) else {
+            view.answers_left_out = true;
+            continue;
+        };
+        room = left;
+        let (body, body_base64) = text_or_base64(answer.response.body);
+        view.answers.push(AnswerView {
+            item: answer.index,
+            external_id: answer.external_id,
+            request: answer.request.line(),
+            status: answer.response.status,
+            body,
+            body_base64,
+        });
+    }
+    reply::json(StatusCode::OK, &view)
+}
+
+fn fetch(fetch: WaitingFetch) -> FetchView {
+    FetchView {
+        item: fetch.index,
+        external_id: fetch.external_id,
+        request: fetch.request.line(),
+        attempts: fetch.attempts,
+        next_attempt_at: fetch.due_at,
+        given_up_at: fetch.until,
+    }
 }
 
 fn to_view(delivery: DeliveryDetail, channels: &Channels) -> DeliveryDetailView {
@@ -36,6 +72,9 @@ fn to_view(delivery: DeliveryDetail, channels: &Channels) -> DeliveryDetailView 
         items: delivery.items.into_iter().map(Into::into).collect(),
         notes: delivery.notes,
         next_attempt_at: delivery.next_attempt_at,
+        fetches: Vec::new(),
+        answers: Vec::new(),
+        answers_left_out: false,
         request: request_view(delivery.request),
     }
 }

@@ -1,15 +1,108 @@
 //! The counting of analytics, for operators.
 
-pub mod rebuild;
 pub mod run;
-pub mod show;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use crate::admin_api::etl::MetricSetFreshness;
+use hyper::StatusCode;
+
+use crate::admin_api::etl::{
+    BuildView, EtlStatus, MetricSetFreshness, MetricSetView, RebuildRequest, Rebuilds,
+    WorkspaceBehind,
+};
+use crate::domain::analytics::MetricSet;
 use crate::domain::id::WorkspaceId;
+use crate::domain::zone;
+use crate::http::body::UnreadBody;
+use crate::http::call::Call;
+use crate::http::endpoints::admin::{read_json, workspaces};
+use crate::http::error::ApiError;
+use crate::http::reply::{self, ApiResponse};
 use crate::http::state::Http;
-use crate::store::{RollupStatus, Store, StoreError, is_stale};
+use crate::pipeline::fleet;
+use crate::store::{Announcement, RollupStatus, Store, StoreError, is_stale};
+
+/// `GET /admin/v1/etl`: how far each metric set is counted, what lags behind, and which builds
+/// are in progress.
+///
+/// # Errors
+///
+/// [`ApiError::Store`] if the store cannot be read.
+pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+    let http = call.http;
+    let names = RebuildWorkspaces::load(&*http.core.store).await?;
+    let mut metric_sets = Vec::new();
+    for status in http.core.store.rollup_status().await? {
+        let freshness = freshness(http, &status);
+        let behind = status.behind.into_iter();
+        let making = status.making.into_iter();
+        metric_sets.push(MetricSetView {
+            freshness,
+            job: status.set.job().to_owned(),
+            ended_at: status.finished_at,
+            changes: status.changes,
+            behind: behind
+                .map(|(id, as_of)| WorkspaceBehind {
+                    workspace: names.name(id),
+                    as_of,
+                })
+                .collect(),
+            making: making
+                .map(|(build, read_to)| BuildView {
+                    workspace: names.name(build.workspace),
+                    build: build.number,
+                    read_to: (read_to.0 > 0).then_some(read_to),
+                })
+                .collect(),
+            cubes: status.cubes,
+            cubes_making: status.cubes_making,
+        });
+    }
+    let answer = EtlStatus {
+        tzdata: zone::tzdata().to_owned(),
+        refresh_seconds: http.core.config.analytics.refresh_seconds,
+        metric_sets,
+    };
+    reply::json(StatusCode::OK, &answer)
+}
+
+/// `POST /admin/v1/etl/rebuilds {workspace, metricSet}`: begins a new build beside the one that
+/// serves. A name that is left out stands for all.
+///
+/// # Errors
+///
+/// The body is invalid, the metric set or the workspace is unknown, or the store fails.
+pub async fn rebuild(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
+    let request: RebuildRequest = read_json(call, body).await?;
+    let store = &*call.http.core.store;
+    let sets = match &request.metric_set {
+        None => MetricSet::ALL.to_vec(),
+        Some(text) => vec![MetricSet::from_text(text).ok_or_else(|| unknown(text))?],
+    };
+    let workspace = match &request.workspace {
+        None => None,
+        Some(text) => Some(workspaces::find(store, text).await?),
+    };
+    let mut begun = BTreeMap::new();
+    for set in sets {
+        let id = workspace.as_ref().map(|workspace| workspace.id);
+        let count = store.rollup_rebuild(set, id).await?;
+        begun.insert(set, count);
+    }
+    fleet::announce(&call.http.pipeline, Announcement::Analytics).await;
+    let answer = Rebuilds {
+        workspace: workspace.map(|workspace| workspace.slug),
+        begun,
+    };
+    reply::json(StatusCode::ACCEPTED, &answer)
+}
+
+fn unknown(text: &str) -> ApiError {
+    let known = MetricSet::ALL.map(MetricSet::as_str).join(" and ");
+    ApiError::BadRequest(format!(
+        "There is no metric set `{text}`: there are {known}."
+    ))
+}
 
 /// Returns only the freshness of a metric set.
 pub fn freshness(http: &Http, status: &RollupStatus) -> MetricSetFreshness {
@@ -21,9 +114,9 @@ pub fn freshness(http: &Http, status: &RollupStatus) -> MetricSetFreshness {
 }
 
 /// The names by which operators know workspaces.
-struct WorkspaceNames(HashMap<WorkspaceId, String>);
+struct RebuildWorkspaces(HashMap<WorkspaceId, String>);
 
-impl WorkspaceNames {
+impl RebuildWorkspaces {
     async fn load(store: &dyn Store) -> Result<Self, StoreError> {
         let all = store.workspaces().await?;
         let names = all.into_iter().map(|one| (one.id, one.slug));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hyper::StatusCode;
 
-use super::WorkspaceNames;
+use super::RebuildWorkspaces;
 use crate::admin_api::etl::{EtlRun, EtlRuns, UncountedWorkspace};
 use crate::http::call::Call;
 use crate::http::error::ApiError;
@@ -27,7 +27,7 @@ pub async fn run(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         .core
         .spawn(async move { rollup::now(&http.pipeline).await });
     let round = ran.await.map_err(ApiError::internal)?.map_err(refusal)?;
-    let names = WorkspaceNames::load(&*call.http.core.store).await?;
+    let names = RebuildWorkspaces::load(&*call.http.core.store).await?;
     let runs = round.runs.into_iter().map(|run| etl_run(run, &names));
     let answer = EtlRuns {
         runs: runs.collect(),
@@ -40,7 +40,7 @@ pub async fn run(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     reply::json(StatusCode::OK, &answer)
 }
 
-fn etl_run(run: RollupRun, names: &WorkspaceNames) -> EtlRun {
+fn etl_run(run: RollupRun, names: &RebuildWorkspaces) -> EtlRun {
     let unfinished = run.unfinished.into_iter().map(|id| names.name(id));
     let failed = run.failed.into_iter();
     EtlRun {
@@ -69,6 +69,6 @@ fn refusal(cut: RoundStop) -> ApiError {
     };
     ApiError::Overloaded {
         what,
-        retry_after: limits::READY_AGAIN_AFTER.as_secs(),
+        retry_after: limits::READY_AGAIN_AFTER,
     }
 }

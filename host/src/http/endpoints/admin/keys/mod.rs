@@ -1,12 +1,109 @@
 //! Keys of partners, workspaces and operators.
 
 pub mod create;
-pub mod list;
-pub mod revoke;
 
-use crate::admin_api::keys::{KeyState, KeyView};
+use std::collections::BTreeMap;
+
+use hyper::StatusCode;
+
+use crate::admin_api::keys::{KeyRevoked, KeyState, KeyView, Keys};
+use crate::domain::id::KeyId;
 use crate::domain::key::KeyRecord;
 use crate::domain::time::Micros;
+use crate::http::auth::AdminCaller;
+use crate::http::call::Call;
+use crate::http::error::ApiError;
+use crate::http::reply::{self, ApiResponse};
+use crate::pipeline::fleet;
+use crate::store::Announcement;
+
+/// `GET /admin/v1/keys?workspace=`: all keys, including revoked and expired ones, without their texts.
+///
+/// # Errors
+///
+/// [`ApiError::NotFound`] if there is no such workspace, and [`ApiError::Store`] if the store
+/// cannot be read.
+pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+    let store = &call.http.core.store;
+    let query = call.query();
+    let wanted = query.filled(&["workspace"]);
+    let workspaces = store.workspaces().await?;
+    let only = match wanted {
+        None => None,
+        Some(slug) => Some(
+            workspaces
+                .iter()
+                .find(|one| one.slug == slug)
+                .ok_or_else(|| {
+                    ApiError::NotFound(format!(
+                        "There is no workspace `{slug}`; `leadhost workspace list` shows those that exist."
+                    ))
+                })?
+                .id,
+        ),
+    };
+    let mut partners = BTreeMap::new();
+    for workspace in &workspaces {
+        for partner in store.partners(workspace.id).await? {
+            partners.insert(partner.id, partner.name);
+        }
+    }
+    let now = call.http.core.clock.now();
+    let keys = store
+        .keys(only)
+        .await?
+        .into_iter()
+        .map(|key| {
+            let workspace = workspaces
+                .iter()
+                .find(|one| Some(one.id) == key.workspace)
+                .map(|one| one.slug.clone());
+            let partner = key.partner.and_then(|id| partners.get(&id)).cloned();
+            to_view(key, workspace, partner, now)
+        })
+        .collect();
+    reply::json(StatusCode::OK, &Keys { keys })
+}
+
+/// `DELETE /admin/v1/keys/{id}`: within a second the key stops working. A key cannot revoke
+/// itself: otherwise no key might be left to make another.
+///
+/// # Errors
+///
+/// There is no live key with this id, it is the caller's own key, or the store fails.
+pub async fn revoke(
+    call: &Call<'_>,
+    caller: &AdminCaller,
+    id: &str,
+) -> Result<ApiResponse, ApiError> {
+    let missing = || {
+        ApiError::NotFound(format!(
+            "There is no live key `{id}`; `leadhost key list` shows those that exist."
+        ))
+    };
+    let key: KeyId = id.parse().map_err(|_| missing())?;
+    if key == caller.key() {
+        return Err(ApiError::conflict(
+            "This request was made with the key itself: revoke it with another admin key."
+                .to_owned(),
+        ));
+    }
+    if !call
+        .http
+        .core
+        .store
+        .revoke_key(key, call.http.core.clock.now())
+        .await?
+    {
+        return Err(missing());
+    }
+    fleet::announce(&call.http.pipeline, Announcement::Keys).await;
+    let answer = KeyRevoked {
+        id: key,
+        revoked: true,
+    };
+    reply::json(StatusCode::OK, &answer)
+}
 
 /// Returns a key as operators see it: everything but its text.
 fn to_view(

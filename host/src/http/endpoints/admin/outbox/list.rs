@@ -1,15 +1,17 @@
-//! `GET /admin/v1/outbox?instance=&conversation=&state=&before=&limit=`, newest first: outgoing and
-//! incoming messages.
+//! `GET /admin/v1/outbox?instance=&conversation=&contact=&state=&before=&limit=`, newest first: outgoing
+//! and incoming messages.
 
 use hyper::StatusCode;
 
 use super::parse_id;
 use crate::admin_api::outbox::{MessageView, Messages};
+use crate::domain::id::ContactId;
 use crate::domain::message::MessageState;
 use crate::http::call::Call;
-use crate::http::endpoints::admin::{instances, last_of_full, page_limit};
+use crate::http::endpoints::admin::{contacts, instances, last_of_full, page_limit};
 use crate::http::error::ApiError;
 use crate::http::reply::{self, ApiResponse};
+use crate::limits;
 use crate::store::{OutboxFilter, OutboxMessage};
 
 /// Returns a page of the messages.
@@ -41,6 +43,7 @@ fn to_view(message: OutboxMessage) -> MessageView {
         metadata: message.metadata,
         delivered_at: message.delivered_at,
         read_at: message.read_at,
+        ran: message.ran,
         next_attempt_at: message.next_attempt_at,
     }
 }
@@ -71,8 +74,37 @@ async fn filter(call: &Call<'_>) -> Result<OutboxFilter, ApiError> {
         })?;
         filter.conversation = Some(conversation);
     }
+    if let Some(text) = query.filled(&["contact"]) {
+        filter.contacts = Some(contacts_of(call, &filter, text.trim()).await?);
+    }
     if let Some(text) = query.filled(&["before"]) {
         filter.before = Some(parse_id(text)?);
     }
     Ok(filter)
+}
+
+/// Returns the contacts that a phone or an e-mail address names, in the workspace of the instance or in
+/// all.
+async fn contacts_of(
+    call: &Call<'_>,
+    filter: &OutboxFilter,
+    text: &str,
+) -> Result<Vec<ContactId>, ApiError> {
+    if let Ok(id) = text.parse() {
+        return Ok(vec![id]);
+    }
+    let store = &*call.http.core.store;
+    let mut among = store.workspaces().await?;
+    among.retain(|one| filter.workspace.is_none_or(|wanted| wanted == one.id));
+    if among.len() > limits::SEARCHED_WORKSPACES {
+        return Err(ApiError::BadRequest(format!(
+            "A search looks in at most {} workspaces: choose an instance.",
+            limits::SEARCHED_WORKSPACES
+        )));
+    }
+    let mut found = Vec::new();
+    for workspace in among {
+        found.extend(contacts::named(store, &workspace, text).await?);
+    }
+    Ok(found)
 }

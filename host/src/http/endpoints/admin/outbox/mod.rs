@@ -5,6 +5,7 @@
 pub mod list;
 pub mod reply;
 pub mod resolve;
+pub mod resolve_many;
 pub mod status;
 
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::admin_api::outbox::Played;
+use crate::admin_api::outbox::SimulatedEvent;
 use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::id::MessageId;
 use crate::http::call::Call;
@@ -128,8 +129,8 @@ async fn play(
 }
 
 /// Returns the outcome of a simulated event.
-fn played(outcome: DeliveryOutcome) -> Played {
-    Played {
+fn simulated(outcome: DeliveryOutcome) -> SimulatedEvent {
+    SimulatedEvent {
         delivery: outcome.delivery,
         status: outcome.status,
         items: outcome.items.into_iter().map(Into::into).collect(),

@@ -4,7 +4,7 @@
 use hyper::StatusCode;
 use serde_json::{Value, json};
 
-use super::{SANDBOX, find, not_simulated, play, played, sandbox_of};
+use super::{SANDBOX, find, not_simulated, play, sandbox_of, simulated};
 use crate::admin_api::outbox::ReplyRequest;
 use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::id::MessageId;
@@ -40,7 +40,7 @@ pub async fn reply(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, Api
         }
     };
     let outcome = play(call, &channel, event).await?;
-    reply::json(StatusCode::OK, &played(outcome))
+    reply::json(StatusCode::OK, &simulated(outcome))
 }
 
 async fn to_message(
@@ -124,7 +124,7 @@ async fn by_phone(store: &dyn Store, request: &ReplyRequest) -> Result<Connectio
             ));
         }
         ApiError::BadRequest(format!(
-            "Nothing was sent to {number} lately: name in `instance` whom it writes to, {}.",
+            "Nothing was sent to {number} lately: set `instance` to the instance that the contact writes to: {}.",
             names.join(" or ")
         ))
     })

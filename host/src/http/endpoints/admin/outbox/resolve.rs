@@ -11,7 +11,8 @@ use crate::http::call::Call;
 use crate::http::endpoints::admin::read_json;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, ApiResponse};
-use crate::store::{self, Resolution, Write, WriteOutcome};
+use crate::http::state::Http;
+use crate::store::{self, OutboxMessage, Resolution, Write, WriteOutcome};
 
 /// Sends a message again, or gives it up.
 ///
@@ -29,10 +30,27 @@ pub async fn resolve(call: &Call<'_>, id: &str, body: UnreadBody) -> Result<ApiR
         "workspace": message.workspace_id,
         "state": message.metadata.status,
     }));
-    let verdict = match request.verdict {
+    let resolved = settle(http, &message, request.verdict).await?;
+    http.pipeline.wake();
+    call.audit(json!({ "state": resolved.state }));
+    reply::json(StatusCode::OK, &resolved)
+}
+
+/// Writes a decision about a message.
+///
+/// # Errors
+///
+/// The message neither waits nor has an unknown outcome, its instance has no adapter any more, or the
+/// store fails.
+pub async fn settle(
+    http: &Http,
+    message: &OutboxMessage,
+    verdict: Verdict,
+) -> Result<Resolved, ApiError> {
+    let verdict = match verdict {
         Verdict::GiveUp => store::MessageVerdict::GiveUp,
         Verdict::SendAgain => {
-            let channel = channel_of(&*http.core.store, &message).await?;
+            let channel = channel_of(&*http.core.store, message).await?;
             let now = http.core.clock.now();
             store::MessageVerdict::SendAgain {
                 until: now.plus(channel.settings.kept_for),
@@ -45,15 +63,10 @@ pub async fn resolve(call: &Call<'_>, id: &str, body: UnreadBody) -> Result<ApiR
         verdict,
     });
     match http.core.writer.submit(write).await? {
-        WriteOutcome::Message(outcome) => {
-            http.pipeline.wake();
-            call.audit(json!({ "state": outcome.state }));
-            let answer = Resolved {
-                id: outcome.message,
-                state: outcome.state,
-            };
-            reply::json(StatusCode::OK, &answer)
-        }
+        WriteOutcome::Message(outcome) => Ok(Resolved {
+            id: outcome.message,
+            state: outcome.state,
+        }),
         _ => Err(ApiError::conflict(format!(
             "Message {} is {}: only a message that waits, or whose outcome is unknown, can be resolved.",
             message.id, message.metadata.status

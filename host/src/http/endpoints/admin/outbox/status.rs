@@ -4,7 +4,7 @@
 use hyper::StatusCode;
 use serde_json::{Value, json};
 
-use super::{find, parse_id, play, played, sandbox_of};
+use super::{find, parse_id, play, sandbox_of, simulated};
 use crate::admin_api::outbox::StatusRequest;
 use crate::http::body::UnreadBody;
 use crate::http::call::Call;
@@ -32,7 +32,7 @@ pub async fn status(call: &Call<'_>, id: &str, body: UnreadBody) -> Result<ApiRe
     let message = find(store, parse_id(id)?).await?;
     let channel = sandbox_of(store, &message).await?;
     let outcome = play(call, &channel, event(&message, &request.status)).await?;
-    reply::json(StatusCode::OK, &played(outcome))
+    reply::json(StatusCode::OK, &simulated(outcome))
 }
 
 fn event(message: &OutboxMessage, status: &str) -> Value {

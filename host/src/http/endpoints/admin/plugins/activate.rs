@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hyper::StatusCode;
 use serde_json::json;
 
-use super::{accepted, activated, audit_first, refusal, while_wanted, whole};
+use super::{accepted, activated, audit_accepted, audit_first, refusal, while_wanted, whole};
 use crate::admin_api::plugins::ActivateRequest;
 use crate::http::auth::AdminCaller;
 use crate::http::body::UnreadBody;
@@ -44,6 +44,7 @@ pub async fn activate(
         .map_err(ApiError::internal)?
         .map_err(refusal)?;
     call.audit(json!({ "previous": swapped.before }));
+    audit_accepted(call, &swapped.accepted);
     audit_first(call, swapped.first_acceptance.as_ref());
     reply::json(StatusCode::OK, &activated(call.http, swapped).await?)
 }

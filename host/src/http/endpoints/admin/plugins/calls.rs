@@ -62,7 +62,7 @@ fn view(calls: &VersionCalls, slots: &PeriodSlots) -> Option<VersionCallHistory>
     for (place, counts) in slots.within(counted) {
         sums[place].merge(counts);
         for (outcome, count) in &counts.outcomes {
-            let of_it = outcomes.entry((*outcome).to_owned());
+            let of_it = outcomes.entry(outcome.to_string());
             of_it.or_insert_with(|| zeros.clone())[place] += count;
             all += count;
         }

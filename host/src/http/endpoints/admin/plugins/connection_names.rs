@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::domain::connection::Connection;
-use crate::domain::workspace::Workspace;
+use crate::domain::workspace::{Workspace, name_in_workspace};
 use crate::http::error::ApiError;
 use crate::store::Store;
 
@@ -17,7 +17,7 @@ pub async fn connection_names(store: &dyn Store) -> Result<HashMap<String, Strin
     let named = |connection: Connection| {
         let of_it = |workspace: &&Workspace| workspace.id == connection.workspace;
         let workspace = workspaces.iter().find(of_it)?;
-        let name = format!("{}/{}", workspace.slug, connection.name);
+        let name = name_in_workspace(&workspace.slug, &connection.name);
         Some((connection.id.to_string(), name))
     };
     let connections = store.connections(None).await?;

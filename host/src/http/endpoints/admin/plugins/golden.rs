@@ -19,7 +19,11 @@ use crate::plugin;
 /// the store fails.
 pub async fn show(call: &Call<'_>, name: &str, digest: &str) -> Result<ApiResponse, ApiError> {
     let record = whole(call.http, name, digest).await?;
-    let gone = || ApiError::NotFound(format!("The version {digest} of `{name}` is gone."));
+    let gone = || {
+        ApiError::NotFound(format!(
+            "There is no version {digest} of `{name}` any more; `leadhost plugin list` shows those that exist."
+        ))
+    };
     let wasm = call.http.core.store.plugin_wasm(&record.digest).await?;
     let cases = plugin::carried_cases(wasm.ok_or_else(gone)?).await;
     let cases = cases.map_err(ApiError::internal)?;

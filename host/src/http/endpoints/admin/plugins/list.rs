@@ -65,7 +65,12 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
             }
         })
         .collect();
-    let refusals = store.refusals().await?;
+    let has_inbox = !call.http.core.config.plugins.inbox.is_empty() || store.is_shared();
+    let refusals = match has_inbox {
+        true => store.refusals().await?,
+        // The service takes no files any more, so nothing can mend them.
+        false => Vec::new(),
+    };
     let list = PluginList {
         plugins,
         refusals: refusals

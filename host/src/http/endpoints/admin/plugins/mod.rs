@@ -12,7 +12,9 @@ pub mod rollout;
 pub mod upload;
 pub mod verify;
 
-use serde_json::json;
+use std::time::Duration;
+
+use serde_json::{Value, json};
 
 use crate::admin_api::hosts::BehindView;
 use crate::admin_api::plugins::{
@@ -25,7 +27,7 @@ use crate::domain::plugin::Digest;
 use crate::http::auth::AdminCaller;
 use crate::http::body::UnreadBody;
 use crate::http::call::Call;
-use crate::http::endpoints::admin::audit::actor;
+use crate::http::endpoints::admin::audit::{actor, reason};
 use crate::http::endpoints::admin::needs;
 use crate::http::error::{ApiError, ConflictDetails, UnprocessableDetails};
 use crate::http::state::Http;
@@ -120,6 +122,23 @@ fn audit_first(call: &Call<'_>, first: Option<&FirstAcceptance>) {
     }
 }
 
+/// Adds the concerns about a version that were accepted to the audit, with their numbers.
+fn audit_accepted(call: &Call<'_>, accepted: &[Concern]) {
+    if accepted.is_empty() {
+        return;
+    }
+    let concerns = accepted.iter().take(limits::AUDITED_CONCERNS);
+    let concerns = concerns.map(|Concern { accept, what }| {
+        let word = accept.map_or("", AcceptWord::as_str);
+        json!({ "accept": word, "what": reason(what) })
+    });
+    call.audit(json!({ "accepted": concerns.collect::<Value>() }));
+    let more = accepted.len().saturating_sub(limits::AUDITED_CONCERNS);
+    if more > 0 {
+        call.audit(json!({ "moreAccepted": more }));
+    }
+}
+
 /// Returns the answer to an activation.
 async fn activated(http: &Http, activated: Activated) -> Result<DeployedPlugin, ApiError> {
     let record = http.core.store.plugin(&activated.activation.digest).await?;
@@ -133,6 +152,7 @@ fn to_view(activated: Activated, record: Option<PluginRecord>) -> DeployedPlugin
         behind,
         verified,
         first_acceptance: _,
+        accepted: _,
     } = activated;
     DeployedPlugin {
         name: activation.name,
@@ -167,11 +187,11 @@ fn refusal(error: DeployError) -> ApiError {
     match error {
         DeployError::Load(LoadError::Busy { .. }) => ApiError::Overloaded {
             what: "Other components already wait for their trial; try again when they are done.",
-            retry_after: 10,
+            retry_after: Duration::from_secs(10),
         },
         DeployError::Load(error) if error.is_temporary() => ApiError::Overloaded {
             what: "The host could not try the component just now; its log says why. Try again.",
-            retry_after: 1,
+            retry_after: Duration::from_secs(1),
         },
         DeployError::Load(error) => ApiError::Unprocessable {
             message,

@@ -9,7 +9,7 @@ use hyper::StatusCode;
 use serde_json::json;
 
 use super::connection_names::connection_names;
-use super::{accepted, audit_first, refusal, verify, while_wanted, whole};
+use super::{accepted, audit_accepted, audit_first, refusal, verify, while_wanted, whole};
 use crate::admin_api::open_rollouts::{OpenRollout, RolloutVersion};
 use crate::admin_api::rollouts::{
     CheckDifferences, RolloutChangeRequest, RolloutConnection, RolloutList, RolloutPlanView,
@@ -56,7 +56,7 @@ pub async fn start(
     let accept = accepted(call, caller, request.accept.iter().map(String::as_str))?;
     let order = RolloutOrder {
         plan: plan(&request)?,
-        started_by: caller.label(),
+        by: actor(call, caller),
     };
     call.audit(json!({ "plan": order.plan }));
     let http = Arc::clone(call.http);
@@ -74,7 +74,9 @@ pub async fn start(
         status,
         verified,
         first_acceptance,
+        accepted,
     } = begun.await.map_err(ApiError::internal)?.map_err(refusal)?;
+    audit_accepted(call, &accepted);
     audit_first(call, first_acceptance.as_ref());
     reply::json(StatusCode::CREATED, &to_view(call, status, verified).await?)
 }
@@ -186,12 +188,15 @@ impl From<RolloutPlan> for RolloutPlanView {
 
 /// Reads the plan, with its defaults.
 fn plan(request: &RolloutRequest) -> Result<RolloutPlan, ApiError> {
+    if let Some(fault) = request.fault() {
+        return Err(ApiError::BadRequest(format!("{fault}.")));
+    }
     let is_shadow = request.mode == RolloutMode::Shadow;
     let (steps, every) = match is_shadow {
         true => (vec![100], HOUR),
         false => (STEPS.to_vec(), STEP),
     };
-    let plan = RolloutPlan {
+    Ok(RolloutPlan {
         mode: request.mode,
         steps: request.steps.clone().unwrap_or(steps),
         every: request.every_seconds.map_or(every, Duration::from_secs),
@@ -203,33 +208,7 @@ fn plan(request: &RolloutRequest) -> Result<RolloutPlan, ApiError> {
                 .step_comparisons
                 .unwrap_or(limits::ROLLOUT_STEP_COMPARISONS),
         },
-    };
-    let most = if is_shadow { 1 } else { limits::ROLLOUT_STEPS };
-    let grows = plan.steps.is_sorted_by(|one, next| one < next);
-    let is_percent = plan.steps.iter().all(|step| (1..=100).contains(step));
-    if plan.steps.is_empty() || plan.steps.len() > most || !grows || !is_percent {
-        return Err(ApiError::BadRequest(format!(
-            "`steps`: expected 1 to {most} percentages from 1 to 100, each greater than the one before."
-        )));
-    }
-    let most = limits::ROLLOUT_STEP_COMPARISONS_MOST;
-    if plan.step_comparisons > most {
-        return Err(ApiError::BadRequest(format!(
-            "`stepComparisons`: expected a whole number from 0 to {most}."
-        )));
-    }
-    let longest = limits::ROLLOUT_LONGEST.as_secs();
-    if plan.every.is_zero() || plan.every > limits::ROLLOUT_LONGEST {
-        return Err(ApiError::BadRequest(format!(
-            "`everySeconds`: expected a whole number from 1 to {longest}."
-        )));
-    }
-    if plan.probation > limits::ROLLOUT_LONGEST {
-        return Err(ApiError::BadRequest(format!(
-            "`probationSeconds`: expected a whole number from 0 to {longest}."
-        )));
-    }
-    Ok(plan)
+    })
 }
 
 async fn to_view(

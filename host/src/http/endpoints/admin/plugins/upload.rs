@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hyper::StatusCode;
 use serde_json::json;
 
-use super::{accepted, audit_first, component, refusal, to_view, while_wanted};
+use super::{accepted, audit_accepted, audit_first, component, refusal, to_view, while_wanted};
 use crate::admin_api::plugins::DeployedPlugin;
 use crate::domain::plugin::Digest;
 use crate::http::auth::AdminCaller;
@@ -65,6 +65,7 @@ pub async fn upload(
         "activated": activation.is_some(),
         "previous": activation.map(|one| &one.before),
     }));
+    audit_accepted(call, activation.map_or(&[], |one| one.accepted.as_slice()));
     audit_first(
         call,
         activation.and_then(|one| one.first_acceptance.as_ref()),

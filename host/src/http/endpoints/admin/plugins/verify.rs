@@ -14,19 +14,21 @@ use hyper::StatusCode;
 
 use super::{component, while_wanted, whole};
 use crate::admin_api::plugins::{
-    ComparedVersion, DifferenceView, ExampleView, FieldDifference, ImpactRequest,
-    RunningVerifications, SendDifferences, VerificationView, VerifiedPlugin, VerifiedSends,
-    VerifyRequest,
+    ComparedVersion, DifferenceView, ExampleView, FieldDifference, ImpactRequest, NeededView,
+    RunningVerifications, SendDifferences, VerificationView, VerifiedCost, VerifiedPlugin,
+    VerifiedSends, VerifyRequest,
 };
 use crate::domain::difference::DifferenceKind;
 use crate::domain::plugin::PluginKind;
+use crate::http::auth::AdminCaller;
 use crate::http::body::UnreadBody;
 use crate::http::call::Call;
 use crate::http::endpoints::admin::{flag, moment, read_json, repairs};
 use crate::http::error::ApiError;
 use crate::http::reply::{self, ApiResponse};
 use crate::limits;
-use crate::pipeline::deploy::{self, Verified};
+use crate::pipeline::deploy::{self, ComponentOrigin, Verified};
+use crate::pipeline::verify::cost::NeededSummary;
 use crate::pipeline::verify::{
     Choice, Covered, DifferenceGroup, Example, Subject, Tally, VerifyReport,
 };
@@ -37,11 +39,16 @@ use crate::pipeline::verify::{
 ///
 /// The body cannot be read, the component is refused, a parameter is invalid, the client
 /// leaves, or the store fails.
-pub async fn upload(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
+pub async fn upload(
+    call: &Call<'_>,
+    caller: &AdminCaller,
+    body: UnreadBody,
+) -> Result<ApiResponse, ApiError> {
     let (choice, budget) = bounds(call)?;
     let wasm = component(call, body).await?;
     let http = Arc::clone(call.http);
-    let verified = deploy::verify::component(&http.pipeline, wasm, choice, budget);
+    let origin = ComponentOrigin::upload(caller.key());
+    let verified = deploy::verify::component(&http.pipeline, wasm, origin, choice, budget);
     let verified = while_wanted(call, verified).await?;
     reply::json(StatusCode::OK, &to_view(verified))
 }
@@ -152,12 +159,15 @@ pub fn to_view(verified: Verified) -> VerifiedPlugin {
         against,
         report,
         drift,
+        concerns,
     } = verified;
     let VerifyReport {
         connections,
         connections_not_covered,
+        total,
         deliveries,
         sends,
+        costs,
         took,
     } = report;
     let Covered {
@@ -185,6 +195,8 @@ pub fn to_view(verified: Verified) -> VerifiedPlugin {
             active: active.as_ref() == Some(&against.digest),
         }),
         chosen,
+        total: total.deliveries,
+        total_is_least: total.is_least,
         connections,
         connections_not_covered,
         emptied,
@@ -201,9 +213,24 @@ pub fn to_view(verified: Verified) -> VerifiedPlugin {
         items: group(tally.items),
         fields: fields(tally.fields),
         sends,
+        cost: costs.summaries().map(|(other, candidate)| VerifiedCost {
+            conversions: costs.serving.len() as u64,
+            other: needed(other),
+            candidate: needed(candidate),
+        }),
         drift,
+        concerns: concerns.into_iter().map(Into::into).collect(),
         repairs: Vec::new(),
         took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+    }
+}
+
+fn needed(summary: NeededSummary) -> NeededView {
+    let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+    NeededView {
+        mean_us: micros(summary.mean),
+        p95_us: micros(summary.p95),
+        memory_bytes: summary.memory,
     }
 }
 

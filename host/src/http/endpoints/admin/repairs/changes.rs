@@ -13,6 +13,8 @@ use crate::http::error::ApiError;
 use crate::http::query::Query;
 use crate::http::reply::{self, ApiResponse};
 
+/// Returns a page of the receipt.
+///
 /// # Errors
 ///
 /// A parameter is invalid, there is no such repair, or the store cannot be read.

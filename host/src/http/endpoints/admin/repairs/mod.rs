@@ -1,16 +1,16 @@
 //! Repairs: replays of all deliveries that a version converted, with their receipts.
 
-pub mod cancel;
 pub mod changes;
-pub mod list;
-pub mod show;
 pub mod start;
-pub mod undo;
 
 use std::collections::HashMap;
+use std::sync::Arc;
+
+use hyper::StatusCode;
 
 use crate::admin_api::repairs::{
-    RepairFacts, RepairUndoView, RepairView, RepairedDeliveries, RepairedRows, StayingChange,
+    RepairFacts, RepairList, RepairUndoView, RepairView, RepairedDeliveries, RepairedRows,
+    StayingChange,
 };
 use crate::domain::id::RepairId;
 use crate::domain::plugin::Digest;
@@ -19,10 +19,75 @@ use crate::domain::repair::{
     RepairState, RepairSum, RepairUndone,
 };
 use crate::http::call::Call;
+use crate::http::endpoints::admin::{last_of_full, page_limit};
 use crate::http::error::ApiError;
+use crate::http::reply::{self, ApiResponse};
 use crate::limits;
-use crate::pipeline::repair::RepairError;
+use crate::pipeline::repair::{RepairError, operate};
 use crate::store::{Store, StoreError};
+
+/// `GET /admin/v1/repairs?before=&limit=`: a page of the repairs, newest first.
+///
+/// # Errors
+///
+/// A parameter is invalid, or the store cannot be read.
+pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+    let query = call.query();
+    let limit = page_limit(&query)?;
+    let before = query.filled(&["before"]).map(parse_id).transpose()?;
+    let store = &*call.http.core.store;
+    let repairs = store.repairs(before, limit).await?;
+    let next = last_of_full(&repairs, limit).map(|repair| repair.id);
+    let versions = Versions::load(store).await?;
+    let repairs = repairs.into_iter().map(|repair| versions.facts(repair));
+    let answer = RepairList {
+        repairs: repairs.collect(),
+        next,
+    };
+    reply::json(StatusCode::OK, &answer)
+}
+
+/// `GET /admin/v1/repairs/{id}`: how far a repair is, and the sum of its receipt.
+///
+/// # Errors
+///
+/// [`ApiError::NotFound`] if there is no such repair, and [`ApiError::Store`] if the store cannot
+/// be read.
+pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
+    let repair = find(call, id).await?;
+    reply::json(StatusCode::OK, &to_view(call, repair).await?)
+}
+
+/// `POST /admin/v1/repairs/{id}/cancel`: ends a running repair or an undo. Changes that it has already
+/// made, or not yet undone, stay.
+///
+/// # Errors
+///
+/// There is no such repair, it is not under way, or the store fails.
+pub async fn cancel(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
+    let id = parse_id(id)?;
+    let http = Arc::clone(call.http);
+    let cancelled = async move { operate::cancel(&http.pipeline, id).await };
+    let cancelled = call.http.core.spawn(cancelled).await;
+    let repair = cancelled.map_err(ApiError::internal)?.map_err(refusal)?;
+    reply::json(StatusCode::OK, &to_view(call, repair).await?)
+}
+
+/// `POST /admin/v1/repairs/{id}/undo`: undoes the changes of an ended repair, in the background.
+/// The answer is the repair at the begin of its undo.
+///
+/// # Errors
+///
+/// There is no such repair, it wrote nothing, is running or was undone, its receipt is being removed,
+/// another one is open, or the store fails.
+pub async fn undo(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
+    let id = parse_id(id)?;
+    let http = Arc::clone(call.http);
+    let begun = async move { operate::undo(&http.pipeline, id).await };
+    let begun = call.http.core.spawn(begun).await;
+    let repair = begun.map_err(ApiError::internal)?.map_err(refusal)?;
+    reply::json(StatusCode::OK, &to_view(call, repair).await?)
+}
 
 fn parse_id(text: &str) -> Result<RepairId, ApiError> {
     text.parse()

@@ -20,6 +20,8 @@ use crate::http::reply::{self, ApiResponse};
 use crate::pipeline::repair::{RepairOrder, operate};
 use crate::store::{PluginRecord, Store};
 
+/// Begins a repair.
+///
 /// # Errors
 ///
 /// The body is invalid, the version is unknown, ambiguous or active, another repair is open, or the

@@ -8,7 +8,9 @@ pub mod products;
 
 use crate::domain::id::WorkspaceId;
 use crate::domain::workspace::Workspace;
+use crate::http::call::Call;
 use crate::http::error::ApiError;
+use crate::limits;
 use crate::store::Store;
 
 /// Finds the workspace that an operator names, by id or slug.
@@ -26,4 +28,32 @@ pub async fn find(store: &dyn Store, text: &str) -> Result<Workspace, ApiError> 
                 "There is no workspace `{text}`; `leadhost workspace list` shows those that exist."
             ))
         })
+}
+
+/// Returns the workspace that a request names, or all.
+///
+/// # Errors
+///
+/// [`ApiError::NotFound`] if there is none of this name, and [`ApiError::Store`] if the store fails.
+pub async fn among(call: &Call<'_>, named: Option<&str>) -> Result<Vec<Workspace>, ApiError> {
+    let store = &*call.http.core.store;
+    match named {
+        Some(text) => Ok(vec![find(store, text).await?]),
+        None => Ok(store.workspaces().await?),
+    }
+}
+
+/// Checks that there are not too many workspaces for a search.
+///
+/// # Errors
+///
+/// [`ApiError::BadRequest`] if there are.
+pub fn few_enough(among: &[Workspace]) -> Result<(), ApiError> {
+    if among.len() <= limits::SEARCHED_WORKSPACES {
+        return Ok(());
+    }
+    Err(ApiError::BadRequest(format!(
+        "A search looks in at most {} workspaces: choose a workspace.",
+        limits::SEARCHED_WORKSPACES
+    )))
 }

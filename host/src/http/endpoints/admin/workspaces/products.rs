@@ -6,6 +6,7 @@
 //! `?replace=force` removes them in any case.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{HeaderMap, StatusCode};
@@ -230,7 +231,7 @@ fn refused(stopped: ImportError) -> ApiError {
         ),
         ImportError::Stopping => ApiError::Overloaded {
             what: "The service is stopping; send the whole catalogue again.",
-            retry_after: 5,
+            retry_after: Duration::from_secs(5),
         },
         ImportError::Store(error) => ApiError::Store(error),
     }

@@ -185,7 +185,7 @@ impl From<wit::ContactChange> for ContactChange {
         Self {
             sender_id: kept(change.sender_id),
             sender_phone: change.sender_phone.map(word),
-            kind: word(change.kind),
+            kind: word(change.kind).into(),
             value: kept(change.value),
             occurred_at: change.occurred_at.map(word),
         }

@@ -18,7 +18,7 @@ pub(super) struct Room(usize);
 
 impl Room {
     /// Returns the room of a delivery, `ITEMS_BYTES`, for all of its items together.
-    pub(super) fn of_delivery() -> Self {
+    pub(super) fn for_delivery() -> Self {
         Self(limits::ITEMS_BYTES)
     }
 }
@@ -236,6 +236,7 @@ impl RecordSize {
 
 /// The path of a text, created only for an error.
 trait FieldPath {
+    /// Returns the path as text.
     fn path(self) -> String;
 }
 
@@ -302,7 +303,7 @@ mod tests {
     }
 
     fn alone(item: &wit::Item) -> Result<(), RuleViolation> {
-        self::item(item, &mut Room::of_delivery())
+        self::item(item, &mut Room::for_delivery())
     }
 
     /// Checks that a lead with `most` of something is accepted, and that a lead with one
@@ -484,7 +485,7 @@ mod tests {
 
     #[test]
     fn an_item_that_exceeds_the_room_of_a_delivery_uses_none_of_it() {
-        let mut room = Room::of_delivery();
+        let mut room = Room::for_delivery();
         let with = |bytes: usize| {
             item_of(wit::Outcome::Lead(wit::Lead {
                 action: String::new(),

@@ -196,7 +196,7 @@ find_and_lock!(
     "
 each (workspace_id uuid, id uuid)
 select m.id, m.workspace_id, m.conversation_id, m.contact_id, m.agent_id, m.created_at, m.actor,
-  m.kind, m.content, m.metadata, m.delivered_at, m.read_at
+  m.kind, m.content, m.metadata, m.delivered_at, m.read_at, m.ran
 from each
 cross join messages as m -- sqlite
 join messages as m -- postgres

@@ -1,134 +1,30 @@
-//! The contract's types, in the memory layout of its canonical ABI: a record is an extern
-//! struct, so what the host passes is read where it is. Made from
+//! The contract's types for converters, in the memory layout of its canonical ABI. Made from
 //! `wit/leadhost-converter-1.0.0.wit`; its comments say what the fields are for.
 
 const std = @import("std");
+const core = @import("core.zig");
 const heap = @import("heap.zig");
 
-pub fn List(comptime T: type) type {
-    return extern struct {
-        ptr: ?[*]const T = null,
-        len: usize = 0,
-
-        pub fn from(items: []const T) @This() {
-            // The host checks the address of an empty list as well.
-            return if (items.len == 0) .{} else .{ .ptr = items.ptr, .len = items.len };
-        }
-
-        pub fn slice(list: @This()) []const T {
-            return if (list.len == 0) &.{} else list.ptr.?[0..list.len];
-        }
-    };
-}
-
-pub fn Option(comptime T: type) type {
-    return extern struct { is_some: bool = false, value: T = std.mem.zeroes(T) };
-}
-
-pub fn Result(comptime T: type, comptime E: type) type {
-    return extern struct {
-        is_error: bool,
-        value: extern union { ok: T, err: E },
-
-        pub fn ok(value: T) @This() {
-            return .{ .is_error = false, .value = .{ .ok = value } };
-        }
-
-        pub fn err(value: E) @This() {
-            return .{ .is_error = true, .value = .{ .err = value } };
-        }
-    };
-}
-
-pub const String = List(u8);
-pub const Pair = extern struct { name: String, value: String };
-
-pub const Content = extern struct {
-    tag: enum(u8) { text, bytes },
-    value: String,
-};
-
-pub const Delivery = extern struct {
-    id: String = .{},
-    received_at: String = .{},
-    method: String = .{},
-    path: String = .{},
-    query: List(Pair) = .{},
-    headers: List(Pair) = .{},
-    body: Content,
-    config: String = .{},
-    context: List(Pair) = .{},
-};
-
-pub const SlotArgument = extern struct {
-    tag: enum(u8) { secret, literal },
-    value: String,
-};
-
-pub const Slot = extern struct { function: String, args: List(SlotArgument) };
-
-pub const Segment = extern struct {
-    tag: enum(u8) { literal, bytes, slot },
-    value: extern union { text: String, slot: Slot },
-};
-
-pub const PairOfSegments = extern struct { name: String, value: List(Segment) };
-
-pub const HttpRequest = extern struct {
-    method: String,
-    scheme: String,
-    authority: String,
-    path: List(Segment),
-    query: List(PairOfSegments),
-    headers: List(PairOfSegments),
-    body: List(Segment),
-};
-
-pub const HttpResponse = extern struct { status: u16, headers: List(Pair), body: Content };
-
-pub const Reply = extern struct { status: u16, content_type: String, body: List(Segment) };
-
-pub const Requirement = extern struct { secret: String, query_field: String };
-
-pub const HandshakeAnswer = extern struct { require: List(Requirement), reply: Reply };
-
-pub const Location = extern struct { place: String, name: String };
-
-pub const SignedPart = extern struct { kind: String, value: String };
-
-pub const SenderCheck = extern struct {
-    secret: String,
-    scheme: String,
-    proof: Location,
-    encoding: String,
-    prefix: String = .{},
-    timestamp_header: String = .{},
-    tolerance_seconds: u32 = 0,
-    signed: List(SignedPart) = .{},
-};
-
-pub const SenderPolicy = extern struct {
-    checks: List(SenderCheck) = .{},
-    carried_secrets: List(Location) = .{},
-};
-
-pub const SecretDeclaration = extern struct {
-    name: String,
-    kind: String,
-    summary: String,
-    required: bool,
-};
-
-pub const Description = extern struct {
-    name: String,
-    version: String,
-    summary: String,
-    config_schema: String = .{},
-    secrets: List(SecretDeclaration) = .{},
-    hosts: List(String) = .{},
-};
-
-pub const Problem = extern struct { message: String, path: String = .{} };
+pub const List = core.List;
+pub const Option = core.Option;
+pub const Result = core.Result;
+pub const String = core.String;
+pub const Pair = core.Pair;
+pub const Content = core.Content;
+pub const Delivery = core.Delivery;
+pub const HttpRequest = core.HttpRequest;
+pub const HttpResponse = core.HttpResponse;
+pub const Reply = core.Reply;
+pub const HandshakeAnswer = core.HandshakeAnswer;
+pub const Location = core.Location;
+pub const SignedPart = core.SignedPart;
+pub const SenderCheck = core.SenderCheck;
+pub const SenderPolicy = core.SenderPolicy;
+pub const SecretDeclaration = core.SecretDeclaration;
+pub const Description = core.Description;
+pub const Problem = core.Problem;
+const crash = core.crash;
+const kept = core.kept;
 
 pub const Listing = extern struct { kind: String, reference: String };
 
@@ -192,24 +88,24 @@ pub const Failure = extern struct {
 pub fn exportConverter(comptime converter: type) void {
     const functions = struct {
         fn describe() callconv(.c) *const Description {
-            return kept(Description, converter.describe() catch @trap());
+            return kept(Description, converter.describe() catch |err| crash(err));
         }
 
         fn senderChecks(ptr: ?[*]const u8, len: usize) callconv(.c) *const Result(SenderPolicy, Problem) {
             const config: String = .{ .ptr = ptr, .len = len };
-            return kept(Result(SenderPolicy, Problem), converter.senderChecks(config.slice()) catch @trap());
+            return kept(Result(SenderPolicy, Problem), converter.senderChecks(config.slice()) catch |err| crash(err));
         }
 
         fn handshake(delivery: *const Delivery) callconv(.c) *const Result(Option(HandshakeAnswer), Problem) {
-            return kept(Result(Option(HandshakeAnswer), Problem), converter.handshake(delivery) catch @trap());
+            return kept(Result(Option(HandshakeAnswer), Problem), converter.handshake(delivery) catch |err| crash(err));
         }
 
         fn convert(delivery: *const Delivery) callconv(.c) *const Result(Conversion, Problem) {
-            return kept(Result(Conversion, Problem), converter.convert(delivery) catch @trap());
+            return kept(Result(Conversion, Problem), converter.convert(delivery) catch |err| crash(err));
         }
 
         fn complete(completion: *const Completion) callconv(.c) *const Result(List(Item), Failure) {
-            return kept(Result(List(Item), Failure), converter.complete(completion) catch @trap());
+            return kept(Result(List(Item), Failure), converter.complete(completion) catch |err| crash(err));
         }
     };
     const interface = "leadhost:converter/converter@1.0.0#";
@@ -221,18 +117,9 @@ pub fn exportConverter(comptime converter: type) void {
     @export(&heap.reallocate, .{ .name = "cabi_realloc" });
 }
 
-fn kept(comptime T: type, value: T) *const T {
-    const place = heap.allocator.create(T) catch @trap();
-    place.* = value;
-    return place;
-}
-
 comptime {
     // The layout of the canonical ABI, in words of four bytes.
     if (@sizeOf(usize) == 4) {
-        std.debug.assert(@sizeOf(Delivery) == 19 * 4);
-        std.debug.assert(@sizeOf(SenderCheck) == 17 * 4);
-        std.debug.assert(@sizeOf(Segment) == 5 * 4);
         std.debug.assert(@sizeOf(Item) == 36 * 4);
     }
 }

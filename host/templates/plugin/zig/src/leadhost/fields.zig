@@ -1,10 +1,12 @@
 //! The fields of a form of unknown shape, by their usual names: in the form itself, and in
-//! the objects in it that usually hold a lead (`data`, `contact`, ...). What is returned is
-//! marked as read.
+//! the objects in it that usually hold a lead (`data`, `contact`, ...), and in its lists of
+//! questions and answers. What is returned is marked as read.
 
 const std = @import("std");
 const contract = @import("contract.zig");
+const looks = @import("looks.zig");
 const names = @import("names.zig");
+const questions = @import("questions.zig");
 const timeOf = @import("time.zig").timeOf;
 const allocator = @import("heap.zig").allocator;
 const Value = @import("json.zig").Value;
@@ -22,6 +24,8 @@ const max_attributes = 200;
 
 // A longer text is not the name of a source.
 const max_source = 200;
+
+pub const fold = looks.fold;
 
 pub const Fields = struct {
     form: *Value,
@@ -57,9 +61,10 @@ pub const Fields = struct {
     /// Returns the person's name, joined from its parts, or "".
     pub fn name(fields: *const Fields) Error![]const u8 {
         const views = fields.views.items;
-        // Beside an object with the contact, `name` is rather a form's.
+        // Beside an object with the contact, or the answers of a form, `name` is rather a form's.
         const best = &views[0];
-        const is_apart = best.hasContact() and !best.is_root and !best.is_person;
+        const is_other = best.asked != null or !best.is_person;
+        const is_apart = best.hasContact() and !best.is_root and is_other;
         for (views, 0..) |*view, index| {
             const found = try view.name(!is_apart or index == 0 or view.is_person);
             if (found.len > 0) return found;
@@ -80,15 +85,21 @@ pub const Fields = struct {
     pub fn phones(fields: *const Fields) Error!Names {
         var out: std.ArrayList([]const u8) = .empty;
         for (fields.views.items) |*view| {
-            for (names.phones) |one| try view.phones(&out, one, isPhoneNumber);
+            for (names.phones) |one| try view.phones(&out, one, looks.isPhoneNumber);
         }
+        if (out.items.len > 0) return out.items;
         for (fields.views.items) |*view| {
-            if (out.items.len > 0) break;
             for (view.fields) |field| {
-                if (isPhoneName(field.folded.?)) try view.phones(&out, field.folded.?, looksLikePhone);
+                if (looks.isPhoneName(field.folded.?)) try view.phones(&out, field.folded.?, looks.looksLikePhone);
             }
             if (view.code("", &.{ "ddd", "areacode" }) == null) continue;
-            for (names.numbers) |one| try view.phones(&out, one, looksLikePhone);
+            for (names.numbers) |one| try view.phones(&out, one, looks.looksLikePhone);
+        }
+        if (out.items.len > 0) return out.items;
+        for (fields.views.items) |*view| {
+            for (view.fields) |field| {
+                if (view.mayAnswer(field)) try view.phones(&out, field.folded.?, looks.isFullPhone);
+            }
         }
         return out.items;
     }
@@ -99,10 +110,16 @@ pub const Fields = struct {
         for (fields.views.items) |*view| {
             for (names.emails) |one| try view.emails(&out, one);
         }
+        if (out.items.len > 0) return out.items;
         for (fields.views.items) |*view| {
-            if (out.items.len > 0) break;
             for (view.fields) |field| {
-                if (isEmailName(field.folded.?)) try view.emails(&out, field.folded.?);
+                if (looks.isEmailName(field.folded.?)) try view.emails(&out, field.folded.?);
+            }
+        }
+        if (out.items.len > 0) return out.items;
+        for (fields.views.items) |*view| {
+            for (view.fields) |field| {
+                if (view.mayAnswer(field)) try view.emails(&out, field.folded.?);
             }
         }
         return out.items;
@@ -117,7 +134,7 @@ pub const Fields = struct {
             for (names.client_listings) |one| try add(&client, view.first(&.{one}));
             for (names.portal_listings) |one| try add(&portal, view.first(&.{one}));
             for (view.fields) |field| {
-                if (!field.isObject() or !isAmong(field.folded.?, &names.listing_objects)) continue;
+                if (!field.isObject() or !looks.isAmong(field.folded.?, &names.listing_objects)) continue;
                 const object = try View.init(field);
                 try add(&client, object.first(&names.listing_references));
                 try add(&portal, object.first(&.{ "id", "listingid" }));
@@ -126,7 +143,7 @@ pub const Fields = struct {
         var out: std.ArrayList(contract.Listing) = .empty;
         for (client.items) |one| try out.append(allocator, .{ .kind = .from("client"), .reference = .from(one) });
         for (portal.items) |one| {
-            if (isAmong(one, client.items)) continue;
+            if (looks.isAmong(one, client.items)) continue;
             try out.append(allocator, .{ .kind = .from("portal"), .reference = .from(one) });
         }
         return .from(out.items);
@@ -164,34 +181,56 @@ pub const Fields = struct {
     /// Returns what is not read, as attributes in order of name. An object of which a part
     /// is read keeps the other parts; empty values are left out.
     pub fn rest(fields: *const Fields) Error!contract.List(contract.Pair) {
-        var out: std.ArrayList(contract.Pair) = .empty;
+        const left = try Value.create(.object, "");
         var next = fields.form.first;
+        while (next) |field| : (next = field.next) try addRest(left, field, false);
+        for (fields.views.items) |*view| {
+            next = if (view.asked) |asked| asked.first else null;
+            while (next) |answer| : (next = answer.next) try addRest(left, answer, true);
+        }
+        try left.order();
+        var out: std.ArrayList(contract.Pair) = .empty;
+        next = left.first;
         while (next) |field| : (next = field.next) {
-            // One more than a host accepts is enough: it refuses the lead and says why.
-            if (out.items.len > max_attributes) break;
-            const value = try unread(field) orelse continue;
-            if (value.isAbsent()) continue;
-            try out.append(allocator, .{ .name = .from(field.name), .value = .from(try value.json()) });
+            try out.append(allocator, .{ .name = .from(field.name), .value = .from(try field.json()) });
         }
         return .from(out.items);
+    }
+
+    fn addRest(left: *Value, field: *Value, is_asked: bool) Error!void {
+        // One more than a host accepts is enough: it refuses the lead and says why.
+        if (left.count > max_attributes) return;
+        const value = try unread(field) orelse return;
+        if (value.isAbsent()) return;
+        try left.appendCopy(value, if (is_asked) try questions.free(field.name, left) else field.name);
     }
 
     fn collect(fields: *Fields, value: *Value, folded: []const u8, depth: usize) Error!void {
         if (!value.isObject() or depth > max_view_depth or fields.views.items.len == max_views) return;
         var view = try View.init(value);
-        view.is_person = isAmong(folded, &names.persons);
+        view.is_person = looks.isAmong(folded, &names.persons);
+        view.is_of_fields = looks.isAmong(folded, &names.field_groups);
         view.is_root = depth == 0;
         try fields.views.append(allocator, view);
         for (view.fields) |field| {
-            if (isAmong(field.folded.?, &names.containers)) {
+            const asked = try questions.read(field.folded.?, field, value);
+            if (asked != null and fields.views.items.len < max_views) {
+                var answers = try View.init(asked.?);
+                answers.is_person = true;
+                answers.asked = asked;
+                try fields.views.append(allocator, answers);
+                field.is_read = true; // The answers take the place of the list or the object.
+            } else if (looks.isAmong(field.folded.?, &names.containers)) {
                 try fields.collect(only(field), field.folded.?, depth + 1);
             }
         }
     }
 
-    fn first(fields: *const Fields, wanted: Names, of_persons: bool) []const u8 {
+    /// Returns the first text under one of the names, or ""; `of_all` says whether persons and
+    /// single fields count.
+    fn first(fields: *const Fields, wanted: Names, of_all: bool) []const u8 {
         for (fields.views.items) |*view| {
-            if (view.is_person and !of_persons) continue;
+            if ((view.is_person or view.is_of_fields) and !of_all) continue;
             const text = view.first(wanted);
             if (text.len > 0) return text;
         }
@@ -203,7 +242,11 @@ pub const Fields = struct {
 const View = struct {
     fields: []const *Value,
     is_person: bool = false,
+    /// Whether its id is a single field's.
+    is_of_fields: bool = false,
     is_root: bool = false,
+    /// The answers by their questions, if the fields are made of them.
+    asked: ?*Value = null,
 
     fn init(object: *const Value) Error!View {
         const fields = try allocator.alloc(*Value, @min(object.count, max_view_fields));
@@ -211,7 +254,7 @@ const View = struct {
         for (fields) |*field| {
             field.* = next.?;
             next = field.*.next;
-            if (field.*.folded == null) field.*.folded = try fold(field.*.name);
+            if (field.*.folded == null) field.*.folded = try looks.fold(field.*.name);
         }
         return .{ .fields = fields };
     }
@@ -219,15 +262,21 @@ const View = struct {
     fn hasContact(view: *const View) bool {
         for (view.fields) |field| {
             const folded = field.folded.?;
-            const is_contact = isAmong(folded, &names.phones) or isAmong(folded, &names.emails);
+            const is_contact = looks.isAmong(folded, &names.phones) or looks.isAmong(folded, &names.emails);
             if (is_contact and !field.isAbsent()) return true;
+            if (view.asked != null and questions.isContact(folded, field)) return true;
         }
         return false;
     }
 
+    /// Whether a field is an answer that is not about other people.
+    fn mayAnswer(view: *const View, field: *const Value) bool {
+        return view.asked != null and !looks.isOthers(field.folded.?);
+    }
+
     /// Whether a field has this folded name and a value.
     fn is(field: *const Value, folded: []const u8) bool {
-        return eql(field.folded.?, folded) and !field.isAbsent();
+        return looks.eql(field.folded.?, folded) and !field.isAbsent();
     }
 
     /// Returns the value under the first of the names that has a text.
@@ -246,7 +295,7 @@ const View = struct {
     fn time(view: *const View) Error![]const u8 {
         const day = view.find(&names.dates);
         const hour = view.find(&names.hours);
-        if (day != null and hour != null and contains(hour.?.scalar(), ":")) {
+        if (day != null and hour != null and looks.contains(hour.?.scalar(), ":")) {
             const both = try std.mem.concat(allocator, u8, &.{ day.?.scalar(), " ", hour.?.scalar() });
             const text = try timeOf(both);
             if (text.len > 0) {
@@ -284,12 +333,17 @@ const View = struct {
             for (view.fields) |field| {
                 if (!is(field, one)) continue;
                 // A name in its parts; an object named `contact` is a person instead.
-                const is_parts = field.isObject() and !std.mem.startsWith(u8, one, "cont");
-                const text = if (is_parts)
-                    try (try View.init(field)).name(true)
-                else if (mayBeName(field.scalar())) field.take() else "";
+                const is_parts = only(field).isObject() and !std.mem.startsWith(u8, one, "cont");
+                const text = if (is_parts) try (try View.init(only(field))).name(true) else "";
                 if (text.len > 0) return text;
+                const value = inner(field) orelse continue;
+                if (looks.mayBeName(value.scalar())) return value.take();
             }
+        }
+        for (view.fields) |field| {
+            if (view.asked == null or !looks.isNameQuestion(field.folded.?)) continue;
+            const value = inner(field) orelse continue;
+            if (looks.mayBeName(value.scalar())) return value.take();
         }
         const value = first_name orelse last_name orelse return "";
         return value.take();
@@ -299,7 +353,8 @@ const View = struct {
     /// `nomeDoComprador`.
     fn nameOfLead(view: *const View, words: Names) []const u8 {
         for (view.fields) |field| {
-            if (isOfLead(field.folded.?, words) and mayBeName(field.scalar())) return field.take();
+            const value = inner(field) orelse continue;
+            if (isOfLead(field.folded.?, words) and looks.mayBeName(value.scalar())) return value.take();
         }
         return "";
     }
@@ -317,10 +372,14 @@ const View = struct {
             while (next) |node| : (next = if (field.kind == .array) node.next else null) {
                 const object = if (node.isObject()) try View.init(node) else null;
                 const number = (if (object) |one| one.find(&names.phone_nodes) else node) orelse continue;
-                if (!fits(number.scalar()) or out.items.len == max_contacts) continue;
+                const text = try number.whole();
+                if (!fits(text) or out.items.len == max_contacts) continue;
+                _ = number.take();
+                const is_phone_only = object != null and object.?.isPhoneOnly();
+                const area = if (is_phone_only) object.?.find(&names.phone_areas) else null;
                 const phone = try withCodes(
-                    number.take(),
-                    view.codeOf(object, wanted, &names.area_codes),
+                    text,
+                    area orelse view.codeOf(object, wanted, &names.area_codes),
                     view.codeOf(object, wanted, &names.country_codes),
                 );
                 for (out.items) |known| {
@@ -328,6 +387,20 @@ const View = struct {
                 } else try out.append(allocator, phone);
             }
         }
+    }
+
+    /// Whether an object has nothing but the parts of a phone.
+    fn isPhoneOnly(view: *const View) bool {
+        const parts = [_]Names{
+            &names.phones,      &names.phone_nodes,   &names.area_codes,
+            &names.phone_areas, &names.country_codes, &names.phone_details,
+        };
+        for (view.fields) |field| {
+            for (parts) |list| {
+                if (looks.isAmong(field.folded.?, list)) break;
+            } else return false;
+        }
+        return true;
     }
 
     /// Returns the code in the object that is a phone, or beside it.
@@ -349,11 +422,11 @@ const View = struct {
                 const rest = std.mem.cutPrefix(u8, folded, one) orelse
                     std.mem.cutSuffix(u8, folded, one) orelse continue;
                 const text = field.scalar();
-                if (countDigits(text) == 0 or text.len > 6 or countLetters(text) > 0) continue;
-                const is_number = countDigits(rest) == rest.len and std.mem.endsWith(u8, phone, rest);
+                if (looks.countDigits(text) == 0 or text.len > 6 or looks.countLetters(text) > 0) continue;
+                const is_number = looks.countDigits(rest) == rest.len and std.mem.endsWith(u8, phone, rest);
                 if (rest.len == 0) {
                     if (plain == null) plain = field;
-                } else if (eql(stem(rest), phone) or (is_number and !eql(one, "area"))) {
+                } else if (looks.eql(stem(rest), phone) or is_number) {
                     return field;
                 } else if (of_owner == null and isOfOwner(phone, rest)) {
                     of_owner = field;
@@ -371,7 +444,7 @@ const View = struct {
                 const object = if (node.isObject()) try View.init(node) else null;
                 const found = if (object) |one| one.find(&names.emails) orelse one.find(&.{ "value", "address" }) else node;
                 const address = found orelse continue;
-                if (looksLikeEmail(address.scalar()) and out.items.len < max_contacts) {
+                if (looks.looksLikeEmail(address.scalar()) and out.items.len < max_contacts) {
                     try add(out, address.take());
                 }
             }
@@ -401,10 +474,7 @@ fn unread(value: *Value) Error!?*Value {
     while (next) |child| : (next = child.next) {
         const rest = try unread(child) orelse continue;
         if (rest.isAbsent()) continue;
-        const copy = try allocator.create(Value);
-        copy.* = rest.*;
-        copy.next = null;
-        left.append(copy);
+        try left.appendCopy(rest, rest.name);
     }
     return left;
 }
@@ -418,93 +488,12 @@ fn hasRead(value: *const Value) bool {
 }
 
 fn add(out: *std.ArrayList([]const u8), text: []const u8) Error!void {
-    if (text.len > 0 and !isAmong(text, out.items)) try out.append(allocator, text);
-}
-
-/// Returns a name's letters and digits in lower case, without accents and without the
-/// number that form builders put in front: `Full Name` and `q3_fullName` are one name.
-pub fn fold(given: []const u8) Error![]const u8 {
-    // The letters U+00E0 to U+00FF without their accents; `?` stays as it is.
-    const plain = "aaaaa??ceeeeiiii?nooooo??uuuu??y";
-    var text = given;
-    if (std.mem.cutPrefix(u8, text, "q")) |rest| {
-        const after = std.mem.trimStart(u8, rest, "0123456789");
-        if (after.len < rest.len and after.len > 1 and after[0] == '_') text = after[1..];
-    }
-    var out: std.ArrayList(u8) = try .initCapacity(allocator, text.len);
-    var at: usize = 0;
-    while (at < text.len) : (at += 1) {
-        switch (text[at]) {
-            'A'...'Z', 'a'...'z', '0'...'9' => out.appendAssumeCapacity(std.ascii.toLower(text[at])),
-            0xC3 => if (at + 1 < text.len) {
-                at += 1;
-                const second = text[at] | 0x20;
-                const letter = plain[second & 0x1F];
-                if (letter != '?') {
-                    out.appendAssumeCapacity(letter);
-                } else if (second != 0xB7) { // Neither of the signs of U+00D7 and U+00F7.
-                    out.appendSliceAssumeCapacity(&.{ 0xC3, second });
-                }
-            },
-            // Signs, accents on their own, and pictures.
-            0xC2, 0xCC, 0xCD, 0xE2, 0xF0 => while (at + 1 < text.len and text[at + 1] & 0xC0 == 0x80) {
-                at += 1;
-            },
-            0x00...0x2F, 0x3A...0x40, 0x5B...0x60, 0x7B...0x7F => {},
-            else => |byte| out.appendAssumeCapacity(byte),
-        }
-    }
-    return out.items;
-}
-
-// What a name asks for, and what a text looks like.
-
-fn eql(a: []const u8, b: []const u8) bool {
-    return std.mem.eql(u8, a, b);
-}
-
-fn isAmong(text: []const u8, list: Names) bool {
-    for (list) |one| {
-        if (eql(text, one)) return true;
-    }
-    return false;
-}
-
-fn contains(text: []const u8, part: []const u8) bool {
-    return std.mem.find(u8, text, part) != null;
-}
-
-fn containsAny(text: []const u8, parts: Names) bool {
-    for (parts) |part| {
-        if (contains(text, part)) return true;
-    }
-    return false;
-}
-
-fn digits(text: []const u8) Error![]const u8 {
-    var out: std.ArrayList(u8) = try .initCapacity(allocator, text.len);
-    for (text) |character| {
-        if (std.ascii.isDigit(character)) out.appendAssumeCapacity(character);
-    }
-    return out.items;
-}
-
-fn countDigits(text: []const u8) usize {
-    var count: usize = 0;
-    for (text) |character| count += @intFromBool(std.ascii.isDigit(character));
-    return count;
-}
-
-/// Counts letters; a character that is not ASCII counts as one.
-fn countLetters(text: []const u8) usize {
-    var count: usize = 0;
-    for (text) |character| count += @intFromBool(std.ascii.isAlphabetic(character) or character >= 0xC3);
-    return count;
+    if (text.len > 0 and !looks.isAmong(text, out.items)) try out.append(allocator, text);
 }
 
 /// Joins the parts of a name, unless the first one is the whole name.
 fn join(first: []const u8, last: []const u8) Error![]const u8 {
-    if (std.mem.endsWith(u8, try fold(first), try fold(last))) return first;
+    if (std.mem.endsWith(u8, try looks.fold(first), try looks.fold(last))) return first;
     const both = try std.mem.concat(allocator, u8, &.{ first, " ", last });
     return std.mem.trim(u8, both, " ");
 }
@@ -513,54 +502,15 @@ fn join(first: []const u8, last: []const u8) Error![]const u8 {
 fn isOfLead(name: []const u8, words: Names) bool {
     for (words) |word| {
         if (std.mem.cutSuffix(u8, name, word)) |lead| {
-            if (isAmong(lead, &names.lead_words)) return true;
+            if (looks.isAmong(lead, &names.lead_words)) return true;
         }
         const rest = std.mem.cutPrefix(u8, name, word) orelse continue;
         for ([_][]const u8{ "", "do", "da", "de", "del" }) |link| {
             const lead = std.mem.cutPrefix(u8, rest, link) orelse continue;
-            if (isAmong(lead, &names.lead_words)) return true;
+            if (looks.isAmong(lead, &names.lead_words)) return true;
         }
     }
     return false;
-}
-
-fn mayBeName(text: []const u8) bool {
-    return countLetters(text) > 0 and !looksLikeEmail(text);
-}
-
-fn looksLikeEmail(text: []const u8) bool {
-    const local, const domain = std.mem.cutScalar(u8, text, '@') orelse return false;
-    for (text) |character| {
-        if (character <= ' ') return false;
-    }
-    return local.len > 0 and contains(domain, ".") and !contains(domain, "@") and text.len <= 254;
-}
-
-/// A switch such as `whatsapp: 1` is no phone.
-fn isPhoneNumber(text: []const u8) bool {
-    return countDigits(text) > 3;
-}
-
-fn looksLikePhone(text: []const u8) bool {
-    const count = countDigits(text);
-    const is_date = text.len >= 10 and
-        ((text[4] == '-' and text[7] == '-') or (text[2] == '/' and text[5] == '/'));
-    return count >= 8 and count <= 20 and countLetters(text) <= 5 and !is_date and !contains(text, "//");
-}
-
-fn isPhoneName(name: []const u8) bool {
-    return containsAny(name, &names.phone_parts) and !std.mem.endsWith(u8, name, "id") and !isOthers(name);
-}
-
-fn isEmailName(name: []const u8) bool {
-    return containsAny(name, &.{ "email", "correo" }) and !isOthers(name);
-}
-
-/// Whether a name is for another person's contact. `client` is the advertiser's word for
-/// itself, `cliente` the lead.
-fn isOthers(name: []const u8) bool {
-    const is_client = contains(name, "client") and !contains(name, "cliente");
-    return is_client or contains(name, "clientemail") or containsAny(name, &names.others);
 }
 
 /// Returns the name of a phone without the words around it, as its code has it.
@@ -581,7 +531,7 @@ fn isOfOwner(phone: []const u8, owner: []const u8) bool {
     for (rests) |rest| {
         const usual = stem(rest orelse continue);
         for (names.phones) |name| {
-            if (eql(usual, name)) return true;
+            if (looks.eql(usual, name)) return true;
         }
     }
     return false;
@@ -590,10 +540,10 @@ fn isOfOwner(phone: []const u8, owner: []const u8) bool {
 /// Adds the codes beside a phone, if it has none itself. A code that is not used stays an
 /// attribute.
 fn withCodes(phone: []const u8, area: ?*Value, country: ?*Value) Error![]const u8 {
-    const number = try digits(phone);
+    const number = try looks.digits(phone);
     if (phone[0] == '+' or number.len > 11) return phone;
-    const area_code = if (area) |code| std.mem.trimStart(u8, try digits(code.scalar()), "0") else "";
-    const country_code = if (country) |code| try digits(code.scalar()) else "";
+    const area_code = if (area) |code| std.mem.trimStart(u8, try looks.digits(code.scalar()), "0") else "";
+    const country_code = if (country) |code| try looks.digits(code.scalar()) else "";
     var out = phone;
     if (area_code.len > 0 and area_code.len <= 4 and number.len < 10) {
         _ = area.?.take();
@@ -602,7 +552,7 @@ fn withCodes(phone: []const u8, area: ?*Value, country: ?*Value) Error![]const u
     if (country_code.len > 0 and country_code.len <= 3) {
         _ = country.?.take();
         // A number of North America may have its country code already.
-        const has_code = eql(country_code, "1") and number.len == 11 and number[0] == '1';
+        const has_code = looks.eql(country_code, "1") and number.len == 11 and number[0] == '1';
         const parts: []const []const u8 = if (has_code) &.{ "+", out } else &.{ "+", country_code, " ", out };
         out = try std.mem.concat(allocator, u8, parts);
     }
@@ -611,8 +561,8 @@ fn withCodes(phone: []const u8, area: ?*Value, country: ?*Value) Error![]const u
 
 /// Whether two spellings are one number: it may come whole and without its codes.
 fn isSamePhone(a: []const u8, b: []const u8) Error!bool {
-    const x = try digits(a);
-    const y = try digits(b);
+    const x = try looks.digits(a);
+    const y = try looks.digits(b);
     const has_end = std.mem.endsWith(u8, x, y) or std.mem.endsWith(u8, y, x);
-    return eql(a, b) or (has_end and @min(x.len, y.len) >= 8);
+    return looks.eql(a, b) or (has_end and @min(x.len, y.len) >= 8);
 }

@@ -5,9 +5,15 @@ const std = @import("std");
 const contract = @import("contract.zig");
 const form = @import("form.zig");
 const json = @import("json.zig");
+const looks = @import("looks.zig");
+const multipart = @import("multipart.zig");
+const names = @import("names.zig");
 
 /// Memory that the host drops after the call; never free it.
 pub const allocator = @import("heap.zig").allocator;
+/// Writes a line to the standard error: `leadhost.log("{d} forms", .{forms.len})`.
+pub const log = @import("log.zig").log;
+pub const panic = @import("log.zig").panic;
 pub const exportConverter = contract.exportConverter;
 pub const types = contract;
 pub const Value = json.Value;
@@ -33,6 +39,20 @@ pub fn converted(items: []const contract.Item) ConvertResult {
 /// Refuses the body as a whole: the sender gets 400.
 pub fn refused(message: []const u8) ConvertResult {
     return .err(.{ .message = .from(message) });
+}
+
+pub const BodyError = json.ParseError || multipart.Error;
+
+/// Refuses a body that `parseBody` cannot read.
+pub fn unreadable(err: BodyError) Error!ConvertResult {
+    return refused(switch (err) {
+        error.NotJson => "the body is not valid JSON",
+        error.NoBoundary => "the multipart body's boundary is missing or too long",
+        error.NoDelimiter => "the multipart body has no delimiter in it",
+        error.TooManyParts => "the multipart body has more than 1000 parts",
+        error.TooLongHeaders => "a part of the multipart body has too long headers",
+        error.OutOfMemory => return error.OutOfMemory,
+    });
 }
 
 /// The answer to a fetch that the converter never asked for.
@@ -62,11 +82,35 @@ pub fn list(texts: []const []const u8) Error!contract.List(contract.String) {
     return .from(out);
 }
 
-/// Returns the body of a delivery: a form if its content type says so and it does not begin
-/// like JSON, else JSON.
-pub fn parseBody(delivery: *const contract.Delivery) json.ParseError!*Value {
+/// Returns the body of a delivery: a form, urlencoded or in parts, if its content type says so and
+/// it does not begin like JSON, else JSON. A text in it that is itself JSON, under a name such as `rawRequest` or
+/// `payload`, is what it contains.
+pub fn parseBody(delivery: *const contract.Delivery) BodyError!*Value {
+    const body = try parse(delivery);
+    // Form builders send the whole answer as JSON in one field, where no path leads into a
+    // text. A text that is not JSON stays.
+    var next = if (body.isObject()) body.first else null;
+    while (next) |child| : (next = child.next) {
+        const text = child.scalar();
+        const is_json = child.kind == .string and text.len > 0 and (text[0] == '{' or text[0] == '[');
+        if (!is_json or !looks.isAmong(try looks.fold(child.name), &names.json_texts)) continue;
+        const value = json.parse(child.raw) catch |err| switch (err) {
+            error.NotJson => continue,
+            else => return err,
+        };
+        value.name = child.name;
+        value.next = child.next;
+        child.* = value.*;
+    }
+    return body;
+}
+
+fn parse(delivery: *const contract.Delivery) BodyError!*Value {
     const kind, _ = std.mem.cutScalar(u8, header(delivery, "content-type"), ';') orelse
         .{ header(delivery, "content-type"), "" };
+    if (std.ascii.eqlIgnoreCase(trim(kind), "multipart/form-data")) {
+        return multipart.parse(header(delivery, "content-type"), delivery.body.value.slice());
+    }
     if (std.ascii.eqlIgnoreCase(trim(kind), "application/x-www-form-urlencoded")) {
         // Each name and value of a form has an encoding of its own.
         const text = withoutMark(delivery.body.value.slice());

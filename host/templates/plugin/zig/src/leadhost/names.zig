@@ -14,12 +14,22 @@ pub const containers = [_][]const u8{
     "datajson",
 };
 
+/// Texts that may be JSON: form builders send the whole answer in one field.
+pub const json_texts = [_][]const u8{
+    "rawrequest", "datajson", "message", "payload", "data", "json", "lead", "body",
+};
+
 /// Containers that are a person: their `id` is the person's, not the lead's.
 pub const persons = [_][]const u8{
     "contatos",   "contactos",      "contacts",        "visitor", "visitante",   "contact",  "contato",
     "contacto",   "person",         "pessoa",          "persona", "customer",    "cliente",  "interessado",
     "interesado", "comprador",      "buyer",           "guest",   "contactinfo", "userdata", "inquirer",
     "enquirer",   "contactdetails", "personaldetails",
+};
+
+/// Containers of single fields: an `id` in one is a field's, not the lead's.
+pub const field_groups = [_][]const u8{
+    "fields", "campos", "formfields", "message", "mensagem",
 };
 
 /// Names of the lead's id.
@@ -29,7 +39,7 @@ pub const ids = [_][]const u8{
     "inquiryid", "enquiryid",  "idcontato",      "idcontacto", "conversionid", "idexterno",  "uniqueid",
 };
 
-/// Names of an id that is the lead's outside of a person.
+/// Names of an id that is the lead's outside of a person and of single fields.
 pub const plain_ids = [_][]const u8{
     "id", "uuid", "guid",
 };
@@ -88,22 +98,22 @@ pub const last_name_words = [_][]const u8{
 
 /// Names of a phone, best first.
 pub const phones = [_][]const u8{
-    "whatsapp",          "whatsappnumber",      "numerowhatsapp",  "numerodewhatsapp",  "telefonewhatsapp",
-    "whatsapptelefone",  "celular",             "celularwhatsapp", "telefonecelular",   "telefonocelular",
-    "telefonomovil",     "movil",               "mobilephone",     "mobile",            "mobilenumber",
-    "mobilephonenumber", "cellphone",           "cellphonenumber", "cell",              "phonemobile",
-    "telemovel",         "phonenumber",         "phone",           "phones",            "fullphone",
-    "telefone",          "telefones",           "telefono",        "telefonos",         "telephone",
-    "telephonenumber",   "tel",                 "fone",            "seutelefone",       "yourphone",
-    "tutelefono",        "contactphone",        "contactnumber",   "telefonecontato",   "telefonedecontato",
-    "telefonocontacto",  "leadphone",           "customerphone",   "telefonecliente",   "celularcliente",
-    "userphone",         "telefone1",           "phone1",          "personalphone",     "homephone",
-    "phonehome",         "telefoneresidencial", "daytimephone",    "eveningphone",      "personphonemain",
-    "telefone2",         "phone2",              "telefone3",       "secondaryphone",    "otherphone",
-    "workphone",         "workphonenumber",     "phonework",       "telefonecomercial", "companyphone",
-    "companyphonemain",  "yourtel",             "zap",             "wpp",               "whats",
-    "numerowpp",         "numerozap",           "msisdn",          "fones",             "celulares",
-    "moviles",           "mobiles",
+    "whatsapp",          "whatsappnumber",    "numerowhatsapp",   "numerodewhatsapp",    "telefonewhatsapp",
+    "whatsapptelefone",  "celular",           "celularwhatsapp",  "telefonecelular",     "telefonocelular",
+    "telefonomovil",     "movil",             "mobilephone",      "mobile",              "mobilenumber",
+    "mobilephonenumber", "cellphone",         "cellphonenumber",  "cell",                "phonemobile",
+    "telemovel",         "phonenumber",       "phone",            "phones",              "fullphone",
+    "telefone",          "telefones",         "telefon",          "telefonnummer",       "telefono",
+    "telefonos",         "telephone",         "telephonenumber",  "tel",                 "fone",
+    "seutelefone",       "yourphone",         "tutelefono",       "contactphone",        "contactnumber",
+    "telefonecontato",   "telefonedecontato", "telefonocontacto", "leadphone",           "customerphone",
+    "telefonecliente",   "celularcliente",    "userphone",        "telefone1",           "phone1",
+    "personalphone",     "homephone",         "phonehome",        "telefoneresidencial", "daytimephone",
+    "eveningphone",      "personphonemain",   "telefone2",        "phone2",              "telefone3",
+    "secondaryphone",    "otherphone",        "workphone",        "workphonenumber",     "phonework",
+    "telefonecomercial", "companyphone",      "companyphonemain", "yourtel",             "zap",
+    "wpp",               "whats",             "numerowpp",        "numerozap",           "msisdn",
+    "fones",             "celulares",         "moviles",          "mobiles",
 };
 
 /// Parts of other names of a phone.
@@ -119,7 +129,17 @@ pub const phone_nodes = [_][]const u8{
 
 /// Names of the area code beside a phone.
 pub const area_codes = [_][]const u8{
-    "ddd", "areacode", "codigoarea", "codigodearea", "area",
+    "ddd", "areacode", "codigoarea", "codigodearea",
+};
+
+/// The area code in an object that is nothing but a phone; elsewhere it is that of a house.
+pub const phone_areas = [_][]const u8{
+    "area",
+};
+
+/// What else is in such an object.
+pub const phone_details = [_][]const u8{
+    "country", "type", "tipo", "extension", "ext",
 };
 
 /// Names of the country code beside a phone.
@@ -134,20 +154,21 @@ pub const numbers = [_][]const u8{
 
 /// Names of an e-mail address, best first.
 pub const emails = [_][]const u8{
-    "email",           "emails",        "emailaddress", "emailaddresses", "mail",          "correo",         "correoelectronico",
-    "enderecodeemail", "seuemail",      "youremail",    "tuemail",        "useremail",     "personalemail",  "contactemail",
-    "emailcontato",    "emailcontacto", "leademail",    "emaillead",      "customeremail", "emailcliente",   "emaildocliente",
-    "email1",          "primaryemail",  "workemail",    "businessemail",  "email2",        "secondaryemail",
+    "email",           "emails",         "emailaddress",  "emailaddresses", "mail",           "contactmail",   "courriel",     "correo",       "correoelectronico",
+    "enderecodeemail", "seuemail",       "youremail",     "tuemail",        "useremail",      "personalemail", "contactemail", "emailcontato", "emailcontacto",
+    "leademail",       "emaillead",      "customeremail", "emailcliente",   "emaildocliente", "email1",        "primaryemail", "workemail",    "businessemail",
+    "email2",          "secondaryemail",
 };
 
 /// Names of the message.
 pub const messages = [_][]const u8{
-    "message",     "mensagem",    "mensaje",    "messagetext",   "textomensagem", "suamensagem",
-    "yourmessage", "tumensaje",   "msg",        "comments",      "comment",       "comentarios",
-    "comentario",  "observacoes", "observacao", "observaciones", "observacion",   "obs",
-    "enquiry",     "inquiry",     "consulta",   "duvida",        "pergunta",      "pregunta",
-    "question",    "notes",       "note",       "notas",         "nota",          "texto",
-    "text",
+    "message",          "mensagem",       "mensaje",        "messagetext",    "textomensagem", "suamensagem",
+    "deixesuamensagem", "contactmessage", "enquirymessage", "inquirymessage", "txtmensagem",   "contactcomments",
+    "contactcomment",   "nachricht",      "messaggio",      "yourmessage",    "tumensaje",     "msg",
+    "comments",         "comment",        "comentarios",    "comentario",     "observacoes",   "observacao",
+    "observaciones",    "observacion",    "obs",            "enquiry",        "inquiry",       "consulta",
+    "duvida",           "pergunta",       "pregunta",       "question",       "notes",         "note",
+    "notas",            "nota",           "texto",          "text",
 };
 
 /// Names of the workspace's own reference of a listing.
@@ -196,7 +217,7 @@ pub const times = [_][]const u8{
 pub const dates = [_][]const u8{ "date", "data", "fecha", "datacadastro" };
 
 /// Times of day beside a date.
-pub const hours = [_][]const u8{ "time", "hora", "hour", "horario" };
+pub const hours = [_][]const u8{ "time", "hora", "ora", "hour", "horario" };
 
 /// Where the lead came from.
 pub const sources = [_][]const u8{
@@ -225,6 +246,40 @@ pub const campaign = [_]struct { name: []const u8, usual: []const []const u8 }{
     .{ .name = "utm-campaign", .usual = &.{"utmcampaign"} },
     .{ .name = "utm-term", .usual = &.{"utmterm"} },
     .{ .name = "utm-content", .usual = &.{"utmcontent"} },
+};
+
+/// Parts of questions for the whole name.
+pub const name_parts = [_][]const u8{
+    "fullname", "nomecompleto", "nombrecompleto", "yourname", "seunome", "tunombre", "sunombre",
+};
+
+/// Usual names of lists of questions and answers.
+pub const question_lists = [_][]const u8{
+    "submissions",     "usercolumndata", "fielddata",       "leadform",   "answers",   "fields",    "campos",
+    "formfields",      "formdata",       "questions",       "perguntas",  "preguntas", "responses", "respostas",
+    "respuestas",      "columns",        "inputs",          "leadfields", "data",      "values",    "questionsandanswers",
+    "customquestions", "formresponses",  "questionanswers",
+};
+
+/// In such a list, the question, most readable first.
+pub const question_names = [_][]const u8{
+    "columnname",   "label",        "fieldlabel", "title",      "titulo",      "question",  "pergunta", "pregunta",
+    "friendlyname", "text",         "rotulo",     "etiqueta",   "name",        "nome",      "nombre",   "field",
+    "campo",        "questionname", "fieldname",  "key",        "slug",        "chave",     "clave",    "columnid",
+    "attribute",    "atributo",     "column",     "property",   "propriedade", "parameter", "variable", "fieldkey",
+    "fieldcode",    "code",         "ref",        "questionid", "id",
+};
+
+/// In such a list, the type of an answer.
+pub const kinds = [_][]const u8{
+    "type", "tipo", "kind", "channel", "canal",
+};
+
+/// In such a list, the answer. A text is the question if there is another answer.
+pub const answers = [_][]const u8{
+    "stringvalue", "value",    "values", "answer",  "answers",    "resposta",    "respostas",     "respuesta",
+    "respuestas",  "response", "valor",  "valores", "fieldvalue", "answervalue", "answerdetails", "textanswers",
+    "content",     "conteudo", "texto",  "text",
 };
 
 /// Parts of names for another person's contact.

@@ -1,0 +1,29 @@
+//! The name of a delivery's sender, for which a command asks for the connections and instances.
+
+use crate::admin_api::connections::Connections;
+use crate::admin_api::deliveries::DeliveryFacts;
+use crate::admin_api::instances::Instances;
+use crate::admin_api::senders::WorkspacesOfSenders;
+use crate::cli::client::AdminClient;
+
+/// Reads the workspaces of connections and instances from the service. Empty if they cannot be read:
+/// names are then shown alone.
+pub async fn workspaces_of_senders(client: &AdminClient) -> WorkspacesOfSenders {
+    let connections = client.get::<Connections>("/admin/v1/connections").await;
+    let instances = client.get::<Instances>("/admin/v1/instances").await;
+    let (Ok(connections), Ok(instances)) = (connections, instances) else {
+        return WorkspacesOfSenders::default();
+    };
+    WorkspacesOfSenders::new(
+        &connections.content.connections,
+        &instances.content.instances,
+    )
+}
+
+/// Returns the sender with this name: a connection, or an instance's provider.
+pub fn origin(name: &str, delivery: &DeliveryFacts) -> String {
+    match delivery.instance_id {
+        None => name.to_owned(),
+        Some(instance) => format!("{name} (instance {instance})"),
+    }
+}

@@ -1,0 +1,137 @@
+//! `leadhost outbox resolve`: an operator decides about one message, or about all whose outcome is
+//! unknown.
+
+use clap::{ArgGroup, Args};
+
+use crate::admin_api::outbox::{
+    Messages, ResolveManyRequest, ResolveRequest, Resolved, ResolvedMany, Verdict,
+};
+use crate::cli::client::{AdminClient, ServiceAddress, encoded, query};
+use crate::cli::confirm::confirm;
+use crate::cli::failure::CommandFailure;
+use crate::cli::output::{complain, count, say};
+use crate::cli::progress::ProgressLine;
+use crate::cli::table::safe;
+use crate::domain::id::MessageId;
+use crate::limits;
+
+#[derive(Args)]
+#[command(group(ArgGroup::new("verdict").required(true).args(["send_again", "give_up"])))]
+#[command(group(ArgGroup::new("which").required(true).args(["message", "all"])))]
+pub struct Resolve {
+    /// The message's id
+    message: Option<String>,
+    /// All messages whose outcome is unknown
+    #[arg(long)]
+    all: bool,
+    /// Of all, only those of this instance: its number, name or workspace/name
+    #[arg(long, value_name = "NAME", conflicts_with = "message")]
+    instance: Option<String>,
+    /// Do not ask
+    #[arg(long, conflicts_with = "message")]
+    yes: bool,
+    /// The message was not sent: send it again
+    #[arg(long)]
+    send_again: bool,
+    /// Count the message as failed
+    #[arg(long)]
+    give_up: bool,
+    #[command(flatten)]
+    service: ServiceAddress,
+}
+
+impl Resolve {
+    /// Resolves the messages: they are sent again with `--send-again`, otherwise given up.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandFailure`] if no admin key is found, the service cannot be reached or refuses the
+    /// request, or the question is not answered with yes.
+    pub async fn run(self) -> Result<(), CommandFailure> {
+        let client = self.service.client()?;
+        let verdict = if self.send_again {
+            Verdict::SendAgain
+        } else {
+            Verdict::GiveUp
+        };
+        let Some(message) = self.message else {
+            return resolve_all(&client, self.instance, verdict, self.yes).await;
+        };
+        let path = format!("/admin/v1/outbox/{}/resolve", encoded(&message));
+        let answer = client.post(&path, &ResolveRequest { verdict }).await?;
+        client.print(&answer, |answer: &Resolved| {
+            say(&format!("{} is now {}.", answer.id, answer.state.as_str()));
+        });
+        Ok(())
+    }
+}
+
+/// Resolves all messages with an unknown outcome that exist now.
+async fn resolve_all(
+    client: &AdminClient,
+    instance: Option<String>,
+    verdict: Verdict,
+    is_confirmed: bool,
+) -> Result<(), CommandFailure> {
+    let messages = unknown(client, instance).await?;
+    if messages.is_empty() {
+        complain("No message has an unknown outcome.");
+        return Ok(());
+    }
+    if !is_confirmed {
+        let number = count(messages.len() as u64, "message", "messages");
+        confirm(&match verdict {
+            Verdict::SendAgain => {
+                format!("Send {number} again? A contact whose message did go out gets it twice.")
+            }
+            Verdict::GiveUp => format!("Count {number} as failed?"),
+        })?;
+    }
+    let progress = ProgressLine::start("resolving messages");
+    let mut all = ResolvedMany::default();
+    for (step, messages) in messages.chunks(limits::RESOLVED_AT_ONCE).enumerate() {
+        let request = ResolveManyRequest {
+            verdict,
+            messages: messages.to_vec(),
+        };
+        let answer = client
+            .post::<ResolvedMany>("/admin/v1/outbox/resolve", &request)
+            .await?;
+        if client.json() {
+            say(&answer.json.to_string());
+        }
+        all.add(answer.content);
+        progress.update(&format!("step {}", step + 1));
+    }
+    drop(progress);
+    if !client.json() {
+        say(&safe(&all.summary()));
+    }
+    Ok(())
+}
+
+/// Returns the messages with an unknown outcome, the newest first.
+async fn unknown(
+    client: &AdminClient,
+    instance: Option<String>,
+) -> Result<Vec<MessageId>, CommandFailure> {
+    let mut found = Vec::new();
+    let mut before: Option<MessageId> = None;
+    loop {
+        let path = query(&[
+            ("state", Some("unknown".to_owned())),
+            ("instance", instance.clone()),
+            ("limit", Some(limits::RESOLVED_AT_ONCE.to_string())),
+            ("before", before.map(|id| id.to_string())),
+        ]);
+        let page = client
+            .get::<Messages>(&format!("/admin/v1/outbox{path}"))
+            .await?
+            .content;
+        found.extend(page.messages.iter().map(|message| message.id));
+        before = page.next;
+        if before.is_none() {
+            return Ok(found);
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Tickets: the list with its filters, and one with its messages.
+
+use askama::Template;
+
+use super::super::Visit;
+use super::super::api::ApiRefusal;
+use super::super::form::encoded;
+use super::super::frame::Frame;
+use super::Filters;
+use crate::admin_api::outbox::{MessageView, Messages};
+use crate::admin_api::people::{TicketSummary, Tickets};
+use crate::admin_api::workspaces::{WorkspaceView, Workspaces};
+use crate::domain::message::Actor;
+use crate::domain::ticket::TicketStatus;
+
+#[derive(Template)]
+#[template(path = "console/tickets.html")]
+pub struct TicketListPage {
+    frame: Frame,
+    filters: Filters,
+    statuses: [TicketStatus; TicketStatus::ALL.len()],
+    workspaces: Vec<WorkspaceView>,
+    tickets: Vec<TicketSummary>,
+    next: Option<String>,
+}
+
+/// Returns the list.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] if a filter is invalid, or the store cannot be read.
+pub async fn list(visit: &Visit<'_>) -> Result<TicketListPage, ApiRefusal> {
+    let filters = Filters::read(visit, &["status", "contact", "deal", "workspace", "before"]);
+    let api = visit.api();
+    let workspaces: Workspaces = api.get("/workspaces").await?;
+    let list: Tickets = api.get(&format!("/tickets{}", filters.query())).await?;
+    Ok(TicketListPage {
+        frame: visit.frame("tickets", "Tickets"),
+        next: filters.next_page("/tickets", list.next),
+        filters,
+        statuses: TicketStatus::ALL,
+        workspaces: workspaces.workspaces,
+        tickets: list.tickets,
+    })
+}
+
+/// The messages that the page of a ticket shows.
+const LAST_MESSAGES: &str = "20";
+
+#[derive(Template)]
+#[template(path = "console/ticket.html")]
+pub struct TicketPage {
+    frame: Frame,
+    ticket: TicketSummary,
+    /// The last ones of its conversation, the newest last.
+    messages: Vec<MessageView>,
+}
+
+/// Returns the page of a ticket.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] if there is no such ticket, or the store cannot be read.
+pub async fn show(visit: &Visit<'_>, id: &str) -> Result<TicketPage, ApiRefusal> {
+    let api = visit.api();
+    let ticket: TicketSummary = api.get(&format!("/tickets/{}", encoded(id))).await?;
+    let mut messages = match ticket.conversation_id {
+        Some(id) => {
+            let path = format!("/outbox?conversation={id}&limit={LAST_MESSAGES}");
+            api.get::<Messages>(&path).await?.messages
+        }
+        None => Vec::new(),
+    };
+    messages.reverse();
+    Ok(TicketPage {
+        frame: visit.frame("tickets", format!("Ticket of {}", ticket.contact.shown())),
+        ticket,
+        messages,
+    })
+}
+
+/// Returns the class of a message: which side it is on.
+fn side(actor: Actor) -> &'static str {
+    match actor {
+        Actor::Contact => "theirs",
+        _ => "ours",
+    }
+}

@@ -1,0 +1,116 @@
+"""Sends the messages of {{name}}, and reads the provider's answers and webhooks.
+
+The provider is made up: it takes `from`, `to`, `template`, `language` and `values` at
+`/v1/messages`, answers with an `id`, and posts a list of `events`. Replace its address, names
+and codes with those of your own, and raise the version with each change.
+"""
+
+import json
+from typing import Any
+
+import leadhost_sdk as sdk
+from wit_world.exports.adapter import Event, SendAnswer, SendStep, TemplateSend, Webhook
+from wit_world.imports.core import (
+    Delivery,
+    Description,
+    HttpResponse,
+    SecretDeclaration,
+    SenderPolicy,
+)
+
+HOST = "api.provider.example"
+SCHEMA = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["number"],
+    "properties": {
+        "number": {
+            "description": "The number that messages are sent from, in E.164.",
+            "type": "string",
+            "pattern": "^\\+[0-9]{8,15}$",
+        },
+    },
+}
+
+
+class Adapter(sdk.Adapter):
+    def describe(self) -> Description:
+        secrets = [
+            SecretDeclaration("token", "static", "The token for calls", True),
+            SecretDeclaration("webhook-key", "static", "The key with which the provider signs", False),
+        ]
+        summary = "Messages of {{name}}"
+        return sdk.description("{{name}}", "1.0.0", summary, json.dumps(SCHEMA), secrets, [HOST])
+
+    def sender_checks(self, config: str) -> SenderPolicy:
+        return SenderPolicy([sdk.hmac_sha256_hex("webhook-key", "x-signature")], [])
+
+    def routes(self, config: str) -> list[tuple[str, str]]:
+        """One address may serve several numbers. Returns the number of this instance."""
+        return [("number", json.loads(config)["number"])]
+
+    def send(self, message: TemplateSend) -> SendStep:
+        template = sdk.requested(message)
+        token = [sdk.literal("Bearer "), sdk.secret("token")]
+        body = {
+            "from": json.loads(message.config)["number"],
+            "language": template.language,
+            # The provider repeats it in each status.
+            "reference": message.message_id,
+            "template": template.name,
+            "to": message.recipient,
+            "values": template.values,
+        }
+        return sdk.post_json(HOST, "/v1/messages", [("authorization", token)], body)
+
+    def read_answer(self, message: TemplateSend, response: HttpResponse) -> SendAnswer:
+        try:
+            body = sdk.parse_json(sdk.body_text(response.body))
+        except ValueError:
+            body = {}
+        id = sdk.text_at(body, "id")
+        if response.status == 200:
+            unread = sdk.unknown("the provider answered 200 without an id")
+            return unread if id is None else sdk.accepted(id)
+        code = sdk.text_at(body, "error.code") or ""
+        category = CATEGORIES.get(response.status) or CATEGORIES.get(code)
+        # After a 5xx, nothing shows whether the message was sent.
+        if category is None and response.status >= 500:
+            return sdk.unknown(f"the provider answered {response.status}")
+        text = sdk.text_at(body, "error.message") or ""
+        wait = sdk.retry_after(response)
+        return sdk.refusal(sdk.refused(category or "request", text, code, wait))
+
+    def read_webhook(self, delivery: Delivery) -> Webhook:
+        events = sdk.events_in(delivery, "events")
+        return sdk.webhook([event(one, index) for index, one in enumerate(events)])
+
+
+# By status, and by the provider's codes.
+CATEGORIES = {
+    401: "connection",
+    402: "account",
+    403: "connection",
+    429: "throttled-number",
+    "no-such-template": "unknown-template",
+    "not-reachable": "recipient",
+}
+
+
+def event(given: Any, index: int) -> Event:
+    id = sdk.text_at(given, "id")
+    if id is None:
+        return sdk.event(sdk.invalid("an event needs `id`", f"events.{index}.id"))
+    at = sdk.time_text(sdk.text_at(given, "at"))
+    number = sdk.text_at(given, "number")
+    route = [] if number is None else [("number", number)]
+    state, sender = sdk.text_at(given, "state"), sdk.text_at(given, "from")
+    if state is not None:
+        reference = sdk.text_at(given, "reference")
+        return sdk.event(sdk.status(id, state, message_id=reference, occurred_at=at), route)
+    if sender is not None:
+        text = sdk.text_at(given, "text")
+        message = sdk.inbound(id, sender, sender_phone=sender, content=text, occurred_at=at)
+        return sdk.event(message, route)
+    return sdk.event(sdk.other("neither a status nor a message"), route)

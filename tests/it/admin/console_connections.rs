@@ -1,0 +1,292 @@
+//! Connections, instances and conversations in the console.
+
+use leadhost_tests::On;
+use serde_json::json;
+
+use super::console::Browser;
+use super::roles::with_role;
+use super::{Operator, TOKEN};
+
+leadhost_tests::on_every_store! {
+    a_connection_shows_its_last_delivery_its_fields_and_the_age_of_its_secrets,
+    an_instance_has_a_page_with_its_templates,
+    a_connection_is_paused_and_resumed,
+    a_new_connection_is_tried_and_then_saved,
+    a_new_connection_gets_the_instance_that_is_chosen_and_a_warning_if_it_is_open,
+    a_new_connection_needs_an_admin_and_a_name_that_is_free,
+    a_test_delivery_takes_the_way_of_every_delivery,
+    a_conversation_is_read_in_its_order_and_its_contact_is_played,
+}
+
+async fn a_connection_shows_its_last_delivery_its_fields_and_the_age_of_its_secrets(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    let browser = Browser::signed_in(&operator).await;
+    let page = browser.page("/connections").await;
+    for part in ["<dt>Last delivery</dt><dd>none", "not known yet"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    operator.lead(&report, TOKEN, "1").await.expect(200);
+    let page = browser.page("/connections").await;
+    assert!(page.contains("<dt>Last delivery</dt><dd><time"), "{page}");
+    let secret = "<span class=\"mono\">token</span> <span class=\"quiet\">set <time";
+    assert!(page.contains(secret), "{page}");
+    assert!(!page.contains(TOKEN), "{page}");
+    // Its own page shows the same, and the last body for a test delivery.
+    let id = report["connections"]["form"].as_str().expect("an id");
+    let page = browser.page(&format!("/connections/{id}")).await;
+    for part in [
+        "<dt>Last delivery</dt><dd><time",
+        "<dt>Leads with</dt>",
+        "Pause its fetches",
+        "The body is that of the last delivery",
+        "Ada Prado",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+}
+
+async fn an_instance_has_a_page_with_its_templates(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let wasm = leadhost_tests::components::component("plugins/adapter-sandbox.wasm");
+    let stored = operator.ask("POST", "/plugins?activate=true").body(wasm);
+    stored.send().await.expect(201);
+    let mut file = super::workspace();
+    file["instances"] = json!([
+        {"name": "bot", "number": "+5511900000000", "adapter": "sandbox", "config": {"templates": [
+            {"name": "welcome", "language": "pt_BR", "text": "Bem-vindo", "status": "paused"},
+        ]}},
+        {"name": "desk"},
+    ]);
+    operator.apply(&file).await.expect(200);
+    let browser = Browser::signed_in(&operator).await;
+    browser.follow("/instances/bot/sync-templates", &[]).await;
+    let shown = operator.get("/instances/bot").await;
+    let template = &shown["templates"]["list"][0];
+    let page = browser.page("/instances/bot").await;
+    for part in ["name", "language", "status", "text"] {
+        let text = template[part].as_str().expect(part);
+        assert!(page.contains(text), "{part}: {page}");
+    }
+    let page = browser.page("/instances/desk").await;
+    assert!(page.contains("It has no adapter"), "{page}");
+}
+
+async fn a_connection_is_paused_and_resumed(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    let id = report["connections"]["form"].as_str().expect("an id");
+    let browser = Browser::signed_in(&operator).await;
+    let path = format!("/connections/{id}/pause");
+    let page = browser
+        .follow(&path, &[("reason", "the portal moves")])
+        .await;
+    assert!(page.contains("the portal moves"), "{page}");
+    let page = browser
+        .follow(&format!("/connections/{id}/resume"), &[])
+        .await;
+    assert!(!page.contains("the portal moves"), "{page}");
+    let audit = operator.get("/audit?act=pause-connection").await;
+    assert_eq!(audit["rows"][0]["outcome"], "done");
+}
+
+const NEW: [(&str, &str); 6] = [
+    ("workspace", "acme"),
+    ("partner", "crm"),
+    ("name", "landing"),
+    ("plugin", "mapping"),
+    ("field-name", "pessoa"),
+    (
+        "body",
+        r#"{"id": "7", "pessoa": "Ada Prado", "phone": "11 98765-4321", "outro": "x@example.com"}"#,
+    ),
+];
+
+async fn a_new_connection_is_tried_and_then_saved(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let browser = Browser::signed_in(&operator).await;
+    let tried = browser.submit("/connections/new/try", &NEW).await;
+    let page = tried.expect(200).text().to_owned();
+    assert!(page.contains("<td>configured</td>"), "{page}");
+    assert!(page.contains("<td>guessed</td>"), "{page}");
+    assert!(page.contains("Ada Prado"), "{page}");
+    let list = operator.get("/connections").await;
+    assert_eq!(list["connections"].as_array().map(Vec::len), Some(1));
+
+    let wrong: Vec<_> = NEW.into_iter().chain([("config", "[1]")]).collect();
+    let refused = browser.submit("/connections/new/try", &wrong).await;
+    assert!(
+        refused.expect(400).text().contains("no JSON object"),
+        "no JSON"
+    );
+
+    let from_file: Vec<_> = NEW
+        .into_iter()
+        .chain([("secrets", "key=env:KEY")])
+        .collect();
+    let refused = browser.submit("/connections/new", &from_file).await;
+    assert!(
+        refused.expect(400).text().contains("only `leadhost apply`"),
+        "a variable"
+    );
+
+    let more = r#"{"checks": [{"secret": "key", "scheme": "equals", "proof": {"place": "header", "name": "x-key"}}]}"#;
+    let fields: Vec<_> = NEW
+        .into_iter()
+        .chain([("secrets", "key=generate:"), ("more", more)])
+        .collect();
+    let made = browser.submit("/connections/new", &fields).await;
+    let page = made.expect(200).text().to_owned();
+    assert!(page.contains("[[connections]]"), "{page}");
+    assert!(page.contains("<dt>Secret key</dt>"), "{page}");
+    assert!(!page.contains("is not in this file"), "{page}");
+    let list = operator.get("/connections").await;
+    let landing = &list["connections"][1];
+    assert_eq!(landing["name"], "landing");
+    assert_eq!(landing["config"], json!({"fields": {"name": "pessoa"}}));
+    assert_eq!(landing["secrets"], json!(["key"]));
+    let audit = operator.get("/audit?act=apply").await;
+    assert_eq!(audit["rows"][0]["outcome"], "done");
+
+    // The workspace file does not know it: it stays, and the apply says so.
+    let report = operator.apply(&super::workspace()).await.expect(200).json();
+    let warnings = report["warnings"].to_string();
+    assert!(warnings.contains("connection `landing` is not in this file"));
+    let list = operator.get("/connections").await;
+    assert_eq!(list["connections"].as_array().map(Vec::len), Some(2));
+}
+
+async fn a_new_connection_gets_the_instance_that_is_chosen_and_a_warning_if_it_is_open(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let mut file = super::workspace();
+    file["instances"] = json!([
+        {"name": "bot", "number": "+5511900000000"},
+        {"name": "zapbot", "number": "+5511900000001", "kind": "human", "internal": true},
+    ]);
+    operator.apply(&file).await.expect(200);
+    let before = operator.get("/instances").await;
+    let zapbot = before["instances"].as_array().expect("a list");
+    let zapbot = zapbot.iter().find(|one| one["name"] == "zapbot");
+    let zapbot = zapbot.expect("the instance")["id"].clone();
+    let browser = Browser::signed_in(&operator).await;
+    let page = browser.page("/connections/new").await;
+    assert!(page.contains("<option>acme/zapbot</option>"), "{page}");
+    let chosen = |instance| -> Vec<_> { NEW.into_iter().chain([("instance", instance)]).collect() };
+    let refused = browser
+        .submit("/connections/new", &chosen("other/zapbot"))
+        .await;
+    let page = refused.expect(400).text().to_owned();
+    assert!(page.contains("is not of the workspace"), "{page}");
+    let made = browser
+        .submit("/connections/new", &chosen("acme/zapbot"))
+        .await;
+    let page = made.expect(200).text().to_owned();
+    assert!(page.contains("Anybody who knows the address"), "{page}");
+    assert!(page.contains("instance = "), "{page}");
+    let list = operator.get("/connections").await;
+    assert_eq!(list["connections"][1]["name"], "landing");
+    assert_eq!(list["connections"][1]["instanceId"], zapbot);
+    // Nothing of the instances is changed.
+    assert_eq!(operator.get("/instances").await, before);
+}
+
+async fn a_new_connection_needs_an_admin_and_a_name_that_is_free(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let key = with_role(&operator, "operator").await;
+    let browser = Browser::signed_in_with(&operator, key.reveal()).await;
+    browser
+        .submit("/connections/new/try", &NEW)
+        .await
+        .expect(200);
+    let page = browser.page("/connections/new").await;
+    assert!(page.contains("Saving needs the role admin."), "{page}");
+    let refused = browser.submit("/connections/new", &NEW).await.expect(403);
+    assert!(refused.text().contains("needs the role admin"));
+    let browser = Browser::signed_in(&operator).await;
+    let mut taken = NEW;
+    taken[2] = ("name", "form");
+    let refused = browser.submit("/connections/new", &taken).await.expect(409);
+    assert!(refused.text().contains("There is a connection"));
+    let list = operator.get("/connections").await;
+    assert_eq!(list["connections"].as_array().map(Vec::len), Some(1));
+    assert_ne!(list["connections"][0]["config"]["fields"]["name"], "pessoa");
+}
+
+async fn a_test_delivery_takes_the_way_of_every_delivery(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    let id = report["connections"]["form"].as_str().expect("an id");
+    let browser = Browser::signed_in(&operator).await;
+    let path = format!("/connections/{id}/test");
+    let body = r#"{"id": "t1", "name": "Rita Moura", "phone": "11 91234-5678"}"#;
+    // The connection checks its senders, and an operator has no proof to give.
+    let page = browser.submit(&path, &[("body", body)]).await.expect(200);
+    let page = page.text();
+    assert!(page.contains("<span class=\"tag converted\">"), "{page}");
+    let audit = operator.get("/audit?act=test-connection").await;
+    let row = &audit["rows"][0];
+    assert_eq!(row["outcome"], "done");
+    assert_eq!(row["target"], id);
+    let list = operator.get("/deliveries").await;
+    let delivery = list["deliveries"][0]["id"].as_str().expect("an id");
+    assert!(row["detail"].as_str().expect("text").contains(delivery));
+    assert!(
+        page.contains(&format!("/console/deliveries/{delivery}")),
+        "{page}"
+    );
+    // A sender without the proof is refused as before.
+    operator.lead(&report, "wrong", "t2").await.expect(401);
+
+    let viewer = with_role(&operator, "viewer").await;
+    let viewer = Browser::signed_in_with(&operator, viewer.reveal()).await;
+    let page = viewer.follow(&path, &[("body", body)]).await;
+    assert!(page.contains("needs the role operator"), "{page}");
+    let refused = browser.submit(&path, &[("body", "[")]).await.expect(200);
+    assert!(refused.text().contains("400: "), "{}", refused.text());
+}
+
+async fn a_conversation_is_read_in_its_order_and_its_contact_is_played(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let wasm = leadhost_tests::components::component("plugins/adapter-sandbox.wasm");
+    let stored = operator.ask("POST", "/plugins?activate=true").body(wasm);
+    stored.send().await.expect(201);
+    let mut file = super::workspace();
+    file["instances"] = json!([{"name": "bot", "number": "+5511900000000", "adapter": "sandbox"}]);
+    operator.apply(&file).await.expect(200);
+    let browser = Browser::signed_in(&operator).await;
+    let fields = [
+        ("to", "11 98765-4321"),
+        ("text", "Bom dia"),
+        ("instance", "bot"),
+    ];
+    browser.follow("/messages/reply", &fields).await;
+    let messages = operator.get("/outbox").await;
+    let message = &messages["messages"][0];
+    let id = message["id"].as_str().expect("an id");
+    let conversation = message["conversationId"].as_str().expect("an id");
+    operator.host.advance(1).await;
+    let page = browser
+        .follow("/messages/reply", &[("to", id), ("text", "Pode ser?")])
+        .await;
+    let first = page.find("Bom dia").expect("the first message");
+    let second = page.find("Pode ser?").expect("the second message");
+    assert!(first < second, "{page}");
+    assert!(page.contains("<h1>Conversation with"), "{page}");
+    let listed = operator
+        .get(&format!("/outbox?conversation={conversation}"))
+        .await;
+    assert_eq!(listed["messages"].as_array().map(Vec::len), Some(2));
+    for (contact, count) in [
+        ("11%2098765-4321", 2),
+        ("11%2098765-4322", 0),
+        ("nobody%40example.com", 0),
+        (message["contactId"].as_str().expect("an id"), 2),
+    ] {
+        let of = operator.get(&format!("/outbox?contact={contact}")).await;
+        assert_eq!(of["messages"].as_array().map(Vec::len), Some(count));
+        let page = browser.page(&format!("/messages?contact={contact}")).await;
+        assert_eq!(page.contains("Pode ser?"), count > 0, "{contact}: {page}");
+    }
+    let other = "0199c0de-0000-7000-8000-000000000001";
+    let none = operator.get(&format!("/outbox?conversation={other}")).await;
+    assert_eq!(none["messages"], json!([]));
+    let answer = browser.get(&format!("/conversations/{other}")).await;
+    assert_eq!(answer.status, 404);
+}

@@ -1,0 +1,253 @@
+//! Many deliveries at once, in the console and the admin API: converted again after a correction, and
+//! released from quarantine.
+
+use leadhost_tests::On;
+use leadhost_tests::components::component;
+use serde_json::{Value, json};
+
+use super::console::Browser;
+use super::roles::with_role;
+use super::{Operator, TOKEN, workspace};
+
+leadhost_tests::on_every_store! {
+    the_deliveries_of_a_list_are_converted_again_after_they_showed_what_changes,
+    the_deliveries_in_quarantine_are_released_together,
+    deliveries_that_made_nothing_are_only_counted_until_it_is_applied,
+    nothing_is_made_or_sent_before_it_is_applied,
+    many_deliveries_are_replayed_only_if_a_filter_names_them,
+    a_viewer_replays_no_deliveries,
+    a_delivery_in_quarantine_is_released_and_not_converted_again,
+}
+
+/// Sends leads with this token. Returns their ids.
+async fn leads(operator: &Operator, report: &Value, token: &str, ids: &[&str]) {
+    for id in ids {
+        operator.lead(report, token, id).await;
+    }
+}
+
+async fn the_deliveries_of_a_list_are_converted_again_after_they_showed_what_changes(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    leads(&operator, &report, TOKEN, &["1", "2", "3"]).await;
+    let mut changed = workspace();
+    changed["connections"][0]["config"] = json!({"fields": {"message": "id"}});
+    operator.apply(&changed).await.expect(200);
+
+    let browser = Browser::signed_in(&operator).await;
+    let page = browser.page("/deliveries").await;
+    assert!(!page.contains("Convert these again"), "{page}");
+    let page = browser.page("/deliveries?connection=acme%2Fform").await;
+    assert!(page.contains("Convert these again"), "{page}");
+    let form = [("connection", "acme/form")];
+    let shown = browser
+        .submit("/deliveries/replay", &form)
+        .await
+        .expect(200);
+    let shown = shown.text();
+    for part in [
+        "What would change: 3 deliveries of acme/form",
+        "Apply these changes",
+        ">props.message<",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let path = "/deliveries/replay?connection=acme/form";
+    let counted = operator.post(path, &json!({})).await.expect(200).json();
+    assert_eq!(counted["handled"], 3, "{counted}");
+    assert_eq!(counted["statuses"], json!({"converted": 3}));
+    assert_eq!(counted["changes"]["deals"]["rows"], 3, "{counted}");
+    assert_eq!(
+        counted["changes"]["deals"]["fields"]["props.message"], 3,
+        "{counted}"
+    );
+    assert_eq!(
+        (&counted["left"], &counted["after"]),
+        (&json!(0), &json!(null))
+    );
+
+    let form = [("connection", "acme/form"), ("apply", "1")];
+    let done = browser
+        .submit("/deliveries/replay", &form)
+        .await
+        .expect(200);
+    let done = done.text();
+    assert!(
+        done.contains("Converted again: 3 deliveries of acme/form"),
+        "{done}"
+    );
+    assert!(
+        done.contains("3 deals and 0 contacts were changed"),
+        "{done}"
+    );
+    let again = operator.post(path, &json!({})).await.expect(200).json();
+    assert_eq!(again["changes"]["deals"]["rows"], 0, "{again}");
+    // What was done is in the audit, with its filters.
+    let audit = operator.get("/audit").await;
+    let rows = audit["audit"].as_array().or(audit["rows"].as_array());
+    let text = rows.map_or_else(|| audit.to_string(), |rows| json!(rows).to_string());
+    assert!(
+        text.contains("replay-deliveries") && text.contains("acme/form"),
+        "{text}"
+    );
+}
+
+async fn the_deliveries_in_quarantine_are_released_together(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    leads(&operator, &report, "new-token-1", &["1", "2"]).await;
+    leads(&operator, &report, "another", &["3"]).await;
+    let browser = Browser::signed_in(&operator).await;
+    let page = browser.page("/deliveries?status=quarantined").await;
+    assert!(page.contains("Release these"), "{page}");
+    assert!(!page.contains("Convert these again"), "{page}");
+    let mut changed = workspace();
+    changed["connections"][0]["secrets"]["token"] = json!("new-token-1");
+    operator.apply(&changed).await.expect(200);
+
+    let form = [("status", "quarantined"), ("release", "1")];
+    let asked = browser
+        .submit("/deliveries/replay", &form)
+        .await
+        .expect(200);
+    let asked = asked.text();
+    for part in [
+        "In quarantine: 3 deliveries of acme/form",
+        "Release these 3",
+    ] {
+        assert!(asked.contains(part), "{part}: {asked}");
+    }
+    let list = operator.get("/deliveries?status=quarantined").await;
+    assert_eq!(list["deliveries"].as_array().map(Vec::len), Some(3));
+
+    let form = [("status", "quarantined"), ("release", "1"), ("apply", "1")];
+    let done = browser
+        .submit("/deliveries/replay", &form)
+        .await
+        .expect(200);
+    let done = done.text();
+    assert!(done.contains("<strong>2</strong> converted"), "{done}");
+    assert!(
+        done.contains("<strong>2</strong> deals of their leads"),
+        "{done}"
+    );
+    assert!(
+        done.contains("<strong>1</strong> stay as they are"),
+        "{done}"
+    );
+    assert!(done.contains("stays in quarantine"), "{done}");
+    let list = operator.get("/deliveries?status=quarantined").await;
+    assert_eq!(list["deliveries"].as_array().map(Vec::len), Some(1));
+}
+
+async fn deliveries_that_made_nothing_are_only_counted_until_it_is_applied(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    let connection = report["connections"]["form"].as_str().unwrap();
+    let address = format!("/ingest-lead/{connection}");
+    let bad = operator.host.post(&address).header("x-token", TOKEN);
+    bad.body("no lead").send().await.expect(400);
+    let path = "/deliveries/replay?status=rejected";
+    let counted = operator.post(path, &json!({})).await.expect(200).json();
+    assert_eq!(
+        (&counted["handled"], &counted["unconverted"]),
+        (&json!(1), &json!(1))
+    );
+    assert_eq!(counted["statuses"], json!({}));
+    let applied = operator.post(path, &json!({"apply": true})).await;
+    let applied = applied.expect(200).json();
+    assert_eq!(applied["statuses"], json!({"rejected": 1}), "{applied}");
+}
+
+async fn nothing_is_made_or_sent_before_it_is_applied(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    let wasm = component("plugins/adapter-sandbox.wasm");
+    let stored = operator.ask("POST", "/plugins?activate=true").body(wasm);
+    stored.send().await.expect(201);
+    let mut file = workspace();
+    file["instances"] = json!([{
+        "name": "bot", "number": "+5511900000000", "adapter": "sandbox",
+        "config": {"templates": [{"name": "welcome", "language": "pt_BR", "text": "Bem-vindo"}]},
+    }]);
+    file["connections"][0]["greeting"] =
+        json!({"instance": "bot", "template": "welcome", "parameters": []});
+    let config = file["connections"][0].as_object_mut().expect("a table");
+    let only = json!({"only": [{"path": "kind", "equals": ["lead"]}]});
+    config.insert("config".to_owned(), only);
+    operator.apply(&file).await.expect(200);
+    // All are ignored by mistake.
+    leads(&operator, &report, TOKEN, &["1", "2"]).await;
+    let list = operator.get("/deliveries?status=ignored").await;
+    assert_eq!(list["deliveries"].as_array().map(Vec::len), Some(2));
+    let id = list["deliveries"][0]["id"].as_str().expect("an id");
+    let config = file["connections"][0].as_object_mut().expect("a table");
+    config.remove("config");
+    operator.apply(&file).await.expect(200);
+
+    let browser = Browser::signed_in(&operator).await;
+    let page = browser.page(&format!("/deliveries/{id}")).await;
+    assert!(page.contains("show what would change"), "{page}");
+    let path = format!("/deliveries/{id}/replay");
+    let shown = browser.submit(&path, &[]).await.expect(200);
+    for part in ["It would make a new deal.", "Apply these changes"] {
+        assert!(shown.text().contains(part), "{part}: {}", shown.text());
+    }
+    let one = operator.post(&path, &json!({})).await.expect(200).json();
+    assert_eq!(one["status"], "converted", "{one}");
+    assert_eq!(one["items"][0]["diff"][0]["field"], "deal.created", "{one}");
+    let many = "/deliveries/replay?status=ignored";
+    let counted = operator.post(many, &json!({})).await.expect(200).json();
+    assert_eq!(
+        (&counted["unconverted"], &counted["statuses"]),
+        (&json!(2), &json!({}))
+    );
+    let list = operator.get("/deliveries?status=ignored").await;
+    assert_eq!(list["deliveries"].as_array().map(Vec::len), Some(2));
+    let outbox = operator.get("/outbox").await;
+    assert_eq!(outbox["messages"], json!([]), "{outbox}");
+
+    let applied = operator.post(many, &json!({"apply": true})).await;
+    let applied = applied.expect(200).json();
+    assert_eq!(applied["statuses"], json!({"converted": 2}), "{applied}");
+    assert_eq!(applied["madeDeals"], 2, "{applied}");
+    let outbox = operator.get("/outbox").await;
+    assert_ne!(outbox["messages"], json!([]), "{outbox}");
+}
+
+async fn many_deliveries_are_replayed_only_if_a_filter_names_them(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    for (query, body, why) in [
+        ("", json!({}), "Name a connection"),
+        ("?q=1", json!({}), "replay each by its id"),
+        ("?status=quarantined", json!({}), "set `release`"),
+        (
+            "?status=failed",
+            json!({"release": true}),
+            "takes only deliveries in quarantine",
+        ),
+    ] {
+        let path = format!("/deliveries/replay{query}");
+        let refused = operator.post(&path, &body).await.expect(400);
+        assert!(refused.text().contains(why), "{query}: {}", refused.text());
+    }
+}
+
+async fn a_viewer_replays_no_deliveries(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    leads(&operator, &report, "wrong", &["1"]).await;
+    let viewer = with_role(&operator, "viewer").await;
+    let browser = Browser::signed_in_with(&operator, viewer.reveal()).await;
+    let page = browser.page("/deliveries?status=quarantined").await;
+    assert!(!page.contains("Release these"), "{page}");
+    let form = [("status", "quarantined"), ("release", "1"), ("apply", "1")];
+    let page = browser.follow("/deliveries/replay", &form).await;
+    assert!(page.contains("needs the role operator"), "{page}");
+}
+
+async fn a_delivery_in_quarantine_is_released_and_not_converted_again(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    leads(&operator, &report, "wrong", &["1"]).await;
+    let list = operator.get("/deliveries?status=quarantined").await;
+    let id = list["deliveries"][0]["id"].as_str().expect("an id");
+    let browser = Browser::signed_in(&operator).await;
+    let page = browser.page(&format!("/deliveries/{id}")).await;
+    assert!(!page.contains("Convert again"), "{page}");
+    assert!(page.contains("class=\"strong\">Release it"), "{page}");
+}

@@ -1,0 +1,376 @@
+//! Plugins in the console: their calls, acceptance of a version, uploads, impact and repairs.
+
+use leadhost_golden::append_custom;
+use leadhost_tests::components::component;
+use leadhost_tests::guests::rust_component;
+use leadhost_tests::{Answer, Host, On, Options, until};
+use serde_json::json;
+
+use super::console::{Browser, origin};
+use super::roles::with_role;
+use super::{Operator, TOKEN};
+
+leadhost_tests::on_every_store! {
+    the_calls_and_golden_cases_of_a_plugin_are_shown,
+    a_version_with_concerns_asks_for_acceptance_and_is_activated_with_it,
+    the_page_of_a_plugin_follows_an_open_rollout_and_names_its_candidate,
+    a_version_is_repaired_from_its_impact_and_the_repair_is_undone,
+    a_repair_that_cannot_be_is_refused_with_the_reason,
+    a_component_is_uploaded_and_serves_nothing,
+    an_upload_is_refused_without_its_token_its_role_or_a_file_that_fits,
+}
+
+async fn the_calls_and_golden_cases_of_a_plugin_are_shown(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    operator.lead(&report, TOKEN, "1").await.expect(200);
+    let browser = Browser::signed_in(&operator).await;
+    for period in ["hour", "day", "week"] {
+        let page = browser
+            .page(&format!("/plugins/mapping?period={period}"))
+            .await;
+        for part in [
+            "Numbers of Calls by outcome",
+            "Numbers of Processor time of a call",
+            "Numbers of Most memory of a call",
+            "ms within a request",
+            "of 128 MiB",
+            "never more than the 16 MiB allowed",
+            "alone, in memory, since it started",
+        ] {
+            assert!(page.contains(part), "{part}: {page}");
+        }
+    }
+    assert_eq!(
+        browser.get("/plugins/mapping?period=year").await.status,
+        400
+    );
+
+    let page = browser.page("/plugins/mapping").await;
+    let (_, link) = page
+        .split_once("href=\"/console/plugins/mapping/golden/")
+        .expect("a link to the golden cases");
+    let path = format!(
+        "/plugins/mapping/golden/{}",
+        link.split_once('"').expect("its end").0
+    );
+    let page = browser.page(&path).await;
+    assert!(page.contains("<h1>Golden cases of mapping"), "{page}");
+    let (_, link) = page.split_once("?case=").expect("a case");
+    let case = link.split_once('"').expect("its end").0;
+    let page = browser.page(&format!("{path}?case={case}")).await;
+    assert!(page.contains("<h3>Expected answer</h3>"), "{page}");
+    assert_eq!(
+        browser.get(&format!("{path}?case=nothing")).await.status,
+        404
+    );
+    assert_eq!(browser.get("/plugins/mapping/golden/x").await.status, 400);
+}
+
+async fn a_version_with_concerns_asks_for_acceptance_and_is_activated_with_it(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    operator.lead(&report, TOKEN, "1").await.expect(200);
+    // The same converter without its golden cases is another version.
+    let wasm = rust_component("converter-mapping");
+    let stored = operator
+        .ask("POST", "/plugins")
+        .body(wasm)
+        .send()
+        .await
+        .expect(201)
+        .json();
+    let digest = stored["digest"].as_str().expect("a digest");
+    let browser = Browser::signed_in(&operator).await;
+    let fields = [("digest", digest)];
+    // A comparison names them too.
+    let compared = browser.submit("/plugins/mapping/verify", &fields).await;
+    let compared = compared.expect(200);
+    for part in [
+        "Apart from this comparison, an activation would raise:",
+        "accepted by the word fewer-cases",
+    ] {
+        assert!(compared.text().contains(part), "{}", compared.text());
+    }
+    let asked = browser
+        .submit("/plugins/mapping/activate", &fields)
+        .await
+        .expect(200);
+    assert!(
+        asked.text().contains("value=\"fewer-cases\""),
+        "{}",
+        asked.text()
+    );
+    let said = "The version is not activated yet. Read this, and accept it if it is meant:";
+    assert!(asked.text().contains(said), "{}", asked.text());
+    // The list of what was done with it has the words of the audit.
+    let done = asked.text().find("Recent actions");
+    let question = &asked.text()[..done.expect("the list")];
+    assert!(!question.contains("--accept"), "{question}");
+
+    let accepted: Vec<&str> = ["fewer-cases", "same-version"]
+        .into_iter()
+        .filter(|word| asked.text().contains(&format!("value=\"{word}\"")))
+        .collect();
+    let mut fields = vec![("digest", digest)];
+    fields.extend(accepted.iter().map(|word| ("accept", *word)));
+    let page = browser.follow("/plugins/mapping/activate", &fields).await;
+    assert!(page.contains("is active."), "{page}");
+    let page = browser.follow("/plugins/mapping/rollback", &[]).await;
+    assert!(page.contains("is rolled back to"), "{page}");
+    assert!(page.contains("leadhost plugin impact mapping@"), "{page}");
+    let today = browser.page("").await;
+    assert!(
+        today.contains("was rolled back; see what it did"),
+        "{today}"
+    );
+
+    // Again would bring the other version back: the page asks whether that is meant.
+    let asked = browser.submit("/plugins/mapping/rollback", &[]).await;
+    let asked = asked.expect(200);
+    assert!(
+        asked.text().contains("value=\"rolled-back\""),
+        "{}",
+        asked.text()
+    );
+    let accepted = [("accept", "rolled-back")];
+    let page = browser.follow("/plugins/mapping/rollback", &accepted).await;
+    assert!(page.contains("is rolled back to"), "{page}");
+}
+
+async fn the_page_of_a_plugin_follows_an_open_rollout_and_names_its_candidate(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let wasm = rust_component("converter-mapping");
+    let stored = operator.ask("POST", "/plugins").body(wasm).send().await;
+    let stored = stored.expect(201).json();
+    let digest = stored["digest"].as_str().expect("a digest");
+    let browser = Browser::signed_in(&operator).await;
+    let page = browser.page("/plugins/mapping").await;
+    assert!(!page.contains("data-live"), "{page}");
+    assert!(page.contains("Start a canary"), "{page}");
+    let fields = [("digest", digest), ("mode", "shadow")];
+    let page = browser.follow("/plugins/mapping/rollout", &fields).await;
+    assert!(page.contains("data-live"), "{page}");
+    let candidate = "<span class=\"tag candidate\">candidate</span>";
+    assert!(page.contains(candidate), "{page}");
+    assert!(!page.contains("Start a canary"), "{page}");
+    // The answer to a form is not read again.
+    let answer = browser
+        .submit("/plugins/mapping/verify", &[("digest", digest)])
+        .await;
+    let page = answer.expect(200).text().to_owned();
+    assert!(!page.contains("data-live"), "{page}");
+    let abort = [("change", "abort")];
+    let page = browser
+        .follow("/plugins/mapping/rollout/change", &abort)
+        .await;
+    assert!(!page.contains("data-live"), "{page}");
+    assert!(page.contains("Start a canary"), "{page}");
+}
+
+/// A host that has converted a lead with a version that read another name, and now serves another
+/// version. Returns the digest of the former.
+async fn repairable(on: On) -> (Operator, String) {
+    let host = Host::working_with(Options::patient(on)).await;
+    let key = host.admin_key().await;
+    let operator = Operator { host, key };
+    let right = component("plugins/converter-mapping.wasm");
+    let former = append_custom(&right, "variant", b"former").expect("a component");
+    let former = operator.host.converter(former).await;
+    let mut file = super::workspace();
+    file["connections"][0]["config"] = json!({"fields": {"name": "id"}});
+    let report = operator.apply(&file).await.expect(200).json();
+    operator.lead(&report, TOKEN, "lead-1").await.expect(200);
+    file["connections"][0]["config"] = json!({"fields": {"name": "name"}});
+    operator.apply(&file).await.expect(200);
+    operator.host.converter(right).await;
+    (operator, former.0)
+}
+
+/// Waits until no host works on the repair to whose page a form led. Returns its address.
+async fn ended(operator: &Operator, answer: Answer) -> String {
+    let answer = answer.expect(303);
+    let to = answer.header("location").to_owned();
+    let path = to.strip_prefix("/console").expect("a page of the console");
+    assert!(path.starts_with("/repairs/"), "{path}");
+    until("the repair has ended", async || {
+        let shown = operator.get(path).await;
+        (!shown["endedAt"].is_null()).then_some(())
+    })
+    .await;
+    path.to_owned()
+}
+
+async fn a_version_is_repaired_from_its_impact_and_the_repair_is_undone(on: On) {
+    let (operator, former) = repairable(on).await;
+    let browser = Browser::signed_in(&operator).await;
+    let fields = [("digest", former.as_str()), ("since", "24h")];
+    let page = browser.submit("/plugins/mapping/impact", &fields).await;
+    let page = page.expect(200).text().to_owned();
+    for part in [
+        "<h2>Impact of",
+        "name=\"since\" value=\"24h\"",
+        "Count what it would change",
+        "<option>phone</option>",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+
+    let of = [("converted-by", former.as_str()), ("plugin", "mapping")];
+    let counted = ended(&operator, browser.submit("/repairs", &of).await).await;
+    let page = browser.page(&counted).await;
+    for part in ["What it would change", "Write these changes", "name 1"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(!page.contains("<h2>Receipt</h2>"), "{page}");
+
+    let order: Vec<_> = of.into_iter().chain([("apply", "1")]).collect();
+    let repaired = ended(&operator, browser.submit("/repairs", &order).await).await;
+    let page = browser.page(&repaired).await;
+    for part in [
+        "The repair has begun",
+        "1 converted again of 1",
+        "<h2>Receipt</h2>",
+        "<td>contact.name</td>",
+        "Ada Prado",
+        ">Undo</button>",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(!page.contains("Undo the changes"), "{page}");
+    let listed = browser.page("/repairs").await;
+    assert!(
+        listed.contains(&format!("href=\"/console{repaired}\"")),
+        "{listed}"
+    );
+
+    // It asks first, and undoes them when that is confirmed.
+    let undo = format!("{repaired}/undo");
+    let asked = browser.submit(&undo, &[]).await.expect(200);
+    assert!(
+        asked.text().contains("Undo the changes"),
+        "{}",
+        asked.text()
+    );
+    assert_eq!(operator.get(&repaired).await["undo"], json!(null));
+    let confirmed = browser.submit(&undo, &[("confirmed", "1")]).await;
+    ended(&operator, confirmed).await;
+    let page = browser.page(&repaired).await;
+    assert!(page.contains("<span class=\"tag undone\">"), "{page}");
+    assert!(page.contains("<dt>Undone</dt>"), "{page}");
+    assert!(!page.contains(">Undo</button>"), "{page}");
+    let audit = operator.get("/audit?act=undo-repair").await;
+    assert_eq!(audit["rows"].as_array().map(Vec::len), Some(2), "{audit:#}");
+}
+
+async fn a_repair_that_cannot_be_is_refused_with_the_reason(on: On) {
+    let (operator, former) = repairable(on).await;
+    let browser = Browser::signed_in(&operator).await;
+    let plugins = operator.get("/plugins").await;
+    let active = plugins["plugins"][0]["digest"].as_str().expect("a digest");
+    let check = async |by: &Browser<'_>, path: &str, fields: &[(&str, &str)], part: &str| {
+        let page = by.follow(path, fields).await;
+        assert!(
+            page.contains("notice bad") && page.contains(part),
+            "{path}: {page}"
+        );
+    };
+    check(&browser, "/repairs", &[("converted-by", active)], "active").await;
+    check(
+        &browser,
+        "/repairs",
+        &[("converted-by", "9.9.9")],
+        "There is no version",
+    )
+    .await;
+    let odd = [("converted-by", former.as_str()), ("field", "odd")];
+    check(&browser, "/repairs", &odd, "Choose the field").await;
+    let impact = [("digest", "abc")];
+    check(&browser, "/plugins/mapping/impact", &impact, "too short").await;
+
+    let order = [("converted-by", former.as_str()), ("apply", "1")];
+    let path = ended(&operator, browser.submit("/repairs", &order).await).await;
+    check(&browser, &format!("{path}/cancel"), &[], "not").await;
+
+    // A viewer sees everything and changes nothing.
+    let viewer = with_role(&operator, "viewer").await;
+    let viewer = Browser::signed_in_with(&operator, viewer.reveal()).await;
+    let page = viewer.page(&path).await;
+    assert_eq!(page.matches("method=\"post\"").count(), 1, "{page}");
+    assert!(page.contains("<td>contact.name</td>"), "{page}");
+    let undo = format!("{path}/undo");
+    let confirmed = [("confirmed", "1")];
+    check(&viewer, "/repairs", &order, "needs the role operator").await;
+    check(&viewer, &undo, &confirmed, "needs the role operator").await;
+    let asked = viewer.submit(&undo, &[]).await.expect(200);
+    assert!(
+        !asked.text().contains("Undo the changes"),
+        "{}",
+        asked.text()
+    );
+    assert_eq!(operator.get(&path).await["state"], "done");
+}
+
+/// Sends a form with a file, as a browser does.
+async fn upload(browser: &Browser<'_>, token: &str, file: &[u8]) -> Answer {
+    let part = |disposition: &str, content: &[u8]| {
+        let head = format!("--xyz\r\nContent-Disposition: form-data; {disposition}\r\n\r\n");
+        [head.as_bytes(), content, b"\r\n"].concat()
+    };
+    let body = [
+        part("name=\"form-token\"", token.as_bytes()),
+        part("name=\"component\"; filename=\"a.wasm\"", file),
+        b"--xyz--\r\n".to_vec(),
+    ];
+    browser
+        .ask("POST", "/plugins")
+        .header("origin", &origin(browser.operator))
+        .header("content-type", "multipart/form-data; boundary=xyz")
+        .body(body.concat())
+        .send()
+        .await
+}
+
+async fn a_component_is_uploaded_and_serves_nothing(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let browser = Browser::signed_in(&operator).await;
+    let before = operator.get("/plugins").await;
+    let wasm = rust_component("converter-mapping");
+    let answer = upload(&browser, &browser.token, &wasm).await.expect(303);
+    assert_eq!(answer.header("location"), "/console/plugins/mapping");
+    let page = browser.page("/plugins/mapping").await;
+    assert!(page.contains("is stored and not active"), "{page}");
+    assert!(page.contains("<td>upload-plugin</td>"), "{page}");
+    let after = operator.get("/plugins").await;
+    let plugin = |list: &serde_json::Value| list["plugins"][0].clone();
+    assert_eq!(plugin(&after)["digest"], plugin(&before)["digest"]);
+    let versions = plugin(&after)["versions"].as_array().map(Vec::len);
+    assert_eq!(versions, Some(2));
+}
+
+async fn an_upload_is_refused_without_its_token_its_role_or_a_file_that_fits(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let browser = Browser::signed_in(&operator).await;
+    let wasm = rust_component("converter-mapping");
+    upload(&browser, "wrong", &wasm).await.expect(403);
+    upload(&browser, &browser.token, b"no component")
+        .await
+        .expect(303);
+    let page = browser.page("/plugins").await;
+    assert!(page.contains("notice bad"), "{page}");
+    upload(&browser, &browser.token, b"").await.expect(303);
+    let page = browser.page("/plugins").await;
+    assert!(page.contains("Choose the file of a component."), "{page}");
+    let large = vec![0; 5 << 20];
+    let viewer = with_role(&operator, "viewer").await;
+    let viewer = Browser::signed_in_with(&operator, viewer.reveal()).await;
+    upload(&viewer, &viewer.token, &large).await.expect(413);
+    upload(&viewer, &viewer.token, &wasm[..1_000])
+        .await
+        .expect(303);
+    let page = viewer.page("/plugins").await;
+    assert!(page.contains("needs the role operator"), "{page}");
+    let list = operator.get("/plugins").await;
+    assert_eq!(
+        list["plugins"][0]["versions"].as_array().map(Vec::len),
+        Some(1)
+    );
+}

@@ -1,0 +1,274 @@
+//! What the first page and the pages behind it say of something that is wrong, so that an operator knows
+//! what to do.
+
+use leadhost_tests::components::component;
+use leadhost_tests::{Host, On, until};
+use serde_json::{Value, json};
+
+use super::console::Browser;
+use super::roles::with_role;
+use super::{Operator, TOKEN, workspace};
+
+leadhost_tests::on_every_store! {
+    a_connection_that_refuses_most_deliveries_is_a_problem,
+    a_failed_message_has_its_reason_and_is_a_problem,
+    a_waiting_message_says_that_its_instance_is_paused,
+    the_unknown_messages_of_a_list_are_resolved_together_after_a_question,
+    a_viewer_resolves_no_messages,
+    an_escaped_body_is_read_as_its_sender_wrote_it,
+    the_disk_of_the_data_folder_is_in_the_status,
+}
+
+/// The time after which a host counts activity again.
+const FRESH: i64 = 11;
+
+async fn comes_to_show(operator: &Operator, browser: &Browser<'_>, text: &str) -> String {
+    until("the first page shows it", async || {
+        operator.host.advance(FRESH).await;
+        let page = browser.page("").await;
+        page.contains(text).then_some(page)
+    })
+    .await
+}
+
+async fn a_connection_that_refuses_most_deliveries_is_a_problem(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    let browser = Browser::signed_in(&operator).await;
+    let connection = report["connections"]["form"].as_str().expect("an id");
+    let address = format!("/ingest-lead/{connection}");
+    for _ in 0..12 {
+        let bad = operator.host.post(&address).header("x-token", TOKEN);
+        bad.body("no lead").send().await.expect(400);
+    }
+    let text = "acme/form refused 12 of the 12 deliveries of the last hour";
+    let page = comes_to_show(&operator, &browser, text).await;
+    let list = "/console/deliveries?status=rejected&#38;connection=acme/form";
+    assert!(
+        page.contains(list) || page.contains(&list.replace("&#38;", "&amp;")),
+        "{page}"
+    );
+    assert!(page.contains("Numbers of Refused deliveries"), "{page}");
+    let activity = operator.get("/activity?period=hour").await;
+    let rejected = activity["series"][0]["rejected"]
+        .as_array()
+        .expect("counts");
+    let sum: u64 = rejected.iter().filter_map(serde_json::Value::as_u64).sum();
+    assert_eq!(sum, 12, "{activity}");
+}
+
+/// A workspace whose instance is a sandbox, with a message to a contact.
+async fn with_sandbox(operator: &Operator, outcomes: &Value) {
+    let wasm = component("plugins/adapter-sandbox.wasm");
+    let stored = operator.ask("POST", "/plugins?activate=true").body(wasm);
+    stored.send().await.expect(201);
+    let mut file = workspace();
+    file["instances"] = json!([{"name": "bot", "number": "+5511900000000", "adapter": "sandbox", "config": {
+        "templates": [{"name": "welcome", "language": "pt_BR", "text": "Bem-vindo"}],
+        "outcomes": outcomes,
+    }}]);
+    file["connections"][0]["greeting"] =
+        json!({"instance": "bot", "template": "welcome", "parameters": []});
+    operator.apply(&file).await.expect(200);
+}
+
+async fn sent(operator: &Operator, state: &str) -> String {
+    let path = format!("/outbox?state={state}");
+    until("the message is there", async || {
+        let list = operator.get(&path).await;
+        list["messages"][0]["id"].as_str().map(str::to_owned)
+    })
+    .await
+}
+
+/// An operator of a host whose worker sends.
+async fn sending(on: On) -> (Operator, Value) {
+    let host = Host::working(on).await;
+    let key = host.admin_key().await;
+    let operator = Operator { host, key };
+    let wasm = component("plugins/converter-mapping.wasm");
+    let stored = operator.ask("POST", "/plugins?activate=true").body(wasm);
+    stored.send().await.expect(201);
+    let report = operator.apply(&workspace()).await.expect(200).json();
+    (operator, report)
+}
+
+/// Has greetings sent without an answer of the provider, one to each of several people. Returns their
+/// messages.
+async fn unanswered(operator: &Operator, report: &Value, people: usize) -> Vec<String> {
+    let outcomes = json!([{"category": "unknown", "text": "The line was cut"}]);
+    with_sandbox(operator, &outcomes).await;
+    let connection = report["connections"]["form"].as_str().expect("an id");
+    for number in 0..people {
+        let phone = format!("+55119876543{number:02}");
+        let lead = json!({"id": number.to_string(), "name": "Ada Prado", "phone": phone});
+        let sent = operator.host.post(&format!("/ingest-lead/{connection}"));
+        let sent = sent.header("x-token", TOKEN).json(&lead);
+        sent.send().await.expect(200);
+    }
+    until("no outcome is known", async || {
+        let unknown = unknown(operator).await;
+        (unknown.len() == people).then_some(unknown)
+    })
+    .await
+}
+
+async fn unknown(operator: &Operator) -> Vec<String> {
+    let list = operator.get("/outbox?state=unknown").await;
+    let messages = list["messages"].as_array().expect("a list").iter();
+    let ids = messages.map(|one| one["id"].as_str().expect("an id").to_owned());
+    ids.collect()
+}
+
+async fn the_unknown_messages_of_a_list_are_resolved_together_after_a_question(on: On) {
+    let (operator, report) = sending(on).await;
+    let messages = unanswered(&operator, &report, 4).await;
+    let browser = Browser::signed_in(&operator).await;
+    let page = browser.page("/messages").await;
+    assert!(!page.contains("Give all up"), "{page}");
+    let page = browser.page("/messages?state=unknown").await;
+    assert!(page.contains("Give all up"), "{page}");
+    let form = "/messages/resolve";
+    let filters = [("state", "unknown"), ("instance", "acme/bot")];
+    let fields = [&filters[..], &[("verdict", "send-again")]].concat();
+    let asked = browser.submit(form, &fields).await.expect(200);
+    assert!(asked.text().contains("gets it twice"), "{}", asked.text());
+    let fields = [&filters[..], &[("verdict", "give-up")]].concat();
+    let asked = browser.submit(form, &fields).await.expect(200);
+    for part in [
+        "Give up 4 messages",
+        "<strong>4</strong> of acme/bot",
+        "Each counts as failed",
+        &messages[3],
+    ] {
+        assert!(asked.text().contains(part), "{part}: {}", asked.text());
+    }
+    assert_eq!(unknown(&operator).await, messages, "it has only asked");
+
+    // The messages that the question named, and no other one.
+    let named = messages[..3].iter();
+    let named: Vec<_> = named.map(|id| ("message", id.as_str())).collect();
+    let fields = [&filters[..], &named, &[("verdict", "give-up")]].concat();
+    let page = browser.follow(form, &fields).await;
+    let text = "3 messages are resolved: 3 failed.";
+    assert!(page.contains(text), "{page}");
+    assert_eq!(unknown(&operator).await, messages[3..]);
+    let audit = operator.get("/audit?act=resolve-messages").await;
+    let row = &audit["rows"][0];
+    assert_eq!(row["outcome"], "done", "{row}");
+    let detail: Value = serde_json::from_str(row["detail"].as_str().expect("a text")).unwrap();
+    let expect = json!({
+        "verdict": "give-up",
+        "messages": messages[..3],
+        "states": {"failed": 3},
+        "refused": 0,
+        "left": 0,
+    });
+    assert_eq!(detail, expect);
+
+    let both = json!({"verdict": "give-up", "messages": messages[2..]});
+    let answer = operator.post("/outbox/resolve", &both).await.expect(200);
+    let answer = answer.json();
+    assert_eq!(answer["states"], json!({"failed": 1}), "{answer}");
+    assert_eq!(answer["refused"], 1, "{answer}");
+    let reason = format!(
+        "Message {} is failed: its outcome is not unknown.",
+        messages[2]
+    );
+    let refusal = json!([{"id": messages[2], "reason": reason}]);
+    assert_eq!(answer["refusals"], refusal);
+    let none = json!({"verdict": "give-up", "messages": []});
+    let refused = operator.post("/outbox/resolve", &none).await.expect(400);
+    assert!(
+        refused.text().contains("name 1 to 500"),
+        "{}",
+        refused.text()
+    );
+}
+
+async fn a_viewer_resolves_no_messages(on: On) {
+    let (operator, report) = sending(on).await;
+    let messages = unanswered(&operator, &report, 1).await;
+    let viewer = with_role(&operator, "viewer").await;
+    let browser = Browser::signed_in_with(&operator, viewer.reveal()).await;
+    let page = browser.page("/messages?state=unknown").await;
+    assert!(!page.contains("Give all up"), "{page}");
+    let fields = [("message", messages[0].as_str()), ("verdict", "give-up")];
+    let page = browser.follow("/messages/resolve", &fields).await;
+    assert!(page.contains("needs the role operator"), "{page}");
+    assert_eq!(unknown(&operator).await, messages);
+}
+
+async fn a_failed_message_has_its_reason_and_is_a_problem(on: On) {
+    let (operator, report) = sending(on).await;
+    let text = "The recipient cannot receive this message";
+    let outcomes = json!([{"category": "recipient", "code": "131026", "text": text}]);
+    with_sandbox(&operator, &outcomes).await;
+    operator.lead(&report, TOKEN, "1").await.expect(200);
+    let id = sent(&operator, "failed").await;
+    let list = operator.get("/outbox?state=failed").await;
+    let reason = text;
+    let browser = Browser::signed_in(&operator).await;
+    let page = browser.page("/messages?state=failed").await;
+    assert!(
+        page.contains(&id) && page.contains(reason),
+        "{reason}: {page}"
+    );
+    assert!(page.contains("<td>acme/bot</td>"), "{page}");
+    let conversation = list["messages"][0]["conversationId"]
+        .as_str()
+        .expect("an id");
+    let page = browser
+        .page(&format!("/conversations/{conversation}"))
+        .await;
+    assert!(page.contains(reason), "{reason}: {page}");
+    let text = "1 message of acme/bot failed within the last day";
+    comes_to_show(&operator, &browser, text).await;
+}
+
+async fn a_waiting_message_says_that_its_instance_is_paused(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    with_sandbox(&operator, &json!([])).await;
+    let pause = json!({"reason": "a new number"});
+    operator
+        .post("/instances/bot/pause", &pause)
+        .await
+        .expect(200);
+    operator.lead(&report, TOKEN, "1").await.expect(200);
+    sent(&operator, "waiting").await;
+    let browser = Browser::signed_in(&operator).await;
+    let page = browser.page("/messages?state=waiting").await;
+    assert!(
+        page.contains("its instance is paused: a new number"),
+        "{page}"
+    );
+}
+
+async fn an_escaped_body_is_read_as_its_sender_wrote_it(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    let connection = report["connections"]["form"].as_str().expect("an id");
+    let sent = operator.host.post(&format!("/ingest-lead/{connection}"));
+    let body = r#"{"id": "1", "name": "Dispon\u00edvel", "phone": "11 98765-4321"}"#;
+    let sent = sent
+        .header("x-token", TOKEN)
+        .header("content-type", "application/json");
+    let answer = sent.body(body).send().await.expect(200).json();
+    let id = answer["deliveryId"].as_str().expect("an id");
+    let browser = Browser::signed_in(&operator).await;
+    let page = browser.page(&format!("/deliveries/{id}")).await;
+    assert!(page.contains("Disponível"), "{page}");
+    // The command sends what came in.
+    assert!(page.contains(r"Dispon\u00edvel"), "{page}");
+}
+
+async fn the_disk_of_the_data_folder_is_in_the_status(on: On) {
+    let operator = Operator::new(on).await;
+    let status = operator.get("/status").await;
+    let disk = &status["disk"];
+    assert!(
+        disk["folder"]
+            .as_str()
+            .is_some_and(|folder| !folder.is_empty())
+    );
+    assert!(disk["freeBytes"].as_u64().is_some(), "{disk}");
+    assert_eq!(status["refusedWrites"], json!(null));
+}

@@ -1,0 +1,111 @@
+//! Rollouts and verifications while something else changes: the clock of the host steps, a
+//! connection gets another configuration, a person is erased, a stored body is gone.
+
+use leadhost_tests::On;
+use serde_json::{Value, json};
+
+use super::rollout::{LONG, Rolling, canary, connection, follow_all, phones};
+
+leadhost_tests::on_every_store! {
+    a_canary_keeps_its_step_when_the_clock_of_the_host_steps,
+    a_canary_goes_on_with_a_connection_whose_configuration_changes,
+    an_erasure_during_a_canary_disturbs_no_comparison,
+    a_verification_counts_emptied_deliveries_apart,
+}
+
+/// Begins a canary of all deliveries that finds no difference.
+async fn begun(on: On) -> Rolling {
+    let rolling = Rolling::new(on).await;
+    let candidate = rolling.keep(phones("1.1.0")).await;
+    rolling.begin(&candidate, canary(&[100], LONG)).await;
+    rolling
+}
+
+/// Waits until this many comparisons were reported, and returns the rollout.
+async fn compared(rolling: &Rolling, number: u64) -> Value {
+    let all = |shown: &Value| shown["compared"].as_u64() >= Some(number) && follow_all(shown);
+    rolling.until("all are compared", all).await
+}
+
+async fn a_canary_keeps_its_step_when_the_clock_of_the_host_steps(on: On) {
+    const HOURS: i64 = 3_600;
+    let rolling = begun(on).await;
+    let mut sent = 0;
+    for step in [48 * HOURS, -96 * HOURS, 49 * HOURS] {
+        rolling.host.advance(step).await;
+        rolling.send("odd", 3).await;
+        sent += 3;
+        let shown = compared(&rolling, sent).await;
+        assert_eq!(shown["stage"], "canary", "after {step} s: {shown:#}");
+        assert_eq!(shown["percent"], 100, "after {step} s: {shown:#}");
+        assert_eq!(shown["same"], sent, "after {step} s: {shown:#}");
+    }
+    let promoted = rolling.change("promote").await.expect(200).json();
+    assert_eq!(promoted["stage"], "probation", "{promoted:#}");
+    assert_eq!(rolling.leads().await, (9, 0));
+}
+
+async fn a_canary_goes_on_with_a_connection_whose_configuration_changes(on: On) {
+    let rolling = begun(on).await;
+    rolling.send("odd", 3).await;
+    compared(&rolling, 3).await;
+    // Both versions now read two phones of each lead.
+    let changed = rolling
+        .host
+        .declare(&connection("odd", "{ size = 2 }"))
+        .await;
+    assert_eq!(changed.id("odd"), rolling.declared.id("odd"));
+    rolling.send("odd", 3).await;
+    let shown = compared(&rolling, 6).await;
+    assert_eq!(
+        (&shown["same"], &shown["stage"]),
+        (&json!(6), &json!("canary")),
+        "{shown:#}"
+    );
+    let aborted = rolling.change("abort").await.expect(200).json();
+    assert_eq!(aborted["stage"], "aborted", "{aborted:#}");
+    assert_eq!(rolling.leads().await, (6, 0));
+}
+
+async fn an_erasure_during_a_canary_disturbs_no_comparison(on: On) {
+    let rolling = begun(on).await;
+    rolling.send("odd", 2).await;
+    compared(&rolling, 2).await;
+    let contacts = rolling.host.rows(&rolling.declared, "contacts").await;
+    let person = json!({ "id": contacts[0]["id"] });
+    let ask = rolling.ask("POST", "/contacts/erase").json(&person);
+    ask.send().await.expect(200);
+    let versions = rolling.send("odd", 2).await;
+    assert_eq!(versions.len(), 2);
+    let shown = compared(&rolling, 4).await;
+    assert_eq!(
+        (&shown["same"], &shown["stage"]),
+        (&json!(4), &json!("canary")),
+        "{shown:#}"
+    );
+}
+
+async fn a_verification_counts_emptied_deliveries_apart(on: On) {
+    let rolling = Rolling::new(on).await;
+    rolling.send("odd", 2).await;
+    let host = &rolling.host;
+    let ask = host.post(&rolling.declared.address("odd")).body("{}");
+    let answer = ask.send().await.expect(200);
+    let delivery = host.delivery(&answer).await.summary.id;
+    let nothing = match host.on {
+        On::Sqlite => "x''",
+        On::Postgres(_) => "''",
+    };
+    let id = host.on.id(delivery.0);
+    let change = format!(
+        "update deliveries
+         set query = '[]', headers = '[]', body_bytes = 0, body = {nothing} where id = {id}"
+    );
+    host.on.change(host.folder.path(), &change).await;
+    let ask = rolling.ask("POST", "/plugins/verify");
+    let candidate = phones("1.1.0").component();
+    let verified = ask.body(candidate).send().await.expect(200).json();
+    for (name, number) in [("chosen", 3), ("emptied", 1), ("compared", 2), ("same", 2)] {
+        assert_eq!(verified[name], number, "{name}: {verified:#}");
+    }
+}
