@@ -17,7 +17,7 @@ use std::time::Duration;
 use super::connections::Live;
 use super::lease::{self, LeaseDeadline};
 use super::rollout::{self, LiveRollout, Winner};
-use super::{convert, failure, greeting, mask, normalise, plugin_log, props};
+use super::{convert, failure, greeting, mask, normalise, plugin_log, props, source_changes};
 use crate::domain::exchange::{HttpRequest, HttpResponse};
 use crate::domain::plugin::{
     ConversionOutcome, ConvertedItem, FailureCategory, FetchFailure, FetchRequest, PluginCompletion,
@@ -159,6 +159,9 @@ async fn attempt(
         if winner == Winner::Stable {
             ran = Some((Arc::clone(&rollout.stable), Arc::clone(&live)));
         }
+    }
+    if let Some((plugin, _)) = &ran {
+        source_changes::completed(pipeline, plugin, held, &completed).await;
     }
     let outcome = match completed {
         Ok(Ok(mut found)) => {

@@ -54,6 +54,29 @@ pub enum ReplayAnswerError {
     },
 }
 
+impl ReplayAnswerError {
+    /// Returns whether the host could not make the call, so that it says nothing about the version.
+    pub fn is_of_the_host(&self) -> bool {
+        match self {
+            Self::Store(_) => true,
+            Self::Completion { source, .. } => matches!(
+                source,
+                CompletionError::Call(CallError::Busy | CallError::ShuttingDown)
+                    | CompletionError::NoConnection
+                    | CompletionError::Connection(_)
+            ),
+        }
+    }
+
+    /// Returns whether the converter reports that the answer has no lead for it.
+    pub fn is_refusal(&self) -> bool {
+        let Self::Completion { source, .. } = self else {
+            return false;
+        };
+        matches!(source, CompletionError::Failed(_))
+    }
+}
+
 impl From<&ReplayAnswerError> for Reason {
     fn from(error: &ReplayAnswerError) -> Self {
         let ReplayAnswerError::Completion { item, source } = error else {

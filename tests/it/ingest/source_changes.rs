@@ -7,10 +7,13 @@ use leadhost::domain::connection::{ChangeCause, SourceChange};
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::domain::id::ConnectionId;
 use leadhost::pipeline::deploy;
+use leadhost_tests::graph::GraphDouble;
 use leadhost_tests::guests::Variant;
-use leadhost_tests::{Host, Log, On, until};
+use leadhost_tests::{Declared, Host, Log, On, until};
 use serde_json::{Value, json};
 
+use super::fetches::pointer;
+use super::meta::double;
 use super::{form, harm};
 
 leadhost_tests::on_every_store! {
@@ -22,6 +25,9 @@ leadhost_tests::on_every_store! {
     deliveries_on_which_both_versions_fail_are_of_the_source,
     without_a_previous_version_the_report_says_so,
     fields_that_the_previous_version_does_not_read_either_are_of_the_source,
+    a_version_that_cannot_read_fetched_leads_is_named,
+    a_version_that_reads_less_in_fetched_leads_is_named,
+    an_answer_that_no_version_reads_is_of_the_source,
 }
 
 /// Enough deliveries for a baseline, with those that wait for the next look.
@@ -265,4 +271,102 @@ async fn fields_that_the_previous_version_does_not_read_either_are_of_the_source
     let what =
         "leads with a name, leads with a phone: both versions read the same: the source changed";
     assert_eq!((&*change.what, change.cause), (what, ChangeCause::Source));
+}
+
+/// A connection whose deliveries have this word, and the address of its far end.
+struct Fetching {
+    host: Host,
+    double: GraphDouble,
+    declared: Declared,
+    word: &'static str,
+}
+
+impl Fetching {
+    /// `mended`: whether the first version, 1.0.0, makes a lead without a fetch.
+    async fn new(on: On, word: &'static str, mended: bool) -> Self {
+        let (host, double) = (Host::working(on).await, double());
+        let fetch = format!("http://{}/leads", double.address());
+        let first = Variant {
+            fetch: &fetch,
+            mended: if mended { word } else { "" },
+            ..Variant::default()
+        };
+        host.converter(first.component()).await;
+        let declared = host.declare(&pointer("portal", word, &double)).await;
+        Self {
+            host,
+            double,
+            declared,
+            word,
+        }
+    }
+
+    /// Activates 1.1.0, which fetches each lead.
+    async fn activate_second(&self) {
+        let fetch = format!("http://{}/leads", self.double.address());
+        let second = Variant {
+            version: "1.1.0",
+            fetch: &fetch,
+            ..Variant::default()
+        };
+        self.host.converter(second.component()).await;
+    }
+
+    async fn send(&self, numbers: Range<usize>) {
+        let address = self.declared.address("portal");
+        send(&self.host, &address, numbers, |_| json!({"do": self.word})).await;
+    }
+
+    async fn change(&self) -> SourceChange {
+        reported_change(&self.host, &self.declared.id("portal")).await
+    }
+}
+
+async fn a_version_that_cannot_read_fetched_leads_is_named(on: On) {
+    let fetching = Fetching::new(on, "fetch-and-trap", true).await;
+    fetching.send(0..3).await;
+    fetching.activate_second().await;
+    fetching.send(3..8).await;
+    let change = fetching.change().await;
+    assert_eq!(change.cause, ChangeCause::Version, "{}", change.what);
+    assert!(change.failing);
+    let what = &change.what;
+    let begins = what.starts_with("failing deliveries: new in 1.1.0 (");
+    assert!(begins && what.contains("1.0.0 ("), "{what}");
+    let (better, of) = what
+        .rsplit_once("converts ")
+        .and_then(|(_, rest)| rest.strip_suffix(" of them")?.split_once(" of "))
+        .expect("how many it converts");
+    assert_eq!(better, of);
+}
+
+async fn an_answer_that_no_version_reads_is_of_the_source(on: On) {
+    let fetching = Fetching::new(on, "fetch-and-trap", false).await;
+    fetching.activate_second().await;
+    fetching.send(0..5).await;
+    let change = fetching.change().await;
+    let what = "failing deliveries: both versions fail: the source changed";
+    assert_eq!(change.what, what);
+}
+
+async fn a_version_that_reads_less_in_fetched_leads_is_named(on: On) {
+    let fetching = Fetching::new(on, "fetch-without-id", true).await;
+    fetching.send(USUAL).await;
+    fetching.activate_second().await;
+    fetching.send(CHANGED).await;
+    let change = until("the change is reported", async || {
+        // The leads of the last deliveries may be read after the window was looked at.
+        fetching.send(0..25).await;
+        let mut shapes = fetching.host.store().source_shapes().await.unwrap();
+        shapes.remove(&fetching.declared.id("portal"))?.change
+    })
+    .await;
+    assert_eq!(change.cause, ChangeCause::Version, "{}", change.what);
+    let what = &change.what;
+    assert!(
+        what.starts_with("leads with an external id: new in 1.1.0 ("),
+        "{what}"
+    );
+    assert!(what.ends_with("reads more in 5 of 5 of them"), "{what}");
+    assert_eq!((&*change.before, &*change.after), ("100 %", "0 %"));
 }

@@ -1,10 +1,10 @@
 //! Sources change their payloads unannounced, and versions fail. Each connection has a sketch of the
 //! shape of its deliveries ([`sketch`]), and its last conversions are known; of the channel of an
-//! instance only these, of its webhooks. Intake hands over some of
-//! the deliveries ([`state`]), and a task reads them, reports changes, and stores the sketches
-//! ([`task`]). If deliveries keep failing, or leads lose fields under another version, the previous
-//! version is tried on the same deliveries ([`trial`]): so the report names the version or the source.
-//! On a fleet the sketch is that of all hosts.
+//! instance only these, of its webhooks. Intake hands over some of the deliveries, and the fetches of
+//! their leads hand over what was read in the answers ([`state`]). A task reads them, reports changes,
+//! and stores the sketches ([`task`]). If deliveries keep failing, or leads lose fields under another
+//! version, the previous version is tried on the same deliveries ([`trial`]): so the report names the
+//! version or the source. On a fleet the sketch is that of all hosts.
 
 pub(super) mod sketch;
 pub(super) mod state;
@@ -14,16 +14,20 @@ mod trial;
 pub use task::run;
 
 use self::sketch::Leads;
-use self::state::{Delivered, Seen};
+use self::state::{Delivered, Seen, Sketched};
 use super::connections::Live;
 use super::convert::Converted;
 use super::failure::ConvertError;
+use super::rollout::Completed;
 use crate::domain::connection::ConnectionKind;
 use crate::domain::exchange::first;
+use crate::domain::id::DeliveryId;
+use crate::domain::plugin::FailureCategory;
+use crate::domain::time::Micros;
 use crate::limits;
 use crate::pipeline::state::Pipeline;
 use crate::plugin::{CallError, Loaded};
-use crate::store::{ItemResult, NewDelivery, NewItem};
+use crate::store::{HeldFetch, ItemResult, NewDelivery};
 
 /// Hands over a delivery of a source, or a webhook of a channel, with what its conversion brought,
 /// unless there were many lately. Nothing is parsed here.
@@ -49,6 +53,44 @@ pub fn converted_again(
     offer(pipeline, live, plugin, delivery, converted, true);
 }
 
+/// Hands over what a version read in the answer to a fetch, for the connection that received the
+/// delivery: another one may have made the call.
+pub async fn completed(
+    pipeline: &Pipeline,
+    plugin: &Loaded,
+    held: &HeldFetch,
+    completed: &Completed,
+) {
+    let Ok(Some(live)) = pipeline.connections.get(&held.received_by).await else {
+        return;
+    };
+    if !is_wanted(pipeline, &live) {
+        return;
+    }
+    let leads = match completed {
+        Ok(Ok(items)) => leads(items),
+        Ok(Err(_)) | Err(_) => None,
+    };
+    // More leads of the item are fetched next.
+    let is_complete = !matches!(completed, Ok(Ok(items)) if has_fetch(items));
+    let seen = match completed {
+        _ if !is_complete => Seen::Unknown,
+        Ok(Ok(_)) => Seen::Converted,
+        // The others are of the provider, and repeated or reported by a pause.
+        Ok(Err(failure)) if failure.category == FailureCategory::GiveUp => Seen::Refused,
+        Ok(Err(_)) => Seen::Unknown,
+        Err(error) => failed(error),
+    };
+    let offered = Offered {
+        live: &live,
+        plugin,
+        delivery: held.delivery,
+        received_at: held.received_at,
+    };
+    let sketched = leads.map(Sketched::Answer);
+    offered.put(pipeline, seen, sketched);
+}
+
 fn offer(
     pipeline: &Pipeline,
     live: &Live,
@@ -57,36 +99,63 @@ fn offer(
     converted: &Result<Converted, ConvertError>,
     again: bool,
 ) {
-    let (connection, changes) = (&live.connection, &pipeline.source_changes);
-    if !changes.wants(&connection.id, pipeline.core.clock.now()) {
+    if !is_wanted(pipeline, live) {
         return;
     }
     // Webhooks have no leads, and events of several kinds.
-    let is_sketched = !again && connection.kind == ConnectionKind::Source;
-    let content_type = first(&delivery.headers, "content-type").unwrap_or_default();
-    let media = content_type.split(';').next().unwrap_or_default().trim();
-    let is_read = is_sketched && delivery.body.len() <= limits::SKETCH_BODY_BYTES;
-    changes.offer(Delivered {
-        delivery: delivery.id,
-        connection: connection.id.clone(),
-        plugin: plugin.description.name.clone(),
-        digest: plugin.digest.clone(),
-        seen: seen(converted),
-        is_sketched,
-        workspace: connection.workspace,
-        kind: connection.kind,
-        received_at: delivery.received_at,
-        name: connection.name.clone(),
-        body: is_read.then(|| delivery.body.shared()),
-        is_form: media.eq_ignore_ascii_case("application/x-www-form-urlencoded"),
-        version: version(plugin),
-        configuration: connection.config_version,
-        leads: converted
-            .as_ref()
-            .ok()
-            .filter(|_| is_sketched)
-            .map(|one| leads(&one.result.items)),
+    let is_sketched = !again && live.connection.kind == ConnectionKind::Source;
+    let sketched = is_sketched.then(|| {
+        let content_type = first(&delivery.headers, "content-type").unwrap_or_default();
+        let media = content_type.split(';').next().unwrap_or_default().trim();
+        let is_read = delivery.body.len() <= limits::SKETCH_BODY_BYTES;
+        let items = converted.as_ref().map(|one| one.result.items.iter());
+        Sketched::Delivery {
+            body: is_read.then(|| delivery.body.shared()),
+            is_form: media.eq_ignore_ascii_case("application/x-www-form-urlencoded"),
+            leads: items.map_or(None, |items| leads(items.map(|item| &item.result))),
+        }
     });
+    let offered = Offered {
+        live,
+        plugin,
+        delivery: delivery.id,
+        received_at: delivery.received_at,
+    };
+    offered.put(pipeline, seen(converted), sketched);
+}
+
+/// Returns whether a delivery of the connection is to be offered now, and counts it.
+fn is_wanted(pipeline: &Pipeline, live: &Live) -> bool {
+    let now = pipeline.core.clock.now();
+    pipeline.source_changes.wants(&live.connection.id, now)
+}
+
+/// A delivery with the version that was called for it.
+struct Offered<'a> {
+    live: &'a Live,
+    plugin: &'a Loaded,
+    delivery: DeliveryId,
+    received_at: Micros,
+}
+
+impl Offered<'_> {
+    fn put(&self, pipeline: &Pipeline, seen: Seen, sketched: Option<Sketched>) {
+        let (connection, plugin) = (&self.live.connection, self.plugin);
+        pipeline.source_changes.offer(Delivered {
+            delivery: self.delivery,
+            connection: connection.id.clone(),
+            plugin: plugin.description.name.clone(),
+            digest: plugin.digest.clone(),
+            seen,
+            sketched,
+            workspace: connection.workspace,
+            kind: connection.kind,
+            received_at: self.received_at,
+            name: connection.name.clone(),
+            version: version(plugin),
+            configuration: connection.config_version,
+        });
+    }
 }
 
 /// Returns a version for people.
@@ -97,18 +166,37 @@ fn version(plugin: &Loaded) -> String {
 fn seen(converted: &Result<Converted, ConvertError>) -> Seen {
     match converted {
         Ok(converted) if converted.problem.is_some() => Seen::Refused,
+        // The leads are not read yet.
+        Ok(converted) if has_fetch(converted.result.items.iter().map(|item| &item.result)) => {
+            Seen::Unknown
+        }
         Ok(_) => Seen::Converted,
-        Err(ConvertError::Call(CallError::CircuitOpen { .. })) => Seen::Failed,
-        Err(ConvertError::Call(error)) if error.is_fault() => Seen::Failed,
+        Err(ConvertError::Call(error)) => failed(error),
         Err(ConvertError::Configuration(_)) => Seen::Failed,
-        Err(ConvertError::Call(_) | ConvertError::Connection(_)) => Seen::Unknown,
+        Err(ConvertError::Connection(_)) => Seen::Unknown,
     }
 }
 
-fn leads(items: &[NewItem]) -> Leads {
+fn failed(error: &CallError) -> Seen {
+    match error {
+        CallError::CircuitOpen { .. } => Seen::Failed,
+        error if error.is_fault() => Seen::Failed,
+        _ => Seen::Unknown,
+    }
+}
+
+fn has_fetch<'a>(items: impl IntoIterator<Item = &'a ItemResult>) -> bool {
+    items
+        .into_iter()
+        .any(|item| matches!(item, ItemResult::Fetch(_)))
+}
+
+/// Returns the leads among the items. `None` if they are only known when they are fetched.
+fn leads<'a>(items: impl IntoIterator<Item = &'a ItemResult>) -> Option<Leads> {
     let mut leads = Leads::default();
+    let mut is_fetched = false;
     for item in items {
-        match &item.result {
+        match item {
             ItemResult::Lead(lead) => leads.add([
                 lead.name.is_some(),
                 lead.phones.iter().any(|phone| phone.e164.is_some()),
@@ -116,9 +204,9 @@ fn leads(items: &[NewItem]) -> Leads {
                 lead.external_id.is_some(),
                 !lead.products.is_empty(),
             ]),
-            ItemResult::Fetch(_) => leads.add_unknown(),
+            ItemResult::Fetch(_) => is_fetched = true,
             _ => {}
         }
     }
-    leads
+    (!leads.is_empty() || !is_fetched).then_some(leads)
 }

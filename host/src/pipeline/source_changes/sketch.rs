@@ -82,12 +82,12 @@ impl Leads {
         for (count, has) in self.with[1..].iter_mut().zip(has) {
             *count += u32::from(has);
         }
-        self.add_unknown();
+        self.with[0] = 1;
     }
 
-    /// Adds a lead whose fields are not known yet.
-    pub fn add_unknown(&mut self) {
-        self.with[0] = 1;
+    /// Returns whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.leads == 0
     }
 
     /// Returns whether one of these fields was read more often than by another version from the same
@@ -179,7 +179,7 @@ pub struct SketchCounts {
     deliveries: u32,
     /// Deliveries whose body was read.
     read: u32,
-    /// Deliveries that a version converted.
+    /// Deliveries that a version converted; if their leads are fetched, the answers that it read.
     converted: u32,
     leads: u32,
     /// One count for each of `FIELDS`.
@@ -218,6 +218,15 @@ impl SketchCounts {
         }
     }
 
+    /// Returns those of the leads that were read in the answer to a fetch. Its delivery is counted
+    /// already, without leads.
+    pub fn from_answer(at: Micros, version: &str, leads: Leads) -> Self {
+        Self {
+            deliveries: 0,
+            ..Self::from_delivery(at, version, None, Some(leads))
+        }
+    }
+
     /// Returns the counts with the version of the configuration, if a delivery was converted.
     pub fn with_configuration(mut self, configuration: i64) -> Self {
         if self.converted > 0 {
@@ -228,7 +237,7 @@ impl SketchCounts {
 
     /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.deliveries == 0
+        self.deliveries == 0 && self.converted == 0
     }
 
     /// Adds those of other deliveries. Paths past the bound are left out.

@@ -34,22 +34,30 @@ pub struct Delivered {
     pub plugin: String,
     pub digest: Digest,
     pub seen: Seen,
-    /// Whether it gets a place in the sketch: it is of a source, and not converted again.
-    pub is_sketched: bool,
+    /// What the sketch gets of it. `None` for webhooks, and for a delivery that is converted again.
+    pub sketched: Option<Sketched>,
     pub workspace: WorkspaceId,
     pub kind: ConnectionKind,
     pub received_at: Micros,
     /// The connection's name.
     pub name: String,
-    /// With the secrets masked. `None` if it is too large to be read.
-    pub body: Option<Bytes>,
-    pub is_form: bool,
     /// The version that was called, for people.
     pub version: String,
     /// The version of the connection's configuration and secrets.
     pub configuration: i64,
-    /// `None` if it was not converted, or is not sketched.
-    pub leads: Option<Leads>,
+}
+
+/// What the sketch of a source gets.
+pub enum Sketched {
+    Delivery {
+        /// With the secrets masked. `None` if it is too large to be read.
+        body: Option<Bytes>,
+        is_form: bool,
+        /// `None` if it was not converted, or if the leads are fetched later.
+        leads: Option<Leads>,
+    },
+    /// The leads that were read in the answer to a fetch.
+    Answer(Leads),
 }
 
 /// The last conversions of a connection by one version, each delivery once.

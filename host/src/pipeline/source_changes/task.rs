@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 
 use super::sketch::{self, FailingDeliveries, Sketch, SketchCounts, TrialVerdict};
-use super::state::{Delivered, LastConversions, Seen};
+use super::state::{Delivered, LastConversions, Seen, Sketched};
 use super::trial::{Asked, VersionTrial};
 use crate::domain::connection::{ChangeCause, ConnectionKind, ConnectionSketch, SourceChange};
 use crate::domain::id::{ConnectionId, WorkspaceId};
@@ -128,22 +128,26 @@ impl SourceWatch {
         };
         watched.used = Instant::now();
         watched.note(&delivered);
-        if !delivered.is_sketched {
+        let Some(sketched) = delivered.sketched else {
             if watched.failing.is_some() {
                 let written = watched.write(pipeline, id).await;
                 self.ended(written);
             }
             return;
-        }
-        let body = delivered.body.as_ref();
-        let paths = body.map(|body| sketch::paths(body, delivered.is_form));
-        let one = SketchCounts::from_delivery(
-            delivered.received_at,
-            &delivered.version,
-            paths,
-            delivered.leads,
-        )
-        .with_configuration(delivered.configuration);
+        };
+        let (at, version) = (delivered.received_at, &delivered.version);
+        let one = match sketched {
+            Sketched::Delivery {
+                body,
+                is_form,
+                leads,
+            } => {
+                let paths = body.map(|body| sketch::paths(&body, is_form));
+                SketchCounts::from_delivery(at, version, paths, leads)
+            }
+            Sketched::Answer(leads) => SketchCounts::from_answer(at, version, leads),
+        };
+        let one = one.with_configuration(delivered.configuration);
         watched.unwritten.add(&one);
         watched.has_news |= watched.sketch.add(&one, pipeline.core.clock.now());
         // It is reported after it was stored, so that only one host reports it.
@@ -479,16 +483,13 @@ mod tests {
             plugin: "portal".to_owned(),
             digest: Digest::compute(b"a component"),
             seen: Seen::Failed,
-            is_sketched: false,
+            sketched: None,
             workspace: WorkspaceId(uuid::Uuid::nil()),
             kind: ConnectionKind::Channel,
             received_at: Micros(0),
             name: "portal".to_owned(),
-            body: None,
-            is_form: false,
             version: "1.0.0".to_owned(),
             configuration: 1,
-            leads: None,
         }
     }
 

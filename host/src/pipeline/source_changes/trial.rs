@@ -3,16 +3,18 @@
 
 use std::sync::Arc;
 
-use super::sketch::TrialVerdict;
-use super::{leads, version};
+use super::sketch::{Leads, TrialVerdict};
+use super::{has_fetch, leads, version};
 use crate::domain::id::{ConnectionId, DeliveryId};
 use crate::domain::plugin::Digest;
 use crate::limits;
+use crate::pipeline::connections::Live;
 use crate::pipeline::convert::{Converted, convert};
-use crate::pipeline::failure::ConvertError;
+use crate::pipeline::replay_answers;
 use crate::pipeline::state::Pipeline;
 use crate::pipeline::versions::{activation, loaded};
 use crate::plugin::{CallBudget, Loaded};
+use crate::store::NewDelivery;
 
 /// The reason to try both versions.
 #[derive(Clone, Debug)]
@@ -112,40 +114,98 @@ impl VersionTrial {
         if request.is_emptied() {
             return Ok(());
         }
-        let live = pipeline.connections.get(&self.connection).await;
+        let live = pipeline.connections.get(&request.connection).await;
         let live = live.map_err(|error| error.to_string())?;
         let live = live.ok_or("the connection no longer exists")?;
-        let by = |plugin| convert(pipeline, &live, plugin, &request, CallBudget::Trial);
-        let now = by(active).await;
+        let Some(now) = self.by(pipeline, &live, active, &request).await? else {
+            return Ok(());
+        };
         // A failure that does not repeat is of the host, or has passed.
         let is_as_before = match &self.asked {
-            Asked::Failures => fails(&now),
-            Asked::Fields(_) => now.is_ok(),
+            Asked::Failures => now.fails(),
+            Asked::Fields(_) => matches!(now, Outcome::Read(_)),
         };
-        if !Converted::was_made(&now) || !is_as_before {
+        if !is_as_before {
             return Ok(());
         }
-        let before = by(previous).await;
-        if !Converted::was_made(&before) {
+        let Some(before) = self.by(pipeline, &live, previous, &request).await? else {
             return Ok(());
-        }
-        verdict.tried += 1;
-        verdict.faults += u32::from(now.is_err());
+        };
         let is_better = match (&self.asked, &now, &before) {
-            (Asked::Failures, _, before) => !fails(before),
-            (Asked::Fields(fields), Ok(now), Ok(before)) => {
-                leads(&before.result.items).reads_more(&leads(&now.result.items), fields)
+            // It asks for something else, and nothing of that is stored.
+            (
+                _,
+                Outcome::Failed {
+                    at_answer: true, ..
+                }
+                | Outcome::Read(_),
+                Outcome::Waits,
+            ) => return Ok(()),
+            (Asked::Failures, _, before) => !before.fails(),
+            (Asked::Fields(fields), Outcome::Read(now), Outcome::Read(before)) => {
+                before.reads_more(now, fields)
             }
             (Asked::Fields(_), _, _) => false,
         };
+        verdict.tried += 1;
+        verdict.faults += u32::from(matches!(now, Outcome::Failed { is_fault: true, .. }));
         verdict.better += u32::from(is_better);
         Ok(())
     }
+
+    /// Returns what a version makes of the delivery. `None`: the host could not make a call.
+    async fn by(
+        &self,
+        pipeline: &Arc<Pipeline>,
+        live: &Arc<Live>,
+        plugin: &Arc<Loaded>,
+        request: &NewDelivery,
+    ) -> Result<Option<Outcome>, String> {
+        let budget = CallBudget::Trial;
+        let converted = convert(pipeline, live, plugin, request, budget).await;
+        if !Converted::was_made(&converted) {
+            return Ok(None);
+        }
+        let failed = |is_fault, at_answer| {
+            Ok(Some(Outcome::Failed {
+                is_fault,
+                at_answer,
+            }))
+        };
+        let mut result = match converted {
+            Err(_) => return failed(true, false),
+            Ok(converted) if converted.problem.is_some() => return failed(false, false),
+            Ok(converted) => converted.result,
+        };
+        let completed =
+            replay_answers::complete_with(pipeline, plugin, request, &mut result, budget);
+        match completed.await {
+            Ok(_) => {}
+            Err(error) if error.is_of_the_host() => return Ok(None),
+            Err(error) => return failed(!error.is_refusal(), true),
+        }
+        let items = || result.items.iter().map(|item| &item.result);
+        if has_fetch(items()) {
+            return Ok(Some(Outcome::Waits));
+        }
+        Ok(Some(Outcome::Read(leads(items()).unwrap_or_default())))
+    }
 }
 
-/// Returns whether the version fails on the delivery or refuses it.
-fn fails(converted: &Result<Converted, ConvertError>) -> bool {
-    converted
-        .as_ref()
-        .map_or(true, |converted| converted.problem.is_some())
+/// What a version makes of a delivery, with the stored answers to its fetches.
+enum Outcome {
+    /// It fails, or refuses the delivery or an answer.
+    Failed {
+        is_fault: bool,
+        at_answer: bool,
+    },
+    /// Leads are still to be fetched.
+    Waits,
+    Read(Leads),
+}
+
+impl Outcome {
+    fn fails(&self) -> bool {
+        matches!(self, Self::Failed { .. })
+    }
 }

@@ -37,9 +37,9 @@ use crate::limits;
 use crate::pipeline::connections::Live;
 use crate::pipeline::convert::{Converted, convert};
 use crate::pipeline::offload;
-use crate::pipeline::replay_answers::{self, CompletionError, ReplayAnswerError, UsedAnswer};
+use crate::pipeline::replay_answers::{self, ReplayAnswerError, UsedAnswer};
 use crate::pipeline::state::Pipeline;
-use crate::plugin::{CallBudget, CallError, Loaded};
+use crate::plugin::{CallBudget, Loaded};
 use crate::store::{NewDelivery, StoreError};
 
 /// The result of a verification.
@@ -266,13 +266,7 @@ async fn convert_and_complete(
         match completed {
             Ok(used) => answers = used,
             Err(ReplayAnswerError::Store(error)) => return Err(error),
-            Err(ReplayAnswerError::Completion {
-                source:
-                    CompletionError::Call(CallError::Busy | CallError::ShuttingDown)
-                    | CompletionError::NoConnection
-                    | CompletionError::Connection(_),
-                ..
-            }) => return Ok(None),
+            Err(error) if error.is_of_the_host() => return Ok(None),
             Err(error) => {
                 return Ok(Some(MeasuredOutcome {
                     outcome: VersionOutcome::Failed(Reason::from(&error)),

@@ -147,7 +147,7 @@ impl Converter for Misbehave {
                 notes: Vec::new(),
             }),
             "fetch" | "fetch-and-loop" | "fetch-and-trap" | "fetch-and-fail" | "fetch-leads"
-            | "fetch-twice" => {
+            | "fetch-twice" | "fetch-without-id" => {
                 let id = delivery.query_field("id").unwrap_or("1").to_owned();
                 Ok(vec![Item::fetch(Some(id), request()?, "state")].into())
             }
@@ -203,6 +203,7 @@ impl Converter for Misbehave {
                 let id = completion.external_id.clone();
                 Ok(vec![Item::fetch(id, request, "further")])
             }
+            "fetch-without-id" => Ok(vec![Item::lead(Lead::new().message("fetched"))]),
             "fetch-leads" | "fetch-twice" => {
                 let message = format!(
                     "{}{} to {}: {}",
