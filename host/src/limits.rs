@@ -192,6 +192,10 @@ pub const BLAME_EVERY: Duration = Duration::from_mins(1);
 pub const BLAME_TIME: Duration = Duration::from_secs(20);
 pub const BLAMES_AT_ONCE: usize = 2;
 
+/// Answers to fetches on which versions failed that a host remembers for such trials; a larger one
+/// than [`SKETCH_BODY_BYTES`] is not. Together at most 16 MiB.
+pub const BLAME_ANSWERS: usize = 64;
+
 /// The last conversions of a connection that are remembered to see whether its deliveries keep failing.
 pub const BLAME_LAST: usize = 20;
 

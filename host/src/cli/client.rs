@@ -385,7 +385,7 @@ impl From<ServiceRefusal> for CommandFailure {
         };
         if is_elsewhere {
             return failure.hint(
-                "this may not be the address of the admin API: pass --admin the address that `leadhost serve` logs as admin, not that of the gateway",
+                "this may not be the address of the admin API: use the address that `leadhost serve` logs as admin, not that of the gateway",
             );
         }
         match refusal.status {
@@ -645,10 +645,15 @@ impl AdminClient {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let unreachable = |error: std::io::Error| {
-            CommandFailure::new(format!("no service at {}: {error}", self.target.authority)).hint(format!(
-                "start it with `{}`; if it runs elsewhere, pass its data folder with --data-dir or its address with --admin",
-                self.flags.command("serve")
-            ))
+            let hint = match self.flags.has_address() {
+                true => "check the address, and whether the service runs there".to_owned(),
+                false => format!(
+                    "start it with `{}`; if it runs elsewhere, pass its data folder with --data-dir or its address with --admin",
+                    self.flags.command("serve")
+                ),
+            };
+            CommandFailure::new(format!("no service at {}: {error}", self.target.authority))
+                .hint(hint)
         };
         let lost = |error: &dyn std::fmt::Display| {
             CommandFailure::new(format!(

@@ -27,7 +27,9 @@ use crate::egress::EgressError;
 use crate::limits;
 use crate::pipeline::state::Pipeline;
 use crate::plugin::{CallBudget, CallError, Loaded};
-use crate::store::{FetchAnswer, FetchOutcome, FetchSettlement, HeldFetch, ItemResult, Write};
+use crate::store::{
+    FetchAnswer, FetchOutcome, FetchSettlement, HeldFetch, ItemResult, KeptAnswer, Write,
+};
 use crate::telemetry::CallSubject;
 use crate::trace;
 
@@ -151,6 +153,15 @@ async fn attempt(
         held,
     };
     let again = canary.map(|rollout| (rollout, response.clone()));
+    let is_short = response.body.len() <= limits::SKETCH_BODY_BYTES;
+    let answer = is_short.then(|| KeptAnswer {
+        number: 0,
+        index: held.index,
+        hop: held.hop,
+        external_id: held.external_id.clone(),
+        request: fetch.request.clone(),
+        response: response.clone(),
+    });
     let mut completed = own.with(&plugin, fetch.state, response).await;
     if let Some((rollout, response)) = again {
         let better = own.better(&rollout, &fetch.request, response, completed);
@@ -161,7 +172,7 @@ async fn attempt(
         }
     }
     if let Some((plugin, _)) = &ran {
-        source_changes::completed(pipeline, plugin, held, &completed).await;
+        source_changes::completed(pipeline, plugin, held, answer, &completed).await;
     }
     let outcome = match completed {
         Ok(Ok(mut found)) => {

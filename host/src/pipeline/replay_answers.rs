@@ -142,41 +142,104 @@ pub async fn complete_with(
     result: &mut ConversionResult,
     budget: CallBudget,
 ) -> Result<Vec<UsedAnswer>, ReplayAnswerError> {
-    let mut used = Vec::new();
-    let mut after = 0;
-    while result.items.iter().any(|item| pointer(item).is_some()) {
-        let page = pipeline
-            .core
-            .store
-            .answers(delivery.id, after, ANSWERS_PER_READ)
-            .await?;
+    let mut completing = Completing {
+        pipeline,
+        plugin,
+        delivery,
+        result,
+        budget,
+        used: Vec::new(),
+    };
+    let (store, mut after) = (&pipeline.core.store, 0);
+    while completing.has_pointer() {
+        let page = store.answers(delivery.id, after, ANSWERS_PER_READ).await?;
         let Some(last) = page.last() else { break };
         after = last.number;
         for answer in page {
-            let Some(at) = asked_for(&result.items, &answer) else {
-                continue;
-            };
-            let ItemResult::Fetch(fetch) = &result.items[at].result else {
-                continue;
-            };
-            let item = result.items[at].index;
-            let failed = |source| ReplayAnswerError::Completion { item, source };
-            used.push(UsedAnswer {
-                number: answer.number,
-                state: fetch.state.clone(),
-            });
-            let found = call(pipeline, delivery, plugin, fetch, answer.response, budget).await;
-            let mut found = found.map_err(failed)?;
-            if budget.has_effects() {
-                greeting::add(pipeline, found.iter_mut(), &mut result.notes)
-                    .await
-                    .map_err(|error| failed(error.into()))?;
-            }
-            props::note_left_out(found.iter(), &mut result.notes);
-            replace(&mut result.items, at, found);
+            completing.with(answer).await?;
         }
     }
-    Ok(used)
+    Ok(completing.used)
+}
+
+/// Like [`complete_with`], then with these answers, which are not stored: the converter failed on
+/// them. For the trial of a version.
+///
+/// # Errors
+///
+/// [`ReplayAnswerError`] if an answer cannot be completed or the store fails.
+pub async fn complete_trial(
+    pipeline: &Pipeline,
+    plugin: &Arc<Loaded>,
+    delivery: &NewDelivery,
+    result: &mut ConversionResult,
+    failed: &[KeptAnswer],
+) -> Result<(), ReplayAnswerError> {
+    let budget = CallBudget::Trial;
+    let used = complete_with(pipeline, plugin, delivery, result, budget).await?;
+    let mut completing = Completing {
+        pipeline,
+        plugin,
+        delivery,
+        result,
+        budget,
+        used,
+    };
+    for answer in failed {
+        completing.with(answer.clone()).await?;
+    }
+    Ok(())
+}
+
+/// A conversion whose pointers are completed by a version.
+struct Completing<'a> {
+    pipeline: &'a Pipeline,
+    plugin: &'a Arc<Loaded>,
+    delivery: &'a NewDelivery,
+    result: &'a mut ConversionResult,
+    budget: CallBudget,
+    used: Vec<UsedAnswer>,
+}
+
+impl Completing<'_> {
+    fn has_pointer(&self) -> bool {
+        self.result.items.iter().any(|item| pointer(item).is_some())
+    }
+
+    /// Replaces the pointer that this answer completes, if there is one.
+    async fn with(&mut self, answer: KeptAnswer) -> Result<(), ReplayAnswerError> {
+        let Some(at) = asked_for(&self.result.items, &answer) else {
+            return Ok(());
+        };
+        let ItemResult::Fetch(fetch) = &self.result.items[at].result else {
+            return Ok(());
+        };
+        let item = self.result.items[at].index;
+        let failed = |source| ReplayAnswerError::Completion { item, source };
+        self.used.push(UsedAnswer {
+            number: answer.number,
+            state: fetch.state.clone(),
+        });
+        let (pipeline, response) = (self.pipeline, answer.response);
+        let found = call(
+            pipeline,
+            self.delivery,
+            self.plugin,
+            fetch,
+            response,
+            self.budget,
+        );
+        let mut found = found.await.map_err(failed)?;
+        let notes = &mut self.result.notes;
+        if self.budget.has_effects() {
+            greeting::add(pipeline, found.iter_mut(), notes)
+                .await
+                .map_err(|error| failed(error.into()))?;
+        }
+        props::note_left_out(found.iter(), notes);
+        replace(&mut self.result.items, at, found);
+        Ok(())
+    }
 }
 
 fn pointer(item: &NewItem) -> Option<&NewFetch> {

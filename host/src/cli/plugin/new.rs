@@ -40,10 +40,10 @@ pub struct New {
     /// What the plugin does
     #[arg(long, default_value = "converter")]
     kind: KindChoice,
-    /// A body of your source, JSON or a form, which becomes the first golden case of a converter
+    /// A body that your source sends, JSON or a form: the first golden case of a converter is made from it
     #[arg(long, value_name = "FILE")]
     sample: Option<PathBuf>,
-    /// Keep names, phones and all other personal data of the sample as they are
+    /// Keep the personal data of the sample as it is, instead of made-up names, phones and addresses
     #[arg(long, requires = "sample")]
     raw: bool,
     /// The folder of the project [default: its name, in the current folder]

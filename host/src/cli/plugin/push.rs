@@ -13,7 +13,7 @@ use crate::domain::size;
 
 #[derive(Args)]
 pub struct Push {
-    /// The component or the core module, or the folder of a project that is built; sign it before
+    /// The component, the core module, or the folder of a built project. To push a signature too, run `plugin sign` first
     file: PathBuf,
     /// Where to put it: oci://REGISTRY/NAME:TAG
     #[arg(value_name = "ADDRESS", value_parser = RegistryAddress::parse_target)]

@@ -27,7 +27,7 @@ use crate::domain::time::Micros;
 use crate::limits;
 use crate::pipeline::state::Pipeline;
 use crate::plugin::{CallError, Loaded};
-use crate::store::{HeldFetch, ItemResult, NewDelivery};
+use crate::store::{HeldFetch, ItemResult, KeptAnswer, NewDelivery};
 
 /// Hands over a delivery of a source, or a webhook of a channel, with what its conversion brought,
 /// unless there were many lately. Nothing is parsed here.
@@ -54,11 +54,13 @@ pub fn converted_again(
 }
 
 /// Hands over what a version read in the answer to a fetch, for the connection that received the
-/// delivery: another one may have made the call.
+/// delivery: another one may have made the call. The answer is for a trial if the version failed on
+/// it: the store does not keep it then.
 pub async fn completed(
     pipeline: &Pipeline,
     plugin: &Loaded,
     held: &HeldFetch,
+    answer: Option<KeptAnswer>,
     completed: &Completed,
 ) {
     let Ok(Some(live)) = pipeline.connections.get(&held.received_by).await else {
@@ -88,7 +90,8 @@ pub async fn completed(
         received_at: held.received_at,
     };
     let sketched = leads.map(Sketched::Answer);
-    offered.put(pipeline, seen, sketched);
+    let failed = answer.filter(|_| matches!(seen, Seen::Failed | Seen::Refused));
+    offered.put(pipeline, seen, sketched, failed);
 }
 
 fn offer(
@@ -121,7 +124,7 @@ fn offer(
         delivery: delivery.id,
         received_at: delivery.received_at,
     };
-    offered.put(pipeline, seen(converted), sketched);
+    offered.put(pipeline, seen(converted), sketched, None);
 }
 
 /// Returns whether a delivery of the connection is to be offered now, and counts it.
@@ -139,7 +142,13 @@ struct Offered<'a> {
 }
 
 impl Offered<'_> {
-    fn put(&self, pipeline: &Pipeline, seen: Seen, sketched: Option<Sketched>) {
+    fn put(
+        &self,
+        pipeline: &Pipeline,
+        seen: Seen,
+        sketched: Option<Sketched>,
+        failed: Option<KeptAnswer>,
+    ) {
         let (connection, plugin) = (&self.live.connection, self.plugin);
         pipeline.source_changes.offer(Delivered {
             delivery: self.delivery,
@@ -148,6 +157,7 @@ impl Offered<'_> {
             digest: plugin.digest.clone(),
             seen,
             sketched,
+            failed,
             workspace: connection.workspace,
             kind: connection.kind,
             received_at: self.received_at,

@@ -13,6 +13,7 @@ use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
 use crate::limits;
 use crate::pipeline::local_rate::LocalRateLimiter;
+use crate::store::KeptAnswer;
 
 /// The outcome of a delivery with a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +37,8 @@ pub struct Delivered {
     pub seen: Seen,
     /// What the sketch gets of it. `None` for webhooks, and for a delivery that is converted again.
     pub sketched: Option<Sketched>,
+    /// The answer to a fetch on which the version failed.
+    pub failed: Option<KeptAnswer>,
     pub workspace: WorkspaceId,
     pub kind: ConnectionKind,
     pub received_at: Micros,

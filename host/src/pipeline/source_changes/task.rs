@@ -1,7 +1,7 @@
 //! Keeps the sketches and the last conversions of this host's connections, has both versions tried
 //! before a report, and merges the sketches into those of the store.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::mem;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,11 +13,11 @@ use super::sketch::{self, FailingDeliveries, Sketch, SketchCounts, TrialVerdict}
 use super::state::{Delivered, LastConversions, Seen, Sketched};
 use super::trial::{Asked, VersionTrial};
 use crate::domain::connection::{ChangeCause, ConnectionKind, ConnectionSketch, SourceChange};
-use crate::domain::id::{ConnectionId, WorkspaceId};
+use crate::domain::id::{ConnectionId, DeliveryId, WorkspaceId};
 use crate::limits;
 use crate::pipeline::state::Pipeline;
 use crate::shutdown::Shutdown;
-use crate::store::StoreError;
+use crate::store::{KeptAnswer, StoreError};
 
 /// Between two looks for sketches that are due to be written.
 const LOOK: Duration = Duration::from_secs(1);
@@ -62,6 +62,8 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
 struct SourceWatch {
     sketches: HashMap<ConnectionId, WatchedSource>,
     trials: JoinSet<(ConnectionId, Asked, Option<TrialVerdict>)>,
+    /// The last answers to fetches on which a version failed, newest last.
+    failed: VecDeque<(DeliveryId, KeptAnswer)>,
     /// Whether the log says already that the store fails.
     logged: bool,
 }
@@ -110,7 +112,7 @@ enum FailingNews {
 }
 
 impl SourceWatch {
-    async fn see(&mut self, pipeline: &Pipeline, delivered: Delivered) {
+    async fn see(&mut self, pipeline: &Pipeline, mut delivered: Delivered) {
         let id = &delivered.connection;
         if !self.sketches.contains_key(id) {
             if self.sketches.len() >= limits::SKETCHES {
@@ -128,6 +130,12 @@ impl SourceWatch {
         };
         watched.used = Instant::now();
         watched.note(&delivered);
+        if let Some(failed) = delivered.failed.take() {
+            if self.failed.len() >= limits::BLAME_ANSWERS {
+                self.failed.pop_front();
+            }
+            self.failed.push_back((delivered.delivery, failed));
+        }
         let Some(sketched) = delivered.sketched else {
             if watched.failing.is_some() {
                 let written = watched.write(pipeline, id).await;
@@ -184,9 +192,12 @@ impl SourceWatch {
             if self.trials.len() >= limits::BLAMES_AT_ONCE {
                 return;
             }
-            let Some(trial) = watched.question(id) else {
+            let Some(mut trial) = watched.question(id) else {
                 continue;
             };
+            let of_trial = self.failed.iter();
+            let of_trial = of_trial.filter(|(delivery, _)| trial.deliveries.contains(delivery));
+            trial.failed = of_trial.cloned().collect();
             watched.trial = TrialState::Running;
             watched.is_fresh = false;
             let pipeline = Arc::clone(pipeline);
@@ -341,6 +352,7 @@ impl WatchedSource {
             plugin: self.plugin.clone(),
             digest: digest.clone(),
             deliveries: self.last.for_trial(is_failures),
+            failed: Vec::new(),
             asked,
         })
     }
@@ -472,7 +484,6 @@ async fn load(pipeline: &Pipeline, id: &ConnectionId) -> Result<(i64, Sketch), S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::id::DeliveryId;
     use crate::domain::plugin::Digest;
     use crate::domain::time::Micros;
 
@@ -484,6 +495,7 @@ mod tests {
             digest: Digest::compute(b"a component"),
             seen: Seen::Failed,
             sketched: None,
+            failed: None,
             workspace: WorkspaceId(uuid::Uuid::nil()),
             kind: ConnectionKind::Channel,
             received_at: Micros(0),

@@ -14,7 +14,7 @@ use crate::pipeline::replay_answers;
 use crate::pipeline::state::Pipeline;
 use crate::pipeline::versions::{activation, loaded};
 use crate::plugin::{CallBudget, Loaded};
-use crate::store::NewDelivery;
+use crate::store::{KeptAnswer, NewDelivery};
 
 /// The reason to try both versions.
 #[derive(Clone, Debug)]
@@ -34,6 +34,8 @@ pub struct VersionTrial {
     pub digest: Digest,
     /// In the order in which they are tried, until enough of them were.
     pub deliveries: Vec<DeliveryId>,
+    /// The answers to their fetches on which the version failed, and which are not stored.
+    pub failed: Vec<(DeliveryId, KeptAnswer)>,
     pub asked: Asked,
 }
 
@@ -177,8 +179,10 @@ impl VersionTrial {
             Ok(converted) if converted.problem.is_some() => return failed(false, false),
             Ok(converted) => converted.result,
         };
+        let failed_on = self.failed.iter().filter(|(id, _)| *id == request.id);
+        let failed_on: Vec<_> = failed_on.map(|(_, answer)| answer.clone()).collect();
         let completed =
-            replay_answers::complete_with(pipeline, plugin, request, &mut result, budget);
+            replay_answers::complete_trial(pipeline, plugin, request, &mut result, &failed_on);
         match completed.await {
             Ok(_) => {}
             Err(error) if error.is_of_the_host() => return Ok(None),

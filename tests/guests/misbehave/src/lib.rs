@@ -203,7 +203,7 @@ impl Converter for Misbehave {
                 let id = completion.external_id.clone();
                 Ok(vec![Item::fetch(id, request, "further")])
             }
-            "fetch-without-id" => Ok(vec![Item::lead(Lead::new().message("fetched"))]),
+            "fetch-without-id" => Ok(vec![Item::lead(Lead::new().message("fetched".to_owned()))]),
             "fetch-leads" | "fetch-twice" => {
                 let message = format!(
                     "{}{} to {}: {}",
