@@ -112,7 +112,7 @@ const MODULES: [(&str, &[&str]); 21] = [
 ];
 
 /// The parts of the pipeline: each imports only what stands before it.
-const PIPELINE: [&str; 66] = [
+const PIPELINE: [&str; 68] = [
     // State.
     "activity",
     "backoff",
@@ -169,6 +169,8 @@ const PIPELINE: [&str; 66] = [
     "worker",
     "redrive",
     "replay_answers",
+    "source_changes/trial",
+    "source_changes/task",
     "verify",
     "deploy",
     "apply",

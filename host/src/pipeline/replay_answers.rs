@@ -142,7 +142,7 @@ pub async fn complete_with(
     result: &mut ConversionResult,
     budget: CallBudget,
 ) -> Result<Vec<UsedAnswer>, ReplayAnswerError> {
-    let mut completing = Completing {
+    let mut pointers = AnsweredPointers {
         pipeline,
         plugin,
         delivery,
@@ -151,15 +151,15 @@ pub async fn complete_with(
         used: Vec::new(),
     };
     let (store, mut after) = (&pipeline.core.store, 0);
-    while completing.has_pointer() {
+    while pointers.has_pointer() {
         let page = store.answers(delivery.id, after, ANSWERS_PER_READ).await?;
         let Some(last) = page.last() else { break };
         after = last.number;
         for answer in page {
-            completing.with(answer).await?;
+            pointers.with(answer).await?;
         }
     }
-    Ok(completing.used)
+    Ok(pointers.used)
 }
 
 /// Like [`complete_with`], then with these answers, which are not stored: the converter failed on
@@ -177,7 +177,7 @@ pub async fn complete_trial(
 ) -> Result<(), ReplayAnswerError> {
     let budget = CallBudget::Trial;
     let used = complete_with(pipeline, plugin, delivery, result, budget).await?;
-    let mut completing = Completing {
+    let mut pointers = AnsweredPointers {
         pipeline,
         plugin,
         delivery,
@@ -186,13 +186,13 @@ pub async fn complete_trial(
         used,
     };
     for answer in failed {
-        completing.with(answer.clone()).await?;
+        pointers.with(answer.clone()).await?;
     }
     Ok(())
 }
 
 /// A conversion whose pointers are completed by a version.
-struct Completing<'a> {
+struct AnsweredPointers<'a> {
     pipeline: &'a Pipeline,
     plugin: &'a Arc<Loaded>,
     delivery: &'a NewDelivery,
@@ -201,7 +201,7 @@ struct Completing<'a> {
     used: Vec<UsedAnswer>,
 }
 
-impl Completing<'_> {
+impl AnsweredPointers<'_> {
     fn has_pointer(&self) -> bool {
         self.result.items.iter().any(|item| pointer(item).is_some())
     }

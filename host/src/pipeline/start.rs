@@ -18,7 +18,10 @@ pub fn start(pipeline: &Arc<Pipeline>, shutdown: &Shutdown) -> Vec<tokio::task::
         tokio::spawn(unanswered::run(Arc::clone(pipeline), shutdown.clone())),
         tokio::spawn(repair::run(Arc::clone(pipeline), shutdown.clone())),
         tokio::spawn(rollup::run(Arc::clone(pipeline), shutdown.clone())),
-        tokio::spawn(source_changes::run(Arc::clone(pipeline), shutdown.clone())),
+        tokio::spawn(source_changes::task::run(
+            Arc::clone(pipeline),
+            shutdown.clone(),
+        )),
         pipeline.core.spawn(redrive::resume(Arc::clone(pipeline))),
     ];
     tasks.extend(deploy::rollout::start(pipeline, shutdown));

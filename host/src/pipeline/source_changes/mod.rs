@@ -8,10 +8,8 @@
 
 pub(super) mod sketch;
 pub(super) mod state;
-mod task;
+pub mod task;
 mod trial;
-
-pub use task::run;
 
 use self::sketch::Leads;
 use self::state::{Delivered, Seen, Sketched};
