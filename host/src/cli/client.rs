@@ -645,11 +645,11 @@ impl AdminClient {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let unreachable = |error: std::io::Error| {
+            let serve = self.flags.command("serve");
             let hint = match self.flags.has_address() {
-                true => "check the address, and whether the service runs there".to_owned(),
+                true => format!("start it with `{serve}`, or correct the address"),
                 false => format!(
-                    "start it with `{}`; if it runs elsewhere, pass its data folder with --data-dir or its address with --admin",
-                    self.flags.command("serve")
+                    "start it with `{serve}`; if it runs elsewhere, pass its data folder with --data-dir or its address with --admin"
                 ),
             };
             CommandFailure::new(format!("no service at {}: {error}", self.target.authority))
