@@ -1,8 +1,8 @@
 //! `leadhost status`, `tail` and `doctor` as an operator uses them.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Lines};
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Child, ChildStderr, Stdio};
 
 use leadhost_tests::components::target;
 use leadhost_tests::service::{command, leadhost};
@@ -55,17 +55,8 @@ async fn the_tail_shows_a_new_delivery_and_ends_with_the_service(on: On) {
     let service = demo(&on, folder.path());
     let refused = leadhost(folder.path(), &["tail", "--status", "nope"]);
     assert_eq!(refused.status.code(), Some(2));
-    let mut tail = command(
-        folder.path(),
-        &["tail", "--connection", "portal", "--wait", "0"],
-    )
-    .stdout(Stdio::piped())
-    .stderr(Stdio::piped())
-    .spawn()
-    .unwrap();
-    let mut notes = BufReader::new(tail.stderr.take().unwrap()).lines();
-    let begun = notes.next().unwrap().unwrap();
-    assert!(begun.contains("Ctrl-C"), "{begun}");
+    let arguments = ["tail", "--connection", "portal", "--wait", "0"];
+    let (mut tail, notes) = begun_tail(folder.path(), &arguments);
     let delivery = portal_lead(&service, folder.path()).await;
     let mut lines = BufReader::new(tail.stdout.take().unwrap()).lines();
     let line = lines.next().unwrap().unwrap();
@@ -80,6 +71,19 @@ async fn the_tail_shows_a_new_delivery_and_ends_with_the_service(on: On) {
         rest.join("\n").contains("the service has stopped"),
         "{rest:?}"
     );
+}
+
+/// Starts the command, and waits until it follows. Returns it with the rest of its notes.
+fn begun_tail(folder: &Path, arguments: &[&str]) -> (Child, Lines<BufReader<ChildStderr>>) {
+    let mut tail = command(folder, arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut notes = BufReader::new(tail.stderr.take().unwrap()).lines();
+    let begun = notes.next().unwrap().unwrap();
+    assert!(begun.contains("Ctrl-C"), "{begun}");
+    (tail, notes)
 }
 
 async fn connections_of_one_name_are_listed_with_their_workspaces(on: On) {
@@ -105,14 +109,7 @@ async fn connections_of_one_name_are_listed_with_their_workspaces(on: On) {
         .unwrap()["id"]
         .as_str()
         .unwrap();
-    let mut tail = command(folder.path(), &["tail", "--wait", "0"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut notes = BufReader::new(tail.stderr.take().unwrap()).lines();
-    let begun = notes.next().unwrap().unwrap();
-    assert!(begun.contains("Ctrl-C"), "{begun}");
+    let (mut tail, _notes) = begun_tail(folder.path(), &["tail", "--wait", "0"]);
     let ask = service.ask("gateway", "POST", &format!("/ingest-lead/{second}"));
     // `user:password` in base64.
     let ask = ask.header("authorization", "Basic dXNlcjpwYXNzd29yZA==");

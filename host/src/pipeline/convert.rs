@@ -17,7 +17,7 @@ use crate::domain::time::Micros;
 use crate::limits;
 use crate::pipeline::state::Pipeline;
 use crate::pipeline::verify::outcome::{Reason, VersionOutcome};
-use crate::plugin::{CallBudget, CallError, Loaded};
+use crate::plugin::{CallBudget, Loaded};
 use crate::store::{ConversionResult, NewDelivery, NewItem};
 use crate::telemetry::CallSubject;
 
@@ -37,13 +37,11 @@ impl Converted {
     /// Returns whether the host could make the call. Otherwise the result says nothing about the
     /// version.
     pub fn was_made(converted: &Result<Self, ConvertError>) -> bool {
-        !matches!(
-            converted,
-            Err(
-                ConvertError::Call(CallError::Busy | CallError::ShuttingDown)
-                    | ConvertError::Connection(_)
-            )
-        )
+        match converted {
+            Err(ConvertError::Call(error)) => !error.is_not_made(),
+            Err(ConvertError::Connection(_)) => false,
+            Ok(_) | Err(ConvertError::Configuration(_)) => true,
+        }
     }
 
     /// Returns what the version makes of the delivery, for comparison. `None`: the host could not

@@ -16,8 +16,8 @@ use crate::domain::repair::{MERGED, PERSON};
 use crate::pipeline::state::Pipeline;
 use crate::plugin::CallBudget;
 use crate::store::{
-    ContactMerge, ConversionResult, DeliveryOutcome, FieldDiff, HeldDelivery, ItemResult, Mode,
-    Reconversion, RepairWrite, StoreError, Write, WriteOutcome,
+    ContactMerge, ConversionResult, DeliveryOutcome, FieldDiff, HeldDelivery, Mode, Reconversion,
+    RepairWrite, StoreError, Write, WriteOutcome,
 };
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -181,8 +181,7 @@ pub async fn in_repair(
         });
     }
     // A fetch that is queued now would bring its lead later, outside of the repair and its receipt.
-    let mut items = result.items.iter();
-    if items.any(|item| matches!(item.result, ItemResult::Fetch(_))) {
+    if result.has_fetch() {
         release(pipeline, &held).await;
         let why = "no answer is stored for a lead that it has to fetch";
         return Ok(InRepair::Failed(why.to_owned()));

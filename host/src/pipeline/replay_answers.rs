@@ -59,12 +59,13 @@ impl ReplayAnswerError {
     pub fn is_of_the_host(&self) -> bool {
         match self {
             Self::Store(_) => true,
-            Self::Completion { source, .. } => matches!(
-                source,
-                CompletionError::Call(CallError::Busy | CallError::ShuttingDown)
-                    | CompletionError::NoConnection
-                    | CompletionError::Connection(_)
-            ),
+            Self::Completion { source, .. } => match source {
+                CompletionError::Call(error) => error.is_not_made(),
+                CompletionError::NoConnection | CompletionError::Connection(_) => true,
+                CompletionError::Failed(_)
+                | CompletionError::NoPlugin
+                | CompletionError::Plugin(_) => false,
+            },
         }
     }
 
@@ -116,7 +117,8 @@ pub async fn complete(
         .await
         .map_err(|error| failed(error.into()))?
         .ok_or_else(|| failed(CompletionError::NoPlugin))?;
-    complete_with(pipeline, &plugin, delivery, result, CallBudget::Operator).await?;
+    let budget = CallBudget::Operator;
+    complete_with(pipeline, &plugin, delivery, result, Vec::new(), budget).await?;
     Ok(())
 }
 
@@ -129,8 +131,9 @@ pub struct UsedAnswer {
     pub state: Vec<u8>,
 }
 
-/// Like [`complete`], with this version. The trial of a version adds no greetings: they are the
-/// host's. Returns the answers that were used.
+/// Like [`complete`], with this version, and after the stored answers with these, on which a converter
+/// failed and which are not stored. The trial of a version adds no greetings: they are the host's.
+/// Returns the answers that were used.
 ///
 /// # Errors
 ///
@@ -140,6 +143,7 @@ pub async fn complete_with(
     plugin: &Arc<Loaded>,
     delivery: &NewDelivery,
     result: &mut ConversionResult,
+    failed: Vec<KeptAnswer>,
     budget: CallBudget,
 ) -> Result<Vec<UsedAnswer>, ReplayAnswerError> {
     let mut pointers = AnsweredPointers {
@@ -151,7 +155,7 @@ pub async fn complete_with(
         used: Vec::new(),
     };
     let (store, mut after) = (&pipeline.core.store, 0);
-    while pointers.has_pointer() {
+    while pointers.result.has_fetch() {
         let page = store.answers(delivery.id, after, ANSWERS_PER_READ).await?;
         let Some(last) = page.last() else { break };
         after = last.number;
@@ -159,36 +163,10 @@ pub async fn complete_with(
             pointers.with(answer).await?;
         }
     }
-    Ok(pointers.used)
-}
-
-/// Like [`complete_with`], then with these answers, which are not stored: the converter failed on
-/// them. For the trial of a version.
-///
-/// # Errors
-///
-/// [`ReplayAnswerError`] if an answer cannot be completed or the store fails.
-pub async fn complete_trial(
-    pipeline: &Pipeline,
-    plugin: &Arc<Loaded>,
-    delivery: &NewDelivery,
-    result: &mut ConversionResult,
-    failed: &[KeptAnswer],
-) -> Result<(), ReplayAnswerError> {
-    let budget = CallBudget::Trial;
-    let used = complete_with(pipeline, plugin, delivery, result, budget).await?;
-    let mut pointers = AnsweredPointers {
-        pipeline,
-        plugin,
-        delivery,
-        result,
-        budget,
-        used,
-    };
     for answer in failed {
-        pointers.with(answer.clone()).await?;
+        pointers.with(answer).await?;
     }
-    Ok(())
+    Ok(pointers.used)
 }
 
 /// A conversion whose pointers are completed by a version.
@@ -202,10 +180,6 @@ struct AnsweredPointers<'a> {
 }
 
 impl AnsweredPointers<'_> {
-    fn has_pointer(&self) -> bool {
-        self.result.items.iter().any(|item| pointer(item).is_some())
-    }
-
     /// Replaces the pointer that this answer completes, if there is one.
     async fn with(&mut self, answer: KeptAnswer) -> Result<(), ReplayAnswerError> {
         let Some(at) = asked_for(&self.result.items, &answer) else {

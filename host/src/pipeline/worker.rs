@@ -23,8 +23,7 @@ use crate::pipeline::state::Pipeline;
 use crate::plugin::{CallBudget, CallError};
 use crate::shutdown::Shutdown;
 use crate::store::{
-    ClaimTurns, ConversionResult, HeldDelivery, InHand, ItemResult, Job, Mode, Reconversion,
-    StoreError,
+    ClaimTurns, ConversionResult, HeldDelivery, InHand, Job, Mode, Reconversion, StoreError,
 };
 use crate::trace::{self, Span, SpanKind, TraceId, TraceParent};
 
@@ -290,12 +289,8 @@ async fn work(pipeline: &Arc<Pipeline>, work: ClaimedJob) {
 pub async fn retry(pipeline: &Arc<Pipeline>, held: HeldDelivery) {
     let (id, connection) = (held.delivery.id, held.delivery.connection.clone());
     let result = reconvert(pipeline, &held, CallBudget::Worker).await;
-    let has_fetch = |result: &ConversionResult| {
-        let mut items = result.items.iter();
-        items.any(|item| matches!(item.result, ItemResult::Fetch(_)))
-    };
     // Compared after the answer, if it is complete.
-    let ran = (!pipeline.rollouts.is_empty() && result.error.is_none() && !has_fetch(&result))
+    let ran = (!pipeline.rollouts.is_empty() && result.error.is_none() && !result.has_fetch())
         .then(|| result.ran.as_ref().map(|ran| ran.digest.clone()))
         .flatten();
     lease::settle_conversion(

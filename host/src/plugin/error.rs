@@ -284,6 +284,12 @@ impl CallError {
         }
     }
 
+    /// Returns whether the host could not make the call, so that the error says nothing about the
+    /// version.
+    pub fn is_not_made(&self) -> bool {
+        matches!(self, Self::Busy | Self::ShuttingDown)
+    }
+
     /// Returns what the plugin wrote before it failed, line by line. It is not masked.
     pub fn log(&self) -> &[String] {
         match self {

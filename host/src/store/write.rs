@@ -175,6 +175,13 @@ pub struct ConversionResult {
     pub presented: Option<Vec<u8>>,
 }
 
+impl ConversionResult {
+    /// Returns whether a lead is still to be fetched.
+    pub fn has_fetch(&self) -> bool {
+        self.items.iter().any(|item| item.result.is_fetch())
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct NewItem {
     /// The item's place in the delivery, from 0.
@@ -198,6 +205,11 @@ impl ItemResult {
     /// The item for a fetch whose answer contained none.
     pub fn nothing() -> Self {
         Self::Ignored("the answer to the fetch contained no items".to_owned())
+    }
+
+    /// Returns whether its lead is still to be fetched.
+    pub fn is_fetch(&self) -> bool {
+        matches!(self, Self::Fetch(_))
     }
 }
 

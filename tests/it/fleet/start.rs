@@ -7,18 +7,23 @@ use leadhost_tests::components::target;
 use leadhost_tests::postgres;
 use leadhost_tests::{On, Service};
 
+/// Hosts that share a database share its sealing key.
+fn folders_of_two_hosts() -> [tempfile::TempDir; 2] {
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let key = base64::engine::general_purpose::STANDARD.encode([7; 32]);
+    for folder in &folders {
+        std::fs::write(folder.path().join("sealing.key"), &key).unwrap();
+    }
+    folders
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn one_of_two_hosts_that_start_at_once_makes_the_first_key_and_the_workspace() {
     let Some(database) = postgres::empty_database().await else {
         return;
     };
     let on = On::Postgres(std::sync::Arc::new(database));
-    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-    // Hosts that share a database share its sealing key.
-    let key = base64::engine::general_purpose::STANDARD.encode([7; 32]);
-    for folder in &folders {
-        std::fs::write(folder.path().join("sealing.key"), &key).unwrap();
-    }
+    let folders = folders_of_two_hosts();
     let file = folders[0].path().join("workspace.toml");
     let text = "[workspace]\nslug = \"demo\"\nname = \"Demo\"\n[[partners]]\nname = \"acme\"\n";
     std::fs::write(&file, text).unwrap();
@@ -54,11 +59,7 @@ async fn a_host_without_an_inbox_leaves_the_first_apply_to_the_host_that_has_it(
         return;
     };
     let on = On::Postgres(std::sync::Arc::new(database));
-    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-    let key = base64::engine::general_purpose::STANDARD.encode([7; 32]);
-    for folder in &folders {
-        std::fs::write(folder.path().join("sealing.key"), &key).unwrap();
-    }
+    let folders = folders_of_two_hosts();
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/quickstart/workspace.toml");
     let apply = ["--first-apply", file.to_str().unwrap()];
     let first = Service::start_on(&on, folders[0].path(), &apply);

@@ -13,7 +13,7 @@ use crate::domain::plugin::{Digest, PluginKind, ReplySlot};
 use crate::domain::publisher::Publisher;
 use crate::pipeline::state::Pipeline;
 use crate::pipeline::versions::{activation, loaded, serving};
-use crate::plugin::{CallBudget, CallError, LoadError, Loaded, PreparedVersion, TRIAL_LANE};
+use crate::plugin::{CallBudget, LoadError, Loaded, PreparedVersion, TRIAL_LANE};
 use crate::store::StoreError;
 
 /// The origin of a component that `leadhost plugin activate FILE` sends.
@@ -407,7 +407,7 @@ async fn weaker_for_connections(
                 );
                 weaker.insert(what, None);
             }
-            (_, Err(error @ (CallError::Busy | CallError::ShuttingDown))) => {
+            (_, Err(error)) if error.is_not_made() => {
                 return Err(DeployError::Load(LoadError::Host(error.to_string())));
             }
             (_, Err(error)) => {

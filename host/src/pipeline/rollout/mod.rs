@@ -48,8 +48,8 @@ pub struct Chosen {
 impl Chosen {
     /// Returns whether it can be compared after the answer: not before its fetches.
     pub fn is_complete(&self) -> bool {
-        let mut items = self.converted.iter().flat_map(|one| &one.result.items);
-        !self.compared && !items.any(|item| matches!(item.result, ItemResult::Fetch(_)))
+        let has_fetch = self.converted.iter().any(|one| one.result.has_fetch());
+        !self.compared && !has_fetch
     }
 }
 
@@ -375,7 +375,7 @@ pub enum Winner {
 }
 
 fn was_made(completed: &Completed) -> bool {
-    !matches!(completed, Err(CallError::Busy | CallError::ShuttingDown))
+    !completed.as_ref().is_err_and(CallError::is_not_made)
 }
 
 fn outcome(completed: &Completed) -> VersionOutcome {

@@ -19,7 +19,7 @@ use super::failure::ConvertError;
 use super::rollout::Completed;
 use crate::domain::connection::ConnectionKind;
 use crate::domain::exchange::first;
-use crate::domain::id::DeliveryId;
+use crate::domain::id::{ConnectionId, DeliveryId};
 use crate::domain::plugin::FailureCategory;
 use crate::domain::time::Micros;
 use crate::limits;
@@ -61,35 +61,31 @@ pub async fn completed(
     answer: Option<KeptAnswer>,
     completed: &Completed,
 ) {
+    if !is_wanted(pipeline, &held.received_by) {
+        return;
+    }
     let Ok(Some(live)) = pipeline.connections.get(&held.received_by).await else {
         return;
     };
-    if !is_wanted(pipeline, &live) {
-        return;
-    }
     let leads = match completed {
         Ok(Ok(items)) => leads(items),
         Ok(Err(_)) | Err(_) => None,
     };
-    // More leads of the item are fetched next.
-    let is_complete = !matches!(completed, Ok(Ok(items)) if has_fetch(items));
     let seen = match completed {
-        _ if !is_complete => Seen::Unknown,
+        // More leads of the item are fetched next.
+        Ok(Ok(items)) if items.iter().any(ItemResult::is_fetch) => Seen::Unknown,
         Ok(Ok(_)) => Seen::Converted,
         // The others are of the provider, and repeated or reported by a pause.
         Ok(Err(failure)) if failure.category == FailureCategory::GiveUp => Seen::Refused,
         Ok(Err(_)) => Seen::Unknown,
         Err(error) => failed(error),
     };
-    let offered = Offered {
-        live: &live,
-        plugin,
-        delivery: held.delivery,
-        received_at: held.received_at,
-    };
-    let sketched = leads.map(Sketched::Answer);
-    let failed = answer.filter(|_| matches!(seen, Seen::Failed | Seen::Refused));
-    offered.put(pipeline, seen, sketched, failed);
+    let when = (held.delivery, held.received_at);
+    pipeline.source_changes.offer(Delivered {
+        sketched: leads.map(Sketched::Answer),
+        failed: answer.filter(|_| matches!(seen, Seen::Failed | Seen::Refused)),
+        ..delivered(&live, plugin, when, seen)
+    });
 }
 
 fn offer(
@@ -100,7 +96,7 @@ fn offer(
     converted: &Result<Converted, ConvertError>,
     again: bool,
 ) {
-    if !is_wanted(pipeline, live) {
+    if !is_wanted(pipeline, &live.connection.id) {
         return;
     }
     // Webhooks have no leads, and events of several kinds.
@@ -116,53 +112,41 @@ fn offer(
             leads: items.map_or(None, |items| leads(items.map(|item| &item.result))),
         }
     });
-    let offered = Offered {
-        live,
-        plugin,
-        delivery: delivery.id,
-        received_at: delivery.received_at,
-    };
-    offered.put(pipeline, seen(converted), sketched, None);
+    let when = (delivery.id, delivery.received_at);
+    pipeline.source_changes.offer(Delivered {
+        sketched,
+        ..delivered(live, plugin, when, seen(converted))
+    });
 }
 
 /// Returns whether a delivery of the connection is to be offered now, and counts it.
-fn is_wanted(pipeline: &Pipeline, live: &Live) -> bool {
+fn is_wanted(pipeline: &Pipeline, connection: &ConnectionId) -> bool {
     let now = pipeline.core.clock.now();
-    pipeline.source_changes.wants(&live.connection.id, now)
+    pipeline.source_changes.wants(connection, now)
 }
 
-/// A delivery with the version that was called for it.
-struct Offered<'a> {
-    live: &'a Live,
-    plugin: &'a Loaded,
-    delivery: DeliveryId,
-    received_at: Micros,
-}
-
-impl Offered<'_> {
-    fn put(
-        &self,
-        pipeline: &Pipeline,
-        seen: Seen,
-        sketched: Option<Sketched>,
-        failed: Option<KeptAnswer>,
-    ) {
-        let (connection, plugin) = (&self.live.connection, self.plugin);
-        pipeline.source_changes.offer(Delivered {
-            delivery: self.delivery,
-            connection: connection.id.clone(),
-            plugin: plugin.description.name.clone(),
-            digest: plugin.digest.clone(),
-            seen,
-            sketched,
-            failed,
-            workspace: connection.workspace,
-            kind: connection.kind,
-            received_at: self.received_at,
-            name: connection.name.clone(),
-            version: version(plugin),
-            configuration: connection.config_version,
-        });
+/// Returns a delivery, which was received at this time, without a place in the sketch.
+fn delivered(
+    live: &Live,
+    plugin: &Loaded,
+    (delivery, received_at): (DeliveryId, Micros),
+    seen: Seen,
+) -> Delivered {
+    let connection = &live.connection;
+    Delivered {
+        delivery,
+        connection: connection.id.clone(),
+        plugin: plugin.description.name.clone(),
+        digest: plugin.digest.clone(),
+        seen,
+        sketched: None,
+        failed: None,
+        workspace: connection.workspace,
+        kind: connection.kind,
+        received_at,
+        name: connection.name.clone(),
+        version: version(plugin),
+        configuration: connection.config_version,
     }
 }
 
@@ -175,9 +159,7 @@ fn seen(converted: &Result<Converted, ConvertError>) -> Seen {
     match converted {
         Ok(converted) if converted.problem.is_some() => Seen::Refused,
         // The leads are not read yet.
-        Ok(converted) if has_fetch(converted.result.items.iter().map(|item| &item.result)) => {
-            Seen::Unknown
-        }
+        Ok(converted) if converted.result.has_fetch() => Seen::Unknown,
         Ok(_) => Seen::Converted,
         Err(ConvertError::Call(error)) => failed(error),
         Err(ConvertError::Configuration(_)) => Seen::Failed,
@@ -191,12 +173,6 @@ fn failed(error: &CallError) -> Seen {
         error if error.is_fault() => Seen::Failed,
         _ => Seen::Unknown,
     }
-}
-
-fn has_fetch<'a>(items: impl IntoIterator<Item = &'a ItemResult>) -> bool {
-    items
-        .into_iter()
-        .any(|item| matches!(item, ItemResult::Fetch(_)))
 }
 
 /// Returns the leads among the items. `None` if they are only known when they are fetched.

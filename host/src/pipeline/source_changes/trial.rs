@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::sketch::{Leads, TrialVerdict};
-use super::{has_fetch, leads, version};
+use super::{leads, version};
 use crate::domain::id::{ConnectionId, DeliveryId};
 use crate::domain::plugin::Digest;
 use crate::limits;
@@ -179,20 +179,20 @@ impl VersionTrial {
             Ok(converted) if converted.problem.is_some() => return failed(false, false),
             Ok(converted) => converted.result,
         };
-        let failed_on = self.failed.iter().filter(|(id, _)| *id == request.id);
-        let failed_on: Vec<_> = failed_on.map(|(_, answer)| answer.clone()).collect();
+        let kept = self.failed.iter().filter(|(id, _)| *id == request.id);
+        let kept = kept.map(|(_, answer)| answer.clone()).collect();
         let completed =
-            replay_answers::complete_trial(pipeline, plugin, request, &mut result, &failed_on);
+            replay_answers::complete_with(pipeline, plugin, request, &mut result, kept, budget);
         match completed.await {
             Ok(_) => {}
             Err(error) if error.is_of_the_host() => return Ok(None),
             Err(error) => return failed(!error.is_refusal(), true),
         }
-        let items = || result.items.iter().map(|item| &item.result);
-        if has_fetch(items()) {
+        if result.has_fetch() {
             return Ok(Some(Outcome::Waits));
         }
-        Ok(Some(Outcome::Read(leads(items()).unwrap_or_default())))
+        let items = result.items.iter().map(|item| &item.result);
+        Ok(Some(Outcome::Read(leads(items).unwrap_or_default())))
     }
 }
 

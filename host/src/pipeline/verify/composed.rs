@@ -32,9 +32,7 @@ pub fn outcome(
         step.as_ref().err(),
         read.and_then(|read| read.as_ref().err()),
     ];
-    let is_temporary =
-        |error: &CallError| matches!(error, CallError::Busy | CallError::ShuttingDown);
-    if errors.into_iter().flatten().any(is_temporary) {
+    if errors.into_iter().flatten().any(CallError::is_not_made) {
         return None;
     }
     let first = match step {

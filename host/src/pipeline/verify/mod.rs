@@ -260,9 +260,15 @@ async fn convert_and_complete(
     let mut answers = Vec::new();
     if let Ok(converted) = &mut converted {
         let result = &mut converted.result;
-        let completed =
-            replay_answers::complete_with(pipeline, plugin, request, result, CallBudget::Trial)
-                .await;
+        let completed = replay_answers::complete_with(
+            pipeline,
+            plugin,
+            request,
+            result,
+            Vec::new(),
+            CallBudget::Trial,
+        )
+        .await;
         match completed {
             Ok(used) => answers = used,
             Err(ReplayAnswerError::Store(error)) => return Err(error),

@@ -3,13 +3,13 @@
 
 use std::collections::HashSet;
 
-use super::working_set::{ClaimKey, ItemRecord, WorkingSet};
+use super::working_set::{ClaimKey, DeliveryRecord, ItemRecord, WorkingSet};
 use crate::domain::id::{DeliveryId, WorkspaceId};
 use crate::domain::plugin::RanWith;
 use crate::domain::time::Micros;
 use crate::limits;
-use crate::store::Mode;
 use crate::store::change::RowChange;
+use crate::store::{Mode, Reconversion};
 
 /// The delivery whose items are decided.
 pub(super) struct ItemContext<'a> {
@@ -22,6 +22,21 @@ pub(super) struct ItemContext<'a> {
     /// Keys that items of this conversion have used. The first item owns a key; later
     /// ones are duplicates within the delivery.
     pub used: HashSet<ClaimKey>,
+}
+
+impl<'a> ItemContext<'a> {
+    /// Returns that of a replay of this delivery.
+    pub fn of_replay(new: &'a Reconversion, delivery: &DeliveryRecord) -> Self {
+        let part = new.part.as_ref();
+        Self {
+            delivery: new.delivery,
+            workspace: delivery.workspace,
+            received_at: delivery.received_at,
+            ran: new.result.ran.as_ref(),
+            mode: Some(new.mode),
+            used: part.map(|part| part.used.clone()).unwrap_or_default(),
+        }
+    }
 }
 
 /// The last place that a conversion can give an item.

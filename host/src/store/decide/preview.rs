@@ -27,18 +27,7 @@ pub(super) fn decide(set: &mut WorkingSet, new: &Reconversion) -> WriteOutcome {
     // The places of later parts are theirs.
     let reserved = new.part.as_ref().map(|_| ITEMS_LAST_PLACE);
     let last = delivery.others.last.max(reserved);
-    let mut context = ItemContext {
-        delivery: new.delivery,
-        workspace: delivery.workspace,
-        received_at: delivery.received_at,
-        ran: new.result.ran.as_ref(),
-        mode: Some(new.mode),
-        used: new
-            .part
-            .as_ref()
-            .map(|part| part.used.clone())
-            .unwrap_or_default(),
-    };
+    let mut context = ItemContext::of_replay(new, delivery);
     for new_item in &new.result.items {
         let index = new_item.index;
         let (known, item) = item_of(set, &mut context, index, &new_item.result);

@@ -24,18 +24,7 @@ pub(super) fn narrow(
     };
     delivery.hold_until_last(new.part.as_ref());
     let status = delivery.status;
-    let mut context = ItemContext {
-        delivery: new.delivery,
-        workspace: delivery.workspace,
-        received_at: delivery.received_at,
-        ran: new.result.ran.as_ref(),
-        mode: Some(new.mode),
-        used: new
-            .part
-            .as_ref()
-            .map(|part| part.used.clone())
-            .unwrap_or_default(),
-    };
+    let mut context = ItemContext::of_replay(new, delivery);
     let mut items = Vec::new();
     for new_item in &new.result.items {
         let ItemResult::Lead(lead) = &new_item.result else {
