@@ -7,6 +7,10 @@ use std::process::{Command, Stdio};
 use crate::failure::{Context, Failure};
 use crate::process;
 
+/// The line of a panic's output from which on nothing is repeated: the backtrace is long, and whoever
+/// reads the end of a log would see only it.
+const BACKTRACE: &str = "stack backtrace:";
+
 /// The most lines that are repeated of one failed test.
 const MAX_LINES: usize = 30;
 
@@ -19,6 +23,10 @@ const MAX_TESTS: usize = 20;
 ///
 /// [`Failure`] if it cannot be started or a test fails: with the output of the failed tests.
 pub fn run(command: &mut Command) -> Result<(), Failure> {
+    run_with_output(command, &mut std::io::stdout().lock())
+}
+
+fn run_with_output(command: &mut Command, stdout: &mut impl Write) -> Result<(), Failure> {
     eprintln!("$ {}", process::line(command));
     let mut child = command
         .stdout(Stdio::piped())
@@ -26,7 +34,6 @@ pub fn run(command: &mut Command) -> Result<(), Failure> {
         .context(format!("starting `{}`", process::line(command)))?;
     let mut failed = FailedTests::default();
     let output = child.stdout.take().expect("it is piped");
-    let mut stdout = std::io::stdout().lock();
     for line in BufReader::new(output).split(b'\n') {
         let line = line.context("reading the output of the tests")?;
         let line = String::from_utf8_lossy(&line);
@@ -52,7 +59,7 @@ impl FailedTests {
         if line.starts_with("---- ") && line.ends_with(" stdout ----") {
             self.tests.push(Vec::new());
             self.in_section = true;
-        } else if line == "failures:" {
+        } else if line == "failures:" || line == BACKTRACE {
             self.in_section = false;
         }
         if self.in_section
@@ -79,8 +86,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_output_of_failed_tests_is_repeated_without_the_list_of_their_names() {
-        let output = "running 3 tests\ntest a ... ok\ntest b ... FAILED\n\nfailures:\n\n---- b stdout ----\n\nthread 'b' panicked at b.rs:1:\nno lead\n\n\nfailures:\n    b\n\ntest result: FAILED.";
+    fn the_output_of_failed_tests_is_repeated_without_backtraces_and_the_list_of_names() {
+        let output = "running 3 tests\ntest a ... ok\ntest b ... FAILED\n\nfailures:\n\n---- b stdout ----\n\nthread 'b' panicked at b.rs:1:\nno lead\nstack backtrace:\n   0: main\n\n\nfailures:\n    b\n\ntest result: FAILED.";
         let mut failed = FailedTests::default();
         for line in output.lines() {
             failed.read(line);
@@ -94,7 +101,11 @@ mod tests {
     #[test]
     fn a_failed_run_says_which_test_failed_and_why() {
         let script = "echo '---- b stdout ----'; echo 'no lead'; exit 101";
-        let failure = run(Command::new("sh").args(["-c", script])).expect_err("it fails");
+        let mut output = Vec::new();
+        let mut command = Command::new("sh");
+        let failure = run_with_output(command.args(["-c", script]), &mut output);
+        let failure = failure.expect_err("it fails");
+        assert_eq!(output, b"---- b stdout ----\nno lead\n");
         let text = failure.to_string();
         assert!(text.contains("ended with exit status: 101"), "{text}");
         assert!(text.contains("---- b stdout ----\nno lead"), "{text}");

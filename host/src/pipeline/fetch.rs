@@ -31,7 +31,7 @@ use crate::store::{
     FetchAnswer, FetchOutcome, FetchSettlement, HeldFetch, ItemResult, KeptAnswer, Write,
 };
 use crate::telemetry::CallSubject;
-use crate::trace;
+use crate::trace::{self, SpanKind};
 
 /// Makes one attempt at a fetch and settles it.
 pub async fn run(pipeline: &Arc<Pipeline>, held: HeldFetch, lease: LeaseDeadline) {
@@ -83,7 +83,12 @@ async fn attempt(
             None,
         );
     }
-    let live = match pipeline.connections.get(&held.connection).await {
+    let finding = trace::span("find connection", SpanKind::Internal);
+    let found = finding
+        .run(pipeline.connections.get(&held.connection))
+        .await;
+    drop(finding);
+    let live = match found {
         Ok(Some(live)) => live,
         Ok(None) => {
             return (

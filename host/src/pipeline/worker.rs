@@ -335,7 +335,12 @@ pub async fn reconvert(
         result.presented.clone_from(&held.presented);
         result
     };
-    let live = match pipeline.connections.get(&delivery.connection).await {
+    let finding = trace::span("find connection", SpanKind::Internal);
+    let found = finding
+        .run(pipeline.connections.get(&delivery.connection))
+        .await;
+    drop(finding);
+    let live = match found {
         Ok(Some(live)) => live,
         Ok(None) => {
             return keep_evidence(failure::waits(

@@ -1,7 +1,7 @@
 //! Traces of messages, as a receiver of OTLP gets them: from the request of the partner to the
 //! outcome of the send, without personal data.
 
-use leadhost_tests::otlp::{OtlpReceiver, TraceGaps};
+use leadhost_tests::otlp::{OtlpReceiver, ReceivedSpan, TraceGaps};
 use leadhost_tests::{On, Options};
 use serde_json::json;
 
@@ -99,6 +99,8 @@ async fn the_steps_of_a_message_that_waited_leave_no_gap(on: On) {
         let claim = spans.iter().find(|span| span.name == "claim job");
         let claim = claim.expect("the claim of the job");
         assert_eq!((&claim.parent, claim.began), (&sending.id, sending.began));
+        let finds = |span: &ReceivedSpan| span.name == "find instance" && span.parent == sending.id;
+        assert!(spans.iter().any(finds), "{spans:?}");
         if gaps.add(&spans, job) {
             return;
         }

@@ -14,6 +14,7 @@ use super::state::{Delivered, LastConversions, Seen, Sketched};
 use super::trial::{Asked, VersionTrial};
 use crate::domain::connection::{ChangeCause, ConnectionKind, ConnectionSketch, SourceChange};
 use crate::domain::id::{ConnectionId, DeliveryId, WorkspaceId};
+use crate::domain::time::Micros;
 use crate::limits;
 use crate::pipeline::state::Pipeline;
 use crate::shutdown::Shutdown;
@@ -82,6 +83,8 @@ struct WatchedSource {
     unwritten: SketchCounts,
     /// Whether they have brought a difference to report.
     has_news: bool,
+    /// Whether the row has the difference already: no other host will report it.
+    is_stored: bool,
     /// The plugin of the last one.
     plugin: String,
     last: LastConversions,
@@ -280,6 +283,7 @@ impl WatchedSource {
             generation,
             unwritten: SketchCounts::default(),
             has_news: false,
+            is_stored: false,
             plugin: String::new(),
             last: LastConversions::default(),
             is_fresh: false,
@@ -412,24 +416,31 @@ impl WatchedSource {
                     self.sketch.answer(None);
                     self.report(pipeline);
                 }
+                self.is_stored = self.has_news;
                 if let Some(FailingNews::Begun(failing)) = self.failing.take() {
                     self.report_failing(pipeline, &failing.change);
                 }
                 return Ok(());
             }
-            (self.generation, self.sketch) = load(pipeline, id).await?;
-            let is_changed = self.sketch.drift().is_some();
-            if is_changed != mem::replace(&mut self.is_changed, is_changed) {
-                // Another host has seen the change, or its end. What this host has seen meanwhile may be of
-                // both forms: it would end the change, which would be reported again.
-                self.unwritten = SketchCounts::default();
-            }
-            self.has_news = self.sketch.add(&self.unwritten, now);
-            if !self.has_news {
-                self.verdict = None;
-            }
+            self.continue_from(load(pipeline, id).await?, now);
         }
         Ok(())
+    }
+
+    /// Adds this host's deliveries to the sketch that another host has stored meanwhile.
+    fn continue_from(&mut self, (generation, sketch): (i64, Sketch), now: Micros) {
+        (self.generation, self.sketch) = (generation, sketch);
+        let is_changed = self.sketch.drift().is_some();
+        if is_changed != mem::replace(&mut self.is_changed, is_changed) {
+            // Another host has seen the change, or its end. What this host has seen meanwhile may be of
+            // both forms: it would end the change, which would be reported again.
+            self.unwritten = SketchCounts::default();
+        }
+        let is_own = self.is_stored && is_changed;
+        self.has_news = self.sketch.add(&self.unwritten, now) || is_own;
+        if !self.has_news {
+            self.verdict = None;
+        }
     }
 
     fn report(&self, pipeline: &Pipeline) {
@@ -485,7 +496,6 @@ async fn load(pipeline: &Pipeline, id: &ConnectionId) -> Result<(i64, Sketch), S
 mod tests {
     use super::*;
     use crate::domain::plugin::Digest;
-    use crate::domain::time::Micros;
 
     fn failed(number: u128) -> Delivered {
         Delivered {
@@ -521,5 +531,26 @@ mod tests {
         assert!(!asks(&watched), "another host may have ended the report");
         watched.note(&failed(3));
         assert!(asks(&watched));
+    }
+
+    #[test]
+    fn a_stored_change_is_reported_by_its_host_although_another_one_writes_the_sketch_meanwhile() {
+        let (at, mut sketch) = (Micros(1), Sketch::default());
+        let mut deliver = |body: &str| {
+            let paths = sketch::paths(body.as_bytes(), false);
+            let one = SketchCounts::from_delivery(at, "1.0.0", Some(paths), None);
+            sketch.add(&one, at)
+        };
+        for _ in 0..300 {
+            assert!(!deliver(r#"{"phone": "1"}"#));
+        }
+        assert!((0..100).any(|_| deliver(r#"{"telephone": "1"}"#)));
+        for is_stored in [true, false] {
+            let mut watched = WatchedSource::new(&failed(0), (1, sketch.clone()));
+            watched.has_news = true;
+            watched.is_stored = is_stored;
+            watched.continue_from((2, sketch.clone()), at);
+            assert_eq!(watched.has_news, is_stored, "another host's is not");
+        }
     }
 }
