@@ -660,9 +660,13 @@ fn shortened(text: &str) -> String {
     text.chars().take(most).collect()
 }
 
+/// The beginning of the name of each exported function.
+const CONTRACT: &str = "leadhost:";
+
 /// Returns what may be stored of a reason: the words of the service, without digits and quoted
-/// words, which may be of the delivery. Limits of the service keep their digits: `more than 50 ms`. The
-/// plugin's own reasons may name a person in any words.
+/// words, which may be of the delivery. Limits of the service and the contract in a frame of a crash keep
+/// their digits: `more than 50 ms`, `leadhost:converter/converter@1.0.0#convert`. The plugin's own reasons
+/// may name a person in any words.
 fn stored_reason(reason: &Reason) -> String {
     let Reason::Service(words) = reason else {
         return "a reason of the plugin, which is not kept: `leadhost plugin verify` shows it"
@@ -684,7 +688,7 @@ fn stored_reason(reason: &Reason) -> String {
         is_quoted ^= marks % 2 == 1;
         match is_value {
             true => masked_word(word),
-            false if is_limit(place) => (*word).to_owned(),
+            false if is_limit(place) || word.starts_with(CONTRACT) => (*word).to_owned(),
             false => word.replace(|one: char| one.is_ascii_digit(), "#"),
         }
     });
@@ -767,6 +771,12 @@ mod tests {
         check(
             trapped("wasm trap: wasm `unreachable` instruction executed in lib.rs:12"),
             "the plugin call failed: wasm trap: wasm `unreachable` instruction executed in lib.rs:##",
+        );
+        check(
+            trapped(
+                "wasm trap: unreachable, in form::read < leadhost:converter/converter@1.0.0#convert",
+            ),
+            "the plugin call failed: wasm trap: unreachable, in form::read < leadhost:converter/converter@1.0.0#convert",
         );
         check(
             trapped("unknown city \"são paulo\" here"),

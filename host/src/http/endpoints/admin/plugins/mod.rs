@@ -45,7 +45,7 @@ use crate::store::PluginRecord;
 async fn whole(http: &Http, name: &str, start: &str) -> Result<PluginRecord, ApiError> {
     if start.len() < Digest::SHORTEST {
         return Err(ApiError::BadRequest(format!(
-            "`{start}` is too short for a digest: at least {} characters.",
+            "`{start}` is too short for a digest: give at least {} characters of that of the version, which `leadhost plugin list` shows.",
             Digest::SHORTEST
         )));
     }
