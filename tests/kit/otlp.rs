@@ -251,6 +251,10 @@ pub struct TraceGaps {
 }
 
 impl TraceGaps {
+    /// The traces within which each place between two steps is narrow once. They take longer than the
+    /// seconds in which the tests beside them use every processor.
+    pub const TRACES: usize = 1_000;
+
     /// Adds a trace, and returns whether every place has been narrow once. Of the spans, only those
     /// below the one with this name count.
     pub fn add(&mut self, spans: &[ReceivedSpan], root: &str) -> bool {

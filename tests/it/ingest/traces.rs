@@ -29,9 +29,6 @@ const EXPORTED: Duration = Duration::from_secs(20);
 /// The span of the request that brings a lead.
 const REQUEST: &str = "POST /ingest-lead/{partnerConnectionId}";
 
-/// The leads within which each place between two steps is narrow once.
-const LEADS: usize = 200;
-
 async fn receiver_and(on: On, per_mille: u32) -> (OtlpReceiver, Options) {
     let receiver = OtlpReceiver::start().await;
     let options = Options::patient(on)
@@ -183,7 +180,7 @@ async fn a_lead_is_a_trace_of_its_steps_without_personal_data(on: On) {
 async fn the_steps_of_a_lead_leave_no_gap(on: On) {
     let traced = TracedHost::new(on, 1_000).await;
     let mut gaps = TraceGaps::default();
-    for number in 0..LEADS {
+    for number in 0..TraceGaps::TRACES {
         let answer = traced.deliver(&format!("l-{number}")).await;
         let spans = traced.spans_of(&delivery_of(&answer)).await;
         if gaps.add(&spans, REQUEST) {

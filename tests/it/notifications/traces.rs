@@ -13,9 +13,6 @@ leadhost_tests::on_every_store! {
     the_steps_of_a_message_that_waited_leave_no_gap,
 }
 
-/// The messages within which each place between two steps is narrow once.
-const MESSAGES: usize = 100;
-
 async fn traced(on: On) -> (Bot, OtlpReceiver) {
     let receiver = OtlpReceiver::start().await;
     let options = Options::patient(on)
@@ -72,7 +69,7 @@ async fn a_message_is_a_trace_from_its_request_to_its_outcome(on: On) {
 async fn the_steps_of_a_message_leave_no_gap(on: On) {
     let (bot, receiver) = traced(on).await;
     let mut gaps = TraceGaps::default();
-    for _ in 0..MESSAGES {
+    for _ in 0..TraceGaps::TRACES {
         let answer = bot.send(&bot.body()).await.expect(200);
         let trace = answer.header("x-message-id").replace('-', "");
         let request = "POST /send-notification";
@@ -87,7 +84,7 @@ async fn the_steps_of_a_message_leave_no_gap(on: On) {
 async fn the_steps_of_a_message_that_waited_leave_no_gap(on: On) {
     let (bot, receiver) = traced(on).await;
     let mut gaps = TraceGaps::default();
-    for _ in 0..MESSAGES {
+    for _ in 0..TraceGaps::TRACES {
         bot.pause("the provider is down").await;
         let answer = bot.send(&bot.body()).await.expect(200);
         bot.resume().await;
