@@ -542,7 +542,7 @@ fn of_failures(
         return ServiceProblem::new(what, roll_back, format!("/plugins/{plugin}"))
             .with_page("the failed deliveries", failed);
     }
-    let list = format!("delivery list --failed --{kind} {}", quoted(name));
+    let list = format!("delivery list --status failed --{kind} {}", quoted(name));
     ServiceProblem::new(what, list, failed)
 }
 
@@ -671,7 +671,10 @@ mod tests {
             Some(("the failed deliveries", failed.to_owned()))
         );
         let found = of(ChangeCause::Source);
-        assert_eq!(found.command, "delivery list --failed --instance acme/bot");
+        assert_eq!(
+            found.command,
+            "delivery list --status failed --instance acme/bot"
+        );
         assert_eq!(found.page, failed);
     }
 

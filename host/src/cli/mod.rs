@@ -27,6 +27,8 @@ mod instance;
 mod key;
 mod mapping;
 mod migrate;
+#[cfg(test)]
+mod named_commands;
 mod open_rollouts;
 mod openapi;
 mod outbox;
@@ -174,15 +176,5 @@ fn run(arguments: Arguments) -> Result<(), CommandFailure> {
         Command::Compile(command) => command.run(),
         Command::Componentize(command) => command.run(),
         Command::Examine(command) => command.run(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::CommandFactory as _;
-
-    #[test]
-    fn the_arguments_fit_together() {
-        super::Arguments::command().debug_assert();
     }
 }

@@ -460,7 +460,7 @@ impl WatchedSource {
         let command = match change.cause {
             ChangeCause::Version => format!("leadhost plugin rollback {}", self.plugin),
             ChangeCause::Configuration | ChangeCause::Source | ChangeCause::Unknown => {
-                "leadhost delivery list --failed".to_owned()
+                "leadhost delivery list --status failed".to_owned()
             }
         };
         let of_kind = |kind| (self.kind == kind).then_some(self.name.as_str());

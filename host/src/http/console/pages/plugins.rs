@@ -24,7 +24,7 @@ use crate::admin_api::rollouts::{RolloutChangeRequest, RolloutRequest, RolloutVi
 use crate::domain::audit::{ActOutcome, AuditRow};
 use crate::domain::repair::RepairField;
 use crate::domain::rollout::{RolloutChange, RolloutMode, RolloutStage};
-use crate::domain::size;
+use crate::domain::{size, text};
 
 #[derive(Template)]
 #[template(path = "console/plugins.html")]
