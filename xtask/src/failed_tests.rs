@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 use crate::failure::{Context, Failure};
 use crate::process;
 
-/// The line of a panic's output from which on nothing is repeated: the backtrace is long, and whoever
-/// reads the end of a log would see only it.
+/// The line of a panic's output from which on nothing is repeated: a backtrace is long, and the end of a
+/// log would show only it.
 const BACKTRACE: &str = "stack backtrace:";
 
 /// The most lines that are repeated of one failed test.
