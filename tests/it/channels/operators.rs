@@ -380,7 +380,7 @@ async fn a_message_names_the_version_that_sent_or_read_it(on: On) {
         assert_eq!(message["ran"], expected, "{message}");
     }
 
-    // Nothing was called for a message that waits, and no report has it.
+    // No adapter was called for a message that waits, and the export never names versions.
     let paused = operator.post("/instances/voice/pause", &json!({})).await;
     paused.expect(200);
     operator.host.advance(1).await;
