@@ -392,7 +392,7 @@ impl ServiceOverview {
                 let mut plugins = self.plugins.plugins.iter();
                 let stored = &plugins.find(|plugin| plugin.name == name)?.versions;
                 let version = stored.iter().find(|version| version.digest == digest)?;
-                let what = unrepaired(&name, &version.version, served);
+                let what = unrepaired(&name, (&version.version, &digest), served);
                 let command = format!("plugin impact {}@{}", quoted(&name), digest.short());
                 Some(ServiceProblem::new(
                     what,
@@ -601,15 +601,17 @@ struct RollbackDetail {
 
 /// Returns what to say about a version that was rolled back, or whose rollout was ended, and that was not
 /// repaired. `served`: the deliveries that it converted, if they were counted.
-fn unrepaired(name: &str, version: &str, served: Option<u64>) -> String {
+fn unrepaired(name: &str, (version, digest): (&str, &Digest), served: Option<u64>) -> String {
+    // Two versions may have the same number.
+    let version = format!("version {version} ({}) of {name}", digest.short());
     match served {
         Some(served) => format!(
-            "{version} of {name} converted {} before it was rolled back; see what it did to their leads",
+            "{version} converted {} before it was rolled back; see what it did to their leads",
             counted(served, "delivery", "deliveries")
         ),
-        None => format!(
-            "{version} of {name} was rolled back; see what it did to the leads that it converted"
-        ),
+        None => {
+            format!("{version} was rolled back; see what it did to the leads that it converted")
+        }
     }
 }
 
@@ -680,9 +682,10 @@ mod tests {
 
     #[test]
     fn a_version_that_was_rolled_back_is_named_with_the_deliveries_that_it_converted() {
+        let digest = Digest("3f9c01ab42de0".to_owned());
         assert_eq!(
-            unrepaired("portal", "1.1.0", Some(141)),
-            "1.1.0 of portal converted 141 deliveries before it was rolled back; see what it did to their leads"
+            unrepaired("portal", ("1.1.0", &digest), Some(141)),
+            "version 1.1.0 (3f9c01ab42de) of portal converted 141 deliveries before it was rolled back; see what it did to their leads"
         );
         let detail: RollbackDetail =
             serde_json::from_str(r#"{"digest": "aa", "previous": "bb", "accept": []}"#)
