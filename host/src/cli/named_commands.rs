@@ -77,7 +77,8 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
             .to_string_lossy()
             .into_owned();
         if path.is_dir() {
-            if !["node_modules", "target"].contains(&name.as_str()) {
+            let is_built = ["node_modules", "target"].contains(&name.as_str());
+            if !is_built && !name.starts_with('.') {
                 collect(&path, files);
             }
         } else if [".md", ".rs", ".html", ".yml"]
