@@ -31,7 +31,7 @@ use crate::store::{
     FetchAnswer, FetchOutcome, FetchSettlement, HeldFetch, ItemResult, KeptAnswer, Write,
 };
 use crate::telemetry::CallSubject;
-use crate::trace::{self, SpanKind};
+use crate::trace;
 
 /// Makes one attempt at a fetch and settles it.
 pub async fn run(pipeline: &Arc<Pipeline>, held: HeldFetch, lease: LeaseDeadline) {
@@ -83,12 +83,8 @@ async fn attempt(
             None,
         );
     }
-    let finding = trace::span("find connection", SpanKind::Internal);
-    let found = finding
-        .run(pipeline.connections.get(&held.connection))
-        .await;
-    drop(finding);
-    let live = match found {
+    let finding = pipeline.connections.get(&held.connection);
+    let live = match trace::step("find connection", finding).await {
         Ok(Some(live)) => live,
         Ok(None) => {
             return (

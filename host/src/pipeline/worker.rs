@@ -335,12 +335,8 @@ pub async fn reconvert(
         result.presented.clone_from(&held.presented);
         result
     };
-    let finding = trace::span("find connection", SpanKind::Internal);
-    let found = finding
-        .run(pipeline.connections.get(&delivery.connection))
-        .await;
-    drop(finding);
-    let live = match found {
+    let finding = pipeline.connections.get(&delivery.connection);
+    let live = match trace::step("find connection", finding).await {
         Ok(Some(live)) => live,
         Ok(None) => {
             return keep_evidence(failure::waits(

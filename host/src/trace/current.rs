@@ -26,6 +26,11 @@ pub fn span(name: &'static str, kind: SpanKind) -> Span {
     CURRENT.with_borrow(|current| current.child(name, kind))
 }
 
+/// Runs a future as a step of the current trace. The step begins now and ends with the future.
+pub fn step<F: Future>(name: &'static str, future: F) -> Traced<F> {
+    span(name, SpanKind::Internal).run(future)
+}
+
 /// Begins the span that takes in the delivery or message with this id, and makes the id that of the
 /// trace, unless a caller began the trace.
 pub fn span_of(work: Uuid, name: &'static str, kind: SpanKind) -> Span {

@@ -17,7 +17,9 @@ mod span;
 mod tracer;
 
 pub use self::context::{SpanId, TRACEPARENT, TraceId, TraceParent};
-pub use self::current::{Traced, carried, current, name_in, settle_id, span, span_of, traceparent};
+pub use self::current::{
+    Traced, carried, current, name_in, settle_id, span, span_of, step, traceparent,
+};
 pub use self::record::{FinishedTrace, SpanKind, SpanRecord, SpanValue};
 pub use self::span::Span;
 pub use self::tracer::{TraceCounts, TraceQueue, TraceQueueItem, Tracer};

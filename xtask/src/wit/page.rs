@@ -15,6 +15,16 @@ Every function and type of the frozen contracts in [`wit/published`](../wit/publ
 `external_id` in Rust, Python, C and Zig, `externalId` in JavaScript and TypeScript, and `ExternalId` in Go.
 ";
 
+/// Comments of the published contracts, which are frozen, and the plainer words that the page has for them.
+const PLAINER: [(&str, &str); 3] = [
+    (
+        "for whoever debugs the converter",
+        "for the person who debugs the converter",
+    ),
+    ("and why nobody knows", "and why that is unknown"),
+    ("in words for whoever sent it", "in words for its sender"),
+];
+
 /// Returns the page about these contracts, whose texts are given. A package that several of them
 /// contain comes once, at the end.
 ///
@@ -38,7 +48,10 @@ pub fn page(contracts: &[String]) -> Result<String, Failure> {
         }
     }
     let shared: String = shared.into_iter().map(|(_, text)| text).collect();
-    Ok(format!("{HEAD}{own}{shared}"))
+    let page = format!("{HEAD}{own}{shared}");
+    Ok(PLAINER
+        .iter()
+        .fold(page, |page, (frozen, plain)| page.replace(frozen, plain)))
 }
 
 fn package(resolve: &Resolve, id: PackageId) -> String {
@@ -243,5 +256,18 @@ F.
 | `z` | `string` | |
 ";
         assert_eq!(page, format!("{HEAD}{expected}{expected}{shared}"));
+    }
+
+    #[test]
+    fn the_page_words_only_comments_that_a_contract_has() {
+        let folder = crate::repository::root().join("wit/published");
+        let mut contracts = String::new();
+        for file in std::fs::read_dir(folder).expect("the contracts are published") {
+            let path = file.expect("a readable folder").path();
+            contracts += &std::fs::read_to_string(path).expect("a readable contract");
+        }
+        for (frozen, _) in PLAINER {
+            assert!(contracts.contains(frozen), "{frozen}");
+        }
     }
 }

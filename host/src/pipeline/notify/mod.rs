@@ -78,11 +78,8 @@ pub async fn notify(
     pipeline: &Arc<Pipeline>,
     request: Request,
 ) -> Result<NotifyOutcome, StoreError> {
-    let composing = trace::span("compose message", SpanKind::Internal);
-    let composed = templates::prepare(pipeline, &request.live, &request.template);
-    let composed = composing.run(composed).await?;
-    drop(composing);
-    let composed = match composed {
+    let composing = templates::prepare(pipeline, &request.live, &request.template);
+    let composed = match trace::step("compose message", composing).await? {
         Ok(composed) => composed,
         Err(TemplateError::Misfit(misfits)) => {
             // The template may have changed since the first request with this key.

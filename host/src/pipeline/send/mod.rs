@@ -101,12 +101,8 @@ fn note_answer(span: &Span, attempt: &Attempt) {
 
 /// Sends a waiting message that the worker has claimed.
 pub async fn run(pipeline: &Arc<Pipeline>, held: HeldSend, lease: LeaseDeadline) {
-    let finding = trace::span("find instance", SpanKind::Internal);
-    let found = finding
-        .run(pipeline.connections.get(&held.connection))
-        .await;
-    drop(finding);
-    let live = match found {
+    let finding = pipeline.connections.get(&held.connection);
+    let live = match trace::step("find instance", finding).await {
         Ok(live) => live,
         Err(error) => {
             tracing::warn!(message_id = %held.message, %error, "instance not read, message waits");

@@ -269,6 +269,7 @@ fn name(series: &AnalyticsSeries, by: Option<Dimension>, agents: &BTreeMap<i64, 
 /// Returns a name of the interface as words: `agent_type` as `Agent type`.
 fn words(name: &str) -> String {
     let name = name.strip_suffix("_id").unwrap_or(name).replace('_', " ");
+    let name = name.replace(" no ", " without ");
     let mut letters = name.chars();
     let first = letters.next().map(|letter| letter.to_ascii_uppercase());
     first.into_iter().chain(letters).collect()
@@ -283,6 +284,10 @@ mod tests {
         let check = |name: &str, expect: &str| assert_eq!(words(name), expect);
         check("agent_id", "Agent");
         check("conversations_started", "Conversations started");
+        check(
+            "conversations_no_response",
+            "Conversations without response",
+        );
         check("", "");
     }
 

@@ -128,10 +128,8 @@ pub async fn take(
     let http = call.http;
     // Checked before the body is read: deliveries to unknown addresses, or past the rate, cost
     // nothing.
-    let finding = trace::span("find connection", SpanKind::Internal);
-    let found = finding.run(intake::expect(&http.pipeline, &address)).await;
-    drop(finding);
-    let connection = match found {
+    let finding = intake::expect(&http.pipeline, &address);
+    let connection = match trace::step("find connection", finding).await {
         Err(error @ IntakeError::UnknownAddress(_)) => {
             http.core.metrics.http.address_unknown();
             return Err(error.into());
