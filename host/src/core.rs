@@ -74,7 +74,7 @@ impl Core {
     }
 
     /// Runs a piece of work to its end even if the caller stops waiting for it: a sender that
-    /// hangs up does not cancel it, and a shutdown waits for it. The work is a part of the caller's
+    /// disconnects does not cancel it, and a shutdown waits for it. The work is a part of the caller's
     /// trace, and its log lines name the caller's request.
     pub fn spawn<F>(&self, work: F) -> JoinHandle<F::Output>
     where

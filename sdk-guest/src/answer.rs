@@ -1,5 +1,5 @@
-//! Outcomes of a send. The class of a refusal decides what the host does, so each
-//! class has a constructor.
+//! Outcomes of a send. The category of a refusal decides what the host does, so each
+//! category has a constructor.
 
 use crate::text::present;
 use crate::{Accepted, HttpRequest, Problem, Refused, SendAnswer, SendStep};

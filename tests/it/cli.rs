@@ -216,6 +216,10 @@ async fn every_command_works_against_a_running_service(on: On) {
         &["outbox", "list", "--state", "received"],
         "from +5511900000001",
     );
+    let of_person = ["outbox", "list", "--contact"];
+    let check_person = |person, expect| check(&[&of_person[..], &[person]].concat(), expect);
+    check_person("+55 11 90000-0001", "from +5511900000001");
+    check_person("another@example.com", "No messages");
     let listed: Value = serde_json::from_str(&service.run(&["outbox", "--json"])).unwrap();
     let message = listed["messages"][0]["id"].as_str().unwrap();
     check(&["outbox", "status", message, "read"], "Received as");

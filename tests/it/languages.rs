@@ -9,6 +9,7 @@ use leadhost::clock::SystemClock;
 use leadhost::config::Config;
 use leadhost::domain::channel::EventBody;
 use leadhost::domain::plugin::{ConversionOutcome, PluginDelivery};
+use leadhost::limits;
 use leadhost::plugin::{CallBudget, CallError, Plugins, PreparedVersion};
 use leadhost_golden::{Call, Case};
 use leadhost_tests::{components, until};
@@ -21,27 +22,27 @@ const SANDBOX_RUST: &str = "plugins/adapter-sandbox.wasm";
 const SANDBOX_JAVASCRIPT: &str = "guests/sandbox-js.wasm";
 
 #[tokio::test]
-async fn the_rust_example_answers_its_golden_cases_and_reads_four_mebibytes() {
+async fn the_rust_example_answers_its_golden_cases_and_reads_the_largest_body() {
     holds_the_contract(RUST).await;
 }
 
 #[tokio::test]
-async fn the_javascript_example_answers_its_golden_cases_and_reads_four_mebibytes() {
+async fn the_javascript_example_answers_its_golden_cases_and_reads_the_largest_body() {
     holds_the_contract(JAVASCRIPT).await;
 }
 
 #[tokio::test]
-async fn the_python_example_answers_its_golden_cases_and_reads_four_mebibytes() {
+async fn the_python_example_answers_its_golden_cases_and_reads_the_largest_body() {
     holds_the_contract(PYTHON).await;
 }
 
 #[tokio::test]
-async fn the_sandbox_in_rust_answers_its_golden_cases_and_reads_four_mebibytes() {
+async fn the_sandbox_in_rust_answers_its_golden_cases_and_reads_the_largest_body() {
     holds_the_adapters_contract(SANDBOX_RUST).await;
 }
 
 #[tokio::test]
-async fn the_sandbox_in_javascript_answers_its_golden_cases_and_reads_four_mebibytes() {
+async fn the_sandbox_in_javascript_answers_its_golden_cases_and_reads_the_largest_body() {
     holds_the_adapters_contract(SANDBOX_JAVASCRIPT).await;
 }
 
@@ -50,7 +51,7 @@ async fn holds_the_contract(file: &str) {
         return;
     };
     assert_eq!(prepared.loaded.description.name, "example-form");
-    reads_four_mebibytes(&plugins, &prepared).await;
+    reads_the_largest_body(&plugins, &prepared).await;
     refuses_deep_nesting(&plugins, &prepared).await;
 }
 
@@ -59,7 +60,7 @@ async fn holds_the_adapters_contract(file: &str) {
         return;
     };
     assert_eq!(prepared.loaded.description.name, "sandbox");
-    let events = batch(4 << 20, inbound);
+    let events = batch(limits::DELIVERY_BYTES, inbound);
     let count = events.len();
     let body = serde_json::to_vec(&json!({ "events": events })).expect("JSON");
     let webhook = within_its_budget(async || {
@@ -96,8 +97,8 @@ async fn tried(file: &str, golden: &str) -> Option<(Plugins, PreparedVersion)> {
 
 /// Converts the largest batch that fits a body, within the memory and the time of a
 /// call.
-async fn reads_four_mebibytes(plugins: &Plugins, prepared: &PreparedVersion) {
-    let batch = batch(4 << 20, lead);
+async fn reads_the_largest_body(plugins: &Plugins, prepared: &PreparedVersion) {
+    let batch = batch(limits::DELIVERY_BYTES, lead);
     let leads = batch.len();
     let body = serde_json::to_vec(&batch).expect("JSON");
     let conversion = within_its_budget(async || {

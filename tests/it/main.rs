@@ -24,6 +24,7 @@ mod ingest;
 mod languages;
 mod layers;
 mod logs;
+mod map;
 mod mapping;
 mod messaging;
 mod messaging_faults;

@@ -202,7 +202,7 @@ pub struct ConnectionPaused {
     pub paused: bool,
 }
 
-/// A delivery that an operator sends in the place of a source.
+/// A delivery that an operator sends in place of a source.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TestDeliveryRequest {

@@ -90,7 +90,7 @@ fn kind_of_key<'de, D: Deserializer<'de>>(from: D) -> Result<KeyKind, D::Error> 
     let word = String::deserialize(from)?;
     KeyKind::from_text(&word).ok_or_else(|| {
         D::Error::custom(format!(
-            "`{word}` is no kind of key: expected partner, workspace, access-token or admin"
+            "`{word}` is not a kind of key: expected partner, workspace, access-token or admin"
         ))
     })
 }
@@ -121,7 +121,7 @@ mod tests {
         for wrong in ["root", "Admin", ""] {
             let error = read(wrong).expect_err("it is none").to_string();
             let expect = format!(
-                "`{wrong}` is no kind of key: expected partner, workspace, access-token or admin"
+                "`{wrong}` is not a kind of key: expected partner, workspace, access-token or admin"
             );
             assert_eq!(error, expect);
         }

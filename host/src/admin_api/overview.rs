@@ -47,9 +47,9 @@ pub struct ServiceOverview {
 #[derive(Debug, PartialEq, Eq)]
 pub struct ServiceProblem {
     pub what: String,
-    /// The words of the `leadhost` command that mends or shows it.
+    /// The words of the `leadhost` command that fixes or shows it.
     pub command: String,
-    /// The page, below `/console`, that mends or shows it.
+    /// The page, below `/console`, that fixes or shows it.
     pub page: String,
     /// A further page, below `/console`, with the words of its link.
     pub also: Option<(&'static str, String)>,
@@ -133,7 +133,7 @@ impl ServiceOverview {
         }
         if let Some(refused) = &self.status.refused_writes {
             let what = format!(
-                "{} refused with 507 between {} and {}, because nothing could be written; senders that do not repeat by themselves must send again",
+                "{} refused with 507 between {} and {}, because nothing could be written; senders that do not retry automatically must send again",
                 counted(refused.requests, "request was", "requests were"),
                 refused.first_at.to_the_second(),
                 refused.last_at.to_the_second(),
@@ -177,7 +177,7 @@ impl ServiceOverview {
             });
             if let Some((rejected, of, time)) = mostly {
                 let what = format!(
-                    "{name} refused {rejected} of the {of} deliveries of the last {time}: its converter does not take what the source sends"
+                    "{name} refused {rejected} of the {of} deliveries of the last {time}: its converter does not accept what the source sends"
                 );
                 let list = "delivery list --status rejected --connection";
                 let words = format!("{list} {}", quoted(&name));

@@ -1,5 +1,5 @@
 //! The names of the senders of deliveries. Connections of several workspaces may have one name, and a delivery
-//! does not say which workspace it is of, so its reader asks for the connections and instances.
+//! does not say which workspace it belongs to, so its reader asks for the connections and instances.
 
 use std::collections::HashMap;
 

@@ -71,7 +71,7 @@ impl ServiceStatus {
         self.hosts.iter().filter(|host| host.alive).count()
     }
 
-    /// Returns the hosts without a recent heartbeat, but for those that were started again under their
+    /// Returns the hosts without a recent heartbeat, except those that were started again under their
     /// name. Of several with one name it returns the last one that was seen.
     pub fn silent_hosts(&self) -> impl Iterator<Item = &HostView> {
         silent(&self.hosts)
@@ -149,7 +149,7 @@ pub struct ActivePlugin {
     /// Null if none is open.
     pub rollout: Option<OpenRollout>,
     /// False: no key of `plugins.trusted_keys` has signed the version that this host serves. It served
-    /// before they were set, and goes on serving.
+    /// before they were set, and continues to serve.
     pub trusted: bool,
 }
 

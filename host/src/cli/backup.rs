@@ -59,7 +59,7 @@ impl Backup {
                 return Err(CommandFailure::new(format!(
                     "the store is {url}: `leadhost backup` copies SQLite stores only"
                 ))
-                .hint("use the tools of PostgreSQL: pg_dump, or a base backup with its log; the section Back up and restore of docs/operators.md says as which user"));
+                .hint("use the tools of PostgreSQL: pg_dump, or a base backup with its log; the section Back up and restore of docs/operators.md names the user to run them as"));
             }
         };
         let to = self.name()?;

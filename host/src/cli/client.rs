@@ -1,6 +1,6 @@
 //! A client of the admin API of a running service. The data folder has the address and the key,
 //! so a command needs no arguments on the service's own machine. The API is plain HTTP and meant
-//! for loopback; a proxy before it may offer HTTPS.
+//! for loopback; a proxy in front of it may offer HTTPS.
 
 mod target;
 mod tls_fault;
@@ -84,7 +84,7 @@ pub struct ServiceAddress {
         global = true
     )]
     admin_key: Option<String>,
-    /// Trust the certificates in this PEM file too, if the address is one of HTTPS
+    /// Trust the certificates in this PEM file too, if the address begins with https://
     #[arg(long, value_name = "FILE", env = "LEADHOST_CA", global = true)]
     ca: Option<PathBuf>,
     /// Print JSON instead of a table

@@ -152,7 +152,7 @@ impl Try {
 fn take_delivery(text: &[u8], call: &mut Run) -> Result<Vec<u8>, CommandFailure> {
     let refused = |what: &dyn std::fmt::Display| {
         CommandFailure::new(format!(
-            "{} is no stored delivery: {what}",
+            "{} is not a stored delivery: {what}",
             call.body.display()
         ))
         .hint("`leadhost delivery show ID --json` prints one")
@@ -205,7 +205,10 @@ fn show(output: &Value, as_json: bool) {
 
 fn show_item(index: usize, item: &TriedItem) {
     match item.is_lead {
-        false => say(&safe(&format!("Item {index} is no lead: {}", item.outcome))),
+        false => say(&safe(&format!(
+            "Item {index} is not a lead: {}",
+            item.outcome
+        ))),
         true => {
             say(&format!("Item {index} is a lead."));
             show_lead(item);

@@ -1,6 +1,6 @@
 //! Golden cases of stored deliveries: a delivery becomes one case, and each answer to its fetches another
 //! one. Persons are replaced by made-up ones. The expectation is written afterwards by `leadhost
-//! plugin test --write`: only the plugin itself can say it. Nothing here reads or writes: the command and
+//! plugin test --write`: only the plugin itself can give it. Nothing here reads or writes: the command and
 //! the service make the same cases of what was captured.
 
 mod made_up;

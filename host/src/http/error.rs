@@ -110,8 +110,8 @@ pub enum ApiError {
     /// 431
     #[error("the headers are too large")]
     HeadersTooLarge,
-    /// Like nginx's 499: the client went away, so this is never read.
-    #[error("the client went away: {0}")]
+    /// Like nginx's 499: the client disconnected, so this is never read.
+    #[error("the client disconnected: {0}")]
     ClientGone(#[source] hyper::Error),
     /// 501
     #[error("the transfer coding is not supported")]

@@ -171,7 +171,7 @@ pub fn time(query: &Query<'_>, name: &str, otherwise: &str) -> Result<Option<Mic
     };
     let time = time::parse(text).ok_or_else(|| {
         ApiError::BadRequest(format!(
-            "`{name}` is an ISO 8601 time such as 2030-01-31T12:00:00Z; {otherwise}."
+            "`{name}` must be an ISO 8601 time such as 2030-01-31T12:00:00Z; {otherwise}."
         ))
     })?;
     Ok(Some(time))

@@ -1,5 +1,5 @@
 //! The JSON body of a gateway's request. One rule holds for all of them: a body that is declared as
-//! something other than JSON, or as compressed, gets 415; a body without a declaration is taken for
+//! something other than JSON, or as compressed, gets 415; a body without a declaration counts as
 //! JSON. A body counts against the budget of all bodies for as long as its share is held.
 
 use hyper::HeaderMap;

@@ -65,7 +65,7 @@ impl<'a> Query<'a> {
         };
         if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
             return Err(ApiError::BadRequest(format!(
-                "`limit` is a whole number from 1 to {most}."
+                "`limit` must be a whole number from 1 to {most}."
             )));
         }
         if negative {

@@ -1,5 +1,5 @@
 //! From a route to its endpoint: the authentication that its group requires, then one call. An
-//! endpoint takes the proof as an argument, so that it cannot be reached without.
+//! endpoint takes the proof as an argument, so that it cannot be reached without it.
 
 use std::time::Duration;
 

@@ -404,9 +404,9 @@ impl ServedConnection {
             // idling.
             .header_read_timeout(limits::IDLE_LONGEST)
             .max_buf_size(limits::CONNECTION_BUFFER_BYTES)
-            // A client that has sent a whole request and hangs up has it executed: otherwise
+            // A client that has sent a whole request and disconnects has it executed: otherwise
             // hyper would drop it wherever it waits. The answer's time bounds answers that no
-            // client reads. On the admin surface, a client that hangs up has left: work for it
+            // client reads. On the admin surface, a client that disconnects has left: work for it
             // alone ends.
             .half_close(*surface != Surface::Admin)
             .serve_connection(TokioIo::new(watched), service);

@@ -1,7 +1,7 @@
 //! Partners' requests on deals: create, change, add a note. Each is one commit, whose outcome is
 //! the partner's answer. A repeated request with the same idempotency key gets a replayed answer.
 //!
-//! The caller runs [`create`] in its own task, so that nothing is lost if the partner hangs up.
+//! The caller runs [`create`] in its own task, so that nothing is lost if the partner disconnects.
 //! A deal with a template is committed together with its conversation and message, and is
 //! answered then. The worker sends the message; the provider's answer does not affect the deal.
 

@@ -1,4 +1,4 @@
-//! Makes a component of a core module. The toolchains of some languages build only core
+//! Turns a core module into a component. The toolchains of some languages build only core
 //! modules; the tools of integrators accept those, and the service accepts only components.
 //!
 //! The bindings of most languages put the world that a module implements into the module.
@@ -49,7 +49,7 @@ pub enum CoreModuleError {
     )]
     SeveralContracts { contracts: Vec<&'static str> },
     #[error(
-        "no component can be made of the core module: {0}; generate its bindings from the published WIT file"
+        "the core module cannot be turned into a component: {0}; generate its bindings from the published WIT file"
     )]
     Unfit(String),
 }

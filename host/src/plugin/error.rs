@@ -68,7 +68,7 @@ pub enum LoadError {
     )]
     Precompiled,
     #[error(
-        "the file is a core module, not a component: `leadhost plugin pack FILE -o OUT` makes a component of it"
+        "the file is a core module, not a component: `leadhost plugin pack FILE -o OUT` turns it into a component"
     )]
     CoreModule,
     #[error("the file is not WebAssembly: it does not begin with the magic bytes")]

@@ -93,7 +93,7 @@ pub(super) async fn try_warm(
         if !matches!(differs, Ok(false)) {
             return Some(line(
                 &name,
-                "a second call of an instance answers it otherwise",
+                "a second call of an instance gives another answer",
             ));
         }
     }

@@ -1,5 +1,5 @@
 //! The outcomes and costs of calls, by version and in slots of time over the last week, in the memory
-//! of this host. Metrics keep no past, and a version that no longer serves is what one looks back at. A
+//! of this host. Metrics keep no history, and operators look back at versions that no longer serve. A
 //! call costs one lock that only calls of the same version share, for some additions.
 
 use std::collections::{BTreeMap, HashMap};

@@ -1,6 +1,6 @@
 //! The trial of a component. The component determines how much work it takes: code to link,
 //! a schema, checks, golden cases. So one time budget covers all of it except the
-//! compilation, which has its own. Few trials run at once. A trial whose owner is gone ends
+//! compilation, which has its own. Few trials run at once. A trial whose owner has disconnected ends
 //! together with its current call, because it is a future that is dropped.
 //!
 //! The memory of a trial is bounded too. In this process it holds the component

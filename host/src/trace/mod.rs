@@ -2,7 +2,7 @@
 //! took, and which failed.
 //!
 //! An [`OpenTrace`](tracer) holds the spans of one request or job until its last span has ended. Only
-//! then it is decided whether the trace is exported: if it is one of the sampled share, or if a span
+//! then is it decided whether the trace is exported: if it is one of the sampled share, or if a span
 //! failed. Everything here is in memory and bounded; `telemetry/otlp` exports.
 //!
 //! The current span is known to the thread that polls a future (`current`), so code that makes a

@@ -121,7 +121,7 @@ impl Unread {
     }
 }
 
-/// Values of an item among which unread contacts are looked for: the item may be four mebibytes.
+/// Values of an item among which unread contacts are looked for: the item may be 4 MiB.
 const MAX_LOOKED_AT: usize = 2_000;
 
 /// Returns some of the paths whose values look like a phone or an e-mail address and that no field

@@ -60,7 +60,7 @@ export const tasks = [
     },
   },
   {
-    name: "send a test delivery in the place of a source",
+    name: "send a test delivery in place of a source",
     steps: async (own) => {
       const { first, last, phone } = person(20, own.withScript);
       await own.click("Connections");

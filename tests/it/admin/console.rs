@@ -156,7 +156,7 @@ async fn only_an_admin_key_signs_in(on: On) {
         let answer = sign_in(&operator, wrong, "").await.expect(401);
         assert_eq!(answer.header("set-cookie"), "");
         assert!(
-            answer.text().contains("no valid admin key"),
+            answer.text().contains("not a valid admin key"),
             "{}",
             answer.text()
         );

@@ -174,7 +174,7 @@ async fn a_new_connection_gets_the_instance_that_is_chosen_and_a_warning_if_it_i
         .submit("/connections/new", &chosen("other/zapbot"))
         .await;
     let page = refused.expect(400).text().to_owned();
-    assert!(page.contains("is not of the workspace"), "{page}");
+    assert!(page.contains("does not belong to the workspace"), "{page}");
     let made = browser
         .submit("/connections/new", &chosen("acme/zapbot"))
         .await;

@@ -99,7 +99,7 @@ async fn a_version_with_concerns_asks_for_acceptance_and_is_activated_with_it(on
         "{}",
         asked.text()
     );
-    let said = "The version is not activated yet. Read this, and accept it if it is meant:";
+    let said = "The version is not activated yet. Read this, and accept it if it is intended:";
     assert!(asked.text().contains(said), "{}", asked.text());
     // The list of what was done with it has the words of the audit.
     let done = asked.text().find("Recent actions");

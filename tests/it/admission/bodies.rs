@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use leadhost::domain::id::ConnectionId;
+use leadhost::limits;
 use leadhost_tests::{Host, Hosts, On, Options, figures, until};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -16,7 +17,7 @@ leadhost_tests::on_every_store! {
 /// Far more than anything here takes.
 const LONG: Duration = Duration::from_secs(120);
 
-const LARGEST: usize = 4 << 20;
+const LARGEST: usize = limits::DELIVERY_BYTES;
 
 /// The smallest setting that still admits two deliveries.
 fn narrow(on: On) -> Options {

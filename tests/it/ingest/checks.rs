@@ -2,6 +2,7 @@
 //! quarantine for deliveries that fail the checks.
 
 use leadhost::domain::delivery::DeliveryStatus;
+use leadhost::limits;
 use leadhost::pipeline::replay::{self, ReplayError, ReplayOptions};
 use leadhost_tests::host_actions::signature;
 use leadhost_tests::{Declared, Host, On, Options, guests};
@@ -104,7 +105,9 @@ async fn the_quarantine_of_a_connection_is_bounded(on: On) {
 
 /// The largest possible body, different for each number.
 fn junk(number: u8) -> String {
-    char::from(b'a' + number).to_string().repeat(4 << 20)
+    char::from(b'a' + number)
+        .to_string()
+        .repeat(limits::DELIVERY_BYTES)
 }
 
 /// The quarantined bodies, oldest first.

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use leadhost::domain::delivery::DeliveryStatus;
+use leadhost::limits;
 use leadhost_tests::{Host, On, guests, until};
 use serde_json::Value;
 use tokio::io::AsyncWriteExt as _;
@@ -13,7 +14,7 @@ leadhost_tests::on_every_store! {
     an_unknown_connection_is_not_found_in_the_gateways_shape,
     bodies_that_are_no_json_are_refused_and_kept,
     a_body_that_is_no_utf_8_is_read_in_its_legacy_encoding,
-    a_body_over_four_mebibytes_is_too_large_and_one_of_that_size_is_not,
+    a_body_over_the_limit_is_too_large_and_one_of_that_size_is_not,
     a_body_nested_without_end_is_refused_at_once,
     ids_keep_all_their_digits,
     a_sender_that_hangs_up_after_its_body_loses_nothing,
@@ -56,10 +57,10 @@ async fn a_body_that_is_no_utf_8_is_read_in_its_legacy_encoding(on: On) {
     assert_eq!(deals[0]["person"]["name"], "José");
 }
 
-async fn a_body_over_four_mebibytes_is_too_large_and_one_of_that_size_is_not(on: On) {
+async fn a_body_over_the_limit_is_too_large_and_one_of_that_size_is_not(on: On) {
     let (host, declared) = form(on).await;
     let mut body = lead("f-1", "Lia Prado", "11 98888-0001").to_string();
-    body.push_str(&" ".repeat((4 << 20) - body.len()));
+    body.push_str(&" ".repeat(limits::DELIVERY_BYTES - body.len()));
     let ask = |body: String| host.post(&declared.address("form")).body(body);
     let answer = ask(format!("{body} ")).send().await.expect(413);
     assert_eq!(answer.json()["statusCode"], 413);

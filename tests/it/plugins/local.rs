@@ -358,7 +358,7 @@ fn a_configuration_that_the_plugin_does_not_take_is_refused_before_the_call() {
     assert!(said.contains("nosuch"), "{said}");
     let list = base.put("list.json", "[]");
     let said = base.fail(1, &["plugin", "run", file, body, "--config", list]);
-    assert!(said.contains("list.json is no configuration"), "{said}");
+    assert!(said.contains("list.json is not a configuration"), "{said}");
 }
 
 // ---- projects and core modules

@@ -27,7 +27,7 @@ async fn bytes_that_are_no_component_are_refused_each_with_its_own_reason() {
     let module = refused(b"\0asm\x01\0\0\0".to_vec()).await;
     assert!(matches!(module, LoadError::CoreModule));
     let text = module.to_string();
-    let mends = "`leadhost plugin pack FILE -o OUT` makes a component of it";
+    let mends = "`leadhost plugin pack FILE -o OUT` turns it into a component";
     assert!(text.contains(mends), "{text}");
     let large = refused_with(&[("component_mib", "1")], vec![0; (1 << 20) + 1]).await;
     assert!(matches!(

@@ -112,7 +112,7 @@ async fn a_version_that_reads_answers_otherwise_is_refused(on: On) {
             (&json!("accepted"), &json!(result))
         );
         assert_eq!(sends["changed"], 0, "{refused:#}");
-        assert!(error(&refused).contains("answers to sends are read otherwise"));
+        assert!(error(&refused).contains("answers to sends are read differently"));
     }
 }
 

@@ -16,12 +16,45 @@ Every function and type of the frozen contracts in [`wit/published`](../wit/publ
 ";
 
 /// Comments of the published contracts, which are frozen, and the plainer words that the page has for them.
-const PLAINER: [(&str, &str); 3] = [
+const PLAINER: [(&str, &str); 15] = [
+    (
+        "Who the converter is. Called",
+        "Describes the converter. Called",
+    ),
+    (
+        "Who the plugin is and what it needs.",
+        "Describes the plugin and what it needs.",
+    ),
+    ("makes sure of the address", "verifies the address"),
+    (
+        "none: this source has no such thing",
+        "none: this source has no such request",
+    ),
+    ("the sender hears 400", "the sender gets 400"),
+    (
+        "Whatever else the source said: name and JSON text.",
+        "Everything else that the source sent: name and JSON text.",
+    ),
     (
         "for whoever debugs the converter",
         "for the person who debugs the converter",
     ),
+    ("What to tell the partner.", "The message for the partner."),
     ("and why nobody knows", "and why that is unknown"),
+    (
+        "Such a message is never sent again by itself.",
+        "Such a message is never sent again automatically.",
+    ),
+    ("As of a refusal.", "As in a refusal."),
+    (
+        "As of a template; empty: something else changed",
+        "As in a template; empty: something else changed",
+    ),
+    ("What became of a message.", "What happened to a message."),
+    (
+        "What the sender hears back, after the commit.",
+        "The response that the sender gets, after the commit.",
+    ),
     ("in words for whoever sent it", "in words for its sender"),
 ];
 

@@ -23,7 +23,7 @@ pub fn failure(target: &AdminTarget, error: &io::Error) -> CommandFailure {
             "if it is one of your own, pass its certificate with --ca FILE (PEM)".to_owned(),
         ),
         Some(Error::InvalidCertificate(why)) if why.to_string().contains(OF_AUTHORITY) => (
-            "its certificate is that of an authority, which a server may not have".to_owned(),
+            "its certificate is that of a certificate authority, which a server must not use".to_owned(),
             "make one without CA:TRUE; `openssl req -x509` needs -addext basicConstraints=critical,CA:FALSE".to_owned(),
         ),
         Some(Error::InvalidCertificate(why)) => (

@@ -249,7 +249,7 @@ fn rows(changed: &ChangedRows, one: &str, many: &str) -> String {
     }
 }
 
-/// Returns whether a delivery of this status has its result: it is not converted again by itself.
+/// Returns whether a delivery of this status has its result: it is not converted again automatically.
 fn is_finished(status: DeliveryStatus) -> bool {
     match status {
         DeliveryStatus::Converted

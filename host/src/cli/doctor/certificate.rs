@@ -46,7 +46,7 @@ fn files(server: &ServerSection, findings: &mut Findings) {
     let Some((begins, ends)) = tls::validity(server) else {
         findings.warning(
             ABOUT,
-            "The certificate and its key fit, and its dates cannot be read.",
+            "The certificate and its key match, but its dates cannot be read.",
             "Look at them with openssl x509 -dates.",
         );
         return;
@@ -62,19 +62,19 @@ fn files(server: &ServerSection, findings: &mut Findings) {
     } else if now >= ends {
         findings.problem(
             ABOUT,
-            format!("The certificate ended at {last}."),
+            format!("The certificate expired at {last}."),
             "Renew it; the service reads the files again when they change.",
         );
     } else if ends.since(now) < limits::DOCTOR_CERTIFICATE_WARNING {
         findings.warning(
             ABOUT,
-            format!("The certificate ends at {last}."),
+            format!("The certificate expires at {last}."),
             "Renew it; the service reads the files again when they change.",
         );
     } else {
         findings.ok(
             ABOUT,
-            format!("The certificate and its key fit, and are valid until {last}."),
+            format!("The certificate and its key match; the certificate is valid until {last}."),
         );
     }
 }

@@ -39,7 +39,7 @@ pub async fn check(location: &StoreLocation, findings: &mut Findings) {
                 "{server} answers; its schema has version {schema}, and this program makes {}.",
                 found.newest_schema
             ),
-            "The next start brings it up to date: make a backup before.",
+            "The next start brings it up to date: make a backup first.",
         ),
         Some(schema) => findings.ok(
             ABOUT,

@@ -1,4 +1,4 @@
-//! `leadhost doctor`: checks a deployment, and says of each finding what to do. It changes nothing, and
+//! `leadhost doctor`: checks a deployment, and says for each finding what to do. It changes nothing, and
 //! checks what it can without a running service.
 
 mod certificate;

@@ -19,6 +19,9 @@ pub struct List {
     /// Only messages in this state: waiting, sending, unknown, accepted, sent, delivered, read, failed, received
     #[arg(long)]
     state: Option<String>,
+    /// Only messages to and from this person: a phone, an e-mail address, or the id of a contact
+    #[arg(long, value_name = "PERSON")]
+    contact: Option<String>,
     #[command(flatten)]
     page: PageFlags,
     #[command(flatten)]
@@ -34,7 +37,11 @@ impl List {
     /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
-        let mut fields = vec![("instance", self.instance), ("state", self.state)];
+        let mut fields = vec![
+            ("instance", self.instance),
+            ("state", self.state),
+            ("contact", self.contact),
+        ];
         fields.extend(self.page.fields());
         let path = format!("/admin/v1/outbox{}", query(&fields));
         let answer = client.get::<Messages>(&path).await?;

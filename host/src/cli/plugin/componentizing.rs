@@ -32,7 +32,7 @@ pub fn componentize(module: &[u8]) -> Result<Vec<u8>, String> {
         ),
     };
     Err(format!(
-        "no component can be made of the core module: {how} ({}); it is damaged or made by another toolchain than the guides name: build it again",
+        "the core module cannot be turned into a component: {how} ({}); it is damaged or made by another toolchain than the guides name: build it again",
         output.status
     ))
 }

@@ -131,7 +131,7 @@ impl New {
                         true =>
                             "The sample is as it was: if its persons are real, do not share the project.",
                         false =>
-                            "The persons in the sample are made up; read its body before you share the project: a text may name persons in a way that nothing shows.",
+                            "The persons in the sample are made up; read its body before you share the project: a text may name persons in a way that the command cannot detect.",
                     }
                 ),
             ),

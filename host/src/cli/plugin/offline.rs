@@ -141,7 +141,7 @@ impl Sign {
         let read = component_file::read(&self.file)?;
         // The component takes the place of a component only.
         if read.is_encoded && self.output.is_none() {
-            return Err(self.needs_output("a core module, of which a component is made"));
+            return Err(self.needs_output("a core module, which is turned into a component"));
         }
         let component = read.with_its_cases()?;
         let key = signing_key::read(&self.key)?;

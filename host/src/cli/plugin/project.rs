@@ -68,7 +68,7 @@ pub fn read(folder: &Path) -> Result<ProjectFile, CommandFailure> {
     }
     let text = std::fs::read_to_string(&file).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => CommandFailure::new(format!(
-            "{} is no project of a plugin: it has no {PROJECT_FILE}",
+            "{} is not the project of a plugin: it has no {PROJECT_FILE}",
             folder.display()
         ))
         .hint(format!(

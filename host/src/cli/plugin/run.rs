@@ -180,7 +180,7 @@ impl Run {
         let text = read_bytes(file)?;
         let refused = |what: &dyn std::fmt::Display| {
             CommandFailure::new(format!(
-                "{} is no configuration of a connection: {what}",
+                "{} is not a configuration of a connection: {what}",
                 file.display()
             ))
             .hint("it is a JSON object; that of the service is named with --service-config")

@@ -141,7 +141,7 @@ pub fn show_part(verified: &VerifiedPlugin, what: &str, more: bool) {
             golden(verified)
         )));
         return say(
-            "Verify it again when deliveries have come (or with an earlier --since), or let it run beside the active version first: `leadhost plugin shadow`, `leadhost plugin rollout start`.",
+            "Verify it again when there are new deliveries (or with an earlier --since), or let it run beside the active version first: `leadhost plugin shadow`, `leadhost plugin rollout start`.",
         );
     }
     let (other_version, own_version) = distinguished(

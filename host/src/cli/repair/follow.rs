@@ -45,7 +45,7 @@ pub async fn to_its_end(
         ended.map_err(|failure| {
             let show = client.flags().command(&format!("repair show {id}"));
             failure.also(&format!(
-                "the service goes on with the repair, also after a restart: `{show}` shows it"
+                "the service continues the repair, also after a restart: `{show}` shows it"
             ))
         })
     });
@@ -53,7 +53,7 @@ pub async fn to_its_end(
         let flags = client.flags();
         let (show, cancel) = (format!("repair show {id}"), format!("repair cancel {id}"));
         Err(CommandFailure::new(format!(
-            "no longer following repair {id}, which goes on in the service"
+            "no longer following repair {id}, which continues in the service"
         ))
         .hint(format!(
             "see it with `{}`, or end it with `{}`",

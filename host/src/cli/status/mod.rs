@@ -79,7 +79,7 @@ async fn unavailable(client: &AdminClient, refusal: ServiceRefusal) -> CommandFa
     }
 }
 
-/// Returns a problem on one line, with the command that mends or shows it.
+/// Returns a problem on one line, with the command that fixes or shows it.
 fn line(problem: &ServiceProblem, flags: &ServiceFlags) -> String {
     let command = flags.command(&problem.command);
     safe(&format!("- {}: `{command}`", problem.what))

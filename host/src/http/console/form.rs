@@ -107,7 +107,7 @@ impl Form {
         }
         Err(ApiRefusal::new(
             StatusCode::FORBIDDEN,
-            "This form is of an earlier session. Go back, load the page again, and send it once more.",
+            "This form belongs to an earlier session. Go back, load the page again, and send it once more.",
         ))
     }
 }

@@ -53,7 +53,7 @@ pub async fn begin(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, Api
             return Ok(with_cookie(see_other(&to), call, &token, lifetime));
         }
         Err(ApiError::Unauthorized(_)) => {
-            let message = "This is no valid admin key. `leadhost key create --kind admin` makes one; the first is in the file admin.key of the data folder.";
+            let message = "This is not a valid admin key. `leadhost key create --kind admin` makes one; the first is in the file admin.key of the data folder.";
             ApiRefusal::new(StatusCode::UNAUTHORIZED, message)
         }
         Err(error @ ApiError::TooManyFailures { .. }) => error.into(),

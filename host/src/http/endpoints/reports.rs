@@ -96,7 +96,7 @@ fn window(query: &Query<'_>, now: Micros) -> Result<(i64, Option<i64>), ApiError
     let to = feed::time(query, "to", "leave it out for now")?;
     if to.is_some_and(|to| to < since) {
         return Err(ApiError::BadRequest(
-            "`to` lies before `updated_since`.".to_owned(),
+            "`to` is before `updated_since`.".to_owned(),
         ));
     }
     let longest = if to.is_some() { WINDOW } else { WINDOW + SLACK };

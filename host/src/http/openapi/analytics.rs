@@ -45,7 +45,7 @@ fn counts(schemas: &mut Schemas, set: MetricSet) -> Operation {
     let [path, id, summary, row_name, answer_name] = names(set);
     let row = schemas.written(row_name, row(set));
     let answer = schemas.written(answer_name, answer(&row));
-    let begin = "A row counts conversations or tickets that began in its period, whatever came of them later, so no other measure \
+    let begin = "A row counts conversations or tickets that began in its period, regardless of later changes, so no other measure \
          exceeds the first. A period is named by its first local day. Periods and combinations without counts are left \
          out. The workspace's own (internal) agents are left out unless `agent_type` or `agent_id` is given. Lists are \
          separated by commas. Send the `ETag` of the last answer as `If-None-Match`: while nothing has changed, the \

@@ -168,7 +168,7 @@ Fields may be added to any object: ignore those that you do not know. Unknown qu
 
 Every answer has an `X-Request-Id`: the caller's own if it is 1 to 128 visible ASCII characters, otherwise a new one. \
 A `traceparent` is honoured. HEAD works wherever GET does. Other methods are answered 405 with `Allow`. \
-Answers above 1 kB are compressed with gzip or zstd if `Accept-Encoding` allows it. \
+Answers larger than 1 KiB are compressed with gzip or zstd if `Accept-Encoding` allows it. \
 Errors are `application/problem+json` (RFC 9457) if `Accept` names it.";
 
 fn tags(surface: Surface) -> Value {

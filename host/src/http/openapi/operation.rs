@@ -319,7 +319,7 @@ fn sentence(family: Family, status: u16) -> &'static str {
     if family == Family::Admin {
         match status {
             403 => return "The Host header is not one that the admin API answers to.",
-            404 => return "There is nothing of this name or id.",
+            404 => return "There is nothing with this name or id.",
             409 => {
                 return "The state does not allow it, or the name matches several. `error` says what to do.";
             }
@@ -362,7 +362,13 @@ fn example(access: Access, status: u16) -> Option<ApiError> {
         }),
         408 => ApiError::BodyTooSlow,
         413 => ApiError::BodyTooLarge {
-            limit: limits::BODY_BYTES,
+            limit: match access {
+                Access::Anyone => limits::DELIVERY_BYTES,
+                Access::PartnerKey
+                | Access::AccessToken
+                | Access::WorkspaceKey
+                | Access::AdminKey => limits::BODY_BYTES,
+            },
         },
         414 => ApiError::UriTooLong,
         429 => ApiError::TooManyRequests {

@@ -119,9 +119,6 @@ fn read_settings(
     let defaults = ConnectionSettings::default();
     let time = |field, default| table.duration(field, LONGEST).unwrap_or(default);
     ConnectionSettings {
-        greeting: None,
-        reply_secrets: Vec::new(),
-        origins: Vec::new(),
         unanswered_after: time("unanswered_after", defaults.unanswered_after),
         idle_after: time("idle_after", defaults.idle_after),
         kept_for: time("keep_for", defaults.kept_for),
@@ -130,6 +127,7 @@ fn read_settings(
             .unwrap_or_else(|| language.to_owned()),
         channel: channel.to_owned(),
         agent_kind: kind,
+        ..defaults
     }
 }
 

@@ -67,7 +67,7 @@ pub enum DeployError {
     },
     /// The first of two keys has accepted it, and its acceptance waits for the second.
     #[error(
-        "{name} {version} is not active yet: a second admin key has to accept this: {}. Run `leadhost {command} {name}@{}{}`{} with another key, which has another label, within {} h",
+        "{name} {version} is not active yet: a second admin key has to accept this: {}. Run `leadhost {command} {name}@{}{}`{} with another key that has a different label, within {} h",
         concerns::list(.concerns),
         digest.short(),
         concerns::options(.concerns),
@@ -85,7 +85,7 @@ pub enum DeployError {
     },
     /// Two keys have to accept it, and the request came without one.
     #[error(
-        "{name} {version} is not active: two admin keys have to accept this: {}. Run `leadhost {command} {name}@{}{}`{} with one key, and then with another one, which has another label",
+        "{name} {version} is not active: two admin keys have to accept this: {}. Run `leadhost {command} {name}@{}{}`{} with one key, and then with another key that has a different label",
         concerns::list(.concerns),
         digest.short(),
         concerns::options(.concerns),

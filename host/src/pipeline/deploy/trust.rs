@@ -1,5 +1,5 @@
 //! The trusted keys, `plugins.trusted_keys`: with them, a component is stored, activated or rolled out only
-//! if one of them has signed it. Versions that served before go on serving, with a warning.
+//! if one of them has signed it. Versions that served before continue to serve, with a warning.
 
 use super::DeployError;
 use crate::domain::plugin::Digest;

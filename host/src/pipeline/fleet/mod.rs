@@ -2,7 +2,7 @@
 //!
 //! Every host sends heartbeats that report its active versions, polls which versions it
 //! should run, and prepares proposed ones; announcements only trigger a poll at once. A
-//! host that the others must take for dead, because it was stopped or cut off, begins no
+//! host that the others must consider dead, because it was stopped or cut off, begins no
 //! work until it has polled again, so that no call begins on a version that the fleet has
 //! left. A host alone on its store does none of this.
 

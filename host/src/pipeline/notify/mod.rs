@@ -1,7 +1,7 @@
 //! Notifications: a partner sends a contact a template message, with one commit, one call and one
 //! answer.
 //!
-//! The caller runs this in its own task, so that nothing is lost if the partner hangs up. The
+//! The caller runs this in its own task, so that nothing is lost if the partner disconnects. The
 //! contact, the conversation and the message are in the store before the provider is called. The
 //! outcome is in the store before the partner is answered, unless the call takes longer than a
 //! partner waits. With an idempotency key, a repeated request gets a replayed answer and sends

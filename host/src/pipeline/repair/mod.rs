@@ -5,7 +5,7 @@
 //!
 //! The changes of a repair and their receipt are one commit, which has no effect once the repair has
 //! ended or another host has taken it. So a repair may be cut off anywhere: the next host continues
-//! after the stored cursor, and a delivery that is replayed once more differs in nothing.
+//! after the stored cursor, and replaying a delivery once more changes nothing.
 
 mod job;
 mod merging;

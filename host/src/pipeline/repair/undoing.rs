@@ -1,6 +1,6 @@
-//! Takes the changes of a repair back, the newest first, a few in a commit. Each commit marks its
+//! Undoes the changes of a repair, newest first, a few in a commit. Each commit marks its
 //! changes, so an undo that was cut off continues with the others. A change with which the store
-//! itself fails is left, so that it holds neither the others nor the end of the undo.
+//! itself fails is left, so that it blocks neither the others nor the end of the undo.
 
 use std::time::{Duration, Instant};
 

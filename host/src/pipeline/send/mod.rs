@@ -4,7 +4,7 @@
 //! The state `sending` is committed before the first byte of a call, and the host checks its
 //! lease again right before that byte. A send that fails before the call is retried. If it fails
 //! after the call has begun, its outcome is unknown, and the service never sends the message
-//! again by itself. If the adapter itself fails before the call, the message is kept and retried,
+//! again automatically. If the adapter itself fails before the call, the message is kept and retried,
 //! since only an operator can correct that fault.
 
 mod addressed;

@@ -1,6 +1,6 @@
 //! The outcome of a delivery under one version, as fields that can be compared. The values are
 //! those that a commit would store: phones and addresses are normalised, so a difference in their
-//! form alone is none. The outcome of a send is in [`composed`](super::composed).
+//! form alone does not count. The outcome of a send is in [`composed`](super::composed).
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! The pace of a verification: beside live traffic it uses a part of a processor, and its whole time.
+//! The pace of a verification: beside live traffic it uses a part of a processor, for its whole time limit.
 //! Without live traffic it is as fast as it can be.
 
 use std::sync::{Mutex, PoisonError};

@@ -71,7 +71,7 @@ pub fn drift_of_sends(tally: &Tally, policy: &config::VerifySection) -> Vec<Stri
         "sends gain or lose their request",
     ));
     if let Some(read) = tally.lost(RESULT) {
-        let what = "answers to sends are read otherwise";
+        let what = "answers to sends are read differently";
         found.extend(exceeding(read, of, policy.changed_answers_per_mille, what));
     }
     if let Some(missed) = tally.lost(IDS) {
@@ -272,7 +272,7 @@ mod tests {
                 "1 of 1000 sends fail only with it",
             ),
             (tally(|one| one.items = group(2)), "lose their request"),
-            (read(3), "3 of 1000 answers to sends are read otherwise"),
+            (read(3), "3 of 1000 answers to sends are read differently"),
             (
                 lost(IDS, 20),
                 "20 of 1000 answers to sends lose or change an id of the provider",

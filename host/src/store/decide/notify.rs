@@ -31,7 +31,7 @@ pub(super) fn notify(set: &mut WorkingSet, new: &Notification) -> Notified {
         name: Some(&new.details.name),
         email: new.details.email.as_deref(),
         phone_number: new.phone.e164.as_deref(),
-        props: None,
+        ..PersonDetails::default()
     };
     let contact = people::find_or_create(set, workspace, &details);
     let opening = ConversationOpening {

@@ -1,4 +1,4 @@
-//! Takes changes of a repair back, the newest first. A field is restored only if it still has the
+//! Undoes changes of a repair, newest first. A field is restored only if it still has the
 //! value that the repair gave it: what a person or a newer delivery changed since stays.
 
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 //! broke or the server did not answer in time. The batch leaves a mark in its
 //! transaction: if the mark exists, the batch was committed. The absence of the mark
 //! proves nothing while the server may still be working on the commit, so its process
-//! must be gone first.
+//! must have ended first.
 
 use sqlx::postgres::PgConnection;
 use sqlx::{Connection as _, Row as _};

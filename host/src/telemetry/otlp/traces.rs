@@ -1,7 +1,7 @@
 //! The export of traces.
 //!
 //! One task takes finished traces from a bounded queue and sends them in batches. Nothing waits for it: a
-//! full queue drops traces, a receiver that is down, slow or refuses costs the batch after a few
+//! full queue drops traces, a receiver that is down or slow, or refuses, costs the batch after a few
 //! attempts, and both are counted.
 
 use bytes::Bytes;

@@ -28,7 +28,7 @@ fn refused(answer: &Answer, what: &str) -> String {
 async fn parameters_that_cannot_be_read_are_refused_with_the_expected_form(on: On) {
     let board = Board::new(on).await;
     for (query, said) in [
-        ("from=", "`from` is a day such as"),
+        ("from=", "`from` must be a day such as"),
         ("from=yesterday", "leave it out for 30 days ago"),
         ("from=2030-01-01T00:00:00", "with its offset"),
         ("from=2030-02-30", "`from`"),
@@ -36,8 +36,8 @@ async fn parameters_that_cannot_be_read_are_refused_with_the_expected_form(on: O
         ("from=%00", "`from`"),
         ("to=", "leave it out for now"),
         ("to=2030-13-01", "`to`"),
-        ("from=2030-01-10&to=2030-01-10", "has to lie before `to`"),
-        ("from=2030-01-10&to=2030-01-09", "has to lie before `to`"),
+        ("from=2030-01-10&to=2030-01-10", "must be before `to`"),
+        ("from=2030-01-10&to=2030-01-09", "must be before `to`"),
         (
             "from=2030-01-10T00:00:00Z&to=2030-01-10T00:00:00%2B00:00",
             "before `to`",

@@ -1,5 +1,5 @@
 //! The commands that precede the first build, such as the installation of packages. They run again when
-//! they or a file that they read have changed, or a folder is gone that was there when they ended, such as
+//! they or a file that they read have changed, or a folder that existed when they ended is missing, such as
 //! `node_modules`. A file beside the built component records that.
 
 use std::path::Path;

@@ -46,7 +46,7 @@ impl Exchange<'_> {
             self.address,
             time.as_secs()
         ))
-        .hint("try again, or ask who runs the registry")
+        .hint("try again, or contact the operator of the registry")
     }
 
     /// Returns the failure for an error of the client.
@@ -76,19 +76,19 @@ impl Exchange<'_> {
             Cause::OtherBytes(expected) => CommandFailure::new(safe(&format!(
                 "the registry {registry} sent other bytes than those of {expected} for {address}: nothing is kept"
             )))
-            .hint("the registry, or something before it, changed them or is broken: ask who runs it"),
+            .hint("the registry, or a proxy in front of it, changed them or is faulty: contact its operator"),
             Cause::NotOurs => CommandFailure::new(safe(&format!(
                 "{address} is not a component: {said}"
             )))
             .hint("name a component that `leadhost plugin push` or `wkg oci push` has put into the registry"),
             Cause::Down(status) => CommandFailure::new(safe(&format!(
-                "the registry {registry} is out of order: it answers {status} to {what} for {address}: {said}"
+                "the registry {registry} is failing: it answers {status} to {what} for {address}: {said}"
             )))
-            .hint("try again later; if it stays so, ask who runs the registry"),
+            .hint("try again later; if the error persists, contact the operator of the registry"),
             Cause::Other => CommandFailure::new(safe(&format!(
                 "the registry {registry} did not take {what} for {address}: {said}"
             )))
-            .hint("check the name and the tag; if they are right, ask who runs the registry"),
+            .hint("check the name and the tag; if they are right, contact the operator of the registry"),
         }
     }
 }

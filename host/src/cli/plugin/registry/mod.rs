@@ -141,7 +141,7 @@ impl RegistryClient {
                 CommandFailure::new(format!(
                     "{pinned} has more bytes than the {said} that its manifest names: nothing is kept"
                 ))
-                .hint("the registry changed it or is broken: ask who runs it")
+                .hint("the registry changed it or is faulty: contact its operator")
             })?;
         artifact::check_component(&wasm).map_err(|why| self.not_ours(&why))?;
         Ok(PulledComponent {

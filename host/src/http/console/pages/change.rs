@@ -198,7 +198,7 @@ pub fn typed_config(form: &Form) -> Result<Value, ApiRefusal> {
     let found: Result<serde_json::Map<String, Value>, _> =
         serde_json::from_str(form.text("config"));
     found.map(Value::Object).map_err(|error| {
-        let message = format!("Configuration: this is no JSON object ({error}).");
+        let message = format!("Configuration: this is not a JSON object ({error}).");
         ApiRefusal::new(StatusCode::BAD_REQUEST, message)
     })
 }

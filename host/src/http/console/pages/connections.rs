@@ -59,7 +59,10 @@ pub async fn show(visit: &Visit<'_>, which: &str) -> Result<ConnectionPage, ApiR
     let list: Connections = visit.api().get("/connections").await?;
     let mut all = list.connections.into_iter();
     let connection = all.find(|one| one.id.to_string() == which).ok_or_else(|| {
-        ApiRefusal::new(StatusCode::NOT_FOUND, "There is no connection of this id.")
+        ApiRefusal::new(
+            StatusCode::NOT_FOUND,
+            "There is no connection with this id.",
+        )
     })?;
     let page = format!("/connections/{}", connection.id);
     let change = ChangeForms::new(visit, page, &connection.plugin, &connection.bound).await?;

@@ -16,7 +16,7 @@ use super::super::form::{Form, encoded};
 use super::super::frame::Frame;
 use super::super::sessions::Notice;
 use super::super::{FormOutcome, Visit, page, see_other};
-use super::Filters;
+use super::{Filters, replays};
 use crate::admin_api::captures::GoldenExport;
 use crate::admin_api::connections::{ConnectionView, Connections};
 use crate::admin_api::deliveries::{
@@ -67,15 +67,7 @@ pub async fn find(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
 }
 
 async fn list(visit: &Visit<'_>) -> Result<DeliveriesPage, ApiRefusal> {
-    let names = [
-        "status",
-        "connection",
-        "version",
-        "q",
-        "since",
-        "until",
-        "before",
-    ];
+    let names = [&replays::FILTERS[..], &["q", "before"]].concat();
     let filters = Filters::read(visit, &names);
     let api = visit.api();
     let connections: Connections = api.get("/connections").await?;

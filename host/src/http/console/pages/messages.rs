@@ -20,7 +20,7 @@ use crate::domain::text::counted;
 use crate::domain::workspace::name_in_workspace;
 use crate::limits;
 
-/// The filters of the messages that are resolved together.
+/// The filters of the list, and of the messages that are resolved together.
 const FILTERS: [&str; 3] = ["contact", "state", "instance"];
 
 #[derive(Template)]
@@ -40,7 +40,7 @@ pub struct MessagesPage {
 ///
 /// [`ApiRefusal`] if a filter is invalid, or the store cannot be read.
 pub async fn list(visit: &Visit<'_>) -> Result<MessagesPage, ApiRefusal> {
-    let filters = Filters::read(visit, &["contact", "state", "instance", "before"]);
+    let filters = Filters::read(visit, &[&FILTERS[..], &["before"]].concat());
     let api = visit.api();
     let instances: Instances = api.get("/instances").await?;
     let list: Messages = api.get(&format!("/outbox{}", filters.query())).await?;

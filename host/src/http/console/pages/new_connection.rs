@@ -285,7 +285,7 @@ fn instance_of<'a>(form: &Form, chosen: &'a str) -> Result<&'a str, ApiRefusal> 
     match chosen.split_once('/') {
         Some((of, name)) if of == workspace => Ok(name),
         _ => Err(refused(format!(
-            "The instance `{chosen}` is not of the workspace `{workspace}`. Choose one of that workspace."
+            "The instance `{chosen}` does not belong to the workspace `{workspace}`. Choose one of that workspace."
         ))),
     }
 }
@@ -330,7 +330,7 @@ fn config(form: &Form) -> Result<Value, ApiRefusal> {
         let known = config.entry("fields").or_insert_with(|| Map::new().into());
         let known = known
             .as_object_mut()
-            .ok_or_else(|| refused("Configuration: `fields` is no object.".to_owned()))?;
+            .ok_or_else(|| refused("Configuration: `fields` is not an object.".to_owned()))?;
         known.extend(fields);
     }
     Ok(config.into())
@@ -338,7 +338,7 @@ fn config(form: &Form) -> Result<Value, ApiRefusal> {
 
 fn object(what: &str, text: &str) -> Result<Map<String, Value>, ApiRefusal> {
     serde_json::from_str(text)
-        .map_err(|error| refused(format!("{what}: this is no JSON object ({error}).")))
+        .map_err(|error| refused(format!("{what}: this is not a JSON object ({error}).")))
 }
 
 fn refused(message: String) -> ApiRefusal {

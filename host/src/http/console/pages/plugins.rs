@@ -136,11 +136,11 @@ impl RefusedDeploy {
         };
         match self.details.accept.is_empty() {
             true => format!("{what}, and this cannot be accepted:"),
-            false => format!("{what} yet. Read this, and accept it if it is meant:"),
+            false => format!("{what} yet. Read this, and accept it if it is intended:"),
         }
     }
 
-    /// Returns what speaks against it, but for what the comparison says.
+    /// Returns the concerns about it, except those of the comparison.
     fn concerns(&self) -> impl Iterator<Item = &str> {
         let drift = self.details.verification.as_ref();
         let drift = drift.map_or(&[][..], |verified| &verified.drift);

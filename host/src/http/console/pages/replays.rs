@@ -12,8 +12,8 @@ use super::Filters;
 use crate::admin_api::replays::{ReplayManyRequest, ReplayedMany};
 use crate::domain::text::counted;
 
-/// The filters that the deliveries of a replay may have.
-const FILTERS: [&str; 5] = ["status", "connection", "version", "since", "until"];
+/// The filters that the deliveries of a replay may have; the list of deliveries has them too.
+pub const FILTERS: [&str; 5] = ["status", "connection", "version", "since", "until"];
 
 #[derive(Template)]
 #[template(path = "console/replays.html")]

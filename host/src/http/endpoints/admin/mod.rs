@@ -3,7 +3,7 @@
 //!
 //! The surface is meant for loopback, and a browser on the same machine is on loopback too. A
 //! page that rebinds its own name to this address is refused by its Host header. Work that
-//! takes long, or that must not stop half-way, continues when the operator hangs up.
+//! takes long, or that must not stop half-way, continues when the operator disconnects.
 
 mod activity;
 mod apply;

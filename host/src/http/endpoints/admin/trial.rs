@@ -1,6 +1,6 @@
 //! `POST /admin/v1/connections/try {plugin, config, body}`: what a converter reads in a body, without any
 //! effect. `POST /admin/v1/connections/{id or name}/test {body}`: a delivery that an operator sends in
-//! the place of the source; it takes the way of every delivery, but for the sender checks.
+//! place of the source; it is processed like every delivery, except for the sender checks.
 
 use std::sync::Arc;
 

@@ -182,9 +182,9 @@ fn range(query: &Query<'_>, zone: &Zone, now: Micros) -> Result<(TimeSlot, TimeS
     let end = to.unwrap_or(now);
     if from >= end {
         let said = match (given, to) {
-            (Some(_), Some(_)) => "`from` has to lie before `to`.",
-            (Some(_), None) => "`from` has to lie before now; give `to` for a time in the future.",
-            (None, _) => "`to` has to lie after `from`, which is 30 days ago; give `from` too.",
+            (Some(_), Some(_)) => "`from` must be before `to`.",
+            (Some(_), None) => "`from` must be before now; give `to` for a time in the future.",
+            (None, _) => "`to` must be after `from`, which is 30 days ago; give `from` too.",
         };
         return Err(ApiError::BadRequest(said.to_owned()));
     }
@@ -224,7 +224,7 @@ fn bound(
     };
     let instant = instant.ok_or_else(|| {
         ApiError::BadRequest(format!(
-            "`{name}` is a day such as 2030-01-31, which begins as in `tz`, or a time with its offset such as \
+            "`{name}` must be a day such as 2030-01-31, which begins as in `tz`, or a time with its offset such as \
              2030-01-31T12:00:00Z; leave it out for {default}."
         ))
     })?;
@@ -392,8 +392,8 @@ pub(super) mod tests {
             ("from=20300101", "`from` is a day"),
             ("from=2030-1-1", "`from` is a day"),
             ("from=1700000000", "`from` is a day"),
-            ("from=2030-01-02&to=2030-01-02", "has to lie before `to`"),
-            ("from=2030-01-03&to=2030-01-02", "has to lie before `to`"),
+            ("from=2030-01-02&to=2030-01-02", "must be before `to`"),
+            ("from=2030-01-03&to=2030-01-02", "must be before `to`"),
             ("from=2030-02-01", "before now"),
             ("to=2029-01-01", "give `from` too"),
             ("from=1979-12-31", "before 1980-01-01"),

@@ -34,7 +34,7 @@ pub fn legacy_template() -> [Value; 2] {
     [
         filled(
             limits::TEMPLATE_NAME_CHARACTERS,
-            "The template's name, in the only language in which it is approved, else in the channel's.",
+            "The template's name. It is sent in the only language in which it is approved, otherwise in the channel's language.",
         ),
         list(
             &value,
@@ -63,7 +63,7 @@ pub fn person() -> Value {
         "name": trimmed(limits::NAME_CHARACTERS, "The contact's name."),
         "phoneNumber": text(
             limits::PHONE_CHARACTERS,
-            "The contact's phone, however it is written; without a country it is of the instance's region. One that cannot exist is refused.",
+            "The contact's phone number in any format; without a country code it is read in the instance's region. An impossible number is refused.",
         ),
         "email": email("The contact's e-mail address."),
         "instanceId": {
@@ -73,7 +73,7 @@ pub fn person() -> Value {
         },
         "ignoreTransferToDeskIfUnanswered": {
             "type": "boolean",
-            "description": "True: the lead is not handed to people when it does not answer. Left out: false.",
+            "description": "True: the lead is not handed to people if it does not answer. Default: false.",
         },
         "specialInstructions": text(
             limits::SPECIAL_INSTRUCTIONS_CHARACTERS,
@@ -100,7 +100,7 @@ pub fn template() -> [(&'static str, Value); 9] {
     let kinds = ["Text", "Document", "Image", "Video"];
     let kinds = kinds.map(|kind| named(&format!("{kind}Parameter")));
     let index = json!({
-        "description": "The button's place; its digits as a text are taken too. Left out: its place among the buttons.",
+        "description": "The button's position, as a number or as a string of digits. Default: its position among the buttons.",
         "oneOf": [
             {"type": "integer", "minimum": 0, "maximum": limits::BUTTON_INDEX},
             {"type": "string", "pattern": r"^\+?0*[0-9]{1,2}$"},

@@ -16,7 +16,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         operation("get", "/admin/v1/audit")
             .named("listAudit", "audit", "Lists the acts of operators")
             .describe(
-                "Every operation that may change something is a row before it is done, and another one gives its outcome. \
+                "Every operation that may change something is recorded in one row before it is done and in another one with its outcome. \
                  Rows are never changed or removed. Each has a hash of itself and of the row before it.",
             )
             .parameter(Parameter::query("actor", text(), "Only acts of keys with this label."))

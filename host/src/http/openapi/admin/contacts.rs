@@ -58,7 +58,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
             .refuses(&[404]),
         operation("post", "/admin/v1/contacts/erase")
             .named("eraseContact", "contacts", "Erases a person")
-            .describe("Removes the person and everything that is known of the person. The request takes as long as it needs, even if the caller hangs up. After an interruption, the same request continues the erasure.")
+            .describe("Removes the person and everything that is known about the person. The request takes as long as it needs, even if the caller disconnects. After an interruption, the same request continues the erasure.")
             .takes(
                 &request,
                 &[

@@ -147,9 +147,9 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
                 "Gives a delivery as golden cases, with made-up persons",
             )
             .describe(
-                "A case is a folder with these files. What it has to give is not in it: `leadhost plugin test --write` \
+                "A case is a folder with these files. The expected output is not in it: `leadhost plugin test --write` \
                  writes that. A person has to read the files before they are shared: a text may name persons in a way that \
-                 nothing shows. The audit has the request. Nothing is changed.",
+                 the service cannot detect. The audit has the request. Nothing is changed.",
             )
             .parameter(id())
             .answers(

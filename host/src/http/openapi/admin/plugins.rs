@@ -618,7 +618,7 @@ fn refuses_activation(operation: Operation) -> Operation {
 pub fn second_key(command: &str) -> Value {
     let short = &DIGEST[..12];
     json!({
-        "error": format!("portal 1.4.0 is not active yet: a second admin key has to accept this: it asks to call api.portal.example. Run `leadhost plugin {command} portal@{short} --accept new-hosts` with another key, which has another label, within 24 h"),
+        "error": format!("portal 1.4.0 is not active yet: a second admin key has to accept this: it asks to call api.portal.example. Run `leadhost plugin {command} portal@{short} --accept new-hosts` with another key that has a different label, within 24 h"),
         "secondKey": {"accept": ["new-hosts"], "withinSeconds": 86_400},
     })
 }

@@ -41,7 +41,7 @@ pub fn create(set: &mut WorkingSet, new: &NewDeal) -> DealCreated {
         name: Some(&new.name),
         email: new.email.as_deref(),
         phone_number: phone,
-        props: None,
+        ..PersonDetails::default()
     };
     let contact = people::find_or_create(set, workspace, &details);
     let mut props = new.props.clone();

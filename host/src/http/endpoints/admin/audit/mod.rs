@@ -1,5 +1,5 @@
-//! The audit of the admin surface: every operation that changes something is a row before it is
-//! done, and another one says what became of it.
+//! The audit of the admin surface: every operation that changes something is recorded before it is
+//! done, and another row has its outcome.
 
 pub mod list;
 

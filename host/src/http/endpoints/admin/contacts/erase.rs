@@ -1,9 +1,9 @@
-//! `POST /admin/v1/contacts/erase`: removes a person and everything that is known of them. The
+//! `POST /admin/v1/contacts/erase`: removes a person and everything that is known about them. The
 //! person is named by `id`, or by `phone` or `email` within a `workspace`; all of it in the
 //! body, since addresses end up in logs. `dryRun` counts what would be removed.
 //!
-//! The answer is the receipt. The request takes as long as it needs, even if the operator hangs
-//! up. After an interruption, the same request continues the erasure.
+//! The answer is the receipt. The request takes as long as it needs, even if the operator
+//! disconnects. After an interruption, the same request continues the erasure.
 
 use std::sync::Arc;
 use std::time::Duration;

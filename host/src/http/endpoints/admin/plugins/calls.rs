@@ -1,4 +1,4 @@
-//! `GET /admin/v1/plugins/{name}/calls?period=hour|day|week`: what the calls of each version came to and
+//! `GET /admin/v1/plugins/{name}/calls?period=hour|day|week`: the outcomes of the calls of each version, and what they
 //! needed on this host.
 
 use std::collections::BTreeMap;

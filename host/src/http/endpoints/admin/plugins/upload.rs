@@ -1,5 +1,5 @@
 //! `POST /admin/v1/plugins?activate=true&accept=..&source=..`: the body is a component. It is stored,
-//! and activated if the request asks for it and nothing speaks against it.
+//! and activated if the request asks for it and raises no concern that is not accepted.
 
 use std::sync::Arc;
 

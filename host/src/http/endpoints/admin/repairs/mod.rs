@@ -258,7 +258,7 @@ impl From<RepairChange> for StayingChange {
                  remove it with `leadhost deal remove` if it is not needed"
             }
             MERGED => {
-                "the contact is gone, and its match keys are another one's: it is not made again"
+                "the contact no longer exists, and its match keys belong to another contact: it is not created again"
             }
             PERSON => "the deal's former contact was merged into the one that it has now",
             _ => "the match keys of a contact that was merged into this one",

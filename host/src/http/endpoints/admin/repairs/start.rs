@@ -1,6 +1,6 @@
 //! `POST /admin/v1/repairs {convertedBy, plugin, connection, since, until, field, apply}`: replays
 //! all deliveries that a version converted, in the background. The answer is the repair at its
-//! begin; if the version converted nothing, it has ended already.
+//! beginning; if the version converted nothing, it has ended already.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Limits on the size of an item, checked before the item is used: phones, bytes of a name,
 //! bytes of all items of a delivery. A message about something too large names the actual
-//! size and the limit. The item becomes invalid by itself; the others are kept, and the raw
+//! size and the limit. Only that item becomes invalid; the others are kept, and the raw
 //! delivery has all of it.
 
 use super::wit;
