@@ -442,7 +442,7 @@ pub const SCHEMA_CHECK_WALL_TIME: Duration = Duration::from_secs(30);
 pub const SCHEMA_CHECK_MEMORY_MIB: u64 = 2_048;
 pub const SCHEMA_CHECK_STACK_BYTES: usize = 64 << 20;
 
-/// Limits of the process that makes a component of a core module on the machine of an integrator:
+/// Limits of the process that turns a core module into a component on the machine of an integrator:
 /// address space, and processor time in whole seconds.
 pub const COMPONENTIZE_MEMORY_MIB: u64 = 2_048;
 pub const COMPONENTIZE_PROCESSOR_TIME: Duration = Duration::from_secs(60);

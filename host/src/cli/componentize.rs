@@ -1,4 +1,4 @@
-//! `leadhost componentize`: makes a component of a core module and exits. It is internal: the
+//! `leadhost componentize`: turns a core module into a component and exits. It is internal: the
 //! tools of integrators start it as a child process, write the module to its standard input and
 //! read the component from its standard output (`plugin/componentizing.rs`). Before it reads a byte
 //! it limits its own memory and processor time: a module may be made to break the encoder.

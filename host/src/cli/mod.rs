@@ -128,7 +128,7 @@ enum Command {
     /// Compile a component; the service starts this for each new plugin
     #[command(hide = true)]
     Compile(compile::Compile),
-    /// Make a component of a core module; the tools of integrators start this
+    /// Turn a core module into a component; the tools of integrators start this
     #[command(hide = true)]
     Componentize(componentize::Componentize),
     /// Check configurations against a schema; the service starts this

@@ -1,4 +1,4 @@
-//! Makes a component of a core module in a child process of the same program
+//! Turns a core module into a component in a child process of the same program
 //! (`cli/componentize.rs`), under limits: a module that breaks the encoder breaks only the child.
 
 use std::io::{Result as IoResult, Write as _};
