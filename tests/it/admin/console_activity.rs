@@ -61,7 +61,7 @@ async fn a_wrong_zone_keeps_the_form_and_is_named_as_the_form_names_it(on: On) {
     let answer = browser.get("/analytics?tz=Nowhere&interval=week").await;
     let page = answer.expect(400).text().to_owned();
     for part in [
-        "Time zone: `Nowhere` is none.",
+        "Time zone: `Nowhere` is unknown.",
         "value=\"Nowhere\"",
         "<option selected>week</option>",
     ] {

@@ -194,7 +194,7 @@ async fn a_configuration_is_tried_and_then_changed(on: On) {
 
     let to = format!("/connections/{id}/config");
     for (wrong, status, part) in [
-        ("[1]", 400, "no JSON object"),
+        ("[1]", 400, "not a JSON object"),
         (r#"{"fields": {"name": 7}}"#, 422, "config.fields"),
     ] {
         let fields = [("version", at.as_str()), ("config", wrong)];

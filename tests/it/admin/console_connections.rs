@@ -114,7 +114,7 @@ async fn a_new_connection_is_tried_and_then_saved(on: On) {
     let wrong: Vec<_> = NEW.into_iter().chain([("config", "[1]")]).collect();
     let refused = browser.submit("/connections/new/try", &wrong).await;
     assert!(
-        refused.expect(400).text().contains("no JSON object"),
+        refused.expect(400).text().contains("not a JSON object"),
         "no JSON"
     );
 

@@ -144,7 +144,7 @@ async fn view(
     // A plus of the address may arrive as a space.
     if !zone::is_zone(tz) && !zone::is_zone(&tz.replace(' ', "+")) {
         let message = format!(
-            "`{tz}` is not a time zone. Choose one from the list, such as {} or Europe/Lisbon.",
+            "Time zone: `{tz}` is unknown. Choose one from the list, such as {} or Europe/Lisbon.",
             zone::DEFAULT
         );
         return Err(ApiRefusal::new(StatusCode::BAD_REQUEST, message));
