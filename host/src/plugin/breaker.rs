@@ -11,6 +11,7 @@
 //! closes both. A new version has a new digest, and so closed circuits.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -40,6 +41,8 @@ pub struct OpenCircuit {
 /// The circuit breakers of all versions and lanes.
 pub struct Breakers {
     clock: SharedClock,
+    /// Whether failures are not counted.
+    stay_closed: AtomicBool,
     pairs: Mutex<HashMap<CircuitKey, Pair>>,
 }
 
@@ -104,6 +107,7 @@ impl Breakers {
     pub fn new(clock: SharedClock) -> Self {
         Self {
             clock,
+            stay_closed: AtomicBool::new(false),
             pairs: Mutex::default(),
         }
     }
@@ -186,6 +190,11 @@ impl Breakers {
         Ok(pass)
     }
 
+    /// Opens no circuit from now on: each call is made, however many have failed.
+    pub fn stay_closed(&self) {
+        self.stay_closed.store(true, Ordering::Relaxed);
+    }
+
     /// Closes all circuits: the cause of the failures may be corrected.
     pub fn close_all(&self) {
         self.lock().clear();
@@ -250,7 +259,7 @@ impl Pass<'_> {
     /// count for nothing.
     pub fn report<T>(mut self, answer: &Result<T, CallError>) {
         self.reported = true;
-        if self.budget == CallBudget::Trial {
+        if self.budget == CallBudget::Trial || self.breakers.stay_closed.load(Ordering::Relaxed) {
             return;
         }
         let mut pairs = self.breakers.lock();
@@ -423,6 +432,16 @@ mod tests {
             inline: true,
             log: Vec::new(),
         }
+    }
+
+    #[test]
+    fn circuits_that_stay_closed_admit_every_call() {
+        let world = world();
+        world.breakers.stay_closed();
+        world.faults(2 * limits::BREAKER_FAILURES);
+        assert_eq!(world.until(CallBudget::Inline), None);
+        assert_eq!(world.until(CallBudget::Worker), None);
+        assert!(world.breakers.open().is_empty());
     }
 
     #[test]

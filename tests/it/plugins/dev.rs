@@ -7,6 +7,7 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 
 use hyper::Method;
+use leadhost::limits;
 use leadhost_tests::guests::{self, Variant};
 use leadhost_tests::service::command;
 use leadhost_tests::{Answer, Ask, until};
@@ -266,6 +267,26 @@ async fn a_crash_is_shown_once_with_its_request() {
     let said = dev.says(" of memory at most").await;
     let shown = said.matches("FAILED: the plugin call failed").count();
     assert_eq!(shown, 1, "{said}");
+    assert!(!said.contains("WARN"), "{said}");
+}
+
+#[tokio::test]
+async fn each_crash_is_shown_however_many_came_before() {
+    let crashing = Variant {
+        check: "",
+        always: "trap",
+        ..Variant::default()
+    };
+    let base = project(&crashing.component(), &COPY);
+    let dev = Dev::start(&base, &[]);
+    dev.says("--data-dir").await;
+    for crash in 1..=limits::BREAKER_FAILURES as usize + 1 {
+        dev.post("{}").await.expect(200);
+        let count = || dev.said().matches("FAILED: the plugin call failed").count();
+        until("the crash is shown", async || (count() >= crash).then_some(())).await;
+    }
+    let said = dev.said();
+    assert!(!said.contains("circuit"), "{said}");
     assert!(!said.contains("WARN"), "{said}");
 }
 

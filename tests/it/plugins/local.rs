@@ -117,6 +117,66 @@ fn a_plugin_is_checked_without_a_service() {
 }
 
 #[test]
+fn an_unsigned_component_is_refused_as_the_service_of_the_configuration_would_do_it() {
+    let base = CommandFolder::new();
+    let file = base.put("example-form.wasm", component("plugins/example-form.wasm"));
+    let (said, _) = base.run(&["plugin", "keygen", "own.key"]);
+    let key = said
+        .rsplit(' ')
+        .next()
+        .unwrap()
+        .trim()
+        .trim_end_matches('.');
+    let config = format!("[plugins]\ntrusted_keys = \"{key}\"\n");
+    let config = base.put("leadhost.toml", config);
+    let check = |file| ["plugin", "check", file, "--offline", "--config", config];
+    let refused = base.fail(1, &check(file));
+    for part in [
+        "example-form.wasm: ",
+        "is not signed",
+        "leadhost plugin sign",
+    ] {
+        assert!(refused.contains(part), "{part}: {refused}");
+    }
+    base.run(&[
+        "plugin",
+        "sign",
+        file,
+        "--key",
+        "own.key",
+        "-o",
+        "signed.wasm",
+    ]);
+    let (out, _) = base.run(&check("signed.wasm"));
+    assert!(out.contains("usable"), "{out}");
+}
+
+#[test]
+fn a_signature_that_does_not_cover_new_golden_cases_is_removed() {
+    let base = CommandFolder::new();
+    let file = base.put("example-form.wasm", component("plugins/example-form.wasm"));
+    base.run(&["plugin", "keygen", "own.key"]);
+    base.run(&["plugin", "sign", file, "--key", "own.key"]);
+    base.put_golden("golden");
+    let pack = [
+        "plugin",
+        "pack",
+        file,
+        "--golden",
+        "golden",
+        "-o",
+        "other.wasm",
+    ];
+    let (out, _) = base.run(&pack);
+    assert!(!out.contains("sign it again"), "{out}");
+    std::fs::remove_dir_all(base.path("golden/blanks")).unwrap();
+    let (out, _) = base.run(&pack);
+    assert!(out.contains("sign it again"), "{out}");
+    let (out, _) = base.run(&["plugin", "check", "other.wasm", "--offline"]);
+    assert!(out.contains("usable"), "{out}");
+}
+
+#[test]
 fn a_component_of_another_contract_is_refused_as_an_activation_would_do_it() {
     let base = CommandFolder::new();
     let other = guests::exporting("leadhost:converter/converter@2.0.0");

@@ -65,6 +65,9 @@ impl Check {
 
     async fn here(&self, wasm: Vec<u8>) -> Result<(), CommandFailure> {
         let engine = self.engine.start(self.service.config_file())?;
+        engine
+            .check_trust(&wasm)
+            .map_err(|failure| failure.about(&self.file))?;
         let progress = ProgressLine::start("compiling and running the trial");
         let prepared = engine
             .load(wasm)

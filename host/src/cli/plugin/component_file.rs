@@ -208,6 +208,17 @@ impl ComponentFile {
     }
 }
 
+/// Removes a signature that does not cover these bytes. Returns whether there was one.
+pub fn without_broken_signature(component: Vec<u8>) -> (Vec<u8>, bool) {
+    if signature::signer(&component).is_ok() {
+        return (component, false);
+    }
+    match without_custom(&component, signature::SECTION) {
+        Ok(bare) => (bare, true),
+        Err(_) => (component, false),
+    }
+}
+
 /// Returns the command that tests a plugin, with the folder of its cases if that was named.
 pub fn test_command(file: &Path, golden: Option<&Path>) -> String {
     let text = |path: &Path| quoted(&path.to_string_lossy());

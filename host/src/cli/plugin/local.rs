@@ -19,8 +19,10 @@ use crate::cli::output::complain;
 use crate::cli::table::safe;
 use crate::clock::SystemClock;
 use crate::config::{Config, PluginsSection};
+use crate::domain::plugin::Digest;
 use crate::domain::text::quoted;
-use crate::plugin::{EngineError, LoadError, Plugins, PreparedVersion};
+use crate::pipeline::deploy::DeployError;
+use crate::plugin::{EngineError, LoadError, Plugins, PreparedVersion, signature};
 
 /// Files of machine code that the cache keeps, the newest ones: each build of a plugin makes one, or two
 /// if its instructions are counted, of several megabytes.
@@ -112,6 +114,23 @@ pub struct LocalEngine {
 }
 
 impl LocalEngine {
+    /// Refuses a component that the service of this configuration would not take, because none of its
+    /// `plugins.trusted_keys` has signed it. A broken signature is left for the trial.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandFailure`] with what to do.
+    pub fn check_trust(&self, component: &[u8]) -> Result<(), CommandFailure> {
+        match signature::signer(component) {
+            Ok(signer) if !self.limits.trusted_keys.trust(signer) => {
+                let digest = Digest::compute(component);
+                let untrusted = DeployError::Untrusted { digest, signer };
+                Err(CommandFailure::new(untrusted.to_string()))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Compiles a component and makes the trial that every activation makes.
     ///
     /// # Errors

@@ -40,8 +40,15 @@ impl Pack {
         let (whole, said) = match golden {
             Some(folder) => {
                 let (whole, cases) = read.with_cases(folder)?;
+                let (whole, was_signed) = component_file::without_broken_signature(whole);
                 let cases = count(cases as u64, "golden case", "golden cases");
-                (whole, format!("carries {cases}"))
+                let unsigned = match was_signed {
+                    true => {
+                        "; the signature of the component does not cover them and is removed: sign it again with `leadhost plugin sign`"
+                    }
+                    false => "",
+                };
+                (whole, format!("carries {cases}{unsigned}"))
             }
             None if read.is_encoded => {
                 let said = "is a component without golden cases; --golden DIR adds some";

@@ -83,6 +83,22 @@ pub fn field(text: &str) -> Result<(String, String), String> {
     Ok((name.to_owned(), value.to_owned()))
 }
 
+/// Returns why the plugin itself refuses a configuration that its schema allows. A call that fails
+/// says nothing about it.
+async fn refused_by_plugin(
+    engine: &LocalEngine,
+    loaded: &Arc<Loaded>,
+    config: &Value,
+) -> Option<String> {
+    let config = config.to_string();
+    let asked = engine
+        .plugins
+        .sender_checks(loaded, "plugin run", &config, CallBudget::Trial)
+        .await;
+    let problem = asked.ok()?.err()?;
+    Some(problem.to_string())
+}
+
 impl Run {
     /// Calls `convert` of a converter or `read-webhook` of an adapter, and shows the answer and what the
     /// call used.
@@ -195,7 +211,7 @@ impl Run {
     async fn check_config(
         &self,
         engine: &LocalEngine,
-        loaded: &Loaded,
+        loaded: &Arc<Loaded>,
         config: &Value,
     ) -> Result<(), CommandFailure> {
         let configs = std::slice::from_ref(config);
@@ -204,7 +220,10 @@ impl Run {
             .config_faults(loaded, configs)
             .await
             .map_err(|error| CommandFailure::new(safe(&error.to_string())))?;
-        let faults: Vec<String> = faults.iter().flatten().map(ToString::to_string).collect();
+        let mut faults: Vec<String> = faults.iter().flatten().map(ToString::to_string).collect();
+        if faults.is_empty() {
+            faults.extend(refused_by_plugin(engine, loaded, config).await);
+        }
         if faults.is_empty() {
             return Ok(());
         }

@@ -56,7 +56,7 @@ const SANDBOX: &str = "sandbox";
 
 /// Filters the log of the service on standard error. Every concern is accepted, which is the command's
 /// purpose, and calls that fail are shown with their requests.
-const LOG_FILTER: &str = "warn,sqlx_core::pool=error,leadhost::pipeline::deploy=error,leadhost::pipeline::intake=error,leadhost::pipeline::worker=error,leadhost::plugin::breaker=error";
+const LOG_FILTER: &str = "warn,sqlx_core::pool=error,leadhost::pipeline::deploy=error,leadhost::pipeline::intake=error,leadhost::pipeline::worker=error,leadhost::plugin::breaker=error,leadhost::pipeline::redrive=error,leadhost::pipeline::source_changes=error";
 
 /// Timeout for blocking threads, which cannot be cancelled, at the very end.
 const THREAD_PATIENCE: Duration = Duration::from_secs(1);
@@ -134,17 +134,21 @@ impl Dev {
         ended
     }
 
+    /// Returns the file with the fields of the connection, if the author has one.
+    fn connection_file(&self) -> Option<PathBuf> {
+        let usual = || self.folder.join(CONNECTION_FILE);
+        let named = self.connection.clone();
+        named.or_else(|| Some(usual()).filter(|file| file.is_file()))
+    }
+
     /// Returns the fields of the connection that the author gives.
     fn connection(&self, kind: PluginKind) -> Result<Map<String, Value>, CommandFailure> {
-        let usual = self.folder.join(CONNECTION_FILE);
-        let file = match &self.connection {
-            Some(file) => file,
-            None if usual.is_file() => &usual,
-            None => return Ok(Map::new()),
+        let Some(file) = self.connection_file() else {
+            return Ok(Map::new());
         };
-        match workspace_file::read_one(file)? {
+        match workspace_file::read_one(&file)? {
             Value::Object(fields) => {
-                workspace::refuse_own(&fields, kind, file)?;
+                workspace::refuse_own(&fields, kind, &file)?;
                 Ok(fields)
             }
             _ => Ok(Map::new()),
@@ -346,7 +350,11 @@ impl DevSession<'_> {
         let generated = workspace::generated_secrets(plugins, &loaded, config).await?;
         let file = workspace::declaration(&loaded, &fields, generated, self.service.has_sandbox);
         if self.declared.as_ref().is_none_or(|last| last.file != file) {
-            let outcome = self.service.declare(&file).await?;
+            let declared = self.service.declare(&file).await;
+            let outcome = declared.map_err(|failure| match self.flags.connection_file() {
+                Some(file) => failure.about(&file),
+                None => failure,
+            })?;
             let made = outcome.keys.iter().find_map(|made| made.key.clone());
             let before = self.declared.take().and_then(|last| last.partner_key);
             self.declared = Some(DevWorkspace {

@@ -33,6 +33,9 @@ use crate::store::{self, StoreLocation};
 /// The file of the sandbox adapter, in a folder of plugins.
 const SANDBOX: &str = "adapter-sandbox.wasm";
 
+/// Where the connection or the instance of the author is in the file of the workspace.
+const OWN: [&str; 2] = ["connections[0].", "instances[0]."];
+
 /// A service that runs in this process.
 pub struct PrivateService {
     pub app: App,
@@ -76,6 +79,7 @@ impl PrivateService {
         let core = Core::new(config, clock, store, Arc::new(sealer), shutdown)
             .map_err(|error| failed(&error))?;
         let app = App::new(core);
+        app.core.plugins.keep_circuits_closed();
         first_key::ensure(&app.pipeline, folder.path(), false, &flags).await?;
         let has_sandbox = activate_sandbox(&app).await;
         let addresses = listen::start(&app.http).await.map_err(|error| {
@@ -132,7 +136,12 @@ impl PrivateService {
         let applied = apply(&self.app.pipeline, file, false).await;
         applied.map_err(|error| match error {
             ApplyError::Problems(problems) => {
-                let lines = problems.iter().map(|problem| format!("\n  {problem}"));
+                // The author's file has the fields of the one connection or instance alone.
+                let lines = problems.iter().map(|problem| {
+                    let problem = problem.to_string();
+                    let field = OWN.iter().find_map(|own| problem.strip_prefix(own));
+                    format!("\n  {}", field.unwrap_or(&problem))
+                });
                 let lines: String = lines.collect();
                 CommandFailure::new(format!("the plugin's connection cannot be made:{lines}"))
             }

@@ -138,6 +138,7 @@ fn from_code(code: &OciErrorCode) -> Cause {
     match code {
         OciErrorCode::Unauthorized => Cause::Refused(401),
         OciErrorCode::Denied => Cause::Refused(403),
+        OciErrorCode::Toomanyrequests => Cause::Down(429),
         OciErrorCode::ManifestUnknown
         | OciErrorCode::NameUnknown
         | OciErrorCode::BlobUnknown
@@ -204,6 +205,7 @@ mod tests {
             (status(429), Cause::Down(429)),
             (status(400), Cause::Other),
             (coded("DENIED"), Cause::Refused(403)),
+            (coded("TOOMANYREQUESTS"), Cause::Down(429)),
             (coded("MANIFEST_UNKNOWN"), Cause::Missing),
             (coded("UNSUPPORTED"), Cause::Other),
             (
