@@ -283,7 +283,10 @@ async fn each_crash_is_shown_however_many_came_before() {
     for crash in 1..=limits::BREAKER_FAILURES as usize + 1 {
         dev.post("{}").await.expect(200);
         let count = || dev.said().matches("FAILED: the plugin call failed").count();
-        until("the crash is shown", async || (count() >= crash).then_some(())).await;
+        until("the crash is shown", async || {
+            (count() >= crash).then_some(())
+        })
+        .await;
     }
     let said = dev.said();
     assert!(!said.contains("circuit"), "{said}");

@@ -2,6 +2,7 @@
 //! step, and guards roll it back. The steps follow the machine's monotonic clock, not that of the
 //! host: they are seconds long here, and the tests wait for them.
 
+use leadhost::domain::connection::ChangeCause;
 use leadhost::domain::key::PlainKey;
 use leadhost::domain::plugin::Digest;
 use leadhost_golden::{append_section, pack};
@@ -13,6 +14,7 @@ leadhost_tests::on_every_store! {
     a_good_candidate_goes_through_its_steps_and_its_probation_and_costs_no_lead,
     a_candidate_that_drops_phones_is_rolled_back_and_no_stored_lead_has_lost_its_phone,
     without_guards_harm_stays_until_an_abort_and_the_impact_counts_exactly_the_harmed,
+    without_guards_the_change_of_the_leads_names_the_candidate,
     a_candidate_that_traps_costs_no_sender_its_answer_and_is_rolled_back,
     a_candidate_that_loops_costs_no_sender_its_answer_and_is_rolled_back,
     a_candidate_that_harms_one_connection_is_rolled_back_and_the_reason_names_it,
@@ -344,6 +346,26 @@ async fn a_candidate_that_drops_phones_is_rolled_back_and_no_stored_lead_has_los
     assert_eq!(ended["saved"], lost(&ended, "phone"), "{ended:#}");
     assert_eq!(ended["served"], 0, "{ended:#}");
     assert_eq!(rolling.audited("roll-back-rollout").await, 1);
+}
+
+async fn without_guards_the_change_of_the_leads_names_the_candidate(on: On) {
+    let rolling = Rolling::new(on).await;
+    // Enough for a baseline.
+    rolling.send("odd", 225).await;
+    let candidate = rolling.keep(version("1.1.0")).await;
+    let mut order = canary(&[90], LONG);
+    order["guards"] = json!(false);
+    rolling.begin(&candidate, order).await;
+    rolling.send("odd", 60).await;
+    let id = rolling.declared.id("odd");
+    let change = until("the change is reported", async || {
+        let mut shapes = rolling.host.store().source_shapes().await.unwrap();
+        shapes.remove(&id)?.change
+    })
+    .await;
+    assert_eq!(change.cause, ChangeCause::Version, "{change:?}");
+    let named = format!("new in 1.1.0 ({})", candidate.short());
+    assert!(change.what.contains(&named), "{change:?}");
 }
 
 async fn without_guards_harm_stays_until_an_abort_and_the_impact_counts_exactly_the_harmed(on: On) {

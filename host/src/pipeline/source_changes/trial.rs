@@ -1,5 +1,6 @@
 //! Converts a few deliveries with the version that serves and with the one before it, in the lane of
-//! trials and without any effect: whether the previous version does better on the same deliveries.
+//! trials and without any effect: whether the previous version does better on the same deliveries. In
+//! a canary, these are the candidate and the stable version.
 
 use std::sync::Arc;
 
@@ -56,7 +57,21 @@ impl VersionTrial {
         None
     }
 
-    async fn verdict(&self, pipeline: &Arc<Pipeline>) -> Result<TrialVerdict, String> {
+    /// Returns the version that may be at fault, and the one before it, if there is one that can be
+    /// called.
+    async fn versions(
+        &self,
+        pipeline: &Arc<Pipeline>,
+    ) -> Result<(Arc<Loaded>, Option<Arc<Loaded>>), String> {
+        if let Some(rollout) = pipeline.rollouts.get(&self.plugin)
+            && rollout.is_canary()
+            && (rollout.candidate.digest == self.digest
+                || rollout.stable.digest == self.digest && matches!(self.asked, Asked::Fields(_)))
+        {
+            // Fields of its leads are missing in the share of both versions.
+            let (candidate, stable) = (&rollout.candidate, &rollout.stable);
+            return Ok((Arc::clone(candidate), Some(Arc::clone(stable))));
+        }
         let active = pipeline.core.plugins.active(&self.plugin);
         let active = active
             .filter(|active| active.digest == self.digest)
@@ -67,6 +82,18 @@ impl VersionTrial {
         let activation = activation
             .filter(|one| one.digest == self.digest)
             .ok_or("another version is about to serve")?;
+        let Some(digest) = activation.previous else {
+            return Ok((active, None));
+        };
+        let previous = loaded(pipeline, &digest)
+            .await
+            .map_err(|error| error.to_string())?
+            .filter(|previous| previous.kind == active.kind);
+        Ok((active, previous))
+    }
+
+    async fn verdict(&self, pipeline: &Arc<Pipeline>) -> Result<TrialVerdict, String> {
+        let (active, previous) = self.versions(pipeline).await?;
         let mut verdict = TrialVerdict {
             version: version(&active),
             previous: None,
@@ -74,18 +101,9 @@ impl VersionTrial {
             faults: 0,
             better: 0,
         };
-        let Some(digest) = activation.previous else {
-            return Ok(verdict);
-        };
-        let previous = loaded(pipeline, &digest)
-            .await
-            .map_err(|error| error.to_string())?;
         let Some(previous) = previous else {
             return Ok(verdict);
         };
-        if previous.kind != active.kind {
-            return Ok(verdict);
-        }
         verdict.previous = Some(version(&previous));
         for id in &self.deliveries {
             if verdict.tried >= limits::BLAME_DELIVERIES {
