@@ -300,7 +300,11 @@ fn prepare_folder(folder: &Path) -> std::io::Result<()> {
 
 fn message(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
-    let mut text = text.trim().to_owned();
+    // A panic of the compiler begins with its place in the compiler's source, which an operator does not have.
+    let lines = text.lines().filter(|line| {
+        !line.starts_with("thread '") && !line.starts_with("note: run with `RUST_BACKTRACE")
+    });
+    let mut text = lines.collect::<Vec<_>>().join("\n").trim().to_owned();
     if text.len() > limits::COMPILER_MESSAGE_BYTES {
         text.truncate(text.floor_char_boundary(limits::COMPILER_MESSAGE_BYTES));
         text.push_str("...");

@@ -17,6 +17,7 @@ leadhost_tests::on_every_store! {
     without_guards_the_change_of_the_leads_names_the_candidate,
     a_candidate_that_traps_costs_no_sender_its_answer_and_is_rolled_back,
     a_candidate_that_loops_costs_no_sender_its_answer_and_is_rolled_back,
+    what_both_versions_of_a_canary_fail_on_is_converted_by_the_previous_one,
     a_candidate_that_harms_one_connection_is_rolled_back_and_the_reason_names_it,
     a_lead_is_converted_by_the_same_version_however_often_it_comes,
     about_half_of_the_leads_go_to_a_candidate_at_fifty_per_cent,
@@ -420,6 +421,26 @@ async fn fails(rolling: &Rolling, word: &str) {
     assert!(example["deliveryId"].is_string(), "{ended:#}");
     let error = example["after"].as_str().expect("what it failed with");
     assert!(!error.is_empty(), "{ended:#}");
+}
+
+async fn what_both_versions_of_a_canary_fail_on_is_converted_by_the_previous_one(on: On) {
+    let rolling = Rolling::new(on).await;
+    let trapping = |version| Variant {
+        version,
+        check: "",
+        always: "trap",
+        ..Variant::default()
+    };
+    let stable = rolling.host.converter(trapping("1.1.0").component()).await;
+    let candidate = rolling.keep(trapping("1.2.0")).await;
+    let mut order = canary(&[100], LONG);
+    order["guards"] = json!(false);
+    rolling.begin(&candidate, order).await;
+    // More than open the circuit of the stable version.
+    let versions = rolling.send("odd", 6).await;
+    assert_eq!(count(&versions, &rolling.stable), 6, "{versions:?}");
+    assert_ne!(rolling.stable, stable);
+    assert_eq!(rolling.leads().await, (6, 0));
 }
 
 async fn a_candidate_that_harms_one_connection_is_rolled_back_and_the_reason_names_it(on: On) {

@@ -5,11 +5,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{AcceptedWords, DeployError, concerns, upload};
+use super::{AcceptedWords, DeployError, Deployed, concerns, upload};
 use crate::domain::accept::AcceptWord;
 use crate::domain::audit::{Act, ActOutcome, AuditRow};
+use crate::domain::audit_text;
 use crate::domain::plugin::Digest;
 use crate::domain::text::quoted;
 use crate::pipeline::state::Pipeline;
@@ -112,7 +113,8 @@ pub async fn take_in(pipeline: &Arc<Pipeline>, wasm: Vec<u8>, origin: &str) {
             return tracing::error!(origin, %error, "inbox file not looked up");
         }
     }
-    let begun = match record(pipeline, &digest, ActOutcome::Begun, None).await {
+    let detail = json!({ "digest": digest });
+    let begun = match record(pipeline, &digest, ActOutcome::Begun, None, detail).await {
         Ok(begun) => begun.number,
         Err(error) => {
             return tracing::error!(origin, %error, "inbox file not stored in the audit, nothing changed");
@@ -124,7 +126,8 @@ pub async fn take_in(pipeline: &Arc<Pipeline>, wasm: Vec<u8>, origin: &str) {
         Err(error) if for_good(error) => ActOutcome::Refused,
         Err(_) => ActOutcome::Failed,
     };
-    if let Err(error) = record(pipeline, &digest, outcome, Some(begun)).await {
+    let detail = outcome_detail(&digest, &uploaded);
+    if let Err(error) = record(pipeline, &digest, outcome, Some(begun), detail).await {
         tracing::error!(origin, begun, %error, "outcome of an inbox file not stored in the audit");
     }
     match uploaded {
@@ -160,6 +163,7 @@ async fn record(
     digest: &Digest,
     outcome: ActOutcome,
     begun: Option<i64>,
+    detail: Value,
 ) -> Result<AuditRow, StoreError> {
     let act = Act {
         at: pipeline.core.clock.now(),
@@ -171,9 +175,45 @@ async fn record(
         target: digest.short().to_owned(),
         outcome,
         begun,
-        detail: json!({ "digest": digest }).to_string(),
+        detail: detail.to_string(),
     };
     pipeline.core.store.add_audit(act).await
+}
+
+/// Returns what the row of the audit says about the end: the version, the one before it, and why it was
+/// refused.
+fn outcome_detail(digest: &Digest, uploaded: &Result<Deployed, DeployError>) -> Value {
+    match uploaded {
+        Ok(deployed) => {
+            let description = &deployed.record.description;
+            let activation = deployed.activation.as_ref();
+            json!({
+                "digest": digest,
+                "plugin": description.name,
+                "version": description.version,
+                "previous": activation.map(|one| &one.before),
+            })
+        }
+        Err(error) => {
+            let mut detail = json!({
+                "digest": digest,
+                "reason": audit_text::reason(&error.to_string()),
+            });
+            if let DeployError::Refused {
+                name,
+                version,
+                concerns,
+                ..
+            } = error
+            {
+                let words = concerns.iter().filter_map(|one| one.accept);
+                detail["plugin"] = json!(name);
+                detail["version"] = json!(version);
+                detail["needsAccept"] = json!(words.collect::<Vec<_>>());
+            }
+            detail
+        }
+    }
 }
 
 /// Returns why the file is refused, and the command that accepts it, if there is one.

@@ -143,6 +143,13 @@ impl RolloutConversion<'_> {
         ) {
             return stable;
         }
+        if matches!(
+            stable.converted,
+            Err(ConvertError::Call(CallError::CircuitOpen { .. }))
+        ) && rollout.takes(&affinity(&stable.converted, self.delivery))
+        {
+            return self.or_previous(rollout, stable, began).await;
+        }
         // A second call must not outlast the lease of the work.
         if stable_took > PATIENCE
             || !Converted::was_made(&stable.converted)
@@ -150,11 +157,10 @@ impl RolloutConversion<'_> {
         {
             return stable;
         }
-        let began = Instant::now();
         let candidate = self.with(&rollout.candidate).await;
         let took = CallTimes {
             stable: stable_took,
-            candidate: began.elapsed(),
+            candidate: began.elapsed().saturating_sub(stable_took),
         };
         let is_compared = match &candidate.converted {
             // Its cause was counted; or the host was slow for both.
@@ -185,10 +191,31 @@ impl RolloutConversion<'_> {
         let guards = rollout.rollout.plan.guards;
         let is_worse = both.failed || guards && (harmful || both.fetches_differ);
         rollout.observed.chosen(!is_worse);
-        if is_worse {
-            both.stable
-        } else {
-            both.candidate
+        match is_worse {
+            true => self.or_previous(rollout, both.stable, began).await,
+            false => both.candidate,
+        }
+    }
+
+    /// Returns the result of the version before the stable one, if the stable one has failed and that one
+    /// does not.
+    async fn or_previous(&self, rollout: &LiveRollout, stable: Chosen, began: Instant) -> Chosen {
+        let has_failed = match &stable.converted {
+            Err(ConvertError::Call(error)) => {
+                error.is_fault() || matches!(error, CallError::CircuitOpen { .. })
+            }
+            _ => false,
+        };
+        let Some(previous) = rollout.previous.as_ref() else {
+            return stable;
+        };
+        if !has_failed || began.elapsed() > PATIENCE {
+            return stable;
+        }
+        let previous = self.with(previous).await;
+        match &previous.converted {
+            Ok(converted) if converted.problem.is_none() => previous,
+            _ => stable,
         }
     }
 

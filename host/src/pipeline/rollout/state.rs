@@ -77,6 +77,8 @@ pub struct LiveRollout {
     pub rollout: Rollout,
     pub candidate: Arc<Loaded>,
     pub stable: Arc<Loaded>,
+    /// The version before the stable one, for what both others fail on. Known in a canary.
+    pub previous: Option<Arc<Loaded>>,
     pub observed: Arc<Observed>,
 }
 

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use hyper::StatusCode;
 use serde_json::{Value, json};
 
-use super::{audit, flag, read_json};
+use super::{flag, read_json};
 use crate::admin_api::apply::{
     ApplyReport, ChangeView, ChangedConnectionView, FileProblem, NewKey, RefusedFile,
 };
+use crate::domain::audit_text;
 use crate::domain::exchange::InputProblem;
 use crate::domain::workspace::PartKind;
 use crate::http::body::UnreadBody;
@@ -85,10 +86,10 @@ fn changed_values(changed: &[ChangedConnection]) -> Value {
                 let hidden = is_secret_place(path);
                 let shown = |value: Option<&Value>| match value.is_some() && hidden {
                     true => json!("…"),
-                    false => audit::value(value),
+                    false => audit_text::value(value),
                 };
                 json!({
-                    "path": audit::place(path),
+                    "path": audit_text::place(path),
                     "before": shown(before.as_ref()),
                     "after": shown(after.as_ref()),
                 })

@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 
 use super::sampling;
 use crate::domain::plugin::Digest;
-use crate::domain::rollout::{Rollout, RolloutReport};
+use crate::domain::rollout::{Rollout, RolloutReport, RolloutStage};
 use crate::pipeline::rollout::state::{LiveRollout, Observations, Observed};
 use crate::pipeline::rounds::Rounds;
 use crate::pipeline::state::Pipeline;
@@ -153,10 +153,16 @@ impl Follower {
             }
         };
         let seen = observed.so_far();
+        let previous = match before(pipeline, rollout).await {
+            // Without it the canary has two versions, until its next step if it is being loaded.
+            Some(previous) => self.loaded(pipeline, &previous).ok().flatten(),
+            None => None,
+        };
         pipeline.rollouts.follow(Arc::new(LiveRollout {
             rollout: rollout.clone(),
             candidate,
             stable,
+            previous,
             observed,
         }));
         tracing::info!(plugin = %rollout.name, candidate = rollout.candidate.short(), stage = rollout.stage.as_str(), percent = rollout.share(), generation = rollout.generation, "rollout followed");
@@ -258,4 +264,15 @@ fn load(pipeline: &Arc<Pipeline>, digest: &Digest) -> JoinHandle<Result<(), Stri
             Err(error) => Err(error.to_string()),
         }
     })
+}
+
+/// Returns the version before the stable one of a canary.
+async fn before(pipeline: &Pipeline, rollout: &Rollout) -> Option<Digest> {
+    if rollout.stage != RolloutStage::Canary {
+        return None;
+    }
+    let activation = versions::activation(pipeline, &rollout.name).await.ok()??;
+    let is_before = activation.digest == rollout.stable;
+    let previous = activation.previous.filter(|_| is_before)?;
+    (previous != rollout.candidate).then_some(previous)
 }

@@ -22,12 +22,13 @@ use crate::admin_api::plugins::{
 };
 use crate::domain::accept::AcceptWord;
 use crate::domain::acceptance::FirstAcceptance;
+use crate::domain::audit_text::reason;
 use crate::domain::key::Role;
 use crate::domain::plugin::Digest;
 use crate::http::auth::AdminCaller;
 use crate::http::body::UnreadBody;
 use crate::http::call::Call;
-use crate::http::endpoints::admin::audit::{actor, reason};
+use crate::http::endpoints::admin::audit::actor;
 use crate::http::endpoints::admin::needs;
 use crate::http::error::{ApiError, ConflictDetails, UnprocessableDetails};
 use crate::http::state::Http;
