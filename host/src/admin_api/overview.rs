@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::activity::Activity;
 use super::connections::{Bound, ConnectionView, Connections};
-use super::instances::Instances;
+use super::instances::{InstanceView, Instances};
 use super::plugins::{PluginList, VersionState};
 use super::repairs::RepairFacts;
 use super::rollouts::RolloutView;
@@ -53,6 +53,8 @@ pub struct ServiceProblem {
     pub page: String,
     /// A further page, below `/console`, with the words of its link.
     pub also: Option<(&'static str, String)>,
+    /// Whether the service itself cannot do its work.
+    pub is_severe: bool,
 }
 
 impl ServiceProblem {
@@ -62,7 +64,14 @@ impl ServiceProblem {
             command: command.into(),
             page: page.into(),
             also: None,
+            is_severe: false,
         }
+    }
+
+    /// Returns whether `what` begins with the name of a connection or an instance, which keeps its case.
+    pub fn begins_with_name(&self) -> bool {
+        let first = self.what.split_whitespace().next();
+        first.is_some_and(|word| word.contains('/'))
     }
 
     fn with_page(mut self, words: &'static str, page: String) -> Self {
@@ -76,7 +85,10 @@ impl ServiceProblem {
         reasons
             .map(|reason| {
                 let what = format!("the service is not ready: {reason}");
-                Self::new(what, "doctor", SERVICE_PAGE)
+                Self {
+                    is_severe: true,
+                    ..Self::new(what, "doctor", SERVICE_PAGE)
+                }
             })
             .collect()
     }
@@ -84,7 +96,16 @@ impl ServiceProblem {
 
 const SERVICE_PAGE: &str = "/service";
 const CONNECTIONS_PAGE: &str = "/connections";
-const INSTANCES_PAGE: &str = "/instances";
+
+/// Returns the page of a connection.
+fn connection_page(connection: &ConnectionView) -> String {
+    format!("{CONNECTIONS_PAGE}/{}", connection.id)
+}
+
+/// Returns the page of an instance.
+fn instance_page(instance: &InstanceView) -> String {
+    format!("/instances/{}", instance.id)
+}
 
 /// A secret that a plugin or a check needs, and that its connection or instance does not have.
 #[derive(Debug, PartialEq, Eq)]
@@ -94,6 +115,8 @@ pub struct MissingSecret {
     /// `workspace/name`.
     pub name: String,
     pub secret: String,
+    /// The page, below `/console`, that sets it.
+    pub page: String,
 }
 
 impl ServiceOverview {
@@ -110,12 +133,13 @@ impl ServiceOverview {
         found.extend(self.of_activity());
         found.extend(self.of_instances());
         found.extend(self.missing_secrets().into_iter().map(|missing| {
-            let MissingSecret { kind, name, secret } = missing;
+            let MissingSecret {
+                kind,
+                name,
+                secret,
+                page,
+            } = missing;
             let what = format!("the {kind} {name} lacks the secret {secret}");
-            let page = match kind {
-                "instance" => INSTANCES_PAGE,
-                _ => CONNECTIONS_PAGE,
-            };
             ServiceProblem::new(what, "apply FILE", page)
         }));
         found
@@ -423,7 +447,11 @@ impl ServiceOverview {
             if let Some(pause) = &connection.paused {
                 let what = format!("the fetches of {name} are paused ({})", pause.reason);
                 let words = format!("connection resume {}", quoted(&name));
-                found.push(ServiceProblem::new(what, words, CONNECTIONS_PAGE));
+                found.push(ServiceProblem::new(
+                    what,
+                    words,
+                    connection_page(connection),
+                ));
             }
             if let Some(change) = &connection.source_change {
                 found.extend(of_change(&name, connection, change));
@@ -439,7 +467,7 @@ impl ServiceOverview {
             if let Some(pause) = &instance.paused {
                 let what = format!("the sending of {name} is paused ({})", pause.reason);
                 let words = format!("instance resume {}", quoted(&name));
-                found.push(ServiceProblem::new(what, words, INSTANCES_PAGE));
+                found.push(ServiceProblem::new(what, words, instance_page(instance)));
             }
             let settings = instance.settings.as_ref();
             let change = settings.and_then(|settings| settings.source_change.as_ref());
@@ -450,7 +478,7 @@ impl ServiceOverview {
             if let Some(error) = templates.and_then(|templates| templates.error.as_ref()) {
                 let what = format!("the templates of {name} are not renewed ({error})");
                 let words = format!("instance sync-templates {}", quoted(&name));
-                found.push(ServiceProblem::new(what, words, INSTANCES_PAGE));
+                found.push(ServiceProblem::new(what, words, instance_page(instance)));
             }
         }
         found
@@ -460,7 +488,7 @@ impl ServiceOverview {
     pub fn missing_secrets(&self) -> Vec<MissingSecret> {
         let needed = self.needed_secrets();
         let none = BTreeSet::new();
-        let of = |kind, name: String, plugin: Option<&String>, bound: &Bound| {
+        let of = |kind, name: String, page: String, plugin: Option<&String>, bound: &Bound| {
             let declared = plugin.and_then(|plugin| needed.get(plugin.as_str()));
             let checks = bound.checks.iter().map(|check| check.secret.as_str());
             let all: BTreeSet<&str> = declared
@@ -475,18 +503,27 @@ impl ServiceOverview {
                     kind,
                     name: name.clone(),
                     secret: secret.to_owned(),
+                    page: page.clone(),
                 })
                 .collect::<Vec<_>>()
         };
         let connections = self.connections.connections.iter().flat_map(|one| {
             let name = name_in_workspace(&one.workspace, &one.name);
-            of("connection", name, Some(&one.plugin), &one.bound)
+            let page = connection_page(one);
+            of("connection", name, page, Some(&one.plugin), &one.bound)
         });
         let instances = self.instances.instances.iter().flat_map(|one| {
             let name = name_in_workspace(&one.workspace, &one.name);
             let settings = one.settings.as_ref();
             settings.map_or_else(Vec::new, |settings| {
-                of("instance", name, one.adapter.as_ref(), &settings.bound)
+                let page = instance_page(one);
+                of(
+                    "instance",
+                    name,
+                    page,
+                    one.adapter.as_ref(),
+                    &settings.bound,
+                )
             })
         });
         connections.chain(instances).collect()
@@ -524,6 +561,35 @@ fn low_disk(disk: &DiskView, free: u64) -> Option<String> {
             "the disk of the data folder {folder} has only {free_shown} free; with less than {reserve} the service is not ready, and it refuses writes when the files have no room"
         )
     })
+}
+
+/// Returns the problems of the connections and instances whose deliveries keep failing with this version of
+/// the plugin, and not with the one before it.
+pub fn of_version(
+    (plugin, version): (&str, &Digest),
+    connections: &Connections,
+    instances: &Instances,
+) -> Vec<ServiceProblem> {
+    let is_new = |change: &&SourceChange| {
+        let new = change.what.split_once(": new in ");
+        let named = new.and_then(|(_, named)| named.split(')').next());
+        change.failing
+            && change.cause == ChangeCause::Version
+            && named.is_some_and(|named| named.ends_with(version.short()))
+    };
+    let connections = connections.connections.iter().filter_map(|one| {
+        let change = one.source_change.as_ref().filter(is_new)?;
+        let name = name_in_workspace(&one.workspace, &one.name);
+        (one.plugin == plugin).then(|| of_failures(("connection", &name), plugin, change))
+    });
+    let instances = instances.instances.iter().filter_map(|one| {
+        let change = one.settings.as_ref()?.source_change.as_ref();
+        let change = change.filter(is_new)?;
+        let name = name_in_workspace(&one.workspace, &one.name);
+        let is_its = one.adapter.as_deref() == Some(plugin);
+        is_its.then(|| of_failures(("instance", &name), plugin, change))
+    });
+    connections.chain(instances).collect()
 }
 
 /// Returns the problem of a connection or an instance, by its name, whose deliveries keep failing with
@@ -678,6 +744,15 @@ mod tests {
             "delivery list --status failed --instance acme/bot"
         );
         assert_eq!(found.page, failed);
+    }
+
+    #[test]
+    fn a_problem_that_begins_with_a_name_keeps_its_case() {
+        let begins = |what: &str| {
+            ServiceProblem::new(what.to_owned(), "doctor", SERVICE_PAGE).begins_with_name()
+        };
+        assert!(begins("acme/form refused 12 of the 12 deliveries"));
+        assert!(!begins("the fetches of acme/form are paused"));
     }
 
     #[test]

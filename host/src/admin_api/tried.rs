@@ -62,6 +62,32 @@ pub struct TriedItem {
     pub unread: Vec<String>,
 }
 
+impl TriedItem {
+    /// Returns what is fetched from the source, and where, if the item only points to a lead: `the lead 7 is
+    /// fetched from its source: GET graph.facebook.com/v24.0/7`. The query is left out.
+    pub fn fetched(&self) -> Option<String> {
+        let fetch = self.outcome.get("fetch")?;
+        let request = &fetch["request"];
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let id = match text(&fetch["externalId"]) {
+            id if id.is_empty() => id,
+            id => format!(" {id}"),
+        };
+        let parts = request["path"].as_array().into_iter().flatten();
+        let path: String = parts
+            .map(|part| match part["literal"].as_str() {
+                Some(literal) => literal,
+                None => SECRET,
+            })
+            .collect();
+        Some(format!(
+            "the lead{id} is fetched from its source: {} {}{path}",
+            text(&request["method"]),
+            text(&request["authority"])
+        ))
+    }
+}
+
 /// A field of a lead, and where its value comes from.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TriedField {
@@ -103,6 +129,9 @@ const FIELDS: [&str; 13] = [
     "campaign",
     "consents",
 ];
+
+/// The text that stands for a secret in an address.
+const SECRET: &str = "***";
 
 /// Characters of a value that are shown.
 const VALUE_CHARACTERS: usize = 60;
@@ -238,6 +267,25 @@ mod tests {
         );
         assert_eq!(shown(&Value::Null), "");
         assert_eq!(shown(&json!("x".repeat(99))).chars().count(), 63);
+    }
+
+    #[test]
+    fn an_item_that_is_fetched_says_from_where() {
+        let fetched = |outcome: Value| {
+            let answer = json!({"items": [{"outcome": outcome}]});
+            items(&answer, &[])[0].fetched()
+        };
+        let request = |path: Value| json!({"method": "GET", "scheme": "https", "authority": "graph.example.com", "path": path});
+        let path = json!([{"literal": "/v1/"}, {"slot": {"function": "secret"}}]);
+        assert_eq!(
+            fetched(json!({"fetch": {"externalId": "7", "request": request(path.clone())}})),
+            Some("the lead 7 is fetched from its source: GET graph.example.com/v1/***".to_owned())
+        );
+        assert_eq!(
+            fetched(json!({"fetch": {"request": request(path)}})),
+            Some("the lead is fetched from its source: GET graph.example.com/v1/***".to_owned())
+        );
+        assert_eq!(fetched(json!({"ignored": "a page"})), None);
     }
 
     #[test]

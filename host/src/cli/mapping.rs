@@ -204,15 +204,16 @@ fn show(output: &Value, as_json: bool) {
 }
 
 fn show_item(index: usize, item: &TriedItem) {
-    match item.is_lead {
-        false => say(&safe(&format!(
-            "Item {index} is not a lead: {}",
-            item.outcome
-        ))),
-        true => {
+    match item.fetched() {
+        Some(fetched) => say(&safe(&format!("Item {index}: {fetched}"))),
+        None if item.is_lead => {
             say(&format!("Item {index} is a lead."));
             show_lead(item);
         }
+        None => say(&safe(&format!(
+            "Item {index} is not a lead: {}",
+            item.outcome
+        ))),
     }
     for (places, what) in [
         (

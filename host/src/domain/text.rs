@@ -130,14 +130,21 @@ fn find(value: &Value, path: &mut String) -> bool {
     false
 }
 
+/// Returns the word for one or for several.
+pub fn noun<'a, N: PartialEq + From<u8>>(number: &N, one: &'a str, many: &'a str) -> &'a str {
+    match *number == N::from(1) {
+        true => one,
+        false => many,
+    }
+}
+
 /// Returns a number with its noun, such as `1 change` or `2 changes`.
 pub fn counted<N: std::fmt::Display + PartialEq + From<u8>>(
     number: N,
     one: &str,
     many: &str,
 ) -> String {
-    let noun = if number == N::from(1_u8) { one } else { many };
-    format!("{number} {noun}")
+    format!("{number} {}", noun(&number, one, many))
 }
 
 #[cfg(test)]

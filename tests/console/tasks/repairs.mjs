@@ -40,7 +40,7 @@ export const tasks = [
     steps: async (own) => {
       await own.click("mapping");
       await own.press("Impact on the leads that it converted", versionCard(own, last.former));
-      await own.shows("1 of 1 chosen deliveries", own.card("Impact"));
+      await own.shows("1 of 1 chosen delivery", own.card("Impact"));
       await own.press("Repair", own.card("Impact"));
       await own.shows("The repair has begun");
       await own.page.waitForURL(/\/repairs\/[0-9a-f-]+$/);

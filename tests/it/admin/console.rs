@@ -572,10 +572,27 @@ async fn a_key_is_created_shown_once_and_revoked(on: On) {
         page.contains("night shift") && !page.contains(key),
         "{page}"
     );
-    let refused = browser
-        .follow("/keys", &[("kind", "admin"), ("role", "owner")])
-        .await;
-    assert!(refused.contains("notice bad"), "{refused}");
+    // A form that is refused keeps what was typed.
+    let wrong = [
+        ("kind", "partner"),
+        ("label", "portal key"),
+        ("workspace", "acme"),
+        ("partner", "imobcrm"),
+    ];
+    let refused = browser.submit("/keys", &wrong).await;
+    assert!(refused.status >= 400, "{}", refused.status);
+    for part in [
+        "notice bad",
+        "has no partner",
+        "value=\"portal key\"",
+        "value=\"imobcrm\"",
+        "<option value=\"partner\" selected>",
+    ] {
+        assert!(refused.text().contains(part), "{part}: {}", refused.text());
+    }
+    let wrong = [("kind", "admin"), ("role", "owner")];
+    let refused = browser.submit("/keys", &wrong).await.expect(400);
+    assert!(refused.text().contains("notice bad"), "{}", refused.text());
 
     let keys = operator.get("/keys").await;
     let keys = keys["keys"].as_array().expect("keys");
@@ -596,11 +613,9 @@ async fn an_erasure_is_counted_and_then_made(on: On) {
     let browser = Browser::signed_in(&operator).await;
     let fields = [("workspace", "acme"), ("phone", "11 98765-4321")];
     let counted = browser.submit("/contacts/erase", &fields).await.expect(200);
-    assert!(
-        counted.text().contains("This would be erased"),
-        "{}",
-        counted.text()
-    );
+    for part in ["This would be erased", ">Ada Prado</a>, +5511987654321"] {
+        assert!(counted.text().contains(part), "{part}: {}", counted.text());
+    }
     assert_eq!(operator.get("/erasures").await["erasures"], json!([]));
     let (_, rest) = counted
         .text()
@@ -638,8 +653,11 @@ async fn what_is_wrong_is_on_the_first_page(on: On) {
         page.contains("the fetches of acme/form are paused"),
         "{page}"
     );
-    assert!(
-        page.contains("href=\"/console/deliveries?status=quarantined\""),
-        "{page}"
-    );
+    let connection = report["connections"]["form"].as_str().expect("an id");
+    for link in [
+        "href=\"/console/deliveries?status=quarantined\"",
+        &format!("href=\"/console/connections/{connection}\""),
+    ] {
+        assert!(page.contains(link), "{link}: {page}");
+    }
 }

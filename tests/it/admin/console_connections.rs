@@ -13,6 +13,8 @@ leadhost_tests::on_every_store! {
     a_connection_is_paused_and_resumed,
     a_new_connection_is_tried_and_then_saved,
     a_new_connection_gets_the_instance_that_is_chosen_and_a_warning_if_it_is_open,
+    a_partner_that_is_new_is_asked_for_and_declared,
+    a_lead_that_is_fetched_is_no_fault_of_the_body,
     a_new_connection_needs_an_admin_and_a_name_that_is_free,
     a_test_delivery_takes_the_way_of_every_delivery,
     a_conversation_is_read_in_its_order_and_its_contact_is_played,
@@ -39,10 +41,11 @@ async fn a_connection_shows_its_last_delivery_its_fields_and_the_age_of_its_secr
         "<dt>Leads with</dt>",
         "Pause its fetches",
         "The body is that of the last delivery",
-        "Ada Prado",
     ] {
         assert!(page.contains(part), "{part}: {page}");
     }
+    // Another configuration is tried on it, too.
+    assert_eq!(page.matches("Ada Prado").count(), 2, "{page}");
 }
 
 async fn an_instance_has_a_page_with_its_templates(on: On) {
@@ -188,6 +191,66 @@ async fn a_new_connection_gets_the_instance_that_is_chosen_and_a_warning_if_it_i
     assert_eq!(operator.get("/instances").await, before);
 }
 
+async fn a_partner_that_is_new_is_asked_for_and_declared(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let browser = Browser::signed_in(&operator).await;
+    let mut fields = NEW.to_vec();
+    fields[1] = ("partner", "imobcrm");
+    for confirmed in ["", "imobcrn"] {
+        let fields = [&fields[..], &[("new-partner", confirmed)]].concat();
+        let asked = browser.submit("/connections/new", &fields).await;
+        let page = asked.expect(200).text().to_owned();
+        for part in [
+            "Nothing is saved yet: the workspace acme has no partner imobcrm",
+            "name=\"new-partner\" value=\"imobcrm\"",
+            "Save the connection and make the partner imobcrm",
+            "value=\"landing\"",
+        ] {
+            assert!(page.contains(part), "{part}: {page}");
+        }
+    }
+    let list = operator.get("/connections").await;
+    assert_eq!(list["connections"].as_array().map(Vec::len), Some(1));
+
+    let confirmed = [&fields[..], &[("new-partner", "imobcrm")]].concat();
+    let made = browser.submit("/connections/new", &confirmed).await;
+    let page = made.expect(200).text().to_owned();
+    for part in ["[[connections]]", "[[partners]]"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let list = operator.get("/connections").await;
+    assert_eq!(list["connections"][1]["partner"], "imobcrm");
+    // The next one finds it.
+    fields[2] = ("name", "landing-2");
+    let made = browser.submit("/connections/new", &fields).await;
+    let page = made.expect(200).text().to_owned();
+    assert!(page.contains("[[connections]]"), "{page}");
+    assert!(!page.contains("[[partners]]"), "{page}");
+}
+
+async fn a_lead_that_is_fetched_is_no_fault_of_the_body(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let wasm = leadhost_tests::components::component("plugins/converter-meta-lead-ads.wasm");
+    let stored = operator.ask("POST", "/plugins?activate=true").body(wasm);
+    stored.send().await.expect(201);
+    let body = json!({"object": "page", "entry": [{"id": "100200300400501", "time": 1772452800, "changes": [{
+        "field": "leadgen",
+        "value": {
+            "leadgen_id": "700100200300402", "page_id": "100200300400501",
+            "form_id": "500600700800901", "created_time": 1772452799,
+        },
+    }]}]});
+    let body = body.to_string();
+    let browser = Browser::signed_in(&operator).await;
+    let fields = [("plugin", "meta-lead-ads"), ("body", body.as_str())];
+    let tried = browser.submit("/connections/new/try", &fields).await;
+    let page = tried.expect(200).text().to_owned();
+    let part = "the lead 700100200300402 is fetched from its source: GET graph.facebook.com/";
+    assert!(page.contains(part), "{page}");
+    assert!(!page.contains("is not a lead"), "{page}");
+    assert!(!page.contains("slot"), "{page}");
+}
+
 async fn a_new_connection_needs_an_admin_and_a_name_that_is_free(on: On) {
     let (operator, _) = Operator::with_workspace(on).await;
     let key = with_role(&operator, "operator").await;
@@ -273,6 +336,18 @@ async fn a_conversation_is_read_in_its_order_and_its_contact_is_played(on: On) {
         .get(&format!("/outbox?conversation={conversation}"))
         .await;
     assert_eq!(listed["messages"].as_array().map(Vec::len), Some(2));
+    // Its form names it: an answer leads back to it, and so does one that is refused.
+    let named = format!("name=\"conversation\" value=\"{conversation}\"");
+    assert!(page.contains(&named), "{page}");
+    let other = "0199c0de-0000-7000-8000-000000000002";
+    let fields = [
+        ("to", other),
+        ("text", "Oi"),
+        ("conversation", conversation),
+    ];
+    let page = browser.follow("/messages/reply", &fields).await;
+    assert!(page.contains("<h1>Conversation with"), "{page}");
+    assert!(page.contains("notice bad"), "{page}");
     for (contact, count) in [
         ("11%2098765-4321", 2),
         ("11%2098765-4322", 0),
@@ -289,4 +364,13 @@ async fn a_conversation_is_read_in_its_order_and_its_contact_is_played(on: On) {
     assert_eq!(none["messages"], json!([]));
     let answer = browser.get(&format!("/conversations/{other}")).await;
     assert_eq!(answer.status, 404);
+    let fields = [
+        ("to", "11 98765-4321"),
+        ("text", "Até já"),
+        ("instance", "bot"),
+        ("conversation", conversation),
+    ];
+    let page = browser.follow("/messages/reply", &fields).await;
+    assert!(page.contains("<h1>Conversation with"), "{page}");
+    assert!(page.contains("Até já"), "{page}");
 }

@@ -129,10 +129,7 @@ async fn the_deliveries_in_quarantine_are_released_together(on: On) {
         done.contains("<strong>2</strong> deals of their leads"),
         "{done}"
     );
-    assert!(
-        done.contains("<strong>1</strong> stay as they are"),
-        "{done}"
-    );
+    assert!(done.contains("<strong>1</strong> stays as it is"), "{done}");
     assert!(done.contains("stays in quarantine"), "{done}");
     let list = operator.get("/deliveries?status=quarantined").await;
     assert_eq!(list["deliveries"].as_array().map(Vec::len), Some(1));

@@ -2,7 +2,7 @@
 
 use leadhost_golden::append_custom;
 use leadhost_tests::components::component;
-use leadhost_tests::guests::rust_component;
+use leadhost_tests::guests::{Variant, rust_component};
 use leadhost_tests::{Answer, Host, On, Options, until};
 use serde_json::json;
 
@@ -13,6 +13,9 @@ use super::{Operator, TOKEN};
 leadhost_tests::on_every_store! {
     the_calls_and_golden_cases_of_a_plugin_are_shown,
     a_version_with_concerns_asks_for_acceptance_and_is_activated_with_it,
+    what_an_admin_has_to_accept_is_not_offered_to_an_operator,
+    a_version_that_keeps_failing_is_named_first_with_its_remedy,
+    a_plugin_that_was_never_active_is_neither_fine_nor_compared,
     the_page_of_a_plugin_follows_an_open_rollout_and_names_its_candidate,
     a_version_is_repaired_from_its_impact_and_the_repair_is_undone,
     a_repair_that_cannot_be_is_refused_with_the_reason,
@@ -114,9 +117,17 @@ async fn a_version_with_concerns_asks_for_acceptance_and_is_activated_with_it(on
     fields.extend(accepted.iter().map(|word| ("accept", *word)));
     let page = browser.follow("/plugins/mapping/activate", &fields).await;
     assert!(page.contains("is active."), "{page}");
+    assert!(page.contains("Roll back to this version"), "{page}");
     let page = browser.follow("/plugins/mapping/rollback", &[]).await;
     assert!(page.contains("is rolled back to"), "{page}");
     assert!(page.contains("leadhost plugin impact mapping@"), "{page}");
+    // What was left as wrong is not offered as the way back.
+    assert!(
+        page.contains("<span class=\"tag rolled-back\">was rolled back</span>"),
+        "{page}"
+    );
+    assert!(!page.contains("Roll back to"), "{page}");
+    assert!(page.contains("<button>Activate</button>"), "{page}");
     let today = browser.page("").await;
     assert!(
         today.contains("was rolled back; see what it did"),
@@ -134,6 +145,119 @@ async fn a_version_with_concerns_asks_for_acceptance_and_is_activated_with_it(on
     let accepted = [("accept", "rolled-back")];
     let page = browser.follow("/plugins/mapping/rollback", &accepted).await;
     assert!(page.contains("is rolled back to"), "{page}");
+    assert!(page.contains("Roll back to this version"), "{page}");
+}
+
+async fn what_an_admin_has_to_accept_is_not_offered_to_an_operator(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let second = with_role(&operator, "operator").await;
+    let ask = operator.host.admin("POST", "/admin/v1/plugins");
+    let stored = ask
+        .bearer(&second)
+        .body(rust_component("converter-mapping"));
+    let stored = stored.send().await.expect(201).json();
+    let digest = stored["digest"].as_str().expect("a digest");
+    let browser = Browser::signed_in_with(&operator, second.reveal()).await;
+    for (form, fields, button) in [
+        ("activate", vec![("digest", digest)], "Activate"),
+        (
+            "rollout",
+            vec![("digest", digest), ("mode", "canary")],
+            "Start a canary",
+        ),
+    ] {
+        let path = format!("/plugins/mapping/{form}");
+        let asked = browser.submit(&path, &fields).await.expect(200);
+        let page = asked.text();
+        for part in [
+            "An admin has to accept this (new-publisher); your key has the role operator.",
+            &format!("presses &#34;{button}&#34; of "),
+        ] {
+            assert!(page.contains(part), "{part}: {page}");
+        }
+        assert!(!page.contains("I accept this"), "{page}");
+    }
+    // The admin is asked as before.
+    let admin = Browser::signed_in(&operator).await;
+    let asked = admin
+        .submit("/plugins/mapping/activate", &[("digest", digest)])
+        .await;
+    let page = asked.expect(200).text().to_owned();
+    assert!(page.contains("I accept this"), "{page}");
+    assert!(!page.contains("An admin has to accept"), "{page}");
+}
+
+async fn a_version_that_keeps_failing_is_named_first_with_its_remedy(on: On) {
+    let host = Host::working_with(Options::patient(on)).await;
+    let key = host.admin_key().await;
+    let operator = Operator { host, key };
+    let mended = |version| Variant {
+        version,
+        mended: "trap",
+        ..Variant::default()
+    };
+    operator.host.converter(mended("1.0.0").component()).await;
+    let stored = operator
+        .ask("POST", "/plugins")
+        .body(mended("1.1.0").component());
+    let stored = stored.send().await.expect(201).json();
+    let candidate = stored["digest"].as_str().expect("a digest");
+    let browser = Browser::signed_in(&operator).await;
+    let fields = [("digest", candidate), ("mode", "shadow")];
+    browser.follow("/plugins/misbehave/rollout", &fields).await;
+    let abort = [("change", "abort")];
+    browser
+        .follow("/plugins/misbehave/rollout/change", &abort)
+        .await;
+    let mut file = super::workspace();
+    file["connections"] = json!([{
+        "name": "portal", "partner": "crm", "instance": "bot", "plugin": "misbehave",
+        "config": {"do": "trap", "size": 0},
+    }]);
+    let report = operator.apply(&file).await.expect(200).json();
+    let id = report["connections"]["portal"].as_str().expect("an id");
+    let failing = Variant {
+        version: "1.2.0",
+        ..Variant::default()
+    };
+    operator.host.converter(failing.component()).await;
+    for _ in 0..3 {
+        let ask = operator.host.post(&format!("/ingest-lead/{id}"));
+        ask.send().await.expect(200);
+    }
+    let page = browser.page("/plugins").await;
+    assert!(page.contains("1 connection fails"), "{page}");
+    let page = browser.page("/plugins/misbehave").await;
+    let at = |part: &str| page.find(part).unwrap_or_else(|| panic!("{part}: {page}"));
+    assert!(
+        at("acme/portal keeps failing with 1.2.0") < at("aria-label=\"Rollout\""),
+        "{page}"
+    );
+    at("The remedy is to roll back to 1.0.0");
+    at(">Roll back to 1.0.0</button>");
+    let page = browser.follow("/plugins/misbehave/rollback", &[]).await;
+    assert!(page.contains("is rolled back to 1.0.0"), "{page}");
+    assert!(!page.contains("Roll back to"), "{page}");
+}
+
+async fn a_plugin_that_was_never_active_is_neither_fine_nor_compared(on: On) {
+    let operator = Operator::new(on).await;
+    let browser = Browser::signed_in(&operator).await;
+    let wasm = rust_component("converter-mapping");
+    upload(&browser, &browser.token, &wasm).await.expect(303);
+    let page = browser.page("/plugins/mapping").await;
+    for part in [
+        "No version of it is active: activate it.",
+        "<button>Activate</button>",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    for part in ["Compare with the active version", "Start a canary"] {
+        assert!(!page.contains(part), "{part}: {page}");
+    }
+    let page = browser.page("/plugins").await;
+    assert!(page.contains("not active yet"), "{page}");
+    assert!(!page.contains(">fine<"), "{page}");
 }
 
 async fn the_page_of_a_plugin_follows_an_open_rollout_and_names_its_candidate(on: On) {

@@ -189,7 +189,7 @@ async fn form(
             },
         ),
         Err(refusal) => (
-            pages::origin_of(route),
+            pages::origin_of(route, &form),
             Notice {
                 is_error: true,
                 text: refusal.message,

@@ -62,16 +62,29 @@ async fn last_left(pipeline: &Pipeline, version: &Digest) -> Result<Option<Audit
         let rows = pipeline.core.store.audit(&filter).await?;
         filter.before = rows.last().map(|row| row.number);
         let is_last = rows.len() < limits::ROLLBACK_AUDIT_PAGE as usize;
-        for row in rows {
-            if let Some(left) = left(&row).filter(|left| left.version == version.0) {
-                return Ok(left.as_wrong.then_some(row));
-            }
+        if let Some((row, as_wrong)) = newest_left(&rows, version) {
+            return Ok(as_wrong.then(|| row.clone()));
         }
         if is_last {
             break;
         }
     }
     Ok(None)
+}
+
+/// Returns the rollback by which this version ceased to be active, if the last such act among these rows
+/// was one. The rows begin with the newest.
+pub fn rollback_of<'a>(rows: &'a [AuditRow], version: &Digest) -> Option<&'a AuditRow> {
+    let (row, as_wrong) = newest_left(rows, version)?;
+    as_wrong.then_some(row)
+}
+
+/// Returns the first row whose act made this version inactive, and whether it was wrong.
+fn newest_left<'a>(rows: &'a [AuditRow], version: &Digest) -> Option<(&'a AuditRow, bool)> {
+    rows.iter().find_map(|row| {
+        let left = left(row).filter(|left| left.version == version.0)?;
+        Some((row, left.as_wrong))
+    })
 }
 
 /// A version that an act made inactive.

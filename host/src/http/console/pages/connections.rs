@@ -43,7 +43,7 @@ pub struct ConnectionPage {
     frame: Frame,
     connection: ConnectionView,
     change: ChangeForms,
-    /// The body on which the configuration is tried.
+    /// The body on which the configuration is tried: first that of the last delivery.
     body: String,
     /// The body of the last delivery, with which the form of a test delivery begins.
     last_body: String,
@@ -66,12 +66,13 @@ pub async fn show(visit: &Visit<'_>, which: &str) -> Result<ConnectionPage, ApiR
     })?;
     let page = format!("/connections/{}", connection.id);
     let change = ChangeForms::new(visit, page, &connection.plugin, &connection.bound).await?;
+    let last_body = last_body(visit, which).await?;
     Ok(ConnectionPage {
         frame: visit.frame("connections", format!("Connection {}", connection.name)),
         connection,
         change,
-        body: String::new(),
-        last_body: last_body(visit, which).await?,
+        body: last_body.clone(),
+        last_body,
         tried: None,
     })
 }
@@ -123,7 +124,9 @@ pub async fn change(
     };
     let status = refusal.status;
     let mut shown = show(visit, which).await?;
-    form.text("body").clone_into(&mut shown.body);
+    if form.has("body") {
+        form.text("body").clone_into(&mut shown.body);
+    }
     shown.change.refused(form, refusal);
     Ok(FormOutcome::Page(page(status, &shown)?))
 }

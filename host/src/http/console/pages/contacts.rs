@@ -28,6 +28,8 @@ pub struct ContactsPage {
     next: Option<String>,
     /// The request whose effect was counted, and the count.
     counted: Option<(EraseRequest, EraseReceipt)>,
+    /// The person whom that request would erase. `None` if the contact is gone already.
+    person: Option<ContactSummary>,
     erased: Option<EraseReceipt>,
 }
 
@@ -68,6 +70,7 @@ async fn list(visit: &Visit<'_>) -> Result<ContactsPage, ApiRefusal> {
         erasures: list.erasures,
         next,
         counted: None,
+        person: None,
         erased: None,
     })
 }
@@ -143,6 +146,9 @@ pub async fn erase(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRef
     let receipt: EraseReceipt = visit.api().post("/contacts/erase", &request).await?;
     let mut shown = list(visit).await?;
     if request.dry_run {
+        let path = format!("/contacts/{}", receipt.contact_id);
+        let person: Result<ContactDetail, _> = visit.api().get(&path).await;
+        shown.person = person.ok().map(|person| person.facts);
         // The person is named by id from here on: between the two steps, a number may change hands.
         request.id = Some(receipt.contact_id.to_string());
         (request.phone, request.email) = (None, None);

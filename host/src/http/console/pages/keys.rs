@@ -9,6 +9,7 @@ use super::super::api::ApiRefusal;
 use super::super::form::{Form, encoded};
 use super::super::frame::Frame;
 use super::super::{FormOutcome, Visit, page};
+use super::Filters;
 use crate::admin_api::connections::Connections;
 use crate::admin_api::keys::{CreateKeyRequest, CreatedKey, KeyRevoked, KeyState, KeyView, Keys};
 use crate::admin_api::workspaces::Workspaces;
@@ -23,6 +24,30 @@ pub struct KeysPage {
     /// The names that the form suggests.
     workspaces: Vec<String>,
     partners: BTreeSet<String>,
+    /// The fields of a form that was refused.
+    typed: Filters,
+    /// Why it was refused.
+    problem: Option<String>,
+}
+
+/// The fields of the form of a new key.
+const FIELDS: [&str; 6] = [
+    "kind",
+    "label",
+    "workspace",
+    "partner",
+    "role",
+    "expires-days",
+];
+
+impl KeysPage {
+    /// Returns the attribute of an option of the form, if that was chosen.
+    fn selected(&self, field: &str, value: &str) -> &'static str {
+        match self.typed.get(field) == value {
+            true => " selected",
+            false => "",
+        }
+    }
 }
 
 /// Returns the list.
@@ -43,15 +68,34 @@ pub async fn list(visit: &Visit<'_>) -> Result<KeysPage, ApiRefusal> {
         frame: visit.frame("keys", "Keys"),
         keys: list.keys,
         created: None,
+        typed: Filters(Vec::new()),
+        problem: None,
     })
 }
 
-/// Creates a key, and shows its text once.
+/// Creates a key, and shows its text once. If it is refused, the form keeps what was typed.
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if a field is wrong, and of the operation.
+/// [`ApiRefusal`] if the store cannot be read.
 pub async fn create(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+    let created = created(visit, form).await;
+    let mut shown = list(visit).await?;
+    let status = match created {
+        Ok(created) => {
+            shown.created = Some(created);
+            StatusCode::OK
+        }
+        Err(refusal) => {
+            shown.typed = Filters::from_form(form, &FIELDS);
+            shown.problem = Some(refusal.message);
+            refusal.status
+        }
+    };
+    Ok(FormOutcome::Page(page(status, &shown)?))
+}
+
+async fn created(visit: &Visit<'_>, form: &Form) -> Result<CreatedKey, ApiRefusal> {
     let wrong = |what: &str| ApiRefusal::new(StatusCode::BAD_REQUEST, what.to_owned());
     let kind =
         KeyKind::from_text(form.get("kind")).ok_or_else(|| wrong("Choose what the key is for."))?;
@@ -77,10 +121,7 @@ pub async fn create(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRe
         label: form.get("label").to_owned(),
         expires_days,
     };
-    let created: CreatedKey = visit.api().post("/keys", &request).await?;
-    let mut shown = list(visit).await?;
-    shown.created = Some(created);
-    Ok(FormOutcome::Page(page(StatusCode::OK, &shown)?))
+    visit.api().post("/keys", &request).await
 }
 
 /// Revokes a key.

@@ -15,6 +15,7 @@ use crate::admin_api::outbox::{
     MessageView, Messages, ReplyRequest, ResolveManyRequest, ResolveRequest, Resolved,
     ResolvedMany, SimulatedEvent, Verdict,
 };
+use crate::domain::id::ConversationId;
 use crate::domain::message::MessageState;
 use crate::domain::text::counted;
 use crate::domain::workspace::name_in_workspace;
@@ -89,10 +90,14 @@ pub async fn reply(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRef
         text: form.get("text").to_owned(),
         instance: form.filled("instance"),
     };
+    let conversation = conversation_of(form);
     let simulated: SimulatedEvent = visit.api().post("/outbox/reply", &request).await?;
     let notice = format!("The contact has written: {}.", simulated.status.as_str());
+    if let Some(page) = conversation {
+        return Ok(FormOutcome::done(page, notice));
+    }
     let newest: Messages = visit.api().get("/outbox?limit=50").await?;
-    // Back to the conversation, if the answer was written there.
+    // To the conversation, if the answer is to a message of it.
     let mut newest = newest.messages.into_iter();
     let answered = newest.find(|message| message.id.to_string() == request.to);
     let to = answered.map_or_else(
@@ -100,6 +105,17 @@ pub async fn reply(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRef
         |message| format!("/conversations/{}", message.conversation_id),
     );
     Ok(FormOutcome::done(to, notice))
+}
+
+/// Returns the page, below `/console`, from which an answer of a contact was sent.
+pub fn origin_of_reply(form: &Form) -> String {
+    conversation_of(form).unwrap_or_else(|| "/messages".to_owned())
+}
+
+/// Returns the page of the conversation on which the form stands.
+fn conversation_of(form: &Form) -> Option<String> {
+    let id: ConversationId = form.get("conversation").parse().ok()?;
+    Some(format!("/conversations/{id}"))
 }
 
 /// Resolves a message whose outcome is unknown.

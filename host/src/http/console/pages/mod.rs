@@ -132,7 +132,7 @@ pub async fn submit(
 }
 
 /// Returns the page, below `/console`, from which a form is sent: it shows why the form was refused.
-pub fn origin_of(route: ConsoleRoute<'_>) -> String {
+pub fn origin_of(route: ConsoleRoute<'_>, form: &Form) -> String {
     match route {
         ConsoleRoute::ReplayDelivery { id } | ConsoleRoute::ExportDelivery { id } => {
             format!("/deliveries/{id}")
@@ -162,9 +162,10 @@ pub fn origin_of(route: ConsoleRoute<'_>) -> String {
         ConsoleRoute::PauseInstance { .. }
         | ConsoleRoute::ResumeInstance { .. }
         | ConsoleRoute::SyncTemplates { .. } => "/instances".to_owned(),
-        ConsoleRoute::PlayReply
-        | ConsoleRoute::ResolveMessage { .. }
-        | ConsoleRoute::ResolveMessages => "/messages".to_owned(),
+        ConsoleRoute::PlayReply => messages::origin_of_reply(form),
+        ConsoleRoute::ResolveMessage { .. } | ConsoleRoute::ResolveMessages => {
+            "/messages".to_owned()
+        }
         ConsoleRoute::EraseContact => "/contacts".to_owned(),
         ConsoleRoute::CreateKey | ConsoleRoute::RevokeKey { .. } => "/keys".to_owned(),
         _ => String::new(),

@@ -21,7 +21,7 @@ use crate::admin_api::tried::{TriedBody, TryRequest};
 use crate::admin_api::workspaces::{WorkspaceView, Workspaces};
 use crate::domain::id::ConnectionId;
 use crate::domain::plugin::PluginKind;
-use crate::domain::workspace::name_in_workspace;
+use crate::domain::workspace::{ChangeKind, PartKind, name_in_workspace};
 
 /// The converter whose fields can be typed one by one.
 const MAPPING: &str = "mapping";
@@ -49,6 +49,8 @@ pub struct NewConnectionPage {
     typed: BTreeMap<String, String>,
     tried: Option<TriedBody>,
     problems: Vec<String>,
+    /// A partner that the workspace does not have: saving the form again makes it.
+    new_partner: Option<String>,
 }
 
 impl NewConnectionPage {
@@ -94,6 +96,7 @@ pub async fn show(visit: &Visit<'_>) -> Result<NewConnectionPage, ApiRefusal> {
         typed: BTreeMap::new(),
         tried: None,
         problems: Vec::new(),
+        new_partner: None,
     })
 }
 
@@ -164,18 +167,25 @@ pub struct MadeConnectionPage {
     warnings: Vec<FileProblem>,
     /// Whether anybody who knows the address can send to it.
     is_open: bool,
-    /// The connection as a workspace file declares it.
+    /// Whether its partner was made with it.
+    makes_partner: bool,
+    /// The connection as a workspace file declares it, with its partner if that is new.
     declaration: String,
 }
 
-/// Saves the connection.
+/// Saves the connection. A partner that the workspace lacks is made only after a question that names it.
 ///
 /// # Errors
 ///
 /// [`ApiRefusal`] if the store cannot be read.
 pub async fn make(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let refusal = match made(visit, form).await {
-        Ok(made) => return Ok(FormOutcome::Page(page(StatusCode::OK, &made)?)),
+        Ok(Some(made)) => return Ok(FormOutcome::Page(page(StatusCode::OK, &made)?)),
+        Ok(None) => {
+            let mut shown = filled(visit, form).await?;
+            shown.new_partner = Some(form.get("partner").to_owned());
+            return Ok(FormOutcome::Page(page(StatusCode::OK, &shown)?));
+        }
         Err(refusal) => refusal,
     };
     let mut shown = filled(visit, form).await?;
@@ -186,20 +196,25 @@ pub async fn make(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefu
     Ok(FormOutcome::Page(page(refusal.status, &shown)?))
 }
 
-async fn made(visit: &Visit<'_>, form: &Form) -> Result<MadeConnectionPage, ApiRefusal> {
+/// Makes the connection. `None`: nothing is made yet, because the workspace lacks the partner, and the form
+/// does not say that this is meant.
+async fn made(visit: &Visit<'_>, form: &Form) -> Result<Option<MadeConnectionPage>, ApiRefusal> {
     let api = visit.api();
     let (slug, name) = (form.get("workspace"), form.get("name"));
+    let partner = form.get("partner");
     let workspaces: Workspaces = api.get("/workspaces").await?;
     let mut workspaces = workspaces.workspaces.into_iter();
     let workspace = workspaces
         .find(|workspace| workspace.slug == slug)
         .ok_or_else(|| refused(format!("There is no workspace `{slug}`.")))?;
     let connections: Connections = api.get("/connections").await?;
-    let mut connections = connections.connections.iter();
-    if connections.any(|one| one.workspace == slug && one.name == name) {
+    let of_workspace = connections.connections.iter();
+    let of_workspace = of_workspace.filter(|one| one.workspace == slug);
+    if of_workspace.clone().any(|one| one.name == name) {
         let message = format!("There is a connection `{slug}/{name}` already.");
         return Err(ApiRefusal::new(StatusCode::CONFLICT, message));
     }
+    let is_known = of_workspace.clone().any(|one| one.partner == partner);
     let connection = declaration(form)?;
     // The workspace stays as it is: what its entry leaves out would get its default.
     let file = json!({
@@ -210,10 +225,21 @@ async fn made(visit: &Visit<'_>, form: &Form) -> Result<MadeConnectionPage, ApiR
             "time_zone": workspace.time_zone,
             "rate_limit": workspace.rate_limit,
         },
-        "partners": [{"name": form.get("partner")}],
+        "partners": [{"name": partner}],
         "connections": [resolved(connection.clone())],
     });
+    let makes_partner = |report: &ApplyReport| {
+        let mut changes = report.changes.iter();
+        changes.any(|one| one.kind == PartKind::Partner && one.what == ChangeKind::Created)
+    };
+    if !is_known && form.get("new-partner") != partner {
+        let report: ApplyReport = api.post("/apply?dryRun=true", &file).await?;
+        if makes_partner(&report) {
+            return Ok(None);
+        }
+    }
     let mut report: ApplyReport = api.post("/apply", &file).await?;
+    let new_partner = makes_partner(&report).then_some(partner);
     let id = report
         .connections
         .remove(name)
@@ -226,15 +252,16 @@ async fn made(visit: &Visit<'_>, form: &Form) -> Result<MadeConnectionPage, ApiR
     let connections: Connections = api.get("/connections").await?;
     let mut connections = connections.connections.iter();
     let made = connections.find(|one| one.id == id);
-    Ok(MadeConnectionPage {
+    Ok(Some(MadeConnectionPage {
         is_open: made.is_some_and(|made| made.senders == Senders::Anybody),
         frame: visit.frame("connections", format!("{slug}/{name} is made")),
         name: name.to_owned(),
         id,
         generated: report.generated.remove(name).unwrap_or_default(),
         warnings: report.warnings.into_iter().filter(is_own).collect(),
-        declaration: as_file(connection),
-    })
+        makes_partner: new_partner.is_some(),
+        declaration: as_file(connection, new_partner),
+    }))
 }
 
 /// Returns the entry of the workspace file that the form describes.
@@ -345,8 +372,9 @@ fn refused(message: String) -> ApiRefusal {
     ApiRefusal::new(StatusCode::BAD_REQUEST, message)
 }
 
-/// Returns the entry as TOML, with a name in the environment in place of each secret that was typed.
-fn as_file(mut entry: Value) -> String {
+/// Returns the entry as TOML, with a name in the environment in place of each secret that was typed, and
+/// with its partner if the workspace did not have it before.
+fn as_file(mut entry: Value, new_partner: Option<&str>) -> String {
     let secrets = entry.get_mut("secrets").and_then(Value::as_object_mut);
     for (name, value) in secrets.into_iter().flatten() {
         let is_made = value
@@ -356,7 +384,11 @@ fn as_file(mut entry: Value) -> String {
             *value = format!("env:{}", variable(name)).into();
         }
     }
-    toml::to_string(&json!({"connections": [entry]})).unwrap_or_default()
+    let mut file = json!({"connections": [entry]});
+    if let Some(partner) = new_partner {
+        file["partners"] = json!([{"name": partner}]);
+    }
+    toml::to_string(&file).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -365,10 +397,12 @@ mod tests {
 
     #[test]
     fn a_declaration_shows_no_secret_that_was_typed() {
-        let text = as_file(json!({
+        let entry = json!({
             "name": "form",
             "secrets": {"token": "s3cret", "app-key": "x", "made": "generate:"},
-        }));
+        });
+        let text = as_file(entry, None);
+        assert!(!text.contains("[[partners]]"), "{text}");
         assert!(text.contains("[[connections]]"), "{text}");
         assert!(text.contains("token = \"env:TOKEN\""), "{text}");
         assert!(text.contains("app-key = \"env:APP_KEY\""), "{text}");

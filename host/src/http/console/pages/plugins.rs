@@ -15,6 +15,9 @@ use super::super::{FormOutcome, Visit, page};
 use super::{Filters, slot_names};
 use crate::admin_api::activity::ActivityPeriod;
 use crate::admin_api::audit::Audit;
+use crate::admin_api::connections::Connections;
+use crate::admin_api::instances::Instances;
+use crate::admin_api::overview::{self, ServiceProblem};
 use crate::admin_api::plugin_calls::{PluginCallHistory, VersionCallHistory};
 use crate::admin_api::plugins::{
     ActivateRequest, DeployedPlugin, ImpactRequest, PluginList, PluginVersion, PluginView,
@@ -22,9 +25,12 @@ use crate::admin_api::plugins::{
 };
 use crate::admin_api::rollouts::{RolloutChangeRequest, RolloutRequest, RolloutView};
 use crate::domain::audit::{ActOutcome, AuditRow};
+use crate::domain::connection::ChangeCause;
+use crate::domain::plugin::Digest;
 use crate::domain::repair::RepairField;
 use crate::domain::rollout::{RolloutChange, RolloutMode, RolloutStage};
 use crate::domain::{size, text};
+use crate::pipeline::deploy::rolled_back::rollback_of;
 
 #[derive(Template)]
 #[template(path = "console/plugins.html")]
@@ -32,6 +38,16 @@ pub struct PluginsPage {
     frame: Frame,
     plugins: Vec<PluginView>,
     refusals: Vec<RefusalView>,
+}
+
+impl PluginsPage {
+    fn failing(&self, plugin: &PluginView) -> String {
+        text::counted(
+            plugin.circuits.len() as u64,
+            "connection fails",
+            "connections fail",
+        )
+    }
 }
 
 /// Returns the list.
@@ -67,6 +83,10 @@ pub struct PluginPage {
     charts: Vec<Chart>,
     /// The operations on it, with their operators, newest first.
     timeline: Vec<AuditRow>,
+    /// The connections and instances that keep failing with the active version, and not with the one before.
+    failing: Vec<ServiceProblem>,
+    /// The ids of the connections whose sources send what both versions fail on.
+    failing_sources: Vec<String>,
 }
 
 impl PluginPage {
@@ -77,24 +97,64 @@ impl PluginPage {
         self.plugin.rollout.is_some() && !is_answer
     }
 
-    /// Returns what a version is: also whether it is the candidate of the open rollout, or a guard ended
-    /// the last rollout of it.
+    /// Returns what a version is: also whether it is the candidate of the open rollout, or was rolled back.
     fn state(&self, version: &PluginVersion) -> &'static str {
         if version.state == VersionState::Active {
             return version.state.as_str();
         }
         let open = self.plugin.rollout.as_ref();
         if open.is_some_and(|open| open.candidate.digest == version.digest) {
-            return "candidate";
+            return CANDIDATE;
         }
-        let last = self.rollout.as_ref();
-        let is_rolled_back = last.is_some_and(|last| {
-            last.stage == RolloutStage::RolledBack && last.candidate.digest == version.digest
-        });
-        match is_rolled_back {
+        match self.was_rolled_back(version) {
             true => RolloutStage::RolledBack.as_str(),
             false => version.state.as_str(),
         }
+    }
+
+    /// Returns whether a version that is not active was rolled back, by an operator or a guard.
+    fn was_rolled_back(&self, version: &PluginVersion) -> bool {
+        let by = rollback_of(&self.timeline, &version.digest);
+        // A rollout that an operator ends is no rollback of its candidate, unless that served before: then a
+        // rollback to it is refused for this.
+        let is_previous = version.state == VersionState::Previous;
+        if by.is_some_and(|row| is_previous || row.act != "end-rollout") {
+            return true;
+        }
+        let last = self.rollout.as_ref();
+        !is_previous
+            && last.is_some_and(|last| {
+                last.stage == RolloutStage::RolledBack && last.candidate.digest == version.digest
+            })
+    }
+
+    /// Returns whether a rollback to this version is offered: not if it was itself rolled back.
+    fn is_way_back(&self, version: &PluginVersion) -> bool {
+        version.state == VersionState::Previous && !self.was_rolled_back(version)
+    }
+
+    /// Returns the version to which a rollback is offered.
+    fn way_back(&self) -> Option<&PluginVersion> {
+        let mut versions = self.plugin.versions.iter();
+        versions.find(|version| self.is_way_back(version))
+    }
+
+    /// Returns whether the active version itself keeps failing: not on what the version before fails on, too.
+    fn is_active_failing(&self) -> bool {
+        let mut circuits = self.plugin.circuits.iter();
+        let is_of_active = circuits.any(|circuit| {
+            let is_of_source = self.failing_sources.contains(&circuit.connection);
+            Some(&circuit.digest) == self.plugin.digest.as_ref() && !is_of_source
+        });
+        is_of_active || !self.failing.is_empty()
+    }
+
+    /// Returns how a version is named in sentences.
+    fn version_of(&self, digest: &Digest) -> String {
+        let mut versions = self.plugin.versions.iter();
+        let found = versions.find(|version| version.digest == *digest);
+        let version = found.map_or_else(|| digest.short(), |version| &version.version);
+        version.to_owned()
     }
 
     /// Returns the milliseconds of the longest call.
@@ -127,8 +187,44 @@ struct RefusedDeploy {
 }
 
 impl RefusedDeploy {
+    /// Returns whether only an admin may accept this, and the caller is none.
+    fn awaits_admin(&self, frame: &Frame) -> bool {
+        let mut words = self.details.accept.iter();
+        !frame.may_administer() && words.any(|word| word.is_for_admins())
+    }
+
+    /// Says what an admin has to accept, and what that admin does.
+    fn for_admin(&self, page: &PluginPage) -> String {
+        let words = self
+            .details
+            .accept
+            .iter()
+            .filter(|word| word.is_for_admins());
+        let words: Vec<&str> = words.map(|word| word.as_str()).collect();
+        let field = |name: &str| {
+            let found = self.fields.iter().find(|(field, _)| field == name);
+            found.map_or("", |(_, value)| value)
+        };
+        let button = match (self.to, field("mode")) {
+            ("rollout", "shadow") => "Start a shadow",
+            ("rollout", _) => "Start a canary",
+            ("rollback", _) => "Roll back to this version",
+            _ => "Activate",
+        };
+        let mut versions = page.plugin.versions.iter();
+        let version = versions.find(|version| version.digest.0 == field("digest"));
+        let version = version.map_or_else(String::new, |version| {
+            format!(" of {} ({})", version.version, version.digest.short())
+        });
+        format!(
+            "An admin has to accept this ({}); your key has the role {}. The admin opens this page, presses \"{button}\"{version}, reads the same, and accepts it.",
+            words.join(", "),
+            page.frame.role
+        )
+    }
+
     /// Says what was not done, and what the operator may do now.
-    fn what(&self) -> String {
+    fn what(&self, frame: &Frame) -> String {
         let what = match self.to {
             "rollout" => "The rollout is not started",
             "rollback" => "It is not rolled back",
@@ -136,6 +232,7 @@ impl RefusedDeploy {
         };
         match self.details.accept.is_empty() {
             true => format!("{what}, and this cannot be accepted:"),
+            false if self.awaits_admin(frame) => format!("{what} yet:"),
             false => format!("{what} yet. Read this, and accept it if it is intended:"),
         }
     }
@@ -176,7 +273,13 @@ pub async fn show(visit: &Visit<'_>, name: &str) -> Result<PluginPage, ApiRefusa
     let filters = Filters::read(visit, &["period"]);
     let path = format!("/plugins/{}/calls{}", encoded(name), filters.query());
     let calls: PluginCallHistory = api.get(&path).await?;
+    let connections: Connections = api.get("/connections").await?;
+    let instances: Instances = api.get("/instances").await?;
     Ok(PluginPage {
+        failing: plugin.digest.as_ref().map_or_else(Vec::new, |active| {
+            overview::of_version((name, active), &connections, &instances)
+        }),
+        failing_sources: failing_sources(&connections),
         frame: visit.frame("plugins", name),
         plugin,
         rollout,
@@ -189,6 +292,19 @@ pub async fn show(visit: &Visit<'_>, name: &str) -> Result<PluginPage, ApiRefusa
         timeline: timeline(visit, name).await?,
     })
 }
+
+/// Returns the ids of the connections that keep failing because of what their sources send.
+fn failing_sources(connections: &Connections) -> Vec<String> {
+    let connections = connections.connections.iter();
+    let failing = connections.filter(|one| {
+        let change = one.source_change.as_ref();
+        change.is_some_and(|change| change.failing && change.cause == ChangeCause::Source)
+    });
+    failing.map(|one| one.id.to_string()).collect()
+}
+
+/// What the page calls the candidate of the open rollout.
+const CANDIDATE: &str = "candidate";
 
 /// Draws what the calls of each version came to, and what they needed.
 fn charts(calls: &PluginCallHistory) -> Vec<Chart> {
@@ -270,9 +386,14 @@ pub async fn upload(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRe
         ..
     } = stored;
     let version = version.unwrap_or_else(|| digest.short().to_owned());
-    let notice = format!(
-        "{name} {version} is stored and not active. Compare it with the active version, then activate it or start a canary."
-    );
+    let list: PluginList = api.get("/plugins").await?;
+    let mut plugins = list.plugins.into_iter();
+    let serves = plugins.any(|plugin| plugin.name == name && plugin.digest.is_some());
+    let next = match serves {
+        true => "Compare it with the active version, then activate it or start a canary.",
+        false => "No version of it is active: activate it.",
+    };
+    let notice = format!("{name} {version} is stored and not active. {next}");
     Ok(FormOutcome::done(format!("/plugins/{name}"), notice))
 }
 

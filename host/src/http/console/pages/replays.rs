@@ -10,7 +10,7 @@ use super::super::frame::Frame;
 use super::super::{FormOutcome, Visit, page};
 use super::Filters;
 use crate::admin_api::replays::{ReplayManyRequest, ReplayedMany};
-use crate::domain::text::counted;
+use crate::domain::text::{self, counted};
 
 /// The filters that the deliveries of a replay may have; the list of deliveries has them too.
 pub const FILTERS: [&str; 5] = ["status", "connection", "version", "since", "until"];

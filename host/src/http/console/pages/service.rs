@@ -10,7 +10,7 @@ use super::super::frame::{self, Frame};
 use crate::admin_api::config::EffectiveConfig;
 use crate::admin_api::etl::EtlStatus;
 use crate::admin_api::status::ServiceStatus;
-use crate::domain::size;
+use crate::domain::{size, text};
 
 #[derive(Template)]
 #[template(path = "console/service.html")]

@@ -15,6 +15,7 @@ use crate::admin_api::repairs::RepairList;
 use crate::admin_api::rollouts::RolloutList;
 use crate::admin_api::senders::WorkspacesOfSenders;
 use crate::admin_api::status::ServiceStatus;
+use crate::domain::text;
 use crate::http::endpoints::health;
 use crate::limits;
 
