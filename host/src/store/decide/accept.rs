@@ -69,6 +69,7 @@ pub fn first(
             held_until: None,
             items: Default::default(),
             others: Default::default(),
+            greeted: Vec::new(),
             brought_by: Some(at),
             change: RowChange::New,
         },
@@ -198,7 +199,7 @@ pub fn again(set: &mut WorkingSet, new: &Reconversion) -> Result<WriteOutcome, S
         item_of(set, &mut context, item.index, &item.result)?;
     }
     if goes_on {
-        return Ok(match set.deliveries.get(&new.delivery) {
+        return Ok(match set.deliveries.get_mut(&new.delivery) {
             Some(delivery) => WriteOutcome::Done(delivery.outcome(new.delivery)),
             None => WriteOutcome::Stale,
         });

@@ -36,7 +36,7 @@ pub(super) fn answer(
         fetch.response = Some(answer.response.clone());
         fetch.change.touch();
     }
-    Ok(match set.deliveries.get(&answer.delivery) {
+    Ok(match set.deliveries.get_mut(&answer.delivery) {
         Some(delivery) => WriteOutcome::Done(delivery.outcome(answer.delivery)),
         None => WriteOutcome::Stale,
     })
