@@ -134,7 +134,7 @@ async fn a_greeting_is_a_step_of_its_leads_trace_which_links_to_the_send(on: On)
     assert_eq!(accepted.attribute("messaging.system"), "sandbox");
     assert_eq!(accepted.attribute("messaging.destination.name"), "voice");
     let message = accepted.attribute("leadhost.message.id").replace('-', "");
-    assert_eq!(accepted.links, [message.clone()]);
+    assert_eq!(accepted.links, std::slice::from_ref(&message));
     let job = "send waiting message";
     let spans = receiver.trace(&host, &message, job).await;
     let sent = spans.iter().find(|span| span.name == job).expect("a job");
