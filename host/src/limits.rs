@@ -510,6 +510,9 @@ pub const LOG_IN_ERROR_BYTES: usize = 500;
 pub const NOTES_PER_DELIVERY: usize = 100;
 pub const NOTE_BYTES: usize = 1 << 10;
 
+/// Lines about earlier failures that a delivery keeps in addition to its notes: the newest ones.
+pub const EARLIER_FAILURES: usize = 10;
+
 /// Bytes of randomness that a guest may ask for at once.
 pub const PLUGIN_RANDOM_BYTES: u64 = 1 << 20;
 

@@ -77,6 +77,7 @@ clauses! {
             a_failed_delivery_is_accepted_as_usual_when_it_is_retried,
             a_failure_is_remembered_with_its_attempts_and_its_next_time,
             what_a_plugin_wrote_stays_until_a_version_is_called_again,
+            what_failed_before_stays_among_the_notes,
             a_replay_of_the_owner_never_answers_duplicate,
             a_replay_that_finds_the_key_at_another_contact_moves_the_deal_there,
             a_replay_that_only_looks_leaves_the_version_that_made_the_leads,

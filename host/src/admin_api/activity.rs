@@ -72,7 +72,8 @@ pub struct ActivityRow {
     pub leads: Vec<u64>,
     /// Messages, for an instance.
     pub messages: Vec<u64>,
-    /// Deliveries or messages that failed, as they stood when their hour was counted.
+    /// Deliveries or messages that failed, as they stood when their hour was counted. Messages that an
+    /// operator gave up are left out.
     pub failures: Vec<u64>,
     /// Deliveries that their converter refused as a whole: their senders got 400.
     #[serde(default)]

@@ -63,7 +63,8 @@ pub struct DeliveryDetailView {
     pub workspace_id: WorkspaceId,
     pub items: Vec<ItemView>,
     /// The notes of its conversion for people, with what the plugin wrote to its standard output and
-    /// error; after a failure, the last lines of that.
+    /// error; after a failure, the last lines of that. Before them, what failed before a later attempt, a
+    /// line for each version and each fetch that failed.
     pub notes: Vec<String>,
     /// When it is converted again. Null if it does not wait.
     pub next_attempt_at: Option<Micros>,

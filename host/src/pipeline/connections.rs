@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::exchange::{Pairs, Place, SenderCheck, SenderChecks, ValueLocation};
-use crate::domain::id::{AgentId, ConnectionId, WorkspaceId};
+use crate::domain::id::{AgentId, ConnectionId, MessageId, WorkspaceId};
 use crate::domain::plugin::Digest;
 use crate::limits;
 use crate::plugin::{CallBudget, TRIAL_LANE};
@@ -18,6 +18,7 @@ use crate::seal::{OpenError, Sealer, Secrets};
 use crate::store::singleflight::SingleFlight;
 use crate::store::{Channel, Store, StoreError};
 use crate::telemetry::{ConversionCounters, Metrics};
+use crate::trace::{self, Span, SpanKind};
 
 /// The age up to which a cached answer of the store is used, also for the set of existing ids.
 const FRESH: Duration = Duration::from_secs(1);
@@ -214,6 +215,31 @@ fn shown_as_they_are(checks: &[SenderCheck]) -> Vec<ValueLocation> {
         .filter(|check| !check.scheme.signs() && is_masked_by_name(check.proof.place))
         .map(|check| check.proof.clone())
         .collect()
+}
+
+/// Begins the span that takes in a message, which a later job may send. It names the adapter and the
+/// instance, and no recipient.
+pub fn accepting(message: MessageId, adapter: &str, instance: &str) -> Span {
+    let span = trace::span_of(message.0, "accept message", SpanKind::Producer);
+    describe_message(&span, message, (adapter, instance), "create");
+    span
+}
+
+/// Adds what all spans of a message say of it, of its adapter and of its instance.
+pub fn describe_message(
+    span: &Span,
+    message: MessageId,
+    (adapter, instance): (&str, &str),
+    operation: &'static str,
+) {
+    if span.is_on() {
+        span.set("messaging.system", adapter.to_owned());
+        span.set("messaging.operation.name", operation);
+        span.set("messaging.operation.type", operation);
+        span.set("messaging.destination.name", instance.to_owned());
+        span.set("messaging.message.id", message.to_string());
+        span.set("leadhost.message.id", message.to_string());
+    }
 }
 
 /// Returns the connection that answers to the route: the one that received the delivery, or another

@@ -5,14 +5,16 @@
 //! note on the delivery gives the reason. Texts of a lead fill placeholders as a single
 //! line, and are not searched for placeholders.
 
-use super::connections::{ConnectionError, Live};
+use std::time::Instant;
+
+use super::connections::{ConnectionError, Live, accepting};
 use super::templates;
 use crate::domain::connection::{ConnectionKind, Greeting};
 use crate::domain::deal;
 use crate::domain::lead::Action;
 use crate::limits;
 use crate::pipeline::state::Pipeline;
-use crate::store::{ItemResult, NewGreeting, NewLead};
+use crate::store::{Greeted, ItemResult, NewGreeting, NewLead};
 
 /// The words that a greeting's parameters may contain in braces.
 pub const WORDS: [&str; 5] = ["name", "firstName", "listing", "message", "source"];
@@ -55,6 +57,19 @@ pub async fn add<'r>(
     Ok(())
 }
 
+/// Adds the spans of the greetings that a commit has stored to the current trace: the jobs that send
+/// them are their children. `committing` is when the commit began.
+pub fn trace_stored(greeted: &[Greeted], committing: Instant) {
+    for Greeted {
+        message,
+        adapter,
+        instance,
+    } in greeted
+    {
+        accepting(*message, adapter, instance).begin_at(committing);
+    }
+}
+
 /// Returns the greeting, or why there is none.
 async fn compose(
     pipeline: &Pipeline,
@@ -92,6 +107,8 @@ async fn compose(
             channel,
             message: composed.into_message(&live.connection.settings, pipeline.core.clock.now()),
             transfer: greeting.transfer,
+            adapter: live.connection.plugin.clone(),
+            instance: by.clone(),
         }))
 }
 

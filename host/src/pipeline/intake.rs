@@ -8,6 +8,7 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Instant;
 
 use bytes::Bytes;
 
@@ -16,6 +17,7 @@ use super::check::{self, CheckError};
 use super::connections::{ConnectionError, Live};
 use super::convert;
 use super::failure::{self, ConvertError};
+use super::greeting;
 use super::proof::{self, Unmasked};
 use super::rollout::{self, Chosen};
 use super::source_changes;
@@ -443,6 +445,7 @@ async fn commit_or_drop(
             _ => false,
         });
     let connection = acceptance.delivery.connection.clone();
+    let committing = Instant::now();
     // If a commit gets no answer, its batch waits longer than a sender should. The sender gets
     // an error, and learns the outcome when it retries.
     let written = tokio::select! {
@@ -455,6 +458,7 @@ async fn commit_or_drop(
             if sends {
                 pipeline.wake();
             }
+            greeting::trace_stored(&outcome.greeted, committing);
             pipeline.core.metrics.intake.delivery(outcome.status);
             pipeline
                 .core

@@ -1,9 +1,9 @@
 //! A lease on a piece of work, and the commit of its result.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::parts;
 use super::state::Pipeline;
+use super::{greeting, parts};
 use crate::clock;
 use crate::store::{Reconversion, StoreError, Write, WriteOutcome};
 
@@ -31,10 +31,12 @@ impl LeaseDeadline {
 /// Commits the result of a piece of work. If the store does not answer, the lease expires and
 /// the work is repeated; deduplication makes it one lead.
 pub async fn settle(pipeline: &Pipeline, write: Write) {
-    settled(
-        pipeline,
-        pipeline.core.writer.submit_background(write).await,
-    );
+    let committing = Instant::now();
+    let written = pipeline.core.writer.submit_background(write).await;
+    if let Ok(WriteOutcome::Done(outcome)) = &written {
+        greeting::trace_stored(&outcome.greeted, committing);
+    }
+    settled(pipeline, written);
 }
 
 /// Commits the result of a conversion, in parts if it is large.

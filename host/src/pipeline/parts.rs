@@ -3,6 +3,7 @@
 
 use std::time::Instant;
 
+use super::greeting;
 use crate::pipeline::state::Pipeline;
 use crate::store::{Reconversion, StoreError, Write, WriteOutcome};
 
@@ -30,8 +31,10 @@ pub async fn commit(
             part.until = Some(pipeline.core.clock.now().plus(lasts));
         }
         let write = Write::Convert(Box::new(part));
+        let committing = Instant::now();
         match pipeline.core.writer.submit_background(write).await? {
             WriteOutcome::Done(mut outcome) => {
+                greeting::trace_stored(&outcome.greeted, committing);
                 items.append(&mut outcome.items);
                 if parts.len() == 0 {
                     items.sort_by_key(|item| item.index);

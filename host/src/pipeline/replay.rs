@@ -5,11 +5,12 @@
 //! replays deliveries in the same way ([`in_repair`]), one after the other.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
 use super::replay_answers::{self, CompletionError, ReplayAnswerError};
-use super::{parts, worker};
+use super::{greeting, parts, worker};
 use crate::domain::delivery::{DeliveryStatus, status_of};
 use crate::domain::id::{ContactId, DeliveryId, WorkspaceId};
 use crate::domain::repair::{MERGED, PERSON};
@@ -101,7 +102,12 @@ pub async fn one(
         parts::commit(pipeline, conversion).await?
     } else {
         let write = Write::Convert(Box::new(conversion));
-        pipeline.core.writer.submit(write).await?
+        let committing = Instant::now();
+        let written = pipeline.core.writer.submit(write).await?;
+        if let WriteOutcome::Done(outcome) = &written {
+            greeting::trace_stored(&outcome.greeted, committing);
+        }
+        written
     };
     if let WriteOutcome::Done(outcome) = &written {
         pipeline

@@ -86,6 +86,18 @@ pub struct NewGreeting {
     pub channel: Channel,
     pub message: NewMessage,
     pub transfer: bool,
+    /// The names of the adapter and of the instance, for the trace.
+    pub adapter: String,
+    pub instance: String,
+}
+
+/// A greeting that was stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Greeted {
+    pub message: MessageId,
+    /// The names of its adapter and of its instance.
+    pub adapter: String,
+    pub instance: String,
 }
 
 /// Identifies one request of a partner.

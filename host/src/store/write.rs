@@ -22,8 +22,8 @@ use crate::store::deals::{DealCreated, DealLogged, DealPatch, DealPatched, NewDe
 use crate::store::desk::{TicketPatch, TicketPatched};
 use crate::store::lease::Lease;
 use crate::store::messaging::{
-    Elapse, MessageOutcome, NewEvent, NewGreeting, NewStoredAnswer, Notification, Notified,
-    Resolution, SendSettlement, SendStart,
+    Elapse, Greeted, MessageOutcome, NewEvent, NewGreeting, NewStoredAnswer, Notification,
+    Notified, Resolution, SendSettlement, SendStart,
 };
 
 /// One thing to commit. The writes of many requests share one transaction.
@@ -420,6 +420,8 @@ pub struct DeliveryOutcome {
     pub items: Vec<ItemOutcome>,
     /// The number of deliveries that this one evicted from a full quarantine.
     pub evicted: u32,
+    /// The greetings that the commit stored for its leads.
+    pub greeted: Vec<Greeted>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

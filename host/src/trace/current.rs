@@ -193,4 +193,41 @@ mod tests {
         drop(open);
         assert!(begin().is_on());
     }
+
+    #[test]
+    fn a_step_whose_parent_is_left_out_gets_the_nearest_one_that_is_kept() {
+        let (tracer, mut queue) = Tracer::new(1_000);
+        let root = Span::root(&tracer, Micros(0), "root", SpanKind::Server, None);
+        let [outer, middle, late] =
+            ["outer", "middle", "late"].map(|name| root.child(name, SpanKind::Internal));
+        let commit = outer.child("commit", SpanKind::Internal);
+        drop(commit.child("wait for commit", SpanKind::Internal));
+        let inner = late.child("inner", SpanKind::Internal);
+        drop(inner.child("inmost", SpanKind::Internal));
+        drop(outer);
+        for _ in 3..crate::limits::TRACE_SPANS {
+            drop(middle.child("step", SpanKind::Internal));
+        }
+        // Past the bound. The last two end in the wrong order.
+        for span in [commit, middle, late, inner] {
+            drop(span);
+        }
+        drop(root);
+        let Ok(TraceQueueItem::Trace(trace)) = queue.try_recv() else {
+            panic!("it is exported");
+        };
+        let root = trace.spans.last().expect("the root");
+        assert_eq!((&*root.name, root.parent), ("root", None));
+        let counts = tracer.counts().expect("it is on");
+        assert_eq!(counts.spans_dropped, 4);
+        let parent = |name: &str| {
+            let span = trace.spans.iter().find(|span| span.name == name);
+            span.expect("it is kept").parent
+        };
+        let outer = trace.spans.iter().find(|span| span.name == "outer");
+        assert_eq!(parent("wait for commit"), outer.map(|span| span.id));
+        for name in ["outer", "step", "inmost"] {
+            assert_eq!(parent(name), Some(root.id), "{name}");
+        }
+    }
 }

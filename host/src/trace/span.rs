@@ -159,6 +159,15 @@ impl Span {
         }
     }
 
+    /// Moves the beginning of the span to a moment before, at which it was not known that the step would
+    /// be made.
+    pub fn begin_at(&self, moment: Instant) {
+        if let Some(open) = self.0.as_ref() {
+            let began = open.trace.at(moment);
+            self.change(|record| record.began = began);
+        }
+    }
+
     /// Adds a span within this one that was measured by other means.
     pub fn add(
         &self,

@@ -1,12 +1,13 @@
 //! Begins and ends traces: keeps them in memory within bounds, and chooses which are exported.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::context::{TraceId, TraceParent};
+use super::context::{SpanId, TraceId, TraceParent};
 use super::record::{FinishedTrace, SpanRecord, SpanValue};
 use crate::domain::time::Micros;
 use crate::limits;
@@ -191,6 +192,28 @@ struct EndedSpans {
     dropped: u32,
 }
 
+impl EndedSpans {
+    /// Leaves a span out. Its children that are kept get its parent as theirs.
+    fn leave_out(&mut self, span: &SpanRecord) {
+        self.dropped += 1;
+        let children = self.spans.iter_mut();
+        for child in children.filter(|child| child.parent == Some(span.id)) {
+            child.parent = span.parent;
+        }
+    }
+
+    /// Gives the root the spans whose parent ended, and was left out, before a span between the two.
+    fn adopt(&mut self, root: usize) {
+        let kept: HashSet<SpanId> = self.spans.iter().map(|span| span.id).collect();
+        let root_id = self.spans[root].id;
+        for (at, span) in self.spans.iter_mut().enumerate() {
+            if at != root && span.parent.is_none_or(|parent| !kept.contains(&parent)) {
+                span.parent = Some(root_id);
+            }
+        }
+    }
+}
+
 impl OpenTrace {
     /// Returns the id, and chooses one if there is none yet.
     pub fn id(&self) -> TraceId {
@@ -232,7 +255,7 @@ impl OpenTrace {
             }
             ended.spans.push(span);
         } else {
-            ended.dropped += 1;
+            ended.leave_out(&span);
         }
     }
 }
@@ -252,6 +275,7 @@ impl Drop for OpenTrace {
         if ended.dropped > 0
             && let Some(root) = ended.root
         {
+            ended.adopt(root);
             let left_out = SpanValue::Number(ended.dropped.into());
             let attributes = &mut ended.spans[root].attributes;
             attributes.push((SPANS_DROPPED, left_out));

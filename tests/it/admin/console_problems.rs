@@ -12,6 +12,7 @@ use super::{Operator, TOKEN, workspace};
 leadhost_tests::on_every_store! {
     a_connection_that_refuses_most_deliveries_is_a_problem,
     a_failed_message_has_its_reason_and_is_a_problem,
+    a_message_that_an_operator_gave_up_is_no_problem,
     a_waiting_message_says_that_its_instance_is_paused,
     the_unknown_messages_of_a_list_are_resolved_together_after_a_question,
     a_viewer_resolves_no_messages,
@@ -223,6 +224,30 @@ async fn a_failed_message_has_its_reason_and_is_a_problem(on: On) {
     assert!(page.contains(reason), "{reason}: {page}");
     let text = "1 message of acme/bot failed within the last day";
     comes_to_show(&operator, &browser, text).await;
+}
+
+async fn a_message_that_an_operator_gave_up_is_no_problem(on: On) {
+    let (operator, report) = sending(on).await;
+    let messages = unanswered(&operator, &report, 1).await;
+    let verdict = json!({"verdict": "give-up", "messages": messages});
+    let answer = operator.post("/outbox/resolve", &verdict).await.expect(200);
+    assert_eq!(answer.json()["states"], json!({"failed": 1}));
+    let sum = |counts: &Value| -> u64 {
+        let counts = counts.as_array().expect("counts").iter();
+        counts.filter_map(Value::as_u64).sum()
+    };
+    let instance = until("the message is counted", async || {
+        operator.host.advance(FRESH).await;
+        let activity = operator.get("/activity?period=day").await;
+        let mut series = activity["series"].as_array()?.iter();
+        let instance = series.find(|one| sum(&one["messages"]) == 1)?;
+        Some(instance.clone())
+    })
+    .await;
+    assert_eq!(sum(&instance["failures"]), 0, "{instance}");
+    let browser = Browser::signed_in(&operator).await;
+    let page = browser.page("").await;
+    assert!(!page.contains("failed within the last day"), "{page}");
 }
 
 async fn a_waiting_message_says_that_its_instance_is_paused(on: On) {

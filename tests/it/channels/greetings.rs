@@ -2,13 +2,15 @@
 //! and the fate of a greeting without an answer.
 
 use leadhost::store::OutboxFilter;
-use leadhost_tests::{Declared, Host, On, guests, until};
+use leadhost_tests::otlp::OtlpReceiver;
+use leadhost_tests::{Declared, Host, On, Options, guests, until};
 use serde_json::{Value, json};
 
 use super::{VOICE, events, inbound, voice};
 
 leadhost_tests::on_every_store! {
     a_new_lead_is_greeted_in_the_commit_that_makes_its_deal,
+    a_greeting_is_a_step_of_its_leads_trace_which_links_to_the_send,
     only_new_leads_that_are_no_tests_are_greeted,
     a_lead_whose_greeting_cannot_be_composed_is_converted_and_the_reason_noted,
     an_unanswered_conversation_is_handed_to_people,
@@ -29,7 +31,10 @@ parameters = ["{firstName}", "{listing}"]
 "#;
 
 async fn greeted(on: On, more: &str) -> (Host, Declared) {
-    let host = Host::working(on).await;
+    greeted_on(Host::working(on).await, more).await
+}
+
+async fn greeted_on(host: Host, more: &str) -> (Host, Declared) {
     host.converter(guests::sandbox()).await;
     host.converter(guests::rust_component("converter-mapping"))
         .await;
@@ -106,6 +111,43 @@ async fn a_new_lead_is_greeted_in_the_commit_that_makes_its_deal(on: On) {
         .expect(200);
     let conversation = self::conversation(&host, &declared).await;
     assert_eq!(conversation["status"], "answered");
+}
+
+async fn a_greeting_is_a_step_of_its_leads_trace_which_links_to_the_send(on: On) {
+    let receiver = OtlpReceiver::start().await;
+    let options = Options::patient(on)
+        .with("telemetry.otlp_endpoint", receiver.url())
+        .with("telemetry.traces_per_mille", 1_000);
+    let (host, declared) = greeted_on(Host::working_with(options).await, "").await;
+    let answer = lead(&host, &declared, &ana("1")).await.json();
+    let delivery = answer["deliveryId"].as_str().expect("a delivery");
+    let request = "POST /ingest-lead/{partnerConnectionId}";
+    let trace = delivery.replace('-', "");
+    let spans = receiver.trace(&host, &trace, request).await;
+    let found = |name: &str| {
+        let found = spans.iter().find(|span| span.name == name);
+        found.unwrap_or_else(|| panic!("no {name} in {spans:?}"))
+    };
+    let accepted = found("accept message");
+    let process = found("process delivery");
+    assert_eq!((accepted.kind, &accepted.parent), (4, &process.id));
+    assert_eq!(accepted.attribute("messaging.system"), "sandbox");
+    assert_eq!(accepted.attribute("messaging.destination.name"), "voice");
+    let message = accepted.attribute("leadhost.message.id").replace('-', "");
+    assert_eq!(accepted.links, std::slice::from_ref(&message));
+    let job = "send waiting message";
+    let spans = receiver.trace(&host, &message, job).await;
+    let sent = spans.iter().find(|span| span.name == job).expect("a job");
+    assert_eq!(sent.parent, accepted.id);
+    // A repeat stores no greeting.
+    let again = lead(&host, &declared, &ana("1")).await.json();
+    let delivery = again["deliveryId"].as_str().expect("a delivery");
+    let trace = delivery.replace('-', "");
+    let spans = receiver.trace(&host, &trace, request).await;
+    assert!(spans.iter().all(|span| span.name != "accept message"));
+    for personal in ["Ana", "Prado", "90000-0001", "900000001", "AP-7"] {
+        assert!(!receiver.holds(personal), "{personal} was exported");
+    }
 }
 
 async fn only_new_leads_that_are_no_tests_are_greeted(on: On) {

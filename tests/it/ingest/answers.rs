@@ -241,6 +241,7 @@ async fn three_failures_on_one_version_park_a_delivery_until_another_serves(on: 
     let parked = host.stored(id).await;
     assert_eq!(parked.summary.status, DeliveryStatus::Parked);
     assert_eq!(parked.next_attempt_at, None);
+    let last = parked.summary.ran.clone().expect("it ran");
 
     let mended = Variant {
         version: "1.0.1",
@@ -250,6 +251,21 @@ async fn three_failures_on_one_version_park_a_delivery_until_another_serves(on: 
     let digest = host.converter(mended.component()).await;
     let converted = host.becomes(id, DeliveryStatus::Converted).await;
     assert_eq!(converted.summary.ran.expect("it ran").digest, digest);
+    assert_eq!(converted.summary.error, None);
+    let earlier = format!(
+        "failed 3 times, last on {} {}: the plugin call failed",
+        last.plugin, last.version
+    );
+    let [note] = &converted.notes[..] else {
+        panic!("{:?}", converted.notes);
+    };
+    assert!(note.contains(&earlier), "{note}");
+    // A replay keeps it.
+    let key = host.admin_key().await;
+    let replay = host.admin("POST", &format!("/admin/v1/deliveries/{id}/replay"));
+    let replay = replay.bearer(&key).json(&json!({"apply": true}));
+    replay.send().await.expect(200);
+    assert_eq!(host.stored(id).await.notes, converted.notes);
 }
 
 async fn a_delivery_whose_converter_does_not_serve_waits_for_it(on: On) {

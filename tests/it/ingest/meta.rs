@@ -234,6 +234,12 @@ async fn a_lead_that_is_not_available_yet_is_fetched_until_it_is(on: On) {
     assert_eq!(meta.double.requests().len(), 3);
     let converted = shown().await;
     assert_eq!(converted["fetches"], json!([]), "{converted:#}");
+    let failed = "the fetch of item 0 failed 2 times, last on meta-lead-ads ";
+    let [note] = &done.notes[..] else {
+        panic!("{:?}", done.notes);
+    };
+    assert!(note.contains(failed) && note.contains("100/33"), "{note}");
+    assert_eq!(converted["notes"], json!([note]), "{converted:#}");
     let answer = converted["answers"].as_array().and_then(|all| all.last());
     let answer = answer.expect("a stored answer");
     assert_eq!(answer["status"], 200, "{converted:#}");
@@ -280,7 +286,16 @@ async fn a_corrected_token_fetches_the_leads_that_the_wrong_one_could_not(on: On
     meta.host.declare(&right).await;
     meta.host.resume(&meta.declared.id("meta")).await;
     meta.host.pass(3_600).await;
-    meta.host.becomes(id, DeliveryStatus::Converted).await;
+    let done = meta.host.becomes(id, DeliveryStatus::Converted).await;
+    let notes = done.notes.join("; ");
+    assert!(
+        notes.contains("failed 1 time, last on meta-lead-ads "),
+        "{notes}"
+    );
+    assert!(
+        notes.contains("190") && !notes.contains("revoked-token"),
+        "{notes}"
+    );
 }
 
 async fn a_limit_is_waited_out_for_as_long_as_it_says(on: On) {

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use leadhost::domain::contact;
 use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
-use leadhost::domain::id::ContactId;
+use leadhost::domain::id::{ContactId, DeliveryId};
 use leadhost::domain::lead::Action;
 use leadhost::domain::row::Entity;
+use leadhost::limits;
 use leadhost::store::{
     ContactMerge, ConversionResult, DealFilter, ItemResult, Mode, PersonBy, WriteOutcome,
 };
@@ -48,7 +49,9 @@ pub async fn what_a_plugin_wrote_stays_until_a_version_is_called_again(world: &W
         let held = world.claim_delivery(id).await;
         let write = convert_to(&held, Mode::Retry, result);
         world.commit_one(write).await;
-        world.detail(id).await.notes
+        let mut notes = world.detail(id).await.notes;
+        notes.retain(|note| !note.starts_with("earlier, until "));
+        notes
     };
     let wrote = ["panicked at src/lib.rs:3:5", "no phone"];
     assert_eq!(
@@ -74,6 +77,53 @@ pub async fn what_a_plugin_wrote_stays_until_a_version_is_called_again(world: &W
         retry(failure(DeliveryStatus::Failed, Some("3"), &[])).await,
         [""; 0]
     );
+}
+
+pub async fn what_failed_before_stays_among_the_notes(world: &World) {
+    let queued = async || {
+        let write = world.accept_with(DeliveryStatus::Queued);
+        world.commit_one(write).await.delivery
+    };
+    let fail = async |id: DeliveryId, version: &str, attempts: u32, error: &str| {
+        let held = world.claim_delivery(id).await;
+        let result = ConversionResult {
+            status: Some(DeliveryStatus::Failed),
+            error: Some(error.to_owned()),
+            ran: Some(ran(version)),
+            attempts,
+            notes: Vec::new(),
+            next_attempt_at: Some(world.now()),
+            ..converted(Vec::new())
+        };
+        let write = convert_to(&held, Mode::Retry, result);
+        world.commit_one(write).await;
+    };
+    let id = queued().await;
+    fail(id, "1", 1, "the first trap").await;
+    fail(id, "1", 2, "the second trap").await;
+    fail(id, "2", 1, "another trap").await;
+    let until = world.now().to_the_second();
+    let expect = [
+        format!("earlier, until {until}: failed 2 times, last on form 1: the second trap"),
+        format!("earlier, until {until}: failed 1 time, last on form 2: another trap"),
+        "read as a form".to_owned(),
+    ];
+    for mode in [Mode::Retry, LOOK, APPLY] {
+        let items = vec![lead(world.known_as("L1"))];
+        let outcome = world.replay(id, mode, items).await;
+        assert_eq!(outcome.status, DeliveryStatus::Converted, "{mode:?}");
+        let detail = world.detail(id).await;
+        assert_eq!(detail.summary.error, None, "{mode:?}");
+        assert_eq!(detail.notes, expect, "{mode:?}");
+    }
+    // Only the newest ones are kept.
+    let id = queued().await;
+    for version in 0..limits::EARLIER_FAILURES + 2 {
+        fail(id, &version.to_string(), 1, "a trap").await;
+    }
+    let notes = world.detail(id).await.notes;
+    assert_eq!(notes.len(), limits::EARLIER_FAILURES);
+    assert!(notes[0].contains("last on form 1: "), "{notes:?}");
 }
 
 pub async fn a_failure_is_remembered_with_its_attempts_and_its_next_time(world: &World) {

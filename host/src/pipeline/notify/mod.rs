@@ -18,7 +18,7 @@ use std::time::Instant;
 use tokio::sync::oneshot;
 
 use self::answer::answer_of;
-use super::connections::Live;
+use super::connections::{Live, accepting};
 use super::lease::LeaseDeadline;
 use super::send::{self, Outgoing};
 use super::templates::{self, Composed, Misfit, TemplateError, requested::TemplateUse};
@@ -32,7 +32,7 @@ use crate::store::{
     NotificationDetails, Notified, StoreError, StoredAnswer, Write, WriteOutcome,
 };
 use crate::telemetry;
-use crate::trace::{self, SpanKind};
+use crate::trace;
 
 /// Words an outcome as the answer that the partner gets and repeats get.
 pub type Wording = fn(&NotificationResult) -> StoredAnswer;
@@ -146,15 +146,8 @@ async fn store(
     let now = pipeline.core.clock.now();
     let live = Arc::clone(&request.live);
     let message = composed.into_message(&live.connection.settings, now);
-    let span = trace::span_of(message.id.0, "accept message", SpanKind::Producer);
-    if span.is_on() {
-        span.set("messaging.system", live.connection.plugin.clone());
-        span.set("messaging.operation.name", "create");
-        span.set("messaging.operation.type", "create");
-        span.set("messaging.destination.name", live.connection.name.clone());
-        span.set("messaging.message.id", message.id.to_string());
-        span.set("leadhost.message.id", message.id.to_string());
-    }
+    let connection = &live.connection;
+    let span = accepting(message.id, &connection.plugin, &connection.name);
     let stored = store_message(pipeline, request, live, message);
     span.run(stored).await
 }

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use self::attempt::PreparedSend;
-use super::connections::Live;
+use super::connections::{Live, describe_message};
 use super::lease::LeaseDeadline;
 use crate::domain::channel::{Category, RefusedSend, SendAnswer};
 use crate::domain::id::{ContactId, ConversationId, MessageId};
@@ -78,15 +78,9 @@ pub(super) async fn at_once(pipeline: &Pipeline, outgoing: &Outgoing) -> Attempt
 /// Begins the span of an attempt. It names the instance and the message, and no recipient.
 fn send_span(outgoing: &Outgoing) -> Span {
     let span = trace::span("send message", SpanKind::Producer);
-    if span.is_on() {
-        let connection = &outgoing.live.connection;
-        span.set("messaging.system", connection.plugin.clone());
-        span.set("messaging.operation.name", "send");
-        span.set("messaging.operation.type", "send");
-        span.set("messaging.destination.name", connection.name.clone());
-        span.set("messaging.message.id", outgoing.message.to_string());
-        span.set("leadhost.message.id", outgoing.message.to_string());
-    }
+    let connection = &outgoing.live.connection;
+    let names = (&*connection.plugin, &*connection.name);
+    describe_message(&span, outgoing.message, names, "send");
     span
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::items::{ITEMS_LAST_PLACE, ItemContext, drop_unfinished, free_place, put, stored};
 use super::quarantine::Quarantined;
 use super::working_set::{DeliveryRecord, FetchRecord, ItemRecord, WorkingSet};
-use super::{admission, event, lead, preview, repair};
+use super::{admission, earlier, event, lead, preview, repair};
 use crate::domain::delivery::{DeliveryStatus, ItemStatus, status_of};
 use crate::domain::exchange::HttpRequest;
 use crate::domain::id::DeliveryId;
@@ -69,6 +69,7 @@ pub fn first(
             held_until: None,
             items: Default::default(),
             others: Default::default(),
+            greeted: Vec::new(),
             brought_by: Some(at),
             change: RowChange::New,
         },
@@ -118,6 +119,7 @@ pub fn again(set: &mut WorkingSet, new: &Reconversion) -> Result<WriteOutcome, S
     if new.mode == Mode::Preview && !keeps_failure {
         return Ok(preview::decide(set, new));
     }
+    earlier::keep(delivery, set.now, result);
     let goes_on = new.part.as_ref().is_some_and(|part| !part.is_last());
     if goes_on {
         wait_for_the_rest(delivery, set.now);
@@ -139,7 +141,7 @@ pub fn again(set: &mut WorkingSet, new: &Reconversion) -> Result<WriteOutcome, S
         let is_news = result.ran.is_some() && result.ran != delivery.ran;
         // Without a call, what the version wrote when it failed is still the cause.
         if is_news || !result.notes.is_empty() {
-            delivery.notes.clone_from(&result.notes);
+            earlier::replace_notes(delivery, &result.notes);
         }
         if result.ran.is_some() {
             delivery.ran.clone_from(&result.ran);
@@ -167,7 +169,7 @@ pub fn again(set: &mut WorkingSet, new: &Reconversion) -> Result<WriteOutcome, S
         // The stored items were made by the previous version.
         if !(only_looks && was_done && delivery.has_finished_items()) {
             delivery.ran.clone_from(&result.ran);
-            delivery.notes.clone_from(&result.notes);
+            earlier::replace_notes(delivery, &result.notes);
         }
     }
     let mut context = ItemContext {
@@ -198,7 +200,7 @@ pub fn again(set: &mut WorkingSet, new: &Reconversion) -> Result<WriteOutcome, S
         item_of(set, &mut context, item.index, &item.result)?;
     }
     if goes_on {
-        return Ok(match set.deliveries.get(&new.delivery) {
+        return Ok(match set.deliveries.get_mut(&new.delivery) {
             Some(delivery) => WriteOutcome::Done(delivery.outcome(new.delivery)),
             None => WriteOutcome::Stale,
         });

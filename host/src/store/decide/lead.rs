@@ -407,7 +407,10 @@ fn create(
         claim(set, context, index, key, dedupe.window, made);
     }
     if let Some(greeting) = &lead.greeting {
-        notify::greet(set, contact, deal, greeting);
+        let greeted = notify::greet(set, contact, deal, greeting);
+        if let Some(delivery) = set.deliveries.get_mut(&context.delivery) {
+            delivery.greeted.extend(greeted);
+        }
     }
     if let Some(before) = before {
         receipt::note_filled(set, context, index, contact, (before, keys));

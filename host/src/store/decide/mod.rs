@@ -13,6 +13,7 @@ mod deadlines;
 mod deal;
 mod dialogue;
 mod diff;
+mod earlier;
 mod event;
 mod failure_report;
 mod idempotency;

@@ -12,7 +12,7 @@ use crate::domain::id::{ContactId, ConversationId, DealId};
 use crate::domain::message::{Actor, Metadata, TEMPLATE};
 use crate::domain::time::Micros;
 use crate::store::change::RowChange;
-use crate::store::{Channel, NewGreeting, NewMessage, Notification, Notified};
+use crate::store::{Channel, Greeted, NewGreeting, NewMessage, Notification, Notified};
 
 /// Decides a notification. A repeat with the same idempotency key gets the outcome of the
 /// first request, and a banned contact gets no message.
@@ -66,7 +66,12 @@ pub(super) fn notify(set: &mut WorkingSet, new: &Notification) -> Notified {
 
 /// Stores the greeting of a new lead, unless the lead is a test, or the contact is banned or
 /// has no phone.
-pub(super) fn greet(set: &mut WorkingSet, contact: ContactId, deal: DealId, new: &NewGreeting) {
+pub(super) fn greet(
+    set: &mut WorkingSet,
+    contact: ContactId,
+    deal: DealId,
+    new: &NewGreeting,
+) -> Option<Greeted> {
     let props = set.deals.get(&deal).map(|deal| &deal.props);
     let is_test = props.is_some_and(|props| props.get(deal::TEST) == Some(&true.into()));
     let source = props.and_then(|props| Some(props.get("source")?.as_str()?.to_owned()));
@@ -75,9 +80,7 @@ pub(super) fn greet(set: &mut WorkingSet, contact: ContactId, deal: DealId, new:
         .get(&contact)
         .filter(|contact| contact.banned_at.is_none())
         .and_then(|contact| contact.phone_number.clone());
-    let Some(recipient) = recipient.filter(|_| !is_test) else {
-        return;
-    };
+    let recipient = recipient.filter(|_| !is_test)?;
     let opening = ConversationOpening {
         contact,
         source: source.as_deref(),
@@ -88,6 +91,11 @@ pub(super) fn greet(set: &mut WorkingSet, contact: ContactId, deal: DealId, new:
     let conversation = conversation::for_sending(set, &new.channel, &opening);
     let place = (contact, conversation);
     put(set, &new.channel, place, &recipient, &new.message, None);
+    Some(Greeted {
+        message: new.message.id,
+        adapter: new.adapter.clone(),
+        instance: new.instance.clone(),
+    })
 }
 
 /// Stores the message and its send. The send is under way if the caller holds a lease and

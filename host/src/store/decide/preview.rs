@@ -59,6 +59,7 @@ pub(super) fn decide(set: &mut WorkingSet, new: &Reconversion) -> WriteOutcome {
             .map(|(index, item)| item.outcome(*index))
             .collect(),
         evicted: 0,
+        greeted: Vec::new(),
     })
 }
 

@@ -42,5 +42,6 @@ pub(super) fn narrow(
         status,
         items,
         evicted: 0,
+        greeted: Vec::new(),
     })
 }

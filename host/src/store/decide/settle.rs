@@ -5,6 +5,7 @@
 use std::collections::HashSet;
 
 use super::accept::{finish, item_of, request_text};
+use super::earlier;
 use super::items::{ITEMS_LAST_PLACE, ItemContext, drop_fetch, next_place};
 use super::working_set::{SettledAnswer, WorkingSet};
 use crate::domain::connection::ConnectionPause;
@@ -36,7 +37,7 @@ pub(super) fn answer(
         fetch.response = Some(answer.response.clone());
         fetch.change.touch();
     }
-    Ok(match set.deliveries.get(&answer.delivery) {
+    Ok(match set.deliveries.get_mut(&answer.delivery) {
         Some(delivery) => WriteOutcome::Done(delivery.outcome(answer.delivery)),
         None => WriteOutcome::Stale,
     })
@@ -55,6 +56,9 @@ pub(super) fn settle(
 ) -> Result<WriteOutcome, StoreError> {
     if !holds(set, new.delivery, new.index, new.lease) {
         return Ok(WriteOutcome::Stale);
+    }
+    if let FetchOutcome::Items(_) | FetchOutcome::Failed { .. } = &new.outcome {
+        earlier::keep_of_fetch(set, new);
     }
     match &new.outcome {
         FetchOutcome::Items(items) => replace(set, new, items)?,

@@ -26,7 +26,7 @@ use crate::limits;
 use crate::store::change::RowChange;
 use crate::store::{
     ByPartner, ChangedBy, ConversionPart, ConvertedBy, DeliveryOutcome, FieldChange, FieldDiff,
-    ItemOutcome,
+    Greeted, ItemOutcome,
 };
 
 pub type ClaimKey = (ConnectionId, String);
@@ -172,6 +172,8 @@ pub struct DeliveryRecord {
     /// The items that the batch looks at.
     pub items: BTreeMap<u32, ItemRecord>,
     pub others: Others,
+    /// The greetings that the write stored for its leads, until its outcome names them.
+    pub greeted: Vec<Greeted>,
     /// The write of the batch that brings the delivery. Its bytes stay there.
     pub brought_by: Option<usize>,
     pub change: RowChange,
@@ -238,9 +240,9 @@ impl DeliveryRecord {
         }
     }
 
-    /// Returns the outcome of the delivery, with its items that are looked at and not
+    /// Returns the outcome of the write for the delivery, with its items that are looked at and not
     /// removed.
-    pub fn outcome(&self, id: DeliveryId) -> DeliveryOutcome {
+    pub fn outcome(&mut self, id: DeliveryId) -> DeliveryOutcome {
         DeliveryOutcome {
             delivery: id,
             status: self.status,
@@ -251,6 +253,7 @@ impl DeliveryRecord {
                 .map(|(index, item)| item.outcome(*index))
                 .collect(),
             evicted: 0,
+            greeted: std::mem::take(&mut self.greeted),
         }
     }
 

@@ -33,13 +33,19 @@ from (
 group by page.slot
 order by page.slot");
 
+// A message that an operator gave up counts as no failure: nobody has to look at it.
 static MESSAGES: Sql = sql("
 select page.slot, count(*) as taken, 0::bigint as leads, sum(page.failed)::bigint as failed,
   0::bigint as rejected
 from (
   select floor(extract(epoch from m.created_at) / 300)::bigint as slot,  -- postgres
   select m.created_at / 300000000 as slot,                               -- sqlite
-    case when m.state = 'failed' then 1 else 0 end as failed
+    case when m.state = 'failed' and not exists (
+      select 1
+      from json_array_elements(m.metadata -> 'errors') as one(value)     -- postgres
+      from json_each(m.metadata, '$.errors') as one                      -- sqlite
+      where one.value ->> 'category' = 'given-up'
+    ) then 1 else 0 end as failed
   from messages as m
   where m.agent_id = :agent
   and (m.workspace_id = :workspace) is true

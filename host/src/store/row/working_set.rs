@@ -39,6 +39,7 @@ pub fn delivery(
         held_until: None,
         items: BTreeMap::new(),
         others: Default::default(),
+        greeted: Vec::new(),
         brought_by: None,
         change: RowChange::None,
     })

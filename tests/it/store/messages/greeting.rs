@@ -15,6 +15,8 @@ fn greeted(world: &World, lead: NewLead, number: &str) -> NewLead {
         channel: line(world),
         message: message(world),
         transfer: false,
+        adapter: "sandbox".to_owned(),
+        instance: "line".to_owned(),
     }));
     lead
 }
