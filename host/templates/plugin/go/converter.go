@@ -48,6 +48,7 @@ func read(form *leadhost.Value, path string) leadhost.Item {
 	fields := leadhost.NewFields(form)
 	lead := leadhost.Lead{
 		ExternalID: fields.ExternalID(),
+		IsTest:     fields.IsTest(),
 		Name:       fields.Name(),
 		Phones:     fields.Phones(),
 		Emails:     fields.Emails(),
@@ -57,8 +58,8 @@ func read(form *leadhost.Value, path string) leadhost.Item {
 		Source:     fields.Source(),
 		Campaign:   fields.Campaign(),
 	}
-	if len(lead.Phones) == 0 && len(lead.Emails) == 0 {
-		return leadhost.Invalid("the lead has no phone and no e-mail address", path)
+	if !fields.IsLead(lead) {
+		return leadhost.Invalid("the lead has no phone, no e-mail address and no name with an id or a message", path)
 	}
 	lead.Attributes = fields.Rest() // Last: what nothing above has read.
 	return lead.Item()

@@ -21,6 +21,33 @@ func TestALeadKeepsEveryDigitAndTheRest(t *testing.T) {
 	}
 }
 
+func TestALeadWithoutAContactHasANameOrAnswersAndAnID(t *testing.T) {
+	for body, expect := range map[string]uint8{
+		`{"id":"1","name":"Ana"}`:                                        contract.Outcome_Lead,
+		`{"name":"Ana","message":"Olá"}`:                                 contract.Outcome_Lead,
+		`{"id":"1","answers":[{"question":"Prazo","answer":"3 meses"}]}`: contract.Outcome_Lead,
+		`{"event":"deal_created","id":"1","name":"Ana"}`:                 contract.Outcome_Invalid,
+		`{"id":"1","buyer_name":"Ana"}`:                                  contract.Outcome_Invalid,
+	} {
+		items := Convert(core.Delivery{Body: core.MakeContentText(body)}).Ok().Items
+		if tag := items[0].Outcome.Tag(); tag != expect {
+			t.Errorf("the outcome of %s is %d", body, tag)
+		}
+	}
+}
+
+func TestAFieldOrAValueSaysThatALeadIsATest(t *testing.T) {
+	for field, expect := range map[string]bool{
+		`"is_test":true`: true, `"Teste":"Sim"`: true, `"nome":"<test lead: dummy>"`: true, `"test":0`: false,
+	} {
+		body := `{"email":"ana@example.com",` + field + `}`
+		items := Convert(core.Delivery{Body: core.MakeContentText(body)}).Ok().Items
+		if isTest := items[0].Outcome.Lead().IsTest; isTest != expect {
+			t.Errorf("with %s it is %t", field, isTest)
+		}
+	}
+}
+
 func TestDamagedBodiesDoNotPanic(t *testing.T) {
 	body := `{"leads":[{"contact":{"phones":[{"ddd":"11","value":"9"}],"e-mail":["a@b.c"]}}]}`
 	for end := range body {

@@ -26,19 +26,19 @@ def read(form: Any, path: str) -> Item:
     if not isinstance(form, dict):
         return invalid("a lead must be an object", path)
     fields = Fields(form)
-    phones, emails = fields.phones(), fields.emails()
-    if not phones and not emails:
-        return invalid("the lead has no phone and no e-mail address", path)
-    return lead(
-        external_id=fields.external_id(),
-        name=fields.name(),
-        phones=phones,
-        emails=emails,
-        listings=fields.listings(),
-        message=fields.message(),
-        occurred_at=fields.occurred_at(),
-        source=fields.source(),
-        campaign=fields.campaign(),
-        # Last: what nothing above has read.
-        attributes=fields.rest(),
-    )
+    found: dict[str, Any] = {
+        "external_id": fields.external_id(),
+        "is_test": fields.is_test(),
+        "name": fields.name(),
+        "phones": fields.phones(),
+        "emails": fields.emails(),
+        "listings": fields.listings(),
+        "message": fields.message(),
+        "occurred_at": fields.occurred_at(),
+        "source": fields.source(),
+        "campaign": fields.campaign(),
+    }
+    if not fields.is_lead(found):
+        return invalid("the lead has no phone, no e-mail address and no name with an id or a message", path)
+    # Last: what nothing above has read.
+    return lead(**found, attributes=fields.rest())

@@ -19,6 +19,8 @@ const MAX_CONTACTS = 20;
 const MAX_CODES = 20;
 /** A longer text is not the name of a source. */
 const MAX_SOURCE = 200;
+/** What Meta sends as the values of a test lead begins with this. */
+const TEST_MARK = "<test lead";
 
 export class Fields {
   #form;
@@ -27,6 +29,8 @@ export class Fields {
   #read = new Map();
   /** Whether something was read that is not in the form itself. */
   #isReadInside = false;
+  /** Whether the name may be an event's, or says nothing without a phone or an e-mail address. */
+  #isNameUnsure = false;
 
   constructor(form) {
     this.#form = form;
@@ -44,21 +48,46 @@ export class Fields {
 
   externalId() {
     const isLead = ({ isPerson, isOfFields }) => !isPerson && !isOfFields;
-    return this.#text("IDS", this.#places) ?? this.#text("PLAIN_IDS", this.#places.filter(isLead));
+    return (
+      this.#text("IDS", this.#places.filter(({ isAbout }) => !isAbout)) ??
+      this.#take(this.#places.map(responseId).find((found) => found !== undefined)) ??
+      this.#text("PLAIN_IDS", this.#places.filter(isLead))
+    );
+  }
+
+  /** Returns whether the lead is a test: a field says so, or a value is Meta's for a test lead. */
+  isTest() {
+    const said = this.#text("TESTS", this.#places);
+    return names.YES.includes(fold(said ?? "")) || this.#places.some(hasTestMark);
+  }
+
+  /**
+   * Whether what was read is a lead, which the mapping converter asks in the same way: it has a
+   * phone or an e-mail address, or an id and a form's answers, or a name with an id, a message or
+   * a listing.
+   */
+  isLead({ externalId, name, phones = [], emails = [], listings = [], message }) {
+    const isAnswered = externalId !== undefined && this.#places.some(hasAnswers);
+    const isNamed = name !== undefined && !this.#isNameUnsure;
+    const isMore = externalId !== undefined || message !== undefined || listings.length > 0;
+    return phones.length > 0 || emails.length > 0 || isAnswered || (isNamed && isMore);
   }
 
   /** Returns the name, joined if it came in two parts. */
   name() {
     const [best] = this.#places;
     // Beside a contact's object, or the answers of a form, `name` may be that of a form.
-    const isOther = best.isAsked || !best.isPerson;
+    const isOther = best.hasQuestions || !best.isPerson;
     const isApart = hasContact(best) && best.of !== this.#form && isOther;
     for (const place of this.#places) {
-      const name = this.#nameIn(place, !isApart || place === best || place.isPerson);
+      const isPlain = !isApart || place === best || place.isPerson || place.hasQuestions;
+      const name = this.#nameIn(place, isPlain);
       if (name !== undefined) {
+        this.#isNameUnsure = place.of === this.#form && place.shape.kinds.EVENTS !== undefined;
         return name;
       }
     }
+    this.#isNameUnsure = true;
     for (const place of this.#places) {
       const full = this.#take(nameOfLead(place, WHOLE_OF_LEAD));
       const words = full === undefined ? PARTS_OF_LEAD : [];
@@ -84,7 +113,7 @@ export class Fields {
       }
     }
     if (out.length === 0) {
-      const asked = this.#places.filter(isAsked);
+      const asked = this.#places.filter(({ hasQuestions }) => hasQuestions);
       asked.forEach((place) => this.#phonesIn(place, likely(place, isOwn), isFullPhone, out));
     }
     return out;
@@ -97,7 +126,8 @@ export class Fields {
       this.#places.forEach((place) => this.#emailsIn(likely(place, isEmailName), out));
     }
     if (out.length === 0) {
-      this.#places.filter(isAsked).forEach((place) => this.#emailsIn(likely(place, isOwn), out));
+      const asked = this.#places.filter(({ hasQuestions }) => hasQuestions);
+      asked.forEach((place) => this.#emailsIn(likely(place, isOwn), out));
     }
     return out;
   }
@@ -179,13 +209,20 @@ export class Fields {
       return;
     }
     const { of, shape } = placeOf(object);
-    const isOfFields = names.FIELD_GROUPS.includes(name);
-    this.#places.push({ of, shape, isPerson: names.PERSONS.includes(name), isOfFields });
+    this.#places.push({
+      of,
+      shape,
+      isPerson: names.PERSONS.includes(name),
+      isOfFields: names.FIELD_GROUPS.includes(name),
+      // It describes where the lead comes from.
+      isAbout: name === "summary",
+      hasQuestions: shape.hasQuestionMark || names.QUESTION_GROUPS.includes(name),
+    });
     for (const key of shape.keys) {
       const isGroup = Array.isArray(of[key]) || isObject(of[key]);
       const asked = isGroup ? questionsIn(fold(key), of[key], of) : undefined;
       if (asked !== undefined && this.#places.length < MAX_PLACES) {
-        this.#places.push({ ...placeOf(asked), isPerson: true, isAsked: true });
+        this.#places.push({ ...placeOf(asked), isPerson: true, isAsked: true, hasQuestions: true });
         // The answers take the place of the list or the object.
         this.#take({ of, key });
       } else if (shape.containers.includes(key)) {
@@ -242,7 +279,7 @@ export class Fields {
         return name ?? this.#take(found);
       }
     }
-    const asked = place.isAsked ? likely(place, isNameQuestion).map(scalar) : [];
+    const asked = place.hasQuestions ? likely(place, isNameQuestion).map(scalar) : [];
     const whole = asked.find((found) => found !== undefined && looksLikeName(found.text));
     return this.#take(whole ?? first ?? last);
   }
@@ -359,7 +396,7 @@ function shapeOf(keys) {
     const of = names[kind].flatMap((word) => keys.map((key) => [without(fold(key), word), key]));
     codes[kind] = of.filter(([rest]) => rest !== undefined).slice(0, MAX_CODES);
   }
-  return { keys, kinds, containers, codes };
+  return { keys, kinds, containers, codes, hasQuestionMark: keys.some((key) => key.includes("?")) };
 }
 
 /** Returns the fields that have a value under a name of this list, likeliest first. */
@@ -379,7 +416,28 @@ function isGiven({ value }) {
 
 function hasContact(place) {
   const hasAnswer = place.isAsked && Object.entries(place.of).some((pair) => isContact(...pair));
-  return hasAnswer || named(place, "PHONES").length > 0 || named(place, "EMAILS").length > 0;
+  const hasEmail = () => likely(place, isOwn).map(scalar).some((found) => found && looksLikeEmail(found.text));
+  const isFound = hasAnswer || named(place, "PHONES").length > 0 || named(place, "EMAILS").length > 0;
+  return isFound || (place.hasQuestions && hasEmail());
+}
+
+function hasAnswers({ of, isAsked }) {
+  return isAsked && Object.values(of).some((answer) => !isObject(answer));
+}
+
+function hasTestMark({ of, shape }) {
+  return shape.keys.some((key) => {
+    const value = only(of[key]);
+    const text = isObject(value) ? value.value : value;
+    return typeof text === "string" && text.trimStart().startsWith(TEST_MARK);
+  });
+}
+
+/** Returns Typeform's own id of a response. */
+function responseId(place) {
+  const token = firstIn([place], "TOKENS");
+  const has = (word) => likely(place, (name) => name === word).length > 0;
+  return token !== undefined && has("formid") && has("answers") ? token : undefined;
 }
 
 function isAsked(place) {

@@ -62,7 +62,10 @@ export function note(line: string): void;
  * JSON, under a name such as `rawRequest` or `payload`, is what it contains. Throws a problem.
  */
 export function parseBody(delivery: core.Delivery): Json;
-/** Returns the forms of a body and their paths: of a list, of a list under `leads`, or one. */
+/**
+ * Returns the forms of a body and their paths: of a list, of a list under `leads`, of the changes
+ * that Meta sends, or one.
+ */
 export function formsIn(body: Json): Array<[form: Json, path: string]>;
 /** Returns an urlencoded text as a tree: `a[b][0]=x` is `{ a: { b: ["x"] } }`. What is not UTF-8 is read as Latin-1. */
 export function parseForm(text: string): JsonObject;
@@ -93,6 +96,14 @@ export class Fields {
   /** Returns the text at the first of these paths: `take("deal.ref", "phones[0]")`. */
   take(...paths: Path[]): string | undefined;
   externalId(): string | undefined;
+  /** Returns whether the lead is a test: a field says so, or a value is Meta's for a test lead. */
+  isTest(): boolean;
+  /**
+   * Whether what was read is a lead, which the mapping converter asks in the same way: it has a
+   * phone or an e-mail address, or an id and a form's answers, or a name with an id, a message or
+   * a listing.
+   */
+  isLead(found: Partial<converter.Lead>): boolean;
   /** Returns the name, joined if it came in two parts. */
   name(): string | undefined;
   /** Returns all phones, likeliest first, with the area code that is beside them. */

@@ -15,11 +15,29 @@ export function defineConverter(functions) {
   };
 }
 
-/** Returns the forms of a body and their paths: of a list, of a list under `leads`, or one. */
+/**
+ * Returns the forms of a body and their paths: of a list, of a list under `leads`, of the changes
+ * that Meta sends, or one.
+ */
 export function formsIn(body) {
+  const changes = changesIn(body);
+  if (changes.length > 0) {
+    return changes;
+  }
   const leads = isObject(body) ? body.leads : undefined;
   const [list, prefix] = Array.isArray(leads) ? [leads, "leads."] : [body, ""];
   return Array.isArray(list) ? list.map((form, index) => [form, prefix + index]) : [[body, ""]];
+}
+
+/** Returns the values of `entry[].changes[]`. */
+function changesIn(body) {
+  const listed = (value, key) => (isObject(value) && Array.isArray(value[key]) ? value[key] : []);
+  return listed(body, "entry").flatMap((entry, of) =>
+    listed(entry, "changes").map((change, index) => [
+      isObject(change) ? change.value : change,
+      `entry.${of}.changes.${index}.value`,
+    ]),
+  );
 }
 
 /** Returns what `convert` returns: the items, and the lines of `note`. */

@@ -28,12 +28,20 @@ export const PERSONS = words(`
 /** Containers of single fields: an `id` in one is a field's, not the lead's. */
 export const FIELD_GROUPS = words("fields campos formfields message mensagem");
 
+/** Containers whose names are questions, which the author of the form wrote. */
+export const QUESTION_GROUPS = words(`
+  answers responses respostas respuestas rawrequest fields campos formdata formfields
+`);
+
 /** Ids of the lead. */
 export const IDS = words(`
   leadid idlead originleadid leadgenid submissionid responseid entryid leaduuid externalid
   externalleadid idmensagem idmensaje leadref leadreference inquiryid enquiryid idcontato
   idcontacto conversionid idexterno uniqueid
 `);
+
+/** Typeform's own id of a response. */
+export const TOKENS = words("token");
 
 /** Ids of the lead outside of a person and of single fields. */
 export const PLAIN_IDS = words("id uuid guid");
@@ -220,6 +228,18 @@ export const CAMPAIGN = {
   "utm-term": words("utmterm"),
   "utm-content": words("utmcontent"),
 };
+
+/** Whether the lead is a test. */
+export const TESTS = words("istest test teste testlead prueba isteste");
+
+/** Folded words for yes. */
+export const YES = words("true 1 yes y sim s si on test teste aceito accepted granted");
+
+/** Names that only events have. */
+export const EVENTS = words(`
+  event eventname eventtype tipoevento tipowebhook evento subscriptiontype action hook webhook
+  webhookevent ping topic trigger challenge verification leadaction
+`);
 
 /** Usual names of lists of questions and answers. */
 export const QUESTION_LISTS = words(`

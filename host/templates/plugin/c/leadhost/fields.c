@@ -18,6 +18,10 @@ struct view {
     bool is_person, is_root;
     // Whether its id is a single field's.
     bool is_of_fields;
+    // Whether it describes where the lead comes from.
+    bool is_about;
+    // Whether the names are the questions of a form.
+    bool has_questions;
     // The answers by their questions, if the fields are made of them.
     struct value *asked;
 };
@@ -26,6 +30,8 @@ struct fields {
     struct value *form;
     struct view views[MAX_VIEWS];
     size_t count;
+    // Whether the name may be an event's, or says nothing without a phone or an e-mail address.
+    bool is_name_unsure;
 };
 
 static const struct text NO_TEXT = {"", 0};
@@ -58,6 +64,10 @@ static void collect(struct fields *fields, struct value *value, struct text name
     struct view view = view_of(value);
     view.is_person = is_among(name, names_persons);
     view.is_of_fields = is_among(name, names_field_groups);
+    view.is_about = text_is(name, "summary");
+    view.has_questions = is_among(name, names_question_groups);
+    for (size_t at = 0; at < view.count; at++)
+        view.has_questions = view.has_questions || contains(view.fields[at]->name, "?");
     view.is_root = depth == 0;
     fields->views[fields->count++] = view;
     for (size_t at = 0; at < view.count; at++) {
@@ -65,7 +75,7 @@ static void collect(struct fields *fields, struct value *value, struct text name
         struct value *asked = questions_in(field->folded, field, value);
         if (asked != NULL && fields->count < MAX_VIEWS) {
             struct view answers = view_of(asked);
-            answers.is_person = true;
+            answers.is_person = answers.has_questions = true;
             answers.asked = asked;
             fields->views[fields->count++] = answers;
             field->read = true; // The answers take the place of the list or the object.
@@ -86,6 +96,22 @@ static struct value *next_named(const struct view *view, const char *name, size_
     return NULL;
 }
 
+// Returns the value that has the text: of a list of one, and of `{"value": "..."}`. NULL for a text
+// that is JSON.
+static struct value *inner(struct value *value)
+{
+    value = only(value);
+    if (value->kind == JSON_OBJECT)
+        value = value_at(value, "value");
+    return is_json(value_scalar(value)) ? NULL : value;
+}
+
+// Whether a field is an answer that is not about other people.
+static bool may_answer(const struct view *view, const struct value *field)
+{
+    return view->has_questions && !is_others(field->folded);
+}
+
 static bool has_contact(const struct view *view)
 {
     for (size_t at = 0; at < view->count; at++) {
@@ -95,14 +121,10 @@ static bool has_contact(const struct view *view)
             return true;
         if (view->asked != NULL && is_contact(name, view->fields[at]))
             return true;
+        if (may_answer(view, view->fields[at]) && looks_like_email(value_scalar(inner(view->fields[at]))))
+            return true;
     }
     return false;
-}
-
-// Whether a field is an answer that is not about other people.
-static bool may_answer(const struct view *view, const struct value *field)
-{
-    return view->asked != NULL && !is_others(field->folded);
 }
 
 struct fields *fields_from(struct value *form)
@@ -130,13 +152,6 @@ static struct text take(struct value *value)
     return value_scalar(value);
 }
 
-// Returns the value that has the text: of a list of one, and of `{"value": "..."}`.
-static struct value *inner(struct value *value)
-{
-    value = only(value);
-    return value->kind == JSON_OBJECT ? value_at(value, "value") : value;
-}
-
 // Returns the value under the first of the names that has a text, or NULL.
 static struct value *find(const struct view *view, const char *const *names)
 {
@@ -157,12 +172,18 @@ static struct text take_first(const struct view *view, const char *const *names)
     return found ? take(found) : NO_TEXT;
 }
 
-// Returns the first text under one of the names; `of_all` says whether persons and single fields
-// count.
-static struct text take_any(const struct fields *fields, const char *const *names, bool of_all)
+static bool is_any(const struct view *view)
+{
+    (void)view;
+    return true;
+}
+
+// Returns the first text under one of the names in an object that is wanted.
+static struct text take_any(const struct fields *fields, const char *const *names,
+                            bool (*is_wanted)(const struct view *view))
 {
     for (size_t at = 0; at < fields->count; at++) {
-        if ((fields->views[at].is_person || fields->views[at].is_of_fields) && !of_all)
+        if (!is_wanted(&fields->views[at]))
             continue;
         struct text text = take_first(&fields->views[at], names);
         if (text.length > 0)
@@ -171,15 +192,65 @@ static struct text take_any(const struct fields *fields, const char *const *name
     return NO_TEXT;
 }
 
+static bool is_of_lead_itself(const struct view *view)
+{
+    return !view->is_person && !view->is_of_fields;
+}
+
+static bool is_not_about(const struct view *view)
+{
+    return !view->is_about;
+}
+
+// Whether an object is a response as Typeform sends it.
+static bool is_response(const struct view *view)
+{
+    size_t form = 0, answers = 0;
+    return next_named(view, "formid", &form) != NULL && next_named(view, "answers", &answers) != NULL;
+}
+
 struct text fields_external_id(struct fields *fields)
 {
-    struct text id = take_any(fields, names_ids, true);
-    return id.length > 0 ? id : take_any(fields, names_plain_ids, false);
+    static const char *const token[] = {"token", NULL};
+    struct text id = take_any(fields, names_ids, is_not_about);
+    if (id.length == 0)
+        id = take_any(fields, token, is_response);
+    return id.length > 0 ? id : take_any(fields, names_plain_ids, is_of_lead_itself);
+}
+
+bool fields_is_test(struct fields *fields)
+{
+    bool is_test = is_among(text_folded(take_any(fields, names_tests, is_any)), names_yes);
+    for (size_t at = 0; at < fields->count; at++)
+        for (size_t field = 0; field < fields->views[at].count; field++) {
+            struct text text = value_scalar(inner(fields->views[at].fields[field]));
+            // What Meta sends as the values of a test lead begins with this.
+            is_test = is_test || starts_with(text, text_from("<test lead"));
+        }
+    return is_test;
+}
+
+static bool has_answers(const struct view *view)
+{
+    for (struct value *answer = view->asked ? view->asked->first : NULL; answer != NULL; answer = answer->next)
+        if (!value_is_object(answer))
+            return true;
+    return false;
+}
+
+bool fields_are_lead(const struct fields *fields, const lead *lead)
+{
+    bool has_id = lead->external_id.is_some, is_answered = false;
+    for (size_t at = 0; at < fields->count; at++)
+        is_answered = is_answered || (has_id && has_answers(&fields->views[at]));
+    bool is_named = lead->name.is_some && !fields->is_name_unsure;
+    bool has_more = has_id || lead->message.is_some || lead->listings.len > 0;
+    return lead->phones.len > 0 || lead->emails.len > 0 || is_answered || (is_named && has_more);
 }
 
 struct text fields_message(struct fields *fields)
 {
-    return take_any(fields, names_messages, true);
+    return take_any(fields, names_messages, is_any);
 }
 
 // --- Names ---
@@ -221,7 +292,7 @@ static struct text name_in(const struct view *view, bool is_plain)
                 return text;
         }
     }
-    for (size_t at = 0; at < view->count && view->asked != NULL; at++) {
+    for (size_t at = 0; at < view->count && view->has_questions && is_plain; at++) {
         struct value *value = inner(view->fields[at]);
         if (is_name_question(view->fields[at]->folded) && may_be_name(value_scalar(value)))
             return take(value);
@@ -260,18 +331,30 @@ static struct text take_of_lead(const struct view *view, const char *const *word
     return NO_TEXT;
 }
 
+static bool is_event(const struct view *view)
+{
+    for (size_t at = 0; at < view->count; at++)
+        if (is_among(view->fields[at]->folded, names_events))
+            return true;
+    return false;
+}
+
 struct text fields_name(struct fields *fields)
 {
     // Beside an object with the contact, or the answers of a form, `name` is rather a form's.
     const struct view *best = &fields->views[0];
-    bool is_other = best->asked != NULL || !best->is_person;
+    bool is_other = best->has_questions || !best->is_person;
     bool is_apart = has_contact(best) && !best->is_root && is_other;
     for (size_t at = 0; at < fields->count; at++) {
         const struct view *view = &fields->views[at];
-        struct text name = name_in(view, !is_apart || at == 0 || view->is_person);
-        if (name.length > 0)
+        bool is_plain = !is_apart || at == 0 || view->is_person || view->has_questions;
+        struct text name = name_in(view, is_plain);
+        if (name.length > 0) {
+            fields->is_name_unsure = view->is_root && is_event(view);
             return name;
+        }
     }
+    fields->is_name_unsure = true;
     for (size_t at = 0; at < fields->count; at++) {
         const struct view *view = &fields->views[at];
         struct text name = take_of_lead(view, names_name_words);
@@ -419,6 +502,8 @@ static void add_phone(struct texts *out, const struct view *view, struct value *
         country = find(&parts, names_country_codes);
         struct value *own = is_phone_only(&parts) ? find(&parts, names_phone_areas) : NULL;
         area = own ? own : area;
+    } else {
+        number = inner(node);
     }
     struct text text = value_whole(number);
     if (number == NULL || !fits(text) || out->count == MAX_CONTACTS)
@@ -585,7 +670,7 @@ attribute_list fields_campaign(struct fields *fields)
     size_t count = sizeof names_campaign / sizeof names_campaign[0];
     attribute_list out = {new_memory(count, sizeof *out.ptr), 0};
     for (size_t at = 0; at < count; at++) {
-        struct text text = take_any(fields, names_campaign[at].usual, true);
+        struct text text = take_any(fields, names_campaign[at].usual, is_any);
         if (text.length == 0)
             continue;
         out.ptr[out.len].f0 = string_from(text_from(names_campaign[at].name));

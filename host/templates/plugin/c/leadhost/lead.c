@@ -110,10 +110,56 @@ struct value *body_parse(const delivery *delivery, problem *err)
     return body;
 }
 
+static void write_number(struct writer *out, size_t number)
+{
+    char digits[20], *end = digits + sizeof digits, *at = end;
+    do
+        *--at = (char)('0' + number % 10);
+    while ((number /= 10) > 0);
+    write_text(out, (struct text){at, (size_t)(end - at)});
+}
+
+// Returns the list of this name in an object, or NULL.
+static struct value *listed(struct value *object, const char *name)
+{
+    struct value *list = value_is_object(object) ? value_at(object, name) : NULL;
+    return list != NULL && list->kind == JSON_ARRAY ? list : NULL;
+}
+
+// Reads the values of `entry[].changes[]`.
+static item_list changes_from(struct value *body, item (*read)(struct value *form, struct text path))
+{
+    item_list items = {0};
+    struct value *entries = listed(body, "entry");
+    size_t of = 0, most = 0;
+    for (struct value *entry = entries ? entries->first : NULL; entry != NULL; entry = entry->next)
+        most += listed(entry, "changes") ? listed(entry, "changes")->count : 0;
+    items.ptr = new_memory(most, sizeof(item));
+    for (struct value *entry = most > 0 ? entries->first : NULL; entry != NULL; entry = entry->next, of++) {
+        struct value *changes = listed(entry, "changes");
+        size_t at = 0;
+        for (struct value *change = changes ? changes->first : NULL; change != NULL; change = change->next) {
+            struct writer path = {0};
+            write_string(&path, "entry.");
+            write_number(&path, of);
+            write_string(&path, ".changes.");
+            write_number(&path, at++);
+            write_string(&path, ".value");
+            struct value *value = value_is_object(change) ? value_at(change, "value") : change;
+            items.ptr[items.len++] = read(value, written(&path));
+            free(path.at);
+        }
+    }
+    return items;
+}
+
 item_list items_from(struct value *body, item (*read)(struct value *form, struct text path))
 {
-    struct value *leads = value_is_object(body) ? value_at(body, "leads") : NULL;
-    struct value *list = leads != NULL && leads->kind == JSON_ARRAY ? leads : body;
+    item_list changes = changes_from(body, read);
+    if (changes.len > 0)
+        return changes;
+    struct value *leads = listed(body, "leads");
+    struct value *list = leads != NULL ? leads : body;
     if (list->kind != JSON_ARRAY) {
         item_list one = {new_memory(1, sizeof(item)), 1};
         one.ptr[0] = read(body, (struct text){"", 0});
@@ -121,14 +167,9 @@ item_list items_from(struct value *body, item (*read)(struct value *form, struct
     }
     item_list items = {new_memory(list->count, sizeof(item)), 0};
     for (struct value *form = list->first; form != NULL; form = form->next) {
-        char digits[20], *end = digits + sizeof digits, *at = end;
-        size_t number = items.len;
-        do
-            *--at = (char)('0' + number % 10);
-        while ((number /= 10) > 0);
         struct writer path = {0};
         write_string(&path, list == leads ? "leads." : "");
-        write_text(&path, (struct text){at, (size_t)(end - at)});
+        write_number(&path, items.len);
         items.ptr[items.len++] = read(form, written(&path));
         free(path.at);
     }

@@ -27,6 +27,8 @@ struct texts {
 // return is marked as read.
 struct fields *fields_from(struct value *form);
 struct text fields_external_id(struct fields *fields);
+// Returns whether the lead is a test: a field says so, or a value is Meta's for a test lead.
+bool fields_is_test(struct fields *fields);
 struct text fields_name(struct fields *fields);
 struct texts fields_phones(struct fields *fields);
 struct texts fields_emails(struct fields *fields);
@@ -72,6 +74,11 @@ string_list list_from(struct texts texts);
 // others.
 listing_list fields_listings(struct fields *fields);
 
+// Whether what was read is a lead, which the mapping converter asks in the same way: it has a
+// phone or an e-mail address, or an id and a form's answers, or a name with an id, a message or a
+// listing.
+bool fields_are_lead(const struct fields *fields, const lead *lead);
+
 // Returns the fields of the campaign, by the names that the host knows.
 attribute_list fields_campaign(struct fields *fields);
 
@@ -88,7 +95,7 @@ struct value *body_parse(const delivery *delivery, problem *err);
 struct text header(const delivery *delivery, const char *name);
 
 // Calls `read` with each form of a body and its path: those of a list, of a list under
-// `leads`, or the body itself.
+// `leads`, of the changes that Meta sends, or the body itself.
 item_list items_from(struct value *body, item (*read)(struct value *form, struct text path));
 
 item lead_item(lead lead);

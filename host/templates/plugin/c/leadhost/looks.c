@@ -82,6 +82,14 @@ bool looks_like_email(struct text text)
     return contains(domain, ".") && !contains(domain, "@");
 }
 
+bool is_json(struct text text)
+{
+    if (text.length == 0)
+        return false;
+    char first = text.at[0], last = text.at[text.length - 1];
+    return (first == '{' || first == '[') && (last == '}' || last == ']');
+}
+
 bool may_be_name(struct text text)
 {
     return letters(text) > 0 && !looks_like_email(text);

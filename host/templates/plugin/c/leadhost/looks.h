@@ -14,6 +14,8 @@ bool is_among(struct text text, const char *const *names);
 struct text digits(struct text text);
 // Counts letters; a character that is not ASCII counts as one.
 size_t letters(struct text text);
+// Whether a text begins and ends like JSON, which is for programs.
+bool is_json(struct text text);
 bool looks_like_email(struct text text);
 bool may_be_name(struct text text);
 // A switch such as `whatsapp: 1` is no phone.

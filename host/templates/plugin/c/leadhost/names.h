@@ -34,6 +34,12 @@ static const char *const names_field_groups[] = {
     "fields", "campos", "formfields", "message", "mensagem", NULL,
 };
 
+// Containers whose names are questions, which the author of the form wrote.
+static const char *const names_question_groups[] = {
+    "answers", "responses", "respostas", "respuestas", "rawrequest", "fields", "campos",
+    "formdata", "formfields", NULL,
+};
+
 // Names of the lead's id.
 static const char *const names_ids[] = {
     "leadid", "idlead", "originleadid", "leadgenid", "submissionid", "responseid",
@@ -262,6 +268,24 @@ static const struct {
 static const char *const names_name_parts[] = {
     "fullname", "nomecompleto", "nombrecompleto", "yourname", "seunome", "tunombre",
     "sunombre", NULL,
+};
+
+// Names of whether the lead is a test.
+static const char *const names_tests[] = {
+    "istest", "test", "teste", "testlead", "prueba", "isteste", NULL,
+};
+
+// Folded words for yes.
+static const char *const names_yes[] = {
+    "true", "1", "yes", "y", "sim", "s", "si", "on", "test", "teste", "aceito", "accepted",
+    "granted", NULL,
+};
+
+// Names that only events have.
+static const char *const names_events[] = {
+    "event", "eventname", "eventtype", "tipoevento", "tipowebhook", "evento",
+    "subscriptiontype", "action", "hook", "webhook", "webhookevent", "ping", "topic",
+    "trigger", "challenge", "verification", "leadaction", NULL,
 };
 
 // Usual names of lists of questions and answers.

@@ -39,6 +39,7 @@ static item read(struct value *form, struct text path)
     struct fields *fields = fields_from(form);
     lead lead = {
         .external_id = optional_from(fields_external_id(fields)),
+        .is_test = fields_is_test(fields),
         .name = optional_from(fields_name(fields)),
         .phones = list_from(fields_phones(fields)),
         .emails = list_from(fields_emails(fields)),
@@ -48,8 +49,8 @@ static item read(struct value *form, struct text path)
         .source = optional_from(fields_source(fields)),
         .campaign = fields_campaign(fields),
     };
-    if (lead.phones.len == 0 && lead.emails.len == 0)
-        return invalid_item("the lead has no phone and no e-mail address", path);
+    if (!fields_are_lead(fields, &lead))
+        return invalid_item("the lead has no phone, no e-mail address and no name with an id or a message", path);
     lead.attributes = fields_rest(fields); // Last: what nothing above has read.
     return lead_item(lead);
 }

@@ -173,6 +173,40 @@ static void questions_and_answers_are_read_like_the_fields_of_a_form(void)
     expect("the rest", written(&out), "Prazo=\"3 meses\";Prazo 2=2;name=\"Contact form\";");
 }
 
+static void a_lead_without_a_contact_has_a_name_or_answers_and_an_id(void)
+{
+    const char *cases[][2] = {
+        {"{\"id\":\"1\",\"name\":\"Ana\"}", "lead"},
+        {"{\"name\":\"Ana\",\"message\":\"Olá\"}", "lead"},
+        {"{\"id\":\"1\",\"answers\":[{\"question\":\"Prazo\",\"answer\":\"3 meses\"}]}", "lead"},
+        {"{\"event\":\"deal_created\",\"id\":\"1\",\"name\":\"Ana\"}", "none"},
+        {"{\"id\":\"1\",\"buyer_name\":\"Ana\"}", "none"},
+    };
+    for (size_t at = 0; at < sizeof cases / sizeof *cases; at++) {
+        struct fields *fields = fields_from(parsed(cases[at][0]));
+        lead lead = {
+            .external_id = optional_from(fields_external_id(fields)),
+            .name = optional_from(fields_name(fields)),
+            .message = optional_from(fields_message(fields)),
+        };
+        expect(cases[at][0], text_from(fields_are_lead(fields, &lead) ? "lead" : "none"), cases[at][1]);
+    }
+}
+
+static void a_field_or_a_value_says_that_a_lead_is_a_test(void)
+{
+    const char *cases[][2] = {
+        {"{\"is_test\":true}", "test"},
+        {"{\"Teste\":\"Sim\"}", "test"},
+        {"{\"nome\":\"<test lead: dummy data for nome>\"}", "test"},
+        {"{\"test\":0}", "none"},
+    };
+    for (size_t at = 0; at < sizeof cases / sizeof *cases; at++) {
+        bool is_test = fields_is_test(fields_from(parsed(cases[at][0])));
+        expect(cases[at][0], text_from(is_test ? "test" : "none"), cases[at][1]);
+    }
+}
+
 // Converts the first bytes of a body, and the others with one that is not UTF-8.
 static void convert(struct text body, size_t end)
 {
@@ -209,6 +243,8 @@ int main(void)
     a_code_that_is_not_used_is_kept();
     names_are_joined_from_their_parts();
     questions_and_answers_are_read_like_the_fields_of_a_form();
+    a_lead_without_a_contact_has_a_name_or_answers_and_an_id();
+    a_field_or_a_value_says_that_a_lead_is_a_test();
     damaged_bodies_do_not_crash();
     printf(failures ? "%d failures\n" : "all tests passed\n", failures);
     return failures > 0;

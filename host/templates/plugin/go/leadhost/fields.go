@@ -15,6 +15,8 @@ import (
 type Fields struct {
 	form  *Value
 	views []*view
+	// Whether the name may be an event's, or says nothing without a phone or an e-mail address.
+	nameUnsure bool
 }
 
 // view is one object in which fields of the lead may be.
@@ -22,6 +24,8 @@ type view struct {
 	fields       []Field // With folded names.
 	person, root bool
 	ofFields     bool   // Whether its id is a single field's.
+	about        bool   // Whether it describes where the lead comes from.
+	questions    bool   // Whether the names are the questions of a form.
 	asked        *Value // The answers by their questions, if the fields are made of them.
 }
 
@@ -41,6 +45,9 @@ const (
 // A longer text is not the name of a source.
 const maxSource = 200
 
+// What Meta sends as the values of a test lead begins with this.
+const testMark = "<test lead"
+
 // NewFields returns the fields of a form, which should be an object.
 func NewFields(form *Value) *Fields {
 	fields := &Fields{form: form}
@@ -59,14 +66,16 @@ func (f *Fields) collect(value *Value, name string, depth int) {
 		return
 	}
 	view := &view{person: slices.Contains(persons, name), root: depth == 0}
-	view.ofFields = slices.Contains(fieldGroups, name)
+	view.ofFields, view.about = slices.Contains(fieldGroups, name), name == "summary"
+	view.questions = slices.Contains(questionGroups, name) || slices.ContainsFunc(value.Fields,
+		func(field Field) bool { return strings.Contains(field.Name, "?") })
 	f.views = append(f.views, view)
 	view.fields = folded(value)
 	for _, field := range view.fields {
 		asked := questions(field.Name, field.Value, value)
 		if asked != nil && len(f.views) < maxViews {
 			answers := newView(asked)
-			answers.person, answers.asked = true, asked
+			answers.person, answers.questions, answers.asked = true, true, asked
 			f.views = append(f.views, answers)
 			field.Value.read = true // The answers take the place of the list or the object.
 		} else if slices.Contains(containers, field.Name) {
@@ -85,8 +94,21 @@ func folded(object *Value) []Field {
 }
 
 // Forms returns the forms of a body with their paths: those of a list, of a list under
-// `leads`, or the body itself.
+// `leads`, of the changes that Meta sends, or the body itself.
 func Forms(body *Value) (forms []*Value, paths []string) {
+	for of, entry := range listed(body, "entry") {
+		for at, change := range listed(entry, "changes") {
+			value := change
+			if change.IsObject() {
+				value = cmp.Or(change.child("value"), &Value{})
+			}
+			forms = append(forms, value)
+			paths = append(paths, "entry."+strconv.Itoa(of)+".changes."+strconv.Itoa(at)+".value")
+		}
+	}
+	if len(forms) > 0 {
+		return forms, paths
+	}
 	list, prefix := body, ""
 	if leads := body.child("leads"); body.IsObject() && leads != nil && leads.Kind == Array {
 		list, prefix = leads, "leads."
@@ -100,6 +122,14 @@ func Forms(body *Value) (forms []*Value, paths []string) {
 	return list.Items, paths
 }
 
+// listed returns the items of a list in an object, none if it is something else.
+func listed(value *Value, name string) []*Value {
+	if !value.IsObject() || value.child(name) == nil {
+		return nil
+	}
+	return value.child(name).Items
+}
+
 // Take returns the text at the first of the paths that has one, or "".
 func (f *Fields) Take(paths ...string) string {
 	return f.form.Text(paths...)
@@ -107,23 +137,49 @@ func (f *Fields) Take(paths ...string) string {
 
 // ExternalID returns the lead's id, or "".
 func (f *Fields) ExternalID() string {
-	if id := f.first(ids, func(*view) bool { return true }); id != "" {
+	if id := f.first(ids, func(view *view) bool { return !view.about }); id != "" {
+		return id
+	}
+	// Typeform's own id of a response.
+	isResponse := func(view *view) bool { return view.values("formid") != nil && view.values("answers") != nil }
+	if id := f.first([]string{"token"}, isResponse); id != "" {
 		return id
 	}
 	return f.first(plainIDs, func(view *view) bool { return !view.person && !view.ofFields })
+}
+
+// IsTest reports whether the lead is a test: a field says so, or a value is Meta's for a test
+// lead.
+func (f *Fields) IsTest() bool {
+	said := f.first(tests, func(*view) bool { return true })
+	isMarked := func(field Field) bool { return strings.HasPrefix(inner(field.Value).Scalar(), testMark) }
+	return slices.Contains(yes, Fold(said)) ||
+		slices.ContainsFunc(f.views, func(view *view) bool { return slices.ContainsFunc(view.fields, isMarked) })
+}
+
+// IsLead reports whether what was read is a lead, which the mapping converter asks in the same
+// way: it has a phone or an e-mail address, or an id and a form's answers, or a name with an id,
+// a message or a listing.
+func (f *Fields) IsLead(lead Lead) bool {
+	isAnswered := lead.ExternalID != "" && slices.ContainsFunc(f.views, (*view).hasAnswers)
+	isNamed := lead.Name != "" && !f.nameUnsure
+	isMore := lead.ExternalID != "" || lead.Message != "" || len(lead.Listings) > 0
+	return len(lead.Phones) > 0 || len(lead.Emails) > 0 || isAnswered || isNamed && isMore
 }
 
 // Name returns the person's name, joined from its parts, or "".
 func (f *Fields) Name() string {
 	// Beside an object with the contact, or the answers of a form, `name` is rather a form's.
 	best := f.views[0]
-	apart := best.hasContact() && !best.root && (best.asked != nil || !best.person)
+	apart := best.hasContact() && !best.root && (best.questions || !best.person)
 	for index, view := range f.views {
-		plain := !apart || index == 0 || view.person
+		plain := !apart || index == 0 || view.person || view.questions
 		if name := view.name(plain); name != "" {
+			f.nameUnsure = view.root && view.isEvent()
 			return name
 		}
 	}
+	f.nameUnsure = true
 	for _, view := range f.views {
 		if name := view.whole(nameWords); name != "" {
 			return name
@@ -172,7 +228,7 @@ func (f *Fields) answers(found int) []answer {
 	var out []answer
 	for _, view := range f.views {
 		for _, field := range view.fields {
-			if found == 0 && view.asked != nil && !isOthers(field.Name) {
+			if found == 0 && view.questions && !isOthers(field.Name) {
 				out = append(out, answer{field, view})
 			}
 		}
@@ -400,11 +456,15 @@ func (v *view) find(names []string) *Value {
 	return nil
 }
 
-// inner returns the value that has the text: of a list of one, and of `{"value": "..."}`.
+// inner returns the value that has the text: of a list of one, and of `{"value": "..."}`. It is nil
+// for a text that is JSON.
 func inner(value *Value) *Value {
 	value = only(value)
 	if value.IsObject() {
-		return value.child("value")
+		value = value.child("value")
+	}
+	if isJSON(value.Scalar()) {
+		return nil
 	}
 	return value
 }
@@ -419,8 +479,17 @@ func (v *view) hasContact() bool {
 	}
 	return slices.ContainsFunc(v.fields, func(field Field) bool {
 		isContact := slices.Contains(phones, field.Name) || slices.Contains(emails, field.Name)
-		return isContact && !field.Value.Absent()
+		isAnswer := v.questions && !isOthers(field.Name) && looksLikeEmail(inner(field.Value).Scalar())
+		return isContact && !field.Value.Absent() || isAnswer
 	})
+}
+
+func (v *view) hasAnswers() bool {
+	return v.asked != nil && slices.ContainsFunc(v.asked.Fields, func(field Field) bool { return !field.Value.IsObject() })
+}
+
+func (v *view) isEvent() bool {
+	return slices.ContainsFunc(v.fields, func(field Field) bool { return slices.Contains(events, field.Name) })
 }
 
 // name returns the name in this object; plain says whether `name` itself is a person's.
@@ -452,7 +521,7 @@ func (v *view) name(plain bool) string {
 	}
 	for _, field := range v.fields {
 		value := inner(field.Value)
-		if v.asked != nil && isNameQuestion(field.Name) && mayBeName(value.Scalar()) {
+		if v.questions && isNameQuestion(field.Name) && mayBeName(value.Scalar()) {
 			return value.take()
 		}
 	}
@@ -496,6 +565,8 @@ func (v *view) phones(out []string, name string, fits func(string) bool) []strin
 				if object.isPhoneOnly() {
 					area = cmp.Or(object.find(phoneAreas), area)
 				}
+			} else {
+				number = inner(number)
 			}
 			text := cmp.Or(number.Whole(), number.Scalar())
 			if !fits(text) || len(out) == maxContacts {

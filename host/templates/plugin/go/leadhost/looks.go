@@ -51,6 +51,11 @@ func mayBeName(text string) bool {
 	return hasLetters(text) && !looksLikeEmail(text)
 }
 
+// isJSON reports whether a text begins and ends like JSON, which is for programs.
+func isJSON(text string) bool {
+	return text != "" && strings.ContainsAny(text[:1], "{[") && strings.ContainsAny(text[len(text)-1:], "}]")
+}
+
 func looksLikeEmail(text string) bool {
 	local, domain, _ := strings.Cut(text, "@")
 	return local != "" && strings.Contains(domain, ".") && !strings.Contains(domain, "@") &&

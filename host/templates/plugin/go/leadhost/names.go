@@ -32,6 +32,11 @@ var (
 	fieldGroups = []string{
 		"fields", "campos", "formfields", "message", "mensagem",
 	}
+	// Containers whose names are questions, which the author of the form wrote.
+	questionGroups = []string{
+		"answers", "responses", "respostas", "respuestas", "rawrequest", "fields", "campos",
+		"formdata", "formfields",
+	}
 	// Names of the lead's id.
 	ids = []string{
 		"leadid", "idlead", "originleadid", "leadgenid", "submissionid", "responseid",
@@ -226,6 +231,19 @@ var (
 	nameParts = []string{
 		"fullname", "nomecompleto", "nombrecompleto", "yourname", "seunome", "tunombre",
 		"sunombre",
+	}
+	// Names of whether the lead is a test.
+	tests = []string{"istest", "test", "teste", "testlead", "prueba", "isteste"}
+	// Folded words for yes.
+	yes = []string{
+		"true", "1", "yes", "y", "sim", "s", "si", "on", "test", "teste", "aceito", "accepted",
+		"granted",
+	}
+	// Names that only events have.
+	events = []string{
+		"event", "eventname", "eventtype", "tipoevento", "tipowebhook", "evento",
+		"subscriptiontype", "action", "hook", "webhook", "webhookevent", "ping", "topic",
+		"trigger", "challenge", "verification", "leadaction",
 	}
 	// Usual names of lists of questions and answers.
 	questionLists = []string{

@@ -96,6 +96,25 @@ test("the area code beside a phone belongs to it", () => {
   }
 });
 
+test("a lead without a phone and an e-mail address has a name or answers, and an id", () => {
+  const tags = (body) => convert(body).map(({ outcome }) => outcome.tag);
+  assert.deepEqual(tags([
+    { id: "1", name: "Ana" },
+    { name: "Ana", message: "Olá" },
+    { id: "1", answers: [{ question: "Prazo", answer: "3 meses" }] },
+    { event: "deal_created", id: "1", name: "Ana" },
+    { id: "1", buyer_name: "Ana" },
+    { id: "1" },
+  ]), ["lead", "lead", "lead", "invalid", "invalid", "invalid"]);
+});
+
+test("a field or a value says that a lead is a test", () => {
+  for (const field of [{ is_test: true }, { Teste: "Sim" }, { nome: "<test lead: dummy data for nome>" }]) {
+    assert.equal(only({ email: "ana@example.com", ...field }).isTest, true);
+  }
+  assert.equal(only({ email: "ana@example.com", test: 0 }).isTest, false);
+});
+
 test("a bad item does not affect the others", () => {
   const outcomes = convert([{ name: "Ana" }, 1, { email: "bia@example.com" }]).map(({ outcome }) => outcome);
   assert.deepEqual(outcomes.map(({ tag }) => tag), ["invalid", "invalid", "lead"]);

@@ -50,12 +50,30 @@ def _parsed(delivery):
 
 
 def forms_in(body: Any) -> list[tuple[Any, str]]:
-    """Returns the forms of a body and their paths: of a list, of a list under `leads`, or one."""
+    """Returns the forms of a body and their paths: of a list, of a list under `leads`, of the
+    changes that Meta sends, or one."""
+    changes = _changes_in(body)
+    if changes:
+        return changes
     leads = body.get("leads") if isinstance(body, dict) else None
     forms, prefix = (leads, "leads.") if isinstance(leads, list) else (body, "")
     if isinstance(forms, list):
         return [(form, f"{prefix}{index}") for index, form in enumerate(forms)]
     return [(body, "")]
+
+
+def _changes_in(body):
+    """Returns the values of `entry[].changes[]`."""
+    return [
+        (change.get("value") if isinstance(change, dict) else change, f"entry.{of}.changes.{at}.value")
+        for of, entry in enumerate(_listed(body, "entry"))
+        for at, change in enumerate(_listed(entry, "changes"))
+    ]
+
+
+def _listed(value, key):
+    inner = value.get(key) if isinstance(value, dict) else None
+    return inner if isinstance(inner, list) else []
 
 
 def parse_form(body: Union[str, bytes]) -> dict[str, Any]:

@@ -25,6 +25,8 @@ MAX_CONTACTS = 20
 MAX_CODES = 20
 # A longer text is not the name of a source.
 MAX_SOURCE = 200
+# What Meta sends as the values of a test lead begins with this.
+TEST_MARK = "<test lead"
 
 
 class Field(NamedTuple):
@@ -48,6 +50,8 @@ class Fields:
         self._read: dict[int, set[Any]] = {}
         # Whether something was read that is not in the form itself.
         self._inside = False
+        # Whether the name may be an event's, or says nothing without a phone or an e-mail address.
+        self._is_name_unsure = False
         self._places: list[Place] = []
         self._collect(form, "", 0)
         best = next((place for place in self._places if place.has_contact()), None)
@@ -61,19 +65,43 @@ class Fields:
         return self._take(found and Found(*found))
 
     def external_id(self) -> Optional[str]:
-        places = [place for place in self._places if not place.is_person and not place.is_of_fields]
-        return self._text("IDS", self._places) or self._text("PLAIN_IDS", places)
+        plain = [place for place in self._places if not place.is_person and not place.is_of_fields]
+        return (
+            self._text("IDS", [place for place in self._places if not place.is_about])
+            or self._take(next(filter(None, map(Place.response_id, self._places)), None))
+            or self._text("PLAIN_IDS", plain)
+        )
+
+    def is_test(self) -> bool:
+        """Returns whether the lead is a test: a field says so, or a value is Meta's for a test
+        lead."""
+        said = self._text("TESTS", self._places)
+        return fold(said or "") in names.YES or any(map(Place.has_test_mark, self._places))
+
+    def is_lead(self, found: dict[str, Any]) -> bool:
+        """Whether what was read is a lead, which the mapping converter asks in the same way: it
+        has a phone or an e-mail address, or an id and a form's answers, or a name with an id, a
+        message or a listing."""
+        has_id = found.get("external_id") is not None
+        is_answered = has_id and any(map(Place.has_answers, self._places))
+        is_named = found.get("name") is not None and not self._is_name_unsure
+        has_more = has_id or found.get("message") is not None or bool(found.get("listings"))
+        has_contact = bool(found.get("phones") or found.get("emails"))
+        return has_contact or is_answered or (is_named and has_more)
 
     def name(self) -> Optional[str]:
         """Returns the name, joined if it came in two parts."""
         best = self._places[0]
         # Beside a contact's dict, or the answers of a form, `name` may be that of a form.
-        is_other = best.is_asked or not best.is_person
+        is_other = best.has_questions or not best.is_person
         is_apart = best.has_contact() and not best.is_form and is_other
         for place in self._places:
-            name = self._name_in(place, not is_apart or place is best or place.is_person)
+            is_plain = not is_apart or place is best or place.is_person or place.has_questions
+            name = self._name_in(place, is_plain)
             if name is not None:
+                self._is_name_unsure = place.is_form and "EVENTS" in place.shape.kinds
                 return name
+        self._is_name_unsure = True
         for place in self._places:
             full = self._take(place.of_lead(_WHOLE_OF_LEAD))
             parts = [] if full else [self._take(place.of_lead(part)) for part in _PARTS_OF_LEAD]
@@ -93,7 +121,7 @@ class Fields:
                 if place.text("BARE_AREA_CODES") is not None:
                     self._phones_in(place, place.named("BARE_NUMBERS"), looks_like_phone, out)
         if not out:
-            for place in filter(_is_asked, self._places):
+            for place in filter(_has_questions, self._places):
                 self._phones_in(place, place.likely(_is_own), is_full_phone, out)
         return out
 
@@ -105,7 +133,7 @@ class Fields:
             for place in self._places:
                 self._emails_in(place.likely(is_email_name), out)
         if not out:
-            for place in filter(_is_asked, self._places):
+            for place in filter(_has_questions, self._places):
                 self._emails_in(place.likely(_is_own), out)
         return out
 
@@ -169,6 +197,8 @@ class Fields:
             return
         place = Place(value, is_person=name in names.PERSONS, is_form=depth == 0)
         place.is_of_fields = name in names.FIELD_GROUPS
+        place.is_about = name == "summary"
+        place.has_questions = place.shape.has_question_mark or name in names.QUESTION_GROUPS
         self._places.append(place)
         for name, key in place.shape.folded:
             asked = questions_in(name, value[key], value)
@@ -216,7 +246,7 @@ class Fields:
             found = _scalar(field)
             if found is not None and looks_like_name(found.text):
                 return self._take(found)
-        asked = filter(None, map(_scalar, place.likely(is_name_question) if place.is_asked else []))
+        asked = filter(None, map(_scalar, place.likely(is_name_question) if place.has_questions else []))
         named = (found for found in asked if looks_like_name(found.text))
         return self._take(next(named, None) or first or last)
 
@@ -291,6 +321,7 @@ class Shape:
             kind: [key for _, key in sorted(keys, key=lambda ranked: ranked[0])]
             for kind, keys in ranked.items()
         }
+        self.has_question_mark = any("?" in key for key in keys)
         # The codes of phones, by what is left of their names without the code's own word.
         self.codes = {
             kind: [
@@ -314,6 +345,10 @@ class Place:
         self.is_asked = is_asked
         # Whether it is one of single fields, whose `id` is a field's.
         self.is_of_fields = False
+        # Whether it describes where the lead comes from.
+        self.is_about = False
+        # Whether the keys are the questions of a form.
+        self.has_questions = is_asked
         keys = tuple(value)
         self.shape = _SHAPES.get(keys) or _SHAPES.setdefault(keys, Shape(keys))
 
@@ -355,8 +390,27 @@ class Place:
         return next((name for name in found if looks_like_name(name.text)), None)
 
     def has_contact(self):
-        is_asked = self.is_asked and any(is_contact(*pair) for pair in self.value.items())
-        return is_asked or bool(self.named("PHONES") or self.named("EMAILS"))
+        if self.named("PHONES") or self.named("EMAILS"):
+            return True
+        if self.is_asked and any(is_contact(*pair) for pair in self.value.items()):
+            return True
+        answers = filter(None, map(_scalar, self.likely(_is_own) if self.has_questions else []))
+        return any(looks_like_email(answer.text) for answer in answers)
+
+    def has_answers(self):
+        return self.is_asked and any(not isinstance(one, dict) for one in self.value.values())
+
+    def has_test_mark(self):
+        return any(_is_test_mark(value) for value in self.value.values())
+
+    def response_id(self):
+        """Returns Typeform's own id of a response."""
+        token = self.text("TOKENS")
+        beside = token and all(self.has(word) for word in ("formid", "answers"))
+        return token if beside else None
+
+    def has(self, word):
+        return any(not is_absent(field.value) for field in self.likely(word.__eq__))
 
 
 _SHAPES: dict[tuple[str, ...], Shape] = {}
@@ -401,6 +455,14 @@ def _scalar(field):
     return None if text is None or is_json else Found(of, key, text)
 
 
+def _is_test_mark(value):
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if isinstance(value, dict):
+        value = value.get("value")
+    return isinstance(value, str) and value.lstrip().startswith(TEST_MARK)
+
+
 def _code(found):
     return digits(found.text) if found and re.fullmatch("[0-9+() ]+", found.text) else ""
 
@@ -436,6 +498,10 @@ _PARTS_OF_LEAD = [_names_of_lead(words) for words in (names.FIRST_NAME_WORDS, na
 
 def _is_asked(place):
     return place.is_asked
+
+
+def _has_questions(place):
+    return place.has_questions
 
 
 def _is_own(name):

@@ -27,12 +27,20 @@ PERSONS = """
 # Containers of single fields: an `id` in one is a field's, not the lead's.
 FIELD_GROUPS = "fields campos formfields message mensagem".split()
 
+# Containers whose names are questions, which the author of the form wrote.
+QUESTION_GROUPS = """
+    answers responses respostas respuestas rawrequest fields campos formdata formfields
+""".split()
+
 # Ids of the lead.
 IDS = """
     leadid idlead originleadid leadgenid submissionid responseid entryid leaduuid externalid
     externalleadid idmensagem idmensaje leadref leadreference inquiryid enquiryid idcontato
     idcontacto conversionid idexterno uniqueid
 """.split()
+
+# Typeform's own id of a response.
+TOKENS = ["token"]
 
 # Ids of the lead outside of a person and of single fields.
 PLAIN_IDS = "id uuid guid".split()
@@ -214,6 +222,18 @@ CAMPAIGN = {
     "utm-term": "utmterm".split(),
     "utm-content": "utmcontent".split(),
 }
+
+# Whether the lead is a test.
+TESTS = "istest test teste testlead prueba isteste".split()
+
+# Folded words for yes.
+YES = "true 1 yes y sim s si on test teste aceito accepted granted".split()
+
+# Names that only events have.
+EVENTS = """
+    event eventname eventtype tipoevento tipowebhook evento subscriptiontype action hook webhook
+    webhookevent ping topic trigger challenge verification leadaction
+""".split()
 
 # Usual names of lists of questions and answers.
 QUESTION_LISTS = """

@@ -86,6 +86,31 @@ class ConverterTest(unittest.TestCase):
         self.assertEqual(lead.source, "rodapé")
         self.assertEqual(lead.attributes, [])
 
+    def test_a_lead_without_a_phone_and_an_email_has_a_name_or_answers_and_an_id(self):
+        answers = [{"question": "Prazo", "answer": "3 meses"}]
+        leads = convert(
+            [
+                {"id": "1", "name": "Ana"},
+                {"name": "Ana", "message": "Olá"},
+                {"id": "1", "answers": answers},
+            ]
+        )
+        self.assertEqual({type(item.outcome) for item in leads}, {c.Outcome_Lead})
+        others = convert(
+            [
+                {"event": "deal_created", "id": "1", "name": "Ana"},
+                {"id": "1", "buyer_name": "Ana"},
+                {"id": "1"},
+            ]
+        )
+        self.assertEqual({type(item.outcome) for item in others}, {c.Outcome_Invalid})
+
+    def test_a_field_or_a_value_says_that_a_lead_is_a_test(self):
+        mark = {"nome": "<test lead: dummy data for nome>"}
+        for field in [{"is_test": True}, {"Teste": "Sim"}, mark]:
+            self.assertTrue(self.only({"email": "ana@example.com"} | field).is_test)
+        self.assertFalse(self.only({"email": "ana@example.com", "test": 0}).is_test)
+
     def test_a_bad_item_does_not_affect_the_others(self):
         first, second, third = convert([{"name": "Ana"}, 1, {"email": "bia@example.com"}])
         self.assertEqual([first.outcome.value.path, second.outcome.value.path], ["0", "1"])

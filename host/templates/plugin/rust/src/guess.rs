@@ -8,7 +8,8 @@ use std::collections::HashSet;
 
 use leadhost_sdk::serde_json::Value;
 use leadhost_sdk::{
-    Delivery, Problem, body_bytes, digits, form, is_absent, json, multipart, parse_json, text_of,
+    Delivery, Lead, Problem, body_bytes, digits, form, is_absent, json, multipart, parse_json,
+    text_of,
 };
 
 use crate::looks::{
@@ -27,6 +28,8 @@ const MAX_CONTACTS: usize = 20;
 const MAX_CODES: usize = 20;
 /// A longer text is not the name of a source.
 const MAX_SOURCE: usize = 200;
+/// What Meta sends as the values of a test lead begins with this.
+const TEST_MARK: &str = "<test lead";
 
 /// Returns the body as JSON values: of JSON, or of a form, urlencoded or in parts. A text in it that
 /// is itself JSON, under a name such as `rawRequest` or `payload`, is what it contains.
@@ -77,8 +80,13 @@ fn parsed(delivery: &Delivery) -> Result<Value, Problem> {
     delivery.json().map_err(refused)
 }
 
-/// Returns the forms of a body and their paths: of a list, of a list under `leads`, or one.
+/// Returns the forms of a body and their paths: of a list, of a list under `leads`, of the changes
+/// that Meta sends, or one.
 pub fn forms_in(body: &Value) -> Vec<(&Value, String)> {
+    let changes = changes_in(body);
+    if !changes.is_empty() {
+        return changes;
+    }
     let leads = body.get("leads").and_then(Value::as_array);
     let prefix = if leads.is_some() { "leads." } else { "" };
     match leads.or(body.as_array()) {
@@ -92,6 +100,28 @@ pub fn forms_in(body: &Value) -> Vec<(&Value, String)> {
     }
 }
 
+/// Returns the values of `entry[].changes[]`.
+fn changes_in(body: &Value) -> Vec<(&Value, String)> {
+    let mut out = Vec::new();
+    for (of, entry) in listed(body, "entry") {
+        for (index, change) in listed(entry, "changes") {
+            let value = if change.is_object() {
+                &change["value"]
+            } else {
+                change
+            };
+            out.push((value, format!("entry.{of}.changes.{index}.value")));
+        }
+    }
+    out
+}
+
+/// Returns the items of a list in an object, with their indexes.
+fn listed<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = (usize, &'a Value)> {
+    let list = value.get(key).and_then(Value::as_array);
+    list.into_iter().flatten().enumerate()
+}
+
 /// A text, and the value that it is.
 type Found<'a> = (&'a Value, String);
 
@@ -100,6 +130,8 @@ pub struct Fields<'a> {
     places: Vec<Place<'a>>,
     /// The addresses of the values that were read.
     read: HashSet<*const Value>,
+    /// Whether the name may be an event's, or says nothing without a phone or an e-mail address.
+    is_name_unsure: bool,
 }
 
 impl<'a> Fields<'a> {
@@ -109,7 +141,12 @@ impl<'a> Fields<'a> {
         if let Some(best) = places.iter().position(Place::has_contact) {
             places[..=best].rotate_right(1);
         }
-        Self { form, places, read }
+        Self {
+            form,
+            places,
+            read,
+            is_name_unsure: false,
+        }
     }
 
     /// Returns the text at the first of these paths: `take(&["deal.ref", "phones[0]"])`.
@@ -122,22 +159,46 @@ impl<'a> Fields<'a> {
     }
 
     pub fn external_id(&mut self) -> Option<String> {
-        let found = self.text(names::IDS, |_| true);
         let is_lead = |place: &Place<'_>| !place.is_person && !place.is_of_fields;
+        let found = self.text(names::IDS, |place| !place.is_about);
+        let found = found.or_else(|| self.places.iter().find_map(Place::response_id));
         let found = found.or_else(|| self.text(names::PLAIN_IDS, is_lead));
         self.note(found)
+    }
+
+    /// Returns whether the lead is a test: a field says so, or a value is Meta's for a test lead.
+    pub fn is_test(&mut self) -> bool {
+        let found = self.text(names::TESTS, |_| true);
+        let said = fold(&self.note(found).unwrap_or_default());
+        names::YES.contains(&said.as_str()) || self.places.iter().any(Place::has_test_mark)
+    }
+
+    /// Whether what was read is a lead, which the mapping converter asks in the same way: it has a
+    /// phone or an e-mail address, or an id and a form's answers, or a name with an id, a message
+    /// or a listing.
+    pub fn is_lead(&self, lead: &Lead) -> bool {
+        let has_id = lead.external_id.is_some();
+        let is_answered = has_id && self.places.iter().any(Place::has_answers);
+        let is_named = lead.name.is_some() && !self.is_name_unsure;
+        let has_more = has_id || lead.message.is_some() || !lead.listings.is_empty();
+        let has_contact = !lead.phones.is_empty() || !lead.emails.is_empty();
+        has_contact || is_answered || is_named && has_more
     }
 
     /// Returns the name, joined if it came in two parts.
     pub fn name(&mut self) -> Option<String> {
         let best = &self.places[0];
         // Beside a contact's object, or the answers of a form, `name` may be that of a form.
-        let is_other = best.is_asked() || !best.is_person;
+        let is_other = best.has_questions || !best.is_person;
         let is_apart = best.has_contact() && !best.is_form && is_other;
         let mut places = self.places.iter().enumerate();
-        let parts = places
-            .find_map(|(index, place)| place.name(!is_apart || index == 0 || place.is_person))
-            .or_else(|| self.places.iter().find_map(Place::name_of_lead))?;
+        let found = places.find_map(|(index, place)| {
+            let is_plain = !is_apart || index == 0 || place.is_person || place.has_questions;
+            Some((place.name(is_plain)?, place.is_form && place.is_event()))
+        });
+        let of_lead = || self.places.iter().find_map(Place::name_of_lead);
+        let (parts, is_unsure) = found.or_else(|| Some((of_lead()?, true)))?;
+        self.is_name_unsure = is_unsure;
         let texts: Vec<String> = parts
             .into_iter()
             .filter_map(|part| self.note(Some(part)))
@@ -174,7 +235,7 @@ impl<'a> Fields<'a> {
             }
         }
         if out.is_empty() {
-            for place in self.places.iter().filter(|place| place.is_asked()) {
+            for place in self.places.iter().filter(|place| place.has_questions) {
                 place.phones(place.likely(is_own), is_full_phone, read, &mut out);
             }
         }
@@ -190,7 +251,7 @@ impl<'a> Fields<'a> {
             found = emails_in(likely.map(|(_, value)| value));
         }
         if found.is_empty() {
-            let places = self.places.iter().filter(|place| place.is_asked());
+            let places = self.places.iter().filter(|place| place.has_questions);
             let answers = places.flat_map(|place| place.likely(is_own));
             found = emails_in(answers.map(|(_, value)| value));
         }
@@ -352,6 +413,10 @@ struct Place<'a> {
     is_person: bool,
     /// Whether its id is a single field's.
     is_of_fields: bool,
+    /// Whether it describes where the lead comes from.
+    is_about: bool,
+    /// Whether the names are the questions of a form.
+    has_questions: bool,
     is_form: bool,
     /// Questions and their answers, if the fields are made of them.
     asked: Vec<(String, &'a Value)>,
@@ -367,7 +432,11 @@ fn collect<'a>(
     if !object.is_object() || depth > MAX_DEPTH || places.len() >= MAX_PLACES {
         return;
     }
+    let mut keys = object.as_object().into_iter().flatten();
     let place = Place {
+        is_about: name == "summary",
+        has_questions: names::QUESTION_GROUPS.contains(&name)
+            || keys.any(|(key, _)| key.contains('?')),
         is_person: names::PERSONS.contains(&name),
         is_of_fields: names::FIELD_GROUPS.contains(&name),
         is_form: depth == 0,
@@ -383,6 +452,8 @@ fn collect<'a>(
                 fields: fields.collect(),
                 is_person: true,
                 is_of_fields: false,
+                is_about: false,
+                has_questions: true,
                 is_form: false,
                 asked,
             });
@@ -402,13 +473,11 @@ impl<'a> Place<'a> {
             fields,
             is_person: false,
             is_of_fields: false,
+            is_about: false,
+            has_questions: false,
             is_form: false,
             asked: Vec::new(),
         }
-    }
-
-    fn is_asked(&self) -> bool {
-        !self.asked.is_empty()
     }
 
     fn named<'s>(&'s self, names: &'s [&str]) -> impl Iterator<Item = &'a Value> + 's {
@@ -475,7 +544,32 @@ impl<'a> Place<'a> {
     fn has_contact(&self) -> bool {
         let mut named = self.named(names::PHONES).chain(self.named(names::EMAILS));
         let mut asked = self.asked.iter();
-        named.next().is_some() || asked.any(|(name, value)| questions::is_contact(name, value))
+        let mut answers = self.likely(|name| self.has_questions && is_own(name));
+        named.next().is_some()
+            || asked.any(|(name, value)| questions::is_contact(name, value))
+            || answers
+                .any(|(_, value)| scalar(value).is_some_and(|(_, text)| looks_like_email(&text)))
+    }
+
+    fn has_answers(&self) -> bool {
+        self.asked.iter().any(|(_, answer)| !answer.is_object())
+    }
+
+    fn has_test_mark(&self) -> bool {
+        let mut texts = self.fields.iter().filter_map(|(_, value)| scalar(value));
+        texts.any(|(_, text)| text.starts_with(TEST_MARK))
+    }
+
+    fn is_event(&self) -> bool {
+        let mut names = self.fields.iter().map(|(name, _)| name.as_str());
+        names.any(|name| names::EVENTS.contains(&name))
+    }
+
+    /// Returns Typeform's own id of a response.
+    fn response_id(&self) -> Option<Found<'a>> {
+        let has = |name| self.named(&[name]).next().is_some();
+        let is_response = has("formid") && has("answers");
+        is_response.then(|| self.text(&["token"])).flatten()
     }
 
     /// Returns the name in one piece, or its first and its last part; `is_plain` says whether
@@ -505,7 +599,7 @@ impl<'a> Place<'a> {
                 }
             }
         }
-        let asks = |name: &str| self.is_asked() && is_name_question(name);
+        let asks = |name: &str| self.has_questions && is_name_question(name);
         let mut asked = self.likely(asks).filter_map(|(_, value)| scalar(value));
         let whole = asked.find(|(_, text)| looks_like_name(text));
         whole.or(first).or(last).map(|part| vec![part])

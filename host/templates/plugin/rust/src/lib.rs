@@ -41,21 +41,23 @@ fn read(form: &Value, path: &str) -> Item {
         return Item::invalid("a lead must be an object", path);
     }
     let mut fields = Fields::new(form);
-    let (phones, emails) = (fields.phones(), fields.emails());
-    if phones.is_empty() && emails.is_empty() {
-        return Item::invalid("the lead has no phone and no e-mail address", path);
-    }
     let mut lead = Lead::new()
         .external_id(fields.external_id())
+        .is_test(fields.is_test())
         .name(fields.name())
         .message(fields.message())
         .occurred_at(fields.occurred_at())
         .source(fields.source());
-    lead.phones = phones;
-    lead.emails = emails;
+    lead.phones = fields.phones();
+    lead.emails = fields.emails();
     lead.campaign = fields.campaign();
     for (kind, reference) in fields.listings() {
         lead = lead.listing(kind, reference);
+    }
+    if !fields.is_lead(&lead) {
+        let problem =
+            "the lead has no phone, no e-mail address and no name with an id or a message";
+        return Item::invalid(problem, path);
     }
     // Last: what nothing above has read.
     let rest = fields.rest().into_iter();

@@ -34,6 +34,13 @@ pub const PERSONS: &[&str] = &[
 /// Containers of single fields: an `id` in one is a field's, not the lead's.
 pub const FIELD_GROUPS: &[&str] = &["fields", "campos", "formfields", "message", "mensagem"];
 
+/// Containers whose names are questions, which the author of the form wrote.
+#[rustfmt::skip]
+pub const QUESTION_GROUPS: &[&str] = &[
+    "answers", "responses", "respostas", "respuestas", "rawrequest", "fields", "campos",
+    "formdata", "formfields",
+];
+
 /// Ids of the lead.
 #[rustfmt::skip]
 pub const IDS: &[&str] = &[
@@ -271,6 +278,24 @@ pub const CAMPAIGN: &[(&str, &[&str])] = &[
     ("utm-campaign", &["utmcampaign"]),
     ("utm-term", &["utmterm"]),
     ("utm-content", &["utmcontent"]),
+];
+
+/// Whether the lead is a test.
+pub const TESTS: &[&str] = &["istest", "test", "teste", "testlead", "prueba", "isteste"];
+
+/// Folded words for yes.
+#[rustfmt::skip]
+pub const YES: &[&str] = &[
+    "true", "1", "yes", "y", "sim", "s", "si", "on", "test", "teste", "aceito", "accepted",
+    "granted",
+];
+
+/// Names that only events have.
+#[rustfmt::skip]
+pub const EVENTS: &[&str] = &[
+    "event", "eventname", "eventtype", "tipoevento", "tipowebhook", "evento",
+    "subscriptiontype", "action", "hook", "webhook", "webhookevent", "ping", "topic", "trigger",
+    "challenge", "verification", "leadaction",
 ];
 
 /// Usual names of lists of questions and answers.

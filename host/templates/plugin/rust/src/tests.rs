@@ -104,6 +104,32 @@ fn a_name_may_say_whose_it_is() {
     }
 }
 
+#[test]
+fn a_lead_without_a_phone_and_an_email_has_a_name_or_answers_and_an_id() {
+    let is_lead = |form: Value| matches!(read(&form, "").outcome, Outcome::Lead(_));
+    let answers = json!([{ "question": "Prazo", "answer": "3 meses" }]);
+    assert!(is_lead(json!({ "id": "1", "name": "Ana" })));
+    assert!(is_lead(json!({ "name": "Ana", "message": "Olá" })));
+    assert!(is_lead(json!({ "id": "1", "answers": answers })));
+    assert!(!is_lead(
+        json!({ "event": "deal_created", "id": "1", "name": "Ana" })
+    ));
+    assert!(!is_lead(json!({ "id": "1", "buyer_name": "Ana" })));
+    assert!(!is_lead(json!({ "id": "1" })));
+}
+
+#[test]
+fn a_field_or_a_value_says_that_a_lead_is_a_test() {
+    let is_test = |name: &str, value: Value| {
+        let lead = only(json!({ "email": "ana@example.com", name: value }));
+        lead.is_test
+    };
+    assert!(is_test("is_test", json!(true)));
+    assert!(is_test("Teste", json!("Sim")));
+    assert!(is_test("nome", json!("<test lead: dummy data for nome>")));
+    assert!(!is_test("test", json!(0)));
+}
+
 fn only(form: Value) -> Lead {
     let Item { outcome, .. } = read(&form, "");
     match outcome {

@@ -32,22 +32,21 @@ function read(form: Json, path: string): Item {
     return invalid("a lead must be an object", path);
   }
   const fields = new Fields(form);
-  const phones = fields.phones();
-  const emails = fields.emails();
-  if (phones.length === 0 && emails.length === 0) {
-    return invalid("the lead has no phone and no e-mail address", path);
-  }
-  return lead({
+  const found = {
     externalId: fields.externalId(),
+    isTest: fields.isTest(),
     name: fields.name(),
-    phones,
-    emails,
+    phones: fields.phones(),
+    emails: fields.emails(),
     listings: fields.listings(),
     message: fields.message(),
     occurredAt: fields.occurredAt(),
     source: fields.source(),
     campaign: fields.campaign(),
-    // Last: what nothing above has read.
-    attributes: fields.rest(),
-  });
+  };
+  if (!fields.isLead(found)) {
+    return invalid("the lead has no phone, no e-mail address and no name with an id or a message", path);
+  }
+  // Last: what nothing above has read.
+  return lead({ ...found, attributes: fields.rest() });
 }

@@ -44,10 +44,11 @@ pub fn complete(_: *const leadhost.types.Completion) !leadhost.CompleteResult {
 /// fields.take(&.{ "deal.ref", "refs[0]" }) reads a name that is not usual, by its path.
 fn read(form: *leadhost.Value, path: []const u8) !leadhost.types.Item {
     if (!form.isObject()) return leadhost.invalid("a lead must be an object", path);
-    const fields = try leadhost.Fields.init(form);
+    var fields = try leadhost.Fields.init(form);
     var lead: leadhost.types.Lead = .{
         .action = .from("create"),
         .external_id = leadhost.optional(fields.externalId()),
+        .is_test = try fields.isTest(),
         .name = leadhost.optional(try fields.name()),
         .phones = try leadhost.list(try fields.phones()),
         .emails = try leadhost.list(try fields.emails()),
@@ -57,8 +58,8 @@ fn read(form: *leadhost.Value, path: []const u8) !leadhost.types.Item {
         .source = leadhost.optional(fields.source()),
         .campaign = try fields.campaign(),
     };
-    if (lead.phones.len == 0 and lead.emails.len == 0) {
-        return leadhost.invalid("the lead has no phone and no e-mail address", path);
+    if (!fields.isLead(&lead)) {
+        return leadhost.invalid("the lead has no phone, no e-mail address and no name with an id or a message", path);
     }
     lead.attributes = try fields.rest(); // Last: what nothing above has read.
     return leadhost.leadItem(lead);

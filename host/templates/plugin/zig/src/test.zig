@@ -143,13 +143,13 @@ test "names are joined from their parts" {
         .{ "{\"nomeDoComprador\":\"Ana\",\"contactPhone\":\"11900000001\"}", "Ana" },
         .{ "{\"contact\":\"ana@example.com\"}", "" },
     }) |case| {
-        const found = try leadhost.Fields.init(try json.parse(case[0]));
+        var found = try leadhost.Fields.init(try json.parse(case[0]));
         try expectText(case[1], try found.name());
     }
 }
 
 test "questions and answers are read like the fields of a form" {
-    const found = try leadhost.Fields.init(try json.parse(
+    var found = try leadhost.Fields.init(try json.parse(
         \\{"name":"Contact form","answers":[{"label":"Qual o seu nome?","value":"Ana Prado"},
         \\{"label":"Contato","type":"tel","value":["11 90000-0001"]},
         \\{"label":"Prazo","value":{"label":"3 meses"}},{"label":"Prazo","value":2},
@@ -165,6 +165,32 @@ test "questions and answers are read like the fields of a form" {
     }, rest) |expected, attribute| {
         try expectText(expected[0], attribute.name.slice());
         try expectText(expected[1], attribute.value.slice());
+    }
+}
+
+test "a lead without a contact has a name or answers, and an id" {
+    for ([_]struct { []const u8, bool }{
+        .{ "{\"id\":\"1\",\"name\":\"Ana\"}", true },
+        .{ "{\"name\":\"Ana\",\"message\":\"Olá\"}", true },
+        .{ "{\"id\":\"1\",\"answers\":[{\"question\":\"Prazo\",\"answer\":\"3 meses\"}]}", true },
+        .{ "{\"event\":\"deal_created\",\"id\":\"1\",\"name\":\"Ana\"}", false },
+        .{ "{\"id\":\"1\",\"buyer_name\":\"Ana\"}", false },
+    }) |case| {
+        const result = try converter.convert(&.{ .body = .{ .tag = .text, .value = .from(case[0]) } });
+        const item = result.value.ok.items.slice()[0];
+        try testing.expectEqual(case[1], item.outcome.tag == .lead);
+    }
+}
+
+test "a field or a value says that a lead is a test" {
+    for ([_]struct { []const u8, bool }{
+        .{ "{\"is_test\":true}", true },
+        .{ "{\"Teste\":\"Sim\"}", true },
+        .{ "{\"nome\":\"<test lead: dummy data for nome>\"}", true },
+        .{ "{\"test\":0}", false },
+    }) |case| {
+        const found = try leadhost.Fields.init(try json.parse(case[0]));
+        try testing.expectEqual(case[1], try found.isTest());
     }
 }
 

@@ -25,11 +25,16 @@ const max_attributes = 200;
 // A longer text is not the name of a source.
 const max_source = 200;
 
+// What Meta sends as the values of a test lead begins with this.
+const test_mark = "<test lead";
+
 pub const fold = looks.fold;
 
 pub const Fields = struct {
     form: *Value,
     views: std.ArrayList(View) = .empty,
+    /// Whether the name may be an event's, or says nothing without a phone or an e-mail address.
+    is_name_unsure: bool = false,
 
     pub fn init(form: *Value) Error!Fields {
         var fields: Fields = .{ .form = form };
@@ -50,25 +55,53 @@ pub const Fields = struct {
     }
 
     pub fn externalId(fields: *const Fields) []const u8 {
-        const id = fields.first(&names.ids, true);
-        return if (id.len > 0) id else fields.first(&names.plain_ids, false);
+        const id = fields.firstIn(&names.ids, View.isNotAbout);
+        if (id.len > 0) return id;
+        const token = fields.firstIn(&.{"token"}, View.isResponse);
+        return if (token.len > 0) token else fields.firstIn(&names.plain_ids, View.isLead);
+    }
+
+    /// Returns whether the lead is a test: a field says so, or a value is Meta's for a test lead.
+    pub fn isTest(fields: *const Fields) Error!bool {
+        if (looks.isAmong(try looks.fold(fields.first(&names.tests)), &names.yes)) return true;
+        for (fields.views.items) |view| {
+            for (view.fields) |field| {
+                const value = inner(field) orelse continue;
+                if (std.mem.startsWith(u8, value.scalar(), test_mark)) return true;
+            }
+        }
+        return false;
+    }
+
+    /// Whether what was read is a lead, which the mapping converter asks in the same way: it has a
+    /// phone or an e-mail address, or an id and a form's answers, or a name with an id, a message
+    /// or a listing.
+    pub fn isLead(fields: *const Fields, lead: *const contract.Lead) bool {
+        const has_id = lead.external_id.is_some;
+        var is_answered = false;
+        for (fields.views.items) |view| is_answered = is_answered or has_id and view.hasAnswers();
+        const is_named = lead.name.is_some and !fields.is_name_unsure;
+        const has_more = has_id or lead.message.is_some or lead.listings.len > 0;
+        return lead.phones.len > 0 or lead.emails.len > 0 or is_answered or (is_named and has_more);
     }
 
     pub fn message(fields: *const Fields) []const u8 {
-        return fields.first(&names.messages, true);
+        return fields.first(&names.messages);
     }
 
     /// Returns the person's name, joined from its parts, or "".
-    pub fn name(fields: *const Fields) Error![]const u8 {
+    pub fn name(fields: *Fields) Error![]const u8 {
         const views = fields.views.items;
         // Beside an object with the contact, or the answers of a form, `name` is rather a form's.
         const best = &views[0];
-        const is_other = best.asked != null or !best.is_person;
+        const is_other = best.has_questions or !best.is_person;
         const is_apart = best.hasContact() and !best.is_root and is_other;
         for (views, 0..) |*view, index| {
-            const found = try view.name(!is_apart or index == 0 or view.is_person);
+            const found = try view.name(!is_apart or index == 0 or view.is_person or view.has_questions);
+            fields.is_name_unsure = view.is_root and view.isEvent();
             if (found.len > 0) return found;
         }
+        fields.is_name_unsure = true;
         for (views) |*view| {
             const whole = view.nameOfLead(&names.name_words);
             if (whole.len > 0) return whole;
@@ -172,7 +205,7 @@ pub const Fields = struct {
     pub fn campaign(fields: *const Fields) Error!contract.List(contract.Pair) {
         var out: std.ArrayList(contract.Pair) = .empty;
         for (names.campaign) |field| {
-            const text = fields.first(field.usual, true);
+            const text = fields.first(field.usual);
             if (text.len > 0) try out.append(allocator, .{ .name = .from(field.name), .value = .from(text) });
         }
         return .from(out.items);
@@ -210,6 +243,9 @@ pub const Fields = struct {
         var view = try View.init(value);
         view.is_person = looks.isAmong(folded, &names.persons);
         view.is_of_fields = looks.isAmong(folded, &names.field_groups);
+        view.is_about = looks.eql(folded, "summary");
+        view.has_questions = looks.isAmong(folded, &names.question_groups);
+        for (view.fields) |field| view.has_questions = view.has_questions or looks.contains(field.name, "?");
         view.is_root = depth == 0;
         try fields.views.append(allocator, view);
         for (view.fields) |field| {
@@ -217,6 +253,7 @@ pub const Fields = struct {
             if (asked != null and fields.views.items.len < max_views) {
                 var answers = try View.init(asked.?);
                 answers.is_person = true;
+                answers.has_questions = true;
                 answers.asked = asked;
                 try fields.views.append(allocator, answers);
                 field.is_read = true; // The answers take the place of the list or the object.
@@ -226,11 +263,15 @@ pub const Fields = struct {
         }
     }
 
-    /// Returns the first text under one of the names, or ""; `of_all` says whether persons and
-    /// single fields count.
-    fn first(fields: *const Fields, wanted: Names, of_all: bool) []const u8 {
+    /// Returns the first text under one of the names, or "".
+    fn first(fields: *const Fields, wanted: Names) []const u8 {
+        return fields.firstIn(wanted, View.isAny);
+    }
+
+    /// Returns such a text in an object that is right.
+    fn firstIn(fields: *const Fields, wanted: Names, is_right: *const fn (*const View) bool) []const u8 {
         for (fields.views.items) |*view| {
-            if ((view.is_person or view.is_of_fields) and !of_all) continue;
+            if (!is_right(view)) continue;
             const text = view.first(wanted);
             if (text.len > 0) return text;
         }
@@ -244,6 +285,10 @@ const View = struct {
     is_person: bool = false,
     /// Whether its id is a single field's.
     is_of_fields: bool = false,
+    /// Whether it describes where the lead comes from.
+    is_about: bool = false,
+    /// Whether the names are the questions of a form.
+    has_questions: bool = false,
     is_root: bool = false,
     /// The answers by their questions, if the fields are made of them.
     asked: ?*Value = null,
@@ -265,13 +310,54 @@ const View = struct {
             const is_contact = looks.isAmong(folded, &names.phones) or looks.isAmong(folded, &names.emails);
             if (is_contact and !field.isAbsent()) return true;
             if (view.asked != null and questions.isContact(folded, field)) return true;
+            const value = if (view.mayAnswer(field)) inner(field) else null;
+            if (value != null and looks.looksLikeEmail(value.?.scalar())) return true;
         }
         return false;
     }
 
+    fn hasAnswers(view: *const View) bool {
+        var next = if (view.asked) |asked| asked.first else null;
+        while (next) |answer| : (next = answer.next) {
+            if (!answer.isObject()) return true;
+        }
+        return false;
+    }
+
+    fn isEvent(view: *const View) bool {
+        for (view.fields) |field| {
+            if (looks.isAmong(field.folded.?, &names.events)) return true;
+        }
+        return false;
+    }
+
+    fn isAny(_: *const View) bool {
+        return true;
+    }
+
+    fn isNotAbout(view: *const View) bool {
+        return !view.is_about;
+    }
+
+    /// Whether a plain id is the lead's.
+    fn isLead(view: *const View) bool {
+        return !view.is_person and !view.is_of_fields;
+    }
+
+    /// Whether an object is a response as Typeform sends it.
+    fn isResponse(view: *const View) bool {
+        var has_form = false;
+        var has_answers = false;
+        for (view.fields) |field| {
+            has_form = has_form or is(field, "formid");
+            has_answers = has_answers or is(field, "answers");
+        }
+        return has_form and has_answers;
+    }
+
     /// Whether a field is an answer that is not about other people.
     fn mayAnswer(view: *const View, field: *const Value) bool {
-        return view.asked != null and !looks.isOthers(field.folded.?);
+        return view.has_questions and !looks.isOthers(field.folded.?);
     }
 
     /// Whether a field has this folded name and a value.
@@ -341,7 +427,7 @@ const View = struct {
             }
         }
         for (view.fields) |field| {
-            if (view.asked == null or !looks.isNameQuestion(field.folded.?)) continue;
+            if (!view.has_questions or !looks.isNameQuestion(field.folded.?)) continue;
             const value = inner(field) orelse continue;
             if (looks.mayBeName(value.scalar())) return value.take();
         }
@@ -371,7 +457,7 @@ const View = struct {
             var next: ?*Value = if (field.kind == .array) field.first else field;
             while (next) |node| : (next = if (field.kind == .array) node.next else null) {
                 const object = if (node.isObject()) try View.init(node) else null;
-                const number = (if (object) |one| one.find(&names.phone_nodes) else node) orelse continue;
+                const number = (if (object) |one| one.find(&names.phone_nodes) else inner(node)) orelse continue;
                 const text = try number.whole();
                 if (!fits(text) or out.items.len == max_contacts) continue;
                 _ = number.take();
@@ -452,10 +538,12 @@ const View = struct {
     }
 };
 
-/// Returns the value that has the text: of a list of one, and of `{"value": "..."}`.
+/// Returns the value that has the text: of a list of one, and of `{"value": "..."}`. Null for a
+/// text that is JSON.
 fn inner(field: *Value) ?*Value {
-    const value = only(field);
-    return if (value.isObject()) value.get("value") else value;
+    const one = only(field);
+    const value = (if (one.isObject()) one.get("value") else one) orelse return null;
+    return if (looks.isJson(value.scalar())) null else value;
 }
 
 /// Returns the only item of a list, and any other value as it is.

@@ -140,12 +140,14 @@ pub fn header(delivery: *const contract.Delivery, name: []const u8) []const u8 {
 
 pub const Form = struct { value: *Value, path: []const u8 };
 
-/// Returns the forms of a body and their paths: those of a list, of a list under `leads`,
-/// or the body itself.
+/// Returns the forms of a body and their paths: those of a list, of a list under `leads`, of the
+/// changes that Meta sends, or the body itself.
 pub fn forms(body: *Value) Error![]const Form {
-    const leads = if (body.isObject()) body.get("leads") else null;
-    const inside = if (leads) |value| value.kind == .array else false;
-    const source = if (inside) leads.? else body;
+    const changes = try changesIn(body);
+    if (changes.len > 0) return changes;
+    const leads = listed(body, "leads");
+    const inside = leads != null;
+    const source = leads orelse body;
     const out = try allocator.alloc(Form, if (source.kind == .array) source.count else 1);
     if (source.kind != .array) {
         out[0] = .{ .value = body, .path = "" };
@@ -158,6 +160,31 @@ pub fn forms(body: *Value) Error![]const Form {
         next = next.?.next;
     }
     return out;
+}
+
+/// Returns the values of `entry[].changes[]`.
+fn changesIn(body: *Value) Error![]const Form {
+    var out: std.ArrayList(Form) = .empty;
+    var entry = if (listed(body, "entry")) |entries| entries.first else null;
+    var of: usize = 0;
+    while (entry) |one| : (entry = one.next) {
+        var change = if (listed(one, "changes")) |changes| changes.first else null;
+        var index: usize = 0;
+        while (change) |value| : (change = value.next) {
+            const path = try std.fmt.allocPrint(allocator, "entry.{d}.changes.{d}.value", .{ of, index });
+            const inner = if (value.isObject()) value.get("value") else value;
+            try out.append(allocator, .{ .value = inner orelse try Value.create(.null, ""), .path = path });
+            index += 1;
+        }
+        of += 1;
+    }
+    return out.items;
+}
+
+/// Returns the list of this name in an object.
+fn listed(object: *Value, name: []const u8) ?*Value {
+    const value = if (object.isObject()) object.get(name) else null;
+    return if (value != null and value.?.kind == .array) value else null;
 }
 
 fn trim(text: []const u8) []const u8 {

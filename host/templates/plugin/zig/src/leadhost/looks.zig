@@ -89,6 +89,13 @@ pub fn mayBeName(text: []const u8) bool {
     return countLetters(text) > 0 and !looksLikeEmail(text);
 }
 
+/// Whether a text begins and ends like JSON, which is for programs.
+pub fn isJson(text: []const u8) bool {
+    if (text.len == 0) return false;
+    const last = text[text.len - 1];
+    return (text[0] == '{' or text[0] == '[') and (last == '}' or last == ']');
+}
+
 pub fn looksLikeEmail(text: []const u8) bool {
     const local, const domain = std.mem.cutScalar(u8, text, '@') orelse return false;
     for (text) |character| {

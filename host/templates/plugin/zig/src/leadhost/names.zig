@@ -32,6 +32,11 @@ pub const field_groups = [_][]const u8{
     "fields", "campos", "formfields", "message", "mensagem",
 };
 
+/// Containers whose names are questions, which the author of the form wrote.
+pub const question_groups = [_][]const u8{
+    "answers", "responses", "respostas", "respuestas", "rawrequest", "fields", "campos", "formdata", "formfields",
+};
+
 /// Names of the lead's id.
 pub const ids = [_][]const u8{
     "leadid",    "idlead",     "originleadid",   "leadgenid",  "submissionid", "responseid", "entryid",
@@ -251,6 +256,20 @@ pub const campaign = [_]struct { name: []const u8, usual: []const []const u8 }{
 /// Parts of questions for the whole name.
 pub const name_parts = [_][]const u8{
     "fullname", "nomecompleto", "nombrecompleto", "yourname", "seunome", "tunombre", "sunombre",
+};
+
+/// Names of whether the lead is a test.
+pub const tests = [_][]const u8{ "istest", "test", "teste", "testlead", "prueba", "isteste" };
+
+/// Folded words for yes.
+pub const yes = [_][]const u8{
+    "true", "1", "yes", "y", "sim", "s", "si", "on", "test", "teste", "aceito", "accepted", "granted",
+};
+
+/// Names that only events have.
+pub const events = [_][]const u8{
+    "event",   "eventname",    "eventtype", "tipoevento", "tipowebhook", "evento",    "subscriptiontype", "action",     "hook",
+    "webhook", "webhookevent", "ping",      "topic",      "trigger",     "challenge", "verification",     "leadaction",
 };
 
 /// Usual names of lists of questions and answers.
