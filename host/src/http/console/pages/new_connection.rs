@@ -213,16 +213,11 @@ async fn made(visit: &Visit<'_>, form: &Form) -> Result<MadeConnectionPage, ApiR
         "partners": [{"name": form.get("partner")}],
         "connections": [resolved(connection.clone())],
     });
-    let mut report: ApplyReport = api.post("/apply", &file).await?;
+    let mut report: ApplyReport = api.post("/apply?part=true", &file).await?;
     let id = report
         .connections
         .remove(name)
         .ok_or_else(|| ApiRefusal::new(StatusCode::INTERNAL_SERVER_ERROR, "It was not made."))?;
-    // This file leaves out all other connections: that they stay is no news.
-    let is_own = |problem: &FileProblem| {
-        let path = problem.path.as_deref();
-        path.is_some_and(|path| path.starts_with("connections[0]"))
-    };
     let connections: Connections = api.get("/connections").await?;
     let mut connections = connections.connections.iter();
     let made = connections.find(|one| one.id == id);
@@ -232,7 +227,7 @@ async fn made(visit: &Visit<'_>, form: &Form) -> Result<MadeConnectionPage, ApiR
         name: name.to_owned(),
         id,
         generated: report.generated.remove(name).unwrap_or_default(),
-        warnings: report.warnings.into_iter().filter(is_own).collect(),
+        warnings: report.warnings,
         declaration: as_file(connection),
     })
 }
