@@ -87,6 +87,7 @@ impl ServiceProblem {
 }
 
 const SERVICE_PAGE: &str = "/service";
+const REFUSED_PAGE: &str = "/service#refused";
 const CONNECTIONS_PAGE: &str = "/connections";
 const INSTANCES_PAGE: &str = "/instances";
 
@@ -137,17 +138,14 @@ impl ServiceOverview {
         }
         if let Some(refused) = &self.status.refused_writes {
             let what = format!(
-                "{} refused with 507 between {} and {}, because nothing could be written; senders that do not retry automatically must send again",
+                "{} refused with 507 between {} and {}, because nothing could be written: {}; senders that do not retry automatically must send again",
                 counted(refused.requests, "request was", "requests were"),
                 refused.first_at.to_the_second(),
                 refused.last_at.to_the_second(),
+                refused.senders(),
             );
-            let since = refused.first_at.to_the_second();
-            // Rounded up, so that the last second is in it.
-            let until = refused.last_at.plus(Duration::from_secs(1)).to_the_second();
-            let words = format!("delivery list --since {since} --until {until}");
-            let page = format!("/deliveries?since={since}&until={until}");
-            found.push(ServiceProblem::new(what, words, page));
+            // Nothing of them is stored.
+            found.push(ServiceProblem::new(what, "status --json", REFUSED_PAGE));
         }
         found
     }
