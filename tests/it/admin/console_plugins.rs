@@ -126,8 +126,8 @@ async fn a_version_with_concerns_asks_for_acceptance_and_is_activated_with_it(on
     // Another version has converted its delivery since: nothing is left of it.
     let list = operator.get("/deliveries?limit=1").await;
     let id = list["deliveries"][0]["id"].as_str().expect("an id");
-    let again = operator.ask("POST", &format!("/deliveries/{id}/replay?apply=true"));
-    again.send().await.expect(200);
+    let replay = format!("/deliveries/{id}/replay");
+    browser.follow(&replay, &[("apply", "1")]).await;
     let today = browser.page("").await;
     assert!(
         !today.contains("was rolled back; see what it did"),
