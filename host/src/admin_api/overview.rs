@@ -39,7 +39,7 @@ pub struct ServiceOverview {
     pub repairs: Vec<RepairFacts>,
     /// Those of [`Self::left_versions`] whose deliveries are as they converted them, if they were
     /// asked for.
-    pub unrepaired: Vec<LeftVersion>,
+    pub unrepaired: Vec<UnrepairedVersion>,
     /// What came in and went out lately, as this host has it in memory.
     pub last_hour: Activity,
     pub last_day: Activity,
@@ -353,7 +353,7 @@ impl ServiceOverview {
 
     /// Returns the versions that were rolled back within the last week and are not active, unless a
     /// repair has been applied to them since. Their deliveries may have been converted again.
-    pub fn left_versions(&self) -> Vec<LeftVersion> {
+    pub fn left_versions(&self) -> Vec<UnrepairedVersion> {
         // By name and version: what it converted, and when it was rolled back.
         let mut left: BTreeMap<(String, Digest), (Option<u64>, Micros)> = BTreeMap::new();
         for row in &self.rollbacks {
@@ -394,7 +394,7 @@ impl ServiceOverview {
                 let mut plugins = self.plugins.plugins.iter();
                 let stored = &plugins.find(|plugin| plugin.name == name)?.versions;
                 let version = stored.iter().find(|version| version.digest == digest)?;
-                Some(LeftVersion {
+                Some(UnrepairedVersion {
                     version: version.version.clone(),
                     stored_at: version.stored_at,
                     name,
@@ -622,7 +622,7 @@ struct RollbackDetail {
 
 /// A version that was rolled back, or whose rollout was ended, and that was not repaired.
 #[derive(Debug)]
-pub struct LeftVersion {
+pub struct UnrepairedVersion {
     /// The name of its plugin.
     pub name: String,
     pub digest: Digest,
@@ -633,7 +633,7 @@ pub struct LeftVersion {
     served: Option<u64>,
 }
 
-impl LeftVersion {
+impl UnrepairedVersion {
     /// Returns the path of the operation that finds a delivery which this version converted last.
     pub fn deliveries_path(&self) -> String {
         format!("/deliveries?version={}&limit=1", self.digest)
@@ -735,7 +735,7 @@ mod tests {
 
     #[test]
     fn a_version_that_was_rolled_back_is_named_with_the_deliveries_that_it_converted() {
-        let left = LeftVersion {
+        let left = UnrepairedVersion {
             name: "portal".to_owned(),
             digest: Digest("3f9c01ab42de0".to_owned()),
             version: "1.1.0".to_owned(),
