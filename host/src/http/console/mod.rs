@@ -19,10 +19,12 @@ use std::time::Duration;
 use askama::Template;
 use hyper::StatusCode;
 use hyper::header::{
-    CONTENT_SECURITY_POLICY, COOKIE, HeaderName, HeaderValue, LOCATION, REFERRER_POLICY, SET_COOKIE,
+    CONTENT_SECURITY_POLICY, COOKIE, HeaderName, HeaderValue, LOCATION, REFERRER_POLICY,
+    RETRY_AFTER, SET_COOKIE,
 };
 
 use crate::domain::key::Role;
+use crate::domain::time::whole_seconds;
 use crate::http::auth::{self, AdminCaller};
 use crate::http::body::UnreadBody;
 use crate::http::call::Call;
@@ -110,7 +112,15 @@ pub fn unavailable(call: &Call<'_>, route: ConsoleRoute<'_>, error: ApiError) ->
         (Err(error), _) => sign_in::refusal(call, &error.into()),
         (Ok(()), ConsoleRoute::Style) => files::style(call),
         (Ok(()), ConsoleRoute::Script) => files::script(call),
-        (Ok(()), route) => refused(call, route, &error.into()),
+        (Ok(()), route) => {
+            let wait = error.retry_after();
+            let mut reply = refused(call, route, &error.into());
+            if let Some(wait) = wait {
+                let wait = HeaderValue::from(whole_seconds(wait));
+                reply.headers_mut().insert(RETRY_AFTER, wait);
+            }
+            reply
+        }
     };
     with_policy(reply)
 }
