@@ -1258,6 +1258,11 @@ pub const SEARCHED_ITEMS: u32 = 1_000;
 pub const REFUSED_WRITES_SHOWN: Duration = Duration::from_hours(24);
 pub const REFUSED_WRITES_REST: Duration = Duration::from_hours(1);
 
+/// Connections whose requests refused with 507 are counted by connection, and those of them that the line
+/// of `leadhost status` names: the others are a number.
+pub const REFUSED_WRITES_CONNECTIONS: usize = 100;
+pub const REFUSED_WRITES_NAMED: usize = 5;
+
 /// Deliveries of a connection within an hour, or else within a day: from so many on, a connection that
 /// refused most of them is shown to operators.
 pub const MOSTLY_REJECTED_OF_AN_HOUR: u64 = 10;

@@ -83,6 +83,11 @@ async fn a_full_disk_refuses_only_writes_and_leads_are_accepted_again_once_there
     let recovered = freed.elapsed();
     let said = service.run(&["status"]);
     assert!(said.contains("refused with 507 between"), "{said}");
+    let named = said
+        .lines()
+        .find(|line| line.contains("refused with 507 between"));
+    let named = named.expect("the line");
+    assert!(named.contains("of leads/portal"), "{named}");
     let seen = export(service.address("data"), key).await;
     let lost: Vec<_> = acknowledged
         .iter()

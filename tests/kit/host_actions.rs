@@ -18,7 +18,7 @@ use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::domain::id::{ConnectionId, DeliveryId};
 use leadhost::domain::plugin::Digest;
 use leadhost::http::listen;
-use leadhost::pipeline::apply::{self, ApplyError, ApplyOutcome};
+use leadhost::pipeline::apply::{self, ApplyError, ApplyOutcome, FileExtent};
 use leadhost::pipeline::deploy::{self, AcceptedWords, DeployError, Deployed};
 use leadhost::pipeline::{self, fleet, templates};
 use leadhost::shutdown::Shutdown;
@@ -174,7 +174,7 @@ impl Host {
     pub async fn try_declare(&self, connections: &str) -> Result<Declared, ApplyError> {
         let text = format!("{BEGINNING}{connections}");
         let file: Value = toml::from_str(&text).expect("TOML");
-        let report = apply::apply(&self.app.pipeline, &file, false).await?;
+        let report = apply::apply(&self.app.pipeline, &file, FileExtent::Whole, false).await?;
         Ok(Declared { report })
     }
 

@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::activity::Activity;
 use super::connections::{Bound, ConnectionView, Connections};
+use super::deliveries::Deliveries;
 use super::instances::{InstanceView, Instances};
 use super::plugins::{PluginList, VersionState};
 use super::repairs::RepairFacts;
@@ -36,6 +37,9 @@ pub struct ServiceOverview {
     /// asked for.
     pub rollbacks: Vec<AuditRow>,
     pub repairs: Vec<RepairFacts>,
+    /// Those of [`Self::left_versions`] whose deliveries are as they converted them, if they were
+    /// asked for.
+    pub unrepaired: Vec<UnrepairedVersion>,
     /// What came in and went out lately, as this host has it in memory.
     pub last_hour: Activity,
     pub last_day: Activity,
@@ -95,6 +99,7 @@ impl ServiceProblem {
 }
 
 const SERVICE_PAGE: &str = "/service";
+const REFUSED_PAGE: &str = "/service#refused";
 const CONNECTIONS_PAGE: &str = "/connections";
 
 /// Returns the page of a connection.
@@ -157,17 +162,14 @@ impl ServiceOverview {
         }
         if let Some(refused) = &self.status.refused_writes {
             let what = format!(
-                "{} refused with 507 between {} and {}, because nothing could be written; senders that do not retry automatically must send again",
+                "{} refused with 507 between {} and {}, because nothing could be written: {}; senders that do not retry automatically must send again",
                 counted(refused.requests, "request was", "requests were"),
                 refused.first_at.to_the_second(),
                 refused.last_at.to_the_second(),
+                refused.senders(),
             );
-            let since = refused.first_at.to_the_second();
-            // Rounded up, so that the last second is in it.
-            let until = refused.last_at.plus(Duration::from_secs(1)).to_the_second();
-            let words = format!("delivery list --since {since} --until {until}");
-            let page = format!("/deliveries?since={since}&until={until}");
-            found.push(ServiceProblem::new(what, words, page));
+            // Nothing of them is stored.
+            found.push(ServiceProblem::new(what, "status --json", REFUSED_PAGE));
         }
         found
     }
@@ -373,9 +375,9 @@ impl ServiceOverview {
         format!("/audit?act=roll-back-plugin&since={since}&limit=50")
     }
 
-    /// Returns the versions that were rolled back within the last week after they converted deliveries, if
-    /// no repair has been applied to them since.
-    fn of_unrepaired(&self) -> Vec<ServiceProblem> {
+    /// Returns the versions that were rolled back within the last week and are not active, unless a
+    /// repair has been applied to them since. Their deliveries may have been converted again.
+    pub fn left_versions(&self) -> Vec<UnrepairedVersion> {
         // By name and version: what it converted, and when it was rolled back.
         let mut left: BTreeMap<(String, Digest), (Option<u64>, Micros)> = BTreeMap::new();
         for row in &self.rollbacks {
@@ -410,26 +412,45 @@ impl ServiceOverview {
             });
             is_new && !is_active && !is_repaired
         });
-        let problems = left
+        let versions = left
             .into_iter()
             .filter_map(|((name, digest), (served, _))| {
                 let mut plugins = self.plugins.plugins.iter();
                 let stored = &plugins.find(|plugin| plugin.name == name)?.versions;
                 let version = stored.iter().find(|version| version.digest == digest)?;
-                let what = unrepaired(&name, (&version.version, &digest), served);
-                let command = format!("plugin impact {}@{}", quoted(&name), digest.short());
-                Some(ServiceProblem::new(
-                    what,
-                    command,
-                    format!("/plugins/{name}"),
-                ))
+                Some(UnrepairedVersion {
+                    version: version.version.clone(),
+                    stored_at: version.stored_at,
+                    name,
+                    digest,
+                    served,
+                })
             });
-        problems.collect()
+        versions.collect()
     }
 
-    /// Returns whether an operator has activated a version of the plugin after its rollout ended. The end of a
-    /// probation activates the stable version itself.
+    fn of_unrepaired(&self) -> Vec<ServiceProblem> {
+        let unrepaired = self.unrepaired.iter();
+        unrepaired
+            .map(|left| {
+                let (name, digest) = (&left.name, left.digest.short());
+                let command = format!("plugin impact {}@{digest}", quoted(name));
+                ServiceProblem::new(left.sentence(), command, format!("/plugins/{name}"))
+            })
+            .collect()
+    }
+
+    /// Returns whether an operator has activated or rolled back a version of the plugin after its rollout
+    /// ended. The end of a probation activates the stable version itself, but is no act of an operator.
     fn is_over(&self, rollout: &RolloutView) -> bool {
+        let mut rollbacks = self.rollbacks.iter();
+        let was_rolled_back = rollbacks.any(|row| {
+            let is_done = row.outcome == ActOutcome::Done;
+            is_done && row.target == rollout.name && row.at > rollout.stage_at
+        });
+        if was_rolled_back {
+            return true;
+        }
         let mut plugins = self.status.plugins.iter();
         let Some(active) = plugins.find(|plugin| plugin.name == rollout.name) else {
             return false;
@@ -665,18 +686,50 @@ struct RollbackDetail {
     previous: Digest,
 }
 
-/// Returns what to say about a version that was rolled back, or whose rollout was ended, and that was not
-/// repaired. `served`: the deliveries that it converted, if they were counted.
-fn unrepaired(name: &str, (version, digest): (&str, &Digest), served: Option<u64>) -> String {
-    // Two versions may have the same number.
-    let version = format!("version {version} ({}) of {name}", digest.short());
-    match served {
-        Some(served) => format!(
-            "{version} converted {} before it was rolled back; see what it did to their leads",
-            counted(served, "delivery", "deliveries")
-        ),
-        None => {
-            format!("{version} was rolled back; see what it did to the leads that it converted")
+/// A version that was rolled back, or whose rollout was ended, and that was not repaired.
+#[derive(Debug)]
+pub struct UnrepairedVersion {
+    /// The name of its plugin.
+    pub name: String,
+    pub digest: Digest,
+    /// The version that it gives itself.
+    version: String,
+    stored_at: Micros,
+    /// The deliveries that it converted, if they were counted.
+    served: Option<u64>,
+}
+
+impl UnrepairedVersion {
+    /// Returns the path of the operation that finds a delivery which this version converted last.
+    pub fn deliveries_path(&self) -> String {
+        format!("/deliveries?version={}&limit=1", self.digest)
+    }
+
+    /// Returns whether the answer has such a delivery, or did not look back to the time at which the
+    /// version was stored. Without one, others have converted all of them since.
+    pub fn may_have_deliveries(&self, found: &Deliveries) -> bool {
+        let is_cut = found
+            .searched_until
+            .is_some_and(|looked| looked > self.stored_at);
+        is_cut || !found.deliveries.is_empty()
+    }
+
+    fn sentence(&self) -> String {
+        // Two versions may have the same number.
+        let version = format!(
+            "version {} ({}) of {}",
+            self.version,
+            self.digest.short(),
+            self.name
+        );
+        match self.served {
+            Some(served) => format!(
+                "{version} converted {} before it was rolled back; see what it did to their leads",
+                counted(served, "delivery", "deliveries")
+            ),
+            None => {
+                format!("{version} was rolled back; see what it did to the leads that it converted")
+            }
         }
     }
 }
@@ -757,15 +810,30 @@ mod tests {
 
     #[test]
     fn a_version_that_was_rolled_back_is_named_with_the_deliveries_that_it_converted() {
-        let digest = Digest("3f9c01ab42de0".to_owned());
+        let left = UnrepairedVersion {
+            name: "portal".to_owned(),
+            digest: Digest("3f9c01ab42de0".to_owned()),
+            version: "1.1.0".to_owned(),
+            stored_at: Micros(7),
+            served: Some(141),
+        };
         assert_eq!(
-            unrepaired("portal", ("1.1.0", &digest), Some(141)),
+            left.sentence(),
             "version 1.1.0 (3f9c01ab42de) of portal converted 141 deliveries before it was rolled back; see what it did to their leads"
         );
         let detail: RollbackDetail =
             serde_json::from_str(r#"{"digest": "aa", "previous": "bb", "accept": []}"#)
                 .expect("a detail");
         assert_eq!(detail.previous, Digest("bb".to_owned()));
+
+        let found = |searched_until| Deliveries {
+            deliveries: Vec::new(),
+            next: None,
+            searched_until,
+        };
+        assert!(!left.may_have_deliveries(&found(None)));
+        assert!(!left.may_have_deliveries(&found(Some(Micros(6)))));
+        assert!(left.may_have_deliveries(&found(Some(Micros(8)))));
     }
 
     #[test]

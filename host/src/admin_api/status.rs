@@ -7,9 +7,12 @@ use uuid::Uuid;
 use super::etl::MetricSetFreshness;
 use super::hosts::{BehindView, HostView};
 use super::open_rollouts::OpenRollout;
-use crate::domain::id::HostId;
+use crate::domain::id::{ConnectionId, HostId};
 use crate::domain::plugin::Digest;
+use crate::domain::text::counted;
 use crate::domain::time::Micros;
+use crate::domain::workspace::name_in_workspace;
+use crate::limits;
 
 /// The state of the service: its hosts, its plugins and its backlog.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -106,6 +109,59 @@ pub struct RefusedWritesView {
     pub requests: u64,
     pub first_at: Micros,
     pub last_at: Micros,
+    /// The deliveries of senders among the requests, by connection, those with the most first. At most
+    /// 100 connections are counted. Empty from a host of an older release.
+    #[serde(default)]
+    pub deliveries: Vec<RefusedDeliveriesView>,
+    /// The deliveries of senders to further connections.
+    #[serde(default)]
+    pub more_deliveries: u64,
+}
+
+/// Deliveries of one connection that were refused with 507.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RefusedDeliveriesView {
+    pub connection_id: ConnectionId,
+    /// The slug of the connection's workspace.
+    pub workspace: String,
+    /// The connection's name.
+    pub name: String,
+    pub deliveries: u64,
+}
+
+impl RefusedWritesView {
+    /// Returns how many requests were no deliveries of senders.
+    pub fn other_requests(&self) -> u64 {
+        let named: u64 = self.deliveries.iter().map(|one| one.deliveries).sum();
+        self.requests
+            .saturating_sub(named)
+            .saturating_sub(self.more_deliveries)
+    }
+
+    /// Returns whose requests they were, in words: the connections with the most deliveries by name.
+    pub fn senders(&self) -> String {
+        let (named, rest) = self
+            .deliveries
+            .split_at(self.deliveries.len().min(limits::REFUSED_WRITES_NAMED));
+        let deliveries = |number| counted(number, "delivery", "deliveries");
+        let mut words: Vec<String> = named
+            .iter()
+            .map(|one| {
+                let name = name_in_workspace(&one.workspace, &one.name);
+                format!("{} of {name}", deliveries(one.deliveries))
+            })
+            .collect();
+        let rest = rest.iter().map(|one| one.deliveries).sum::<u64>() + self.more_deliveries;
+        if rest > 0 {
+            words.push(format!("{} of other connections", deliveries(rest)));
+        }
+        let others = self.other_requests();
+        if others > 0 {
+            words.push(counted(others, "other request", "other requests"));
+        }
+        words.join(", ")
+    }
 }
 
 /// The work that waits, in the whole store.

@@ -34,6 +34,7 @@ pub async fn read(
         rollouts: Vec::new(),
         rollbacks: Vec::new(),
         repairs: Vec::new(),
+        unrepaired: Vec::new(),
         last_hour: client.get("/admin/v1/activity?period=hour").await?.content,
         last_day: client.get("/admin/v1/activity?period=day").await?.content,
         not_ready: Vec::new(),

@@ -32,6 +32,7 @@ use super::request_id::{self, RequestId};
 use super::response::CARRIED_BY_ALL;
 use super::route::{self, AdminRoute, NoRoute, OpenRoute, Route, Surface};
 use super::router;
+use crate::domain::id::ConnectionId;
 use crate::http::state::Http;
 use crate::limits;
 use crate::telemetry::Shed;
@@ -65,6 +66,10 @@ pub async fn answer(
     let path = route::plain(head.uri.path());
     let found = route_of(surface, &head, &path);
     let name = found.as_ref().map_or("none", Route::name);
+    let sender: Option<ConnectionId> = match &found {
+        Ok(Route::Open(OpenRoute::IngestLead { connection })) => connection.parse().ok(),
+        _ => None,
+    };
     let is_probe = matches!(
         found,
         Ok(Route::Open(
@@ -122,7 +127,8 @@ pub async fn answer(
         end(&traced, status);
         http.core.metrics.http.request(name, status, took);
         if reply.status() == StatusCode::INSUFFICIENT_STORAGE {
-            http.refused_writes.count(http.core.clock.now());
+            http.refused_writes
+                .count(sender.as_ref(), http.core.clock.now());
         }
         macro_rules! log {
             ($level:ident) => {

@@ -311,7 +311,7 @@ impl ApiError {
     }
 
     /// Returns the time after which a retry makes sense.
-    fn retry_after(&self) -> Option<Duration> {
+    pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::TooManyRequests { retry_after }
             | Self::TooManyFailures { retry_after }

@@ -70,7 +70,13 @@ pub async fn run(
                 | OpenRoute::Docs { .. }
         )
     ) {
-        can_serve(call.http)?;
+        match (can_serve(call.http), route) {
+            (Ok(()), _) => {}
+            (Err(error), Route::Console(route)) => {
+                return Ok(console::unavailable(call, route, error));
+            }
+            (Err(error), _) => return Err(error),
+        }
     }
     match route {
         Route::Open(route) => match route {

@@ -1,6 +1,6 @@
 //! Connections, instances and conversations in the console.
 
-use leadhost_tests::On;
+use leadhost_tests::{Log, On};
 use serde_json::json;
 
 use super::console::Browser;
@@ -136,8 +136,11 @@ async fn a_new_connection_is_tried_and_then_saved(on: On) {
         .into_iter()
         .chain([("secrets", "key=generate:"), ("more", more)])
         .collect();
+    let log = Log::capture();
     let made = browser.submit("/connections/new", &fields).await;
     let page = made.expect(200).text().to_owned();
+    let log = log.take();
+    assert!(!log.contains("applied with a warning"), "{log}");
     assert!(page.contains("[[connections]]"), "{page}");
     assert!(page.contains("<dt>Secret key</dt>"), "{page}");
     assert!(!page.contains("is not in this file"), "{page}");

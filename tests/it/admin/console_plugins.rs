@@ -118,6 +118,7 @@ async fn a_version_with_concerns_asks_for_acceptance_and_is_activated_with_it(on
     let page = browser.follow("/plugins/mapping/activate", &fields).await;
     assert!(page.contains("is active."), "{page}");
     assert!(page.contains("Roll back to this version"), "{page}");
+    operator.lead(&report, TOKEN, "2").await.expect(200);
     let page = browser.follow("/plugins/mapping/rollback", &[]).await;
     assert!(page.contains("is rolled back to"), "{page}");
     assert!(page.contains("leadhost plugin impact mapping@"), "{page}");
@@ -131,6 +132,16 @@ async fn a_version_with_concerns_asks_for_acceptance_and_is_activated_with_it(on
     let today = browser.page("").await;
     assert!(
         today.contains("was rolled back; see what it did"),
+        "{today}"
+    );
+    // Another version has converted its delivery since: nothing is left of it.
+    let list = operator.get("/deliveries?limit=1").await;
+    let id = list["deliveries"][0]["id"].as_str().expect("an id");
+    let replay = format!("/deliveries/{id}/replay");
+    browser.follow(&replay, &[("apply", "1")]).await;
+    let today = browser.page("").await;
+    assert!(
+        !today.contains("was rolled back; see what it did"),
         "{today}"
     );
 

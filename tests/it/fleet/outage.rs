@@ -100,6 +100,14 @@ impl CutOffHost {
             assert!(!answer.header("retry-after").is_empty(), "{target}");
             assert!(!answer.json()[member].is_null(), "{target}");
         }
+        // The console has a page with its style.
+        let page = self.service.ask("admin", "GET", "/console").send().await;
+        let page = page.expect(503);
+        assert!(!page.header("retry-after").is_empty());
+        assert!(page.text().contains("leadhost doctor"), "{}", page.text());
+        assert!(!page.text().contains("The cause"), "{}", page.text());
+        let style = self.service.ask("admin", "GET", "/console/style.css");
+        style.send().await.expect(200);
         let live = self.service.ask("gateway", "GET", "/health/live");
         live.send().await.expect(200);
     }

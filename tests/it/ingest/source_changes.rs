@@ -19,6 +19,7 @@ use super::{form, harm};
 leadhost_tests::on_every_store! {
     a_portal_that_stops_sending_phones_is_reported_with_before_and_after,
     a_version_that_reads_less_of_the_same_bodies_is_named,
+    a_change_ends_when_the_leads_have_their_fields_again,
     a_connection_with_few_deliveries_is_silent,
     a_restart_keeps_the_baseline,
     a_version_that_fails_where_the_previous_one_does_not_is_named_until_a_rollback,
@@ -131,6 +132,27 @@ async fn a_version_that_reads_less_of_the_same_bodies_is_named(on: On) {
     assert_eq!(change.what, what);
     assert_eq!(change.before, "100 %, 100 %");
     assert_eq!(change.after, "0 %, 0 %");
+}
+
+async fn a_change_ends_when_the_leads_have_their_fields_again(on: On) {
+    let host = Host::working(on).await;
+    host.converter(Variant::default().component()).await;
+    let declared = host.declare(&harm("portal", "name", 10)).await;
+    let (id, address) = (declared.id("portal"), declared.address("portal"));
+    send(&host, &address, USUAL, |_| json!({"name": "Lia"})).await;
+    // With this configuration it reads no names. The bodies have a new path from now on.
+    host.declare(&harm("portal", "", 10)).await;
+    let body = |_| json!({"name": "Lia", "origin": "site"});
+    send(&host, &address, CHANGED, body).await;
+    let change = reported_change(&host, &id).await;
+    let what = "leads with a name, leads with a phone, path origin: the source changed";
+    assert_eq!(change.what, what);
+    host.declare(&harm("portal", "name", 10)).await;
+    // A few deliveries a second are looked at.
+    host.advance(60).await;
+    send(&host, &address, 285..360, body).await;
+    host.stop(Duration::from_secs(60)).await;
+    report_ends(&host, &id).await;
 }
 
 async fn a_connection_with_few_deliveries_is_silent(on: On) {

@@ -137,7 +137,11 @@ impl Doctor {
             let (what, todo) = failure.parts();
             findings.problem(
                 "service",
-                format!("The service cannot be checked: {what}."),
+                // A message of the service is a sentence already.
+                format!(
+                    "The service cannot be checked: {}.",
+                    what.trim_end_matches('.')
+                ),
                 todo.unwrap_or("Check that it runs, and its log."),
             );
         }

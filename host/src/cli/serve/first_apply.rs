@@ -20,7 +20,7 @@ use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::exchange::{Scheme, SenderCheck};
 use crate::domain::key::KeyKind;
 use crate::pipeline::Pipeline;
-use crate::pipeline::apply::{ApplyError, ApplyOutcome, KeyRequest, apply, mint};
+use crate::pipeline::apply::{ApplyError, ApplyOutcome, FileExtent, KeyRequest, apply, mint};
 use crate::pipeline::deploy;
 use crate::plugin::CallBudget;
 use crate::seal::Secrets;
@@ -64,7 +64,7 @@ pub async fn run(
             return Ok(());
         }
     }
-    let report = apply(pipeline, &declared, false)
+    let report = apply(pipeline, &declared, FileExtent::Whole, false)
         .await
         .map_err(|error| refused(file, error))?;
     let mut written = json!({

@@ -4,6 +4,7 @@ use clap::Args;
 use hyper::StatusCode;
 
 use crate::admin_api::audit::Audit;
+use crate::admin_api::deliveries::Deliveries;
 use crate::admin_api::hosts::HostView;
 use crate::admin_api::overview::{ServiceOverview, ServiceProblem};
 use crate::admin_api::repairs::RepairList;
@@ -57,6 +58,13 @@ impl Status {
         overview.rollbacks = rollbacks.rows;
         let repairs: RepairList = client.get("/admin/v1/repairs").await?.content;
         overview.repairs = repairs.repairs;
+        for left in overview.left_versions() {
+            let path = format!("/admin/v1{}", left.deliveries_path());
+            let found: Deliveries = client.get(&path).await?.content;
+            if left.may_have_deliveries(&found) {
+                overview.unrepaired.push(left);
+            }
+        }
         show_problems(&overview.problems(), client.flags());
         Ok(())
     }

@@ -19,10 +19,12 @@ use std::time::Duration;
 use askama::Template;
 use hyper::StatusCode;
 use hyper::header::{
-    CONTENT_SECURITY_POLICY, COOKIE, HeaderName, HeaderValue, LOCATION, REFERRER_POLICY, SET_COOKIE,
+    CONTENT_SECURITY_POLICY, COOKIE, HeaderName, HeaderValue, LOCATION, REFERRER_POLICY,
+    RETRY_AFTER, SET_COOKIE,
 };
 
 use crate::domain::key::Role;
+use crate::domain::time::whole_seconds;
 use crate::http::auth::{self, AdminCaller};
 use crate::http::body::UnreadBody;
 use crate::http::call::Call;
@@ -96,10 +98,50 @@ impl<'a> Visit<'a> {
 
 /// Answers a page or a form. A refusal is a page too.
 pub async fn run(call: &Call<'_>, route: ConsoleRoute<'_>, body: UnreadBody) -> ApiResponse {
-    let mut reply = match answer(call, route, body).await {
+    let reply = match answer(call, route, body).await {
         Ok(reply) => reply,
-        Err(refusal) => sign_in::refusal(call, &refusal),
+        Err(refusal) => refused(call, route, &refusal),
     };
+    with_policy(reply)
+}
+
+/// Answers a request that was refused before it was read, because this host cannot use its store now.
+/// The pages that follow still find their style.
+pub fn unavailable(call: &Call<'_>, route: ConsoleRoute<'_>, error: ApiError) -> ApiResponse {
+    let reply = match (admin::check_host(call), route) {
+        (Err(error), _) => sign_in::refusal(call, &error.into()),
+        (Ok(()), ConsoleRoute::Style) => files::style(call),
+        (Ok(()), ConsoleRoute::Script) => files::script(call),
+        (Ok(()), route) => {
+            let wait = error.retry_after();
+            let mut reply = refused(call, route, &error.into());
+            if let Some(wait) = wait {
+                let wait = HeaderValue::from(whole_seconds(wait));
+                reply.headers_mut().insert(RETRY_AFTER, wait);
+            }
+            reply
+        }
+    };
+    with_policy(reply)
+}
+
+/// Returns a refusal without the frame of a session.
+fn refused(call: &Call<'_>, route: ConsoleRoute<'_>, refusal: &ApiRefusal) -> ApiResponse {
+    if refusal.status != StatusCode::SERVICE_UNAVAILABLE {
+        return sign_in::refusal(call, refusal);
+    }
+    let shown = frame::UnavailablePage::new(call, route, live_session(call).as_ref(), refusal);
+    page(refusal.status, &shown).unwrap_or_else(|_| sign_in::refusal(call, refusal))
+}
+
+/// Returns the session that the browser has, whether or not its key is still valid.
+fn live_session(call: &Call<'_>) -> Option<Session> {
+    let now = call.http.core.clock.now();
+    cookie(call).and_then(|token| call.http.sessions.find(token, now))
+}
+
+/// Adds the headers of every answer of the console.
+fn with_policy(mut reply: ApiResponse) -> ApiResponse {
     let headers = reply.headers_mut();
     headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
     // Forms say their origin only if pages may.
@@ -124,9 +166,7 @@ async fn answer(
         ConsoleRoute::SignIn => return sign_in::begin(call, body).await,
         _ => {}
     }
-    let now = call.http.core.clock.now();
-    let session = cookie(call).and_then(|token| call.http.sessions.find(token, now));
-    let Some(session) = session else {
+    let Some(session) = live_session(call) else {
         if route == ConsoleRoute::Live {
             return Ok(live::over());
         }

@@ -100,6 +100,15 @@ fn entry<'a>(file: &'a Value, path: &str) -> Option<(&'static str, &'a str)> {
     (!name.trim().is_empty()).then_some((kind, name))
 }
 
+/// What a declaration says about the connections that it leaves out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileExtent {
+    /// It is the file of the workspace: a connection that it leaves out may have been forgotten.
+    Whole,
+    /// It adds to the workspace. The others are as they should be.
+    Part,
+}
+
 /// The result of an apply or a dry run.
 #[derive(Debug)]
 pub struct ApplyOutcome {
@@ -143,6 +152,7 @@ pub struct MadeKey {
 pub async fn apply(
     pipeline: &Pipeline,
     file: &Value,
+    extent: FileExtent,
     dry_run: bool,
 ) -> Result<ApplyOutcome, ApplyError> {
     let slug = file["workspace"]["slug"].as_str().unwrap_or_default();
@@ -158,7 +168,9 @@ pub async fn apply(
     let mut warnings = try_configurations(pipeline, &mut declaration, &before)
         .await
         .map_err(named)?;
-    warnings.extend(left_out::left_out(&declaration, &before));
+    if extent == FileExtent::Whole {
+        warnings.extend(left_out::left_out(&declaration, &before));
+    }
     let keys = declaration.keys.clone();
     let now = pipeline.core.clock.now();
     let planned = plan::plan(declaration, &before, &pipeline.core.sealer, now)?;

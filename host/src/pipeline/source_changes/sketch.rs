@@ -29,6 +29,14 @@ const USUAL: u64 = 90;
 /// The percentage points by which the share of a field has to fall.
 const FALL: u64 = 30;
 
+/// The percentage points below the former share at which a field that fell counts as back. Fewer than
+/// those of a fall, so that a share between both neither ends a change nor begins one.
+const BACK: u64 = FALL / 2;
+
+/// The percentage of deliveries that ends the change of a path: a lost one is in as many again, a new one
+/// in fewer. It is far from that of a change, none or `USUAL`.
+const PATH_BACK: u64 = 50;
+
 /// Deliveries in a new form after which it is the usual one.
 const ADOPTED: u32 = 1_000;
 
@@ -336,10 +344,14 @@ pub struct Sketch {
     /// The deliveries since the change.
     since: SketchCounts,
     change: Option<SourceChange>,
-    /// The differences of bodies that were reported of the change.
-    known: BTreeSet<String>,
-    /// The lowest share of each field that was reported, in percent: a further fall is a new difference.
-    reported: BTreeMap<String, u64>,
+    /// The differences of the change that were reported and are not over, those of leads first. Their
+    /// shares are the lowest ones that were reported.
+    open: Vec<Difference>,
+    /// Who or what brought them, in words: the end of `what` in the change.
+    by: String,
+    /// Whether the leads have all fields again that they had lost, although the bodies differ: the new
+    /// form is read. The change is no longer shown then.
+    is_read: bool,
     /// `None` while deliveries do not keep failing.
     failing: Option<FailingDeliveries>,
     /// The parts of the change, and the fields among them whose share fell while another version
@@ -353,11 +365,12 @@ pub struct Sketch {
 /// A change whose cause may be the version.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Question {
-    subjects: String,
     fields: Vec<usize>,
 }
 
 /// A difference between the baseline and the window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Difference {
     subject: String,
     /// `None` for a field of leads.
@@ -369,6 +382,14 @@ struct Difference {
 }
 
 impl Difference {
+    /// Returns which of the watched shares it is about. `None` for a path.
+    fn field(&self) -> Option<usize> {
+        match self.path {
+            None => FIELDS.iter().position(|field| *field == self.subject),
+            Some(_) => None,
+        }
+    }
+
     fn sentence(&self) -> String {
         let Self {
             subject,
@@ -384,16 +405,16 @@ impl Difference {
 }
 
 impl Sketch {
-    /// Returns the failures of deliveries as long as they last, or else the change, until the deliveries
-    /// are as usual again or the new form is the usual one.
+    /// Returns the failures of deliveries as long as they last, or else the change: until the deliveries
+    /// are as usual again, the leads have all fields again, or the new form is the usual one.
     pub fn change(&self) -> Option<&SourceChange> {
         let failing = self.failing.as_ref().map(|failing| &failing.change);
-        failing.or(self.change.as_ref())
+        failing.or(self.drift())
     }
 
     /// Returns the change of the leads or bodies.
     pub fn drift(&self) -> Option<&SourceChange> {
-        self.change.as_ref()
+        self.change.as_ref().filter(|_| !self.is_read)
     }
 
     /// Returns the report that deliveries keep failing.
@@ -415,11 +436,10 @@ impl Sketch {
     /// Ends the question, with the answer if there is one.
     pub fn answer(&mut self, verdict: Option<&TrialVerdict>) {
         let question = self.question.take();
-        if let (Some(question), Some(change), Some(verdict)) = (question, &mut self.change, verdict)
-        {
-            let by = verdict.by("reads more in", "both versions read the same");
-            change.what = format!("{}: {by}", question.subjects);
+        if let (Some(_), Some(change), Some(verdict)) = (question, &mut self.change, verdict) {
+            self.by = verdict.by("reads more in", "both versions read the same");
             change.cause = verdict.cause();
+            self.describe();
         }
     }
 
@@ -456,28 +476,19 @@ impl Sketch {
     fn look(&mut self, at: Micros) -> bool {
         let differences = self.differences();
         let was_changed = self.change.is_some();
-        let mut is_new = false;
-        for difference in &differences {
-            if self.known.len() >= REMEMBERED {
-                break;
-            }
-            is_new |= match difference.share {
-                Some(share) => self.has_fallen_further(&difference.subject, share),
-                None => self.known.insert(difference.subject.clone()),
-            };
-        }
+        let was_read = self.is_read;
+        self.drop_what_is_over();
+        let is_new = differences.iter().any(|one| self.is_new(one));
         for difference in &differences {
             if self.began.len() < REMEMBERED && !self.began.contains_key(&difference.subject) {
                 let began = self.beginning(difference).unwrap_or(at);
                 self.began.insert(difference.subject.clone(), began);
             }
         }
-        if differences.is_empty() {
+        if is_new {
+            self.report(differences, at);
+        } else if self.open.is_empty() {
             self.end_change();
-        } else if is_new {
-            let (change, question) = self.report(&differences, at);
-            self.change = Some(change);
-            self.question = question;
         }
         let [held, older, newer] = mem::take(&mut self.halves);
         match (was_changed, self.change.is_some()) {
@@ -488,6 +499,8 @@ impl Sketch {
                 }
             }
             (false, true) => {}
+            // What came before has other fields, and the half may be of both.
+            (true, true) if self.is_read != was_read => self.since = SketchCounts::default(),
             (true, true) => {
                 self.since.add(&held);
                 if self.since.deliveries >= ADOPTED {
@@ -502,21 +515,82 @@ impl Sketch {
         is_new
     }
 
-    /// Returns whether the share of a field is far below the last one that was reported, and notes it.
-    fn has_fallen_further(&mut self, field: &str, share: u64) -> bool {
-        let reported = self.reported.get(field);
-        let is_further = reported.is_none_or(|reported| share + FALL <= *reported);
-        if is_further {
-            self.reported.insert(field.to_owned(), share);
+    /// Returns whether a difference was not reported yet, or is the share of a field that is far below the
+    /// last one that was.
+    fn is_new(&self, difference: &Difference) -> bool {
+        let mut open = self.open.iter();
+        let known = open.find(|one| one.subject == difference.subject);
+        match (known, difference.share) {
+            (None, _) => self.open.len() < REMEMBERED,
+            (Some(known), Some(share)) => known.share.is_some_and(|known| share + FALL <= known),
+            (Some(_), None) => false,
         }
-        is_further
+    }
+
+    /// Drops the reported differences that the window no longer shows. If leads have all fields again,
+    /// their new form is read.
+    fn drop_what_is_over(&mut self) {
+        let [_, older, newer] = &self.halves;
+        let mut window = older.clone();
+        window.add(newer);
+        let is_over = |one: &Difference| match (one.field(), &one.path) {
+            (Some(field), _) => self.is_field_back(field, &window),
+            (None, Some(path)) => self.is_path_back(path, &window),
+            (None, None) => true,
+        };
+        let (over, left): (Vec<Difference>, Vec<Difference>) =
+            self.open.iter().cloned().partition(is_over);
+        if over.is_empty() {
+            return;
+        }
+        self.began
+            .retain(|subject, _| over.iter().all(|one| one.subject != *subject));
+        let is_of_leads = |one: &Difference| one.path.is_none();
+        self.is_read |= over.iter().any(is_of_leads) && !left.iter().any(is_of_leads);
+        self.open = left;
+        if let Some(question) = &mut self.question {
+            let open: Vec<usize> = self.open.iter().filter_map(Difference::field).collect();
+            question.fields.retain(|field| open.contains(field));
+            if question.fields.is_empty() {
+                self.question = None;
+            }
+        }
+        self.describe();
+    }
+
+    /// Returns whether leads have a field again about as often as before the change, in both halves of
+    /// the window.
+    fn is_field_back(&self, field: usize, window: &SketchCounts) -> bool {
+        let [_, older, newer] = &self.halves;
+        let before = self.baseline.share(field).unwrap_or_default();
+        let is_back = |counts: &SketchCounts| {
+            let share = counts.share(field);
+            share.is_some_and(|share| share + BACK >= before)
+        };
+        window.whole(field) >= HALF && is_back(older) && is_back(newer)
+    }
+
+    /// Returns whether a path is again in as many deliveries of the window as before the change, about,
+    /// with the types of before.
+    fn is_path_back(&self, path: &str, window: &SketchCounts) -> bool {
+        let (was, is) = (self.baseline.kinds(path), window.kinds(path));
+        let is_often = |count: u32| u64::from(count) * 100 >= u64::from(window.read) * PATH_BACK;
+        let is_back = |kind: usize| match was[kind] {
+            0 => !is_often(is[kind]),
+            was if is_usual(was, self.baseline.read) => is_often(is[kind]),
+            _ => true,
+        };
+        // A path that had no room looks like one that is not there.
+        let is_known = is[ANY] > 0 || !window.is_full();
+        window.read >= HALF && is_known && (0..=ANY).all(is_back)
     }
 
     fn end_change(&mut self) {
         self.change = None;
         self.question = None;
-        self.known.clear();
-        self.reported.clear();
+        self.open.clear();
+        self.by.clear();
+        self.is_read = false;
         self.began.clear();
         self.since = SketchCounts::default();
     }
@@ -564,7 +638,7 @@ impl Sketch {
         let base = &self.baseline;
         let shows = match &difference.path {
             None => {
-                let field = FIELDS.iter().position(|one| *one == difference.subject);
+                let field = difference.field();
                 field.is_some_and(|field| match (held.share(field), base.share(field)) {
                     (Some(share), Some(usual)) => share < usual,
                     (share, usual) => share.is_none() && usual.is_some(),
@@ -585,8 +659,9 @@ impl Sketch {
         first.or(older.first_at)
     }
 
-    /// Returns the change, and what a trial of both versions has to answer about it.
-    fn report(&self, differences: &[Difference], at: Micros) -> (SourceChange, Option<Question>) {
+    /// Reports the differences of the window, and notes what a trial of both versions has to answer about
+    /// them.
+    fn report(&mut self, differences: Vec<Difference>, at: Micros) {
         let version = &self.halves[2].version;
         let is_same = version.is_empty() || *version == self.baseline.version;
         // During a rollout, or after a version that did not stay.
@@ -607,38 +682,60 @@ impl Sketch {
         } else {
             (ChangeCause::Version, format!("new in {version}"))
         };
-        let first = &differences[..differences.len().min(REPORTED)];
+        let fields: Vec<usize> = differences.iter().filter_map(Difference::field).collect();
+        self.question = (!is_same && !fields.is_empty()).then_some(Question { fields });
+        // One that was reported and is neither over nor large enough to be reported now stays.
+        let mut open = differences;
+        for known in mem::take(&mut self.open) {
+            match open.iter_mut().find(|one| one.subject == known.subject) {
+                Some(now) => now.share = now.share.min(known.share),
+                None => open.push(known),
+            }
+        }
+        open.sort_by_key(|one| one.path.is_some());
+        open.truncate(REMEMBERED);
+        self.open = open;
+        self.by = by;
+        self.is_read = false;
+        self.change = Some(SourceChange {
+            what: String::new(),
+            before: String::new(),
+            after: String::new(),
+            since: at,
+            parts: Vec::new(),
+            failing: false,
+            cause,
+        });
+        self.describe();
+    }
+
+    /// Names in the change the differences that were reported and are not over.
+    fn describe(&mut self) {
+        let Some(change) = &mut self.change else {
+            return;
+        };
+        let first = &self.open[..self.open.len().min(REPORTED)];
         let list =
             |of: fn(&Difference) -> &str| first.iter().map(of).collect::<Vec<_>>().join(", ");
-        let more = match differences.len() - first.len() {
+        let more = match self.open.len() - first.len() {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
         let mut parts: BTreeMap<Micros, Vec<String>> = BTreeMap::new();
         for one in first {
-            let since = self.began.get(&one.subject).copied().unwrap_or(at);
+            let since = self.began.get(&one.subject).copied();
+            let since = since.unwrap_or(change.since);
             parts.entry(since).or_default().push(one.sentence());
         }
         let parts: Vec<SourceChangePart> = parts
             .into_iter()
             .map(|(since, differences)| SourceChangePart { since, differences })
             .collect();
-        let subjects = format!("{}{more}", list(|one| one.subject.as_str()));
-        let change = SourceChange {
-            what: format!("{subjects}: {by}"),
-            before: list(|one| one.before.as_str()),
-            after: list(|one| one.after.as_str()),
-            since: parts.first().map_or(at, |part| part.since),
-            parts,
-            failing: false,
-            cause,
-        };
-        let fallen = differences.iter().filter(|one| one.share.is_some());
-        let fields: Vec<usize> = fallen
-            .filter_map(|one| FIELDS.iter().position(|field| *field == one.subject))
-            .collect();
-        let is_asked = !is_same && !fields.is_empty();
-        (change, is_asked.then_some(Question { subjects, fields }))
+        change.what = format!("{}{more}: {}", list(|one| one.subject.as_str()), self.by);
+        change.before = list(|one| one.before.as_str());
+        change.after = list(|one| one.after.as_str());
+        change.since = parts.first().map_or(change.since, |part| part.since);
+        change.parts = parts;
     }
 }
 
@@ -1181,6 +1278,92 @@ mod tests {
         assert_eq!(add(&mut sketch, 100, "2", USUAL_BODY, false), 1);
         check(&sketch, "leads with a phone: new in 2", "100 %", "0 %");
         assert_eq!(add(&mut sketch, 100, "2", USUAL_BODY, false), 0);
+    }
+
+    /// The usual body after its source has renamed a field.
+    const RENAMED_BODY: &str = r#"{"id": "1", "lead": {"telephone": "x", "name": "y"}}"#;
+
+    #[test]
+    fn a_change_ends_when_leads_have_their_fields_again_although_the_bodies_differ() {
+        let mut sketch = usual();
+        assert_eq!(add(&mut sketch, 75, "1", RENAMED_BODY, false), 1);
+        let what = "leads with a phone, path lead.phone, path lead.telephone: the source changed";
+        check(&sketch, what, "100 %, 100 %, 0 %", "0 %, 0 %, 100 %");
+        // The new name is read now.
+        assert_eq!(add(&mut sketch, 25, "1", RENAMED_BODY, true), 0);
+        assert!(sketch.change().is_some(), "half a window");
+        assert_eq!(add(&mut sketch, 50, "1", RENAMED_BODY, true), 0);
+        assert_eq!(sketch.change(), None);
+        assert_eq!(sketch.lead_fields().map(|fields| fields.phone), Some(100));
+        assert_eq!(add(&mut sketch, 200, "1", RENAMED_BODY, true), 0);
+        assert_eq!(sketch.change(), None);
+        // It is no longer read: a change again.
+        assert_eq!(add(&mut sketch, 75, "1", RENAMED_BODY, false), 1);
+        check(&sketch, what, "100 %, 100 %, 0 %", "0 %, 0 %, 100 %");
+        assert_eq!(add(&mut sketch, 75, "1", RENAMED_BODY, true), 0);
+        assert_eq!(sketch.change(), None);
+        // The new form is the usual one.
+        assert_eq!(add(&mut sketch, 1_100, "1", RENAMED_BODY, true), 0);
+        assert_eq!(add(&mut sketch, 75, "1", USUAL_BODY, true), 1);
+        let what = "path lead.telephone, path lead.phone: the source changed";
+        check(&sketch, what, "100 %, 0 %", "0 %, 100 %");
+    }
+
+    #[test]
+    fn a_share_between_a_fall_and_the_former_one_neither_ends_a_change_nor_reports_it_again() {
+        let mut sketch = usual();
+        assert_eq!(add(&mut sketch, 75, "1", USUAL_BODY, false), 1);
+        for _ in 0..50 {
+            assert_eq!(add(&mut sketch, 3, "1", USUAL_BODY, true), 0);
+            assert_eq!(add(&mut sketch, 1, "1", USUAL_BODY, false), 0);
+        }
+        assert!(sketch.change().is_some());
+        assert_eq!(add(&mut sketch, 75, "1", USUAL_BODY, true), 0);
+        assert_eq!(sketch.change(), None);
+        for _ in 0..50 {
+            assert_eq!(add(&mut sketch, 3, "1", USUAL_BODY, true), 0);
+            assert_eq!(add(&mut sketch, 1, "1", USUAL_BODY, false), 0);
+        }
+        assert_eq!(sketch.change(), None);
+    }
+
+    #[test]
+    fn a_lost_path_that_is_in_few_deliveries_again_is_not_reported_again() {
+        let mut sketch = usual();
+        let without = r#"{"id": "1", "lead": {"name": "y"}}"#;
+        assert_eq!(add(&mut sketch, 75, "1", without, true), 1);
+        for _ in 0..8 {
+            assert_eq!(add(&mut sketch, 1, "1", USUAL_BODY, true), 0);
+            assert_eq!(add(&mut sketch, 74, "1", without, true), 0);
+        }
+        let what = "path lead.phone: the source changed";
+        check(&sketch, what, "100 %", "0 %");
+    }
+
+    #[test]
+    fn a_difference_that_is_over_leaves_the_change() {
+        let add = |sketch: &mut Sketch, deliveries, name, phone| {
+            let mut leads = Leads::default();
+            leads.add([name, phone, false, true, false]);
+            let paths = paths(USUAL_BODY.as_bytes(), false);
+            let one = SketchCounts::from_delivery(Micros(7), "1", Some(paths), Some(leads));
+            let reported = (0..deliveries).filter(|_| sketch.add(&one, Micros(7)));
+            reported.count()
+        };
+        let mut sketch = usual();
+        assert_eq!(add(&mut sketch, 75, false, false), 1);
+        let what = "leads with a name, leads with a phone: the source changed";
+        check(&sketch, what, "100 %, 100 %", "0 %, 0 %");
+        assert_eq!(add(&mut sketch, 75, false, true), 0);
+        let what = "leads with a name: the source changed";
+        check(&sketch, what, "100 %", "0 %");
+        let change = sketch.change().expect("a change");
+        assert_eq!(
+            change.parts[0].differences,
+            ["leads with a name: 100 % -> 0 %"]
+        );
+        assert_eq!(add(&mut sketch, 75, true, true), 0);
+        assert_eq!(sketch.change(), None);
     }
 
     #[test]

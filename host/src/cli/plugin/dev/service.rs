@@ -25,7 +25,7 @@ use crate::domain::plugin::Digest;
 use crate::domain::publisher::TrustedKeys;
 use crate::http::listen::{self, Addresses, StartError};
 use crate::pipeline;
-use crate::pipeline::apply::{ApplyError, ApplyOutcome, apply};
+use crate::pipeline::apply::{ApplyError, ApplyOutcome, FileExtent, apply};
 use crate::pipeline::deploy::{self, AcceptedWords, DeployError, Deployed};
 use crate::shutdown::Shutdown;
 use crate::store::{self, StoreLocation};
@@ -133,7 +133,7 @@ impl PrivateService {
     ///
     /// [`CommandFailure`] with all problems of the file, or if the store fails.
     pub async fn declare(&self, file: &Value) -> Result<ApplyOutcome, CommandFailure> {
-        let applied = apply(&self.app.pipeline, file, false).await;
+        let applied = apply(&self.app.pipeline, file, FileExtent::Whole, false).await;
         applied.map_err(|error| match error {
             ApplyError::Problems(problems) => {
                 // The author's file has the fields of the one connection or instance alone.

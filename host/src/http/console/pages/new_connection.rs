@@ -233,22 +233,17 @@ async fn made(visit: &Visit<'_>, form: &Form) -> Result<Option<MadeConnectionPag
         changes.any(|one| one.kind == PartKind::Partner && one.what == ChangeKind::Created)
     };
     if !is_known && form.get("new-partner") != partner {
-        let report: ApplyReport = api.post("/apply?dryRun=true", &file).await?;
+        let report: ApplyReport = api.post("/apply?dryRun=true&part=true", &file).await?;
         if makes_partner(&report) {
             return Ok(None);
         }
     }
-    let mut report: ApplyReport = api.post("/apply", &file).await?;
+    let mut report: ApplyReport = api.post("/apply?part=true", &file).await?;
     let new_partner = makes_partner(&report).then_some(partner);
     let id = report
         .connections
         .remove(name)
         .ok_or_else(|| ApiRefusal::new(StatusCode::INTERNAL_SERVER_ERROR, "It was not made."))?;
-    // This file leaves out all other connections: that they stay is no news.
-    let is_own = |problem: &FileProblem| {
-        let path = problem.path.as_deref();
-        path.is_some_and(|path| path.starts_with("connections[0]"))
-    };
     let connections: Connections = api.get("/connections").await?;
     let mut connections = connections.connections.iter();
     let made = connections.find(|one| one.id == id);
@@ -258,7 +253,7 @@ async fn made(visit: &Visit<'_>, form: &Form) -> Result<Option<MadeConnectionPag
         name: name.to_owned(),
         id,
         generated: report.generated.remove(name).unwrap_or_default(),
-        warnings: report.warnings.into_iter().filter(is_own).collect(),
+        warnings: report.warnings,
         makes_partner: new_partner.is_some(),
         declaration: as_file(connection, new_partner),
     }))

@@ -92,7 +92,7 @@ async fn overview(visit: &Visit<'_>) -> Result<ServiceOverview, ApiRefusal> {
         .get(&ServiceOverview::rollbacks_path(status.now))
         .await?;
     let repairs: RepairList = api.get("/repairs").await?;
-    Ok(ServiceOverview {
+    let mut overview = ServiceOverview {
         status,
         connections: api.get("/connections").await?,
         instances: api.get("/instances").await?,
@@ -100,8 +100,16 @@ async fn overview(visit: &Visit<'_>) -> Result<ServiceOverview, ApiRefusal> {
         rollouts: last.rollouts,
         rollbacks: rollbacks.rows,
         repairs: repairs.repairs,
+        unrepaired: Vec::new(),
         last_hour: api.get("/activity?period=hour").await?,
         last_day: api.get("/activity?period=day").await?,
         not_ready: health::reasons(visit.call).await,
-    })
+    };
+    for left in overview.left_versions() {
+        let found: Deliveries = api.get(&left.deliveries_path()).await?;
+        if left.may_have_deliveries(&found) {
+            overview.unrepaired.push(left);
+        }
+    }
+    Ok(overview)
 }

@@ -1,4 +1,4 @@
-//! `POST /admin/v1/apply?dryRun=`: applies a workspace file, sent as JSON. 422 lists every
+//! `POST /admin/v1/apply?dryRun=&part=`: applies a workspace file, sent as JSON. 422 lists every
 //! problem, and then nothing is changed.
 
 use std::sync::Arc;
@@ -19,7 +19,9 @@ use crate::http::error::{ApiError, UnprocessableDetails};
 use crate::http::reply::{self, ApiResponse};
 use crate::limits;
 use crate::pipeline;
-use crate::pipeline::apply::{ApplyError, ApplyOutcome, ChangedConnection, ChangedValue, MadeKey};
+use crate::pipeline::apply::{
+    ApplyError, ApplyOutcome, ChangedConnection, ChangedValue, FileExtent, MadeKey,
+};
 use crate::store::AppliedChange;
 
 /// Applies a workspace file, or reports in a dry run what it would change.
@@ -29,13 +31,17 @@ use crate::store::AppliedChange;
 /// The body is not JSON, the file has problems, or the store fails.
 pub async fn apply(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let dry_run = flag(call, "dryRun")?;
+    let extent = match flag(call, "part")? {
+        true => FileExtent::Part,
+        false => FileExtent::Whole,
+    };
     let file: Value = read_json(call, body).await?;
     let http = Arc::clone(call.http);
     // Runs to its end even if the operator hangs up: keys are made after the commit.
     let applied = call
         .http
         .core
-        .spawn(async move { pipeline::apply::apply(&http.pipeline, &file, dry_run).await });
+        .spawn(async move { pipeline::apply::apply(&http.pipeline, &file, extent, dry_run).await });
     let report = applied
         .await
         .map_err(ApiError::internal)?

@@ -1,5 +1,7 @@
 //! `GET /admin/v1/status`: what is running and what is waiting.
 
+use std::cmp::Reverse;
+
 use hyper::StatusCode;
 
 use super::etl;
@@ -7,18 +9,19 @@ use super::plugins::rollout;
 use crate::admin_api::etl::MetricSetFreshness;
 use crate::admin_api::hosts::HostView;
 use crate::admin_api::status::{
-    ActivePlugin, BacklogView, DiskView, PluginCalls, PoolView, RefusedWritesView, ServiceStatus,
-    ThisHost,
+    ActivePlugin, BacklogView, DiskView, PluginCalls, PoolView, RefusedDeliveriesView,
+    RefusedWritesView, ServiceStatus, ThisHost,
 };
 use crate::disk;
 use crate::domain::zone;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
+use crate::http::refused_writes::RefusedWrites;
 use crate::http::reply::{self, ApiResponse};
 use crate::http::state::Http;
 use crate::limits;
 use crate::pipeline::{deploy, fleet};
-use crate::store::{Backlog, PoolUsage, SeenHost};
+use crate::store::{Backlog, PoolUsage, SeenHost, Store, StoreError};
 
 /// Returns the state of the service.
 ///
@@ -70,7 +73,10 @@ pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
             alive: true,
         });
     }
-    let refused = http.refused_writes.recent(http.core.clock.now());
+    let refused = match http.refused_writes.recent(now) {
+        Some(refused) => Some(refused_view(&*http.core.store, refused).await?),
+        None => None,
+    };
     let status = ServiceStatus {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         engine: http.core.plugins.short_fingerprint().to_owned(),
@@ -90,13 +96,53 @@ pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         connections: http.core.store.pool().map(Into::into),
         plugin_calls: PluginCalls { waiting, running },
         disk: Some(disk_view(http)),
-        refused_writes: refused.map(|refused| RefusedWritesView {
-            requests: refused.requests,
-            first_at: refused.first_at,
-            last_at: refused.last_at,
-        }),
+        refused_writes: refused,
     };
     reply::json(StatusCode::OK, &status)
+}
+
+/// Returns the refused requests with the names of the connections.
+async fn refused_view(
+    store: &dyn Store,
+    refused: RefusedWrites,
+) -> Result<RefusedWritesView, StoreError> {
+    let RefusedWrites {
+        requests,
+        deliveries: counts,
+        mut more_deliveries,
+        first_at,
+        last_at,
+    } = refused;
+    let mut deliveries = Vec::new();
+    if !counts.is_empty() {
+        let workspaces = store.workspaces().await?;
+        let connections = store.connections(None).await?;
+        for (id, count) in counts {
+            let connection = connections.iter().find(|one| one.id == id);
+            let named = connection.and_then(|connection| {
+                let mut workspaces = workspaces.iter();
+                let workspace = workspaces.find(|one| one.id == connection.workspace)?;
+                Some((workspace.slug.clone(), connection.name.clone()))
+            });
+            match named {
+                Some((workspace, name)) => deliveries.push(RefusedDeliveriesView {
+                    connection_id: id,
+                    workspace,
+                    name,
+                    deliveries: count,
+                }),
+                None => more_deliveries += count,
+            }
+        }
+    }
+    deliveries.sort_by_key(|one| Reverse(one.deliveries));
+    Ok(RefusedWritesView {
+        requests,
+        first_at,
+        last_at,
+        deliveries,
+        more_deliveries,
+    })
 }
 
 fn disk_view(http: &Http) -> DiskView {

@@ -29,6 +29,12 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
                 json!({"type": "boolean", "default": false}),
                 "Whether to report what would change, and to change nothing.",
             ))
+            .parameter(Parameter::query(
+                "part",
+                json!({"type": "boolean", "default": false}),
+                "Whether the declaration only adds to the workspace: then no warning names the connections and \
+                 instances that it leaves out.",
+            ))
             .takes(&file, &[("small", "A workspace with one source", declared())])
             .answers(
                 200,

@@ -99,6 +99,17 @@ fn example() -> Value {
         "connections": {"open": 4, "idle": 3, "most": 20, "asked": 1},
         "pluginCalls": {"waiting": 0, "running": 0},
         "disk": {"folder": "/var/lib/leadhost", "freeBytes": 68_719_476_736_u64, "reserveBytes": 8_388_608},
-        "refusedWrites": null,
+        "refusedWrites": {
+            "requests": 38,
+            "firstAt": "2026-03-02T11:40:02.000000Z",
+            "lastAt": "2026-03-02T11:40:07.000000Z",
+            "deliveries": [{
+                "connectionId": "7hQ2mXk9RbTz4LwVn8Yc3D",
+                "workspace": "acme",
+                "name": "portal",
+                "deliveries": 36,
+            }],
+            "moreDeliveries": 0,
+        },
     })
 }
