@@ -185,7 +185,7 @@ async fn a_key_takes_exactly_the_parameters_of_its_kind(on: On) {
         let answer = operator.post("/keys", &request).await.expect(status);
         assert!(answer.text().contains(part), "{request}: {}", answer.text());
     };
-    check(json!({"kind": "root"}), 400, "no kind of key").await;
+    check(json!({"kind": "root"}), 400, "not a kind of key").await;
     check(json!({"kind": "partner"}), 400, "needs a workspace").await;
     check(
         json!({"kind": "partner", "workspace": "acme"}),

@@ -384,14 +384,14 @@ pub(super) mod tests {
     #[test]
     fn an_invalid_range_is_refused_with_a_hint() {
         for (text, said) in [
-            ("from=", "`from` is a day"),
-            ("to=", "`to` is a day"),
+            ("from=", "`from` must be a day"),
+            ("to=", "`to` must be a day"),
             ("from=soon", "leave it out for 30 days ago"),
             ("to=2030-02-30", "leave it out for now"),
             ("from=2030-01-01T10:00:00", "with its offset"),
-            ("from=20300101", "`from` is a day"),
-            ("from=2030-1-1", "`from` is a day"),
-            ("from=1700000000", "`from` is a day"),
+            ("from=20300101", "`from` must be a day"),
+            ("from=2030-1-1", "`from` must be a day"),
+            ("from=1700000000", "`from` must be a day"),
             ("from=2030-01-02&to=2030-01-02", "must be before `to`"),
             ("from=2030-01-03&to=2030-01-02", "must be before `to`"),
             ("from=2030-02-01", "before now"),
