@@ -1286,6 +1286,10 @@ pub const RESOLVED_AT_ONCE: usize = 500;
 pub const RESOLVED_WITHIN: Duration = Duration::from_secs(20);
 pub const RESOLVED_REFUSALS: usize = 20;
 
+/// Versions that were rolled back lately, for which Today and `leadhost status` look whether deliveries of
+/// them are left. The others are named without it: each look may read [`LOOKED_THROUGH`] rows.
+pub const LEFT_VERSIONS_LOOKED_FOR: usize = 5;
+
 /// Deliveries at which a page of a list looks for those of one version, which no index finds.
 pub const LOOKED_THROUGH: u32 = 20_000;
 

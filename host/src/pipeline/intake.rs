@@ -280,9 +280,14 @@ async fn take(
     drop(converting);
     let is_complete = chosen.is_complete();
     let Chosen {
-        plugin, converted, ..
+        plugin,
+        converted,
+        is_older,
+        ..
     } = chosen;
-    source_changes::converted(pipeline, live, &plugin, &delivery, &converted);
+    if !is_older {
+        source_changes::converted(pipeline, live, &plugin, &delivery, &converted);
+    }
     let (result, reply, problem) = match converted {
         Ok(converted) => {
             let result = failure::or_waits(pipeline, converted.result);

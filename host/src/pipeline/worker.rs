@@ -393,13 +393,15 @@ pub async fn reconvert(
     let chosen = converting.run(chosen).await;
     intake::describe_conversion(&converting, &chosen);
     drop(converting);
-    source_changes::converted_again(
-        pipeline,
-        &live,
-        &chosen.plugin,
-        &delivery,
-        &chosen.converted,
-    );
+    if !chosen.is_older {
+        source_changes::converted_again(
+            pipeline,
+            &live,
+            &chosen.plugin,
+            &delivery,
+            &chosen.converted,
+        );
+    }
     match chosen.converted {
         Ok(converted) => converted.result,
         Err(error @ ConvertError::Call(CallError::CircuitOpen { .. })) => failed(&error),

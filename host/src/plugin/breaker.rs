@@ -165,7 +165,11 @@ impl Breakers {
                 {
                     // The worker may call at once.
                     let reason = open.reason.clone();
-                    return Err(CallError::CircuitOpen { reason, until: now });
+                    return Err(CallError::CircuitOpen {
+                        reason,
+                        until: now,
+                        inline_only: true,
+                    });
                 }
             }
             CallBudget::Worker if pair.all.failures > 0 => {
@@ -241,6 +245,7 @@ impl Pair {
         CallError::CircuitOpen {
             reason: reason.to_owned(),
             until: until.plus(Duration::from_secs(place)),
+            inline_only: false,
         }
     }
 }

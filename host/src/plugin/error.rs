@@ -245,6 +245,8 @@ pub enum CallError {
         reason: String,
         /// When a retry makes sense.
         until: Micros,
+        /// Only a request skips the call: the version is too slow for it, and does not fail.
+        inline_only: bool,
     },
     #[error("the service is shutting down")]
     ShuttingDown,

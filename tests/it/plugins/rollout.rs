@@ -18,6 +18,7 @@ leadhost_tests::on_every_store! {
     a_candidate_that_traps_costs_no_sender_its_answer_and_is_rolled_back,
     a_candidate_that_loops_costs_no_sender_its_answer_and_is_rolled_back,
     what_both_versions_of_a_canary_fail_on_is_converted_by_the_previous_one,
+    a_good_candidate_serves_beside_a_stable_version_that_keeps_failing,
     a_candidate_that_harms_one_connection_is_rolled_back_and_the_reason_names_it,
     a_lead_is_converted_by_the_same_version_however_often_it_comes,
     about_half_of_the_leads_go_to_a_candidate_at_fifty_per_cent,
@@ -423,14 +424,18 @@ async fn fails(rolling: &Rolling, word: &str) {
     assert!(!error.is_empty(), "{ended:#}");
 }
 
-async fn what_both_versions_of_a_canary_fail_on_is_converted_by_the_previous_one(on: On) {
-    let rolling = Rolling::new(on).await;
-    let trapping = |version| Variant {
+/// A version that traps on every delivery.
+fn trapping(version: &str) -> Variant<'_> {
+    Variant {
         version,
         check: "",
         always: "trap",
         ..Variant::default()
-    };
+    }
+}
+
+async fn what_both_versions_of_a_canary_fail_on_is_converted_by_the_previous_one(on: On) {
+    let rolling = Rolling::new(on).await;
     let stable = rolling.host.converter(trapping("1.1.0").component()).await;
     let candidate = rolling.keep(trapping("1.2.0")).await;
     let mut order = canary(&[100], LONG);
@@ -440,6 +445,16 @@ async fn what_both_versions_of_a_canary_fail_on_is_converted_by_the_previous_one
     let versions = rolling.send("odd", 6).await;
     assert_eq!(count(&versions, &rolling.stable), 6, "{versions:?}");
     assert_ne!(rolling.stable, stable);
+    assert_eq!(rolling.leads().await, (6, 0));
+}
+
+async fn a_good_candidate_serves_beside_a_stable_version_that_keeps_failing(on: On) {
+    let rolling = Rolling::new(on).await;
+    rolling.host.converter(trapping("1.1.0").component()).await;
+    let candidate = rolling.keep(phones("1.2.0")).await;
+    rolling.begin(&candidate, canary(&[100], LONG)).await;
+    let versions = rolling.send("odd", 6).await;
+    assert_eq!(count(&versions, &candidate), 6, "{versions:?}");
     assert_eq!(rolling.leads().await, (6, 0));
 }
 

@@ -58,13 +58,15 @@ impl Status {
         overview.rollbacks = rollbacks.rows;
         let repairs: RepairList = client.get("/admin/v1/repairs").await?.content;
         overview.repairs = repairs.repairs;
-        for left in overview.left_versions() {
+        let mut left = overview.left_versions().into_iter();
+        for left in left.by_ref().take(limits::LEFT_VERSIONS_LOOKED_FOR) {
             let path = format!("/admin/v1{}", left.deliveries_path());
             let found: Deliveries = client.get(&path).await?.content;
             if left.may_have_deliveries(&found) {
                 overview.unrepaired.push(left);
             }
         }
+        overview.unrepaired.extend(left);
         show_problems(&overview.problems(), client.flags());
         Ok(())
     }

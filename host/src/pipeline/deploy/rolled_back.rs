@@ -53,7 +53,14 @@ pub async fn check_rollback(
 }
 
 /// Returns the rollback by which this version ceased to be active, if the last such act was one.
-async fn last_left(pipeline: &Pipeline, version: &Digest) -> Result<Option<AuditRow>, StoreError> {
+///
+/// # Errors
+///
+/// [`StoreError`] if the store fails.
+pub(super) async fn last_left(
+    pipeline: &Pipeline,
+    version: &Digest,
+) -> Result<Option<AuditRow>, StoreError> {
     let mut filter = AuditFilter {
         limit: limits::ROLLBACK_AUDIT_PAGE,
         ..AuditFilter::default()

@@ -43,6 +43,9 @@ pub struct Chosen {
     pub converted: Result<Converted, ConvertError>,
     /// Whether both versions were compared on it already.
     pub compared: bool,
+    /// Whether it is of the version before the stable one, so that it says nothing about those of the
+    /// rollout.
+    pub is_older: bool,
 }
 
 impl Chosen {
@@ -73,6 +76,7 @@ pub async fn convert(
             plugin: Arc::clone(active),
             converted: convert::convert(pipeline, live, active, delivery, budget).await,
             compared: false,
+            is_older: false,
         };
     };
     let conversion = RolloutConversion {
@@ -126,6 +130,7 @@ impl RolloutConversion<'_> {
             plugin: Arc::clone(plugin),
             converted: converted.await,
             compared: false,
+            is_older: false,
         }
     }
 
@@ -142,13 +147,6 @@ impl RolloutConversion<'_> {
             }))
         ) {
             return stable;
-        }
-        if matches!(
-            stable.converted,
-            Err(ConvertError::Call(CallError::CircuitOpen { .. }))
-        ) && rollout.takes(&affinity(&stable.converted, self.delivery))
-        {
-            return self.or_previous(rollout, stable, began).await;
         }
         // A second call must not outlast the lease of the work.
         if stable_took > PATIENCE
@@ -174,7 +172,7 @@ impl RolloutConversion<'_> {
         };
         if !is_compared {
             rollout.observed.drop_one();
-            return stable;
+            return self.or_previous(rollout, stable, began).await;
         }
         let cost = Cost {
             took: Some(took),
@@ -202,7 +200,14 @@ impl RolloutConversion<'_> {
     async fn or_previous(&self, rollout: &LiveRollout, stable: Chosen, began: Instant) -> Chosen {
         let has_failed = match &stable.converted {
             Err(ConvertError::Call(error)) => {
-                error.is_fault() || matches!(error, CallError::CircuitOpen { .. })
+                let is_skipped = matches!(
+                    error,
+                    CallError::CircuitOpen {
+                        inline_only: false,
+                        ..
+                    }
+                );
+                error.is_fault() || is_skipped
             }
             _ => false,
         };
@@ -212,7 +217,8 @@ impl RolloutConversion<'_> {
         if !has_failed || began.elapsed() > PATIENCE {
             return stable;
         }
-        let previous = self.with(previous).await;
+        let mut previous = self.with(previous).await;
+        previous.is_older = true;
         match &previous.converted {
             Ok(converted) if converted.problem.is_none() => previous,
             _ => stable,

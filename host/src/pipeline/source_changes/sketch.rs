@@ -466,6 +466,11 @@ impl Sketch {
         })
     }
 
+    /// Returns the version that converted the deliveries of the baseline last.
+    pub fn version_before(&self) -> &str {
+        &self.baseline.version
+    }
+
     /// Adds deliveries. Returns whether they show a difference that was not reported before.
     pub fn add(&mut self, new: &SketchCounts, at: Micros) -> bool {
         self.halves[2].add(new);

@@ -358,6 +358,7 @@ impl WatchedSource {
             deliveries: self.last.for_trial(is_failures),
             failed: Vec::new(),
             asked,
+            before: self.sketch.version_before().to_owned(),
         })
     }
 

@@ -38,6 +38,8 @@ pub struct VersionTrial {
     /// The answers to their fetches on which the version failed, and which are not stored.
     pub failed: Vec<(DeliveryId, KeptAnswer)>,
     pub asked: Asked,
+    /// The version whose leads had the fields, as the report names it.
+    pub before: String,
 }
 
 impl VersionTrial {
@@ -65,10 +67,12 @@ impl VersionTrial {
     ) -> Result<(Arc<Loaded>, Option<Arc<Loaded>>), String> {
         if let Some(rollout) = pipeline.rollouts.get(&self.plugin)
             && rollout.is_canary()
-            && (rollout.candidate.digest == self.digest
-                || rollout.stable.digest == self.digest && matches!(self.asked, Asked::Fields(_)))
+            && match self.asked {
+                Asked::Failures => rollout.candidate.digest == self.digest,
+                // Either version may have converted the last of them.
+                Asked::Fields(_) => self.before == version(&rollout.stable),
+            }
         {
-            // Fields of its leads are missing in the share of both versions.
             let (candidate, stable) = (&rollout.candidate, &rollout.stable);
             return Ok((Arc::clone(candidate), Some(Arc::clone(stable))));
         }

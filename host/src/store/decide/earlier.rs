@@ -2,16 +2,13 @@
 //! of the last failure, their number and the version. These lines stand before the other notes, and stay
 //! when those are replaced.
 
-use super::working_set::{DeliveryRecord, WorkingSet};
+use super::working_set::{DeliveryRecord, EARLIER, WorkingSet};
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::plugin::RanWith;
 use crate::domain::text::counted;
 use crate::domain::time::Micros;
 use crate::limits;
 use crate::store::{ConversionResult, FetchSettlement};
-
-/// The beginning of such a line.
-const EARLIER: &str = "earlier, until ";
 
 /// Keeps the failure of a delivery that was converted again, unless it has failed on the same version
 /// again: its attempts count on then.
@@ -48,7 +45,7 @@ pub(super) fn keep_of_fetch(set: &mut WorkingSet, new: &FetchSettlement) {
 /// Replaces the notes of a delivery by those of another conversion, except for the lines about what was
 /// before.
 pub(super) fn replace_notes(delivery: &mut DeliveryRecord, notes: &[String]) {
-    delivery.notes.truncate(count(&delivery.notes));
+    delivery.notes.truncate(delivery.earlier_lines());
     delivery.notes.extend_from_slice(notes);
 }
 
@@ -68,19 +65,13 @@ fn line(now: Micros, what: &str, attempts: u32, ran: Option<&RanWith>, error: &s
 }
 
 fn add(delivery: &mut DeliveryRecord, line: String) {
-    let mut place = count(&delivery.notes);
+    let mut place = delivery.earlier_lines();
     while place >= limits::EARLIER_FAILURES {
         delivery.notes.remove(0);
         place -= 1;
     }
     delivery.notes.insert(place, line);
     delivery.change.touch();
-}
-
-/// Returns how many such lines a delivery has.
-fn count(notes: &[String]) -> usize {
-    let lines = notes.iter();
-    lines.take_while(|note| note.starts_with(EARLIER)).count()
 }
 
 #[cfg(test)]

@@ -188,6 +188,9 @@ pub struct Others {
     pub last: Option<u32>,
 }
 
+/// The beginning of a note that says what failed before.
+pub const EARLIER: &str = "earlier, until ";
+
 impl DeliveryRecord {
     /// Returns whether its conversion is not done, although some of its items may exist.
     pub fn is_to_be_converted(&self) -> bool {
@@ -369,14 +372,24 @@ pub struct Claim {
     pub change: RowChange,
 }
 
+impl DeliveryRecord {
+    /// Returns how many of its notes say what failed before. A plugin may write such lines, too: no more
+    /// count than the service keeps.
+    pub fn earlier_lines(&self) -> usize {
+        let lines = self.notes.iter().take(limits::EARLIER_FAILURES);
+        lines.take_while(|note| note.starts_with(EARLIER)).count()
+    }
+}
+
 impl WorkingSet {
     /// Adds notes to a delivery, as far as there is room.
     pub fn note(&mut self, delivery: DeliveryId, notes: &[String]) {
         let Some(delivery) = self.deliveries.get_mut(&delivery) else {
             return;
         };
+        let most = limits::NOTES_PER_DELIVERY + delivery.earlier_lines();
         for note in notes {
-            if delivery.notes.len() < limits::NOTES_PER_DELIVERY && !delivery.notes.contains(note) {
+            if delivery.notes.len() < most && !delivery.notes.contains(note) {
                 delivery.notes.push(note.clone());
                 delivery.change.touch();
             }

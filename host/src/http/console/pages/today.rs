@@ -105,11 +105,13 @@ async fn overview(visit: &Visit<'_>) -> Result<ServiceOverview, ApiRefusal> {
         last_day: api.get("/activity?period=day").await?,
         not_ready: health::reasons(visit.call).await,
     };
-    for left in overview.left_versions() {
+    let mut left = overview.left_versions().into_iter();
+    for left in left.by_ref().take(limits::LEFT_VERSIONS_LOOKED_FOR) {
         let found: Deliveries = api.get(&left.deliveries_path()).await?;
         if left.may_have_deliveries(&found) {
             overview.unrepaired.push(left);
         }
     }
+    overview.unrepaired.extend(left);
     Ok(overview)
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt as _;
 use tokio::task::JoinHandle;
 
+use super::super::{rolled_back, trust};
 use super::sampling;
 use crate::domain::plugin::Digest;
 use crate::domain::rollout::{Rollout, RolloutReport, RolloutStage};
@@ -158,6 +159,9 @@ impl Follower {
             Some(previous) => self.loaded(pipeline, &previous).ok().flatten(),
             None => None,
         };
+        let previous = previous.filter(|previous| {
+            previous.kind == stable.kind && trust::stored(pipeline, previous).is_ok()
+        });
         pipeline.rollouts.follow(Arc::new(LiveRollout {
             rollout: rollout.clone(),
             candidate,
@@ -266,7 +270,8 @@ fn load(pipeline: &Arc<Pipeline>, digest: &Digest) -> JoinHandle<Result<(), Stri
     })
 }
 
-/// Returns the version before the stable one of a canary.
+/// Returns the version before the stable one of a canary, unless an operator or a guard left that one as
+/// wrong.
 async fn before(pipeline: &Pipeline, rollout: &Rollout) -> Option<Digest> {
     if rollout.stage != RolloutStage::Canary {
         return None;
@@ -274,5 +279,9 @@ async fn before(pipeline: &Pipeline, rollout: &Rollout) -> Option<Digest> {
     let activation = versions::activation(pipeline, &rollout.name).await.ok()??;
     let is_before = activation.digest == rollout.stable;
     let previous = activation.previous.filter(|_| is_before)?;
-    (previous != rollout.candidate).then_some(previous)
+    if previous == rollout.candidate {
+        return None;
+    }
+    let left = rolled_back::last_left(pipeline, &previous).await.ok()?;
+    left.is_none().then_some(previous)
 }
