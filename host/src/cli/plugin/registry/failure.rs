@@ -188,7 +188,7 @@ mod tests {
         };
         let coded = |code: &str| OciDistributionError::RegistryError {
             envelope: serde_json::from_value::<OciEnvelope>(
-                json!({"errors": [{"code": "TOOMANYREQUESTS"}, {"code": code}]}),
+                json!({"errors": [{"code": "NAME_INVALID"}, {"code": code}]}),
             )
             .expect("an envelope"),
             url: "http://localhost:5000/v2/".to_owned(),
