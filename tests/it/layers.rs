@@ -258,18 +258,23 @@ const GUEST: &[&str] = &["leadhost-sdk"];
 /// Those that its tests may depend on besides.
 const GUEST_TESTS: &[&str] = &["leadhost-fuzz", "leadhost-golden"];
 
-/// Each crate of ours, and those that it may depend on.
-const CRATES: [(&str, &[&str]); 7] = [
-    ("leadhost-fuzz", &[]),
-    ("leadhost-golden", &["leadhost-fuzz"]),
-    ("leadhost-sdk", &["leadhost-golden"]),
-    ("leadhost", &["leadhost-fuzz", "leadhost-golden"]),
-    ("xtask", &["leadhost-golden"]),
+/// Each crate of ours, those that it depends on, and those on which only its tests depend.
+const CRATES: [(&str, &[&str], &[&str]); 7] = [
+    ("leadhost-fuzz", &[], &[]),
+    ("leadhost-golden", &[], &["leadhost-fuzz"]),
+    ("leadhost-sdk", &["leadhost-golden"], &[]),
+    ("leadhost", &["leadhost-golden"], &["leadhost-fuzz"]),
+    ("xtask", &["leadhost-golden"], &[]),
     (
         "leadhost-bench",
         &["converter-grupo-olx", "leadhost", "leadhost-sdk", "xtask"],
+        &[],
     ),
-    ("leadhost-tests", &["leadhost", "leadhost-golden", "xtask"]),
+    (
+        "leadhost-tests",
+        &["leadhost", "leadhost-golden", "xtask"],
+        &[],
+    ),
 ];
 
 /// The places where each big dependency may be named, as path prefixes under `host/src`.
@@ -508,7 +513,7 @@ fn each_crate_depends_only_on_the_crates_below_it() {
     ] {
         manifests.push(root.join(folder).join("Cargo.toml"));
     }
-    // Plugins, guests and examples are written as anybody writes one.
+    // Plugins, guests and examples are written as an author outside writes one.
     for folder in ["plugins", "tests/guests", "examples"] {
         for entry in fs::read_dir(root.join(folder)).expect("a folder") {
             let manifest = entry.expect("an entry").path().join("Cargo.toml");
@@ -533,7 +538,11 @@ fn each_crate_depends_only_on_the_crates_below_it() {
     );
     for manifest in &manifests {
         let name = manifest["package"]["name"].as_str().expect("a name");
-        let listed = CRATES.iter().find(|(one, _)| *one == name);
+        let listed = CRATES.iter().find(|(one, ..)| *one == name);
+        let mut unused: BTreeSet<&str> = listed
+            .iter()
+            .flat_map(|(_, may, of_tests)| may.iter().chain(of_tests.iter()).copied())
+            .collect();
         let guest = |table: &str| match table {
             "dev-dependencies" => GUEST_TESTS,
             _ => GUEST,
@@ -545,7 +554,11 @@ fn each_crate_depends_only_on_the_crates_below_it() {
             .chain([manifest])
             .collect();
         for table in ["dependencies", "dev-dependencies", "build-dependencies"] {
-            let may = listed.map_or_else(|| guest(table), |(_, may)| *may);
+            let may = match (listed, table) {
+                (None, _) => guest(table),
+                (Some((_, _, of_tests)), "dev-dependencies") => of_tests,
+                (Some((_, may, _)), _) => may,
+            };
             let dependencies = places
                 .iter()
                 .filter_map(|place| place.get(table)?.as_table())
@@ -558,8 +571,14 @@ fn each_crate_depends_only_on_the_crates_below_it() {
                     !ours.contains(other) || may.contains(&other),
                     "`{name}` depends on `{other}`"
                 );
+                unused.remove(other);
             }
         }
+        assert_eq!(
+            unused,
+            BTreeSet::new(),
+            "`{name}` does not depend on all that it may"
+        );
     }
 }
 

@@ -57,7 +57,7 @@ pub struct CaptureView {
     pub answers: Vec<CapturedAnswerView>,
     /// Whether it has more answers than there was room for.
     pub answers_left_out: bool,
-    /// What the active version makes of it now. Null if none is active, or the host could not call it
+    /// The result of the active version now. Null if none is active, or the host could not call it
     /// just now.
     pub outcome: Option<OutcomeView>,
 }
@@ -147,9 +147,9 @@ pub struct CapturedConnection {
 pub struct GoldenExport {
     /// The plugin whose cases they are.
     pub plugin: String,
-    /// That of the delivery, and one for each answer to its fetches.
+    /// The case of the delivery, and one for each answer to its fetches.
     pub cases: Vec<ExportedCase>,
-    /// What a person should know about them.
+    /// Remarks about the cases for the person who exports them.
     pub notes: Vec<String>,
 }
 

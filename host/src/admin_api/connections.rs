@@ -175,7 +175,7 @@ pub struct Changed {
     pub secrets: Vec<String>,
     /// The secrets that this change generated, by name. Only this answer shows them.
     pub generated: BTreeMap<String, String>,
-    /// What is valid but may not be intended.
+    /// Entries that are valid but may not be intended.
     pub warnings: Vec<FileProblem>,
 }
 
@@ -207,7 +207,7 @@ pub struct ConnectionPaused {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TestDeliveryRequest {
     pub body: String,
-    /// That of JSON or of a form, if the body looks like one, unless it is named.
+    /// The content type of the delivery. Left out: that of JSON or of a form, if the body looks like one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_type: Option<String>,
     /// The fields of the query.

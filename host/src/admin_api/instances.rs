@@ -74,7 +74,7 @@ pub struct ChannelSettings {
     pub language: String,
     /// When its provider last posted to its webhook. Null if it never did.
     pub last_delivery_at: Option<Micros>,
-    /// That its webhooks keep failing, and whether that is new in a version. Null while they do not.
+    /// Reports that its webhooks keep failing, and whether that is new in a version. Null while they do not.
     pub source_change: Option<SourceChange>,
     /// The state of its list of templates. Null if it was never read.
     pub templates: Option<Templates>,

@@ -19,7 +19,7 @@ pub struct TryRequest {
     #[serde(default = "no_config")]
     pub config: Value,
     pub body: String,
-    /// That of JSON or of a form, if the body looks like one, unless it is named.
+    /// The content type of the delivery. Left out: that of JSON or of a form, if the body looks like one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_type: Option<String>,
     /// The fields of the query.

@@ -16,7 +16,7 @@ Every function and type of the frozen contracts in [`wit/published`](../wit/publ
 ";
 
 /// Comments of the published contracts, which are frozen, and the plainer words that the page has for them.
-const PLAINER: [(&str, &str); 15] = [
+const PLAINER: [(&str, &str); 18] = [
     (
         "Who the converter is. Called",
         "Describes the converter. Called",
@@ -54,6 +54,18 @@ const PLAINER: [(&str, &str); 15] = [
     (
         "What the sender hears back, after the commit.",
         "The response that the sender gets, after the commit.",
+    ),
+    (
+        "What a send must fill.",
+        "A placeholder of a template, which a send must fill.",
+    ),
+    (
+        "What the host puts in at the last moment. Functions:",
+        "A value that the host fills in just before the request is sent. Functions:",
+    ),
+    (
+        "Where something is in a delivery. Places:",
+        "The place of a value in a delivery. Places:",
     ),
     ("in words for whoever sent it", "in words for its sender"),
 ];

@@ -24,7 +24,7 @@ pub struct Resolve {
     /// All messages whose outcome is unknown
     #[arg(long)]
     all: bool,
-    /// Of all, only those of this instance: its number, name or workspace/name
+    /// With --all, only messages of this instance: its number, name or workspace/name
     #[arg(long, value_name = "NAME", conflicts_with = "message")]
     instance: Option<String>,
     /// Do not ask

@@ -152,7 +152,7 @@ pub async fn call(pipeline: &Pipeline, outgoing: &Outgoing, mut call: ProviderCa
     let response = match response {
         Ok(response) => response,
         Err(error) => {
-            // Nobody answered the request, which was made as the version asked.
+            // No server answered the request, which was made as the version asked.
             sends::counted(pipeline, &made.plugin, true);
             return Attempt {
                 answer: after_egress(&error, live),

@@ -33,7 +33,7 @@ from (
 group by page.slot
 order by page.slot");
 
-// A message that an operator gave up counts as no failure: nobody has to look at it.
+// A message that an operator gave up counts as no failure: it needs no attention.
 static MESSAGES: Sql = sql("
 select page.slot, count(*) as taken, 0::bigint as leads, sum(page.failed)::bigint as failed,
   0::bigint as rejected
