@@ -77,6 +77,14 @@ const PLAINER: [(&str, &str); 18] = [
 ///
 /// [`Failure`] if a contract cannot be parsed.
 pub fn page(contracts: &[String]) -> Result<String, Failure> {
+    let page = as_published(contracts)?;
+    Ok(PLAINER
+        .iter()
+        .fold(page, |page, (frozen, plain)| page.replace(frozen, plain)))
+}
+
+/// Returns the page with the comments as they were published.
+fn as_published(contracts: &[String]) -> Result<String, Failure> {
     let mut own = String::new();
     let mut shared: Vec<(String, String)> = Vec::new();
     for text in contracts {
@@ -93,10 +101,7 @@ pub fn page(contracts: &[String]) -> Result<String, Failure> {
         }
     }
     let shared: String = shared.into_iter().map(|(_, text)| text).collect();
-    let page = format!("{HEAD}{own}{shared}");
-    Ok(PLAINER
-        .iter()
-        .fold(page, |page, (frozen, plain)| page.replace(frozen, plain)))
+    Ok(format!("{HEAD}{own}{shared}"))
 }
 
 fn package(resolve: &Resolve, id: PackageId) -> String {
@@ -306,13 +311,14 @@ F.
     #[test]
     fn the_page_words_only_comments_that_a_contract_has() {
         let folder = crate::repository::root().join("wit/published");
-        let mut contracts = String::new();
-        for file in std::fs::read_dir(folder).expect("the contracts are published") {
-            let path = file.expect("a readable folder").path();
-            contracts += &std::fs::read_to_string(path).expect("a readable contract");
-        }
+        let files = std::fs::read_dir(folder).expect("the contracts are published");
+        let contracts: Vec<String> = files
+            .map(|file| file.expect("a readable folder").path())
+            .map(|path| std::fs::read_to_string(path).expect("a readable contract"))
+            .collect();
+        let page = as_published(&contracts).expect("the contracts are read");
         for (frozen, _) in PLAINER {
-            assert!(contracts.contains(frozen), "{frozen}");
+            assert!(page.contains(frozen), "{frozen}");
         }
     }
 }
