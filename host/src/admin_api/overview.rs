@@ -37,8 +37,8 @@ pub struct ServiceOverview {
     /// asked for.
     pub rollbacks: Vec<AuditRow>,
     pub repairs: Vec<RepairFacts>,
-    /// Those of [`Self::left_versions`] whose deliveries are as they converted them, if they were
-    /// asked for.
+    /// Versions that were rolled back and whose deliveries may be as they converted them, if they were asked
+    /// for: [`Self::versions_to_look_for`].
     pub unrepaired: Vec<UnrepairedVersion>,
     /// What came in and went out lately, as this host has it in memory.
     pub last_hour: Activity,
@@ -377,7 +377,7 @@ impl ServiceOverview {
 
     /// Returns the versions that were rolled back within the last week and are not active, unless a
     /// repair has been applied to them since. Their deliveries may have been converted again.
-    pub fn left_versions(&self) -> Vec<UnrepairedVersion> {
+    fn left_versions(&self) -> Vec<UnrepairedVersion> {
         // By name and version: what it converted, and when it was rolled back.
         let mut left: BTreeMap<(String, Digest), (Option<u64>, Micros)> = BTreeMap::new();
         for row in &self.rollbacks {
@@ -427,6 +427,27 @@ impl ServiceOverview {
                 })
             });
         versions.collect()
+    }
+
+    /// Returns the versions that were rolled back lately of which deliveries are to be looked for, each by
+    /// [`UnrepairedVersion::deliveries_path`] and then with [`Self::looked_for`]. Further ones count as
+    /// unrepaired without a look.
+    pub fn versions_to_look_for(&mut self) -> Vec<UnrepairedVersion> {
+        let mut left = self.left_versions();
+        let looked_for = left.len().min(limits::LEFT_VERSIONS_LOOKED_FOR);
+        self.unrepaired = left.split_off(looked_for);
+        left
+    }
+
+    /// Counts a version as unrepaired if this answer may leave deliveries of it.
+    pub fn looked_for(&mut self, version: UnrepairedVersion, found: &Deliveries) {
+        if version.may_have_deliveries(found) {
+            // They are named in the order of their names, whether they were looked for or not.
+            let key = |one: &UnrepairedVersion| (one.name.clone(), one.digest.clone());
+            let after = key(&version);
+            let place = self.unrepaired.partition_point(|one| key(one) < after);
+            self.unrepaired.insert(place, version);
+        }
     }
 
     fn of_unrepaired(&self) -> Vec<ServiceProblem> {
@@ -707,7 +728,7 @@ impl UnrepairedVersion {
 
     /// Returns whether the answer has such a delivery, or did not look back to the time at which the
     /// version was stored. Without one, others have converted all of them since.
-    pub fn may_have_deliveries(&self, found: &Deliveries) -> bool {
+    fn may_have_deliveries(&self, found: &Deliveries) -> bool {
         let is_cut = found
             .searched_until
             .is_some_and(|looked| looked > self.stored_at);

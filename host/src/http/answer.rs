@@ -66,8 +66,8 @@ pub async fn answer(
     let path = route::plain(head.uri.path());
     let found = route_of(surface, &head, &path);
     let name = found.as_ref().map_or("none", Route::name);
-    let sender: Option<ConnectionId> = match &found {
-        Ok(Route::Open(OpenRoute::IngestLead { connection })) => connection.parse().ok(),
+    let sender = match found {
+        Ok(Route::Open(OpenRoute::IngestLead { connection })) => Some(connection),
         _ => None,
     };
     let is_probe = matches!(
@@ -127,6 +127,7 @@ pub async fn answer(
         end(&traced, status);
         http.core.metrics.http.request(name, status, took);
         if reply.status() == StatusCode::INSUFFICIENT_STORAGE {
+            let sender: Option<ConnectionId> = sender.and_then(|id| id.parse().ok());
             http.refused_writes
                 .count(sender.as_ref(), http.core.clock.now());
         }

@@ -135,7 +135,8 @@ async fn a_version_with_concerns_asks_for_acceptance_and_is_activated_with_it(on
         "{today}"
     );
     // Another version has converted its delivery since: nothing is left of it.
-    let list = operator.get("/deliveries?limit=1").await;
+    let of_version = format!("/deliveries?version={digest}&limit=1");
+    let list = operator.get(&of_version).await;
     let id = list["deliveries"][0]["id"].as_str().expect("an id");
     let replay = format!("/deliveries/{id}/replay");
     browser.follow(&replay, &[("apply", "1")]).await;

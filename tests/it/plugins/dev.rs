@@ -253,14 +253,19 @@ async fn a_build_whose_cases_differ_in_notes_alone_is_served() {
     dev.says("  note: printed").await;
 }
 
-#[tokio::test]
-async fn a_crash_is_shown_once_with_its_request() {
+/// A project whose plugin crashes at each call.
+fn crashing_project() -> CommandFolder {
     let crashing = Variant {
         check: "",
         always: "trap",
         ..Variant::default()
     };
-    let base = project(&crashing.component(), &COPY);
+    project(&crashing.component(), &COPY)
+}
+
+#[tokio::test]
+async fn a_crash_is_shown_once_with_its_request() {
+    let base = crashing_project();
     let dev = Dev::start(&base, &[]);
     dev.says("--data-dir").await;
     dev.post("{}").await.expect(200);
@@ -272,12 +277,7 @@ async fn a_crash_is_shown_once_with_its_request() {
 
 #[tokio::test]
 async fn each_crash_is_shown_however_many_came_before() {
-    let crashing = Variant {
-        check: "",
-        always: "trap",
-        ..Variant::default()
-    };
-    let base = project(&crashing.component(), &COPY);
+    let base = crashing_project();
     let dev = Dev::start(&base, &[]);
     dev.says("--data-dir").await;
     for crash in 1..=limits::BREAKER_FAILURES as usize + 1 {

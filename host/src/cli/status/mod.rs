@@ -58,15 +58,11 @@ impl Status {
         overview.rollbacks = rollbacks.rows;
         let repairs: RepairList = client.get("/admin/v1/repairs").await?.content;
         overview.repairs = repairs.repairs;
-        let mut left = overview.left_versions().into_iter();
-        for left in left.by_ref().take(limits::LEFT_VERSIONS_LOOKED_FOR) {
+        for left in overview.versions_to_look_for() {
             let path = format!("/admin/v1{}", left.deliveries_path());
             let found: Deliveries = client.get(&path).await?.content;
-            if left.may_have_deliveries(&found) {
-                overview.unrepaired.push(left);
-            }
+            overview.looked_for(left, &found);
         }
-        overview.unrepaired.extend(left);
         show_problems(&overview.problems(), client.flags());
         Ok(())
     }

@@ -105,13 +105,9 @@ async fn overview(visit: &Visit<'_>) -> Result<ServiceOverview, ApiRefusal> {
         last_day: api.get("/activity?period=day").await?,
         not_ready: health::reasons(visit.call).await,
     };
-    let mut left = overview.left_versions().into_iter();
-    for left in left.by_ref().take(limits::LEFT_VERSIONS_LOOKED_FOR) {
+    for left in overview.versions_to_look_for() {
         let found: Deliveries = api.get(&left.deliveries_path()).await?;
-        if left.may_have_deliveries(&found) {
-            overview.unrepaired.push(left);
-        }
+        overview.looked_for(left, &found);
     }
-    overview.unrepaired.extend(left);
     Ok(overview)
 }
