@@ -392,7 +392,8 @@ impl ServiceOverview {
         for rollout in &self.rollouts {
             let was_left = match rollout.stage {
                 RolloutStage::RolledBack | RolloutStage::Aborted => rollout.served > 0,
-                RolloutStage::Shadow
+                RolloutStage::Verified
+                | RolloutStage::Shadow
                 | RolloutStage::Canary
                 | RolloutStage::Probation
                 | RolloutStage::Done => false,

@@ -8,6 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::composed::{IDS, RESULT};
+use super::flaws::Flaws;
 use super::outcome::{FieldValue, OutcomeItem, Reason, VersionOutcome};
 use crate::domain::difference::{DifferenceKind, ItemKind};
 use crate::domain::id::{ConnectionId, DeliveryId, MessageId};
@@ -225,6 +226,8 @@ pub struct ComparedOutcomes {
     tally: Tally,
     /// Why the candidate makes nothing of it.
     reason: Option<Reason>,
+    /// The flaws of the stable version's outcome.
+    stable: Flaws,
 }
 
 impl ComparedOutcomes {
@@ -237,7 +240,18 @@ impl ComparedOutcomes {
         Self {
             tally: Tally::from_one(compared, stable, candidate),
             reason: reason(candidate).cloned(),
+            stable: Flaws::from(stable),
         }
+    }
+
+    /// Returns the connection of the delivery or send.
+    pub fn connections(&self) -> impl Iterator<Item = &ConnectionId> {
+        self.tally.connections.keys()
+    }
+
+    /// Returns the flaws of the delivery under the stable version.
+    pub fn stable_flaws(&self) -> Flaws {
+        self.stable
     }
 
     /// Returns the differences with the reasons of plugins, which may name a person: they are shown

@@ -239,6 +239,7 @@ fn canary() -> Value {
     rollout["stepCompared"] = json!(371);
     rollout["waitsFor"] = Value::Null;
     rollout["waiting"] = json!(0);
+    rollout["hour"] = Value::Null;
     rollout
 }
 

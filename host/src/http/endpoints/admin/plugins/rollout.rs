@@ -12,11 +12,11 @@ use super::connection_names::connection_names;
 use super::{accepted, audit_accepted, audit_first, refusal, verify, while_wanted, whole};
 use crate::admin_api::open_rollouts::{OpenRollout, RolloutVersion};
 use crate::admin_api::rollouts::{
-    CheckDifferences, RolloutChangeRequest, RolloutConnection, RolloutList, RolloutPlanView,
-    RolloutRequest, RolloutView,
+    CheckDifferences, HourView, RolloutChangeRequest, RolloutConnection, RolloutList,
+    RolloutPlanView, RolloutRequest, RolloutView,
 };
 use crate::domain::plugin::Digest;
-use crate::domain::rollout::{RolloutMode, RolloutPlan};
+use crate::domain::rollout::{RolloutMode, RolloutPlan, RolloutStage};
 use crate::domain::time::{self, whole_seconds};
 use crate::http::auth::AdminCaller;
 use crate::http::body::UnreadBody;
@@ -239,8 +239,12 @@ async fn to_view(
         false => connection_names(core.store.as_ref()).await?,
     };
     let connections = tally.connections.into_iter();
+    let hour = seen.hour.deliveries();
     Ok(RolloutView {
-        percent: rollout.percent(),
+        percent: match rollout.stage {
+            RolloutStage::Verified => 0,
+            _ => rollout.percent(),
+        },
         spent_seconds: spent.as_secs(),
         step_compared,
         waits_for,
@@ -278,6 +282,7 @@ async fn to_view(
             compared: checks.compared,
             refused: verify::group(checks.newly_failing),
         }),
+        hour: hour.map(|(before, since)| HourView { before, since }),
         connections: connections
             .map(|(connection_id, counts)| RolloutConnection {
                 name: names.get(&connection_id.to_string()).cloned(),
