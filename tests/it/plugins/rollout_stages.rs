@@ -7,7 +7,9 @@ use leadhost_tests::guests::Variant;
 use leadhost_tests::{On, until};
 use serde_json::{Value, json};
 
-use super::rollout::{LONG, Rolling, canary, count, follow_all, lost, phones, version, why};
+use super::rollout::{
+    LONG, Rolling, canary, connection, count, follow_all, lost, phones, version, why,
+};
 
 leadhost_tests::on_every_store! {
     a_shadow_compares_every_lead_and_the_results_of_the_stable_version_are_stored,

@@ -45,13 +45,15 @@ impl Flaw {
 pub struct Flaws([Option<bool>; Flaw::ALL.len()]);
 
 impl Flaws {
-    fn failed() -> Self {
+    /// Returns those of a delivery on which the version fails.
+    pub fn failed() -> Self {
         let mut flaws = Self::default();
         flaws.set(Flaw::Failed, true);
         flaws
     }
 
-    fn refused() -> Self {
+    /// Returns those of a delivery that the version refuses.
+    pub fn refused() -> Self {
         let mut flaws = Self::default();
         flaws.set(Flaw::Failed, false);
         flaws.set(Flaw::Refused, true);
@@ -60,7 +62,7 @@ impl Flaws {
 
     /// Returns those of a delivery that was converted. Of each lead: whether it has a name, a phone, an e-mail
     /// address, an external id and a listing.
-    fn converted(leads: impl IntoIterator<Item = [bool; 5]>) -> Self {
+    pub fn converted(leads: impl IntoIterator<Item = [bool; 5]>) -> Self {
         let mut flaws = Self::default();
         flaws.set(Flaw::Failed, false);
         flaws.set(Flaw::Refused, false);
