@@ -568,6 +568,7 @@ pub struct ExampleView {
     pub connection_id: ConnectionId,
     /// With the other version. Null for no value.
     pub before: Option<String>,
-    /// With the candidate. Null for no value.
+    /// With the candidate. If the masks look alike, the places at which the values differ follow it. Null
+    /// for no value.
     pub after: Option<String>,
 }
