@@ -612,13 +612,7 @@ pub fn of_version(
     connections: &Connections,
     instances: &Instances,
 ) -> Vec<ServiceProblem> {
-    let is_new = |change: &&SourceChange| {
-        let new = change.what.split_once(": new in ");
-        let named = new.and_then(|(_, named)| named.split(')').next());
-        change.failing
-            && change.cause == ChangeCause::Version
-            && named.is_some_and(|named| named.ends_with(version.short()))
-    };
+    let is_new = |change: &&SourceChange| is_failing_with(change, version);
     let connections = connections.connections.iter().filter_map(|one| {
         let change = one.source_change.as_ref().filter(is_new)?;
         let name = name_in_workspace(&one.workspace, &one.name);
@@ -632,6 +626,12 @@ pub fn of_version(
         is_its.then(|| of_failures(("instance", &name), plugin, change))
     });
     connections.chain(instances).collect()
+}
+
+/// Returns whether deliveries keep failing with this version, and not with the one before it.
+fn is_failing_with(change: &SourceChange, version: &Digest) -> bool {
+    let is_its = change.digest.as_ref() == Some(version);
+    change.failing && change.cause == ChangeCause::Version && is_its
 }
 
 /// Returns the problem of a connection or an instance, by its name, whose deliveries keep failing with
@@ -802,6 +802,7 @@ mod tests {
             since: Micros(0),
             failing: true,
             cause,
+            digest: None,
             parts: Vec::new(),
         };
         let of = |cause| of_failures(("instance", "acme/bot"), "twilio", &change(cause));
