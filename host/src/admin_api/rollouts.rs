@@ -140,6 +140,10 @@ pub struct RolloutView {
     pub step_compared: u64,
     /// What a step waits for after its time, such as more comparisons. Null if it waits for nothing else.
     pub waits_for: Option<String>,
+    /// Why an open rollout shows little, in a sentence: no connection or instance uses the plugin, or it is a
+    /// canary of the sandbox. Null if nothing of this is known, or if the host is of an older release.
+    #[serde(default)]
+    pub warning: Option<String>,
     /// Grows with each change.
     pub generation: i64,
     /// The label of the key that started it.
