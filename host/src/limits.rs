@@ -1376,6 +1376,9 @@ pub const LOG_VALUE_BYTES: usize = 4 << 10;
 /// Problems that `leadhost status` lists; it counts the rest.
 pub const STATUS_PROBLEMS: usize = 50;
 
+/// Differences of a candidate that `leadhost status` names; it counts the rest.
+pub const STATUS_DRIFT: usize = 2;
+
 /// The age of the oldest waiting work from which `leadhost status` calls it a problem.
 pub const STATUS_LONG_WAIT: Duration = Duration::from_mins(15);
 

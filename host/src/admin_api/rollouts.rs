@@ -142,6 +142,10 @@ pub struct RolloutView {
     /// What a stage or step waits for: hosts that prepare the versions, or after its time more
     /// comparisons. Null if it waits for nothing else.
     pub waits_for: Option<String>,
+    /// Why an open rollout shows little, in a sentence: no connection or instance uses the plugin, or it is a
+    /// canary of the sandbox. Null if nothing of this is known, or if the host is of an older release.
+    #[serde(default)]
+    pub warning: Option<String>,
     /// Grows with each change.
     pub generation: i64,
     /// The label of the key that started it.

@@ -44,6 +44,12 @@ async fn a_shadow_compares_every_lead_and_the_results_of_the_stable_version_are_
     let all = |shown: &Value| shown["compared"] == 10;
     let compared = rolling.until("all are compared", all).await;
     assert_eq!(lost(&compared, "phone"), 10, "{compared:#}");
+    // `leadhost status` and the console's first page name this.
+    let list = rolling.ask("GET", "/rollouts").send().await;
+    let list = list.expect(200).json();
+    let drift = list["rollouts"][0]["drift"][0].as_str();
+    let drift = drift.expect("a difference");
+    assert!(drift.starts_with("10 of 10 leads lose a phone"), "{list:#}");
     assert_eq!(
         (&compared["served"], &compared["saved"]),
         (&json!(0), &json!(0))

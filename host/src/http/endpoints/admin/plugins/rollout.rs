@@ -16,12 +16,13 @@ use crate::admin_api::rollouts::{
     RolloutPlanView, RolloutRequest, RolloutView,
 };
 use crate::domain::plugin::Digest;
-use crate::domain::rollout::{RolloutMode, RolloutPlan, RolloutStage};
+use crate::domain::rollout::{Rollout, RolloutMode, RolloutPlan, RolloutStage};
 use crate::domain::time::{self, whole_seconds};
 use crate::http::auth::AdminCaller;
 use crate::http::body::UnreadBody;
 use crate::http::call::Call;
 use crate::http::endpoints::admin::audit::actor;
+use crate::http::endpoints::admin::outbox::SANDBOX;
 use crate::http::endpoints::admin::read_json;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, ApiResponse};
@@ -221,6 +222,7 @@ async fn to_view(
     let step_compared = status.step_compared();
     let spent = status.rollout.spent(core.clock.now());
     let waits_for = status.waits_for(spent);
+    let warning = traffic_warning(call, &status.rollout).await?;
     let RolloutStatus {
         rollout,
         seen,
@@ -248,6 +250,7 @@ async fn to_view(
         spent_seconds: spent.as_secs(),
         step_compared,
         waits_for,
+        warning,
         name: rollout.name,
         candidate,
         stable,
@@ -300,6 +303,23 @@ async fn to_view(
         verification: verified.map(|verified| verify::to_view(*verified)),
     })
 }
+
+/// Returns why an open rollout gets no traffic, or none that the candidate may serve.
+async fn traffic_warning(call: &Call<'_>, rollout: &Rollout) -> Result<Option<String>, ApiError> {
+    let name = &rollout.name;
+    if !rollout.stage.is_open() {
+        return Ok(None);
+    }
+    let using = call.http.pipeline.connections_using(name).await?;
+    if using.is_empty() {
+        let why = format!("No connection or instance uses `{name}`, so nothing is compared.");
+        return Ok(Some(why));
+    }
+    let is_of_sandbox = name == SANDBOX && rollout.stage == RolloutStage::Canary;
+    Ok(is_of_sandbox.then(|| SANDBOX_WARNING.to_owned()))
+}
+
+const SANDBOX_WARNING: &str = "The sandbox makes no requests, so the candidate sends no message: both versions are compared on each, and the stable one sends it.";
 
 async fn version(call: &Call<'_>, digest: &Digest) -> Result<RolloutVersion, ApiError> {
     let record = call.http.core.store.plugin(digest).await?;
