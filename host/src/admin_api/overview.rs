@@ -617,7 +617,10 @@ fn unguarded_harm(rollout: &RolloutView) -> Option<String> {
     let has_no_guard = match rollout.stage {
         RolloutStage::Shadow => true,
         RolloutStage::Canary | RolloutStage::Probation => !rollout.plan.guards,
-        RolloutStage::Done | RolloutStage::RolledBack | RolloutStage::Aborted => false,
+        RolloutStage::Verified
+        | RolloutStage::Done
+        | RolloutStage::RolledBack
+        | RolloutStage::Aborted => false,
     };
     if !has_no_guard || rollout.drift.is_empty() {
         return None;
