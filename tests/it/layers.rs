@@ -112,7 +112,7 @@ const MODULES: [(&str, &[&str]); 21] = [
 ];
 
 /// The parts of the pipeline: each imports only what stands before it.
-const PIPELINE: [&str; 68] = [
+const PIPELINE: [&str; 70] = [
     // State.
     "activity",
     "backoff",
@@ -128,9 +128,11 @@ const PIPELINE: [&str; 68] = [
     "rollup/state",
     "verify/outcome",
     "verify/composed",
+    "verify/flaws",
     "verify/compare",
     "verify/progress",
     "rollout/guard",
+    "rollout/hour",
     "rollout/state",
     "source_changes/sketch",
     "source_changes/state",

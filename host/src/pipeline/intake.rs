@@ -288,7 +288,7 @@ async fn take(
     if !is_older {
         source_changes::converted(pipeline, live, &plugin, &delivery, &converted);
     }
-    let flaws = rollout::hour::converted(pipeline, live, &plugin, &converted);
+    let flaws = rollout::served::converted(pipeline, live, &plugin, &converted);
     let (result, reply, problem) = match converted {
         Ok(converted) => {
             let result = failure::or_waits(pipeline, converted.result);

@@ -23,19 +23,12 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::guard;
-use super::state::LiveRollout;
 use crate::config;
 use crate::domain::id::ConnectionId;
-use crate::domain::rollout::RolloutStage;
 use crate::domain::time::Micros;
 use crate::limits;
 use crate::pipeline::connections::Live;
-use crate::pipeline::convert::Converted;
-use crate::pipeline::failure::ConvertError;
-use crate::pipeline::state::Pipeline;
-use crate::pipeline::verify::compare::ComparedOutcomes;
 use crate::pipeline::verify::flaws::{Flaw, Flaws};
-use crate::plugin::Loaded;
 
 /// The greatest chance that each of the two bounds of the test is wrong.
 const FALSE_ALARMS: f64 = 0.000_01;
@@ -136,6 +129,15 @@ pub struct HourComparison {
     pub explained: ByConnection,
 }
 
+/// Returns the counts of a connection, unless too many others have some.
+fn counts_of<'a>(
+    counts: &'a mut ByConnection,
+    connection: &ConnectionId,
+) -> Option<&'a mut FlawCounts> {
+    let is_full = counts.len() >= limits::VERIFY_CONNECTIONS && !counts.contains_key(connection);
+    (!is_full).then(|| counts.entry(connection.clone()).or_default())
+}
+
 /// A flaw that more deliveries of a connection have than in the hour before, because of the candidate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Worse {
@@ -181,6 +183,20 @@ impl HourComparison {
             for (connection, counts) in other {
                 own.entry(connection).or_default().merge(&counts);
             }
+        }
+    }
+
+    /// Counts a delivery since the activation.
+    pub fn add(&mut self, connection: &ConnectionId, flaws: &Flaws) {
+        if let Some(since) = counts_of(&mut self.since, connection) {
+            since.add(flaws);
+        }
+    }
+
+    /// Adds what the version before the candidate makes of a delivery that was served with these flaws.
+    pub fn explain(&mut self, connection: &ConnectionId, served: &Flaws, other: &Flaws) {
+        if let Some(explained) = counts_of(&mut self.explained, connection) {
+            explained.explain(served, other);
         }
     }
 
@@ -313,7 +329,8 @@ struct ConnectionHour {
 }
 
 impl LastHour {
-    fn add(&self, live: &Live, flaws: &Flaws, now: Micros) {
+    /// Counts a delivery of a connection that uses a plugin.
+    pub fn add(&self, live: &Live, flaws: &Flaws, now: Micros) {
         let (id, plugin) = (&live.connection.id, &live.connection.plugin);
         let slot = now.slot(SLOT);
         let mut connections = self.lock();
@@ -368,60 +385,6 @@ impl ConnectionHour {
 /// Returns whether a slot is of the last hour. After a clock was set back, later slots are not.
 fn is_in_hour(at: i64, slot: i64) -> bool {
     (0..=SLOTS).contains(&(slot - at))
-}
-
-/// Returns the counts of a connection, unless too many others have some.
-fn counts_of<'a>(
-    counts: &'a mut ByConnection,
-    connection: &ConnectionId,
-) -> Option<&'a mut FlawCounts> {
-    let is_full = counts.len() >= limits::VERIFY_CONNECTIONS && !counts.contains_key(connection);
-    (!is_full).then(|| counts.entry(connection.clone()).or_default())
-}
-
-/// Counts a delivery that was converted for the first time. Returns its flaws, for the comparison with the version
-/// before; `None` if they are not known.
-pub fn converted(
-    pipeline: &Pipeline,
-    live: &Live,
-    plugin: &Loaded,
-    converted: &Result<Converted, ConvertError>,
-) -> Option<Flaws> {
-    let flaws = Flaws::from_conversion(converted)?;
-    let rollout = pipeline.rollouts.get(&live.connection.plugin);
-    // The hour before is that of the stable version, also while a canary takes a part.
-    let is_candidate = |rollout: &LiveRollout| {
-        rollout.rollout.stage == RolloutStage::Canary && plugin.digest == rollout.candidate.digest
-    };
-    if !rollout.as_deref().is_some_and(is_candidate) {
-        let now = pipeline.core.clock.now();
-        pipeline.rollouts.hour.add(live, &flaws, now);
-    }
-    if let Some(rollout) = rollout
-        && rollout.rollout.stage == RolloutStage::Probation
-    {
-        let connection = &live.connection.id;
-        rollout.observed.with_hour(|hour| {
-            if let Some(since) = counts_of(&mut hour.since, connection) {
-                since.add(&flaws);
-            }
-        });
-    }
-    Some(flaws)
-}
-
-/// Adds what the version before the candidate makes of a delivery that was served with these flaws.
-pub fn explain(rollout: &LiveRollout, compared: &ComparedOutcomes, served: &Flaws) {
-    if rollout.rollout.stage != RolloutStage::Probation {
-        return;
-    }
-    rollout.observed.with_hour(|hour| {
-        for connection in compared.connections() {
-            if let Some(explained) = counts_of(&mut hour.explained, connection) {
-                explained.explain(served, &compared.stable_flaws());
-            }
-        }
-    });
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ pub(super) mod checks;
 pub(super) mod guard;
 pub(super) mod hour;
 pub(super) mod sends;
+pub(super) mod served;
 pub(super) mod state;
 
 use std::sync::Arc;

@@ -4,10 +4,6 @@
 use super::outcome::VersionOutcome;
 use crate::domain::difference::ItemKind;
 use crate::domain::word::words;
-use crate::pipeline::convert::Converted;
-use crate::pipeline::failure::ConvertError;
-use crate::plugin::CallError;
-use crate::store::ItemResult;
 
 words! {
     /// What is wrong with a delivery.
@@ -95,34 +91,6 @@ impl Flaws {
 
     fn set(&mut self, flaw: Flaw, has: bool) {
         self.0[flaw as usize] = Some(has);
-    }
-
-    /// Returns those of a conversion. `None`: no version is at fault, or its leads are not known yet.
-    pub fn from_conversion(converted: &Result<Converted, ConvertError>) -> Option<Self> {
-        match converted {
-            Ok(converted) if converted.problem.is_some() => Some(Self::refused()),
-            Ok(converted) if converted.result.has_fetch() => None,
-            Ok(converted) => {
-                let items = converted.result.items.iter();
-                let leads = items.filter_map(|item| match &item.result {
-                    ItemResult::Lead(lead) => Some([
-                        lead.name.is_some(),
-                        !lead.phones.is_empty(),
-                        !lead.emails.is_empty(),
-                        lead.external_id.is_some(),
-                        !lead.products.is_empty(),
-                    ]),
-                    _ => None,
-                });
-                Some(Self::converted(leads))
-            }
-            Err(ConvertError::Call(error)) => {
-                let is_failed = error.is_fault() || matches!(error, CallError::CircuitOpen { .. });
-                is_failed.then(Self::failed)
-            }
-            Err(ConvertError::Configuration(_)) => Some(Self::failed()),
-            Err(ConvertError::Connection(_)) => None,
-        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 
 use crate::pipeline::rollout::guard::Part;
 use crate::pipeline::rollout::state::{AnsweredDelivery, Next, SentSend, Waiting};
-use crate::pipeline::rollout::{self, Cost, LiveRollout, hour};
+use crate::pipeline::rollout::{self, Cost, LiveRollout, served};
 use crate::pipeline::state::Pipeline;
 use crate::pipeline::verify::{self, Compared};
 
@@ -49,8 +49,8 @@ async fn delivery(pipeline: &Arc<Pipeline>, live: &LiveRollout, answered: Answer
     let compared = verify::one(pipeline, &live.stable, &live.candidate, answered.id);
     match compared.await {
         Ok(compared) => {
-            if let (Compared::Both(both), Some(served)) = (&compared, &answered.served) {
-                hour::explain(live, &both.comparison, served);
+            if let (Compared::Both(both), Some(flaws)) = (&compared, &answered.served) {
+                served::explain(live, &both.comparison, flaws);
             }
             add(pipeline, live, Part::Deliveries, compared);
         }

@@ -1,0 +1,82 @@
+//! Counts the flaws of deliveries as they were served, for the guard of the probation against the hour
+//! before ([`hour`](super::hour)).
+
+use super::state::LiveRollout;
+use crate::domain::rollout::RolloutStage;
+use crate::pipeline::connections::Live;
+use crate::pipeline::convert::Converted;
+use crate::pipeline::failure::ConvertError;
+use crate::pipeline::state::Pipeline;
+use crate::pipeline::verify::compare::ComparedOutcomes;
+use crate::pipeline::verify::flaws::Flaws;
+use crate::plugin::{CallError, Loaded};
+use crate::store::ItemResult;
+
+/// Counts a delivery that was converted for the first time. Returns its flaws, for the comparison with the version
+/// before; `None` if they are not known.
+pub fn converted(
+    pipeline: &Pipeline,
+    live: &Live,
+    plugin: &Loaded,
+    converted: &Result<Converted, ConvertError>,
+) -> Option<Flaws> {
+    let flaws = flaws(converted)?;
+    let rollout = pipeline.rollouts.get(&live.connection.plugin);
+    // The hour before is that of the stable version, also while a canary takes a part.
+    let is_candidate = |rollout: &LiveRollout| {
+        rollout.rollout.stage == RolloutStage::Canary && plugin.digest == rollout.candidate.digest
+    };
+    if !rollout.as_deref().is_some_and(is_candidate) {
+        let now = pipeline.core.clock.now();
+        pipeline.rollouts.hour.add(live, &flaws, now);
+    }
+    if let Some(rollout) = rollout
+        && rollout.rollout.stage == RolloutStage::Probation
+    {
+        let connection = &live.connection.id;
+        rollout
+            .observed
+            .with_hour(|hour| hour.add(connection, &flaws));
+    }
+    Some(flaws)
+}
+
+/// Adds what the version before the candidate makes of a delivery that was served with these flaws.
+pub fn explain(rollout: &LiveRollout, compared: &ComparedOutcomes, served: &Flaws) {
+    if rollout.rollout.stage != RolloutStage::Probation {
+        return;
+    }
+    rollout.observed.with_hour(|hour| {
+        for connection in compared.connections() {
+            hour.explain(connection, served, &compared.stable_flaws());
+        }
+    });
+}
+
+/// Returns the flaws of a conversion. `None`: no version is at fault, or its leads are not known yet.
+fn flaws(converted: &Result<Converted, ConvertError>) -> Option<Flaws> {
+    match converted {
+        Ok(converted) if converted.problem.is_some() => Some(Flaws::refused()),
+        Ok(converted) if converted.result.has_fetch() => None,
+        Ok(converted) => {
+            let items = converted.result.items.iter();
+            let leads = items.filter_map(|item| match &item.result {
+                ItemResult::Lead(lead) => Some([
+                    lead.name.is_some(),
+                    !lead.phones.is_empty(),
+                    !lead.emails.is_empty(),
+                    lead.external_id.is_some(),
+                    !lead.products.is_empty(),
+                ]),
+                _ => None,
+            });
+            Some(Flaws::converted(leads))
+        }
+        Err(ConvertError::Call(error)) => {
+            let is_failed = error.is_fault() || matches!(error, CallError::CircuitOpen { .. });
+            is_failed.then(Flaws::failed)
+        }
+        Err(ConvertError::Configuration(_)) => Some(Flaws::failed()),
+        Err(ConvertError::Connection(_)) => None,
+    }
+}
