@@ -217,7 +217,9 @@ impl Egress {
     /// allow-list, and it can be composed with these secrets. Nothing is sent.
     ///
     /// # Errors
-    /// Returns [`EgressError::NotAllowed`], [`EgressError::Malformed`] or [`EgressError::Slot`].
+    /// Returns [`EgressError::NotAllowed`] if no entry of the allow-list matches,
+    /// [`EgressError::Malformed`] if the request cannot be sent as HTTP, and [`EgressError::Slot`] if a
+    /// slot cannot be filled.
     pub fn check(
         request: &HttpRequest,
         secrets: &Secrets,

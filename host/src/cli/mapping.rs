@@ -37,7 +37,8 @@ impl Mapping {
     ///
     /// # Errors
     ///
-    /// [`CommandFailure`] of the subcommand.
+    /// [`CommandFailure`] if the configuration, the body or the converter cannot be read, or the
+    /// converter gives no answer.
     pub async fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::Try(command) => command.run().await,

@@ -25,7 +25,8 @@ impl Owner {
     ///
     /// # Errors
     ///
-    /// [`CommandFailure`] of the subcommand.
+    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::List(command) => command.run().await,

@@ -40,7 +40,7 @@ impl EgressMetrics {
     /// Runs an outgoing request and counts it.
     ///
     /// # Errors
-    /// Returns the error of the request.
+    /// Returns the [`EgressError`] of `call`, if it fails.
     pub async fn sending(
         &self,
         call: impl Future<Output = Result<HttpResponse, EgressError>>,

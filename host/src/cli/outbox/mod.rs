@@ -40,7 +40,8 @@ impl Outbox {
     ///
     /// # Errors
     ///
-    /// [`CommandFailure`] of the subcommand.
+    /// [`CommandFailure`] if no admin key is found, the service cannot be reached or refuses the
+    /// request, or the user does not confirm.
     pub async fn run(self) -> Result<(), CommandFailure> {
         match self.verb {
             None => self.list.run().await,

@@ -29,7 +29,8 @@ impl Products {
     ///
     /// # Errors
     ///
-    /// [`CommandFailure`] of the subcommand.
+    /// [`CommandFailure`] if no admin key is found, the service cannot be reached or refuses the
+    /// request, or the user does not confirm.
     pub async fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::Import(command) => command.run().await,

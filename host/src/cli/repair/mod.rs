@@ -35,7 +35,8 @@ impl Repair {
     ///
     /// # Errors
     ///
-    /// [`CommandFailure`] of the subcommand.
+    /// [`CommandFailure`] if no admin key is found, the service cannot be reached or refuses the
+    /// request, or the user does not confirm.
     pub async fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::List(command) => command.run().await,

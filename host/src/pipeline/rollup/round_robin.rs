@@ -34,7 +34,7 @@ const ASIDE: Duration = Duration::from_millis(5);
 ///
 /// # Errors
 ///
-/// [`RoundStop`] if the round must end.
+/// [`RoundStop`] if the round must end, and the error of a step that fails.
 pub async fn all<T, F, Step>(
     pipeline: &Arc<Pipeline>,
     permit: &mut RoundPermit<'_>,

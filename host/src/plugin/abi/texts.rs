@@ -32,7 +32,7 @@ pub fn kept_pairs(pairs: Pairs) -> Pairs {
 /// Parses names and JSON texts into values.
 ///
 /// # Errors
-/// Returns the first attribute that is not JSON.
+/// Returns the name of the first attribute that is not JSON, and why, if there is one.
 pub fn attributes(pairs: Pairs) -> Result<Map<String, Value>, String> {
     pairs
         .into_iter()

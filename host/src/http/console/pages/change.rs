@@ -140,7 +140,8 @@ pub struct ChangedPage {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] of the operation.
+/// [`ApiRefusal`] if the user's role does not allow it, the connection is unknown, was changed
+/// meanwhile, the secret is refused, or the store fails.
 pub async fn secret(
     visit: &Visit<'_>,
     kind: Kind,
@@ -171,7 +172,8 @@ pub async fn secret(
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] of the operation.
+/// [`ApiRefusal`] if the user's role does not allow it, the connection is unknown, was changed
+/// meanwhile, the configuration is refused, or the store fails.
 pub async fn config(
     visit: &Visit<'_>,
     kind: Kind,

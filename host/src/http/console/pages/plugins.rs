@@ -372,7 +372,8 @@ const TIMELINE_ROWS: u32 = 50;
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if no file was chosen, and of the operation.
+/// [`ApiRefusal`] if the user's role does not allow it, no file was chosen, the component is refused,
+/// or the store fails.
 pub async fn upload(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let component = form.file().ok_or_else(|| {
         ApiRefusal::new(StatusCode::BAD_REQUEST, "Choose the file of a component.")
@@ -418,7 +419,8 @@ pub async fn last_rollout(
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] of the operation.
+/// [`ApiRefusal`] if the user's role does not allow it, there is no such version, the activation is
+/// refused, or the store fails.
 pub async fn activate(
     visit: &Visit<'_>,
     name: &str,
@@ -469,7 +471,7 @@ async fn refused(
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] of the operation.
+/// [`ApiRefusal`] if the user's role does not allow it, there is no such version, or the store fails.
 pub async fn verify(visit: &Visit<'_>, name: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let request = VerifyRequest {
         digest: form.get("digest").to_owned(),
@@ -485,7 +487,8 @@ pub async fn verify(visit: &Visit<'_>, name: &str, form: &Form) -> Result<FormOu
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] of the operation.
+/// [`ApiRefusal`] if the user's role does not allow it, there is no such version, there is none to
+/// compare with, or the store fails.
 pub async fn impact(visit: &Visit<'_>, name: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let request = ImpactRequest {
         digest: form.get("digest").to_owned(),
@@ -510,7 +513,8 @@ pub async fn impact(visit: &Visit<'_>, name: &str, form: &Form) -> Result<FormOu
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] of the operation.
+/// [`ApiRefusal`] if the user's role does not allow it, there is no version to return to, the rollback
+/// is refused, or the store fails.
 pub async fn roll_back(
     visit: &Visit<'_>,
     name: &str,
@@ -544,7 +548,8 @@ pub async fn roll_back(
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if a field is wrong, and of the operation.
+/// [`ApiRefusal`] if the user's role does not allow it, a field is wrong, the rollout is refused, or
+/// the store fails.
 pub async fn start_rollout(
     visit: &Visit<'_>,
     name: &str,
@@ -598,7 +603,8 @@ pub async fn start_rollout(
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] of the operation.
+/// [`ApiRefusal`] if the user's role does not allow it, no rollout is open, its stage does not allow
+/// the change, or the store fails.
 pub async fn change_rollout(
     visit: &Visit<'_>,
     name: &str,

@@ -80,7 +80,8 @@ impl ReplaysPage {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] of the operation.
+/// [`ApiRefusal`] if the user's role does not allow it, the filters are invalid or name too many
+/// deliveries, or the store fails.
 pub async fn submit(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let mut filters = Filters::from_form(form, &FILTERS);
     let after = form.filled("after").map(|id| id.parse()).transpose();

@@ -67,7 +67,7 @@ impl AnalyticsQuery {
     ///
     /// # Errors
     ///
-    /// [`ApiError::BadRequest`] names the invalid parameter and what to send.
+    /// [`ApiError::BadRequest`] if a parameter is missing or invalid, with its name and what to send.
     pub fn read(
         query: &Query<'_>,
         set: MetricSet,

@@ -22,7 +22,9 @@ use crate::store::{DealFilter, FoundDeal, NewestDeals, Store, StoreError};
 ///
 /// # Errors
 ///
-/// A parameter is invalid, there is no such workspace, or the store cannot be read.
+/// [`ApiError::BadRequest`] if a parameter is invalid or a search names no workspace and there are too
+/// many to search, [`ApiError::NotFound`] if there is no such workspace, and [`ApiError::Store`] if the
+/// store cannot be read.
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let query = call.query();
     let limit = page_limit(&query)?;

@@ -24,7 +24,10 @@ use crate::store::{DeliveryFilter, DeliverySummary};
 ///
 /// # Errors
 ///
-/// A parameter is invalid or names something unknown, or the store cannot be read.
+/// [`ApiError::BadRequest`] if a parameter is invalid, [`ApiError::NotFound`] if a connection, an
+/// instance or the delivery of `before` is unknown, [`ApiError::Conflict`] if a name matches several
+/// connections or instances, or the instance has no adapter, and [`ApiError::Store`] if the store
+/// cannot be read.
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let mut filter = filter(call).await?;
     let query = call.query();
@@ -122,7 +125,10 @@ async fn search(
 ///
 /// # Errors
 ///
-/// A parameter is invalid or names something unknown, or the store cannot be read.
+/// [`ApiError::BadRequest`] if a parameter is invalid, [`ApiError::NotFound`] if a connection, an
+/// instance or the delivery of `before` is unknown, [`ApiError::Conflict`] if a name matches several
+/// connections or instances, or the instance has no adapter, and [`ApiError::Store`] if the store
+/// cannot be read.
 pub(super) async fn filter(call: &Call<'_>) -> Result<DeliveryFilter, ApiError> {
     let query = call.query();
     let mut filter = DeliveryFilter {
