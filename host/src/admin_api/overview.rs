@@ -168,7 +168,7 @@ impl ServiceOverview {
                 refused.last_at.to_the_second(),
                 refused.senders(),
             );
-            // Nothing of them is stored.
+            // A refused request is not stored, so there is no list of deliveries to show.
             found.push(ServiceProblem::new(what, "status --json", REFUSED_PAGE));
         }
         found

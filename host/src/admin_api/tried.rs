@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn values_fit_a_cell() {
+    fn values_are_shortened_to_fit_a_table_cell() {
         assert_eq!(shown(&json!(["a", "b"])), "a, b");
         assert_eq!(
             shown(&json!([{"kind": "client", "reference": "7"}])),

@@ -138,7 +138,8 @@ impl Head {
     fn line(&mut self, piece: &[u8]) {
         if self.carried == 0 {
             let line = &piece[..piece.len() - 2];
-            // In pieces, no more of it would be known.
+            // Cut the line to the length that a scan in pieces holds, so that both scans decide
+            // alike.
             match line.get(..HELD) {
                 Some(begin) if line.len() > HELD => self.long_line(begin),
                 _ => self.whole_line(line),

@@ -307,7 +307,7 @@ mod tests {
         assert_eq!(waits(Some(sight("a", 5)), None, sight("b", 5), 9).await, 5);
         assert_eq!(waits(Some(sight("a", 5)), None, sight("a", 4), 9).await, 5);
         assert_eq!(waits(None, Some("a"), sight("b", 7), 9).await, 5);
-        // Until the clock is past the stamps that were assigned, within bounds.
+        // Writes wait until the clock has passed the assigned stamps, but no longer than the bound.
         let ahead = async |seconds| {
             let newest = Micros(0).plus(Duration::from_secs(seconds)).0;
             waits(Some(sight("a", newest)), None, sight("a", 4), 0).await

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_of_one_or_two_per_cent_trips_after_some_hundred() {
+    fn a_harmful_share_of_one_or_two_per_cent_trips_after_a_few_hundred_comparisons() {
         assert!(trips(&lost(4, 170), &STRICT));
         assert!(trips(&lost(5, 450), &STRICT));
         assert!(!trips(&lost(1, 10_000), &STRICT));
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn of_sends_failures_and_other_readings_trip_and_other_requests_only_if_the_policy_says_so() {
+    fn failing_and_differently_read_sends_trip_and_changed_requests_only_if_the_policy_says_so() {
         let of = |counts: ComparisonCounts| ComparisonCounts {
             compared: 100,
             ..counts

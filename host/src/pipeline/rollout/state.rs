@@ -510,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn far_more_memory_is_so_many_times_as_much_and_so_much_more() {
+    fn memory_is_far_more_only_past_a_factor_and_a_difference() {
         let policy = config::VerifySection::STRICT;
         let check = |serving: u64, candidate: u64, expect: bool| {
             let memory = Memory {

@@ -504,7 +504,8 @@ impl Sketch {
                 }
             }
             (false, true) => {}
-            // What came before has other fields, and the half may be of both.
+            // The counts so far have other fields, and this half may contain leads of both forms:
+            // start over.
             (true, true) if self.is_read != was_read => self.since = SketchCounts::default(),
             (true, true) => {
                 self.since.add(&held);
@@ -513,7 +514,7 @@ impl Sketch {
                     self.end_change();
                 }
             }
-            // The window is of both forms: another one begins.
+            // The window contains deliveries of both forms, so a new one begins.
             (true, false) => return is_new,
         }
         self.halves = [older, newer, SketchCounts::default()];
@@ -585,7 +586,7 @@ impl Sketch {
             was if is_usual(was, self.baseline.read) => is_often(is[kind]),
             _ => true,
         };
-        // A path that had no room looks like one that is not there.
+        // A full window may have had no room for the path, so its absence proves nothing.
         let is_known = is[ANY] > 0 || !window.is_full();
         window.read >= HALF && is_known && (0..=ANY).all(is_back)
     }
@@ -615,7 +616,8 @@ impl Sketch {
                 continue;
             };
             let is_enough = base.whole(field) >= BASELINE / 2 && window.whole(field) >= HALF;
-            // In both halves, so that the change is complete when it is reported.
+            // The share must have fallen in both halves, so that the change is complete when it is
+            // reported.
             let has_fallen = |counts: &SketchCounts| {
                 let share = counts.share(field);
                 share.is_none_or(|share| share + FALL <= before)
@@ -669,7 +671,8 @@ impl Sketch {
     fn report(&mut self, differences: Vec<Difference>, at: Micros) {
         let version = &self.halves[2].version;
         let is_same = version.is_empty() || *version == self.baseline.version;
-        // During a rollout, or after a version that did not stay.
+        // The halves have different versions during a rollout, or after a version that was rolled
+        // back.
         let [_, older, newer] = &self.halves;
         let configuration = newer.configuration;
         let known = self.baseline.configuration;
@@ -689,7 +692,8 @@ impl Sketch {
         };
         let fields: Vec<usize> = differences.iter().filter_map(Difference::field).collect();
         self.question = (!is_same && !fields.is_empty()).then_some(Question { fields });
-        // One that was reported and is neither over nor large enough to be reported now stays.
+        // A difference that was reported stays open until it is over, even if it is too small to be
+        // reported now.
         let mut open = differences;
         for known in mem::take(&mut self.open) {
             match open.iter_mut().find(|one| one.subject == known.subject) {
@@ -760,7 +764,7 @@ fn differences_of_paths(
             gone || (was[kind] == 0 && is_usual(is[kind], window.read))
         };
         let (change, before, after) = if differs(ANY) {
-            // A path that had no room looks like one that was not there.
+            // A full sketch may have had no room for the path, so its absence proves nothing.
             let without = if is[ANY] == 0 { window } else { base };
             if without.is_full() {
                 continue;
@@ -1065,7 +1069,8 @@ mod tests {
             add_at(&mut sketch, at, without, false);
         }
         let change = sketch.change().expect("a change").clone();
-        // No delivery that differs is earlier, and few that do not are later.
+        // The reported time is not later than the first changed delivery, and at most shortly
+        // before it.
         assert!((1_000..=2_000).contains(&change.since.0), "{change:?}");
         assert_eq!(change.parts.len(), 1);
         let expect = [
@@ -1103,7 +1108,7 @@ mod tests {
         };
         let mut sketch = usual();
         assert_eq!(sketch.lead_fields(), Some(of(225, 100)));
-        // Not many enough to be a change.
+        // These are too few to be a change.
         assert_eq!(add(&mut sketch, 25, "1", USUAL_BODY, false), 0);
         assert_eq!(sketch.lead_fields(), Some(of(250, 90)));
         assert_eq!(add(&mut sketch, 25, "1", USUAL_BODY, false), 1);
@@ -1372,7 +1377,7 @@ mod tests {
     }
 
     #[test]
-    fn few_deliveries_and_rare_paths_are_silent() {
+    fn few_deliveries_and_rare_paths_are_not_reported() {
         let mut sketch = Sketch::default();
         add(&mut sketch, 150, "1", USUAL_BODY, true);
         assert_eq!(add(&mut sketch, 60, "1", "{}", false), 0);

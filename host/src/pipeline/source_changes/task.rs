@@ -433,8 +433,9 @@ impl WatchedSource {
         (self.generation, self.sketch) = (generation, sketch);
         let is_changed = self.sketch.drift().is_some();
         if is_changed != mem::replace(&mut self.is_changed, is_changed) {
-            // Another host has seen the change, or its end. What this host has seen meanwhile may be of
-            // both forms: it would end the change, which would be reported again.
+            // Another host has reported the change, or its end. The deliveries that this host has
+            // counted since may have both forms. They would end the change, and it would be reported
+            // again.
             self.unwritten = SketchCounts::default();
         }
         let is_own = self.is_stored && is_changed;

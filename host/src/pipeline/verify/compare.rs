@@ -384,11 +384,11 @@ impl Tally {
                 (Some(old), Some(new)) if old.kind == new.kind => {
                     is_same &= self.item(compared, old, new);
                 }
-                // The request that it belongs to is counted.
+                // The difference of its request is counted already.
                 (Some(one), None) | (None, Some(one)) if one.kind == ItemKind::Answer => {
                     is_same = false;
                 }
-                // The candidate asks for it by another request, to which there is no answer.
+                // The candidate fetches the lead by another request, for which no answer is stored.
                 (Some(old), Some(new))
                     if compared.is_answered
                         && old.kind == ItemKind::Lead
@@ -446,7 +446,8 @@ impl Tally {
                     let lost = self.lost.entry(Cow::Borrowed(*field)).or_default();
                     lost.add(compared, gone, None);
                 }
-                // Another lead by this is a lead less: its deal is not found, or is another's.
+                // A changed identity counts as a lost lead: its deal is not found, or another
+                // lead's deal is.
                 Some((DifferenceKind::Changed, before, after)) if IDENTITY.contains(field) => {
                     let lost = self.lost.entry(Cow::Borrowed(*field)).or_default();
                     lost.add(compared, before, after);
@@ -478,7 +479,7 @@ impl Tally {
             } else if let Some((DifferenceKind::Lost | DifferenceKind::Changed, before, after)) =
                 difference(old.fields.get(IDS), new.fields.get(IDS), masked)
             {
-                // Statuses and answers with this id find no message.
+                // Without this id, later statuses and replies would not find their message.
                 let lost = self.lost.entry(Cow::Borrowed(IDS)).or_default();
                 lost.add(compared, before, after);
             }
@@ -502,8 +503,8 @@ impl Tally {
         before: Option<&FieldValue>,
         after: Option<&FieldValue>,
     ) -> bool {
-        // Reasons are for operators, who see them beside each delivery too. The others are words of
-        // the adapter, the host and the provider.
+        // Reasons are not masked: operators see them with each delivery too. The other fields of
+        // this list have words of the adapter, the host and the provider.
         let show: fn(&str) -> String = match name {
             "error" | "reason" => shortened,
             "request.method" | "request.host" => shortened,
@@ -1065,7 +1066,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_values_a_missing_one_is_lost_and_their_order_means_nothing() {
+    fn a_missing_one_of_several_values_counts_as_lost_and_their_order_does_not_matter() {
         let phones = |phones: &[&str]| {
             let mut lead = lead(Some("1"), &[]);
             let phones = phones.iter().map(|&phone| phone.to_owned()).collect();

@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_seen_by_its_parts() {
+    fn a_request_is_compared_part_by_part() {
         let body = r#"{"template":{"name":"welcome","components":[{"text":"Ana"}]},"n":1}"#;
         let found = fields(request("application/json", literal(body)));
         for (name, expect) in [

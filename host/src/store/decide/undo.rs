@@ -189,7 +189,7 @@ fn keys(
         let owner = set.contact_keys.get(&entry);
         let is_there = match change.field == KEYS {
             true => owner == Some(&id),
-            // It has become its own if the others are gone.
+            // If the other owners are gone, the contact owns the key itself.
             false => owner.is_some() && owner != Some(&id),
         };
         if !is_there || own.iter().any(is) {
@@ -451,7 +451,7 @@ mod tests {
             contact,
             vec![
                 (DealId::new(NOW), said(emails[0])),
-                // It says something else by now.
+                // The deal has another address by now.
                 (deal, said(emails[1])),
             ],
         );

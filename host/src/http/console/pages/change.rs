@@ -254,7 +254,7 @@ async fn shown(
         true => format!("{}/{} is as it was", changed.workspace, changed.name),
         false => format!("{}/{} is changed", changed.workspace, changed.name),
     };
-    // The change is made: that a pause cannot be read just now does not hide it.
+    // The change is made, so the page shows it even if the state of the pause cannot be read now.
     let is_paused = is_paused(visit, kind, which).await.unwrap_or_default();
     let shown = ChangedPage {
         waits: is_paused.then_some(match kind {

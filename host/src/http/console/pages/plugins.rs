@@ -115,8 +115,8 @@ impl PluginPage {
     /// Returns whether a version that is not active was rolled back, by an operator or a guard.
     fn was_rolled_back(&self, version: &PluginVersion) -> bool {
         let by = rollback_of(&self.timeline, &version.digest);
-        // A rollout that an operator ends is no rollback of its candidate, unless that served before: then a
-        // rollback to it is refused for this.
+        // A rollout that an operator ended does not count as a rollback of its candidate. The exception is a
+        // candidate that was active: the service then refuses a rollback to it.
         let is_previous = version.state == VersionState::Previous;
         if by.is_some_and(|row| is_previous || row.act != "end-rollout") {
             return true;
@@ -260,7 +260,8 @@ pub async fn show(visit: &Visit<'_>, name: &str) -> Result<PluginPage, ApiRefusa
         let message = format!("There is no plugin `{name}`.");
         return Err(ApiRefusal::new(StatusCode::NOT_FOUND, message));
     };
-    // What serves, what a rollback would bring back, and then the newest first.
+    // The active version comes first, then the previous one, and then the others with the newest
+    // first.
     plugin.versions.sort_by_key(|version| {
         let rank = match version.state {
             VersionState::Active => 0,
@@ -463,7 +464,8 @@ async fn refused(
         to,
         fields,
     });
-    // A question, and no failure of the form: a browser would note one in its log.
+    // The page asks a question, so its status is 200: a browser would log an error status as a
+    // failure.
     Ok(FormOutcome::Page(page(StatusCode::OK, &shown)?))
 }
 

@@ -93,7 +93,8 @@ pub async fn submit(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRe
     };
     let path = format!("/deliveries/replay{}", filters.query());
     let replayed: ReplayedMany = visit.api().post(&path, &request).await?;
-    // What is applied is what was shown.
+    // The time of the preview bounds the next request, so it applies exactly the deliveries that
+    // were shown.
     filters.put("until", replayed.until.text());
     let title = match request.release {
         true => "Release from quarantine",

@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_searched_as_all_that_it_may_stand_for() {
+    fn a_search_text_is_tried_as_id_email_phone_and_external_id() {
         let check = |text: &str, expect: &[&str]| {
             let found = readings(text, "BR");
             let kinds: Vec<&str> = found

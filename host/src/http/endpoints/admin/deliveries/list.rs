@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_that_is_not_full_goes_on_at_the_last_delivery_that_was_looked_at() {
+    fn a_page_that_is_not_full_continues_after_the_last_scanned_delivery() {
         let (early, late) = (Micros(1_700_000_000_000_000), Micros(1_700_000_060_000_000));
         let (floor, last) = (DeliveryId::new(early), DeliveryId::new(late));
         assert_eq!(end(Some(last), Some(floor)), (Some(last), None));
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_no_index_finds_is_looked_through() {
+    fn deliveries_are_scanned_only_if_no_index_serves_the_filters() {
         let of = |status, version: Option<&str>| DeliveryFilter {
             status,
             version: version.map(str::to_owned),
