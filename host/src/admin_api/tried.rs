@@ -51,6 +51,8 @@ pub struct TriedBody {
 pub struct TriedItem {
     /// Whether it is a lead. Otherwise `outcome` says what it is.
     pub is_lead: bool,
+    // The item as a golden case has it, such as `{"fetch": {…}}`. It stays JSON, because the version of
+    // the contract decides its shape.
     pub outcome: Value,
     pub fields: Vec<TriedField>,
     /// The names of the values that are kept as attributes.

@@ -27,12 +27,12 @@ const CONVERTER: &str = "converter-mapping.wasm";
 const FOLDERS: [&str; 2] = ["target/plugins", "."];
 
 #[derive(Subcommand)]
-pub enum Mapping {
+pub enum MappingCommand {
     /// Show what the mapping converter reads in a body, without a service
-    Try(Box<Try>),
+    Try(Box<TryMapping>),
 }
 
-impl Mapping {
+impl MappingCommand {
     /// Runs the subcommand.
     ///
     /// # Errors
@@ -47,7 +47,7 @@ impl Mapping {
 }
 
 #[derive(Args)]
-pub struct Try {
+pub struct TryMapping {
     /// The file with the body; `-` reads it from standard input
     body: PathBuf,
     /// The configuration of the connection, a JSON file [default: none, so everything is guessed]
@@ -78,7 +78,7 @@ pub struct Try {
     engine: EngineFlags,
 }
 
-impl Try {
+impl TryMapping {
     /// Converts the body, and shows each field with its value, its place and whether it was guessed,
     /// and the values that are not used by any field.
     ///

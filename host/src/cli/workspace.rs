@@ -9,12 +9,12 @@ use crate::cli::output::say;
 use crate::cli::table::table;
 
 #[derive(Subcommand)]
-pub enum Workspace {
+pub enum WorkspaceCommand {
     /// List the workspaces
-    List(List),
+    List(ListWorkspaces),
 }
 
-impl Workspace {
+impl WorkspaceCommand {
     /// Runs the subcommand.
     ///
     /// # Errors
@@ -29,12 +29,12 @@ impl Workspace {
 }
 
 #[derive(Args)]
-pub struct List {
+pub struct ListWorkspaces {
     #[command(flatten)]
     service: ServiceAddress,
 }
 
-impl List {
+impl ListWorkspaces {
     /// Prints all workspaces.
     ///
     /// # Errors

@@ -179,7 +179,7 @@ impl Head {
         }
     }
 
-    /// Handles a line of which only the beginning is known.
+    /// Handles a line that is longer than the part that is held.
     fn long_line(&mut self, begin: &[u8]) {
         match self.at {
             At::Size => self.at = At::Somewhere,

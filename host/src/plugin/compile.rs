@@ -109,7 +109,7 @@ impl Compilation {
     }
 
     /// Returns the kept code of a component, if it is there and intact.
-    pub fn kept(&self, digest: &Digest) -> Option<Vec<u8>> {
+    pub fn cached(&self, digest: &Digest) -> Option<Vec<u8>> {
         let path = self.path(digest);
         match hashed_file::read(&path) {
             Ok(Some(code)) => return Some(code),

@@ -257,7 +257,7 @@ async fn link(plugins: &Plugins, digest: &Digest, wasm: Vec<u8>) -> Result<Linke
     let kept = {
         let (plugins, digest) = (plugins.clone(), digest.clone());
         in_background(move || {
-            let code = plugins.0.compilation.kept(&digest)?;
+            let code = plugins.0.compilation.cached(&digest)?;
             match load_code(&plugins.0.engine, &code) {
                 Ok(component) => Some(component),
                 Err(error) => {

@@ -42,13 +42,13 @@ impl Part {
     pub const ALL: [Self; 3] = [Self::Deliveries, Self::Sends, Self::Checks];
 }
 
-/// Returns whether a guard trips by what was counted since the start.
+/// Returns whether a guard trips on the comparisons since the start of the rollout.
 pub fn trips(part: Part, counts: &ComparisonCounts, policy: &config::VerifySection) -> bool {
     exceeds(part, counts, policy, FALSE_ALARMS)
 }
 
-/// Returns whether a guard trips by what was counted since one of the last looks, so that what a
-/// version did well before does not excuse what it does now.
+/// Returns whether a guard trips on the comparisons since one of the last evaluations, so that a
+/// good beginning does not hide harm that began later.
 pub fn trips_recently(
     part: Part,
     counts: &ComparisonCounts,

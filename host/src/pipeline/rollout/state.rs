@@ -62,7 +62,7 @@ impl Rollouts {
         });
     }
 
-    /// Acts on a plugin's rollout no more.
+    /// Stops acting on a plugin's rollout.
     pub fn leave(&self, plugin: &str) {
         self.live.rcu(|live| {
             let mut live = HashMap::clone(live);
@@ -398,7 +398,7 @@ impl Observed {
         self.lock().dropped
     }
 
-    /// Gives the candidate no more deliveries. Returns whether it got some until now.
+    /// Stops giving deliveries to the candidate. Returns whether it got deliveries until now.
     pub fn stop(&self) -> bool {
         !self.stopped.swap(true, Ordering::Relaxed)
     }

@@ -29,8 +29,9 @@ const USUAL: u64 = 90;
 /// The percentage points by which the share of a field has to fall.
 const FALL: u64 = 30;
 
-/// The percentage points below the former share at which a field that fell counts as back. Fewer than
-/// those of a fall, so that a share between both neither ends a change nor begins one.
+/// The percentage points below the former share at which a field that fell counts as back. They are
+/// fewer than the points of a fall, so that a share between the two bounds neither begins nor ends a
+/// change.
 const BACK: u64 = FALL / 2;
 
 /// The percentage of deliveries that ends the change of a path: a lost one is in as many again, a new one
@@ -152,7 +153,12 @@ impl TrialVerdict {
 
     /// Returns the report that deliveries keep failing: so many of the last ones. `None` if there is
     /// nothing to report: a sender may well send what every version refuses.
-    pub fn of_failures(&self, failed: usize, of: usize, at: Micros) -> Option<FailingDeliveries> {
+    pub fn failing_deliveries(
+        &self,
+        failed: usize,
+        of: usize,
+        at: Micros,
+    ) -> Option<FailingDeliveries> {
         if self.better == 0 && self.faults == 0 {
             return None;
         }
@@ -339,7 +345,8 @@ pub struct Sketch {
     /// The usual shape.
     baseline: SketchCounts,
     /// The last deliveries, the oldest first. The last two are the window. A half that has just
-    /// left it waits until the next look: if there is a change by then, it may be of both forms.
+    /// left the window is held until the next evaluation: if that finds a change, the half may
+    /// contain deliveries of both forms and is dropped.
     halves: [SketchCounts; 3],
     /// The deliveries since the change.
     since: SketchCounts,
@@ -521,8 +528,8 @@ impl Sketch {
         is_new
     }
 
-    /// Returns whether a difference was not reported yet, or is the share of a field that is far below the
-    /// last one that was.
+    /// Returns whether a difference is to be reported: it was not reported yet, or its share has fallen
+    /// far below the last reported one.
     fn is_new(&self, difference: &Difference) -> bool {
         let mut open = self.open.iter();
         let known = open.find(|one| one.subject == difference.subject);
@@ -1247,7 +1254,7 @@ mod tests {
 
     #[test]
     fn failures_are_shown_before_a_change_and_refusals_of_both_versions_are_not() {
-        let new = verdict(Some("1"), 5).of_failures(7, 20, Micros(7));
+        let new = verdict(Some("1"), 5).failing_deliveries(7, 20, Micros(7));
         let new = new.expect("a report");
         let what = "failing deliveries: new in 2: the previous version 1 converts 5 of 5 of them";
         assert_eq!(
@@ -1255,14 +1262,14 @@ mod tests {
             (what, ChangeCause::Version)
         );
         assert_eq!(new.change.after, "7 of the last 20 fail");
-        let both = verdict(Some("1"), 0).of_failures(7, 20, Micros(7));
+        let both = verdict(Some("1"), 0).failing_deliveries(7, 20, Micros(7));
         let what = "failing deliveries: both versions fail: the source changed";
         assert_eq!(both.expect("a report").change.what, what);
         let refused = TrialVerdict {
             faults: 0,
             ..verdict(Some("1"), 0)
         };
-        assert_eq!(refused.of_failures(7, 20, Micros(7)), None);
+        assert_eq!(refused.failing_deliveries(7, 20, Micros(7)), None);
         let mut sketch = usual();
         add(&mut sketch, 75, "1", USUAL_BODY, false);
         sketch.set_failing(Some(new));

@@ -174,7 +174,7 @@ pub struct ComparedSubject<'a> {
 pub struct Tally {
     /// Deliveries that both versions converted, refused or failed on.
     pub compared: u64,
-    /// Deliveries of which both versions make the same.
+    /// Deliveries that both versions convert to the same items.
     pub same: u64,
     /// Leads that the serving version makes of them.
     pub leads: u64,
@@ -531,7 +531,8 @@ impl Tally {
         self.fields.entry(key).or_default()
     }
 
-    /// Returns how many differences there are, by the field, or by the name of what is of no field.
+    /// Returns the numbers of differences by field, or by a name of their own if they belong to no
+    /// field.
     pub fn differences(&self) -> impl Iterator<Item = (&str, u64)> {
         let fields = self.fields.iter();
         let fields = fields.map(|((field, _), group)| (field.as_str(), group));

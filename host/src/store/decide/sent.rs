@@ -137,7 +137,7 @@ pub(super) fn settle(set: &mut WorkingSet, new: &SendSettlement) -> WriteOutcome
     if let Some((key, answer)) = &new.answer {
         idempotency::answer(set, key, answer);
     }
-    if let Some(kept) = &new.kept {
+    if let Some(kept) = &new.kept_send {
         set.dialogue.kept_sends.insert(id, (**kept).clone());
     }
     outcome(set, workspace, id)

@@ -278,7 +278,7 @@ pub async fn show(visit: &Visit<'_>, name: &str) -> Result<PluginPage, ApiRefusa
     let instances: Instances = api.get("/instances").await?;
     Ok(PluginPage {
         failing: plugin.digest.as_ref().map_or_else(Vec::new, |active| {
-            overview::of_version((name, active), &connections, &instances)
+            overview::version_problems((name, active), &connections, &instances)
         }),
         failing_sources: failing_sources(&connections),
         frame: visit.frame("plugins", name),

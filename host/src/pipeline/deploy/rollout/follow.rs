@@ -90,7 +90,7 @@ impl Follower {
         failed.map_or(Ok(!open.is_empty()), Err)
     }
 
-    /// Acts on a rollout no more: it has ended as `now`, or another one has taken its place.
+    /// Stops acting on a rollout that has ended as `now`, or that another one has replaced.
     async fn leave(
         &mut self,
         pipeline: &Pipeline,

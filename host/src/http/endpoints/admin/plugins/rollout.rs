@@ -277,7 +277,7 @@ async fn to_view(
         vanished: verify::group(tally.vanished),
         items: verify::group(tally.items),
         fields: verify::fields(tally.fields),
-        sends: (sends.compared > 0).then(|| verify::of_sends(sends)),
+        sends: (sends.compared > 0).then(|| verify::send_differences(sends)),
         checks: (checks.compared > 0).then(|| CheckDifferences {
             compared: checks.compared,
             refused: verify::group(checks.newly_failing),

@@ -188,7 +188,7 @@ pub fn to_view(verified: Verified) -> VerifiedPlugin {
         emptied: sends.emptied,
         not_tried: sends.not_tried,
         not_reached: sends.not_reached,
-        differences: of_sends(sends.tally),
+        differences: send_differences(sends.tally),
     });
     VerifiedPlugin {
         name: candidate.description.name.clone(),
@@ -241,7 +241,7 @@ fn needed(summary: NeededSummary) -> NeededView {
 }
 
 /// Returns the differences of sends.
-pub fn of_sends(tally: Tally) -> SendDifferences {
+pub fn send_differences(tally: Tally) -> SendDifferences {
     SendDifferences {
         compared: tally.compared,
         same: tally.same,
