@@ -1117,6 +1117,9 @@ pub const REPLAY_LONGEST: Duration = Duration::from_hours(1);
 /// Bytes of an answer of the admin API that a command reads. The largest are captures.
 pub const ADMIN_ANSWER_BYTES: usize = 256 << 20;
 
+/// Connections of which a host counts the flaws of the last hour: each needs 2 KiB.
+pub const HOUR_CONNECTIONS: usize = 1_000;
+
 /// Connections of which a verification takes deliveries. Each needs a few queries.
 pub const VERIFY_CONNECTIONS: usize = 200;
 
@@ -1372,6 +1375,9 @@ pub const LOG_VALUE_BYTES: usize = 4 << 10;
 
 /// Problems that `leadhost status` lists; it counts the rest.
 pub const STATUS_PROBLEMS: usize = 50;
+
+/// Differences of a candidate that `leadhost status` names; it counts the rest.
+pub const STATUS_DRIFT: usize = 2;
 
 /// The age of the oldest waiting work from which `leadhost status` calls it a problem.
 pub const STATUS_LONG_WAIT: Duration = Duration::from_mins(15);

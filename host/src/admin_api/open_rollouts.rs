@@ -21,11 +21,12 @@ pub struct OpenRollout {
     pub candidate: RolloutVersion,
     pub stage: RolloutStage,
     pub paused: bool,
-    /// The part of the deliveries that the candidate gets now, or that a shadow compares. Null in the
-    /// probation, when it gets all of them.
+    /// The part of the deliveries that the candidate gets now, or that a shadow compares. Null before the
+    /// first step, when it gets none, and in the probation, when it gets all of them.
     pub percent: Option<u8>,
     /// Seconds until the stage or step may end. They stand still during a pause.
     pub seconds_left: u64,
-    /// What a step waits for after its time, such as more comparisons. Null if it waits for nothing else.
+    /// What a stage or step waits for: hosts that prepare the versions, or after its time more
+    /// comparisons. Null if it waits for nothing else.
     pub waits_for: Option<String>,
 }

@@ -356,6 +356,9 @@ impl ServiceOverview {
                 let hosts = hosts.join(", ");
                 add(format!("the rollout of {} waits for {hosts}", rollout.name));
             }
+            if let Some(harm) = unguarded_harm(rollout) {
+                add(harm);
+            }
             let is_new = now.since(rollout.stage_at) < ROLLED_BACK_SHOWN;
             let is_over = self.is_over(rollout);
             if rollout.stage == RolloutStage::RolledBack && is_new && !is_over {
@@ -392,7 +395,8 @@ impl ServiceOverview {
         for rollout in &self.rollouts {
             let was_left = match rollout.stage {
                 RolloutStage::RolledBack | RolloutStage::Aborted => rollout.served > 0,
-                RolloutStage::Shadow
+                RolloutStage::Verified
+                | RolloutStage::Shadow
                 | RolloutStage::Canary
                 | RolloutStage::Probation
                 | RolloutStage::Done => false,
@@ -605,6 +609,40 @@ fn low_disk(disk: &DiskView, free: u64) -> Option<String> {
     })
 }
 
+/// Returns how the candidate of an open rollout exceeds the policy, if no guard ends the rollout for it.
+fn unguarded_harm(rollout: &RolloutView) -> Option<String> {
+    let RolloutView {
+        name, candidate, ..
+    } = rollout;
+    let has_no_guard = match rollout.stage {
+        RolloutStage::Shadow => true,
+        RolloutStage::Canary | RolloutStage::Probation => !rollout.plan.guards,
+        RolloutStage::Verified
+        | RolloutStage::Done
+        | RolloutStage::RolledBack
+        | RolloutStage::Aborted => false,
+    };
+    if !has_no_guard || rollout.drift.is_empty() {
+        return None;
+    }
+    let shown = rollout.drift.len().min(limits::STATUS_DRIFT);
+    let mut drift = rollout.drift[..shown].join("; ");
+    let more = rollout.drift.len() - shown;
+    if more > 0 {
+        drift += &format!("; and {more} more");
+    }
+    let digest = candidate.digest.short();
+    let version = match &candidate.version {
+        Some(version) => format!("version {version} ({digest})"),
+        None => format!("version {digest}"),
+    };
+    let differs = format!("{version} differs more than the policy allows: {drift}");
+    Some(match rollout.stage {
+        RolloutStage::Shadow => format!("in the shadow of {name}, {differs}"),
+        _ => format!("the rollout of {name} continues without guards, although {differs}"),
+    })
+}
+
 /// Returns the problems of the connections and instances whose deliveries keep failing with this version of
 /// the plugin, and not with the one before it.
 pub fn version_problems(
@@ -612,13 +650,7 @@ pub fn version_problems(
     connections: &Connections,
     instances: &Instances,
 ) -> Vec<ServiceProblem> {
-    let is_new = |change: &&SourceChange| {
-        let new = change.what.split_once(": new in ");
-        let named = new.and_then(|(_, named)| named.split(')').next());
-        change.failing
-            && change.cause == ChangeCause::Version
-            && named.is_some_and(|named| named.ends_with(version.short()))
-    };
+    let is_new = |change: &&SourceChange| is_failing_with(change, version);
     let connections = connections.connections.iter().filter_map(|one| {
         let change = one.source_change.as_ref().filter(is_new)?;
         let name = name_in_workspace(&one.workspace, &one.name);
@@ -632,6 +664,12 @@ pub fn version_problems(
         is_its.then(|| failure_problem(("instance", &name), plugin, change))
     });
     connections.chain(instances).collect()
+}
+
+/// Returns whether deliveries keep failing with this version, and not with the one before it.
+fn is_failing_with(change: &SourceChange, version: &Digest) -> bool {
+    let is_its = change.digest.as_ref() == Some(version);
+    change.failing && change.cause == ChangeCause::Version && is_its
 }
 
 /// Returns the problem of a connection or an instance, by its name, whose deliveries keep failing with
@@ -774,6 +812,8 @@ const UNREPAIRED_SHOWN: Duration = Duration::from_hours(7 * 24);
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -802,6 +842,7 @@ mod tests {
             since: Micros(0),
             failing: true,
             cause,
+            digest: None,
             parts: Vec::new(),
         };
         let of = |cause| failure_problem(("instance", "acme/bot"), "twilio", &change(cause));
@@ -818,6 +859,116 @@ mod tests {
             "delivery list --status failed --instance acme/bot"
         );
         assert_eq!(found.page, failed);
+    }
+
+    #[test]
+    fn deliveries_keep_failing_with_the_version_that_was_tried_and_no_other_one() {
+        let (tried, other) = (Digest::compute(b"tried"), Digest::compute(b"other"));
+        let change = |failing, cause, digest: Option<&Digest>| SourceChange {
+            // The words name another version: only the digest counts.
+            what: format!("failing deliveries: new in 1.1.0 ({})", other.short()),
+            before: "converted".to_owned(),
+            after: "3 of the last 3 fail".to_owned(),
+            since: Micros(0),
+            failing,
+            cause,
+            digest: digest.cloned(),
+            parts: Vec::new(),
+        };
+        let version = ChangeCause::Version;
+        let new = change(true, version, Some(&tried));
+        assert!(is_failing_with(&new, &tried));
+        assert!(!is_failing_with(&new, &other));
+        for is_not in [
+            change(false, version, Some(&tried)),
+            change(true, ChangeCause::Source, Some(&tried)),
+            // An earlier release stored no digest.
+            change(true, version, None),
+        ] {
+            assert!(!is_failing_with(&is_not, &tried), "{is_not:?}");
+        }
+    }
+
+    #[test]
+    fn harm_of_a_candidate_is_named_in_a_shadow_and_without_guards() {
+        let none = || json!({"count": 0, "examples": []});
+        let rollout = |stage: &str, guards: bool, drift: &[&str]| -> RolloutView {
+            let version = |version, digest| json!({"version": version, "digest": digest});
+            let mut rollout = json!({
+                "name": "portal",
+                "candidate": version("1.4.0", "9b0f7a3c5d2e4f61"),
+                "stable": version("1.3.0", "1c2d3e4f5a6b7c8d"),
+                "stage": stage,
+                "paused": false,
+                "percent": 100,
+                "plan": {
+                    "mode": "shadow",
+                    "steps": [100],
+                    "everySeconds": 3_600,
+                    "probationSeconds": 3_600,
+                    "guards": guards,
+                    "stepComparisons": 0,
+                },
+                "generation": 1,
+                "startedBy": "ana",
+                "startedAt": "2026-03-02T12:15:30.250000Z",
+                "stageAt": "2026-03-02T12:15:30.250000Z",
+                "fields": [],
+                "connections": [],
+                "drift": drift,
+                "hosts": [],
+                "behind": [],
+            });
+            for count in [
+                "spentSeconds",
+                "stepCompared",
+                "compared",
+                "same",
+                "served",
+                "saved",
+                "dropped",
+                "waiting",
+                "leads",
+                "candidateLeads",
+            ] {
+                rollout[count] = json!(0);
+            }
+            for group in [
+                "newlyFailing",
+                "noLongerFailing",
+                "appeared",
+                "vanished",
+                "items",
+            ] {
+                rollout[group] = none();
+            }
+            serde_json::from_value(rollout).expect("a rollout")
+        };
+        let check = |stage, guards, drift: &[&str], expect: Option<&str>| {
+            let found = unguarded_harm(&rollout(stage, guards, drift));
+            assert_eq!(found.as_deref(), expect);
+        };
+        let lost = "3 of 415 leads lose a phone";
+        // A guard ends no shadow, whatever its plan has.
+        check(
+            "shadow",
+            true,
+            &[lost],
+            Some(
+                "in the shadow of portal, version 1.4.0 (9b0f7a3c5d2e) differs more than the policy allows: 3 of 415 leads lose a phone",
+            ),
+        );
+        check(
+            "canary",
+            false,
+            &["one", "two", "three", "four"],
+            Some(
+                "the rollout of portal continues without guards, although version 1.4.0 (9b0f7a3c5d2e) differs more than the policy allows: one; two; and 2 more",
+            ),
+        );
+        check("shadow", true, &[], None);
+        check("canary", true, &[lost], None);
+        check("done", false, &[lost], None);
     }
 
     #[test]

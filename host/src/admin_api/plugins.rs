@@ -404,8 +404,8 @@ pub struct VerifiedPlugin {
     /// The other concerns that an activation would raise and that must be accepted. Empty for an
     /// impact, and beside an activation, which refuses them itself.
     pub concerns: Vec<ConcernView>,
-    /// For an impact: the newest repairs of the version that wrote changes and are not undone. Empty
-    /// for a verification.
+    /// For an impact: the newest repairs of the version that are running, are being undone, or wrote
+    /// changes that are not undone. Empty for a verification.
     pub repairs: Vec<RepairFacts>,
     /// Milliseconds that it took.
     pub took_ms: u64,
@@ -431,6 +431,12 @@ impl VerifiedPlugin {
             (true, false) => format!("{compared} of {total} {what}"),
             (true, true) => format!("{compared} of at least {total} {what}"),
         }
+    }
+
+    /// Returns the repair of the version on which a host works. Another one cannot begin meanwhile.
+    pub fn open_repair(&self) -> Option<&RepairFacts> {
+        let mut repairs = self.repairs.iter();
+        repairs.find(|repair| repair.state.is_open())
     }
 
     /// Returns whether leads are worse with the version than with the other one, or the events of an
@@ -562,6 +568,7 @@ pub struct ExampleView {
     pub connection_id: ConnectionId,
     /// With the other version. Null for no value.
     pub before: Option<String>,
-    /// With the candidate. Null for no value.
+    /// With the candidate. If the masks look alike, the places at which the values differ follow it. Null
+    /// for no value.
     pub after: Option<String>,
 }

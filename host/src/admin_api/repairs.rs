@@ -10,6 +10,7 @@ use uuid::Uuid;
 use crate::domain::id::{ConnectionId, DeliveryId, RepairId, WorkspaceId};
 use crate::domain::plugin::Digest;
 use crate::domain::repair::{RepairField, RepairState, RepairUndone, RepairedKind};
+use crate::domain::text::counted;
 use crate::domain::time::Micros;
 
 /// The repair to start.
@@ -78,6 +79,39 @@ pub struct RepairFacts {
     pub deliveries: RepairedDeliveries,
     /// Fields that a person has edited, which stay as they are.
     pub kept: u64,
+}
+
+impl RepairFacts {
+    /// Returns what it has done with the deliveries of its version, in words that follow its name:
+    /// `is running and has converted 3 of 141 deliveries again`.
+    pub fn progress(&self) -> String {
+        let replayed = self.deliveries.replayed;
+        let deliveries = match self.found {
+            Some(found) if found > replayed => {
+                format!("{replayed} of {}", counted(found, "delivery", "deliveries"))
+            }
+            _ => counted(replayed, "delivery", "deliveries"),
+        };
+        let begin = match self.state {
+            RepairState::Undoing => {
+                return "is being undone: its deliveries count for this version again".to_owned();
+            }
+            RepairState::Running if !self.apply => {
+                return format!(
+                    "is running and only counts what it would change: it has looked at {deliveries}"
+                );
+            }
+            RepairState::Running => "is running and has",
+            RepairState::Cancelled => "ended early and has",
+            RepairState::Done | RepairState::Undone | RepairState::Expired => "has",
+        };
+        match self.field {
+            Some(field) => format!(
+                "{begin} written the field {field} of {deliveries}, which still count for this version because their other fields are as they were"
+            ),
+            None => format!("{begin} converted {deliveries} again"),
+        }
+    }
 }
 
 /// The deliveries that a repair has dealt with, by their outcomes.
@@ -211,4 +245,81 @@ pub struct RepairChangeView {
     pub erased: bool,
     /// The result of an undo. Null if none has dealt with it.
     pub undone: Option<RepairUndone>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_progress_of_a_repair_says_whether_it_runs_and_whether_it_writes() {
+        let check = |state, apply, field, (replayed, found), expect: &str| {
+            let facts = RepairFacts {
+                id: RepairId::new(Micros(0)),
+                plugin: "portal".to_owned(),
+                converted_by: Digest("0123456789abcdef".to_owned()),
+                version: None,
+                connection_id: None,
+                since: None,
+                until: None,
+                field,
+                apply,
+                state,
+                why: None,
+                started_by: "ana".to_owned(),
+                started_at: Micros(0),
+                ended_at: None,
+                found,
+                deliveries: RepairedDeliveries {
+                    replayed,
+                    ..RepairedDeliveries::default()
+                },
+                kept: 0,
+            };
+            assert_eq!(facts.progress(), expect);
+        };
+        let (running, done) = (RepairState::Running, RepairState::Done);
+        check(
+            running,
+            true,
+            None,
+            (3, Some(141)),
+            "is running and has converted 3 of 141 deliveries again",
+        );
+        check(
+            running,
+            false,
+            None,
+            (0, None),
+            "is running and only counts what it would change: it has looked at 0 deliveries",
+        );
+        check(
+            done,
+            true,
+            None,
+            (1, Some(1)),
+            "has converted 1 delivery again",
+        );
+        check(
+            done,
+            true,
+            Some(RepairField::Phone),
+            (2, Some(2)),
+            "has written the field phone of 2 deliveries, which still count for this version because their other fields are as they were",
+        );
+        check(
+            RepairState::Cancelled,
+            true,
+            None,
+            (2, Some(9)),
+            "ended early and has converted 2 of 9 deliveries again",
+        );
+        check(
+            RepairState::Undoing,
+            true,
+            None,
+            (2, Some(2)),
+            "is being undone: its deliveries count for this version again",
+        );
+    }
 }

@@ -131,15 +131,21 @@ pub struct RolloutView {
     pub stable: RolloutVersion,
     pub stage: RolloutStage,
     pub paused: bool,
-    /// The part of the deliveries that the candidate gets now, or that a shadow compares.
+    /// The part of the deliveries that the candidate gets now, or that a shadow compares. 0 before the
+    /// first step.
     pub percent: u8,
     pub plan: RolloutPlanView,
     /// Seconds that the stage or step has lasted while a host judged it.
     pub spent_seconds: u64,
     /// Comparisons that were made in the current step of a canary, of the `stepComparisons` of the plan.
     pub step_compared: u64,
-    /// What a step waits for after its time, such as more comparisons. Null if it waits for nothing else.
+    /// What a stage or step waits for: hosts that prepare the versions, or after its time more
+    /// comparisons. Null if it waits for nothing else.
     pub waits_for: Option<String>,
+    /// Why an open rollout shows little, in a sentence: no connection or instance uses the plugin, or it is a
+    /// canary of the sandbox. Null if nothing of this is known, or if the host is of an older release.
+    #[serde(default)]
+    pub warning: Option<String>,
     /// Grows with each change.
     pub generation: i64,
     /// The label of the key that started it.
@@ -191,6 +197,8 @@ pub struct RolloutView {
     pub sends: Option<SendDifferences>,
     /// The comparison of the sender checks. Null if they do not differ, or nothing was compared.
     pub checks: Option<CheckDifferences>,
+    /// The deliveries that the probation compares with the hour before the activation. Null before it.
+    pub hour: Option<HourView>,
     /// The connections of the compared deliveries.
     pub connections: Vec<RolloutConnection>,
     /// The differences that exceed the policy of the configuration, each in a sentence.
@@ -231,6 +239,16 @@ pub struct CheckDifferences {
     pub compared: u64,
     /// The number of them that the candidate would refuse.
     pub refused: DifferenceView,
+}
+
+/// The deliveries that a guard of the probation compares: how many of them fail, are refused, bring no
+/// lead, or bring a lead without a name, phone, e-mail address, external id or listing.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct HourView {
+    /// Deliveries of the hour before the activation.
+    pub before: u64,
+    /// Deliveries since then.
+    pub since: u64,
 }
 
 /// The comparisons on one connection.

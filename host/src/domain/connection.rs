@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 
 use super::exchange::SenderCheck;
 use super::id::{AgentId, ConnectionId, PartnerId, WorkspaceId};
+use super::plugin::Digest;
 use super::time::{self, Micros};
 use super::word::words;
 use super::workspace::AgentKind;
@@ -202,6 +203,10 @@ pub struct SourceChange {
     pub failing: bool,
     #[serde(default = "ChangeCause::unknown")]
     pub cause: ChangeCause,
+    /// The version that was tried on the deliveries: with the cause `version`, the one that is new. Null if
+    /// none was tried, or if an earlier release stored the change.
+    #[serde(default)]
+    pub digest: Option<Digest>,
     /// Each change with its own time, the oldest first. Empty if it was stored before times were kept.
     #[serde(default)]
     pub parts: Vec<SourceChangePart>,
@@ -300,5 +305,24 @@ mod tests {
         assert_eq!(read, ConnectionSettings::default());
         let negative = serde_json::from_str::<ConnectionSettings>(r#"{"idleSeconds": -1}"#);
         assert!(negative.is_err());
+    }
+
+    #[test]
+    fn a_change_that_an_earlier_release_stored_has_no_digest() {
+        let mut stored = serde_json::json!({
+            "what": "failing deliveries: both versions fail: the source changed",
+            "before": "converted",
+            "after": "3 of the last 3 fail",
+            "since": "2026-03-02T12:15:30.250000Z",
+            "failing": true,
+            "cause": "source",
+            "parts": [],
+        });
+        let read: SourceChange = serde_json::from_value(stored.clone()).expect("it was written");
+        assert_eq!(read.digest, None);
+        stored["digest"] = serde_json::json!("3f9c01ab42de");
+        let read: SourceChange = serde_json::from_value(stored.clone()).expect("it was written");
+        assert_eq!(read.digest, Some(Digest("3f9c01ab42de".to_owned())));
+        assert_eq!(serde_json::to_value(&read).expect("it is JSON"), stored);
     }
 }

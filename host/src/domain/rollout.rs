@@ -12,6 +12,9 @@ use super::word::words;
 words! {
     /// The stage of a rollout.
     RolloutStage: "the stage" {
+        /// The candidate of a canary passed its verification, or an operator accepted the differences.
+        /// The hosts prepare both versions, and the candidate gets no delivery yet.
+        Verified = "verified",
         /// The candidate converts live deliveries after they were answered, without effect.
         Shadow = "shadow",
         /// The candidate converts a part of the deliveries.
@@ -29,7 +32,10 @@ words! {
 impl RolloutStage {
     /// Returns whether the rollout has not ended.
     pub fn is_open(self) -> bool {
-        matches!(self, Self::Shadow | Self::Canary | Self::Probation)
+        match self {
+            Self::Verified | Self::Shadow | Self::Canary | Self::Probation => true,
+            Self::Done | Self::RolledBack | Self::Aborted => false,
+        }
     }
 }
 
@@ -147,11 +153,13 @@ impl Rollout {
         self.recorded_spent + since
     }
 
-    /// Returns the time until the stage or step may end. `None` if the rollout has ended.
+    /// Returns the time until the stage or step may end: zero if only the hosts end it. `None` if the
+    /// rollout has ended.
     pub fn left(&self, now: Micros) -> Option<Duration> {
         let lasts = match self.stage {
             RolloutStage::Shadow | RolloutStage::Canary => self.plan.every,
             RolloutStage::Probation => self.plan.probation,
+            RolloutStage::Verified => Duration::ZERO,
             RolloutStage::Done | RolloutStage::RolledBack | RolloutStage::Aborted => return None,
         };
         Some(lasts.saturating_sub(self.spent(now)))

@@ -62,7 +62,7 @@ pub async fn run(pipeline: &Arc<Pipeline>, held: HeldFetch, lease: LeaseDeadline
     };
     lease::settle(pipeline, Write::Settle(Box::new(settlement))).await;
     if is_settled && let Some((plugin, _)) = plugin {
-        rollout::answered(pipeline, &plugin.description.name, held.delivery);
+        rollout::answered(pipeline, &plugin.description.name, held.delivery, None);
     }
 }
 

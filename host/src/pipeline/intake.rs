@@ -288,6 +288,7 @@ async fn take(
     if !is_older {
         source_changes::converted(pipeline, live, &plugin, &delivery, &converted);
     }
+    let flaws = rollout::hour::converted(pipeline, live, &plugin, &converted);
     let (result, reply, problem) = match converted {
         Ok(converted) => {
             let result = failure::or_waits(pipeline, converted.result);
@@ -310,7 +311,7 @@ async fn take(
     };
     let outcome = commit(pipeline, acceptance).await?;
     if is_complete {
-        rollout::answered(pipeline, &live.connection.plugin, id);
+        rollout::answered(pipeline, &live.connection.plugin, id, flaws);
     }
     if let Some(problem) = problem {
         return Ok(Received::Rejected {

@@ -311,7 +311,7 @@ pub async fn retry(pipeline: &Arc<Pipeline>, held: HeldDelivery) {
         let active = pipeline.core.plugins.active(name);
         // If another version stood by, both were compared.
         if active.is_some_and(|active| active.digest == ran) {
-            rollout::answered(pipeline, name, id);
+            rollout::answered(pipeline, name, id, None);
         }
     }
 }

@@ -162,7 +162,7 @@ async fn webhooks_that_fail_only_with_a_new_version_of_the_adapter_name_it(on: O
     host.converter(version("1.0.0", "")).await;
     let file = "[[instances]]\nname = \"bot\"\nadapter = \"misbehave-adapter\"\nconfig = {}\n";
     let declared = host.declare(file).await;
-    host.converter(version("1.1.0", "read-webhook:trap")).await;
+    let wrong = host.converter(version("1.1.0", "read-webhook:trap")).await;
     for _ in 0..5 {
         let ask = host.post(&declared.webhook("bot")).json(&json!({}));
         ask.send().await.expect(200);
@@ -179,6 +179,7 @@ async fn webhooks_that_fail_only_with_a_new_version_of_the_adapter_name_it(on: O
     .await;
     assert_eq!(change["cause"], "version", "{change:#}");
     assert_eq!(change["failing"], true, "{change:#}");
+    assert_eq!(change["digest"], json!(wrong), "{change:#}");
     let what = change["what"].as_str().expect("a text");
     assert!(
         what.starts_with("failing deliveries: new in 1.1.0 (") && what.contains("converts"),

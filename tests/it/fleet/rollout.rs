@@ -79,6 +79,42 @@ async fn harm_that_two_hosts_see_together_ends_the_rollout_on_both() {
 }
 
 #[tokio::test]
+async fn a_canary_begins_when_every_host_can_load_its_candidate() {
+    let Some(rolling) = one().await else {
+        return;
+    };
+    let candidate = rolling.keep(phones("1.1.0")).await;
+    // No component is small enough for this host.
+    let tight = rolling
+        .host
+        .beside_with("tight", |config| config.plugins.component_mib = 0)
+        .await;
+    let begun = rolling.begin(&candidate, canary(&[100], LONG)).await;
+    assert_eq!(begun["stage"], "verified", "{begun:#}");
+    assert_eq!(begun["percent"], 0, "{begun:#}");
+    assert_eq!(begun["behind"][0]["host"], "tight", "{begun:#}");
+    let words = "every host to prepare the versions";
+    assert_eq!(begun["waitsFor"], words, "{begun:#}");
+    // The traffic goes on, and the candidate has no part of it.
+    assert_eq!(
+        rolling.send("odd", 3).await,
+        vec![rolling.stable.clone(); 3]
+    );
+    let refused = rolling.change("pause").await.expect(409).json();
+    let error = refused["error"].as_str().expect("a text");
+    assert!(
+        error.contains("cannot be paused in the stage verified"),
+        "{error}"
+    );
+    assert_eq!(rolling.shown().await["compared"], 0);
+
+    tight.stop(Duration::from_secs(5)).await;
+    let begins = |shown: &Value| shown["stage"] == "canary" && follow_all(shown);
+    rolling.until("the first step", begins).await;
+    assert_eq!(rolling.send("odd", 1).await, [candidate]);
+}
+
+#[tokio::test]
 async fn a_host_that_stops_does_not_hold_the_rollout() {
     let Some(rolling) = one().await else {
         return;

@@ -124,6 +124,7 @@ async fn a_version_that_reads_less_of_the_same_bodies_is_named(on: On) {
     let second = host.converter(second.component()).await;
     send(&host, &address, CHANGED, body).await;
     let change = reported_change(&host, &declared.id("portal")).await;
+    assert_eq!(change.digest.as_ref(), Some(&second));
     let (first, second) = (first.short(), second.short());
     let what = format!(
         "leads with a name, leads with a phone: new in 1.1.0 ({second}): the previous version 1.0.0 ({first}) reads more in 5 of 5 of them"
@@ -214,6 +215,7 @@ async fn a_version_that_fails_where_the_previous_one_does_not_is_named_until_a_r
         last = Some(host.delivery(&answer).await.summary.id);
     }
     let change = reported_change(&host, &id).await;
+    assert_eq!(change.digest.as_ref(), Some(&second));
     let (first, second) = (first.short(), second.short());
     let new = format!(
         "failing deliveries: new in 1.4.1 ({second}): the previous version 1.4.0 ({first}) converts"

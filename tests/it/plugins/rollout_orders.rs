@@ -1,6 +1,8 @@
 //! The orders of operators about a rollout: its start, its changes, and the refusals while it is open.
 
 use leadhost::domain::key::{KeyKind, PlainKey};
+use leadhost_golden::append_custom;
+use leadhost_tests::components::component;
 use leadhost_tests::{On, guests, until};
 use serde_json::{Value, json};
 
@@ -17,6 +19,7 @@ leadhost_tests::on_every_store! {
     a_paused_canary_stays_in_its_step_and_goes_on_when_it_is_resumed,
     a_candidate_that_is_promoted_is_active_at_once,
     without_a_probation_a_promoted_candidate_is_done,
+    a_rollout_that_gets_no_traffic_warns,
 }
 
 async fn before_any_rollout_there_is_none_to_show(on: On) {
@@ -208,4 +211,43 @@ async fn without_a_probation_a_promoted_candidate_is_done(on: On) {
     let promoted = rolling.change("promote").await.expect(200).json();
     assert_eq!(promoted["stage"], "done", "{promoted:#}");
     assert_eq!(rolling.serves(), candidate);
+}
+
+async fn a_rollout_that_gets_no_traffic_warns(on: On) {
+    let rolling = Rolling::new(on).await;
+    let candidate = rolling.keep(phones("1.1.0")).await;
+    let begun = rolling.begin(&candidate, canary(&[1], LONG)).await;
+    assert_eq!(begun["warning"], Value::Null, "{begun:#}");
+
+    // No connection uses the form.
+    let host = &rolling.host;
+    host.converter(guests::example_form()).await;
+    let unused = host.keep_version(another_form()).await;
+    let about =
+        |method: &str, plugin: &str| rolling.ask(method, &format!("/plugins/{plugin}/rollout"));
+    let order = json!({ "digest": unused, "mode": "shadow", "everySeconds": LONG });
+    let begun = about("POST", "example-form").json(&order).send().await;
+    let begun = begun.expect(201).json();
+    let warning = "No connection or instance uses `example-form`, so nothing is compared.";
+    assert_eq!(begun["warning"], warning, "{begun:#}");
+    let change = json!({ "change": "abort" });
+    let ended = about("PATCH", "example-form").json(&change).send().await;
+    assert_eq!(ended.expect(200).json()["warning"], Value::Null);
+
+    let sandbox = component("plugins/adapter-sandbox.wasm");
+    let other = append_custom(&sandbox, "another", b"file").unwrap();
+    host.converter(sandbox).await;
+    let other = host.keep_version(other).await;
+    host.declare("[[instances]]\nname = \"bot\"\nadapter = \"sandbox\"\nconfig = {}\n")
+        .await;
+    let mut order = canary(&[1], LONG);
+    order["digest"] = json!(other);
+    order["accept"] = json!(["all"]);
+    let begun = about("POST", "sandbox").json(&order).send().await;
+    let begun = begun.expect(201).json();
+    let warning = begun["warning"].as_str().expect("a warning");
+    assert!(
+        warning.contains("the candidate sends no message"),
+        "{warning}"
+    );
 }

@@ -7,7 +7,9 @@ use leadhost_tests::guests::Variant;
 use leadhost_tests::{On, until};
 use serde_json::{Value, json};
 
-use super::rollout::{LONG, Rolling, canary, count, follow_all, lost, phones, version, why};
+use super::rollout::{
+    LONG, Rolling, canary, connection, count, follow_all, lost, phones, version, why,
+};
 
 leadhost_tests::on_every_store! {
     a_shadow_compares_every_lead_and_the_results_of_the_stable_version_are_stored,
@@ -18,6 +20,8 @@ leadhost_tests::on_every_store! {
     a_version_in_probation_that_drops_phones_is_rolled_back_after_its_answers,
     a_version_in_probation_that_traps_is_answered_with_the_result_of_the_previous_one,
     a_version_in_probation_is_aborted_back_to_the_stable_one,
+    a_version_in_probation_that_does_worse_than_the_hour_before_is_rolled_back,
+    a_source_that_changes_during_a_probation_rolls_nothing_back,
     a_canary_goes_on_after_a_restart_of_its_host,
     a_step_without_comparisons_waits_says_so_and_goes_on_when_they_are_made,
     a_step_that_waits_for_comparisons_is_promoted_by_an_operator,
@@ -40,6 +44,12 @@ async fn a_shadow_compares_every_lead_and_the_results_of_the_stable_version_are_
     let all = |shown: &Value| shown["compared"] == 10;
     let compared = rolling.until("all are compared", all).await;
     assert_eq!(lost(&compared, "phone"), 10, "{compared:#}");
+    // `leadhost status` and the console's first page name this.
+    let list = rolling.ask("GET", "/rollouts").send().await;
+    let list = list.expect(200).json();
+    let drift = list["rollouts"][0]["drift"][0].as_str();
+    let drift = drift.expect("a difference");
+    assert!(drift.starts_with("10 of 10 leads lose a phone"), "{list:#}");
     assert_eq!(
         (&compared["served"], &compared["saved"]),
         (&json!(0), &json!(0))
@@ -170,6 +180,71 @@ async fn a_version_in_probation_is_aborted_back_to_the_stable_one(on: On) {
     let aborted = rolling.change("abort").await.expect(200).json();
     assert_eq!(aborted["stage"], "aborted", "{aborted:#}");
     assert_eq!(rolling.serves(), rolling.stable);
+}
+
+/// Reports of another host on the open rollout: its deliveries of `odd` in the hour before, those since,
+/// and those that the version before converted too.
+async fn report_hour(rolling: &Rolling, [before, since, explained]: [Value; 3]) {
+    let store = rolling.host.store();
+    let rollout = store.rollouts().await.expect("a store").remove(0);
+    let id = rolling.declared.id("odd").to_string();
+    let report = RolloutReport {
+        name: rollout.name,
+        number: rollout.number,
+        host: HostId::new(rolling.host.now()),
+        host_name: "another".to_owned(),
+        generation: rollout.generation,
+        error: None,
+        at: rolling.host.now(),
+        seen: json!({"hour": {
+            "before": {&id: before}, "since": {&id: since}, "explained": {&id: explained},
+        }}),
+    };
+    store.report_rollout(&report).await.expect("a store");
+}
+
+async fn a_version_in_probation_that_does_worse_than_the_hour_before_is_rolled_back(on: On) {
+    let rolling = Rolling::new(on).await;
+    let candidate = rolling.keep(phones("1.1.0")).await;
+    rolling.begin(&candidate, canary(&[1], LONG)).await;
+    rolling.change("promote").await.expect(200);
+    let lack = |of: u64, flawed: u64| json!({"noPhone": {"of": of, "flawed": flawed}});
+    // A repeat of a call gives the same result, so only a report can show other ones.
+    report_hour(&rolling, [lack(300, 6), lack(20, 12), lack(8, 0)]).await;
+    let ended = rolling.ended().await;
+    assert_eq!(ended["stage"], "rolled-back", "{ended:#}");
+    let words = "12 of 20 deliveries have a lead without a phone, 6 of 300 in the hour before";
+    assert!(why(&ended).contains(words), "{ended:#}");
+    assert!(why(&ended).contains("/odd`"), "{ended:#}");
+    assert_eq!(rolling.serves(), rolling.stable);
+}
+
+async fn a_source_that_changes_during_a_probation_rolls_nothing_back(on: On) {
+    const HOUR: usize = 40;
+    let mut rolling = Rolling::new(on).await;
+    let candidate = rolling.keep(phones("1.1.0")).await;
+    rolling.send("odd", HOUR).await;
+    rolling.begin(&candidate, canary(&[1], LONG)).await;
+    rolling.change("promote").await.expect(200);
+    let hour = json!({"before": HOUR, "since": 0});
+    assert_eq!(rolling.shown().await["hour"], hour);
+    // From now on its leads have no phone, whichever version reads them.
+    rolling.declared = rolling
+        .host
+        .declare(&connection("odd", "{ size = 0 }"))
+        .await;
+    rolling.send("odd", HOUR).await;
+    let all = |shown: &Value| shown["compared"] == HOUR && shown["hour"]["since"] == HOUR;
+    let shown = rolling.until("all are compared", all).await;
+    assert_eq!(shown["stage"], "probation", "{shown:#}");
+    // Without the version before, these shares would trip the guard.
+    let lack = |of: u64, flawed: u64| json!({"noPhone": {"of": of, "flawed": flawed}});
+    report_hour(&rolling, [lack(0, 0), lack(0, 0), lack(400, 0)]).await;
+    let ended = rolling.ended().await;
+    assert!(
+        why(&ended).contains("40 of 40 deliveries have a lead without a phone"),
+        "{ended:#}"
+    );
 }
 
 async fn a_canary_goes_on_after_a_restart_of_its_host(on: On) {

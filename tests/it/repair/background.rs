@@ -10,6 +10,7 @@ use super::Repairing;
 
 leadhost_tests::on_every_store! {
     a_repair_is_continued_after_a_restart,
+    an_impact_names_the_repair_that_runs_even_if_it_only_counts,
     a_host_that_was_cut_off_in_the_middle_doubles_nothing,
     a_delivery_that_is_repaired_twice_is_in_the_receipt_once,
     a_cancelled_repair_changes_no_further_delivery,
@@ -36,6 +37,30 @@ async fn a_repair_is_continued_after_a_restart(on: On) {
         (&json!(6), &json!(6))
     );
     repairing.check_whole(&id).await;
+}
+
+async fn an_impact_names_the_repair_that_runs_even_if_it_only_counts(on: On) {
+    let repairing = Repairing::new(on, 2).await;
+    let named = async || {
+        let body = json!({"digest": repairing.wrong.0});
+        let ask = repairing.ask("POST", "/plugins/mapping/impact").json(&body);
+        let impact = ask.send().await.expect(200).json();
+        impact["repairs"].as_array().expect("a list").clone()
+    };
+    for apply in [false, true] {
+        let held = repairing.hold(1).await;
+        let id = repairing.begin(json!({"apply": apply})).await;
+        repairing.has_replayed(&id, 1).await;
+        let running = named().await;
+        assert_eq!(running.len(), 1, "{running:#?}");
+        assert_eq!(running[0]["id"], id);
+        assert_eq!(running[0]["state"], "running");
+        assert_eq!(running[0]["apply"], apply);
+        repairing.free(held).await;
+        repairing.ended(&id).await;
+        let ended = named().await;
+        assert_eq!(!ended.is_empty(), apply, "{ended:#?}");
+    }
 }
 
 async fn a_host_that_was_cut_off_in_the_middle_doubles_nothing(on: On) {

@@ -95,6 +95,7 @@ pub async fn a_rollout_is_not_begun_while_one_of_its_name_is_open(world: &World)
     let new = new(world).await;
     let mut open = begun(world, &new).await;
     for stage in [
+        RolloutStage::Verified,
         RolloutStage::Shadow,
         RolloutStage::Canary,
         RolloutStage::Probation,

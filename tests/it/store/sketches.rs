@@ -3,6 +3,7 @@
 use leadhost::domain::connection::{
     ChangeCause, ConnectionSketch, LeadFields, SourceChange, SourceChangePart, SourceShape,
 };
+use leadhost::domain::plugin::Digest;
 use serde_json::json;
 
 use super::world::*;
@@ -33,6 +34,7 @@ pub async fn a_sketch_replaces_only_the_generation_that_was_read(world: &World) 
         }],
         failing: false,
         cause: ChangeCause::Source,
+        digest: Some(Digest::compute(b"tried")),
     };
     let fields = LeadFields {
         leads: 400,

@@ -8,10 +8,9 @@ use crate::admin_api::repairs::RepairFacts;
 use crate::cli::client::{ServiceAddress, encoded, query};
 use crate::cli::command::ServiceFlags;
 use crate::cli::failure::CommandFailure;
-use crate::cli::output::{count, say};
+use crate::cli::output::say;
 use crate::cli::progress::ProgressLine;
 use crate::cli::table::safe;
-use crate::domain::repair::RepairState;
 
 #[derive(Args)]
 pub struct Impact {
@@ -86,7 +85,7 @@ fn show(impact: &VerifiedPlugin, since: Option<&str>, is_previous: bool, flags: 
     let Some(other) = &impact.against else {
         return;
     };
-    if !impact.is_harmful() {
+    if !impact.is_harmful() || impact.open_repair().is_some() {
         return;
     }
     if !other.active {
@@ -132,26 +131,17 @@ fn again(digest: &str, since: Option<&str>, flags: &ServiceFlags) -> String {
     )
 }
 
-/// Returns what a repair has done with the deliveries of the version.
+/// Returns what a repair has done with the deliveries of the version, and the command that shows it.
 fn repaired(repair: &RepairFacts, flags: &ServiceFlags) -> String {
-    let replayed = count(repair.deliveries.replayed, "delivery", "deliveries");
-    let (id, verb) = (
-        repair.id,
-        match repair.state {
-            RepairState::Running => "is running and has",
-            _ => "has",
-        },
-    );
-    let done = match repair.field {
-        Some(field) => format!(
-            "written the field `{field}` of {replayed}, which still count for this version because their other fields are as they were"
-        ),
-        None => format!("converted {replayed} again"),
-    };
-    format!(
-        "Repair {id} {verb} {done}: `{}`",
-        flags.command(&format!("repair show {id}"))
-    )
+    let (id, progress) = (repair.id, repair.progress());
+    let show = flags.command(&format!("repair show {id}"));
+    if repair.state.is_open() {
+        let cancel = flags.command(&format!("repair cancel {id}"));
+        return format!(
+            "Repair {id} {progress}: `{show}`. Another repair can begin when it has ended, or after `{cancel}`."
+        );
+    }
+    format!("Repair {id} {progress}: `{show}`")
 }
 
 #[cfg(test)]

@@ -315,6 +315,13 @@ fn show(rollout: &RolloutView, flags: &ServiceFlags) {
         "Served by {candidate}: {}. Saved by {stable}: {}. Waiting to be compared: {}. Dropped, not compared: {}.",
         rollout.served, rollout.saved, rollout.waiting, rollout.dropped,
     )));
+    if let Some(hour) = &rollout.hour {
+        say(&safe(&format!(
+            "Compared with the hour before the activation: {} then, {} since.",
+            count(hour.before, "delivery", "deliveries"),
+            hour.since,
+        )));
+    }
     if let (Some(before), Some(after)) = (rollout.stable_us, rollout.candidate_us) {
         say(&safe(&format!(
             "Mean time of a conversion: {before} µs with {stable}, {after} µs with {candidate}."
@@ -404,14 +411,19 @@ fn stage(rollout: &RolloutView) -> String {
     {
         parts.push(format!("step {} of {}", step + 1, plan.steps.len()));
     }
-    if let Some(left) = left(rollout).filter(|_| !rollout.paused) {
-        parts.push(match (&rollout.waits_for, left) {
-            (Some(waits_for), _) => format!("waits for {waits_for}"),
-            (None, 0) => "its time is over".to_owned(),
-            (None, left) => format!("{} left", rounded(left)),
+    if let Some(waits_for) = &rollout.waits_for {
+        parts.push(format!("waits for {waits_for}"));
+    } else if let Some(left) = left(rollout).filter(|_| !rollout.paused) {
+        parts.push(match left {
+            0 => "its time is over".to_owned(),
+            left => format!("{} left", rounded(left)),
         });
     }
-    if !plan.guards && matches!(stage, RolloutStage::Canary | RolloutStage::Probation) {
+    let is_guarded = matches!(
+        stage,
+        RolloutStage::Verified | RolloutStage::Canary | RolloutStage::Probation
+    );
+    if !plan.guards && is_guarded {
         parts.push("without guards".to_owned());
     }
     parts.join(", ")
@@ -432,7 +444,10 @@ fn left(rollout: &RolloutView) -> Option<u64> {
     let lasts = match rollout.stage {
         RolloutStage::Shadow | RolloutStage::Canary => rollout.plan.every_seconds,
         RolloutStage::Probation => rollout.plan.probation_seconds,
-        RolloutStage::Done | RolloutStage::RolledBack | RolloutStage::Aborted => return None,
+        RolloutStage::Verified
+        | RolloutStage::Done
+        | RolloutStage::RolledBack
+        | RolloutStage::Aborted => return None,
     };
     Some(lasts.saturating_sub(rollout.spent_seconds))
 }
@@ -517,6 +532,10 @@ fn next(rollout: &RolloutView) -> Vec<(&'static str, String)> {
     // A shadow times no conversion and chooses no version.
     let was_shadow = rollout.plan.mode == RolloutMode::Shadow;
     match rollout.stage {
+        RolloutStage::Verified => vec![
+            change("To activate the candidate now", "promote"),
+            change("To end it", "abort"),
+        ],
         RolloutStage::Shadow => vec![change("To end it", "abort")],
         RolloutStage::Canary if rollout.paused => vec![
             change("To go on", "resume"),
@@ -598,6 +617,7 @@ mod tests {
             "fields": [],
             "sends": null,
             "checks": null,
+            "hour": null,
             "connections": [],
             "drift": [],
             "hosts": ["one"],

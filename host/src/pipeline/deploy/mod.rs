@@ -577,10 +577,12 @@ async fn replace<'a>(
     Ok((activated, alone))
 }
 
-/// Refuses to activate another version beside an open canary.
+/// Refuses to activate another version beside a canary that is open or about to begin.
 async fn no_canary(pipeline: &Pipeline, name: &str) -> Result<(), DeployError> {
     let last = rollout_of(pipeline, name).await?;
-    match last.filter(|one| one.stage == RolloutStage::Canary) {
+    let is_canary =
+        |one: &Rollout| matches!(one.stage, RolloutStage::Verified | RolloutStage::Canary);
+    match last.filter(is_canary) {
         Some(rollout) => Err(DeployError::CanaryOpen {
             name: rollout.name,
             candidate: rollout.candidate,

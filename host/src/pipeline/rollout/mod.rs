@@ -8,6 +8,7 @@
 
 pub(super) mod checks;
 pub(super) mod guard;
+pub(super) mod hour;
 pub(super) mod sends;
 pub(super) mod state;
 
@@ -19,7 +20,7 @@ use sha2::{Digest as _, Sha256};
 pub use self::state::{Cost, LiveRollout, Observations};
 
 use self::guard::Part;
-use self::state::CallTimes;
+use self::state::{AnsweredDelivery, CallTimes};
 use super::connections::Live;
 use super::convert::{self, Converted};
 use super::failure::ConvertError;
@@ -32,6 +33,7 @@ use crate::domain::rollout::RolloutStage;
 use crate::limits;
 use crate::pipeline::state::Pipeline;
 use crate::pipeline::verify::compare::{ComparedOutcomes, ComparedSubject, Memory, Subject};
+use crate::pipeline::verify::flaws::Flaws;
 use crate::pipeline::verify::outcome::{ItemFields, Reason, VersionOutcome};
 use crate::plugin::{CallBudget, CallError, Loaded};
 use crate::store::{ItemResult, NewDelivery};
@@ -105,12 +107,16 @@ pub async fn convert(
     chosen
 }
 
-/// Has a delivery compared whose sender was answered, if the rollout of the plugin samples it.
-pub fn answered(pipeline: &Pipeline, plugin: &str, delivery: DeliveryId) {
+/// Has a delivery compared whose sender was answered, if the rollout of the plugin samples it. `served`: its
+/// flaws by the version that served it, if they are known.
+pub fn answered(pipeline: &Pipeline, plugin: &str, delivery: DeliveryId, served: Option<Flaws>) {
     if let Some(rollout) = pipeline.rollouts.get(plugin)
         && rollout.samples(delivery)
     {
-        rollout.observed.offer(delivery);
+        rollout.observed.offer(AnsweredDelivery {
+            id: delivery,
+            served,
+        });
     }
 }
 

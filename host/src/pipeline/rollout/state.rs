@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::{Notify, mpsc};
 
 use super::guard::{self, Part};
+use super::hour::{FlawCounts, HourComparison, LastHour};
 use crate::config;
 use crate::domain::channel::TemplateSend;
 use crate::domain::exchange::HttpResponse;
@@ -19,11 +20,14 @@ use crate::domain::rollout::{Rollout, RolloutStage};
 use crate::domain::time;
 use crate::limits;
 use crate::pipeline::verify::compare::{Memory, Tally};
+use crate::pipeline::verify::flaws::Flaws;
 use crate::plugin::Loaded;
 
 /// The open rollouts by the plugin's name. Readers see one consistent table.
 #[derive(Default)]
 pub struct Rollouts {
+    /// The deliveries of the last hour, which a candidate is compared with after its activation.
+    pub hour: LastHour,
     live: ArcSwap<HashMap<String, Arc<LiveRollout>>>,
     /// Signals that a rollout was changed, or that a guard tripped here: to follow it.
     pub look: Notify,
@@ -163,6 +167,8 @@ pub struct Observations {
     pub candidate_bytes: u64,
     /// Those for which the candidate needed far more.
     pub larger: u64,
+    /// The deliveries since the activation, and those of the hour before.
+    pub hour: HourComparison,
 }
 
 impl Observations {
@@ -187,6 +193,7 @@ impl Observations {
         self.stable_bytes += other.stable_bytes;
         self.candidate_bytes += other.candidate_bytes;
         self.larger += other.larger;
+        self.hour.merge(other.hour);
     }
 
     /// Counts what waits as dropped: it is not compared any more.
@@ -293,15 +300,23 @@ pub struct SentSend {
     pub response: Option<HttpResponse>,
 }
 
+/// A delivery whose sender was answered, to be compared.
+#[derive(Clone, Copy)]
+pub struct AnsweredDelivery {
+    pub id: DeliveryId,
+    /// Its flaws by the version that served it. `None` if they are not known.
+    pub served: Option<Flaws>,
+}
+
 /// The delivery or send that is to be compared next.
 pub enum Next {
-    Delivery(DeliveryId),
+    Delivery(AnsweredDelivery),
     Send(Box<SentSend>),
 }
 
 /// The other end of the queues of a rollout.
 pub struct Waiting {
-    deliveries: mpsc::Receiver<DeliveryId>,
+    deliveries: mpsc::Receiver<AnsweredDelivery>,
     sends: mpsc::Receiver<Box<SentSend>>,
 }
 
@@ -322,7 +337,7 @@ pub struct Observed {
     stopped: AtomicBool,
     /// A version is being asked for its sender checks.
     asking: AtomicBool,
-    deliveries: mpsc::Sender<DeliveryId>,
+    deliveries: mpsc::Sender<AnsweredDelivery>,
     sends: mpsc::Sender<Box<SentSend>>,
 }
 
@@ -375,7 +390,7 @@ impl Observed {
     }
 
     /// Puts a delivery into the queue of those to compare, if there is room.
-    pub fn offer(&self, delivery: DeliveryId) {
+    pub fn offer(&self, delivery: AnsweredDelivery) {
         if self.deliveries.try_send(delivery).is_err() {
             self.drop_one();
         }
@@ -386,6 +401,20 @@ impl Observed {
         if self.sends.try_send(Box::new(sent)).is_err() {
             self.drop_one();
         }
+    }
+
+    /// The probation begins: what comes is compared with these deliveries of the hour before, if it has not
+    /// begun yet.
+    pub fn begin_probation(&self, before: BTreeMap<ConnectionId, FlawCounts>) {
+        let mut seen = self.lock();
+        if seen.hour == HourComparison::default() {
+            seen.hour.before = before;
+        }
+    }
+
+    /// Changes the comparison with the hour before.
+    pub fn with_hour(&self, change: impl FnOnce(&mut HourComparison)) {
+        change(&mut self.lock().hour);
     }
 
     /// Counts a delivery or a send that is not compared.
@@ -500,7 +529,10 @@ mod tests {
     fn what_waits_when_a_rollout_ends_counts_as_dropped() {
         let (observed, _waiting) = Observed::new();
         for _ in 0..limits::ROLLOUT_WAITING + 2 {
-            observed.offer(DeliveryId(uuid::Uuid::nil()));
+            observed.offer(AnsweredDelivery {
+                id: DeliveryId(uuid::Uuid::nil()),
+                served: None,
+            });
         }
         let seen = observed.so_far();
         let waiting = limits::ROLLOUT_WAITING as u64;

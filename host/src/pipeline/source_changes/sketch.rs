@@ -10,6 +10,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use serde::{Deserialize, Serialize};
 
 use crate::domain::connection::{ChangeCause, LeadFields, SourceChange, SourceChangePart};
+use crate::domain::plugin::Digest;
 use crate::domain::text;
 use crate::domain::time::Micros;
 use crate::limits;
@@ -113,6 +114,7 @@ impl Leads {
 pub struct TrialVerdict {
     /// The version that serves, for people.
     pub version: String,
+    pub digest: Digest,
     /// The one before it. `None` if there is none.
     pub previous: Option<String>,
     /// The deliveries that both versions were called for, and on which the serving version still
@@ -173,6 +175,7 @@ impl TrialVerdict {
                 parts: Vec::new(),
                 failing: true,
                 cause: self.cause(),
+                digest: Some(self.digest.clone()),
             },
         })
     }
@@ -446,6 +449,7 @@ impl Sketch {
         if let (Some(_), Some(change), Some(verdict)) = (question, &mut self.change, verdict) {
             self.by = verdict.by("reads more in", "both versions read the same");
             change.cause = verdict.cause();
+            change.digest = Some(verdict.digest.clone());
             self.describe();
         }
     }
@@ -721,6 +725,7 @@ impl Sketch {
             parts: Vec::new(),
             failing: false,
             cause,
+            digest: None,
         });
         self.describe();
     }
@@ -1205,6 +1210,7 @@ mod tests {
     fn verdict(previous: Option<&str>, better: u32) -> TrialVerdict {
         TrialVerdict {
             version: "2".to_owned(),
+            digest: Digest::compute(b"2"),
             previous: previous.map(str::to_owned),
             tried: 5,
             faults: 5,
@@ -1244,6 +1250,7 @@ mod tests {
             let change = sketch.change().expect("it has changed");
             assert_eq!(change.what, format!("{subject}: {by}"));
             assert_eq!(change.cause, cause);
+            assert_eq!(change.digest, answer.map(|answer| answer.digest));
             assert_eq!(sketch.fields_in_question(), None);
         }
         // The same version: nothing to ask.
@@ -1262,6 +1269,7 @@ mod tests {
             (what, ChangeCause::Version)
         );
         assert_eq!(new.change.after, "7 of the last 20 fail");
+        assert_eq!(new.change.digest, Some(Digest::compute(b"2")));
         let both = verdict(Some("1"), 0).failing_deliveries(7, 20, Micros(7));
         let what = "failing deliveries: both versions fail: the source changed";
         assert_eq!(both.expect("a report").change.what, what);

@@ -343,7 +343,7 @@ impl WatchedSource {
         let is_reported = self
             .sketch
             .failing()
-            .is_some_and(|failing| failing.version.contains(digest.short()));
+            .is_some_and(|failing| failing.change.digest.as_ref() == Some(digest));
         // Without a new conversion the answer would be the same, even if another host has ended the report.
         let is_asked = self.last.keep_failing() && !is_reported && self.is_fresh;
         let asked = match fields {
@@ -372,11 +372,15 @@ impl WatchedSource {
         match &self.failing {
             Some(FailingNews::Begun(begun)) => {
                 let known = self.sketch.failing();
-                if known.is_some_and(|known| known.version == begun.version) {
-                    // Another host has reported it.
-                    self.failing = None;
-                } else {
-                    self.sketch.set_failing(Some(begun.clone()));
+                match known.filter(|known| known.version == begun.version) {
+                    // Another host has reported it: one of the former release without the digest.
+                    Some(known) => {
+                        let mut known = known.clone();
+                        known.change.digest.clone_from(&begun.change.digest);
+                        self.sketch.set_failing(Some(known));
+                        self.failing = None;
+                    }
+                    None => self.sketch.set_failing(Some(begun.clone())),
                 }
             }
             Some(FailingNews::Ended(version)) => {

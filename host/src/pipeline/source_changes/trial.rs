@@ -100,6 +100,7 @@ impl VersionTrial {
         let (active, previous) = self.versions(pipeline).await?;
         let mut verdict = TrialVerdict {
             version: version(&active),
+            digest: active.digest.clone(),
             previous: None,
             tried: 0,
             faults: 0,

@@ -7,6 +7,7 @@ mod capture;
 pub mod compare;
 pub mod composed;
 pub mod cost;
+pub mod flaws;
 mod local;
 pub mod outcome;
 mod pace;

@@ -48,7 +48,7 @@ set number = excluded.number, candidate = excluded.candidate, stable = excluded.
   generation = excluded.generation, spent_seconds = excluded.spent_seconds,
   spent_at = excluded.spent_at, started_by = excluded.started_by, started_at = excluded.started_at,
   stage_at = excluded.stage_at, why = excluded.why
-where rollouts.stage not in ('shadow', 'canary', 'probation')");
+where rollouts.stage not in ('verified', 'shadow', 'canary', 'probation')");
 
 static ONE: Sql = sql("
 select name, number, candidate, stable, stage, paused, step, plan, generation, spent_seconds,
@@ -259,7 +259,7 @@ where (name, number, host_id) in (
   join rollout_reports as seen
     on seen.name = ended.name
     and seen.number = ended.number
-  where ended.stage not in ('shadow', 'canary', 'probation')
+  where ended.stage not in ('verified', 'shadow', 'canary', 'probation')
   and ended.stage_at < :before
   limit :limit
   for update of seen skip locked -- postgres

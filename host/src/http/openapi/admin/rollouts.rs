@@ -238,7 +238,9 @@ fn canary() -> Value {
     // One literal has no room for more fields.
     rollout["stepCompared"] = json!(371);
     rollout["waitsFor"] = Value::Null;
+    rollout["warning"] = Value::Null;
     rollout["waiting"] = json!(0);
+    rollout["hour"] = Value::Null;
     rollout
 }
 

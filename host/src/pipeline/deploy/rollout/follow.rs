@@ -140,6 +140,11 @@ impl Follower {
             // They are being loaded.
             _ => return Ok(()),
         };
+        // A host that has started since the activation has no hour before it.
+        let begins_probation = rollout.stage == RolloutStage::Probation
+            && live
+                .as_ref()
+                .is_some_and(|live| live.rollout.stage != RolloutStage::Probation);
         let observed = match live {
             Some(live) => Arc::clone(&live.observed),
             None => {
@@ -153,6 +158,11 @@ impl Follower {
                 Arc::new(observed)
             }
         };
+        if begins_probation {
+            let now = pipeline.core.clock.now();
+            let before = pipeline.rollouts.hour.of_plugin(&rollout.name, now);
+            observed.begin_probation(before);
+        }
         let seen = observed.so_far();
         let previous = match before(pipeline, rollout).await {
             // Without the previous version the canary has only two versions. If the version is

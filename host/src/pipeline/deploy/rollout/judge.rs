@@ -11,10 +11,12 @@ use crate::domain::audit::AuditActor;
 use crate::domain::id::ConnectionId;
 use crate::domain::rollout::{RECORDED, Rollout, RolloutStage};
 use crate::domain::time::Micros;
+use crate::limits;
 use crate::pipeline::deploy::{DeployError, replace, rollout_of, stored_version, trust};
 use crate::pipeline::fleet::FleetJob;
 use crate::pipeline::rollout::Observations;
 use crate::pipeline::rollout::guard::{self, Part};
+use crate::pipeline::rollout::hour::HourComparison;
 use crate::pipeline::rounds::Rounds;
 use crate::pipeline::state::Pipeline;
 use crate::pipeline::verify::compare::ComparisonCounts;
@@ -58,6 +60,8 @@ struct JudgedRollout {
     looked: Option<Instant>,
     recorded: Instant,
     moments: VecDeque<Moment>,
+    /// The same of the comparison with the hour before.
+    hours: VecDeque<HourComparison>,
     /// Whether the log has what the step waits for after its time.
     has_said: bool,
 }
@@ -80,13 +84,17 @@ impl JudgedRollout {
             looked: Some(Instant::now()),
             recorded: Instant::now(),
             moments: VecDeque::new(),
+            hours: VecDeque::new(),
             has_said: false,
         }
     }
 
     /// Logs once for each step what it waits for after its time.
     fn say(&mut self, status: &RolloutStatus) {
-        let waits_for = status.waits_for(self.spent);
+        // Hosts prepare a version in a few seconds.
+        let is_preparing = status.rollout.stage == RolloutStage::Verified
+            && self.spent < limits::CONVERGE_PATIENCE;
+        let waits_for = status.waits_for(self.spent).filter(|_| !is_preparing);
         if let Some(waits_for) = &waits_for
             && !self.has_said
         {
@@ -254,7 +262,29 @@ async fn tripped(
         }
         return Some(why.join("; "));
     }
-    slow(seen).or_else(|| large(seen))
+    if let Some(why) = slow(seen).or_else(|| large(seen)) {
+        return Some(why);
+    }
+    worse_than_before(pipeline, watched, status).await
+}
+
+/// Returns why the candidate is worse than the hour before its activation.
+async fn worse_than_before(
+    pipeline: &Pipeline,
+    watched: &mut JudgedRollout,
+    status: &RolloutStatus,
+) -> Option<String> {
+    if status.rollout.stage != RolloutStage::Probation {
+        return None;
+    }
+    let hour = &status.seen.hour;
+    let worse = hour.worse(watched.hours.iter(), &pipeline.core.config.verify);
+    watched.hours.push_back(hour.moment());
+    if watched.hours.len() > MOMENTS {
+        watched.hours.pop_front();
+    }
+    let worse = worse?;
+    Some(worse.sentence(&name_of(pipeline, &worse.connection).await))
 }
 
 /// Returns a sentence about harm that does not exceed the policy as a whole.
@@ -329,7 +359,7 @@ async fn decide(
     let (now, by) = (pipeline.core.clock.now(), service());
     match rollout.stage {
         // The swap was done, and the host stopped before it was recorded.
-        RolloutStage::Canary if is_active(&rollout.candidate) => {
+        RolloutStage::Verified | RolloutStage::Canary if is_active(&rollout.candidate) => {
             // An operator who promotes it here records that first.
             let _alone = pipeline.deploying.lock().await;
             activated(pipeline, rollout, &by).await
@@ -354,13 +384,18 @@ async fn decide(
                 }
             }
         }
-        RolloutStage::Canary if tripped.is_some() => {
+        RolloutStage::Verified | RolloutStage::Canary if tripped.is_some() => {
             let why = tripped.unwrap_or_default();
             roll_back(pipeline, status, why).await
         }
-        RolloutStage::Shadow | RolloutStage::Canary if !is_active(&rollout.stable) => {
+        RolloutStage::Verified | RolloutStage::Shadow | RolloutStage::Canary
+            if !is_active(&rollout.stable) =>
+        {
             let why = "another version was activated".to_owned();
             end(pipeline, rollout, RolloutStage::Aborted, why).await
+        }
+        RolloutStage::Verified if status.behind.is_empty() => {
+            first_step(pipeline, rollout, &by).await
         }
         RolloutStage::Shadow if is_time => {
             let why = "its time is over".to_owned();
@@ -388,6 +423,21 @@ async fn decide(
         }
         _ => Ok(false),
     }
+}
+
+/// Begins the first step of a canary, because every live host has prepared both versions. Returns false
+/// if the rollout was changed meanwhile.
+///
+/// # Errors
+///
+/// [`StoreError`] if the store fails.
+pub async fn first_step(
+    pipeline: &Arc<Pipeline>,
+    rollout: &Rollout,
+    by: &AuditActor,
+) -> Result<bool, StoreError> {
+    let next = rollout.in_stage(RolloutStage::Canary, pipeline.core.clock.now(), None);
+    change(pipeline, &next, "next-rollout-step", by).await
 }
 
 /// Activates the candidate for an operator, or for the judge itself. Returns whether it stays active:

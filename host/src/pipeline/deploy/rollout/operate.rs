@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::status::{self, RolloutStatus};
-use super::{announce, judge};
+use super::{announce, judge, service};
 use crate::domain::acceptance::FirstAcceptance;
 use crate::domain::audit::AuditActor;
 use crate::domain::plugin::Digest;
@@ -115,7 +115,8 @@ pub async fn shadow(
     })
 }
 
-/// Starts a canary with a version that was tried as for an activation.
+/// Starts a canary with a version that was tried as for an activation. Its first step begins when every
+/// live host has prepared both versions; if that takes longer than a bounded time, the judge begins it.
 ///
 /// # Errors
 ///
@@ -144,8 +145,16 @@ pub async fn canary(
     let (agreed, _alone) = reviewed(pipeline, tried, accept, ROLL_OUT).await?;
     let rollout = begin(pipeline, name, &loaded.digest, active, order).await?;
     two_person::used(pipeline, agreed.first_acceptance.as_ref()).await;
+    let mut status = followed(pipeline, rollout).await?;
+    if status.behind.is_empty() {
+        // The judge may have been faster.
+        judge::first_step(pipeline, &status.rollout, &service()).await?;
+        if let Some(changed) = rollout_of(pipeline, name).await? {
+            status = followed(pipeline, changed).await?;
+        }
+    }
     Ok(StartedRollout {
-        status: followed(pipeline, rollout).await?,
+        status,
         verified: Some(Box::new(agreed.verified)),
         first_acceptance: agreed.first_acceptance,
         accepted: agreed.accepted,
@@ -178,7 +187,7 @@ async fn begin(
         stable,
         stage: match order.plan.mode {
             RolloutMode::Shadow => RolloutStage::Shadow,
-            RolloutMode::Canary => RolloutStage::Canary,
+            RolloutMode::Canary => RolloutStage::Verified,
         },
         paused: false,
         step: 0,
@@ -266,7 +275,7 @@ pub async fn change(
     match (change, rollout.stage) {
         (RolloutChange::Pause, RolloutStage::Canary) => paused(pipeline, &rollout, true).await?,
         (RolloutChange::Resume, RolloutStage::Canary) => paused(pipeline, &rollout, false).await?,
-        (RolloutChange::Promote, RolloutStage::Canary) => {
+        (RolloutChange::Promote, RolloutStage::Verified | RolloutStage::Canary) => {
             if !judge::promote(pipeline, &rollout, by).await? {
                 return Err(RolloutError::Changed(plugin.to_owned()).into());
             }

@@ -5,10 +5,9 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
-use crate::domain::id::DeliveryId;
 use crate::pipeline::rollout::guard::Part;
-use crate::pipeline::rollout::state::{Next, SentSend, Waiting};
-use crate::pipeline::rollout::{self, Cost, LiveRollout};
+use crate::pipeline::rollout::state::{AnsweredDelivery, Next, SentSend, Waiting};
+use crate::pipeline::rollout::{self, Cost, LiveRollout, hour};
 use crate::pipeline::state::Pipeline;
 use crate::pipeline::verify::{self, Compared};
 
@@ -20,7 +19,7 @@ pub async fn run(pipeline: Weak<Pipeline>, plugin: String, number: i64, mut wait
     let mut recent = VecDeque::new();
     while let Some(next) = waiting.next().await {
         // A delivery with several pointers is offered after each fetch.
-        if let Next::Delivery(id) = next {
+        if let Next::Delivery(AnsweredDelivery { id, .. }) = next {
             if recent.contains(&id) {
                 continue;
             }
@@ -40,15 +39,21 @@ pub async fn run(pipeline: Weak<Pipeline>, plugin: String, number: i64, mut wait
             return;
         };
         match next {
-            Next::Delivery(id) => delivery(&pipeline, &live, id).await,
+            Next::Delivery(answered) => delivery(&pipeline, &live, answered).await,
             Next::Send(sent) => send(&pipeline, &live, *sent).await,
         }
     }
 }
 
-async fn delivery(pipeline: &Arc<Pipeline>, live: &LiveRollout, id: DeliveryId) {
-    match verify::one(pipeline, &live.stable, &live.candidate, id).await {
-        Ok(compared) => add(pipeline, live, Part::Deliveries, compared),
+async fn delivery(pipeline: &Arc<Pipeline>, live: &LiveRollout, answered: AnsweredDelivery) {
+    let compared = verify::one(pipeline, &live.stable, &live.candidate, answered.id);
+    match compared.await {
+        Ok(compared) => {
+            if let (Compared::Both(both), Some(served)) = (&compared, &answered.served) {
+                hour::explain(live, &both.comparison, served);
+            }
+            add(pipeline, live, Part::Deliveries, compared);
+        }
         Err(_) => live.observed.drop_one(),
     }
 }

@@ -38,6 +38,9 @@ impl RolloutStatus {
     pub fn waits_for(&self, spent: Duration) -> Option<String> {
         let rollout = &self.rollout;
         let plan = &rollout.plan;
+        if rollout.stage == RolloutStage::Verified && !self.behind.is_empty() {
+            return Some("every host to prepare the versions".to_owned());
+        }
         if rollout.stage != RolloutStage::Canary || rollout.paused || spent < plan.every {
             return None;
         }

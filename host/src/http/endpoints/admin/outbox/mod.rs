@@ -22,8 +22,8 @@ use crate::pipeline::connections::webhook_path;
 use crate::pipeline::intake::{self, Address, InboundRequest, Received};
 use crate::store::{DeliveryOutcome, OutboxFilter, OutboxMessage, Store};
 
-/// The adapter whose contacts can be simulated.
-const SANDBOX: &str = "sandbox";
+/// The adapter whose contacts can be simulated, and which makes no requests.
+pub const SANDBOX: &str = "sandbox";
 
 fn parse_id(text: &str) -> Result<MessageId, ApiError> {
     text.parse().map_err(|_| unknown(text))

@@ -12,16 +12,17 @@ use super::connection_names::connection_names;
 use super::{accepted, audit_accepted, audit_first, refusal, verify, while_wanted, whole};
 use crate::admin_api::open_rollouts::{OpenRollout, RolloutVersion};
 use crate::admin_api::rollouts::{
-    CheckDifferences, RolloutChangeRequest, RolloutConnection, RolloutList, RolloutPlanView,
-    RolloutRequest, RolloutView,
+    CheckDifferences, HourView, RolloutChangeRequest, RolloutConnection, RolloutList,
+    RolloutPlanView, RolloutRequest, RolloutView,
 };
 use crate::domain::plugin::Digest;
-use crate::domain::rollout::{RolloutMode, RolloutPlan};
+use crate::domain::rollout::{Rollout, RolloutMode, RolloutPlan, RolloutStage};
 use crate::domain::time::{self, whole_seconds};
 use crate::http::auth::AdminCaller;
 use crate::http::body::UnreadBody;
 use crate::http::call::Call;
 use crate::http::endpoints::admin::audit::actor;
+use crate::http::endpoints::admin::outbox::SANDBOX;
 use crate::http::endpoints::admin::read_json;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, ApiResponse};
@@ -225,6 +226,7 @@ async fn to_view(
     let step_compared = status.step_compared();
     let spent = status.rollout.spent(core.clock.now());
     let waits_for = status.waits_for(spent);
+    let warning = traffic_warning(call, &status.rollout).await?;
     let RolloutStatus {
         rollout,
         seen,
@@ -243,11 +245,16 @@ async fn to_view(
         false => connection_names(core.store.as_ref()).await?,
     };
     let connections = tally.connections.into_iter();
+    let hour = seen.hour.deliveries();
     Ok(RolloutView {
-        percent: rollout.percent(),
+        percent: match rollout.stage {
+            RolloutStage::Verified => 0,
+            _ => rollout.percent(),
+        },
         spent_seconds: spent.as_secs(),
         step_compared,
         waits_for,
+        warning,
         name: rollout.name,
         candidate,
         stable,
@@ -282,6 +289,7 @@ async fn to_view(
             compared: checks.compared,
             refused: verify::group(checks.newly_failing),
         }),
+        hour: hour.map(|(before, since)| HourView { before, since }),
         connections: connections
             .map(|(connection_id, counts)| RolloutConnection {
                 name: names.get(&connection_id.to_string()).cloned(),
@@ -299,6 +307,23 @@ async fn to_view(
         verification: verified.map(|verified| verify::to_view(*verified)),
     })
 }
+
+/// Returns why an open rollout gets no traffic, or none that the candidate may serve.
+async fn traffic_warning(call: &Call<'_>, rollout: &Rollout) -> Result<Option<String>, ApiError> {
+    let name = &rollout.name;
+    if !rollout.stage.is_open() {
+        return Ok(None);
+    }
+    let using = call.http.pipeline.connections_using(name).await?;
+    if using.is_empty() {
+        let why = format!("No connection or instance uses `{name}`, so nothing is compared.");
+        return Ok(Some(why));
+    }
+    let is_of_sandbox = name == SANDBOX && rollout.stage == RolloutStage::Canary;
+    Ok(is_of_sandbox.then(|| SANDBOX_WARNING.to_owned()))
+}
+
+const SANDBOX_WARNING: &str = "The sandbox makes no requests, so the candidate sends no message: both versions are compared on each, and the stable one sends it.";
 
 async fn version(call: &Call<'_>, digest: &Digest) -> Result<RolloutVersion, ApiError> {
     let record = call.http.core.store.plugin(digest).await?;

@@ -102,7 +102,7 @@ pub async fn impact(
     let verified = deploy::verify::impact(&http.pipeline, &record, against, choice, budget);
     let verified = while_wanted(call, verified).await?;
     let view = VerifiedPlugin {
-        repairs: repairs::written(call, &record.digest).await?,
+        repairs: repairs::relevant(call, &record.digest).await?,
         ..to_view(verified)
     };
     reply::json(StatusCode::OK, &view)

@@ -97,31 +97,33 @@ fn parse_id(text: &str) -> Result<RepairId, ApiError> {
         .map_err(|_| refusal(RepairError::Unknown(text.to_owned())))
 }
 
-/// Returns the newest repairs of a version that wrote changes and are not undone, at most
-/// [`limits::IMPACT_REPAIRS`], out of the newest [`limits::IMPACT_REPAIRS_READ`] repairs.
+/// Returns the newest repairs of a version that are running, are being undone, or wrote changes that are not
+/// undone, at most [`limits::IMPACT_REPAIRS`], out of the newest [`limits::IMPACT_REPAIRS_READ`] repairs.
 ///
 /// # Errors
 ///
 /// [`ApiError::Store`] if the store fails.
-pub async fn written(call: &Call<'_>, converted_by: &Digest) -> Result<Vec<RepairFacts>, ApiError> {
+pub async fn relevant(
+    call: &Call<'_>,
+    converted_by: &Digest,
+) -> Result<Vec<RepairFacts>, ApiError> {
     let store = &*call.http.core.store;
     let newest = store.repairs(None, limits::IMPACT_REPAIRS_READ).await?;
-    let written: Vec<Repair> = newest
+    let relevant: Vec<Repair> = newest
         .into_iter()
-        .filter(|repair| repair.plan.apply && repair.plan.converted_by == *converted_by)
-        .filter(|repair| {
-            matches!(
-                repair.state,
-                RepairState::Running | RepairState::Done | RepairState::Cancelled
-            )
+        .filter(|repair| repair.plan.converted_by == *converted_by)
+        .filter(|repair| match repair.state {
+            RepairState::Running | RepairState::Undoing => true,
+            RepairState::Done | RepairState::Cancelled => repair.plan.apply,
+            RepairState::Undone | RepairState::Expired => false,
         })
         .take(limits::IMPACT_REPAIRS)
         .collect();
-    if written.is_empty() {
+    if relevant.is_empty() {
         return Ok(Vec::new());
     }
     let versions = Versions::load(store).await?;
-    Ok(written
+    Ok(relevant
         .into_iter()
         .map(|repair| versions.facts(repair))
         .collect())
