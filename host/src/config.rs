@@ -443,7 +443,8 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// The file cannot be read, a key is unknown, or a value has a wrong type or is out of bounds.
+    /// [`ConfigError`] if the file cannot be read, a key is unknown, or a value has a wrong type or is
+    /// out of bounds.
     pub fn load(file: Option<&Path>, overrides: &[(String, String)]) -> Result<Self, ConfigError> {
         let mut table: toml::Table = DEFAULTS.parse().expect("the built-in defaults are TOML");
         let mut of_file = toml::Table::new();

@@ -109,7 +109,7 @@ pub struct EgressSettings {
     /// The deadline of a whole call, unless the call sets another one.
     pub within: Duration,
     /// How long an idle connection is kept for its next request.
-    pub kept: Duration,
+    pub idle_timeout: Duration,
     /// Certificates in DER that are trusted in addition to the public roots.
     pub trusted: Vec<Vec<u8>>,
 }
@@ -120,7 +120,7 @@ impl EgressSettings {
     pub fn new(within: Duration) -> Self {
         Self {
             within,
-            kept: limits::EGRESS_KEPT_FOR,
+            idle_timeout: limits::EGRESS_KEPT_FOR,
             trusted: Vec::new(),
         }
     }
@@ -157,7 +157,7 @@ impl Egress {
         config.resumption = Resumption::in_memory_sessions(limits::EGRESS_TLS_SESSIONS);
         Self {
             tls: TlsConnector::from(Arc::new(config)),
-            pool: Arc::new(ConnectionPool::new(settings.kept)),
+            pool: Arc::new(ConnectionPool::new(settings.idle_timeout)),
             within: settings.within,
         }
     }
@@ -217,7 +217,9 @@ impl Egress {
     /// allow-list, and it can be composed with these secrets. Nothing is sent.
     ///
     /// # Errors
-    /// Returns [`EgressError::NotAllowed`], [`EgressError::Malformed`] or [`EgressError::Slot`].
+    /// Returns [`EgressError::NotAllowed`] if no entry of the allow-list matches,
+    /// [`EgressError::Malformed`] if the request cannot be sent as HTTP, and [`EgressError::Slot`] if a
+    /// slot cannot be filled.
     pub fn check(
         request: &HttpRequest,
         secrets: &Secrets,
@@ -361,7 +363,7 @@ enum Way {
 
 impl Way {
     async fn first(permit: &CallPermit, target: &AllowedTarget) -> Result<Self, EgressError> {
-        Ok(match permit.kept() {
+        Ok(match permit.take_idle() {
             Some(connection) => Self::Kept(connection),
             None => Self::New(target.resolve().await?),
         })

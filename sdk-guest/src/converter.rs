@@ -57,8 +57,8 @@ pub trait Converter {
     ///
     /// # Errors
     ///
-    /// [`Failure`] with its category: try again later, pause the connection's fetches, or give
-    /// up on this item.
+    /// [`Failure`] if the answer yields no lead. Its category says what the host does: try again later,
+    /// pause the connection's fetches, or give up on this item.
     fn complete(_config: &Self::Config, _completion: &Completion) -> Result<Vec<Item>, Failure> {
         Err(Failure::give_up(
             "this converter never fetches and cannot read such a response",

@@ -94,7 +94,7 @@ pub fn content_text(content: &Content) -> String {
 ///
 /// # Errors
 ///
-/// If the body is empty or not valid JSON.
+/// [`Problem`] if the body is empty or not valid JSON.
 pub fn content_json(content: &Content) -> Result<Value, Problem> {
     match content {
         Content::Text(text) => parse_json(text),

@@ -9,7 +9,7 @@ use crate::Problem;
 ///
 /// # Errors
 ///
-/// If the text is empty, is not valid JSON, or nests deeper than 128 levels.
+/// [`Problem`] if the text is empty, is not valid JSON, or nests deeper than 128 levels.
 pub fn parse_json(text: &str) -> Result<Value, Problem> {
     let text = text.trim_start_matches('\u{feff}');
     if text.trim().is_empty() {

@@ -40,8 +40,8 @@ impl Part<'_> {
 ///
 /// # Errors
 ///
-/// If the content type is not `multipart/form-data` with a boundary, or the body has
-/// no delimiter, too many parts, or a part with too long headers.
+/// [`Problem`] if the content type is not `multipart/form-data` with a boundary, or the body has no
+/// delimiter, too many parts, or a part with too long headers.
 pub fn parts<'a>(content_type: &str, body: &'a Content) -> Result<Vec<Part<'a>>, Problem> {
     if media_type(content_type) != "multipart/form-data" {
         return Err(Problem::new(format!(

@@ -31,8 +31,8 @@ impl HttpRequest {
     ///
     /// # Errors
     ///
-    /// If the URL has another scheme, no host, a user, a fragment, a space, a
-    /// backslash or a control character.
+    /// [`Problem`] if the URL has another scheme, no host, a user, a fragment, a space, a backslash or
+    /// a control character.
     pub fn new(method: &str, url: &str) -> Result<Self, Problem> {
         let wrong = |what: &str| Problem::new(format!("the address `{url}` of a request {what}"));
         let (scheme, rest) = url

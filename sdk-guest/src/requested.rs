@@ -70,8 +70,8 @@ impl TemplateSend {
     ///
     /// # Errors
     ///
-    /// Names the part of the template that has no meaning. As a refusal it is one of
-    /// the request.
+    /// [`Problem`] with the path of the part, if a part of the template has no meaning. As a refusal it
+    /// is one of the request.
     pub fn requested(&self) -> Result<RequestedTemplate, Problem> {
         let template = serde_json::from_str(&self.template)
             .map_err(|_| Problem::new("the template is not valid JSON"))?;
@@ -90,7 +90,7 @@ impl RequestedTemplate {
     ///
     /// # Errors
     ///
-    /// Names the part of the template that has no meaning.
+    /// [`Problem`] with the path of the part, if a part of the template has no meaning.
     pub fn read(template: &Value) -> Result<Self, Problem> {
         let name =
             text_of(&template["name"]).ok_or_else(|| Problem::new("the template has no `name`"))?;

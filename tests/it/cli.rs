@@ -784,10 +784,10 @@ fn a_folder_is_served_by_one_process_and_with_its_own_sealing_key() {
 
     std::fs::remove_file(folder.join("sealing.key")).unwrap();
     refused(folder, "restore");
-    // Without that key for ever, only the operator's word starts it.
+    // If the key is lost for ever, the service starts only with `--new-sealing-key`.
     assert!(Service::start(folder, &["--new-sealing-key"]).stop());
     assert!(folder.join("sealing.key").exists());
-    // From then on the new key counts, before any secret was applied again.
+    // From now on the service needs the new key, even before a secret was applied again.
     assert!(Service::start(folder, &[]).stop());
     std::fs::remove_file(folder.join("sealing.key")).unwrap();
     refused(folder, "restore");

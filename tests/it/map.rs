@@ -59,6 +59,35 @@ fn every_path_of_the_map_exists() {
     assert_eq!(missing, Vec::<String>::new());
 }
 
+/// Modules whose head lists their files in reading order.
+const IN_READING_ORDER: [&str; 3] = ["cli", "plugin", "store"];
+
+#[test]
+fn the_heads_of_large_modules_list_all_their_files() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/src");
+    for module in IN_READING_ORDER {
+        let folder = source.join(module);
+        let text = fs::read_to_string(folder.join("mod.rs")).expect("a module");
+        let head: Vec<&str> = text
+            .lines()
+            .take_while(|line| line.starts_with("//!"))
+            .skip_while(|line| *line != "//! # Order of files")
+            .collect();
+        assert!(!head.is_empty(), "{module}/mod.rs has no order of files");
+        let head = head.join("\n");
+        for entry in fs::read_dir(&folder).expect("a folder") {
+            let entry = entry.expect("an entry");
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let name = match entry.path().is_dir() {
+                true => format!("`{name}/`"),
+                false => format!("`{name}`"),
+            };
+            let is_listed = name == "`mod.rs`" || head.contains(&name);
+            assert!(is_listed, "{module}/mod.rs does not list {name}");
+        }
+    }
+}
+
 #[test]
 fn names_of_files_and_folders_are_paths_and_others_are_not() {
     let text =

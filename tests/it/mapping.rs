@@ -14,7 +14,7 @@ use serde_json::json;
 const COMPONENT: &str = "plugins/converter-mapping.wasm";
 
 #[tokio::test]
-async fn the_component_answers_its_golden_cases_and_guesses_its_way_through_four_mebibytes() {
+async fn the_mapping_converter_answers_its_golden_cases_and_reads_a_body_of_four_mebibytes() {
     let Some(wasm) = components::guest(COMPONENT) else {
         return;
     };

@@ -84,7 +84,7 @@ impl ServiceProblem {
     }
 
     /// Returns a problem for each reason why the service is not ready.
-    pub fn of_readiness(reasons: &[String]) -> Vec<Self> {
+    pub fn from_readiness(reasons: &[String]) -> Vec<Self> {
         let reasons = reasons.iter();
         reasons
             .map(|reason| {
@@ -127,16 +127,16 @@ pub struct MissingSecret {
 impl ServiceOverview {
     /// Returns what is wrong, that of the service itself first.
     pub fn problems(&self) -> Vec<ServiceProblem> {
-        let mut found = ServiceProblem::of_readiness(&self.not_ready);
-        found.extend(self.of_disk());
-        found.extend(self.of_hosts());
-        found.extend(self.of_backlog());
-        found.extend(self.of_plugins());
-        found.extend(self.of_rollouts());
-        found.extend(self.of_unrepaired());
-        found.extend(self.of_connections());
-        found.extend(self.of_activity());
-        found.extend(self.of_instances());
+        let mut found = ServiceProblem::from_readiness(&self.not_ready);
+        found.extend(self.disk_problems());
+        found.extend(self.host_problems());
+        found.extend(self.backlog_problems());
+        found.extend(self.plugin_problems());
+        found.extend(self.rollout_problems());
+        found.extend(self.unrepaired_problems());
+        found.extend(self.connection_problems());
+        found.extend(self.activity_problems());
+        found.extend(self.instance_problems());
         found.extend(self.missing_secrets().into_iter().map(|missing| {
             let MissingSecret {
                 kind,
@@ -151,7 +151,7 @@ impl ServiceOverview {
     }
 
     /// Returns what to do if nothing can be written, and what was refused meanwhile.
-    fn of_disk(&self) -> Vec<ServiceProblem> {
+    fn disk_problems(&self) -> Vec<ServiceProblem> {
         let mut found = Vec::new();
         let disk = self.status.disk.as_ref();
         let free = disk.and_then(|disk| Some((disk, disk.free_bytes?)));
@@ -168,7 +168,7 @@ impl ServiceOverview {
                 refused.last_at.to_the_second(),
                 refused.senders(),
             );
-            // Nothing of them is stored.
+            // A refused request is not stored, so there is no list of deliveries to show.
             found.push(ServiceProblem::new(what, "status --json", REFUSED_PAGE));
         }
         found
@@ -176,7 +176,7 @@ impl ServiceOverview {
 
     /// Returns the connections that refuse most of what they get, and the instances whose messages
     /// failed.
-    fn of_activity(&self) -> Vec<ServiceProblem> {
+    fn activity_problems(&self) -> Vec<ServiceProblem> {
         let mut found = Vec::new();
         for day in &self.last_day.series {
             let name = name_in_workspace(&day.workspace, &day.name);
@@ -214,7 +214,7 @@ impl ServiceOverview {
         found
     }
 
-    fn of_hosts(&self) -> Vec<ServiceProblem> {
+    fn host_problems(&self) -> Vec<ServiceProblem> {
         let silent = self.status.silent_hosts();
         silent
             .map(|host| {
@@ -228,7 +228,7 @@ impl ServiceOverview {
             .collect()
     }
 
-    fn of_backlog(&self) -> Vec<ServiceProblem> {
+    fn backlog_problems(&self) -> Vec<ServiceProblem> {
         let status = &self.status;
         let backlog = &status.backlog;
         let mut found = Vec::new();
@@ -292,7 +292,7 @@ impl ServiceOverview {
         found
     }
 
-    fn of_plugins(&self) -> Vec<ServiceProblem> {
+    fn plugin_problems(&self) -> Vec<ServiceProblem> {
         let mut found = Vec::new();
         for plugin in &self.status.plugins {
             let page = format!("/plugins/{}", plugin.name);
@@ -341,7 +341,7 @@ impl ServiceOverview {
         found
     }
 
-    fn of_rollouts(&self) -> Vec<ServiceProblem> {
+    fn rollout_problems(&self) -> Vec<ServiceProblem> {
         let now = self.status.now;
         let mut found = Vec::new();
         for rollout in &self.rollouts {
@@ -454,7 +454,7 @@ impl ServiceOverview {
         }
     }
 
-    fn of_unrepaired(&self) -> Vec<ServiceProblem> {
+    fn unrepaired_problems(&self) -> Vec<ServiceProblem> {
         let unrepaired = self.unrepaired.iter();
         unrepaired
             .map(|left| {
@@ -486,7 +486,7 @@ impl ServiceOverview {
         )
     }
 
-    fn of_connections(&self) -> Vec<ServiceProblem> {
+    fn connection_problems(&self) -> Vec<ServiceProblem> {
         let mut found = Vec::new();
         for connection in &self.connections.connections {
             let name = name_in_workspace(&connection.workspace, &connection.name);
@@ -500,13 +500,13 @@ impl ServiceOverview {
                 ));
             }
             if let Some(change) = &connection.source_change {
-                found.extend(of_change(&name, connection, change));
+                found.extend(change_problems(&name, connection, change));
             }
         }
         found
     }
 
-    fn of_instances(&self) -> Vec<ServiceProblem> {
+    fn instance_problems(&self) -> Vec<ServiceProblem> {
         let mut found = Vec::new();
         for instance in &self.instances.instances {
             let name = name_in_workspace(&instance.workspace, &instance.name);
@@ -518,7 +518,7 @@ impl ServiceOverview {
             let settings = instance.settings.as_ref();
             let change = settings.and_then(|settings| settings.source_change.as_ref());
             if let (Some(change), Some(adapter)) = (change, &instance.adapter) {
-                found.push(of_failures(("instance", &name), adapter, change));
+                found.push(failure_problem(("instance", &name), adapter, change));
             }
             let templates = settings.and_then(|settings| settings.templates.as_ref());
             if let Some(error) = templates.and_then(|templates| templates.error.as_ref()) {
@@ -645,7 +645,7 @@ fn unguarded_harm(rollout: &RolloutView) -> Option<String> {
 
 /// Returns the problems of the connections and instances whose deliveries keep failing with this version of
 /// the plugin, and not with the one before it.
-pub fn of_version(
+pub fn version_problems(
     (plugin, version): (&str, &Digest),
     connections: &Connections,
     instances: &Instances,
@@ -654,14 +654,14 @@ pub fn of_version(
     let connections = connections.connections.iter().filter_map(|one| {
         let change = one.source_change.as_ref().filter(is_new)?;
         let name = name_in_workspace(&one.workspace, &one.name);
-        (one.plugin == plugin).then(|| of_failures(("connection", &name), plugin, change))
+        (one.plugin == plugin).then(|| failure_problem(("connection", &name), plugin, change))
     });
     let instances = instances.instances.iter().filter_map(|one| {
         let change = one.settings.as_ref()?.source_change.as_ref();
         let change = change.filter(is_new)?;
         let name = name_in_workspace(&one.workspace, &one.name);
         let is_its = one.adapter.as_deref() == Some(plugin);
-        is_its.then(|| of_failures(("instance", &name), plugin, change))
+        is_its.then(|| failure_problem(("instance", &name), plugin, change))
     });
     connections.chain(instances).collect()
 }
@@ -674,7 +674,7 @@ fn is_failing_with(change: &SourceChange, version: &Digest) -> bool {
 
 /// Returns the problem of a connection or an instance, by its name, whose deliveries keep failing with
 /// this plugin.
-fn of_failures(
+fn failure_problem(
     (kind, name): (&'static str, &str),
     plugin: &str,
     change: &SourceChange,
@@ -694,14 +694,14 @@ fn of_failures(
 
 /// Returns the problems of a connection whose deliveries keep failing or have changed: one for all
 /// failures, or one for the differences that began together.
-fn of_change(
+fn change_problems(
     name: &str,
     connection: &ConnectionView,
     change: &SourceChange,
 ) -> Vec<ServiceProblem> {
     if change.failing {
         let named = ("connection", name);
-        return vec![of_failures(named, &connection.plugin, change)];
+        return vec![failure_problem(named, &connection.plugin, change)];
     }
     let is_new = change.cause == ChangeCause::Version;
     let roll_back = format!("plugin rollback {}", quoted(&connection.plugin));
@@ -845,7 +845,7 @@ mod tests {
             digest: None,
             parts: Vec::new(),
         };
-        let of = |cause| of_failures(("instance", "acme/bot"), "twilio", &change(cause));
+        let of = |cause| failure_problem(("instance", "acme/bot"), "twilio", &change(cause));
         let failed = "/deliveries?status=failed&instance=acme/bot";
         let found = of(ChangeCause::Version);
         assert_eq!(found.command, "plugin rollback twilio");

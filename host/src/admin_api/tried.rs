@@ -51,6 +51,8 @@ pub struct TriedBody {
 pub struct TriedItem {
     /// Whether it is a lead. Otherwise `outcome` says what it is.
     pub is_lead: bool,
+    // The item as a golden case has it, such as `{"fetch": {…}}`. It stays JSON, because the version of
+    // the contract decides its shape.
     pub outcome: Value,
     pub fields: Vec<TriedField>,
     /// The names of the values that are kept as attributes.
@@ -259,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn values_fit_a_cell() {
+    fn values_are_shortened_to_fit_a_table_cell() {
         assert_eq!(shown(&json!(["a", "b"])), "a, b");
         assert_eq!(
             shown(&json!([{"kind": "client", "reference": "7"}])),

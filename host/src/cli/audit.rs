@@ -13,7 +13,7 @@ use crate::domain::audit::AuditRow;
 use crate::limits;
 
 #[derive(Args)]
-pub struct Audit {
+pub struct ShowAudit {
     /// Only acts of admin keys with this label
     #[arg(long, value_name = "LABEL")]
     actor: Option<String>,
@@ -32,7 +32,7 @@ pub struct Audit {
     service: ServiceAddress,
 }
 
-impl Audit {
+impl ShowAudit {
     /// Prints a page of the audit, or all of it.
     ///
     /// # Errors

@@ -9,28 +9,29 @@ use crate::admin_api::connections::{
 use crate::cli::client::{ServiceAddress, encoded};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
-use crate::cli::secret::Secret;
+use crate::cli::secret::SetSecret;
 use crate::cli::table::{day, list, optional, seconds, table};
 use crate::domain::connection::{LeadFields, SourceChange};
 
 #[derive(Subcommand)]
-pub enum Connection {
+pub enum ConnectionCommand {
     /// List connections and the addresses that sources post to
-    List(List),
+    List(ListConnections),
     /// Pause the fetches of a connection; deliveries are still accepted and wait
-    Pause(Pause),
+    Pause(PauseConnection),
     /// Resume the fetches of a connection
-    Resume(Resume),
+    Resume(ResumeConnection),
     /// Set a secret of a connection to the value read from standard input
-    Secret(Secret),
+    Secret(SetSecret),
 }
 
-impl Connection {
+impl ConnectionCommand {
     /// Runs the subcommand.
     ///
     /// # Errors
     ///
-    /// [`CommandFailure`] of the subcommand.
+    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::List(command) => command.run().await,
@@ -42,12 +43,12 @@ impl Connection {
 }
 
 #[derive(Args)]
-pub struct List {
+pub struct ListConnections {
     #[command(flatten)]
     service: ServiceAddress,
 }
 
-impl List {
+impl ListConnections {
     /// Prints all connections.
     ///
     /// # Errors
@@ -155,7 +156,7 @@ fn senders(connection: &ConnectionView) -> String {
 }
 
 #[derive(Args)]
-pub struct Pause {
+pub struct PauseConnection {
     /// The connection: its name, workspace/name or id
     connection: String,
     /// The reason, which lists show
@@ -165,7 +166,7 @@ pub struct Pause {
     service: ServiceAddress,
 }
 
-impl Pause {
+impl PauseConnection {
     /// Pauses the fetches of a connection. Its deliveries are still accepted.
     ///
     /// # Errors
@@ -194,14 +195,14 @@ impl Pause {
 }
 
 #[derive(Args)]
-pub struct Resume {
+pub struct ResumeConnection {
     /// The connection: its name, workspace/name or id
     connection: String,
     #[command(flatten)]
     service: ServiceAddress,
 }
 
-impl Resume {
+impl ResumeConnection {
     /// Resumes the fetches of a connection.
     ///
     /// # Errors

@@ -13,19 +13,20 @@ use crate::cli::output::say;
 use crate::cli::table::{cell, optional, safe, seconds, table};
 
 #[derive(Subcommand)]
-pub enum Deal {
+pub enum DealCommand {
     /// Show a deal with its history: its changes and the notes of partners
-    Show(Show),
+    Show(ShowDeal),
     /// Remove a deal permanently, with its history and notes
-    Remove(Remove),
+    Remove(RemoveDeal),
 }
 
-impl Deal {
+impl DealCommand {
     /// Runs the subcommand.
     ///
     /// # Errors
     ///
-    /// [`CommandFailure`] of the subcommand.
+    /// [`CommandFailure`] if no admin key is found, the service cannot be reached or refuses the
+    /// request, or the user does not confirm.
     pub async fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::Show(command) => command.run().await,
@@ -35,7 +36,7 @@ impl Deal {
 }
 
 #[derive(Args)]
-pub struct Show {
+pub struct ShowDeal {
     /// The deal's id
     id: String,
     /// The workspace's slug [default: all workspaces are searched]
@@ -45,7 +46,7 @@ pub struct Show {
     service: ServiceAddress,
 }
 
-impl Show {
+impl ShowDeal {
     /// Prints the deal and its history.
     ///
     /// # Errors
@@ -176,7 +177,7 @@ fn named(name: Option<&String>, id: Option<impl Display>) -> String {
 }
 
 #[derive(Args)]
-pub struct Remove {
+pub struct RemoveDeal {
     /// The deal's id
     id: String,
     /// The workspace's slug [default: all workspaces are searched]
@@ -189,7 +190,7 @@ pub struct Remove {
     service: ServiceAddress,
 }
 
-impl Remove {
+impl RemoveDeal {
     /// Removes the deal after a confirmation. Rows that refer to the deal keep no reference to it.
     ///
     /// # Errors

@@ -13,31 +13,32 @@ use crate::cli::client::{ServiceAddress, encoded};
 use crate::cli::connection::{change, secrets};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
-use crate::cli::secret::Secret;
+use crate::cli::secret::SetSecret;
 use crate::cli::table::{list, optional, safe, seconds, table};
 
 #[derive(Subcommand)]
-pub enum Instance {
+pub enum InstanceCommand {
     /// List instances, their channels and the addresses that providers post to
-    List(List),
+    List(ListInstances),
     /// Show one instance with its templates
-    Show(Show),
+    Show(ShowInstance),
     /// Pause the sending of an instance; messages are still accepted and wait
-    Pause(Pause),
+    Pause(PauseInstance),
     /// Resume the sending of an instance
-    Resume(Resume),
+    Resume(ResumeInstance),
     /// Fetch the templates of an instance from its provider now
     SyncTemplates(SyncTemplates),
     /// Set a secret of an instance to the value read from standard input
-    Secret(Secret),
+    Secret(SetSecret),
 }
 
-impl Instance {
+impl InstanceCommand {
     /// Runs the subcommand.
     ///
     /// # Errors
     ///
-    /// [`CommandFailure`] of the subcommand.
+    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::List(command) => command.run().await,
@@ -51,12 +52,12 @@ impl Instance {
 }
 
 #[derive(Args)]
-pub struct List {
+pub struct ListInstances {
     #[command(flatten)]
     service: ServiceAddress,
 }
 
-impl List {
+impl ListInstances {
     /// Prints all instances.
     ///
     /// # Errors
@@ -136,14 +137,14 @@ fn state(instance: &InstanceView) -> String {
 }
 
 #[derive(Args)]
-pub struct Show {
+pub struct ShowInstance {
     /// The instance: its number, name or workspace/name
     instance: String,
     #[command(flatten)]
     service: ServiceAddress,
 }
 
-impl Show {
+impl ShowInstance {
     /// Prints one instance.
     ///
     /// # Errors
@@ -252,7 +253,7 @@ fn span(length: Duration) -> String {
 }
 
 #[derive(Args)]
-pub struct Pause {
+pub struct PauseInstance {
     /// The instance: its number, name or workspace/name
     instance: String,
     /// The reason, which lists show
@@ -262,7 +263,7 @@ pub struct Pause {
     service: ServiceAddress,
 }
 
-impl Pause {
+impl PauseInstance {
     /// Pauses the sends of an instance. Its messages and webhooks are still accepted.
     ///
     /// # Errors
@@ -291,14 +292,14 @@ impl Pause {
 }
 
 #[derive(Args)]
-pub struct Resume {
+pub struct ResumeInstance {
     /// The instance: its number, name or workspace/name
     instance: String,
     #[command(flatten)]
     service: ServiceAddress,
 }
 
-impl Resume {
+impl ResumeInstance {
     /// Resumes the sends of an instance.
     ///
     /// # Errors

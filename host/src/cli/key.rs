@@ -11,21 +11,22 @@ use crate::cli::table::{optional, seconds, table};
 use crate::domain::key::{KeyKind, Role};
 
 #[derive(Subcommand)]
-pub enum Key {
+pub enum KeyCommand {
     /// Create a key and show it once
-    Create(Create),
+    Create(CreateKey),
     /// List keys, without their text
-    List(List),
+    List(ListKeys),
     /// Revoke a key
-    Revoke(Revoke),
+    Revoke(RevokeKey),
 }
 
-impl Key {
+impl KeyCommand {
     /// Runs the subcommand.
     ///
     /// # Errors
     ///
-    /// [`CommandFailure`] of the subcommand.
+    /// [`CommandFailure`] if no admin key is found, the service cannot be reached or refuses the
+    /// request, or the user does not confirm.
     pub async fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::Create(command) => command.run().await,
@@ -46,7 +47,7 @@ const OF_A_WORKSPACE: [(&str, &str); 3] = [
 const OF_A_PARTNER: [(&str, &str); 2] = [("kind", "partner"), ("kind", "access-token")];
 
 #[derive(Args)]
-pub struct Create {
+pub struct CreateKey {
     /// Which API the key opens: the gateway, the data API, deal log and desk, or the admin API
     #[arg(long)]
     kind: KeyKindChoice,
@@ -87,7 +88,7 @@ enum KeyRole {
     Admin,
 }
 
-impl Create {
+impl CreateKey {
     /// Creates a key and prints it, once.
     ///
     /// # Errors
@@ -127,7 +128,7 @@ impl Create {
 }
 
 #[derive(Args)]
-pub struct List {
+pub struct ListKeys {
     /// Only keys of this workspace
     #[arg(long, value_name = "SLUG")]
     workspace: Option<String>,
@@ -135,7 +136,7 @@ pub struct List {
     service: ServiceAddress,
 }
 
-impl List {
+impl ListKeys {
     /// Prints the keys of a workspace, or all. It does not print the secret part.
     ///
     /// # Errors
@@ -191,14 +192,14 @@ fn show(answer: &Keys) {
 }
 
 #[derive(Args)]
-pub struct Revoke {
+pub struct RevokeKey {
     /// The key's id, as `leadhost key list` shows it
     id: String,
     #[command(flatten)]
     service: ServiceAddress,
 }
 
-impl Revoke {
+impl RevokeKey {
     /// Revokes the key.
     ///
     /// # Errors

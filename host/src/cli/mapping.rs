@@ -27,17 +27,18 @@ const CONVERTER: &str = "converter-mapping.wasm";
 const FOLDERS: [&str; 2] = ["target/plugins", "."];
 
 #[derive(Subcommand)]
-pub enum Mapping {
+pub enum MappingCommand {
     /// Show what the mapping converter reads in a body, without a service
-    Try(Box<Try>),
+    Try(Box<TryMapping>),
 }
 
-impl Mapping {
+impl MappingCommand {
     /// Runs the subcommand.
     ///
     /// # Errors
     ///
-    /// [`CommandFailure`] of the subcommand.
+    /// [`CommandFailure`] if the configuration, the body or the converter cannot be read, or the
+    /// converter gives no answer.
     pub async fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::Try(command) => command.run().await,
@@ -46,7 +47,7 @@ impl Mapping {
 }
 
 #[derive(Args)]
-pub struct Try {
+pub struct TryMapping {
     /// The file with the body; `-` reads it from standard input
     body: PathBuf,
     /// The configuration of the connection, a JSON file [default: none, so everything is guessed]
@@ -77,7 +78,7 @@ pub struct Try {
     engine: EngineFlags,
 }
 
-impl Try {
+impl TryMapping {
     /// Converts the body, and shows each field with its value, its place and whether it was guessed,
     /// and the values that are not used by any field.
     ///

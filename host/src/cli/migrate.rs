@@ -250,7 +250,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_empty_table_is_complete() {
+    fn an_empty_table_counts_as_completely_moved() {
         assert_eq!(percent(0, 0), 100);
         assert_eq!(percent(1, 3), 33);
     }

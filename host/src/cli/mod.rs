@@ -4,6 +4,25 @@
 //!
 //! Exit codes: 0 success, 1 failure, 2 wrong usage. Usage is what the command line says; a mistake in
 //! a file, also in the configuration, is a failure.
+//!
+//! # Order of files
+//!
+//! This file has the list of commands, `Command`. A command has a file or a folder of its name:
+//!
+//! - The service and its files: `serve/`, `config.rs`, `backup.rs`, `migrate.rs`, `openapi.rs`.
+//! - Its state: `status/`, `doctor/`, `tail.rs`, `audit.rs`.
+//! - A workspace and its parts: `apply.rs` with `workspace_file.rs`, `workspace.rs`, `owner.rs`, `key.rs`,
+//!   `products/`, `connection.rs` and `instance.rs` with `secret.rs`, `mapping.rs`.
+//! - Leads, messages and people: `delivery/` with `captures.rs`, `repair/`, `deal.rs`, `contact/`,
+//!   `outbox/`, `etl/` (analytics).
+//! - Plugins: `plugin/`, whose `mod.rs` describes its files.
+//! - Internal child processes: `compile.rs`, `componentize.rs`, `examine.rs`.
+//!
+//! Commands share these: `client.rs` and `client/` call the admin API. `overview.rs` and
+//! `open_rollouts.rs` read the state of the service. `page.rs` has the flags of lists, `confirm.rs` the
+//! question before a removal, `command.rs` the commands that messages name. `output.rs`, `table.rs` and
+//! `progress.rs` print, and `failure.rs` is the error of every command. `named_commands.rs` tests that
+//! documents name only commands that exist.
 
 mod apply;
 mod audit;
@@ -70,53 +89,53 @@ enum Command {
     Apply(apply::Apply),
     /// Create, list and revoke keys of partners, workspaces and operators
     #[command(subcommand)]
-    Key(key::Key),
+    Key(key::KeyCommand),
     /// Write, test, check, activate and roll back converters and adapters
     #[command(subcommand)]
     Plugin(plugin::Plugin),
     /// Try configurations of the mapping converter
     #[command(subcommand)]
-    Mapping(mapping::Mapping),
+    Mapping(mapping::MappingCommand),
     /// List, show, export and replay deliveries
     #[command(subcommand)]
-    Delivery(delivery::Delivery),
+    Delivery(delivery::DeliveryCommand),
     /// List, show, cancel and undo repairs
     #[command(subcommand)]
-    Repair(repair::Repair),
+    Repair(repair::RepairCommand),
     /// Show the history of a deal, or remove a deal
     #[command(subcommand)]
-    Deal(deal::Deal),
+    Deal(deal::DealCommand),
     /// Erase a person, or list erasures
     #[command(subcommand)]
-    Contact(contact::Contact),
+    Contact(contact::ContactCommand),
     /// List, pause and resume connections
     #[command(subcommand)]
-    Connection(connection::Connection),
+    Connection(connection::ConnectionCommand),
     /// List, show, pause and resume messaging bots, and sync their templates
     #[command(subcommand)]
-    Instance(instance::Instance),
+    Instance(instance::InstanceCommand),
     /// List and add people who own deals and answer tickets
     #[command(subcommand)]
-    Owner(owner::Owner),
+    Owner(owner::OwnerCommand),
     /// List workspaces
     #[command(subcommand)]
-    Workspace(workspace::Workspace),
+    Workspace(workspace::WorkspaceCommand),
     /// Import and remove products of a workspace
     #[command(subcommand)]
-    Products(products::Products),
+    Products(products::ProductsCommand),
     /// Show, run or rebuild the counts of analytics
     #[command(subcommand)]
-    Etl(etl::Etl),
+    Etl(etl::EtlCommand),
     /// List messages, resolve one, or simulate a contact of the sandbox
-    Outbox(outbox::Outbox),
+    Outbox(outbox::OutboxCommand),
     /// Show the state of the running service, and what is wrong
-    Status(status::Status),
+    Status(status::ShowStatus),
     /// Follow deliveries as they come in
     Tail(tail::Tail),
     /// Check a deployment, and show how to fix problems
     Doctor(doctor::Doctor),
     /// Show the audit, or export it and check its chain
-    Audit(audit::Audit),
+    Audit(audit::ShowAudit),
     /// Copy a SQLite store into a new file, whether the service runs or not
     Backup(backup::Backup),
     /// Move a store from a SQLite file into a PostgreSQL database

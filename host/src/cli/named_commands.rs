@@ -178,7 +178,7 @@ fn check(command: &str) -> Result<(), String> {
         return Ok(());
     };
     let ends_in_option = arguments.last().is_some_and(|word| word.starts_with('-'));
-    // An open word may stand for a command.
+    // A placeholder may stand for a command.
     let names_none = arguments[1..].iter().take(3).any(|word| is_open(word));
     let is_right = match error.kind() {
         ErrorKind::MissingRequiredArgument

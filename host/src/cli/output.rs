@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_one_is_singular() {
+    fn the_number_one_takes_the_singular() {
         let counted = [0, 1, 2].map(|number: u64| count(number, "delivery", "deliveries"));
         assert_eq!(counted, ["0 deliveries", "1 delivery", "2 deliveries"]);
     }

@@ -13,19 +13,20 @@ use crate::cli::table::{safe, table};
 use crate::domain::workspace::ChangeKind;
 
 #[derive(Subcommand)]
-pub enum Owner {
+pub enum OwnerCommand {
     /// List the people of a workspace who own deals and answer tickets
-    List(List),
+    List(ListOwners),
     /// Add an owner, or rename an existing one
-    Add(Add),
+    Add(AddOwner),
 }
 
-impl Owner {
+impl OwnerCommand {
     /// Runs the subcommand.
     ///
     /// # Errors
     ///
-    /// [`CommandFailure`] of the subcommand.
+    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::List(command) => command.run().await,
@@ -49,14 +50,14 @@ impl WorkspaceFlag {
 }
 
 #[derive(Args)]
-pub struct List {
+pub struct ListOwners {
     #[command(flatten)]
     workspace: WorkspaceFlag,
     #[command(flatten)]
     service: ServiceAddress,
 }
 
-impl List {
+impl ListOwners {
     /// Prints the owners of the workspace.
     ///
     /// # Errors
@@ -87,7 +88,7 @@ fn show(answer: &Owners) {
 }
 
 #[derive(Args)]
-pub struct Add {
+pub struct AddOwner {
     /// The e-mail address by which partners and the desk name the owner
     email: String,
     /// The owner's name
@@ -99,7 +100,7 @@ pub struct Add {
     service: ServiceAddress,
 }
 
-impl Add {
+impl AddOwner {
     /// Adds the owner, or renames the owner with this e-mail address.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use crate::cli::output::{complain, say};
 use crate::limits;
 
 #[derive(Args)]
-pub struct Secret {
+pub struct SetSecret {
     /// The connection or the instance: its name, workspace/name or id
     name: String,
     /// The name of the secret
@@ -26,7 +26,7 @@ pub struct Secret {
     service: ServiceAddress,
 }
 
-impl Secret {
+impl SetSecret {
     /// Sets the secret. `list` is the part of the path: `connections` or `instances`.
     ///
     /// # Errors

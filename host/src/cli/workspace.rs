@@ -9,17 +9,18 @@ use crate::cli::output::say;
 use crate::cli::table::table;
 
 #[derive(Subcommand)]
-pub enum Workspace {
+pub enum WorkspaceCommand {
     /// List the workspaces
-    List(List),
+    List(ListWorkspaces),
 }
 
-impl Workspace {
+impl WorkspaceCommand {
     /// Runs the subcommand.
     ///
     /// # Errors
     ///
-    /// [`CommandFailure`] of the subcommand.
+    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
+    /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::List(command) => command.run().await,
@@ -28,12 +29,12 @@ impl Workspace {
 }
 
 #[derive(Args)]
-pub struct List {
+pub struct ListWorkspaces {
     #[command(flatten)]
     service: ServiceAddress,
 }
 
-impl List {
+impl ListWorkspaces {
     /// Prints all workspaces.
     ///
     /// # Errors

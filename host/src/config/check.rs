@@ -67,8 +67,8 @@ pub const BOUNDS: &[(&str, i64, i64)] = &[
 ///
 /// # Errors
 ///
-/// A text to follow the name of the key: the value that was found, and the values that are
-/// expected.
+/// A text to follow the name of the key, with the value and the expected values, if the value has
+/// another type than the default or is out of bounds.
 pub fn value(key: &str, known: &toml::Value, value: &toml::Value) -> Result<(), String> {
     match (known, value) {
         (toml::Value::Integer(_), _) => {

@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn measures_are_bits_in_their_order() {
+    fn each_measure_has_the_bit_of_its_position() {
         let measured = MeasureBits::from_flags(&[true, false, true]);
         assert_eq!(measured.counts(), [1, 0, 1, 0, 0]);
         for set in MetricSet::ALL {

@@ -182,6 +182,34 @@ impl Category {
     }
 }
 
+/// How an attempt to send a message ended, in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AttemptOutcome {
+    Accepted,
+    /// The call was begun, and its result is not known.
+    Unknown,
+    Refused(Category),
+}
+
+impl AttemptOutcome {
+    /// Returns the word of the store and the metrics: `accepted`, `unknown`, or the category of the
+    /// refusal.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::Unknown => "unknown",
+            Self::Refused(category) => category.as_str(),
+        }
+    }
+
+    /// Reads the word that [`Self::as_str`] returns. `None` if there is no such word.
+    pub fn from_text(word: &str) -> Option<Self> {
+        let refused = Category::ALL.into_iter().map(Self::Refused);
+        let mut all = [Self::Accepted, Self::Unknown].into_iter().chain(refused);
+        all.find(|one| one.as_str() == word)
+    }
+}
+
 /// An error that a provider reports for a message, in a status or as a refusal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct ChannelError {

@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_short() {
+    fn sizes_are_shown_in_the_largest_unit_that_fits() {
         assert_eq!(readable(812), "812 bytes");
         assert_eq!(readable(1_100), "1 KiB");
         assert_eq!(readable(1_600_000), "1.5 MiB");

@@ -39,7 +39,7 @@ pub fn parse(text: &str, zone: &str) -> Option<Micros> {
         part(local.hour())?,
         part(local.minute())?,
         part(local.second())?,
-        // A leap second has more than a second of them.
+        // chrono counts a leap second as more than 999,999,999 nanoseconds.
         i32::try_from(local.nanosecond().min(999_999_999)).ok()?,
     );
     let year = i32::from(local.as_ref().ok()?.year());

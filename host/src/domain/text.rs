@@ -22,7 +22,7 @@ pub fn without_zero(text: &str) -> Cow<'_, str> {
 }
 
 /// Like [`without_zero`] for an owned text; the usual text is not copied.
-pub fn kept(text: String) -> String {
+pub fn storable(text: String) -> String {
     if text.contains(ZERO) {
         text.replace(ZERO, SHOWN_AS)
     } else {
@@ -79,14 +79,14 @@ pub fn quoted(text: &str) -> String {
 }
 
 /// Like [`kept`] for every text and key of a JSON value.
-pub fn kept_json(value: Value) -> Value {
+pub fn storable_json(value: Value) -> Value {
     match value {
-        Value::String(text) => Value::String(kept(text)),
-        Value::Array(values) => Value::Array(values.into_iter().map(kept_json).collect()),
+        Value::String(text) => Value::String(storable(text)),
+        Value::Array(values) => Value::Array(values.into_iter().map(storable_json).collect()),
         Value::Object(fields) => Value::Object(
             fields
                 .into_iter()
-                .map(|(name, value)| (kept(name), kept_json(value)))
+                .map(|(name, value)| (storable(name), storable_json(value)))
                 .collect::<Map<_, _>>(),
         ),
         other => other,
@@ -97,7 +97,7 @@ pub fn kept_json(value: Value) -> Value {
 /// `fields.list[2]`.
 pub fn first_zero(value: &Value) -> Option<String> {
     let mut path = String::new();
-    find(value, &mut path).then(|| kept(path))
+    find(value, &mut path).then(|| storable(path))
 }
 
 fn find(value: &Value, path: &mut String) -> bool {
@@ -157,7 +157,7 @@ mod tests {
     fn only_the_character_zero_is_replaced() {
         let check = |text: &str, expect: &str| {
             assert_eq!(without_zero(text), expect);
-            assert_eq!(kept(text.to_owned()), expect);
+            assert_eq!(storable(text.to_owned()), expect);
         };
         check("a\0b\0", "a\u{fffd}b\u{fffd}");
         check("\u{1}\u{7f} \u{1F600}", "\u{1}\u{7f} \u{1F600}");
@@ -168,7 +168,7 @@ mod tests {
     fn nested_json_texts_and_keys_are_cleaned() {
         let given = json!({"a\0": [{"b": "c\0"}, 1.50, null, true]});
         let expect = json!({"a\u{fffd}": [{"b": "c\u{fffd}"}, 1.50, null, true]});
-        assert_eq!(kept_json(given), expect);
+        assert_eq!(storable_json(given), expect);
     }
 
     #[test]

@@ -31,13 +31,13 @@ pub struct ConnectionCounts {
     /// How often a connection was reused since the start.
     pub reused: u64,
     /// Idle connections that are kept now.
-    pub kept: usize,
+    pub idle: usize,
 }
 
 #[derive(Default)]
 struct PoolState {
     places: HashMap<RemoteServer, RemoteServerState>,
-    kept: usize,
+    idle: usize,
     /// A task closes connections that were idle for too long. It ends when none are left.
     is_swept: bool,
 }
@@ -45,7 +45,7 @@ struct PoolState {
 /// The state of one remote server.
 struct RemoteServerState {
     calls: Arc<Semaphore>,
-    kept: Vec<IdleConnection>,
+    idle: Vec<IdleConnection>,
 }
 
 struct IdleConnection {
@@ -79,7 +79,7 @@ impl ConnectionPool {
                 .entry(place.clone())
                 .or_insert_with(|| RemoteServerState {
                     calls: Arc::new(Semaphore::new(limits::EGRESS_CALLS_PER_PLACE)),
-                    kept: Vec::new(),
+                    idle: Vec::new(),
                 });
             Arc::clone(&far.calls)
         };
@@ -129,7 +129,7 @@ impl ConnectionPool {
         ConnectionCounts {
             opened: self.opened.load(Ordering::Relaxed),
             reused: self.reused.load(Ordering::Relaxed),
-            kept: self.open(),
+            idle: self.open(),
         }
     }
 
@@ -137,7 +137,7 @@ impl ConnectionPool {
     fn open(&self) -> usize {
         let now = Instant::now();
         let state = self.lock();
-        let kept = state.places.values().flat_map(|far| &far.kept);
+        let kept = state.places.values().flat_map(|far| &far.idle);
         kept.filter(|kept| !kept.is_over(now)).count()
     }
 
@@ -156,12 +156,12 @@ pub struct CallPermit {
 
 impl CallPermit {
     /// Takes the connection that was used last, unless it is closed or too old by now.
-    pub fn kept(&self) -> Option<HttpConnection> {
+    pub fn take_idle(&self) -> Option<HttpConnection> {
         let mut useless = Vec::new();
         let mut state = self.pool.lock();
         let found = loop {
-            let kept = state.places.get_mut(&self.place)?.kept.pop()?;
-            state.kept -= 1;
+            let kept = state.places.get_mut(&self.place)?.idle.pop()?;
+            state.idle -= 1;
             if kept.is_over(Instant::now()) {
                 useless.push(kept);
             } else {
@@ -179,15 +179,15 @@ impl CallPermit {
             until: Instant::now() + kept_for,
         };
         let mut state = self.pool.lock();
-        if kept_for.is_zero() || state.kept >= limits::EGRESS_KEPT {
+        if kept_for.is_zero() || state.idle >= limits::EGRESS_KEPT {
             return;
         }
         let Some(far) = state.places.get_mut(&self.place) else {
             return;
         };
-        if far.kept.len() < limits::EGRESS_KEPT_PER_PLACE {
-            far.kept.push(kept);
-            state.kept += 1;
+        if far.idle.len() < limits::EGRESS_KEPT_PER_PLACE {
+            far.idle.push(kept);
+            state.idle += 1;
         }
     }
 }
@@ -211,11 +211,11 @@ async fn sweep(pool: Weak<ConnectionPool>, kept_for: Duration) {
         let mut over = Vec::new();
         let mut state = pool.lock();
         state.places.retain(|_, far| {
-            over.extend(far.kept.extract_if(.., |kept| kept.is_over(now)));
+            over.extend(far.idle.extract_if(.., |kept| kept.is_over(now)));
             // A call in progress or a waiting one holds the semaphore too.
-            !far.kept.is_empty() || Arc::strong_count(&far.calls) > 1
+            !far.idle.is_empty() || Arc::strong_count(&far.calls) > 1
         });
-        state.kept -= over.len();
+        state.idle -= over.len();
         let is_done = state.places.is_empty();
         if is_done {
             state.is_swept = false;

@@ -29,7 +29,7 @@ pub enum ExportError {
 ///
 /// # Errors
 ///
-/// [`ExportError::NoRandomness`].
+/// [`ExportError::NoRandomness`] if the system gives no random bytes.
 pub fn with_made_up_persons(body: &str, is_form: bool) -> Result<String, ExportError> {
     let mut persons = no_persons()?;
     persons.learn_from(body, is_form);

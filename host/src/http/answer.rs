@@ -115,7 +115,11 @@ pub async fn answer(
         let reply = result.unwrap_or_else(|error| call.refuse(&error));
         let reply = encoding::compress(&head.headers, reply).await;
         let reply = reply.unwrap_or_else(|error| call.refuse(&error));
-        let mut reply = if is_made { kept(&call, reply) } else { reply };
+        let mut reply = if is_made {
+            count_unread(&call, reply)
+        } else {
+            reply
+        };
         carried_by_all(&head, &id, &mut reply);
         // HTTP/2 announces the end of a connection by itself.
         if http.core.shutdown.has_begun() && head.version < Version::HTTP_2 {
@@ -286,8 +290,8 @@ fn is_host(value: &[u8]) -> bool {
     value.is_empty() || (!value.contains(&b'@') && Authority::try_from(value).is_ok())
 }
 
-/// Runs a route within the answer's time. That begins when the body is there, which has a time
-/// of its own.
+/// Runs a route within the deadline of its answer. The deadline counts from the moment when the
+/// body has arrived; the body has its own deadline.
 async fn in_time(
     call: &Call<'_>,
     route: Route<'_>,
@@ -325,7 +329,7 @@ async fn in_time(
 
 /// Counts a large answer until its client has read it, and refuses it if there is no room.
 /// Operators are trusted: their answers are not counted.
-fn kept(call: &Call<'_>, reply: ApiResponse) -> ApiResponse {
+fn count_unread(call: &Call<'_>, reply: ApiResponse) -> ApiResponse {
     let bytes = reply.body().bytes();
     if call.surface == Surface::Admin || bytes <= limits::ANSWER_COUNTED_BYTES {
         return reply;

@@ -12,7 +12,7 @@ use super::reply::{self, ApiResponse};
 pub struct Asset {
     content_type: &'static str,
     tag: HeaderValue,
-    kept: PrecompressedText,
+    content: PrecompressedText,
 }
 
 impl Asset {
@@ -21,7 +21,7 @@ impl Asset {
         Self {
             content_type,
             tag: conditional::tag(text.as_bytes()),
-            kept: PrecompressedText::new(text.as_bytes()),
+            content: PrecompressedText::new(text.as_bytes()),
         }
     }
 
@@ -32,7 +32,7 @@ impl Asset {
             reply::empty(StatusCode::NOT_MODIFIED)
         } else {
             let mut reply = reply::bytes_of(StatusCode::OK, self.content_type, "");
-            self.kept.fill(request, &mut reply);
+            self.content.fill(request, &mut reply);
             reply
         };
         let headers = reply.headers_mut();

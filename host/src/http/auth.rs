@@ -256,8 +256,8 @@ async fn grant(
     let digest = key.map(|key| key.digest());
     let checking = trace::span("check key", SpanKind::Internal);
     let known = match digest {
-        // A key that was good is looked up even then: failed guesses do not lock out valid
-        // clients at the same address.
+        // A key that was valid before is looked up even if this address had too many failures, so
+        // that failed guesses do not lock out valid clients at the same address.
         Some(digest) if too_many.is_none() || http.pipeline.keys.was_good(&digest) => {
             checking.run(live(http, &digest, kind)).await?
         }

@@ -165,8 +165,9 @@ impl UnreadBody {
                 held: share,
             });
         };
-        // Take room for the whole body at once: of many that arrive together, some are read to
-        // their end and the others are refused before they are sent, instead of all half-way.
+        // Take room for the whole body at once. If many bodies arrive together, some are then read
+        // completely and the others are refused at once. Otherwise all of them might run out of
+        // room half-way.
         let announced = self
             .announced
             .and_then(|bytes| usize::try_from(bytes).ok())

@@ -143,7 +143,7 @@ impl BudgetShare {
     ///
     /// # Errors
     ///
-    /// [`Short`] names the bound that leaves no room.
+    /// [`Short`] if a bound leaves no room: that of the host, of the peer or of the connection.
     pub fn keep(mut self, answer: Bytes) -> Result<Bytes, Short> {
         self.take_for_answer(answer.len())?;
         Ok(Bytes::from_owner(BudgetedAnswer {
@@ -157,7 +157,7 @@ impl BudgetShare {
     ///
     /// # Errors
     ///
-    /// [`Short`] names the bound that leaves no room.
+    /// [`Short`] if a bound leaves no room: that of the host, of the peer or of the connection.
     pub fn take_for_answer(&mut self, bytes: usize) -> Result<(), Short> {
         self.take(bytes.min(self.budget.bounds.peer))
     }
@@ -166,7 +166,7 @@ impl BudgetShare {
     ///
     /// # Errors
     ///
-    /// [`Short`] names the bound that leaves no room.
+    /// [`Short`] if a bound leaves no room: that of the host, of the peer or of the connection.
     pub fn take(&mut self, bytes: usize) -> Result<(), Short> {
         let BudgetBounds {
             all,

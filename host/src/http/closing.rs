@@ -18,7 +18,8 @@ use tokio::net::{TcpListener, TcpStream};
 ///
 /// # Errors
 ///
-/// The system's error. The system may not support such a bound.
+/// [`io::Error`] if the address of the listener cannot be read, or the system does not support a bound
+/// on hop counts.
 pub fn begin_no_more(listener: &TcpListener) -> io::Result<()> {
     takes(listener, listener.local_addr()?, MOST_HOPS)
 }
@@ -29,7 +30,7 @@ pub fn begin_no_more(listener: &TcpListener) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// The system's error.
+/// [`io::Error`] if the address of the stream cannot be read, or the system refuses to lift the bound.
 pub fn receive_packets(stream: &TcpStream) -> io::Result<()> {
     takes(stream, stream.local_addr()?, ANY_HOPS)
 }

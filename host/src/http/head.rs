@@ -138,7 +138,8 @@ impl Head {
     fn line(&mut self, piece: &[u8]) {
         if self.carried == 0 {
             let line = &piece[..piece.len() - 2];
-            // In pieces, no more of it would be known.
+            // Cut the line to the length that a scan in pieces holds, so that both scans decide
+            // alike.
             match line.get(..HELD) {
                 Some(begin) if line.len() > HELD => self.long_line(begin),
                 _ => self.whole_line(line),
@@ -178,7 +179,7 @@ impl Head {
         }
     }
 
-    /// Handles a line of which only the beginning is known.
+    /// Handles a line that is longer than the part that is held.
     fn long_line(&mut self, begin: &[u8]) {
         match self.at {
             At::Size => self.at = At::Somewhere,

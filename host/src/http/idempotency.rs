@@ -66,7 +66,7 @@ impl IdempotencyHeader {
                 key: self.0,
             },
             fingerprint: fingerprint(subject, body),
-            kept: call.http.core.config.retention.idempotency(),
+            retention: call.http.core.config.retention.idempotency(),
         }
     }
 }

@@ -296,7 +296,8 @@ impl<S: AsyncWrite + Unpin> WatchedStream<S> {
                 return Poll::Pending;
             }
         }
-        // No other write is in progress, unless the client reads nothing.
+        // If no write is stalled, none is in progress: the refusal does not cut into another
+        // answer.
         if self.stalled.is_none() {
             let answer = self.refusing.answer(&bare_line_feed());
             let _ = Pin::new(&mut self.stream).poll_write(cx, &answer);

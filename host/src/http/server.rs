@@ -284,8 +284,8 @@ impl ServedConnection {
         // Answers are written whole: waiting for more to send only delays them.
         let _ = stream.set_nodelay(true);
         let ended = match &self.tls {
-            // The preface arrives at once. In pieces it is taken for HTTP/1.1, where it is not
-            // a valid request.
+            // Clients send the preface of HTTP/2 in one piece. A preface in several pieces is
+            // parsed as HTTP/1.1 and refused there.
             None if first == *http2::PREFACE && self.surface != Surface::Admin => {
                 Box::pin(self.many_requests(stream)).await
             }

@@ -20,8 +20,8 @@ pub struct Http {
     pub pipeline: Arc<Pipeline>,
     /// The open connections of the gateway's and the data API's addresses.
     pub(super) connection_limit: Arc<connection_limit::ConnectionLimit>,
-    /// The admin surface has connections of its own, so that clients outside do not lock operators
-    /// out, and room of its own for bodies.
+    /// The admin surface has separate bounds on connections and on bodies, so that outside clients
+    /// cannot lock operators out.
     pub(super) admin_connections: Arc<connection_limit::ConnectionLimit>,
     pub(super) bodies: Arc<budget::ByteBudget>,
     pub(super) admin_bodies: Arc<budget::ByteBudget>,

@@ -104,7 +104,7 @@ impl Tls {
     ///
     /// # Errors
     ///
-    /// The handshake fails, or is not finished by `until`.
+    /// [`io::Error`] if the handshake fails or is not finished by `until`.
     pub async fn accept(
         &self,
         stream: TcpStream,

@@ -79,7 +79,7 @@ impl ActivityCounter {
         !counted.at.is_some_and(is_new) && self.turn.try_lock().is_ok()
     }
 
-    /// Counts what is new. Does nothing if a count is under way.
+    /// Counts the rows that arrived since the last count. Does nothing if a count is under way.
     ///
     /// # Errors
     ///

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_challenge_is_not_a_meaningful_body() {
+    fn a_text_that_could_be_a_delivery_is_no_challenge() {
         for good in [
             "890e4665-4dfe-4ab1-b689-ed553bceeed0",
             "qgg8vlvZRS6UYooatFL8Aw",

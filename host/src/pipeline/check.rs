@@ -57,7 +57,7 @@ pub enum CheckError {
 ///
 /// # Errors
 ///
-/// [`CheckError`] of the first check that fails.
+/// The [`CheckError`] of the first check that fails, if one does.
 pub fn verify(
     checks: &[SenderCheck],
     secrets: &Secrets,

@@ -243,7 +243,7 @@ pub fn describe_message(
 }
 
 /// Returns the connection that answers to the route: the one that received the delivery, or another
-/// one of its workspace and plugin. `None`: the route is for a connection that there is not.
+/// one of its workspace and plugin. `None` if no connection answers to the route.
 pub fn answering(
     received_by: &Arc<Live>,
     of_workspace: impl IntoIterator<Item = Arc<Live>>,

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_alone_has_no_bound() {
+    fn a_connection_without_competition_is_not_limited() {
         let turns = DeliveryTurns::new(AT_ONCE);
         let all: Vec<_> = (0..10).filter_map(|_| take(&turns, 'a', 0)).collect();
         assert_eq!(all.len(), 10);

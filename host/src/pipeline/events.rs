@@ -115,7 +115,7 @@ async fn channels(
     }
     let received_by = routing.received_by;
     let own = &received_by.connection;
-    let all = routing.of_workspace().await?;
+    let all = routing.workspace_connections().await?;
     let mut of_account: Vec<_> = all
         .into_iter()
         .filter(|other| {

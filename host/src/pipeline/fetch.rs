@@ -249,7 +249,8 @@ impl Completing<'_> {
         response: HttpResponse,
         candidate: rollout::Completed,
     ) -> (rollout::Completed, Winner) {
-        // The answer is to the candidate's request: only to the same one does it say anything.
+        // The answer belongs to the candidate's request, so the stable version reads it only if it
+        // made the same request.
         let stable = match self.asked_at_this_hop(&rollout.stable).await {
             Some(stable) if stable.request == *request => stable,
             _ => return (candidate, Winner::Candidate),

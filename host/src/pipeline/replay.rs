@@ -203,7 +203,7 @@ pub async fn in_repair(
             Ok(InRepair::Stale)
         }
         Err(error) => {
-            // Otherwise its own lease would keep the next attempt out.
+            // Release the delivery, or the lease of this attempt would block the next one.
             release(pipeline, &held).await;
             Err(error.into())
         }

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_task_looks_often_while_something_is_open_or_failed() {
+    fn a_task_polls_faster_while_something_is_open_or_has_failed() {
         let mut rounds = Rounds::new("not read");
         assert_eq!(rounds.rest(Ok(true)), LOOK);
         assert_eq!(rounds.rest(Ok(false)), REST);

@@ -77,7 +77,7 @@ impl Routing<'_> {
     /// # Errors
     ///
     /// [`ConvertError`] if they cannot be read.
-    pub async fn of_workspace(&self) -> Result<Vec<Arc<Live>>, ConvertError> {
+    pub async fn workspace_connections(&self) -> Result<Vec<Arc<Live>>, ConvertError> {
         match &self.among {
             Reachable::Stored(caller) => {
                 let workspace = self.received_by.connection.workspace;

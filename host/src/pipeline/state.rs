@@ -19,6 +19,7 @@ use super::templates::lists::TemplateCache;
 use super::verify::progress::Verifications;
 use super::waiting_deliveries::WaitingDeliveries;
 use crate::core::Core;
+use crate::domain::channel::AttemptOutcome;
 use crate::domain::connection::Connection;
 use crate::domain::id::ConnectionId;
 use crate::limits;
@@ -35,7 +36,7 @@ pub struct Pipeline {
     pub fleet: FleetMembership,
     pub keys: KeyCache,
     /// Limits the sends that are kept to compare versions of an adapter, by instance and outcome.
-    pub(super) kept_sends: LocalRateLimiter<(ConnectionId, &'static str)>,
+    pub(super) kept_sends: LocalRateLimiter<(ConnectionId, AttemptOutcome)>,
     pub repairs: Repairs,
     pub rollouts: Rollouts,
     pub rollup: Rollup,

@@ -21,7 +21,7 @@ impl Plugins {
     /// before it.
     ///
     /// # Errors
-    /// Returns the error of the call.
+    /// Returns [`CallError`] if the guest fails, exceeds a limit, or breaks a rule of the host.
     pub fn convert_here(
         &self,
         plugin: &Loaded,

@@ -109,7 +109,7 @@ impl Compilation {
     }
 
     /// Returns the kept code of a component, if it is there and intact.
-    pub fn kept(&self, digest: &Digest) -> Option<Vec<u8>> {
+    pub fn cached(&self, digest: &Digest) -> Option<Vec<u8>> {
         let path = self.path(digest);
         match hashed_file::read(&path) {
             Ok(Some(code)) => return Some(code),
@@ -276,7 +276,7 @@ fn host(what: &str, error: std::io::Error) -> LoadError {
 /// functions of the last compilation; functions that did not change are not compiled again.
 ///
 /// # Errors
-/// Returns the compiler's message about the component.
+/// Returns the compiler's message if the engine cannot be set up or the component does not compile.
 pub fn translate(code: CodeUse, wasm: &[u8], functions: Option<&Path>) -> Result<Vec<u8>, String> {
     let cache = functions.map(FunctionCache::read);
     let engine = engine::compiling(code, cache.clone()).map_err(|error| format!("{error:#}"))?;

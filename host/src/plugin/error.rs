@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::domain::plugin::{Digest, PluginKind};
 use crate::domain::size;
-use crate::domain::text::{kept, on_one_line};
+use crate::domain::text::{on_one_line, storable};
 use crate::domain::time::Micros;
 use crate::domain::word::words;
 use crate::limits;
@@ -14,7 +14,7 @@ use crate::limits;
 /// Shortens a text that quotes a component: it goes into logs, answers and the list of
 /// refusals, and the component's text may be megabytes long.
 pub fn shortened(text: String) -> String {
-    let mut text = kept(text);
+    let mut text = storable(text);
     if text.len() > limits::REFUSAL_BYTES {
         text.truncate(text.floor_char_boundary(limits::REFUSAL_BYTES));
         text.push_str("...");

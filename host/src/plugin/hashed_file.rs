@@ -29,7 +29,8 @@ pub fn read(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
 ///
 /// # Errors
 ///
-/// The error of the system; then the former file stays.
+/// The error of the system, if the file cannot be created, written or renamed. Unless only the last
+/// flush failed, the former file stays.
 pub fn write(path: &Path, content: &[u8]) -> std::io::Result<()> {
     let folder = path
         .parent()

@@ -137,7 +137,7 @@ impl CallHistories {
 
     /// Returns where the calls of a version are counted. Past the bound, an unloaded version is
     /// forgotten; if there is none, `None`.
-    pub fn of_version(
+    pub fn for_version(
         &self,
         plugin: &str,
         version: &str,
@@ -159,7 +159,7 @@ impl CallHistories {
     }
 
     /// Returns the calls of each version of a plugin.
-    pub fn of_plugin(&self, name: &str) -> Vec<VersionCalls> {
+    pub fn calls_for_plugin(&self, name: &str) -> Vec<VersionCalls> {
         let versions: Vec<Arc<VersionHistory>> = {
             let versions = self.lock();
             let named = versions.values().filter(|history| history.plugin == name);
@@ -229,7 +229,7 @@ mod tests {
     fn past_the_bound_the_version_that_was_unloaded_first_is_forgotten() {
         let histories = CallHistories::new(Micros(0));
         let digest = |number: usize| Digest(format!("{number:064}"));
-        let version = |number| histories.of_version("portal", "1.0.0", &digest(number));
+        let version = |number| histories.for_version("portal", "1.0.0", &digest(number));
         let loaded: Vec<_> = (0..limits::CALL_HISTORIES).map(version).collect();
         assert!(loaded.iter().all(Option::is_some));
         assert!(version(limits::CALL_HISTORIES).is_none(), "all are loaded");
@@ -237,7 +237,7 @@ mod tests {
         drop(loaded);
         first.add(Micros(1), CallOutcome::Ok, &CallHandle::default());
         assert!(version(limits::CALL_HISTORIES).is_some());
-        let kept = histories.of_plugin("portal");
+        let kept = histories.calls_for_plugin("portal");
         assert_eq!(kept.len(), limits::CALL_HISTORIES);
         assert!(kept.iter().any(|one| one.digest == digest(0)));
     }

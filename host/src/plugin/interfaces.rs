@@ -14,7 +14,7 @@ pub struct ComponentInterfaces {
 ///
 /// # Errors
 ///
-/// The reason why they cannot be read.
+/// The reason, if the bytes cannot be decoded or are a package of interfaces instead of a component.
 pub fn parse_component(wasm: &[u8]) -> Result<ComponentInterfaces, String> {
     let unread = |error| format!("the interfaces of the component cannot be read: {error}");
     let decoded = wit_component::decode(wasm).map_err(unread)?;

@@ -41,8 +41,8 @@ impl Plugins {
     /// Checks, compiles, links and tries a component. Does not install it.
     ///
     /// # Errors
-    /// Returns a [`LoadError`] that says why the component is refused, or that the host
-    /// could not try it.
+    /// Returns [`LoadError`] if the component is refused (it does not compile, breaks a rule, or fails
+    /// its trial), or if the host cannot try it now ([`LoadError::is_temporary`]).
     pub async fn prepare(&self, wasm: Vec<u8>) -> Result<PreparedVersion, LoadError> {
         self.trial().await?.prepare(wasm).await
     }
@@ -257,7 +257,7 @@ async fn link(plugins: &Plugins, digest: &Digest, wasm: Vec<u8>) -> Result<Linke
     let kept = {
         let (plugins, digest) = (plugins.clone(), digest.clone());
         in_background(move || {
-            let code = plugins.0.compilation.kept(&digest)?;
+            let code = plugins.0.compilation.cached(&digest)?;
             match load_code(&plugins.0.engine, &code) {
                 Ok(component) => Some(component),
                 Err(error) => {

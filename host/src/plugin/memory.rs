@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_memory_at_its_own_maximum_just_does_not_grow() {
+    fn a_memory_at_its_own_maximum_fails_to_grow_without_a_trap() {
         let mut limiter = limiter(3 << 16);
         assert!(
             !limiter

@@ -7,6 +7,26 @@
 //! an answer or a [`CallError`] that says whether the version is at fault. This module does
 //! not know the store and decides nothing about deliveries. Only this module names the
 //! WebAssembly runtime, and only `abi/` names generated bindings.
+//!
+//! # Order of files
+//!
+//! This file has [`Plugins`], which the service calls. Then:
+//!
+//! - A version: `version.rs` is one that is loaded, `registry.rs` the table of the loaded and active
+//!   ones. `inbox.rs` reports new files.
+//! - From bytes to a version: `load.rs` has the steps. `interfaces.rs` and `core_module.rs` look at the
+//!   bytes, `signature.rs` at their signer. `compile.rs` compiles in a child process, with
+//!   `function_cache.rs` and `hashed_file.rs` for the code that is kept. `trial.rs` bounds the trial;
+//!   `golden.rs` runs its golden cases and `replies.rs` checks the replies in them. `schema/` checks
+//!   configurations.
+//! - A call: `calls.rs` has one method for each function of the contract. `breaker.rs` may skip the
+//!   call, `schedule/` says whose turn it is, `instance.rs` runs it in an instance. `abi/` translates
+//!   between the contract and the domain; `rules.rs` and `rules/` check the answer.
+//! - In the instance: `engine.rs` (settings and interrupts), `instance_state.rs`, `imports.rs` (the parts
+//!   of WASI), `memory.rs` (the limit). `warm.rs` and `warming.rs` make instances ahead.
+//! - Afterwards: `error.rs` says who is at fault, `frames.rs` shows where a guest failed. `usage.rs`,
+//!   `history.rs` and `watch.rs` measure and show calls.
+//! - Helpers: `bounded_queue.rs`. For tests and benchmarks only: `hostile.rs`, `test_rng.rs`, `bench.rs`.
 
 mod abi;
 #[cfg(feature = "bench")]
@@ -291,7 +311,7 @@ impl Plugins {
     /// Installs a version, so that it can be called by its digest. Its calls are counted from now on.
     pub fn install(&self, loaded: &Arc<Loaded>) {
         let Description { name, version, .. } = &loaded.description;
-        if let Some(history) = self.0.histories.of_version(name, version, &loaded.digest) {
+        if let Some(history) = self.0.histories.for_version(name, version, &loaded.digest) {
             // It is set already if the version was installed before.
             let _ = loaded.history.set(history);
         }
@@ -383,7 +403,7 @@ impl Plugins {
     /// Returns what the calls of each version of a plugin came to and needed on this host, as far as
     /// their results may have had an effect.
     pub fn calls_of(&self, name: &str) -> Vec<VersionCalls> {
-        self.0.histories.of_plugin(name)
+        self.0.histories.calls_for_plugin(name)
     }
 
     /// Returns when this host began to count calls: at its start.

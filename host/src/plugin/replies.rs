@@ -12,7 +12,8 @@ use crate::limits;
 /// Returns the slots of all replies in the cases, each once.
 ///
 /// # Errors
-/// Returns what is wrong in which case.
+/// Returns the name of the case and the broken rule if a request uses an unknown method, a reply has
+/// another type or slot than allowed, or the cases use too many secrets.
 pub fn shown_in(cases: &[Case]) -> Result<Vec<ReplySlot>, String> {
     let mut shown = Vec::new();
     for case in cases {

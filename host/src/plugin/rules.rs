@@ -23,7 +23,8 @@ pub const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 /// Checks the name of a plugin.
 ///
 /// # Errors
-/// Returns what is wrong, in words for the plugin's author.
+/// Returns the rule, in words for the plugin's author, if the name is empty, longer than 64 bytes, or
+/// has other characters than lower-case letters, digits and hyphens.
 pub fn name(name: &str) -> Result<(), String> {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
@@ -38,7 +39,9 @@ pub fn name(name: &str) -> Result<(), String> {
 /// Checks what a plugin says about itself in `describe`.
 ///
 /// # Errors
-/// Returns what is wrong, in words for the plugin's author.
+/// Returns the first broken rule, in words for the plugin's author: if the name or the version is
+/// invalid, a text is too long, there are too many secrets or hosts, a secret is invalid or declared
+/// twice, or a host is not a name with an optional port.
 pub fn description(description: &Description) -> Result<(), String> {
     name(&description.name)?;
     if description.version.len() > 64 {
@@ -100,7 +103,9 @@ pub fn description(description: &Description) -> Result<(), String> {
 /// Checks the sender checks that a plugin declares.
 ///
 /// # Errors
-/// Returns what is wrong, in words for the plugin's author.
+/// Returns the first broken rule, in words for the plugin's author: if there are too many checks,
+/// carried secrets or signed parts, a text is longer than `limits::SENDER_CHECK_BYTES`, or a check
+/// names no secret.
 pub fn sender_checks(checks: &SenderChecks) -> Result<(), String> {
     few("checks", checks.checks.len(), limits::SENDER_CHECKS)?;
     few(
@@ -131,7 +136,8 @@ pub fn sender_checks(checks: &SenderChecks) -> Result<(), String> {
 /// Checks the answer to a handshake.
 ///
 /// # Errors
-/// Returns what is wrong, in words for the plugin's author.
+/// Returns the first broken rule, in words for the plugin's author: if the requirements are too many or
+/// too long, or the reply breaks a rule of [`reply`].
 pub fn handshake(answer: &HandshakeAnswer) -> Result<(), String> {
     size::handshake(answer)?;
     reply(&answer.reply)
@@ -140,7 +146,9 @@ pub fn handshake(answer: &HandshakeAnswer) -> Result<(), String> {
 /// Checks a reply to a sender, except its content type.
 ///
 /// # Errors
-/// Returns what is wrong, in words for the plugin's author.
+/// Returns the first broken rule, in words for the plugin's author: if the reply is too large, its
+/// status is not 200 to 299 or 400 to 499, its content type is not printable ASCII, or a slot has the
+/// wrong arguments.
 pub fn reply(reply: &PluginReply) -> Result<(), String> {
     size::reply(reply)?;
     if !matches!(reply.status, 200..=299 | 400..=499) {
@@ -163,7 +171,8 @@ pub fn reply(reply: &PluginReply) -> Result<(), String> {
 /// acts in the name of this host.
 ///
 /// # Errors
-/// Returns what is wrong, in words for the plugin's author.
+/// Returns the allowed types, in words for the plugin's author, if this is neither one of
+/// [`REPLY_TYPES`] nor another JSON type.
 pub fn reply_type(content_type: &str) -> Result<(), String> {
     let kind = content_type.split(';').next().unwrap_or_default();
     let kind = kind.trim().to_ascii_lowercase();
@@ -183,7 +192,8 @@ pub fn reply_type(content_type: &str) -> Result<(), String> {
 /// Checks a request that a plugin composed.
 ///
 /// # Errors
-/// Returns what is wrong, in words for the plugin's author.
+/// Returns the first broken rule, in words for the plugin's author: if the request is too large, its
+/// method or scheme is unknown, it has no host, or a slot has the wrong arguments.
 pub fn request(request: &HttpRequest) -> Result<(), String> {
     size::request(request)?;
     method(&request.method)?;
@@ -202,7 +212,7 @@ pub fn request(request: &HttpRequest) -> Result<(), String> {
 /// Checks the method of a request.
 ///
 /// # Errors
-/// Returns what is wrong, in words for the plugin's author.
+/// Returns the known methods, in words for the plugin's author, if this is none of [`METHODS`].
 pub fn method(method: &str) -> Result<(), String> {
     known("the method", method, &METHODS)
 }
@@ -234,7 +244,8 @@ fn check_slot(slot: &Slot) -> Result<(), String> {
 /// Reads a slot of a golden case's reply: the function, and the name of the secret.
 ///
 /// # Errors
-/// Returns what is wrong, in words for the plugin's author.
+/// Returns the broken rule, in words for the plugin's author, if the name of the secret is too long or
+/// the slot function is unknown.
 pub fn reply_slot(function: &str, secret: &str) -> Result<SlotFunction, String> {
     short("a secret's name", secret, limits::SENDER_CHECK_BYTES)?;
     function
@@ -252,7 +263,7 @@ const HOST_BYTES: usize = 260;
 /// Checks a count.
 ///
 /// # Errors
-/// Returns what is too many, and the limit.
+/// Returns the count and the limit if `count` is more than `most`.
 pub fn few(what: &str, count: usize, most: usize) -> Result<(), String> {
     if count > most {
         return Err(format!("{count} {what}; at most {most} are taken"));

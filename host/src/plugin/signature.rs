@@ -51,7 +51,8 @@ pub fn sign(component: &[u8], signing_key: &[u8]) -> Result<Option<Vec<u8>>, Sec
 /// Returns the key that the component is signed with, if it is signed.
 ///
 /// # Errors
-/// Returns what is wrong with the signature.
+/// Returns the reason if the sections cannot be read, the signature has another length, or it does not
+/// match the bytes.
 pub fn signer(component: &[u8]) -> Result<Option<PublicKey>, String> {
     let Some(payload) = read_custom(component, SECTION).map_err(|error| error.to_string())? else {
         return Ok(None);

@@ -187,7 +187,7 @@ impl WarmState {
         self.least = self.least.min(self.ready.len());
         self.calls += 1;
         if self.calls >= limits::WARM_CALLS {
-            // Those that no call of the last many needed are not made again.
+            // None of the last calls needed this many instances, so fewer are made from now on.
             self.wanted = self.wanted.saturating_sub(self.least).max(1);
             self.calls = 0;
             self.least = usize::MAX;
@@ -307,7 +307,8 @@ impl WarmPool {
         let mut versions: Vec<Arc<WarmInstances>> =
             self.versions().iter().filter_map(Weak::upgrade).collect();
         let used_at = |warm: &Arc<WarmInstances>| warm.used.load(Ordering::Relaxed);
-        // Each is read once: calls change them meanwhile, and an order that changes is none.
+        // Each time of use is read once, because calls change it meanwhile and a sort needs stable
+        // keys.
         versions.sort_by_cached_key(used_at);
         let dropped = versions
             .iter()

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_read_back_alone_and_in_a_row() {
+    fn names_are_read_one_by_one_and_in_sequence() {
         let mut given: Vec<Vec<u32>> = (0..100u32)
             .map(|n| vec![n / 20, n / 5, n * 1_000].split_off((n % 2) as usize))
             .collect();

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::lease::Lease;
-use crate::domain::channel::{ChannelError, Template};
+use crate::domain::channel::{AttemptOutcome, ChannelError, Template};
 use crate::domain::connection::ConnectionPause;
 use crate::domain::exchange::HttpResponse;
 use crate::domain::id::{
@@ -116,7 +116,7 @@ pub struct IdempotencyClaim {
     /// The fingerprint of the request's body, in hex.
     pub fingerprint: String,
     /// How long it is kept.
-    pub kept: Duration,
+    pub retention: Duration,
 }
 
 /// An answer that a repeat of the request receives.
@@ -198,7 +198,7 @@ pub struct SendSettlement {
     /// The answer to the request that sent the message at once.
     pub answer: Option<(IdempotencyKey, StoredAnswer)>,
     /// The request and the answer, if this send is one of those kept to compare versions of the adapter.
-    pub kept: Option<Box<KeptSend>>,
+    pub kept_send: Option<Box<KeptSend>>,
 }
 
 /// A request and its answer, kept to compare versions of an adapter.
@@ -213,8 +213,7 @@ pub struct KeptSend {
     pub until: Micros,
     /// The version that made the request.
     pub digest: Digest,
-    /// `accepted`, `unknown`, or the category of the refusal.
-    pub outcome: String,
+    pub outcome: AttemptOutcome,
     pub recipient: String,
     /// JSON text for the adapter, in the shape of the interface.
     pub payload: String,

@@ -10,6 +10,27 @@
 //! Every store makes two promises. Stamps (`cursor_at`) become visible in their order
 //! within a workspace and entity, and no stamp is used twice. A commit that returned `Ok`
 //! survives a power cut.
+//!
+//! # Order of files
+//!
+//! Read `roles/` first: the trait of each role, which is what the service calls, and its
+//! implementation. Then follow a write or a read down to the database.
+//!
+//! - What the operations take and return, by area: `scope.rs` (the rights of a key), `write.rs`,
+//!   `read.rs`, `work.rs` and `lease.rs` (claimed work), `deals.rs`, `messaging.rs`, `desk.rs`,
+//!   `catalogue.rs` (products), `plan.rs` (a declared workspace), `plugin.rs`, `repairs.rs`,
+//!   `erase.rs`, `audit.rs`, `analytics.rs`, `fleet.rs`, `error.rs`.
+//! - A write: `writer.rs` is the group commit and `write_queue.rs` decides whose turn it is;
+//!   `parts.rs` divides large conversions. `operations/` has the statements and steps, and its
+//!   `batch/` loads, decides and saves. `decide/` makes the decisions in memory; `change.rs` marks the
+//!   changed rows, and `tombstones.rs` stamps the removed ones.
+//! - A read: `operations/`; `singleflight.rs` coalesces identical reads. `claim_turns.rs` chooses the
+//!   next work.
+//! - Rows: `schema/` describes every table, `fed/` the rows of feeds, `row/` reads columns.
+//! - SQL: `sql/` is the layer for both databases, `database.rs` runs an operation on one of them, and
+//!   `migrations.rs` lists the files that create the tables.
+//! - Each database: `sqlite/` and `postgres/`. `lock_file.rs` keeps a second process away, and
+//!   `high_water_mark.rs` recognises a restored store. `moving/` copies a file into a database.
 
 mod analytics;
 mod audit;
@@ -24,7 +45,7 @@ mod erase;
 mod error;
 mod fed;
 mod fleet;
-mod high_water;
+mod high_water_mark;
 mod lease;
 mod lock_file;
 mod messaging;
@@ -83,7 +104,7 @@ pub use work::*;
 pub use write::*;
 
 use self::database::Database;
-use self::high_water::HighWater;
+use self::high_water_mark::HighWaterMark;
 use crate::clock::SharedClock;
 use crate::config::{self, StoreUrl};
 use crate::domain::time::Micros;
@@ -148,7 +169,7 @@ pub async fn open(
     location: &StoreLocation,
     clock: SharedClock,
 ) -> Result<Arc<dyn Store>, StoreError> {
-    open_with(location, clock, HighWater::in_memory()).await
+    open_with(location, clock, HighWaterMark::in_memory()).await
 }
 
 /// Opens the store and compares it with the high-water mark of its last known state in this
@@ -162,21 +183,21 @@ pub async fn open_remembered(
     clock: SharedClock,
     folder: &Path,
 ) -> Result<Arc<dyn Store>, StoreError> {
-    open_with(location, clock, HighWater::in_folder(folder)?).await
+    open_with(location, clock, HighWaterMark::in_folder(folder)?).await
 }
 
 async fn open_with(
     location: &StoreLocation,
     clock: SharedClock,
-    high_water: Arc<HighWater>,
+    high_water_mark: Arc<HighWaterMark>,
 ) -> Result<Arc<dyn Store>, StoreError> {
     let (database, id) = match location {
         StoreLocation::File(file) => {
-            let (db, id) = sqlite::open(file, &clock, high_water).await?;
+            let (db, id) = sqlite::open(file, &clock, high_water_mark).await?;
             (Database::Sqlite(db), id)
         }
         StoreLocation::Postgres { url, connections } => {
-            let opened = postgres::open(url.as_str(), *connections, &clock, high_water);
+            let opened = postgres::open(url.as_str(), *connections, &clock, high_water_mark);
             let (db, id) = opened.await?;
             (Database::Postgres(db), id)
         }
@@ -194,7 +215,7 @@ pub async fn open_sqlite(
     path: &Path,
     clock: SharedClock,
 ) -> Result<Arc<DatabaseStore>, StoreError> {
-    let (db, id) = sqlite::open(path, &clock, HighWater::in_memory()).await?;
+    let (db, id) = sqlite::open(path, &clock, HighWaterMark::in_memory()).await?;
     Ok(DatabaseStore::new(Database::Sqlite(db), clock, id))
 }
 
@@ -209,7 +230,7 @@ pub async fn open_postgres(
     connections: u32,
     clock: SharedClock,
 ) -> Result<Arc<dyn Store>, StoreError> {
-    let (db, id) = postgres::open(url, connections, &clock, HighWater::in_memory()).await?;
+    let (db, id) = postgres::open(url, connections, &clock, HighWaterMark::in_memory()).await?;
     Ok(DatabaseStore::new(Database::Postgres(db), clock, id))
 }
 

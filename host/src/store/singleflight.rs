@@ -48,7 +48,7 @@ impl<K: Hash + Eq + Clone, V: Clone> SingleFlight<K, V> {
     ///
     /// # Errors
     ///
-    /// [`StoreError`] of the question. Callers that joined get it without its source.
+    /// The [`StoreError`] of the question, if it fails. Callers that joined get it without its source.
     pub async fn ask(
         &self,
         key: &K,

@@ -151,16 +151,16 @@ impl Inner {
     }
 
     fn take(&mut self, most: usize, batch: &mut Vec<QueuedWrite>) -> bool {
-        let of_each = self.of_each(most);
-        let is_full = self.take_rounds(of_each, most, batch);
+        let per_line = self.writes_per_line(most);
+        let is_full = self.take_rounds(per_line, most, batch);
         self.last = batch.last().map(|waiting| line_key(&waiting.write));
         is_full
     }
 
-    fn take_rounds(&mut self, of_each: usize, most: usize, batch: &mut Vec<QueuedWrite>) -> bool {
+    fn take_rounds(&mut self, per_line: usize, most: usize, batch: &mut Vec<QueuedWrite>) -> bool {
         let mut bytes = 0;
         // Each round gives each line one place.
-        for _ in 0..of_each {
+        for _ in 0..per_line {
             for _ in 0..self.turns.len() {
                 let Some(whose) = self.turns.front() else {
                     return false;
@@ -189,7 +189,7 @@ impl Inner {
 
     /// Returns how many writes to take from each line: all while there is only one line;
     /// a few while others wait for this commit too, or did so recently.
-    fn of_each(&mut self, most: usize) -> usize {
+    fn writes_per_line(&mut self, most: usize) -> usize {
         let another = match (&self.last, self.turns.front()) {
             (Some(last), Some(next)) => last != next,
             _ => false,

@@ -17,7 +17,7 @@ pub struct EgressMetrics {
     calls: Family<OutcomeLabel, Counter>,
     seconds: Histogram,
     connections: Family<StateLabel, Counter>,
-    kept: Gauge,
+    idle: Gauge,
 }
 
 impl EgressMetrics {
@@ -30,7 +30,7 @@ impl EgressMetrics {
                 "egress_connections",
                 "Outgoing requests, by whether their connection was opened for them or reused",
             ),
-            kept: register.add(
+            idle: register.add(
                 "egress_connections_kept",
                 "Outgoing connections that wait for their next request",
             ),
@@ -40,7 +40,7 @@ impl EgressMetrics {
     /// Runs an outgoing request and counts it.
     ///
     /// # Errors
-    /// Returns the error of the request.
+    /// Returns the [`EgressError`] of `call`, if it fails.
     pub async fn sending(
         &self,
         call: impl Future<Output = Result<HttpResponse, EgressError>>,
@@ -69,6 +69,6 @@ impl EgressMetrics {
                 .inner()
                 .store(count, Ordering::Relaxed);
         }
-        set(&self.kept, connections.kept);
+        set(&self.idle, connections.idle);
     }
 }

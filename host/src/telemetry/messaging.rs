@@ -7,7 +7,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 
 use super::register::{OutcomeLabel, Register, count};
-use crate::domain::channel::Category;
+use crate::domain::channel::{AttemptOutcome, Category};
 
 /// The answer that a partner got to a notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,25 +54,6 @@ impl NotificationOutcome {
             Self::KeyReused => "key_reused",
             Self::Running => "running",
             Self::Replayed => "replayed",
-        }
-    }
-}
-
-/// The outcome of an attempt to send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sent {
-    Accepted,
-    Unknown,
-    Refused(Category),
-}
-
-impl Sent {
-    /// Returns the value of the label `outcome`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Accepted => "accepted",
-            Self::Unknown => "unknown",
-            Self::Refused(category) => category.as_str(),
         }
     }
 }
@@ -131,7 +112,7 @@ impl MessagingMetrics {
     }
 
     /// Counts an attempt to send.
-    pub fn send(&self, outcome: Sent) {
+    pub fn send(&self, outcome: AttemptOutcome) {
         count(&self.sends, outcome.as_str());
     }
 

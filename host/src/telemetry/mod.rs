@@ -28,7 +28,7 @@ use prometheus_client::registry::Registry;
 pub use analytics::RunEnd;
 pub use http::{HttpMetrics, Shed};
 pub use log::{BadFilter, init_logging, init_with};
-pub use messaging::{NotificationOutcome, Sent, TemplateListOutcome};
+pub use messaging::{NotificationOutcome, TemplateListOutcome};
 pub use otlp::{LogExport, LogQueue, MetricExport, TraceExport};
 pub use plugins::{CallSubject, ConversionCounters, PluginMetrics, describe_version};
 pub use rollouts::{ComparisonResult, DIFFERENCES};

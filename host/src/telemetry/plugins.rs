@@ -232,7 +232,7 @@ impl PluginMetrics {
     /// refusal by the plugin itself counts as success.
     ///
     /// # Errors
-    /// Returns the error of the call.
+    /// Returns the [`CallError`] of `call`, if it fails.
     pub async fn calling<T>(
         &self,
         plugin: &Loaded,

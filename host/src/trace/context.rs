@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn the_share_is_a_share_of_the_ids() {
+    fn trace_ids_are_sampled_in_the_configured_share() {
         let sampled = |per_mille| {
             let ids =
                 (0..20_000).map(|_| TraceId::from(id::uuid_at(crate::domain::time::Micros(0))));

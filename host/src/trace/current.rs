@@ -208,7 +208,7 @@ mod tests {
         for _ in 3..crate::limits::TRACE_SPANS {
             drop(middle.child("step", SpanKind::Internal));
         }
-        // Past the bound. The last two end in the wrong order.
+        // There are more spans than the bound now. The last two spans end in the wrong order.
         for span in [commit, middle, late, inner] {
             drop(span);
         }

@@ -48,7 +48,7 @@ pub enum FolderError {
 ///
 /// # Errors
 ///
-/// If the folder or a file in it cannot be read, a case is invalid, or there is none.
+/// [`FolderError`] if the folder or a file in it cannot be read, a case is invalid, or there is none.
 pub fn load_dir(dir: &Path) -> Result<Vec<Case>, FolderError> {
     let mut folders = Vec::new();
     let entries = std::fs::read_dir(dir).map_err(|source| match source.kind() {
@@ -75,7 +75,7 @@ pub fn load_dir(dir: &Path) -> Result<Vec<Case>, FolderError> {
 ///
 /// # Errors
 ///
-/// If the file cannot be read, parsed or written.
+/// [`FolderError`] if the file cannot be read, parsed or written.
 pub fn write_expect(dir: &Path, case: &str, expect: &Value) -> Result<(), FolderError> {
     let path = dir.join(case).join(CASE_FILE);
     let mut file = read_case_file(&path)?;
@@ -96,7 +96,7 @@ pub fn write_expect(dir: &Path, case: &str, expect: &Value) -> Result<(), Folder
 ///
 /// # Errors
 ///
-/// If there is such a case already, or a file cannot be written.
+/// [`FolderError`] if there is such a case already, or a file cannot be written.
 pub fn write_case(dir: &Path, case: &Case, body: &str) -> Result<(), FolderError> {
     let folder = dir.join(&case.name);
     let written = |path: &Path| {
@@ -121,7 +121,7 @@ pub fn write_case(dir: &Path, case: &Case, body: &str) -> Result<(), FolderError
 ///
 /// # Errors
 ///
-/// If the case cannot be written as JSON.
+/// [`serde_json::Error`] if the case cannot be written as JSON.
 pub fn case_files(case: &Case, body: &str) -> serde_json::Result<Vec<(String, Vec<u8>)>> {
     let has_body = !case.body.is_empty();
     let file = CaseFile {

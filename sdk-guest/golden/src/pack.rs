@@ -41,7 +41,7 @@ pub enum PackError {
 ///
 /// # Errors
 ///
-/// If there are too many cases, a name is too long, or the result is too large.
+/// [`PackError`] if there are too many cases, a name is too long, or the result is too large.
 pub fn pack(cases: &[Case]) -> Result<Vec<u8>, PackError> {
     few(cases.len())?;
     cases.iter().try_for_each(|case| named(&case.name))?;
@@ -58,7 +58,7 @@ pub fn pack(cases: &[Case]) -> Result<Vec<u8>, PackError> {
 ///
 /// # Errors
 ///
-/// If the bytes exceed a limit, have another format, or are not packed cases.
+/// [`PackError`] if the bytes exceed a limit, have another format, or are not packed cases.
 pub fn unpack(bytes: &[u8]) -> Result<Vec<Case>, PackError> {
     bounded(bytes)?;
     let packed: Packed = serde_json::from_slice(bytes)?;

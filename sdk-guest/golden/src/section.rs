@@ -65,7 +65,7 @@ pub fn append_custom(
 ///
 /// # Errors
 ///
-/// If the bytes are not a well-formed component, or the section occurs twice.
+/// [`SectionError`] if the bytes are not a well-formed component, or the section occurs twice.
 pub fn read_custom<'a>(component: &'a [u8], name: &str) -> Result<Option<&'a [u8]>, SectionError> {
     let mut found = None;
     for section in sections(component)? {

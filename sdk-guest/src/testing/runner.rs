@@ -44,7 +44,8 @@ impl Write {
 pub fn golden(dir: &Path, answer: Answer) {
     let renewed = run(dir, answer, Write::from_environment());
     if !renewed.is_empty() {
-        // Not by a macro, whose output a test that passes does not show.
+        // Written to stderr directly: the test harness captures `eprintln!` and hides it if the
+        // test passes.
         let mut out = std::io::stderr();
         let _ = writeln!(
             out,

@@ -122,7 +122,7 @@ async fn a_version_with_concerns_asks_for_acceptance_and_is_activated_with_it(on
     let page = browser.follow("/plugins/mapping/rollback", &[]).await;
     assert!(page.contains("is rolled back to"), "{page}");
     assert!(page.contains("leadhost plugin impact mapping@"), "{page}");
-    // What was left as wrong is not offered as the way back.
+    // A version that was rolled back is marked, and the page offers no rollback to it.
     assert!(
         page.contains("<span class=\"tag rolled-back\">was rolled back</span>"),
         "{page}"
@@ -146,7 +146,7 @@ async fn a_version_with_concerns_asks_for_acceptance_and_is_activated_with_it(on
         "{today}"
     );
 
-    // Again would bring the other version back: the page asks whether that is meant.
+    // A second rollback would activate the other version again, so the page asks for confirmation.
     let asked = browser.submit("/plugins/mapping/rollback", &[]).await;
     let asked = asked.expect(200);
     assert!(

@@ -192,7 +192,7 @@ async fn an_invalid_cursor_is_refused(on: On) {
         cursor.chars().rev().collect(),
         "A".repeat(7_000),
         list.encode(),
-        of_report(&host, seeded.workspace, "").encode(),
+        report_cursor(&host, seeded.workspace, "").encode(),
     ] {
         refuses(&host, &seeded, &format!("deals?cursor={wrong}")).await;
     }
@@ -208,7 +208,7 @@ async fn a_cursor_with_any_byte_changed_is_refused(on: On) {
     leads(&host, &seeded, "p", 3).await;
     let first = page(&host, &seeded, "deals?limit=1").await;
     let plain = first["next_cursor"].as_str().expect("more").to_owned();
-    let filtered = of_report(&host, seeded.workspace, r#"{"agent_id":"7"}"#);
+    let filtered = report_cursor(&host, seeded.workspace, r#"{"agent_id":"7"}"#);
     for (target, cursor) in [
         ("/v1/export/deals", plain),
         ("/v1/reports/message_errors", filtered.encode()),
@@ -234,7 +234,7 @@ async fn a_cursor_with_any_byte_changed_is_refused(on: On) {
 }
 
 /// The cursor that a report without failures would return.
-fn of_report(host: &Host, workspace: WorkspaceId, filter: &str) -> Cursor {
+fn report_cursor(host: &Host, workspace: WorkspaceId, filter: &str) -> Cursor {
     Cursor {
         workspace,
         feed: Entity::MessageErrors.code(),
@@ -252,9 +252,9 @@ async fn parameters_of_a_report_follow_the_same_rules(on: On) {
         let ask = host.get(&format!("/v1/reports/message_errors?{query}"));
         ask.bearer(&mine.workspace_key).send().await
     };
-    let own = of_report(&host, mine.workspace, "").encode();
-    let narrowed = of_report(&host, mine.workspace, r#"{"agent_id":"7"}"#).encode();
-    let foreign = of_report(&host, theirs.workspace, "").encode();
+    let own = report_cursor(&host, mine.workspace, "").encode();
+    let narrowed = report_cursor(&host, mine.workspace, r#"{"agent_id":"7"}"#).encode();
+    let foreign = report_cursor(&host, theirs.workspace, "").encode();
     let since = "updated_since=2030-01-15";
     for query in [
         since.to_owned(),

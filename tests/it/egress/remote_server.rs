@@ -177,9 +177,9 @@ pub fn egress() -> Egress {
     kept_for(PATIENCE)
 }
 
-pub fn kept_for(kept: Duration) -> Egress {
+pub fn kept_for(idle_timeout: Duration) -> Egress {
     Egress::with(EgressSettings {
-        kept,
+        idle_timeout,
         ..EgressSettings::new(PATIENCE)
     })
 }

@@ -29,7 +29,7 @@ async fn many_calls_take_one_connection() {
     assert_eq!(far.accepted(), 1);
     let connections = egress.connections();
     assert_eq!(
-        (connections.opened, connections.reused, connections.kept),
+        (connections.opened, connections.reused, connections.idle),
         (1, 49, 1)
     );
     let bodies: Vec<String> = (0..50).map(|number| number.to_string()).collect();
@@ -82,7 +82,7 @@ async fn a_connection_that_the_remote_server_does_not_keep_is_not_reused() {
             );
         }
         assert_eq!(far.accepted(), 3, "{answer}");
-        assert_eq!(egress.connections().kept, 0);
+        assert_eq!(egress.connections().idle, 0);
     }
 }
 
@@ -105,7 +105,7 @@ async fn a_kept_connection_that_was_closed_meanwhile_is_replaced_without_an_erro
     for number in 0..5 {
         far.post(&egress, &number.to_string()).await.unwrap();
         until("the end is seen", async || {
-            (egress.connections().kept == 0).then_some(())
+            (egress.connections().idle == 0).then_some(())
         })
         .await;
     }
@@ -131,7 +131,7 @@ async fn a_kept_connection_that_was_reset_meanwhile_is_replaced_without_an_error
         far.post(&egress, &number.to_string()).await.unwrap();
         answered.notify_one();
         until("the end is seen", async || {
-            (egress.connections().kept == 0).then_some(())
+            (egress.connections().idle == 0).then_some(())
         })
         .await;
     }
@@ -198,7 +198,7 @@ async fn unsolicited_bytes_end_a_kept_connection() {
     for _ in 0..3 {
         assert_eq!(far.post(&egress, "x").await.unwrap().status, 200);
         until("it is given up", async || {
-            (egress.connections().kept == 0).then_some(())
+            (egress.connections().idle == 0).then_some(())
         })
         .await;
     }
@@ -211,7 +211,7 @@ async fn an_unused_connection_is_closed() {
     let egress = kept_for(Duration::from_millis(20));
     far.post(&egress, "x").await.unwrap();
     until("it is closed", async || {
-        (egress.connections().kept == 0).then_some(())
+        (egress.connections().idle == 0).then_some(())
     })
     .await;
     far.post(&egress, "x").await.unwrap();
@@ -267,7 +267,7 @@ async fn a_connection_to_a_private_address_serves_no_call_that_may_not_go_there(
     let far = RemoteServer::answering(OK).await;
     let egress = egress();
     far.post(&egress, "x").await.unwrap();
-    assert_eq!(egress.connections().kept, 1);
+    assert_eq!(egress.connections().idle, 1);
     let request = far.request("POST", "http", "y");
     let allow = far.allowed("http", false);
     let refused = egress

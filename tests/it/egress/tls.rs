@@ -58,9 +58,9 @@ impl Secured {
         }
     }
 
-    fn egress(&self, kept: Duration) -> Egress {
+    fn egress(&self, idle_timeout: Duration) -> Egress {
         Egress::with(EgressSettings {
-            kept,
+            idle_timeout,
             trusted: vec![self.trusted.clone()],
             ..EgressSettings::new(PATIENCE)
         })

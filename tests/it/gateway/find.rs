@@ -6,7 +6,7 @@ use leadhost_tests::{Host, On, Seeded};
 use serde_json::Value;
 
 leadhost_tests::on_every_store! {
-    a_deal_shows_four_objects,
+    a_found_deal_has_its_deal_person_property_and_agent,
     a_deal_is_found_by_each_key_and_by_all_together,
     the_newest_deal_comes_first_and_no_more_than_a_hundred,
     each_page_continues_after_the_last_row_of_the_page_before,
@@ -34,7 +34,7 @@ fn ids(deals: &[DealId]) -> Vec<String> {
     deals.iter().map(DealId::to_string).collect()
 }
 
-async fn a_deal_shows_four_objects(on: On) {
+async fn a_found_deal_has_its_deal_person_property_and_agent(on: On) {
     let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     host.lead(&seeded, "Ana", "11 98765-4321", "ana@example.com")

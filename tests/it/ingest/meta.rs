@@ -17,7 +17,7 @@ leadhost_tests::on_every_store! {
     a_lead_that_is_not_available_yet_is_fetched_until_it_is,
     an_expired_token_pauses_the_connection_until_it_is_resumed,
     a_corrected_token_fetches_the_leads_that_the_wrong_one_could_not,
-    a_limit_is_waited_out_for_as_long_as_it_says,
+    a_rate_limit_of_the_provider_is_respected_for_the_time_that_it_names,
     a_remote_server_that_hangs_up_is_tried_again,
     a_page_of_html_in_place_of_an_answer_is_tried_again,
     a_name_that_looks_like_a_slot_is_only_a_name,
@@ -298,7 +298,7 @@ async fn a_corrected_token_fetches_the_leads_that_the_wrong_one_could_not(on: On
     );
 }
 
-async fn a_limit_is_waited_out_for_as_long_as_it_says(on: On) {
+async fn a_rate_limit_of_the_provider_is_respected_for_the_time_that_it_names(on: On) {
     let options = Options::patient(on)
         .with("worker.backoff_first_seconds", 0)
         .with("worker.backoff_longest_seconds", 0);

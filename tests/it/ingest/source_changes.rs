@@ -20,7 +20,7 @@ leadhost_tests::on_every_store! {
     a_portal_that_stops_sending_phones_is_reported_with_before_and_after,
     a_version_that_reads_less_of_the_same_bodies_is_named,
     a_change_ends_when_the_leads_have_their_fields_again,
-    a_connection_with_few_deliveries_is_silent,
+    a_connection_with_few_deliveries_gets_no_report,
     a_restart_keeps_the_baseline,
     a_version_that_fails_where_the_previous_one_does_not_is_named_until_a_rollback,
     deliveries_on_which_both_versions_fail_are_of_the_source,
@@ -156,7 +156,7 @@ async fn a_change_ends_when_the_leads_have_their_fields_again(on: On) {
     report_ends(&host, &id).await;
 }
 
-async fn a_connection_with_few_deliveries_is_silent(on: On) {
+async fn a_connection_with_few_deliveries_gets_no_report(on: On) {
     let (host, declared) = form(on).await;
     let address = declared.address("form");
     send(&host, &address, 0..150, with_phone).await;
@@ -384,7 +384,8 @@ async fn a_version_that_reads_less_in_fetched_leads_is_named(on: On) {
     fetching.send(CHANGED).await;
     let mut next = CHANGED.end;
     let change = until("the change is reported", async || {
-        // The leads of the last deliveries may be read after the window was looked at.
+        // The host may read the last leads only after it has evaluated the window, so more
+        // deliveries follow.
         fetching.send(next..next + 5).await;
         next += 5;
         let mut shapes = fetching.host.store().source_shapes().await.unwrap();

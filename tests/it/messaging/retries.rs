@@ -10,7 +10,7 @@ use super::fixture::{
 };
 
 leadhost_tests::on_every_store! {
-    a_limit_of_the_number_is_waited_out_for_as_long_as_it_says,
+    a_rate_limit_of_the_number_is_respected_for_the_time_that_it_names,
     a_limit_of_the_recipient_lets_others_pass,
     a_limit_is_recognised_by_its_code_whatever_the_status,
     a_limit_of_the_number_holds_others_back,
@@ -44,7 +44,7 @@ fn limit(code: u32, retry_after: u32) -> Misbehaviour {
     Misbehaviour::Throttled { code, retry_after }
 }
 
-async fn a_limit_of_the_number_is_waited_out_for_as_long_as_it_says(on: On) {
+async fn a_rate_limit_of_the_number_is_respected_for_the_time_that_it_names(on: On) {
     let desk = desk(on).await;
     desk.whatsapp.next_sends(1, limit(130_429, 17));
     let message = kept(&desk, PHONE).await;

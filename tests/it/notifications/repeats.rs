@@ -174,7 +174,7 @@ async fn begun(bot: &Bot, body: &Value) -> MessageId {
                 key: "k-1".to_owned(),
             },
             fingerprint: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
-            kept: Duration::from_hours(72),
+            retention: Duration::from_hours(72),
         }),
         lease_until: Some(now.plus(Duration::from_secs(60))),
     }));

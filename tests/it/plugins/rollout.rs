@@ -459,7 +459,8 @@ async fn a_good_candidate_serves_beside_a_stable_version_that_keeps_failing(on: 
 }
 
 async fn a_candidate_that_harms_one_connection_is_rolled_back_and_the_reason_names_it(on: On) {
-    // As many lost phones as the connection `odd` has are too many there, and few among all.
+    // The lost phones exceed the allowed share within the connection `odd`, but not among all
+    // deliveries.
     let options = Options::patient(on).with("verify.lost_per_mille", 50);
     let host = Host::working_with(options).await;
     let both =
@@ -502,7 +503,7 @@ async fn about_half_of_the_leads_go_to_a_candidate_at_fifty_per_cent(on: On) {
     let rolling = Rolling::form(Host::working(on).await).await;
     let candidate = rolling.host.keep_version(another_form()).await;
     let mut order = canary(&[50], LONG);
-    // The time of so many conversions is judged too, which is not what is tested.
+    // The guards would also judge the time of so many conversions, which this test is not about.
     order["guards"] = json!(false);
     rolling.begin(&candidate, order).await;
     let mut versions = Vec::new();

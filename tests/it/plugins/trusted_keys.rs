@@ -191,7 +191,8 @@ async fn a_stored_version_that_no_trusted_key_has_signed_is_neither_activated_no
         .json(&json!({"digest": digest}));
     verify.send().await.expect(200);
 
-    // It serves, as if it had been activated before the keys were set, and another one after it.
+    // The store makes it active, as if that had happened before the keys were configured; then
+    // another version follows.
     let (store, now) = (trusting.host.store(), trusting.host.now());
     store.activate("misbehave", &digest, now).await.unwrap();
     let trusted = Digest::compute(&ours);

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 leadhost_tests::on_every_store! {
     equal_versions_differ_in_nothing,
     a_changed_and_a_lost_field_are_counted_with_masked_examples,
-    a_version_that_traps_refuses_or_grows_is_found_out,
-    a_version_that_loops_is_found_out,
+    a_verification_detects_a_version_that_traps_refuses_or_needs_more_memory,
+    a_verification_detects_a_version_that_loops,
     a_version_that_mends_a_failure_is_shown_and_failures_take_half_of_the_places,
     deliveries_in_quarantine_take_no_place,
     a_rare_connection_is_covered_beside_a_busy_one,
@@ -162,7 +162,7 @@ async fn a_changed_and_a_lost_field_are_counted_with_masked_examples(on: On) {
     assert_eq!(verified["newlyFailing"]["count"], 0);
 }
 
-async fn a_version_that_traps_refuses_or_grows_is_found_out(on: On) {
+async fn a_verification_detects_a_version_that_traps_refuses_or_needs_more_memory(on: On) {
     let verifier = served(on, "{}", 2).await;
     for word in ["trap", "refuse", "grow"] {
         let candidate = Variant {
@@ -180,7 +180,7 @@ async fn a_version_that_traps_refuses_or_grows_is_found_out(on: On) {
     assert_eq!(verified["same"], 2);
 }
 
-async fn a_version_that_loops_is_found_out(on: On) {
+async fn a_verification_detects_a_version_that_loops(on: On) {
     let options = Options::on(on).with("plugins.deadline_ms", "1000");
     let verifier = Verifier::start(options).await;
     verifier.host.converter(version("1.0.0").component()).await;
@@ -354,7 +354,7 @@ async fn an_activation_that_loses_phones_is_refused_with_the_difference_and_drif
         let ask = verifier.ask(&format!("/plugins?activate=true{query}"));
         ask.body(wasm.clone()).send().await
     };
-    // Consent to something else is none to this.
+    // Accepting another concern does not accept this one.
     for query in ["", "&accept=older"] {
         let refused = upload(query).await.expect(409).json();
         assert_eq!(refused["accept"], json!(["drift"]), "{refused:#}");
@@ -430,7 +430,8 @@ async fn a_version_that_was_rolled_back_is_restored_only_if_that_is_accepted(on:
     assert_eq!(serves(&verifier.host), "1.0.0");
     back(json!(["rolled-back"]), 200).await;
     assert_eq!(serves(&verifier.host), "1.1.0");
-    // The way back from it needs no word, and the version was not left by a mistake.
+    // The next rollback needs no `accept`, because the version that it activates was not rolled
+    // back.
     back(json!([]), 200).await;
     assert_eq!(serves(&verifier.host), "1.0.0");
     back(json!([]), 409).await;

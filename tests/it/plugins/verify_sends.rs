@@ -13,8 +13,8 @@ leadhost_tests::on_every_store! {
     a_policy_may_refuse_other_requests,
     a_version_that_makes_no_request_is_refused,
     a_version_that_reads_answers_otherwise_is_refused,
-    a_version_that_cannot_read_an_answer_is_found_out,
-    a_version_whose_request_may_not_be_sent_is_found_out,
+    a_verification_detects_a_version_that_cannot_read_an_answer,
+    a_verification_detects_a_request_that_may_not_be_sent,
     a_verification_sends_nothing,
     only_sends_that_are_asked_for_are_compared,
 }
@@ -116,7 +116,7 @@ async fn a_version_that_reads_answers_otherwise_is_refused(on: On) {
     }
 }
 
-async fn a_version_that_cannot_read_an_answer_is_found_out(on: On) {
+async fn a_verification_detects_a_version_that_cannot_read_an_answer(on: On) {
     let mailer = Mailer::new(on).await;
     mailer.deliver(0, 2).await;
     let wasm = mailer.version("1.1.0", "read-answer:trap");
@@ -127,7 +127,7 @@ async fn a_version_that_cannot_read_an_answer_is_found_out(on: On) {
     assert!(why.contains("cannot read the provider's answer"), "{why}");
 }
 
-async fn a_version_whose_request_may_not_be_sent_is_found_out(on: On) {
+async fn a_verification_detects_a_request_that_may_not_be_sent(on: On) {
     let mailer = Mailer::new(on).await;
     mailer.deliver(0, 2).await;
     // Its host is not on the allow-list.

@@ -164,10 +164,10 @@ impl<'a> Disk<'a> {
             return bytes;
         }
         let kept = KeptChanges::any(random, pending.len());
-        // The length after this many of the changes.
+        // The file has the length that it had after this many changes.
         let known = kept.length(pending.len(), random);
         let filling = if random.one_in(4) { 0x5a } else { 0 };
-        // Sectors that show no later change.
+        // Sectors that got none of the later changes.
         let mut stopped = BTreeSet::new();
         for (number, at) in pending.iter().enumerate() {
             let is_known = number < known;
@@ -176,10 +176,10 @@ impl<'a> Disk<'a> {
                     let length = size(*length);
                     if is_known {
                         bytes.resize(length, filling);
-                        // Sectors past the end are new when they are written again.
+                        // A sector past the end is a new one if it is written again.
                         stopped.retain(|sector| sector * SECTOR < length as u64);
                     } else {
-                        // Later data is not within the length that the disk knows.
+                        // Later data lies past the length that reached the disk.
                         let behind = (length as u64).div_ceil(SECTOR);
                         stopped.extend(behind..(bytes.len() as u64).div_ceil(SECTOR));
                     }

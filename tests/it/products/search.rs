@@ -10,7 +10,7 @@ leadhost_tests::on_every_store! {
     the_answer_has_the_folded_term_the_products_and_the_position_of_the_page,
     accents_case_and_the_order_of_words_do_not_matter,
     a_typo_of_each_kind_is_forgiven_in_a_long_word_and_none_in_a_short_one,
-    a_beginning_is_found_and_a_number_is_a_number,
+    beginnings_of_words_match_and_numbers_allow_no_typo,
     any_script_is_searched,
     pages_follow_each_other_without_gap_or_repeat,
     pages_and_sizes_that_are_none_are_refused_and_large_ones_are_not,
@@ -106,7 +106,7 @@ async fn a_typo_of_each_kind_is_forgiven_in_a_long_word_and_none_in_a_short_one(
     }
 }
 
-async fn a_beginning_is_found_and_a_number_is_a_number(on: On) {
+async fn beginnings_of_words_match_and_numbers_allow_no_typo(on: On) {
     let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     put(&host, &seeded, &HOMES).await;

@@ -149,7 +149,7 @@ async fn only_the_deliveries_of_its_time_and_connection_are_repaired(on: On) {
 
 async fn a_lead_that_the_version_did_not_read_is_created(on: On) {
     let repairing = Repairing::new(on, 1).await;
-    // As if it had read no lead.
+    // Makes the store look as if the version had found no lead.
     let on = &repairing.host.on;
     let lead = &repairing.leads[0];
     let of_delivery = on.id(lead.delivery.0);
@@ -177,7 +177,7 @@ async fn a_lead_that_the_version_did_not_read_is_created(on: On) {
     assert_eq!(repaired["contacts"], contacts);
     let deals = repairing.host.rows(&repairing.declared, "deals").await;
     assert_eq!(deals.len(), 2);
-    // The new deal stays, and so does the key of the phone that it names.
+    // An undo keeps the new deal, and the key of the phone that this deal names.
     let undone = repairing.undone(&super::id(&repaired)).await;
     let undo = json!({"undone": 1, "changedSince": 0, "stays": 1, "inUse": 1, "left": 0});
     assert_eq!(undone["undo"], undo);

@@ -72,7 +72,7 @@ async fn an_undo_takes_back_what_the_repair_changed(on: On) {
             "afterName": null,
         }])
     );
-    // The phones find the people no more.
+    // After the undo, the phones no longer lead to the contacts.
     let mut other = lead(100);
     other["fone"] = json!(phone(0));
     let other = repairing.tell(&other).await;

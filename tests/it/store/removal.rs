@@ -268,7 +268,7 @@ async fn live(world: &World, new: fn(&World, &str) -> NewLead, name: &str, phone
     let id = format!("wamid.{name}");
     let mut settlement = sent(line(world), out.message, 0, accepted_by(world, &id, phone));
     if let Write::Sent(settlement) = &mut settlement {
-        settlement.kept = Some(Box::new(kept_send(world, &out, name)));
+        settlement.kept_send = Some(Box::new(kept_send(world, &out, name)));
     }
     world.commit(&[settlement]).await;
     let reported = status(
@@ -804,7 +804,7 @@ pub async fn a_repeated_request_does_not_get_the_erased_names(world: &World) {
                 holds: Vec::new(),
                 pause: None,
                 answer,
-                kept: None,
+                kept_send: None,
             }))])
             .await;
         names.push(claim);

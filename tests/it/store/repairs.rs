@@ -469,7 +469,7 @@ pub async fn an_undo_restores_what_the_repair_changed(world: &World) {
         (&change.before, &change.after),
         (&json!("Garden flat"), &json!("Flat"))
     );
-    // The number finds the person no more.
+    // The number no longer leads to the contact.
     let other = world.item(lead(with_phone(world.lead(), PHONE))).await;
     assert_ne!(other.contact_id, Some(of.contact));
     let receipt = world.store.repair_receipt(of.repair.id).await.unwrap();
@@ -608,7 +608,7 @@ pub async fn a_deal_of_a_person_who_was_merged_stays_where_it_is(world: &World) 
     }
     let deal = world.deal(of.deal).await;
     assert_eq!(deal["person_id"], json!(of.into.to_string()));
-    // The values are about the person who is left.
+    // The values in the receipt belong to the contact that remains, so its erasure removes them.
     erase(world, &person_with(world, of.into).await).await;
     for change in changes(world, &of.repair).await {
         assert_eq!(change.values, None, "{}", change.field);

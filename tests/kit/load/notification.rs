@@ -84,7 +84,7 @@ pub(super) fn message_of(answer: &LoadAnswer) -> Option<String> {
 ///
 /// # Errors
 ///
-/// A text that says what else the answer is, or what is wrong with it.
+/// A text with the difference, if the answer has another status or another body.
 pub(super) fn is_a_refusal(answer: &LoadAnswer) -> Result<(), &'static str> {
     if ![503, 409].contains(&answer.status) {
         return Err("not a refusal for now");

@@ -74,7 +74,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// The reason why it cannot be started.
+    /// The reason, if no server is installed or it does not start.
     pub fn start() -> Result<Self, String> {
         let binaries = Binaries::find()?;
         let folder = tempfile::Builder::new()

@@ -52,7 +52,7 @@ impl SharedServer {
 ///
 /// # Errors
 ///
-/// The reason why there is none.
+/// The reason, if no server is installed or it cannot be started or reached.
 pub async fn shared() -> Result<&'static SharedServer, &'static str> {
     static SHARED: OnceCell<Result<SharedServer, String>> = OnceCell::const_new();
     let shared = SHARED.get_or_init(find).await;
@@ -64,7 +64,7 @@ pub async fn shared() -> Result<&'static SharedServer, &'static str> {
 ///
 /// # Errors
 ///
-/// The reason why there is none.
+/// The reason, if no server is installed or it cannot be started or reached.
 pub async fn how() -> Result<String, String> {
     match shared().await {
         Ok(shared) => Ok(shared.said.clone()),

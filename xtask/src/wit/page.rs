@@ -108,12 +108,12 @@ fn package(resolve: &Resolve, id: PackageId) -> String {
     let package = &resolve.packages[id];
     let mut text = format!("\n## {}\n{}", package.name, paragraph(&package.docs));
     for interface in package.interfaces.values() {
-        text += &of_interface(resolve, &resolve.interfaces[*interface]);
+        text += &interface_table(resolve, &resolve.interfaces[*interface]);
     }
     text
 }
 
-fn of_interface(resolve: &Resolve, interface: &Interface) -> String {
+fn interface_table(resolve: &Resolve, interface: &Interface) -> String {
     let mut text = String::new();
     if !interface.functions.is_empty() {
         text += "\n| Function | Takes | Returns | |\n|---|---|---|---|\n";
@@ -131,13 +131,13 @@ fn of_interface(resolve: &Resolve, interface: &Interface) -> String {
         ]);
     }
     for (name, id) in &interface.types {
-        text += &of_type(resolve, name, *id);
+        text += &type_table(resolve, name, *id);
     }
     text
 }
 
 /// Returns the table of a type; nothing of one that the interface only uses.
-fn of_type(resolve: &Resolve, name: &str, id: TypeId) -> String {
+fn type_table(resolve: &Resolve, name: &str, id: TypeId) -> String {
     let one = &resolve.types[id];
     let (head, rows): (&str, Vec<[String; 3]>) = match &one.kind {
         TypeDefKind::Type(_) => return String::new(),

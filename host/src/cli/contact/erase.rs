@@ -16,7 +16,7 @@ use crate::domain::time::Micros;
 
 #[derive(Args)]
 #[command(group(ArgGroup::new("whom").required(true).args(["id", "phone", "email"])))]
-pub struct Erase {
+pub struct EraseContact {
     /// The contact's id; for an erased contact, the id in the receipt
     id: Option<String>,
     /// The contact's phone number, with --workspace
@@ -43,7 +43,7 @@ pub struct Erase {
 
 const PATH: &str = "/admin/v1/contacts/erase";
 
-impl Erase {
+impl EraseContact {
     /// Erases the person after a confirmation; with `--dry-run` it only prints what it would
     /// erase.
     ///

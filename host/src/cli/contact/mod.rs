@@ -12,19 +12,20 @@ use crate::cli::page::{PageFlags, show_next_page};
 use crate::cli::table::{seconds, table};
 
 #[derive(Subcommand)]
-pub enum Contact {
+pub enum ContactCommand {
     /// Remove a person and all data about the person permanently
-    Erase(erase::Erase),
+    Erase(erase::EraseContact),
     /// List erasures, newest first
-    Erasures(Erasures),
+    Erasures(ListErasures),
 }
 
-impl Contact {
+impl ContactCommand {
     /// Runs the subcommand.
     ///
     /// # Errors
     ///
-    /// [`CommandFailure`] of the subcommand.
+    /// [`CommandFailure`] if no admin key is found, the service cannot be reached or refuses the
+    /// request, or the user does not confirm.
     pub async fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::Erase(command) => command.run().await,
@@ -34,7 +35,7 @@ impl Contact {
 }
 
 #[derive(Args)]
-pub struct Erasures {
+pub struct ListErasures {
     /// Only erasures of this workspace
     #[arg(long, value_name = "SLUG")]
     workspace: Option<String>,
@@ -44,7 +45,7 @@ pub struct Erasures {
     service: ServiceAddress,
 }
 
-impl Erasures {
+impl ListErasures {
     /// Prints a page of erasures. They contain no personal data.
     ///
     /// # Errors

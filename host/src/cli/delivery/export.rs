@@ -16,7 +16,7 @@ use crate::domain::id::DeliveryId;
 use crate::golden_export::{ExportError, ExportedCases};
 
 #[derive(Args)]
-pub struct Export {
+pub struct ExportDelivery {
     /// The delivery's id
     id: String,
     /// The folder of the new golden case, such as golden/two-phones; an existing one is never replaced
@@ -29,7 +29,7 @@ pub struct Export {
     service: ServiceAddress,
 }
 
-impl Export {
+impl ExportDelivery {
     /// Writes the delivery as a golden case, with one more case for each answer to its fetches.
     ///
     /// # Errors

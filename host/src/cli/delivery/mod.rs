@@ -18,25 +18,26 @@ use crate::cli::page::{PageFlags, show_next_page};
 use crate::cli::table::{optional, safe, seconds, table};
 
 #[derive(Subcommand)]
-pub enum Delivery {
+pub enum DeliveryCommand {
     /// List deliveries, newest first
-    List(List),
+    List(ListDeliveries),
     /// Show one delivery: its request and its results
-    Show(Show),
+    Show(ShowDelivery),
     /// Write a delivery as a golden case, with made-up persons
-    Export(export::Export),
+    Export(export::ExportDelivery),
     /// Convert deliveries again, one or many
-    Replay(replay::Replay),
+    Replay(replay::ReplayDeliveries),
     /// Release deliveries from quarantine, one or many; their sender checks run again
-    Release(release::Release),
+    Release(release::ReleaseDeliveries),
 }
 
-impl Delivery {
+impl DeliveryCommand {
     /// Runs the subcommand.
     ///
     /// # Errors
     ///
-    /// [`CommandFailure`] of the subcommand.
+    /// [`CommandFailure`] if no admin key is found, the service cannot be reached or refuses the
+    /// request, or the user does not confirm.
     pub async fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::List(command) => command.run().await,
@@ -49,7 +50,7 @@ impl Delivery {
 }
 
 #[derive(Args)]
-pub struct List {
+pub struct ListDeliveries {
     /// Only deliveries in this state: queued, converted, duplicate, rejected, ignored, failed, parked, unrouted, quarantined
     #[arg(long)]
     status: Option<String>,
@@ -74,7 +75,7 @@ pub struct List {
     service: ServiceAddress,
 }
 
-impl List {
+impl ListDeliveries {
     /// Prints a page of deliveries that match the filters.
     ///
     /// # Errors
@@ -153,14 +154,14 @@ fn show_all(answer: &Deliveries, workspaces: &WorkspacesOfSenders) {
 }
 
 #[derive(Args)]
-pub struct Show {
+pub struct ShowDelivery {
     /// The delivery's id
     id: String,
     #[command(flatten)]
     service: ServiceAddress,
 }
 
-impl Show {
+impl ShowDelivery {
     /// Prints the delivery as received, with its secrets masked, and the result of each item.
     ///
     /// # Errors

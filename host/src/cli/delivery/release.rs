@@ -15,7 +15,7 @@ use crate::cli::table::safe;
 
 #[derive(Args)]
 #[command(group(ArgGroup::new("which").required(true).multiple(true).args(["id", "connection", "since", "all"])))]
-pub struct Release {
+pub struct ReleaseDeliveries {
     /// The delivery's id
     #[arg(conflicts_with_all = ["connection", "since", "until", "all"])]
     id: Option<String>,
@@ -38,7 +38,7 @@ pub struct Release {
     service: ServiceAddress,
 }
 
-impl Release {
+impl ReleaseDeliveries {
     /// Releases one delivery, or all that match the filters.
     ///
     /// # Errors

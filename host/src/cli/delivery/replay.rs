@@ -28,7 +28,7 @@ use crate::domain::repair::RepairField;
 #[derive(Args)]
 #[command(group(ArgGroup::new("which").required(true).multiple(true).args(["id", "failed", "since", "converted_by"])))]
 #[command(group(ArgGroup::new("window").multiple(true).args(["since", "converted_by"])))]
-pub struct Replay {
+pub struct ReplayDeliveries {
     /// The delivery's id
     #[arg(conflicts_with_all = ["failed", "connection", "since"])]
     id: Option<String>,
@@ -69,7 +69,7 @@ pub struct Replay {
     service: ServiceAddress,
 }
 
-impl Replay {
+impl ReplayDeliveries {
     /// Replays one delivery, all that match the filters, or all that a version converted.
     ///
     /// # Errors

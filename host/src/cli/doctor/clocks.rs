@@ -35,7 +35,7 @@ fn judge_system(answer: &str, findings: &mut Findings) {
             "The system does not synchronise its clock.",
             "Run NTP (timedatectl set-ntp true), unless the clock is that of a host that does.",
         ),
-        // It exists, and has no service to ask.
+        // The system has a clock, but no service that reports whether it is synchronised.
         _ => {}
     }
 }

@@ -162,7 +162,7 @@ fn takes(folder: &Path, keeps_days: i64) -> String {
             continue;
         };
         let bytes = match found.is_dir() {
-            true => of_files(&entry.path()),
+            true => size_of_files(&entry.path()),
             false => found.len(),
         };
         match entry.file_name().to_string_lossy().starts_with(STORE) {
@@ -178,7 +178,7 @@ fn takes(folder: &Path, keeps_days: i64) -> String {
 }
 
 /// Returns the size of the files in a folder, those of its folders left out.
-fn of_files(folder: &Path) -> u64 {
+fn size_of_files(folder: &Path) -> u64 {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let files = entries.filter_map(|entry| entry.metadata().ok());
     files

@@ -16,21 +16,22 @@ use crate::cli::progress::ProgressLine;
 use crate::cli::table::{list, optional, safe, seconds, table};
 
 #[derive(Subcommand)]
-pub enum Etl {
+pub enum EtlCommand {
     /// Show the progress of each metric set, workspaces that are behind, and rebuilds
-    Status(Status),
+    Status(ShowEtlStatus),
     /// Count now, and wait until all rows committed before this command are counted
-    Run(Run),
+    Run(RunEtl),
     /// Count again from the beginning, beside the current counts
-    Rebuild(rebuild::Rebuild),
+    Rebuild(rebuild::RebuildCounts),
 }
 
-impl Etl {
+impl EtlCommand {
     /// Runs the subcommand.
     ///
     /// # Errors
     ///
-    /// [`CommandFailure`] of the subcommand.
+    /// [`CommandFailure`] if no admin key is found, the service cannot be reached or refuses the
+    /// request, or the user does not confirm.
     pub async fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::Status(command) => command.run().await,
@@ -41,12 +42,12 @@ impl Etl {
 }
 
 #[derive(Args)]
-pub struct Status {
+pub struct ShowEtlStatus {
     #[command(flatten)]
     service: ServiceAddress,
 }
 
-impl Status {
+impl ShowEtlStatus {
     /// Prints the state of the counts.
     ///
     /// # Errors
@@ -133,7 +134,7 @@ fn cubes(set: &MetricSetView) -> String {
 }
 
 #[derive(Args)]
-pub struct Run {
+pub struct RunEtl {
     /// Wait at most this long for the run to end
     #[arg(long, value_name = "SECONDS", default_value_t = 240)]
     wait_seconds: u64,
@@ -141,7 +142,7 @@ pub struct Run {
     service: ServiceAddress,
 }
 
-impl Run {
+impl RunEtl {
     /// Requests a run, which counts everything that was committed before, and waits for its end, at
     /// most `--wait-seconds`. It does not matter which host does the periodic runs.
     ///

@@ -19,7 +19,7 @@ use crate::cli::table::{optional, safe, seconds};
 const LOOK: Duration = Duration::from_millis(300);
 
 #[derive(Args)]
-pub struct Rebuild {
+pub struct RebuildCounts {
     /// Only this workspace: its slug or id
     #[arg(long, value_name = "SLUG")]
     workspace: Option<String>,
@@ -44,7 +44,7 @@ pub struct Rebuild {
 /// Builds in progress by number, each with its workspace and progress.
 type RebuildInProgress = BTreeMap<i64, String>;
 
-impl Rebuild {
+impl RebuildCounts {
     /// Requests a new count; with `--wait` it waits until the new counts are active.
     ///
     /// # Errors

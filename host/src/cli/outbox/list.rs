@@ -12,7 +12,7 @@ use crate::cli::table::{optional, seconds, table};
 use crate::domain::message::Actor;
 
 #[derive(Args)]
-pub struct List {
+pub struct ListMessages {
     /// Only messages of this instance: its number, name or workspace/name
     #[arg(long, value_name = "NAME")]
     instance: Option<String>,
@@ -28,7 +28,7 @@ pub struct List {
     service: ServiceAddress,
 }
 
-impl List {
+impl ListMessages {
     /// Prints a page of messages that match the filters.
     ///
     /// # Errors

@@ -11,36 +11,37 @@ use crate::cli::client::{ServiceAddress, encoded};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
 
-use list::List;
-use resolve::Resolve;
+use list::ListMessages;
+use resolve::ResolveMessages;
 
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub struct Outbox {
+pub struct OutboxCommand {
     #[command(subcommand)]
     verb: Option<OutboxVerb>,
     #[command(flatten)]
-    list: List,
+    list: ListMessages,
 }
 
 #[derive(Subcommand)]
 enum OutboxVerb {
     /// List messages, newest first
-    List(List),
+    List(ListMessages),
     /// Write as a contact, to an instance with the sandbox adapter
-    Reply(Reply),
+    Reply(ReplyAsContact),
     /// Report the status of a sandbox message, as its provider would
-    Status(Status),
+    Status(ReportStatus),
     /// Resolve a message that waits or whose outcome is unknown, or all with an unknown outcome
-    Resolve(Resolve),
+    Resolve(ResolveMessages),
 }
 
-impl Outbox {
+impl OutboxCommand {
     /// Runs the subcommand, or lists messages without one.
     ///
     /// # Errors
     ///
-    /// [`CommandFailure`] of the subcommand.
+    /// [`CommandFailure`] if no admin key is found, the service cannot be reached or refuses the
+    /// request, or the user does not confirm.
     pub async fn run(self) -> Result<(), CommandFailure> {
         match self.verb {
             None => self.list.run().await,
@@ -53,7 +54,7 @@ impl Outbox {
 }
 
 #[derive(Args)]
-pub struct Reply {
+pub struct ReplyAsContact {
     /// A message of the conversation, or the contact's phone
     #[arg(value_name = "MESSAGE|PHONE", allow_hyphen_values = true)]
     to: String,
@@ -66,7 +67,7 @@ pub struct Reply {
     service: ServiceAddress,
 }
 
-impl Reply {
+impl ReplyAsContact {
     /// Simulates a message from a contact of the sandbox.
     ///
     /// # Errors
@@ -87,7 +88,7 @@ impl Reply {
 }
 
 #[derive(Args)]
-pub struct Status {
+pub struct ReportStatus {
     /// The message's id
     message: String,
     /// The new status: sent, delivered, read or failed
@@ -96,7 +97,7 @@ pub struct Status {
     service: ServiceAddress,
 }
 
-impl Status {
+impl ReportStatus {
     /// Simulates a status webhook for the message.
     ///
     /// # Errors

@@ -18,7 +18,7 @@ use crate::limits;
 #[derive(Args)]
 #[command(group(ArgGroup::new("verdict").required(true).args(["send_again", "give_up"])))]
 #[command(group(ArgGroup::new("which").required(true).args(["message", "all"])))]
-pub struct Resolve {
+pub struct ResolveMessages {
     /// The message's id
     message: Option<String>,
     /// All messages whose outcome is unknown
@@ -40,7 +40,7 @@ pub struct Resolve {
     service: ServiceAddress,
 }
 
-impl Resolve {
+impl ResolveMessages {
     /// Resolves the messages: they are sent again with `--send-again`, otherwise given up.
     ///
     /// # Errors

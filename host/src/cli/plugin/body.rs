@@ -16,7 +16,7 @@ impl BodyFormat {
     ///
     /// # Errors
     ///
-    /// The reason why it has neither format.
+    /// The reason, if the body has neither format.
     pub fn detect(body: &[u8]) -> Result<Self, String> {
         let body = without_mark(body);
         let error = match serde_json::from_slice::<IgnoredAny>(body) {

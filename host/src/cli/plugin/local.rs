@@ -119,7 +119,7 @@ impl LocalEngine {
     ///
     /// # Errors
     ///
-    /// [`CommandFailure`] with what to do.
+    /// [`CommandFailure`] if the component is unsigned, or signed with another key.
     pub fn check_trust(&self, component: &[u8]) -> Result<(), CommandFailure> {
         match signature::signer(component) {
             Ok(signer) if !self.limits.trusted_keys.trust(signer) => {
@@ -135,7 +135,7 @@ impl LocalEngine {
     ///
     /// # Errors
     ///
-    /// [`CommandFailure`] with the reason why the component is refused.
+    /// [`CommandFailure`] if the component does not compile or its trial fails.
     pub async fn load(&self, wasm: Vec<u8>) -> Result<PreparedVersion, CommandFailure> {
         let prepared = self
             .plugins

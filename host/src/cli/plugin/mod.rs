@@ -108,7 +108,8 @@ impl Plugin {
     ///
     /// # Errors
     ///
-    /// [`CommandFailure`] of the subcommand.
+    /// [`CommandFailure`] if a file or the service cannot be used, a component or a request is refused,
+    /// or a test fails; each subcommand says more.
     pub fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::New(command) => command.run(),

@@ -92,8 +92,8 @@ impl Rollout {
     ///
     /// # Errors
     ///
-    /// [`CommandFailure`] of the subcommand, or if the plugin never had a rollout, no admin key is found,
-    /// or the service cannot be reached or refuses the request.
+    /// [`CommandFailure`] if the plugin never had a rollout, no admin key is found, or the service cannot
+    /// be reached or refuses the request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         match self.verb {
             None => {

@@ -20,7 +20,7 @@ use crate::pipeline::import;
 const SHOWN: usize = 20;
 
 #[derive(Args)]
-pub struct Import {
+pub struct ImportProducts {
     /// The catalogue: CSV with the columns externalId, name and description, or NDJSON with those fields; `-` for standard input
     file: PathBuf,
     /// The workspace's slug
@@ -48,7 +48,7 @@ enum FileFormat {
     Ndjson,
 }
 
-impl Import {
+impl ImportProducts {
     /// Streams the file, and prints the counts and the refused lines.
     ///
     /// # Errors

@@ -17,19 +17,20 @@ use crate::cli::output::say;
 use crate::cli::table::safe;
 
 #[derive(Subcommand)]
-pub enum Products {
+pub enum ProductsCommand {
     /// Create, change and remove products as a catalogue lists them
-    Import(import::Import),
+    Import(import::ImportProducts),
     /// Remove single products permanently
-    Remove(Remove),
+    Remove(RemoveProducts),
 }
 
-impl Products {
+impl ProductsCommand {
     /// Runs the subcommand.
     ///
     /// # Errors
     ///
-    /// [`CommandFailure`] of the subcommand.
+    /// [`CommandFailure`] if no admin key is found, the service cannot be reached or refuses the
+    /// request, or the user does not confirm.
     pub async fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::Import(command) => command.run().await,
@@ -39,7 +40,7 @@ impl Products {
 }
 
 #[derive(Args)]
-pub struct Remove {
+pub struct RemoveProducts {
     /// The products' external ids
     #[arg(required = true, value_name = "EXTERNAL_ID")]
     external_ids: Vec<String>,
@@ -53,7 +54,7 @@ pub struct Remove {
     service: ServiceAddress,
 }
 
-impl Remove {
+impl RemoveProducts {
     /// Removes the products, one by one, after a confirmation. It names unknown products at the end,
     /// and then fails.
     ///

@@ -19,23 +19,24 @@ use crate::domain::repair::RepairState;
 use crate::limits;
 
 #[derive(Subcommand)]
-pub enum Repair {
+pub enum RepairCommand {
     /// List repairs, newest first
-    List(List),
+    List(ListRepairs),
     /// Show how far a repair is and the sum of its receipt, or each change
-    Show(Show),
+    Show(ShowRepair),
     /// End a running repair or an undo; its changes are kept
-    Cancel(Cancel),
+    Cancel(CancelRepair),
     /// Undo a repair that has ended; fields that were changed since stay
-    Undo(Undo),
+    Undo(UndoRepair),
 }
 
-impl Repair {
+impl RepairCommand {
     /// Runs the subcommand.
     ///
     /// # Errors
     ///
-    /// [`CommandFailure`] of the subcommand.
+    /// [`CommandFailure`] if no admin key is found, the service cannot be reached or refuses the
+    /// request, or the user does not confirm.
     pub async fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::List(command) => command.run().await,
@@ -86,14 +87,14 @@ async fn followed(
 }
 
 #[derive(Args)]
-pub struct List {
+pub struct ListRepairs {
     #[command(flatten)]
     page: PageFlags,
     #[command(flatten)]
     service: ServiceAddress,
 }
 
-impl List {
+impl ListRepairs {
     /// Prints a page of repairs.
     ///
     /// # Errors
@@ -144,7 +145,7 @@ fn row(repair: &RepairFacts) -> Vec<String> {
 }
 
 #[derive(Args)]
-pub struct Show {
+pub struct ShowRepair {
     /// The repair's id
     id: String,
     /// Show each change, in the order in which they were made
@@ -160,7 +161,7 @@ pub struct Show {
     service: ServiceAddress,
 }
 
-impl Show {
+impl ShowRepair {
     /// Prints the repair with the sum of its receipt, or a page of the receipt.
     ///
     /// # Errors
@@ -218,14 +219,14 @@ fn show_changes(answer: &RepairChanges) {
 }
 
 #[derive(Args)]
-pub struct Cancel {
+pub struct CancelRepair {
     /// The repair's id
     id: String,
     #[command(flatten)]
     service: ServiceAddress,
 }
 
-impl Cancel {
+impl CancelRepair {
     /// Ends a running repair, or an undo.
     ///
     /// # Errors
@@ -242,7 +243,7 @@ impl Cancel {
 }
 
 #[derive(Args)]
-pub struct Undo {
+pub struct UndoRepair {
     /// The repair's id
     id: String,
     /// Do not wait for the end
@@ -252,7 +253,7 @@ pub struct Undo {
     service: ServiceAddress,
 }
 
-impl Undo {
+impl UndoRepair {
     /// Takes the changes of a repair back and, unless detached, follows that to its end.
     ///
     /// # Errors

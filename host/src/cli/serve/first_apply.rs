@@ -30,7 +30,8 @@ use crate::seal::Secrets;
 ///
 /// # Errors
 ///
-/// The file cannot be read or is refused, the store fails, or the keys file cannot be written.
+/// [`CommandFailure`] if the file cannot be read or is refused, the store fails, or the keys file
+/// cannot be written.
 pub async fn run(
     pipeline: &Arc<Pipeline>,
     folder: &Path,

@@ -17,7 +17,7 @@ use super::local_files::write_private;
 ///
 /// # Errors
 ///
-/// The store fails, or the key file cannot be written.
+/// [`CommandFailure`] if the store fails, or the key file cannot be written.
 pub async fn ensure(
     pipeline: &Arc<Pipeline>,
     folder: &Path,

@@ -56,7 +56,7 @@ impl Drop for AddressesFile {
 ///
 /// # Errors
 ///
-/// The file cannot be created, written or renamed.
+/// [`CommandFailure`] if the file cannot be created, written or renamed.
 pub fn write_private(path: &Path, text: &str) -> Result<(), CommandFailure> {
     let mut new = path.as_os_str().to_owned();
     new.push(".new");

@@ -24,7 +24,7 @@ impl StartTurn {
     ///
     /// # Errors
     ///
-    /// The store fails.
+    /// [`CommandFailure`] if the store fails.
     pub async fn wait(pipeline: &Arc<Pipeline>) -> Result<Self, CommandFailure> {
         if !pipeline.core.store.is_shared() {
             return Ok(Self(None));

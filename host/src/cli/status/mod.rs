@@ -21,12 +21,12 @@ use crate::domain::host_names;
 use crate::limits;
 
 #[derive(Args)]
-pub struct Status {
+pub struct ShowStatus {
     #[command(flatten)]
     service: ServiceAddress,
 }
 
-impl Status {
+impl ShowStatus {
     /// Prints the state of the service.
     ///
     /// # Errors
@@ -73,7 +73,7 @@ async fn unavailable(client: &AdminClient, refusal: ServiceRefusal) -> CommandFa
     let failure = CommandFailure::from(refusal);
     match overview::readiness(client).await {
         Ok(Some(ready)) => {
-            let found = ServiceProblem::of_readiness(&ready.reasons);
+            let found = ServiceProblem::from_readiness(&ready.reasons);
             let lines = found.iter().map(|one| line(one, client.flags()));
             let lines: Vec<String> = lines.collect();
             match lines.is_empty() {

@@ -210,7 +210,8 @@ impl PersonalField {
                 || words.iter().any(|word| list.contains(&word.as_str()))
         };
         let is_id = words.iter().any(|word| word == "id" || word == "ids");
-        // What the most words have comes last: `e-mail address` and `phone of the client`.
+        // The kinds are tested from the rarest words to the most common ones, because `e-mail
+        // address` contains a word for an address and `phone of the client` one for a name.
         if words.is_empty() || any(&OTHER) {
             None
         } else if any(&EMAIL) {

@@ -106,8 +106,9 @@ fn fields(text: &str) -> Vec<Leaf> {
     found
 }
 
-/// Returns the name that tells what a field of a form has: `fields[name]` for `fields[name][value]`.
-/// Empty for what only describes another field: `fields[name][title]` is not a name.
+/// Returns the name that says what the value of a form field is: `fields[name]` for
+/// `fields[name][value]`. Empty for a field that only describes another one, such as
+/// `fields[name][title]`.
 fn name_of_field(mut name: String, value: &str) -> String {
     while let Some((outer, last)) = name
         .strip_suffix(']')
@@ -136,7 +137,7 @@ fn simple(name: &str) -> String {
 
 /// Last names in the brackets of a form under which there is no answer.
 const DESCRIBING: [&str; 4] = ["id", "type", "title", "label"];
-/// Names that say nothing of what they have: the name around them does, or a type beside them.
+/// Names that do not say what their value is. The enclosing name says it, or a type beside them.
 const GENERIC: [&str; 12] = [
     "first", "full", "last", "middle", "number", "numero", "raw", "rawvalue", "text", "valor",
     "value", "values",
@@ -345,7 +346,8 @@ impl JsonScan<'_> {
         let is_telling = PersonalField::from_name(&named).is_some();
         for place in values {
             let leaf = &mut self.leaves[place];
-            // A type beside them, or a name within them, tells more than such a label.
+            // A type beside the values, or a name within them, describes them better than such a
+            // label.
             if is_telling || PersonalField::from_name(&leaf.name).is_none() {
                 leaf.name.clone_from(&named);
             }
@@ -532,7 +534,7 @@ mod tests {
             false,
             &[("", "What age?"), ("What age?", "7")],
         );
-        // A person who has a value is no field.
+        // An object with the name of a person and a value is not taken for a field.
         check(
             r#"{"name": "Ana Prado", "value": 5}"#,
             false,

@@ -64,7 +64,8 @@ impl AdminApi<'_> {
     ///
     /// # Errors
     ///
-    /// [`ApiRefusal`] of the operation.
+    /// [`ApiRefusal`] if the caller's role does not allow the operation, the operation refuses or
+    /// fails, or its answer cannot be parsed as `T`.
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ApiRefusal> {
         self.ask(Method::GET, path, Vec::new()).await
     }
@@ -73,7 +74,8 @@ impl AdminApi<'_> {
     ///
     /// # Errors
     ///
-    /// [`ApiRefusal`] of the operation.
+    /// [`ApiRefusal`] if the caller's role does not allow the operation, the operation refuses or
+    /// fails, or its answer cannot be parsed as `T`.
     pub async fn post<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -86,7 +88,8 @@ impl AdminApi<'_> {
     ///
     /// # Errors
     ///
-    /// [`ApiRefusal`] of the operation.
+    /// [`ApiRefusal`] if the caller's role does not allow the operation, the operation refuses or
+    /// fails, or its answer cannot be parsed as `T`.
     pub async fn post_bytes<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -99,7 +102,8 @@ impl AdminApi<'_> {
     ///
     /// # Errors
     ///
-    /// [`ApiRefusal`] of the operation.
+    /// [`ApiRefusal`] if the caller's role does not allow the operation, the operation refuses or
+    /// fails, or its answer cannot be parsed as `T`.
     pub async fn patch<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -112,7 +116,8 @@ impl AdminApi<'_> {
     ///
     /// # Errors
     ///
-    /// [`ApiRefusal`] of the operation.
+    /// [`ApiRefusal`] if the caller's role does not allow the operation, the operation refuses or
+    /// fails, or its answer cannot be parsed as `T`.
     pub async fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<T, ApiRefusal> {
         self.ask(Method::DELETE, path, Vec::new()).await
     }

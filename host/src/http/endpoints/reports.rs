@@ -42,8 +42,8 @@ const FILTERS: [&str; 5] = [
 ///
 /// # Errors
 ///
-/// 404 for another report, 400 for a window, a cursor or filters that do not hold, and the
-/// errors of the store.
+/// [`ApiError::NotFound`] if there is no such report, [`ApiError::BadRequest`] if the window, the
+/// cursor, the limit or a filter is invalid, and [`ApiError::Store`] if the store cannot be read.
 pub async fn page(
     call: &Call<'_>,
     caller: &WorkspaceCaller,

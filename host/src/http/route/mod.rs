@@ -543,7 +543,7 @@ mod tests {
     }
 
     #[test]
-    fn near_misses_are_not_found() {
+    fn paths_that_nearly_match_a_route_are_not_found() {
         for path in [
             "/",
             "",

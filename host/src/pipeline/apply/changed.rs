@@ -207,8 +207,8 @@ fn differences(
     }
 }
 
-/// Returns the members of an object, or of a list by their places. Where nothing is, there are none.
-/// `None`: it is a single value.
+/// Returns the members of an object by name, or of a list by place. A missing value has no members.
+/// `None` if it is a single value.
 fn members(value: Option<&Value>) -> Option<BTreeMap<String, &Value>> {
     match value {
         None | Some(Value::Null) => Some(BTreeMap::new()),

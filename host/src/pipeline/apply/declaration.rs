@@ -69,8 +69,8 @@ impl Reading {
     ///
     /// # Errors
     ///
-    /// An [`InputProblem`] for each value that the file has wrong, and for each fault of a configuration
-    /// under its plugin's schema.
+    /// All problems, if a value of the file is invalid or a configuration does not match its plugin's
+    /// schema: an [`InputProblem`] for each.
     pub fn checked(mut self, found: Vec<Checked>) -> Result<Declaration, Vec<InputProblem>> {
         // From the last on, so that the places of earlier insertions stay valid.
         for (unchecked, found) in self.unchecked.iter().zip(found).rev() {

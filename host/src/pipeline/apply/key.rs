@@ -2,7 +2,7 @@
 
 use crate::domain::id::{KeyId, PartnerId, WorkspaceId};
 use crate::domain::key::{KeyKind, KeyRecord, PlainKey, Role};
-use crate::domain::text::kept;
+use crate::domain::text::storable;
 use crate::domain::time::Micros;
 use crate::store::{Applied, Store, StoreError};
 
@@ -40,7 +40,7 @@ pub async fn mint(
         workspace: request.workspace,
         partner: request.partner,
         role: request.role,
-        label: kept(request.label),
+        label: storable(request.label),
         hint: plain.hint(),
         created_at: now,
         expires_at: request.expires_at,

@@ -56,7 +56,7 @@ const LOADS: usize = 2;
 /// The place of one workspace's index.
 #[derive(Default)]
 pub(super) struct Shelf {
-    pub(super) kept: Mutex<Option<CachedIndex>>,
+    pub(super) cached: Mutex<Option<CachedIndex>>,
     /// Held by the task that reads the feed.
     pub(super) reader: Arc<tokio::sync::Mutex<IndexReader>>,
 }
@@ -107,7 +107,7 @@ impl Catalogue {
         let mut used: Vec<_> = shelves
             .values()
             .filter_map(|shelf| {
-                let kept = hold(&shelf.kept);
+                let kept = hold(&shelf.cached);
                 let kept = kept.as_ref()?;
                 Some((kept.used, kept.index.bytes(), shelf))
             })
@@ -116,7 +116,7 @@ impl Catalogue {
         let (mut count, mut bytes) = (0, 0);
         for (_, size, shelf) in used {
             if bytes + size > self.bound {
-                *hold(&shelf.kept) = None;
+                *hold(&shelf.cached) = None;
             } else {
                 count += 1;
                 bytes += size;
@@ -134,13 +134,13 @@ impl Catalogue {
 impl Shelf {
     /// Returns the index, or `None` if it is not in memory.
     pub(super) fn index(&self) -> Option<Arc<Index>> {
-        let kept = hold(&self.kept);
+        let kept = hold(&self.cached);
         kept.as_ref().map(|kept| Arc::clone(&kept.index))
     }
 
     /// Returns the index if the feed was read within the last second.
     pub(super) fn fresh(&self, now: Micros, turn: u64) -> Option<Arc<Index>> {
-        let mut kept = hold(&self.kept);
+        let mut kept = hold(&self.cached);
         let kept = kept.as_mut()?;
         kept.used = turn;
         let is_young = kept.since.is_recent(now, limits::SEARCH_FRESH_FOR);

@@ -136,18 +136,18 @@ async fn follow(
     let index = match index {
         Some(index) => index,
         None => {
-            *hold(&shelf.kept) = None;
+            *hold(&shelf.cached) = None;
             reader.built = None;
             load(pipeline, workspace, reader).await?
         }
     };
     if index.bytes() > catalogue.bound {
-        *hold(&shelf.kept) = None;
+        *hold(&shelf.cached) = None;
         make_room(pipeline);
         refuse(pipeline, workspace);
         return Err(SearchError::TooLarge);
     }
-    *hold(&shelf.kept) = Some(CachedIndex {
+    *hold(&shelf.cached) = Some(CachedIndex {
         index: Arc::clone(&index),
         since,
         used: catalogue.turn(),

@@ -488,8 +488,9 @@ async fn reviewed<'a>(
     Ok((agreed, alone))
 }
 
-/// Activates the version that was active before. It was accepted once, so no concerns are
-/// raised except a change of kind, and, unless `may_widen`, what it may do more than the active one.
+/// Activates the version that was active before. The version was accepted before, so only two
+/// concerns are raised: a change of kind, and, unless `may_widen`, permissions that the active
+/// version lacks.
 ///
 /// # Errors
 ///

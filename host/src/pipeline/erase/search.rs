@@ -296,7 +296,7 @@ mod tests {
             "98765-4321",
             r#"{"phone":"+55 11 98765-4322"}"#,
             r#"{"phone":"+55 21 98765-4321"}"#,
-            // Two numbers that only together have its digits.
+            // Two numbers that have the phone's digits only when they are joined.
             r#"{"a":119876,"b":54321}"#,
             r#"{"id":"9911987654321"}"#,
             "4321",

@@ -61,8 +61,8 @@ pub async fn join(pipeline: &Arc<Pipeline>) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Sends a heartbeat first, then reads the active versions: if others had taken this host
-/// for dead, they have switched by then. Returns false while a version is loading.
+/// Sends a heartbeat first, then reads the active versions: if the other hosts had considered this
+/// one dead, they have switched versions by then. Returns false while a version is loading.
 async fn step(pipeline: &Arc<Pipeline>) -> Result<bool, StoreError> {
     let since = clock::boot();
     let fleet = &pipeline.fleet;

@@ -73,7 +73,7 @@ fn bounded(
 ///
 /// # Errors
 ///
-/// A text with the position of the first byte that is not UTF-8.
+/// A text with the position of the first byte that is not UTF-8, if there is one.
 pub fn text(bytes: &[u8]) -> Result<&str, String> {
     std::str::from_utf8(bytes).map_err(|error| {
         let place = error.valid_up_to();

@@ -41,8 +41,9 @@ pub(super) async fn run(pass: &mut RepairPass<'_>) -> Result<(), StoreError> {
         let known = counts.dealt() + ids.len() as u64;
         match counts.found {
             None => counts.found = Some(known),
-            // A host that was killed had replayed these after its last record: they count for another
-            // version since. Those that still count for this one are replayed, and counted, again.
+            // A host that was killed had replayed these deliveries after its last record, so they
+            // count for another version now. Deliveries that still count for this version are
+            // replayed and counted again.
             Some(found) if !more => {
                 counts.add_many(RepairOutcome::Replayed, found.saturating_sub(known))
             }

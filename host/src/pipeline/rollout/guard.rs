@@ -42,13 +42,13 @@ impl Part {
     pub const ALL: [Self; 3] = [Self::Deliveries, Self::Sends, Self::Checks];
 }
 
-/// Returns whether a guard trips by what was counted since the start.
+/// Returns whether a guard trips on the comparisons since the start of the rollout.
 pub fn trips(part: Part, counts: &ComparisonCounts, policy: &config::VerifySection) -> bool {
     exceeds(part, counts, policy, FALSE_ALARMS)
 }
 
-/// Returns whether a guard trips by what was counted since one of the last looks, so that what a
-/// version did well before does not excuse what it does now.
+/// Returns whether a guard trips on the comparisons since one of the last evaluations, so that a
+/// good beginning does not hide harm that began later.
 pub fn trips_recently(
     part: Part,
     counts: &ComparisonCounts,
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_of_one_or_two_per_cent_trips_after_some_hundred() {
+    fn a_harmful_share_of_one_or_two_per_cent_trips_after_a_few_hundred_comparisons() {
         assert!(trips(&lost(4, 170), &STRICT));
         assert!(trips(&lost(5, 450), &STRICT));
         assert!(!trips(&lost(1, 10_000), &STRICT));
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn of_sends_failures_and_other_readings_trip_and_other_requests_only_if_the_policy_says_so() {
+    fn failing_and_differently_read_sends_trip_and_changed_requests_only_if_the_policy_says_so() {
         let of = |counts: ComparisonCounts| ComparisonCounts {
             compared: 100,
             ..counts

@@ -168,7 +168,8 @@ impl RolloutConversion<'_> {
             candidate: began.elapsed().saturating_sub(stable_took),
         };
         let is_compared = match &candidate.converted {
-            // Its cause was counted; or the host was slow for both.
+            // An open circuit was counted when it opened; a shortage of processor time is not the
+            // fault of the candidate.
             Err(ConvertError::Call(CallError::CircuitOpen { .. })) => false,
             Err(ConvertError::Call(CallError::OutOfTime {
                 inline: true,

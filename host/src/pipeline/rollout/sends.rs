@@ -296,7 +296,7 @@ pub async fn read(
     let Some(rollout) = rollout_of(pipeline, plugin) else {
         return reading.with(plugin, CallBudget::Worker).await;
     };
-    let (answer, winner) = reading.of_candidate(&rollout, budget).await;
+    let (answer, winner) = reading.read_by_candidate(&rollout, budget).await;
     rollout.observed.chosen(winner == Winner::Candidate);
     answer
 }
@@ -311,7 +311,7 @@ struct AnswerReading<'a> {
 
 impl AnswerReading<'_> {
     /// Returns the reading of the candidate, or that of the stable version if it is to be used.
-    async fn of_candidate(
+    async fn read_by_candidate(
         &self,
         rollout: &LiveRollout,
         budget: CallBudget,

@@ -66,7 +66,7 @@ impl Rollouts {
         });
     }
 
-    /// Acts on a plugin's rollout no more.
+    /// Stops acting on a plugin's rollout.
     pub fn leave(&self, plugin: &str) {
         self.live.rcu(|live| {
             let mut live = HashMap::clone(live);
@@ -427,7 +427,7 @@ impl Observed {
         self.lock().dropped
     }
 
-    /// Gives the candidate no more deliveries. Returns whether it got some until now.
+    /// Stops giving deliveries to the candidate. Returns whether it got deliveries until now.
     pub fn stop(&self) -> bool {
         !self.stopped.swap(true, Ordering::Relaxed)
     }
@@ -542,7 +542,7 @@ mod tests {
     }
 
     #[test]
-    fn far_more_memory_is_so_many_times_as_much_and_so_much_more() {
+    fn memory_is_far_more_only_past_a_factor_and_a_difference() {
         let policy = config::VerifySection::STRICT;
         let check = |serving: u64, candidate: u64, expect: bool| {
             let memory = Memory {

@@ -32,7 +32,8 @@ use crate::pipeline::state::Pipeline;
 ///
 /// # Errors
 ///
-/// [`RoundStop`] if the round ended early.
+/// [`RoundStop`] if the round ended early: as for
+/// [`RoundPermit::check`], or because the store failed.
 pub async fn now(pipeline: &Arc<Pipeline>) -> Result<Round, RoundStop> {
     let rollup = &pipeline.rollup;
     let _turn = rollup.turn.lock().await;

@@ -50,7 +50,9 @@ impl<'a> RoundPermit<'a> {
     ///
     /// # Errors
     ///
-    /// [`RoundStop`] if it must end.
+    /// [`RoundStop::Stopping`] if this host stops, [`RoundStop::CutOff`] if it was cut off from the
+    /// other hosts, [`RoundStop::AnotherHost`] if another host holds the job, and [`RoundStop::Store`]
+    /// if the store fails.
     pub async fn check(&mut self) -> Result<(), RoundStop> {
         let pipeline = self.pipeline;
         if pipeline.core.shutdown.has_begun() {

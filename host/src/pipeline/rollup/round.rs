@@ -61,7 +61,8 @@ pub struct RollupRun {
 ///
 /// # Errors
 ///
-/// [`RoundStop`] if the round ended early.
+/// [`RoundStop`] if the round ended early: as for
+/// [`RoundPermit::check`], or because the store failed.
 pub async fn round(
     pipeline: &Arc<Pipeline>,
     permit: &mut RoundPermit<'_>,

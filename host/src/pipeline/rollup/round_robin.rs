@@ -30,11 +30,12 @@ pub struct UnfinishedPieces<T> {
 /// The pause before a piece that another holder works on is retried.
 const ASIDE: Duration = Duration::from_millis(5);
 
-/// Gives each piece at least one step, and no more after `until`.
+/// Runs the steps of all pieces in turn. Each piece gets at least one step; after `until` no
+/// further step begins.
 ///
 /// # Errors
 ///
-/// [`RoundStop`] if the round must end.
+/// [`RoundStop`] if the round must end, and the error of a step that fails.
 pub async fn all<T, F, Step>(
     pipeline: &Arc<Pipeline>,
     permit: &mut RoundPermit<'_>,

@@ -162,7 +162,7 @@ pub async fn call(pipeline: &Pipeline, outgoing: &Outgoing, mut call: ProviderCa
         }
     };
     let status = response.status;
-    made.response = kept(&response, live);
+    made.response = masked_answer(&response, live);
     let read = sends::read(pipeline, live, &made.plugin, &made.send, (response, budget)).await;
     let answer = match read {
         Ok(answer) => masked(answer, live),
@@ -222,7 +222,7 @@ fn is_the_requests(error: &EgressError) -> bool {
 }
 
 /// Returns an answer without the instance's secrets, if it is short enough to be kept.
-fn kept(response: &HttpResponse, live: &Live) -> Option<HttpResponse> {
+fn masked_answer(response: &HttpResponse, live: &Live) -> Option<HttpResponse> {
     let is_short = response.body.len() <= limits::KEPT_ANSWER_BYTES;
     is_short.then(|| mask::response(response.clone(), &live.secrets))
 }

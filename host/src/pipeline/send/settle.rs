@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::{Attempt, Outgoing, next};
 use crate::domain::channel::{
-    AcceptedSend, AcceptedStage, Category, ChannelError, RefusedSend, SendAnswer,
+    AcceptedSend, AcceptedStage, AttemptOutcome, Category, ChannelError, RefusedSend, SendAnswer,
 };
 use crate::domain::connection::{ACCOUNT_ROUTE, Connection, ConnectionKind, ConnectionPause};
 use crate::domain::id::ConnectionId;
@@ -23,7 +23,6 @@ use crate::store::{
     HeldSend, IdempotencyKey, KeptSend, MessageOutcome, SendHold, SendOutcome, SendSettlement,
     StoredAnswer, Write, WriteOutcome,
 };
-use crate::telemetry::Sent;
 
 /// Returns the state of a message after this answer.
 pub fn state_after(answer: &SendAnswer) -> MessageState {
@@ -88,8 +87,8 @@ pub async fn settle(
     settlement.answer = answer;
     let version = attempt.made.as_ref().map(|made| &made.plugin);
     settlement.ran = version.map(|plugin| plugin.ran_with(outgoing.live.connection.config_version));
-    settlement.kept = kept(pipeline, outgoing, &attempt, now);
-    pipeline.core.metrics.messaging.send(counted(said));
+    settlement.kept_send = kept_send(pipeline, outgoing, &attempt, now);
+    pipeline.core.metrics.messaging.send(attempt_outcome(said));
     log_outcome(outgoing, said);
     // Read before the write: after it, the instance is paused in any case. Of many concurrent
     // failures, those that find it paused log nothing.
@@ -108,7 +107,7 @@ pub async fn settle(
         if pauses_first {
             // The provider's text may name people: it is stored with the instance, not logged.
             let connection = &outgoing.live.connection;
-            tracing::error!(instance = %connection.name, adapter = %connection.plugin, category = counted(said).as_str(), code = code(said), "instance paused: its messages wait until it is resumed or they expire; `leadhost instance show` shows the provider's reason");
+            tracing::error!(instance = %connection.name, adapter = %connection.plugin, category = attempt_outcome(said).as_str(), code = code(said), "instance paused: its messages wait until it is resumed or they expire; `leadhost instance show` shows the provider's reason");
         }
     }
     if let Some(made) = attempt.made
@@ -149,14 +148,14 @@ fn watched(
 
 /// Returns the record of this send, if it is one of those on which versions of the adapter are
 /// compared.
-fn kept(
+fn kept_send(
     pipeline: &Pipeline,
     outgoing: &Outgoing,
     attempt: &Attempt,
     now: Micros,
 ) -> Option<Box<KeptSend>> {
     let made = attempt.made.as_ref()?;
-    let outcome = counted(&attempt.answer).as_str();
+    let outcome = attempt_outcome(&attempt.answer);
     let connection = outgoing.channel.connection.clone();
     let which = (connection.clone(), outcome);
     pipeline.kept_sends.ask(&which, now).ok()?;
@@ -168,7 +167,7 @@ fn kept(
         sent_at: now,
         until: now.plus(pipeline.core.config.retention.deliveries()),
         digest: made.plugin.digest.clone(),
-        outcome: outcome.to_owned(),
+        outcome,
         recipient: outgoing.recipient.clone(),
         payload: outgoing.payload.clone(),
         response: made.response.clone(),
@@ -179,7 +178,11 @@ fn kept(
 pub async fn as_it_is(pipeline: &Pipeline, outgoing: &Outgoing, outcome: SendOutcome) {
     match &outcome {
         SendOutcome::Unknown { reason } => {
-            pipeline.core.metrics.messaging.send(Sent::Unknown);
+            pipeline
+                .core
+                .metrics
+                .messaging
+                .send(AttemptOutcome::Unknown);
             tracing::warn!(message_id = %outgoing.message, reason, "message outcome unknown");
         }
         SendOutcome::Refused(error) => {
@@ -187,7 +190,7 @@ pub async fn as_it_is(pipeline: &Pipeline, outgoing: &Outgoing, outcome: SendOut
                 .core
                 .metrics
                 .messaging
-                .send(Sent::Refused(error.category));
+                .send(AttemptOutcome::Refused(error.category));
             tracing::warn!(message_id = %outgoing.message, category = error.category.as_str(), "message given up");
         }
         SendOutcome::Accepted { .. } | SendOutcome::Later { .. } | SendOutcome::Held { .. } => {}
@@ -205,7 +208,7 @@ fn settlement(outgoing: &Outgoing, outcome: SendOutcome) -> SendSettlement {
         holds: Vec::new(),
         pause: None,
         answer: None,
-        kept: None,
+        kept_send: None,
     }
 }
 
@@ -256,7 +259,8 @@ fn progress(accepted: &AcceptedSend, now: Micros) -> MessageProgress {
     }
 }
 
-/// Returns a status that is not one of the states: `held`, or the provider's own word.
+/// Returns the status to store beside the state: `held`, or the provider's own word. `None` if the
+/// state says it already.
 fn own_word(accepted: &AcceptedSend) -> Option<String> {
     match accepted.stage() {
         AcceptedStage::Accepted | AcceptedStage::Sent | AcceptedStage::Delivered => None,
@@ -343,12 +347,12 @@ fn shares_account(one: &Connection, other: &Connection) -> bool {
             .any(|account| accounts(one).contains(account))
 }
 
-/// Returns the outcome for metrics: `accepted`, `unknown`, or the category of the refusal.
-fn counted(said: &SendAnswer) -> Sent {
+/// Returns the outcome for metrics and kept sends.
+fn attempt_outcome(said: &SendAnswer) -> AttemptOutcome {
     match said {
-        SendAnswer::Accepted(_) => Sent::Accepted,
-        SendAnswer::Refused(refused) => Sent::Refused(refused.category),
-        SendAnswer::Unknown(_) => Sent::Unknown,
+        SendAnswer::Accepted(_) => AttemptOutcome::Accepted,
+        SendAnswer::Refused(refused) => AttemptOutcome::Refused(refused.category),
+        SendAnswer::Unknown(_) => AttemptOutcome::Unknown,
     }
 }
 

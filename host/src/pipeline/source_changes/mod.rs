@@ -12,7 +12,7 @@ pub mod task;
 mod trial;
 
 use self::sketch::Leads;
-use self::state::{Delivered, Seen, Sketched};
+use self::state::{Delivered, ObservedConversion, Sketched};
 use super::connections::Live;
 use super::convert::Converted;
 use super::failure::ConvertError;
@@ -71,20 +71,27 @@ pub async fn completed(
         Ok(Ok(items)) => leads(items),
         Ok(Err(_)) | Err(_) => None,
     };
-    let seen = match completed {
+    let outcome = match completed {
         // More leads of the item are fetched next.
-        Ok(Ok(items)) if items.iter().any(ItemResult::is_fetch) => Seen::Unknown,
-        Ok(Ok(_)) => Seen::Converted,
+        Ok(Ok(items)) if items.iter().any(ItemResult::is_fetch) => ObservedConversion::Unknown,
+        Ok(Ok(_)) => ObservedConversion::Converted,
         // The others are of the provider, and repeated or reported by a pause.
-        Ok(Err(failure)) if failure.category == FailureCategory::GiveUp => Seen::Refused,
-        Ok(Err(_)) => Seen::Unknown,
+        Ok(Err(failure)) if failure.category == FailureCategory::GiveUp => {
+            ObservedConversion::Refused
+        }
+        Ok(Err(_)) => ObservedConversion::Unknown,
         Err(error) => failed(error),
     };
     let when = (held.delivery, held.received_at);
     pipeline.source_changes.offer(Delivered {
         sketched: leads.map(Sketched::Answer),
-        failed: answer.filter(|_| matches!(seen, Seen::Failed | Seen::Refused)),
-        ..delivered(&live, plugin, when, seen)
+        failed: answer.filter(|_| {
+            matches!(
+                outcome,
+                ObservedConversion::Failed | ObservedConversion::Refused
+            )
+        }),
+        ..delivered(&live, plugin, when, outcome)
     });
 }
 
@@ -115,7 +122,7 @@ fn offer(
     let when = (delivery.id, delivery.received_at);
     pipeline.source_changes.offer(Delivered {
         sketched,
-        ..delivered(live, plugin, when, seen(converted))
+        ..delivered(live, plugin, when, observed_conversion(converted))
     });
 }
 
@@ -130,7 +137,7 @@ fn delivered(
     live: &Live,
     plugin: &Loaded,
     (delivery, received_at): (DeliveryId, Micros),
-    seen: Seen,
+    outcome: ObservedConversion,
 ) -> Delivered {
     let connection = &live.connection;
     Delivered {
@@ -138,7 +145,7 @@ fn delivered(
         connection: connection.id.clone(),
         plugin: plugin.description.name.clone(),
         digest: plugin.digest.clone(),
-        seen,
+        outcome,
         sketched: None,
         failed: None,
         workspace: connection.workspace,
@@ -155,23 +162,23 @@ fn version(plugin: &Loaded) -> String {
     format!("{} ({})", plugin.description.version, plugin.digest.short())
 }
 
-fn seen(converted: &Result<Converted, ConvertError>) -> Seen {
+fn observed_conversion(converted: &Result<Converted, ConvertError>) -> ObservedConversion {
     match converted {
-        Ok(converted) if converted.problem.is_some() => Seen::Refused,
+        Ok(converted) if converted.problem.is_some() => ObservedConversion::Refused,
         // The leads are not read yet.
-        Ok(converted) if converted.result.has_fetch() => Seen::Unknown,
-        Ok(_) => Seen::Converted,
+        Ok(converted) if converted.result.has_fetch() => ObservedConversion::Unknown,
+        Ok(_) => ObservedConversion::Converted,
         Err(ConvertError::Call(error)) => failed(error),
-        Err(ConvertError::Configuration(_)) => Seen::Failed,
-        Err(ConvertError::Connection(_)) => Seen::Unknown,
+        Err(ConvertError::Configuration(_)) => ObservedConversion::Failed,
+        Err(ConvertError::Connection(_)) => ObservedConversion::Unknown,
     }
 }
 
-fn failed(error: &CallError) -> Seen {
+fn failed(error: &CallError) -> ObservedConversion {
     match error {
-        CallError::CircuitOpen { .. } => Seen::Failed,
-        error if error.is_fault() => Seen::Failed,
-        _ => Seen::Unknown,
+        CallError::CircuitOpen { .. } => ObservedConversion::Failed,
+        error if error.is_fault() => ObservedConversion::Failed,
+        _ => ObservedConversion::Unknown,
     }
 }
 

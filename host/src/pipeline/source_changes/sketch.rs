@@ -30,8 +30,9 @@ const USUAL: u64 = 90;
 /// The percentage points by which the share of a field has to fall.
 const FALL: u64 = 30;
 
-/// The percentage points below the former share at which a field that fell counts as back. Fewer than
-/// those of a fall, so that a share between both neither ends a change nor begins one.
+/// The percentage points below the former share at which a field that fell counts as back. They are
+/// fewer than the points of a fall, so that a share between the two bounds neither begins nor ends a
+/// change.
 const BACK: u64 = FALL / 2;
 
 /// The percentage of deliveries that ends the change of a path: a lost one is in as many again, a new one
@@ -154,7 +155,12 @@ impl TrialVerdict {
 
     /// Returns the report that deliveries keep failing: so many of the last ones. `None` if there is
     /// nothing to report: a sender may well send what every version refuses.
-    pub fn of_failures(&self, failed: usize, of: usize, at: Micros) -> Option<FailingDeliveries> {
+    pub fn failing_deliveries(
+        &self,
+        failed: usize,
+        of: usize,
+        at: Micros,
+    ) -> Option<FailingDeliveries> {
         if self.better == 0 && self.faults == 0 {
             return None;
         }
@@ -342,7 +348,8 @@ pub struct Sketch {
     /// The usual shape.
     baseline: SketchCounts,
     /// The last deliveries, the oldest first. The last two are the window. A half that has just
-    /// left it waits until the next look: if there is a change by then, it may be of both forms.
+    /// left the window is held until the next evaluation: if that finds a change, the half may
+    /// contain deliveries of both forms and is dropped.
     halves: [SketchCounts; 3],
     /// The deliveries since the change.
     since: SketchCounts,
@@ -508,7 +515,8 @@ impl Sketch {
                 }
             }
             (false, true) => {}
-            // What came before has other fields, and the half may be of both.
+            // The counts so far have other fields, and this half may contain leads of both forms:
+            // start over.
             (true, true) if self.is_read != was_read => self.since = SketchCounts::default(),
             (true, true) => {
                 self.since.add(&held);
@@ -517,15 +525,15 @@ impl Sketch {
                     self.end_change();
                 }
             }
-            // The window is of both forms: another one begins.
+            // The window contains deliveries of both forms, so a new one begins.
             (true, false) => return is_new,
         }
         self.halves = [older, newer, SketchCounts::default()];
         is_new
     }
 
-    /// Returns whether a difference was not reported yet, or is the share of a field that is far below the
-    /// last one that was.
+    /// Returns whether a difference is to be reported: it was not reported yet, or its share has fallen
+    /// far below the last reported one.
     fn is_new(&self, difference: &Difference) -> bool {
         let mut open = self.open.iter();
         let known = open.find(|one| one.subject == difference.subject);
@@ -589,7 +597,7 @@ impl Sketch {
             was if is_usual(was, self.baseline.read) => is_often(is[kind]),
             _ => true,
         };
-        // A path that had no room looks like one that is not there.
+        // A full window may have had no room for the path, so its absence proves nothing.
         let is_known = is[ANY] > 0 || !window.is_full();
         window.read >= HALF && is_known && (0..=ANY).all(is_back)
     }
@@ -619,7 +627,8 @@ impl Sketch {
                 continue;
             };
             let is_enough = base.whole(field) >= BASELINE / 2 && window.whole(field) >= HALF;
-            // In both halves, so that the change is complete when it is reported.
+            // The share must have fallen in both halves, so that the change is complete when it is
+            // reported.
             let has_fallen = |counts: &SketchCounts| {
                 let share = counts.share(field);
                 share.is_none_or(|share| share + FALL <= before)
@@ -673,7 +682,8 @@ impl Sketch {
     fn report(&mut self, differences: Vec<Difference>, at: Micros) {
         let version = &self.halves[2].version;
         let is_same = version.is_empty() || *version == self.baseline.version;
-        // During a rollout, or after a version that did not stay.
+        // The halves have different versions during a rollout, or after a version that was rolled
+        // back.
         let [_, older, newer] = &self.halves;
         let configuration = newer.configuration;
         let known = self.baseline.configuration;
@@ -693,7 +703,8 @@ impl Sketch {
         };
         let fields: Vec<usize> = differences.iter().filter_map(Difference::field).collect();
         self.question = (!is_same && !fields.is_empty()).then_some(Question { fields });
-        // One that was reported and is neither over nor large enough to be reported now stays.
+        // A difference that was reported stays open until it is over, even if it is too small to be
+        // reported now.
         let mut open = differences;
         for known in mem::take(&mut self.open) {
             match open.iter_mut().find(|one| one.subject == known.subject) {
@@ -765,7 +776,7 @@ fn differences_of_paths(
             gone || (was[kind] == 0 && is_usual(is[kind], window.read))
         };
         let (change, before, after) = if differs(ANY) {
-            // A path that had no room looks like one that was not there.
+            // A full sketch may have had no room for the path, so its absence proves nothing.
             let without = if is[ANY] == 0 { window } else { base };
             if without.is_full() {
                 continue;
@@ -1070,7 +1081,8 @@ mod tests {
             add_at(&mut sketch, at, without, false);
         }
         let change = sketch.change().expect("a change").clone();
-        // No delivery that differs is earlier, and few that do not are later.
+        // The reported time is not later than the first changed delivery, and at most shortly
+        // before it.
         assert!((1_000..=2_000).contains(&change.since.0), "{change:?}");
         assert_eq!(change.parts.len(), 1);
         let expect = [
@@ -1108,7 +1120,7 @@ mod tests {
         };
         let mut sketch = usual();
         assert_eq!(sketch.lead_fields(), Some(of(225, 100)));
-        // Not many enough to be a change.
+        // These are too few to be a change.
         assert_eq!(add(&mut sketch, 25, "1", USUAL_BODY, false), 0);
         assert_eq!(sketch.lead_fields(), Some(of(250, 90)));
         assert_eq!(add(&mut sketch, 25, "1", USUAL_BODY, false), 1);
@@ -1249,7 +1261,7 @@ mod tests {
 
     #[test]
     fn failures_are_shown_before_a_change_and_refusals_of_both_versions_are_not() {
-        let new = verdict(Some("1"), 5).of_failures(7, 20, Micros(7));
+        let new = verdict(Some("1"), 5).failing_deliveries(7, 20, Micros(7));
         let new = new.expect("a report");
         let what = "failing deliveries: new in 2: the previous version 1 converts 5 of 5 of them";
         assert_eq!(
@@ -1258,14 +1270,14 @@ mod tests {
         );
         assert_eq!(new.change.after, "7 of the last 20 fail");
         assert_eq!(new.change.digest, Some(Digest::compute(b"2")));
-        let both = verdict(Some("1"), 0).of_failures(7, 20, Micros(7));
+        let both = verdict(Some("1"), 0).failing_deliveries(7, 20, Micros(7));
         let what = "failing deliveries: both versions fail: the source changed";
         assert_eq!(both.expect("a report").change.what, what);
         let refused = TrialVerdict {
             faults: 0,
             ..verdict(Some("1"), 0)
         };
-        assert_eq!(refused.of_failures(7, 20, Micros(7)), None);
+        assert_eq!(refused.failing_deliveries(7, 20, Micros(7)), None);
         let mut sketch = usual();
         add(&mut sketch, 75, "1", USUAL_BODY, false);
         sketch.set_failing(Some(new));
@@ -1380,7 +1392,7 @@ mod tests {
     }
 
     #[test]
-    fn few_deliveries_and_rare_paths_are_silent() {
+    fn few_deliveries_and_rare_paths_are_not_reported() {
         let mut sketch = Sketch::default();
         add(&mut sketch, 150, "1", USUAL_BODY, true);
         assert_eq!(add(&mut sketch, 60, "1", "{}", false), 0);

@@ -15,9 +15,9 @@ use crate::limits;
 use crate::pipeline::local_rate::LocalRateLimiter;
 use crate::store::KeptAnswer;
 
-/// The outcome of a delivery with a version.
+/// How the conversion of a delivery by a version ended, as far as it says something about the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum ObservedConversion {
     Converted,
     /// The version refused the body.
     Refused,
@@ -34,7 +34,7 @@ pub struct Delivered {
     /// The name of the plugin, and the version that was called.
     pub plugin: String,
     pub digest: Digest,
-    pub seen: Seen,
+    pub outcome: ObservedConversion,
     /// What the sketch gets of it. `None` for webhooks, and for a delivery that is converted again.
     pub sketched: Option<Sketched>,
     /// The answer to a fetch on which the version failed.
@@ -67,7 +67,7 @@ pub enum Sketched {
 #[derive(Debug, Default)]
 pub struct LastConversions {
     digest: Option<Digest>,
-    last: VecDeque<(DeliveryId, Seen)>,
+    last: VecDeque<(DeliveryId, ObservedConversion)>,
 }
 
 /// Conversions in a row that have to fail, or to succeed again.
@@ -76,8 +76,8 @@ const WORKS: usize = 10;
 
 impl LastConversions {
     /// Adds a conversion. Those of another version are forgotten.
-    pub fn add(&mut self, digest: &Digest, delivery: DeliveryId, seen: Seen) {
-        if seen == Seen::Unknown {
+    pub fn add(&mut self, digest: &Digest, delivery: DeliveryId, outcome: ObservedConversion) {
+        if outcome == ObservedConversion::Unknown {
             return;
         }
         if self.digest.as_ref() != Some(digest) {
@@ -88,7 +88,7 @@ impl LastConversions {
         if self.last.len() >= limits::BLAME_LAST {
             self.last.pop_front();
         }
-        self.last.push_back((delivery, seen));
+        self.last.push_back((delivery, outcome));
     }
 
     /// Returns the version that converted them.
@@ -100,7 +100,7 @@ impl LastConversions {
     pub fn keep_failing(&self) -> bool {
         let in_a_row = self
             .newest()
-            .take_while(|(_, seen)| *seen != Seen::Converted);
+            .take_while(|(_, outcome)| *outcome != ObservedConversion::Converted);
         let (failed, all) = self.failed();
         in_a_row.count() >= IN_A_ROW || all >= limits::BLAME_LAST / 2 && 2 * failed >= all
     }
@@ -108,17 +108,24 @@ impl LastConversions {
     /// Returns whether the version works again.
     pub fn works(&self) -> bool {
         let works = self.newest().take(WORKS);
-        works.filter(|(_, seen)| *seen == Seen::Converted).count() == WORKS
+        works
+            .filter(|(_, outcome)| *outcome == ObservedConversion::Converted)
+            .count()
+            == WORKS
     }
 
     /// Returns whether one of them was no refusal.
     pub fn has_faults(&self) -> bool {
-        self.last.iter().any(|(_, seen)| *seen == Seen::Failed)
+        self.last
+            .iter()
+            .any(|(_, outcome)| *outcome == ObservedConversion::Failed)
     }
 
     /// Returns how many failed or were refused, and how many there are.
     pub fn failed(&self) -> (usize, usize) {
-        let failed = self.newest().filter(|(_, seen)| *seen != Seen::Converted);
+        let failed = self
+            .newest()
+            .filter(|(_, outcome)| *outcome != ObservedConversion::Converted);
         (failed.count(), self.last.len())
     }
 
@@ -127,11 +134,11 @@ impl LastConversions {
     pub fn for_trial(&self, failed: bool) -> Vec<DeliveryId> {
         let chosen = self
             .newest()
-            .filter(|(_, seen)| !failed || *seen != Seen::Converted);
+            .filter(|(_, outcome)| !failed || *outcome != ObservedConversion::Converted);
         chosen.map(|(delivery, _)| *delivery).collect()
     }
 
-    fn newest(&self) -> impl Iterator<Item = &(DeliveryId, Seen)> {
+    fn newest(&self) -> impl Iterator<Item = &(DeliveryId, ObservedConversion)> {
         self.last.iter().rev()
     }
 }
@@ -191,30 +198,34 @@ mod tests {
         let digest = Digest::compute(b"a component");
         let mut last = LastConversions::default();
         for _ in 0..10 {
-            last.add(&digest, id(0), Seen::Failed);
+            last.add(&digest, id(0), ObservedConversion::Failed);
         }
         assert!(!last.keep_failing());
-        last.add(&digest, id(1), Seen::Unknown);
-        last.add(&digest, id(1), Seen::Failed);
-        last.add(&digest, id(2), Seen::Refused);
+        last.add(&digest, id(1), ObservedConversion::Unknown);
+        last.add(&digest, id(1), ObservedConversion::Failed);
+        last.add(&digest, id(2), ObservedConversion::Refused);
         assert!(last.keep_failing());
         assert_eq!(last.for_trial(true), [id(2), id(1), id(0)]);
-        last.add(&digest, id(3), Seen::Converted);
+        last.add(&digest, id(3), ObservedConversion::Converted);
         assert!(!last.keep_failing() && !last.works());
         for number in 4..10 {
-            let seen = match number % 2 {
-                0 => Seen::Failed,
-                _ => Seen::Converted,
+            let outcome = match number % 2 {
+                0 => ObservedConversion::Failed,
+                _ => ObservedConversion::Converted,
             };
-            last.add(&digest, id(number), seen);
+            last.add(&digest, id(number), outcome);
         }
         assert!(last.keep_failing());
         assert_eq!(last.failed(), (6, 10));
         for number in 10..20 {
-            last.add(&digest, id(number), Seen::Converted);
+            last.add(&digest, id(number), ObservedConversion::Converted);
         }
         assert!(last.works() && !last.keep_failing());
-        last.add(&Digest::compute(b"another"), id(20), Seen::Failed);
+        last.add(
+            &Digest::compute(b"another"),
+            id(20),
+            ObservedConversion::Failed,
+        );
         assert_eq!(last.failed(), (1, 1));
     }
 }

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 
 use super::sketch::{self, FailingDeliveries, Sketch, SketchCounts, TrialVerdict};
-use super::state::{Delivered, LastConversions, Seen, Sketched};
+use super::state::{Delivered, LastConversions, ObservedConversion, Sketched};
 use super::trial::{Asked, VersionTrial};
 use crate::domain::connection::{ChangeCause, ConnectionKind, ConnectionSketch, SourceChange};
 use crate::domain::id::{ConnectionId, DeliveryId, WorkspaceId};
@@ -75,7 +75,7 @@ struct WatchedSource {
     kind: ConnectionKind,
     name: String,
     sketch: Sketch,
-    /// That of the row; 0 if there is none.
+    /// The generation of the stored row, or 0 if no row is stored.
     generation: i64,
     /// Whether the sketch of the row has a change.
     is_changed: bool,
@@ -239,7 +239,8 @@ impl SourceWatch {
                 });
                 let (failed, of) = watched.last.failed();
                 let now = pipeline.core.clock.now();
-                let report = verdict.and_then(|verdict| verdict.of_failures(failed, of, now));
+                let report =
+                    verdict.and_then(|verdict| verdict.failing_deliveries(failed, of, now));
                 watched.failing = report.map(FailingNews::Begun);
             }
         }
@@ -249,7 +250,8 @@ impl SourceWatch {
         }
     }
 
-    /// Gives up the trials that run, so that what they hold back is reported without them.
+    /// Gives up the running trials. The changes that waited for their results are reported without
+    /// them.
     fn no_more_trials(&mut self) {
         self.trials.abort_all();
         for watched in self.sketches.values_mut() {
@@ -298,15 +300,15 @@ impl WatchedSource {
     /// Notes whether the delivery was converted, and whether this ends a report of failures.
     fn note(&mut self, delivered: &Delivered) {
         self.plugin.clone_from(&delivered.plugin);
-        let (digest, seen) = (&delivered.digest, delivered.seen);
-        self.last.add(digest, delivered.delivery, seen);
+        let (digest, outcome) = (&delivered.digest, delivered.outcome);
+        self.last.add(digest, delivered.delivery, outcome);
         self.is_fresh = true;
         let Some(failing) = self.sketch.failing() else {
             return;
         };
         let is_over = match failing.version == delivered.version {
             true => self.last.works(),
-            false => seen == Seen::Converted,
+            false => outcome == ObservedConversion::Converted,
         };
         if is_over {
             self.failing = Some(FailingNews::Ended(failing.version.clone()));
@@ -362,7 +364,7 @@ impl WatchedSource {
         })
     }
 
-    /// Adds what is to be reported to the sketch, which may have been read again meanwhile.
+    /// Adds the pending reports to the sketch, which may have been loaded again meanwhile.
     fn complete(&mut self) {
         if self.verdict.is_some() {
             self.sketch.answer(self.verdict.as_ref());
@@ -437,8 +439,9 @@ impl WatchedSource {
         (self.generation, self.sketch) = (generation, sketch);
         let is_changed = self.sketch.drift().is_some();
         if is_changed != mem::replace(&mut self.is_changed, is_changed) {
-            // Another host has seen the change, or its end. What this host has seen meanwhile may be of
-            // both forms: it would end the change, which would be reported again.
+            // Another host has reported the change, or its end. The deliveries that this host has
+            // counted since may have both forms. They would end the change, and it would be reported
+            // again.
             self.unwritten = SketchCounts::default();
         }
         let is_own = self.is_stored && is_changed;
@@ -508,7 +511,7 @@ mod tests {
             connection: ConnectionId::generate(),
             plugin: "portal".to_owned(),
             digest: Digest::compute(b"a component"),
-            seen: Seen::Failed,
+            outcome: ObservedConversion::Failed,
             sketched: None,
             failed: None,
             workspace: WorkspaceId(uuid::Uuid::nil()),

@@ -1,6 +1,6 @@
 //! Converts a few deliveries with the version that serves and with the one before it, in the lane of
-//! trials and without any effect: whether the previous version does better on the same deliveries. In
-//! a canary, these are the candidate and the stable version.
+//! trials and without any effect, to see whether the previous version does better on the same
+//! deliveries. In a canary, these are the candidate and the stable version.
 
 use std::sync::Arc;
 

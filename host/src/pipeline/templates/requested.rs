@@ -120,7 +120,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn as_json_it_has_the_shape_of_the_interface() {
+    fn a_requested_template_is_serialised_in_the_shape_of_the_rest_api() {
         let check = |value: serde_json::Value, expect: serde_json::Value| assert_eq!(value, expect);
         let image = TemplateParameter {
             value: ParameterValue::Image {

@@ -176,7 +176,7 @@ pub struct ComparedSubject<'a> {
 pub struct Tally {
     /// Deliveries that both versions converted, refused or failed on.
     pub compared: u64,
-    /// Deliveries of which both versions make the same.
+    /// Deliveries that both versions convert to the same items.
     pub same: u64,
     /// Leads that the serving version makes of them.
     pub leads: u64,
@@ -399,11 +399,11 @@ impl Tally {
                 (Some(old), Some(new)) if old.kind == new.kind => {
                     is_same &= self.item(compared, old, new);
                 }
-                // The request that it belongs to is counted.
+                // The difference of its request is counted already.
                 (Some(one), None) | (None, Some(one)) if one.kind == ItemKind::Answer => {
                     is_same = false;
                 }
-                // The candidate asks for it by another request, to which there is no answer.
+                // The candidate fetches the lead by another request, for which no answer is stored.
                 (Some(old), Some(new))
                     if compared.is_answered
                         && old.kind == ItemKind::Lead
@@ -461,7 +461,8 @@ impl Tally {
                     let lost = self.lost.entry(Cow::Borrowed(*field)).or_default();
                     lost.add(compared, gone, None);
                 }
-                // Another lead by this is a lead less: its deal is not found, or is another's.
+                // A changed identity counts as a lost lead: its deal is not found, or another
+                // lead's deal is.
                 Some((DifferenceKind::Changed, before, after)) if IDENTITY.contains(field) => {
                     let lost = self.lost.entry(Cow::Borrowed(*field)).or_default();
                     lost.add(compared, before, after);
@@ -493,7 +494,7 @@ impl Tally {
             } else if let Some((DifferenceKind::Lost | DifferenceKind::Changed, before, after)) =
                 difference(old.fields.get(IDS), new.fields.get(IDS), masked)
             {
-                // Statuses and answers with this id find no message.
+                // Without this id, later statuses and replies would not find their message.
                 let lost = self.lost.entry(Cow::Borrowed(IDS)).or_default();
                 lost.add(compared, before, after);
             }
@@ -517,8 +518,8 @@ impl Tally {
         before: Option<&FieldValue>,
         after: Option<&FieldValue>,
     ) -> bool {
-        // Reasons are for operators, who see them beside each delivery too. The others are words of
-        // the adapter, the host and the provider.
+        // Reasons are not masked: operators see them with each delivery too. The other fields of
+        // this list have words of the adapter, the host and the provider.
         let show: fn(&str) -> String = match name {
             "error" | "reason" => shortened,
             "request.method" | "request.host" => shortened,
@@ -545,7 +546,8 @@ impl Tally {
         self.fields.entry(key).or_default()
     }
 
-    /// Returns how many differences there are, by the field, or by the name of what is of no field.
+    /// Returns the numbers of differences by field, or by a name of their own if they belong to no
+    /// field.
     pub fn differences(&self) -> impl Iterator<Item = (&str, u64)> {
         let fields = self.fields.iter();
         let fields = fields.map(|((field, _), group)| (field.as_str(), group));
@@ -1173,7 +1175,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_values_a_missing_one_is_lost_and_their_order_means_nothing() {
+    fn a_missing_one_of_several_values_counts_as_lost_and_their_order_does_not_matter() {
         let phones = |phones: &[&str]| {
             let mut lead = lead(Some("1"), &[]);
             let phones = phones.iter().map(|&phone| phone.to_owned()).collect();

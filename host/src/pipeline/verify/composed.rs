@@ -36,8 +36,8 @@ pub fn outcome(
         return None;
     }
     let first = match step {
-        Ok(SendStep::Call(request)) => of_request(request),
-        Ok(SendStep::Answer(answer @ SendAnswer::Accepted(_))) => of_answer(answer),
+        Ok(SendStep::Call(request)) => request_item(request),
+        Ok(SendStep::Answer(answer @ SendAnswer::Accepted(_))) => answer_item(answer),
         // It sends nothing.
         Ok(SendStep::Answer(SendAnswer::Refused(refused))) => {
             let why = format!("{}: {}", refused.category.as_str(), refused.text);
@@ -50,7 +50,7 @@ pub fn outcome(
     };
     let mut items = vec![first];
     match read {
-        Some(Ok(answer)) => items.push(of_answer(answer)),
+        Some(Ok(answer)) => items.push(answer_item(answer)),
         Some(Err(error)) => {
             let why = Reason::from(error).after("it cannot read the provider's answer: ");
             return Some(VersionOutcome::Failed(why));
@@ -138,7 +138,7 @@ impl CollectedParts {
     }
 }
 
-fn of_request(request: &HttpRequest) -> OutcomeItem {
+fn request_item(request: &HttpRequest) -> OutcomeItem {
     let mut fields = CollectedParts::default();
     fields.add("request.method", request.method.as_str());
     fields.add(
@@ -232,7 +232,7 @@ fn named(slot: &Slot) -> String {
     format!("<{} {digest}>", slot.function)
 }
 
-fn of_answer(answer: &SendAnswer) -> OutcomeItem {
+fn answer_item(answer: &SendAnswer) -> OutcomeItem {
     let mut fields = CollectedParts::default();
     fields.add(RESULT, result(answer));
     match answer {
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_seen_by_its_parts() {
+    fn a_request_is_compared_part_by_part() {
         let body = r#"{"template":{"name":"welcome","components":[{"text":"Ana"}]},"n":1}"#;
         let found = fields(request("application/json", literal(body)));
         for (name, expect) in [

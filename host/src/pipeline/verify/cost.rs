@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn means_the_95th_of_a_hundred_and_those_that_exceed_a_time() {
+    fn costs_are_summarised_by_mean_95th_percentile_and_count_over_a_limit() {
         let millis = Duration::from_millis;
         let mut costs = Costs::default();
         assert!(costs.summaries().is_none());

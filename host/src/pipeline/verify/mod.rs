@@ -48,7 +48,7 @@ use crate::store::{NewDelivery, StoreError};
 pub struct VerifyReport {
     /// Connections that use the plugin.
     pub connections: usize,
-    /// Connections of which nothing was chosen, because there are too many connections or the time
+    /// Connections without a chosen delivery, because there are too many connections or the time
     /// was up.
     pub connections_not_covered: usize,
     /// The stored deliveries from which some were chosen.

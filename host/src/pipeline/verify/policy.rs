@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn of_sends_failures_and_other_readings_exceed_a_strict_policy_and_other_requests_do_not() {
+    fn failing_and_differently_read_sends_exceed_a_strict_policy_and_changed_requests_do_not() {
         let read = |count| {
             tally(|tally| {
                 tally.lost.insert(RESULT.into(), group(count));

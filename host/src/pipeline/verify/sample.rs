@@ -198,10 +198,10 @@ async fn newest_sends(
         failed: choice.failed,
         limit: choice.last,
     };
-    let mut outcomes: BTreeMap<String, Vec<Sampled>> = BTreeMap::new();
+    let mut outcomes: BTreeMap<&'static str, Vec<Sampled>> = BTreeMap::new();
     for (message, outcome) in pipeline.core.store.kept_sends(&filter).await? {
         let send = Sampled::Send(connection.workspace, message);
-        outcomes.entry(outcome).or_default().push(send);
+        outcomes.entry(outcome.as_str()).or_default().push(send);
     }
     Ok(outcomes.into_values().collect())
 }

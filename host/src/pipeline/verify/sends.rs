@@ -122,7 +122,7 @@ impl SendCalls {
                 call,
             )
             .await;
-        // Only to a request there is an answer.
+        // There is an answer only if the step is a request.
         let response = response.filter(|_| matches!(step, Ok(SendStep::Call(_))));
         let read = match response {
             Some(response) => {

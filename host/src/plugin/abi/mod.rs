@@ -48,7 +48,8 @@ impl Offer {
     /// Links a component.
     ///
     /// # Errors
-    /// Returns how the component departs from the contract.
+    /// Returns the engine's error, which names the difference, if the component lacks an export of the
+    /// contract or has one of another type.
     pub fn link(&self, pre: InstancePre<InstanceState>) -> wasmtime::Result<Guest> {
         (self.link)(pre)
     }

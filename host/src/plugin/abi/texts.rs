@@ -4,12 +4,12 @@
 use serde_json::{Map, Value};
 
 use crate::domain::exchange::Pairs;
-use crate::domain::text::{kept, kept_json};
+use crate::domain::text::{storable, storable_json};
 use crate::limits;
 
 /// Cuts a text after so many bytes, at a character boundary.
 pub fn cut(text: String, bytes: usize) -> String {
-    let mut text = kept(text);
+    let mut text = storable(text);
     if text.len() > bytes {
         text.truncate(text.floor_char_boundary(bytes));
     }
@@ -17,27 +17,27 @@ pub fn cut(text: String, bytes: usize) -> String {
 }
 
 /// Removes U+0000 from each text.
-pub fn kept_list(texts: Vec<String>) -> Vec<String> {
-    texts.into_iter().map(kept).collect()
+pub fn storable_list(texts: Vec<String>) -> Vec<String> {
+    texts.into_iter().map(storable).collect()
 }
 
 /// Removes U+0000 from the names and values.
-pub fn kept_pairs(pairs: Pairs) -> Pairs {
+pub fn storable_pairs(pairs: Pairs) -> Pairs {
     pairs
         .into_iter()
-        .map(|(name, value)| (kept(name), kept(value)))
+        .map(|(name, value)| (storable(name), storable(value)))
         .collect()
 }
 
 /// Parses names and JSON texts into values.
 ///
 /// # Errors
-/// Returns the first attribute that is not JSON.
+/// Returns the name of the first attribute that is not JSON, and why, if there is one.
 pub fn attributes(pairs: Pairs) -> Result<Map<String, Value>, String> {
     pairs
         .into_iter()
         .map(|(name, text)| match serde_json::from_str(&text) {
-            Ok(value) => Ok((kept(name), kept_json(value))),
+            Ok(value) => Ok((storable(name), storable_json(value))),
             Err(error) => Err(format!(
                 "the attribute `{name}`, which is not JSON: {error}"
             )),

@@ -9,7 +9,8 @@ use crate::limits;
 /// Checks the answer for an accepted message.
 ///
 /// # Errors
-/// Returns what is wrong, in words for the plugin's author.
+/// Returns the broken rule, in words for the plugin's author, if there are too many ids, or an id is
+/// empty or longer than `limits::EXTERNAL_ID_BYTES`.
 pub fn accepted(accepted: &AcceptedSend) -> Result<(), String> {
     let count = accepted.external_ids.len();
     if count > limits::EXTERNAL_IDS_PER_MESSAGE {
@@ -30,7 +31,8 @@ pub fn accepted(accepted: &AcceptedSend) -> Result<(), String> {
 /// Checks the names and values by which an event is routed to an instance.
 ///
 /// # Errors
-/// Returns what is wrong, in words for the plugin's author.
+/// Returns the broken rule, in words for the plugin's author, if there are too many fields, or a name
+/// or a value is empty or too long.
 pub fn route(route: &[(String, String)]) -> Result<(), String> {
     size::route(route)?;
     route.iter().try_for_each(|(name, value)| {
@@ -42,7 +44,8 @@ pub fn route(route: &[(String, String)]) -> Result<(), String> {
 /// Checks an event.
 ///
 /// # Errors
-/// Returns the rule that the event breaks, and the field.
+/// Returns the broken rule and the field if an id of the event is empty, or an id or a text is too
+/// long.
 pub fn event(body: &EventBody) -> Result<(), (String, &'static str)> {
     let given = |what: &str, id: &str, field: &'static str| {
         external_id(what, id).map_err(|what| (what, field))
@@ -92,7 +95,8 @@ pub fn event(body: &EventBody) -> Result<(), (String, &'static str)> {
 /// hundred times as much memory as its text.
 ///
 /// # Errors
-/// Returns what is wrong, in words for the plugin's author.
+/// Returns the text and its limit, in words for the plugin's author, if a text of the template is too
+/// long.
 pub fn template_size(name: &str, text: &str, components: &str) -> Result<(), String> {
     external_id("a template's name", name)?;
     let bytes = text.len() + components.len();
@@ -103,7 +107,8 @@ pub fn template_size(name: &str, text: &str, components: &str) -> Result<(), Str
 /// Checks a template.
 ///
 /// # Errors
-/// Returns what is wrong, in words for the plugin's author.
+/// Returns the broken rule, in words for the plugin's author, if a text of the template is too long or
+/// it has too many placeholders.
 pub fn template(template: &Template) -> Result<(), String> {
     template_size(&template.name, &template.text, &template.components)?;
     let named = |what: String| format!("the template `{}` with {what}", template.name);

@@ -25,7 +25,8 @@ impl BoundedSchema {
     /// takes no configuration.
     ///
     /// # Errors
-    /// Returns why the schema is refused.
+    /// Returns the reason if the schema is too large, is not JSON, uses a keyword or reference that
+    /// cannot be bounded, or can take too many steps for one value.
     pub fn read(text: &str) -> Result<Option<Self>, String> {
         if text.trim().is_empty() {
             return Ok(None);
@@ -63,7 +64,8 @@ impl BoundedSchema {
     /// Returns the most steps that checking this configuration can take.
     ///
     /// # Errors
-    /// Returns why the configuration is too large to be checked.
+    /// Returns the reason if the configuration is nested too deep, has too many bytes, or may take more
+    /// steps than `limits::CONFIG_STEPS`.
     pub fn steps_for(&self, config: &Value) -> Result<u64, String> {
         let size = ValueSize::measure(config);
         if size.depth > limits::CONFIG_DEPTH {

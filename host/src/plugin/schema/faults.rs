@@ -117,7 +117,8 @@ fn found(schema: &Value, error: &ValidationError<'_>) -> Vec<ConfigFault> {
     }
 }
 
-/// Returns the fields of which each alternative misses one, if that is all that is wrong with them.
+/// Returns the required fields, one for each alternative, if each alternative fails only because
+/// its field is missing.
 fn one_missing(forms: &[Vec<&ValidationError<'static>>], above: &str) -> Option<Vec<String>> {
     let field = |form: &Vec<&ValidationError<'static>>| match form.as_slice() {
         [only] if only.instance_path().to_string() == above => match only.kind() {
@@ -259,7 +260,7 @@ fn fields_beside(schema: &Value, error: &ValidationError<'_>) -> String {
     quoted(fields.into_iter().flat_map(|fields| fields.keys()))
 }
 
-/// Returns the given field because of which another one, `name`, is required.
+/// Returns the given field that makes another one, `name`, required.
 fn needed_by(schema: &Value, error: &ValidationError<'_>, name: &str) -> Option<String> {
     let path = error.schema_path().to_string();
     let place = path.strip_suffix("/dependentRequired")?;

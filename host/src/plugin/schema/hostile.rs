@@ -38,7 +38,7 @@ fn references_that_double_the_work_at_each_level_are_refused() {
     assert!(why.contains("steps for one value"), "{why}");
     let why = refused(&doubling(45));
     assert!(why.contains("through each other"), "{why}");
-    // Also if each subschema has many beside it and few below it.
+    // The bound also holds for wide schemas: each level has many siblings and few levels below it.
     let mut nested = json!({});
     for _ in 0..14 {
         nested = json!({"allOf": [nested, {"allOf": vec![json!({"$ref": "#/$defs/a"}); 60]}]});

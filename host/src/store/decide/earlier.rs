@@ -42,8 +42,8 @@ pub(super) fn keep_of_fetch(set: &mut WorkingSet, new: &FetchSettlement) {
     }
 }
 
-/// Replaces the notes of a delivery by those of another conversion, except for the lines about what was
-/// before.
+/// Replaces the notes of a delivery by those of another conversion, but keeps the lines about earlier
+/// failures.
 pub(super) fn replace_notes(delivery: &mut DeliveryRecord, notes: &[String]) {
     delivery.notes.truncate(delivery.earlier_lines());
     delivery.notes.extend_from_slice(notes);

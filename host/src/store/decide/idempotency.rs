@@ -46,7 +46,7 @@ pub(super) fn keep(
     message: Option<MessageId>,
     answer: Option<StoredAnswer>,
 ) {
-    let until = set.now.plus(claim.kept);
+    let until = set.now.plus(claim.retention);
     let rows = &mut set.dialogue.idempotency;
     let change = match rows.get(&claim.key) {
         Some(before) if before.change != RowChange::New => RowChange::Changed,

@@ -26,7 +26,7 @@ pub(super) struct ItemContext<'a> {
 
 impl<'a> ItemContext<'a> {
     /// Returns that of a replay of this delivery.
-    pub fn of_replay(new: &'a Reconversion, delivery: &DeliveryRecord) -> Self {
+    pub fn from_replay(new: &'a Reconversion, delivery: &DeliveryRecord) -> Self {
         let part = new.part.as_ref();
         Self {
             delivery: new.delivery,

@@ -24,10 +24,10 @@ pub(super) fn decide(set: &mut WorkingSet, new: &Reconversion) -> WriteOutcome {
         .collect();
     let others = delivery.others.statuses.keys().copied();
     let others: Vec<ItemStatus> = others.filter(|status| status.is_finished()).collect();
-    // The places of later parts are theirs.
+    // These places are reserved for the items of later parts.
     let reserved = new.part.as_ref().map(|_| ITEMS_LAST_PLACE);
     let last = delivery.others.last.max(reserved);
-    let mut context = ItemContext::of_replay(new, delivery);
+    let mut context = ItemContext::from_replay(new, delivery);
     for new_item in &new.result.items {
         let index = new_item.index;
         let (known, item) = item_of(set, &mut context, index, &new_item.result);

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_address_loses_its_oldest() {
+    fn the_address_with_the_largest_share_loses_its_oldest_delivery() {
         let lead = quarantined(1, 300);
         let junk: Vec<_> = (1..COUNT).map(|_| quarantined(2, 10)).collect();
         let mut quarantine = filled([lead].into_iter().chain(junk.clone()));
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_and_count_weigh_by_the_bounds() {
+    fn shares_are_compared_as_fractions_of_the_bounds_on_bytes_and_count() {
         // Half of the count weighs more than a quarter of the bytes.
         let small: Vec<_> = (0..COUNT / 2).map(|_| quarantined(1, 1)).collect();
         let large: Vec<_> = (0..4).map(|_| quarantined(2, 4 * MIB)).collect();
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_become_equal_and_among_equals_the_own_share_yields() {
+    fn addresses_get_equal_shares_and_at_a_tie_the_new_delivery_evicts_of_its_own_address() {
         let first: Vec<_> = (0..COUNT).map(|_| quarantined(1, 0)).collect();
         let mut quarantine = filled(first.clone());
         let second: Vec<_> = (0..COUNT / 2).map(|_| quarantined(2, 0)).collect();
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_delivery_takes_the_place_of_many_small() {
+    fn a_large_delivery_evicts_as_many_small_ones_as_it_needs() {
         let junk: Vec<_> = (0..900).map(|_| quarantined(1, 74_000)).collect();
         let mut quarantine = filled(junk.clone());
         let gone = leave(&mut quarantine, quarantined(2, 4 * MIB)).expect("it fits");

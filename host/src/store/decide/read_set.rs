@@ -299,8 +299,8 @@ impl ReadSet {
             .collect()
     }
 
-    /// Returns the deliveries of which not all items are looked at. `others`: those for which
-    /// the statuses of the other items are needed, or those for which they are not.
+    /// Returns the deliveries of which only some items are loaded. `others` chooses those that also
+    /// need the statuses of their other items, or those that do not.
     pub fn in_part(&self, others: bool) -> BTreeSet<DeliveryId> {
         self.deliveries
             .iter()

@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_status_leads_to_its_message_and_no_further() {
+    fn a_status_without_a_failure_loads_only_its_message() {
         let set = &mut working_set();
         let id = notify(set, notification());
         settle(set, id, 0, accepted("w1", 1));
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_leads_to_conversation_contact_and_report_also_when_it_came_first() {
+    fn a_failure_loads_conversation_contact_and_report_even_if_it_arrived_before_the_answer() {
         let set = &mut working_set();
         let id = notify(set, notification());
         let failed = MessageProgress::failed(time(1), error("131026", ""));

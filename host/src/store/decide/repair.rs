@@ -24,7 +24,7 @@ pub(super) fn narrow(
     };
     delivery.hold_until_last(new.part.as_ref());
     let status = delivery.status;
-    let mut context = ItemContext::of_replay(new, delivery);
+    let mut context = ItemContext::from_replay(new, delivery);
     let mut items = Vec::new();
     for new_item in &new.result.items {
         let ItemResult::Lead(lead) = &new_item.result else {

@@ -126,7 +126,7 @@ pub fn settle(
         holds: Vec::new(),
         pause: None,
         answer: None,
-        kept: None,
+        kept_send: None,
     }));
     match decide(set, write) {
         WriteOutcome::Message(outcome) => Some(outcome.state),
@@ -232,7 +232,7 @@ pub fn claim(route: &str, fingerprint: &str) -> IdempotencyClaim {
             key: "k-1".to_owned(),
         },
         fingerprint: fingerprint.to_owned(),
-        kept: Duration::from_hours(72),
+        retention: Duration::from_hours(72),
     }
 }
 
@@ -257,7 +257,7 @@ pub fn new_deal() -> NewDeal {
     }
 }
 
-/// An answer that shows what it was made of.
+/// An answer that contains its inputs, so that a test can compare them.
 pub fn deal_answer(created: &CreatedDeal) -> StoredAnswer {
     let begun = created
         .begun

@@ -137,7 +137,7 @@ pub(super) fn settle(set: &mut WorkingSet, new: &SendSettlement) -> WriteOutcome
     if let Some((key, answer)) = &new.answer {
         idempotency::answer(set, key, answer);
     }
-    if let Some(kept) = &new.kept {
+    if let Some(kept) = &new.kept_send {
         set.dialogue.kept_sends.insert(id, (**kept).clone());
     }
     outcome(set, workspace, id)
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_with_a_status_stays_out_despite_a_refusal() {
+    fn a_message_with_a_status_counts_as_sent_despite_a_later_refusal() {
         let set = &mut working_set();
         let id = notify(set, notification());
         let delivered = MessageProgress {

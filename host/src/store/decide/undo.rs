@@ -67,7 +67,7 @@ fn one(
     }
     let id = ContactId(change.row);
     match change.kind {
-        RepairedKind::Deal => of_deal(set, histories, change, before, after),
+        RepairedKind::Deal => undo_deal_change(set, histories, change, before, after),
         RepairedKind::Contact if is_of_keys(change) => {
             keys(set, (change.workspace, id), change, after)
         }
@@ -75,7 +75,7 @@ fn one(
             let Some(contact) = set.contacts.get_mut(&id) else {
                 return RepairUndone::ChangedSince;
             };
-            if !of_contact(contact, &change.field, before, after) {
+            if !restore_contact_field(contact, &change.field, before, after) {
                 return RepairUndone::ChangedSince;
             }
             set.touch_contact(id);
@@ -84,7 +84,7 @@ fn one(
     }
 }
 
-fn of_deal(
+fn undo_deal_change(
     set: &mut WorkingSet,
     histories: &mut Histories,
     change: &RepairChange,
@@ -148,7 +148,12 @@ fn of_deal(
 }
 
 /// Restores a field of a contact. Returns whether it had the value of the repair.
-fn of_contact(contact: &mut ContactRecord, field: &str, before: &Value, after: &Value) -> bool {
+fn restore_contact_field(
+    contact: &mut ContactRecord,
+    field: &str,
+    before: &Value,
+    after: &Value,
+) -> bool {
     let name = field.strip_prefix("contact.").unwrap_or_default();
     if contact.edited.iter().any(|edited| edited == name) {
         return false;
@@ -189,7 +194,7 @@ fn keys(
         let owner = set.contact_keys.get(&entry);
         let is_there = match change.field == KEYS {
             true => owner == Some(&id),
-            // It has become its own if the others are gone.
+            // If the other owners are gone, the contact owns the key itself.
             false => owner.is_some() && owner != Some(&id),
         };
         if !is_there || own.iter().any(is) {
@@ -200,9 +205,9 @@ fn keys(
             undone = RepairUndone::InUse;
         } else if change.field == KEYS {
             set.contact_keys.remove(&entry);
-            set.gone_contact_keys.push(entry);
+            set.removed_contact_keys.push(entry);
         } else {
-            set.gone_shared_keys.push(shared);
+            set.removed_shared_keys.push(shared);
         }
     }
     undone
@@ -433,7 +438,7 @@ mod tests {
         );
         assert_eq!(changed.undo(vec![value, keys]), [RepairUndone::Undone; 2]);
         let gone: Vec<_> = added.into_iter().map(|key| (workspace, key)).collect();
-        assert_eq!(changed.set.gone_contact_keys, gone);
+        assert_eq!(changed.set.removed_contact_keys, gone);
     }
 
     #[test]
@@ -451,14 +456,14 @@ mod tests {
             contact,
             vec![
                 (DealId::new(NOW), said(emails[0])),
-                // It says something else by now.
+                // The deal has another address by now.
                 (deal, said(emails[1])),
             ],
         );
         let keys = changed.change(KEYS, json!([]), json!(added));
         assert_eq!(changed.undo(vec![keys]), [RepairUndone::InUse]);
         let gone = [(workspace, added[1].clone())];
-        assert_eq!(changed.set.gone_contact_keys, gone);
+        assert_eq!(changed.set.removed_contact_keys, gone);
     }
 
     #[test]
@@ -474,8 +479,8 @@ mod tests {
         let other = ContactId::new(NOW);
         changed.set.contact_keys.insert(entry, other);
         assert_eq!(changed.undo(vec![keys]), [RepairUndone::Undone]);
-        assert_eq!(changed.set.gone_shared_keys, [(workspace, key, contact)]);
-        assert!(changed.set.gone_contact_keys.is_empty());
+        assert_eq!(changed.set.removed_shared_keys, [(workspace, key, contact)]);
+        assert!(changed.set.removed_contact_keys.is_empty());
     }
 
     #[test]

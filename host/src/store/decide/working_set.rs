@@ -89,9 +89,9 @@ pub struct WorkingSet {
     /// Deliveries that count for this version again, because a change of its repair was undone.
     pub harmed_again: BTreeMap<(WorkspaceId, DeliveryId), ConvertedBy>,
     /// Match keys that their contacts lose.
-    pub gone_contact_keys: Vec<(WorkspaceId, String)>,
+    pub removed_contact_keys: Vec<(WorkspaceId, String)>,
     /// Match keys that their contacts share no more.
-    pub gone_shared_keys: Vec<(WorkspaceId, String, ContactId)>,
+    pub removed_shared_keys: Vec<(WorkspaceId, String, ContactId)>,
     pub moved_items: Vec<MovedItem>,
 }
 

@@ -392,7 +392,7 @@ mod tests {
 
     // A sort would hold the whole table in memory, with every body.
     #[tokio::test]
-    async fn an_index_gives_the_order() {
+    async fn every_table_is_read_in_the_order_of_an_index_without_a_sort() {
         let (_folder, _lock, connection) = store().await;
         for table in TABLES {
             for past_a_row in [false, true] {

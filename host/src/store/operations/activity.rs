@@ -113,7 +113,7 @@ mod tests {
     use crate::domain::id::uuid_at;
 
     #[test]
-    fn ids_of_a_time_lie_between_the_least_of_it_and_the_least_of_the_next() {
+    fn an_id_lies_between_the_least_ids_of_its_own_and_the_next_millisecond() {
         let at = Micros(1_800_000_000_000_000);
         let id = uuid_at(at);
         assert!(least_id(at) <= id);

@@ -1,6 +1,7 @@
 //! Sends with their answers, kept to compare versions of an adapter. The batch that settles a send
 //! writes them.
 
+use crate::domain::channel::AttemptOutcome;
 use crate::domain::id::{MessageId, WorkspaceId};
 use crate::store::database::Database;
 use crate::store::postgres::VisibleRows;
@@ -24,11 +25,12 @@ limit :limit");
 ///
 /// # Errors
 ///
-/// [`StoreError`] if the database fails.
+/// [`StoreError::Inconsistent`] if an outcome is not known to this host, and [`StoreError`] if the
+/// database fails.
 pub async fn newest(
     database: &Database,
     filter: KeptSendFilter,
-) -> Result<Vec<(MessageId, String)>, StoreError> {
+) -> Result<Vec<(MessageId, AttemptOutcome)>, StoreError> {
     database
         .read_many(
             VisibleRows::Of(&[filter.workspace]),
@@ -42,7 +44,8 @@ pub async fn newest(
                     limit: filter.limit,
                 };
                 tx.rows(&NEWEST, &args, |row| {
-                    Ok((row.id("message_id")?, row.text("outcome")?))
+                    let outcome = row.word("kept_sends", "outcome", AttemptOutcome::from_text)?;
+                    Ok((row.id("message_id")?, outcome))
                 })
                 .await
             }),
@@ -61,7 +64,8 @@ and (workspace_id = :workspace) is true");
 ///
 /// # Errors
 ///
-/// [`StoreError`] if the database fails.
+/// [`StoreError::Inconsistent`] if its outcome is not known to this host, and [`StoreError`] if the
+/// database fails.
 pub async fn one(
     database: &Database,
     workspace: WorkspaceId,

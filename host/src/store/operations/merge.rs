@@ -16,7 +16,8 @@ use crate::store::sqlite::threads::End;
 use crate::store::tombstones::Removal;
 use crate::store::{ContactMerge, RepairPlace, StoreError};
 
-// As in a batch of the repair: a change of its state waits until this transaction has ended.
+// As in a batch of the repair, the lock delays a change of its state until this transaction has
+// ended.
 static RUNS: Sql = sql("
 select id
 from repairs

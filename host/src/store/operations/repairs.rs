@@ -378,7 +378,7 @@ where repair_id = :repair
 group by field, undone
 order by field, undone");
 
-// A new deal is none that was changed, and a merged contact is gone.
+// A new deal does not count as a changed one, and a merged contact no longer exists.
 static ROWS: Sql = sql("
 select count(distinct case when kind = 'deal' then row_id end) as deals,
   count(distinct case when kind = 'contact' then row_id end) as contacts
@@ -420,8 +420,8 @@ where ended_at < :before
 order by id
 limit :limit");
 
-// It waits for an operator who begins an undo at the same moment, and the other way round: a receipt
-// of which rows are missing is not undone.
+// This update and the begin of an undo lock the same row, so a receipt with missing rows is never
+// undone.
 static EXPIRE: Sql = sql("
 update repairs
 set state = 'expired', generation = generation + 1

@@ -22,7 +22,7 @@ use super::health::Health;
 use super::server;
 use crate::domain::id::WorkspaceId;
 use crate::limits;
-use crate::store::high_water::HighWater;
+use crate::store::high_water_mark::HighWaterMark;
 use crate::store::{PoolUsage, StoreError};
 
 /// The role of the service. It owns no table and cannot bypass a policy.
@@ -70,7 +70,7 @@ pub struct Db {
     aside: PgPool,
     connections: u32,
     health: Arc<Health>,
-    high_water: Arc<HighWater>,
+    high_water_mark: Arc<HighWaterMark>,
 }
 
 /// Identifies a transaction whose commit status must be looked up because the answer to
@@ -110,7 +110,7 @@ impl Db {
     pub fn new(
         url: &str,
         connections: u32,
-        high_water: Arc<HighWater>,
+        high_water_mark: Arc<HighWaterMark>,
     ) -> Result<Self, StoreError> {
         let options = read_url(url)?
             .application_name("leadhost")
@@ -124,7 +124,7 @@ impl Db {
         let pool_of = |most: u32, more: Option<&'static str>| {
             let known = Arc::clone(&health);
             let kept = Arc::clone(&health);
-            let connected = Arc::clone(&high_water);
+            let connected = Arc::clone(&high_water_mark);
             PgPoolOptions::new()
                 .max_connections(most)
                 .acquire_timeout(limits::STORE_ACQUIRE_PATIENCE)
@@ -141,14 +141,14 @@ impl Db {
                     Box::pin(std::future::ready(kept))
                 })
                 .after_connect(move |connection, _| {
-                    let high_water = Arc::clone(&connected);
+                    let high_water_mark = Arc::clone(&connected);
                     Box::pin(async move {
                         connection.execute(HELLO).await?;
                         if let Some(more) = more {
                             connection.execute(more).await?;
                         }
                         if let Some(server) = server::identity(connection).await? {
-                            high_water.connected(&server);
+                            high_water_mark.connected(&server);
                         }
                         Ok(())
                     })
@@ -162,7 +162,7 @@ impl Db {
             options,
             connections,
             health,
-            high_water,
+            high_water_mark,
         })
     }
 
@@ -193,8 +193,8 @@ impl Db {
     }
 
     /// Returns the high-water mark of the store's last known state.
-    pub fn high_water(&self) -> &Arc<HighWater> {
-        &self.high_water
+    pub fn high_water_mark(&self) -> &Arc<HighWaterMark> {
+        &self.high_water_mark
     }
 
     /// Returns the watch of whether the database can be reached.
@@ -312,11 +312,11 @@ impl Db {
         let mut dead = 0;
         loop {
             if writes {
-                self.high_water.opens().await;
+                self.high_water_mark.opens().await;
             }
             let connection = pool.acquire().await?;
             // A new connection may be the first one to another server.
-            if writes && !self.high_water.is_open() {
+            if writes && !self.high_water_mark.is_open() {
                 continue;
             }
             let mut transaction = Transaction {

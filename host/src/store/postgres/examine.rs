@@ -6,7 +6,7 @@ use super::db::Db;
 use super::open;
 use crate::domain::time::Micros;
 use crate::limits;
-use crate::store::high_water::HighWater;
+use crate::store::high_water_mark::HighWaterMark;
 use crate::store::{Examination, StoreError};
 
 const LOOK: &str = "
@@ -31,7 +31,7 @@ pub async fn examine(url: &str) -> Result<Examination, StoreError> {
 }
 
 async fn look(url: &str) -> Result<Examination, StoreError> {
-    let db = Db::new(url, 1, HighWater::in_memory())?;
+    let db = Db::new(url, 1, HighWaterMark::in_memory())?;
     let mut owner = open::connect(&db).await?;
     let row = sqlx::query(LOOK).fetch_one(&mut owner).await?;
     let (version, now, has_schema): (String, i64, bool) =

@@ -81,7 +81,7 @@ impl Health {
     ///
     /// # Errors
     ///
-    /// `Lost` while it is.
+    /// `Lost` while the database is lost.
     pub fn is_there(&self) -> Result<(), StoreError> {
         match &*self.outage.borrow() {
             Some(outage) => Err(StoreError::Lost(outage.reason.clone())),

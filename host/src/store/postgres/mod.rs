@@ -28,7 +28,7 @@ pub use self::db::HELLO;
 pub(super) use self::db::{Db, SCHEMA, Transaction, VisibleRows, read_url};
 pub(super) use self::open::{let_others_open, note_newest};
 use super::StoreError;
-use super::high_water::HighWater;
+use super::high_water_mark::HighWaterMark;
 use super::operations;
 use super::sql::Dialect;
 use crate::clock::SharedClock;
@@ -44,12 +44,12 @@ pub(super) async fn open(
     url: &str,
     connections: u32,
     clock: &SharedClock,
-    high_water: Arc<HighWater>,
+    high_water_mark: Arc<HighWaterMark>,
 ) -> Result<(Arc<Db>, Uuid), StoreError> {
-    let db = Arc::new(Db::new(url, connections, Arc::clone(&high_water))?);
+    let db = Arc::new(Db::new(url, connections, Arc::clone(&high_water_mark))?);
     let id = open::prepare(&db, clock.as_ref()).await?;
     let (sight, recorded) = open::look(&db, id).await?;
-    high_water.meets(sight, recorded.as_deref(), clock.now());
+    high_water_mark.meets(sight, recorded.as_deref(), clock.now());
     tokio::spawn(open::keep_noting(Arc::downgrade(&db)));
     db.health().watch(db.options());
     Ok((db, id))
@@ -63,7 +63,7 @@ pub(super) async fn open(
 /// [`StoreError::Open`] if the schema cannot be used or brought up to date, and
 /// [`StoreError`] if the database fails.
 pub(super) async fn owner(url: &str) -> Result<sqlx::postgres::PgConnection, StoreError> {
-    open::bring_up_to_date(&Db::new(url, 1, HighWater::in_memory())?).await
+    open::bring_up_to_date(&Db::new(url, 1, HighWaterMark::in_memory())?).await
 }
 
 /// Returns every statement by its area. For tests that run them against a server.

@@ -15,7 +15,7 @@ use crate::clock::Clock;
 use crate::domain::id::uuid_at;
 use crate::limits;
 use crate::store::StoreError;
-use crate::store::high_water::Mark;
+use crate::store::high_water_mark::Mark;
 use crate::store::migrations::POSTGRES as MIGRATIONS;
 
 /// The schema version of a database with the first migration. Versions from before the first
@@ -173,8 +173,8 @@ pub async fn keep_noting(db: Weak<Db>) {
     loop {
         tick.tick().await;
         let Some(db) = db.upgrade() else { return };
-        db.high_water().opens().await;
-        let Some(server) = db.high_water().server() else {
+        db.high_water_mark().opens().await;
+        let Some(server) = db.high_water_mark().server() else {
             continue;
         };
         let noted = sqlx::query(NOTE_SERVER)
@@ -185,7 +185,7 @@ pub async fn keep_noting(db: Weak<Db>) {
         if let (Ok(_), Ok(row)) = (noted, sqlx::query(LOOK).fetch_one(db.pool()).await)
             && let Ok(newest) = row.try_get("newest")
         {
-            db.high_water().note(newest);
+            db.high_water_mark().note(newest);
         }
     }
 }
@@ -197,7 +197,7 @@ pub async fn keep_noting(db: Weak<Db>) {
 /// [`StoreError`] if the database fails or the stamp cannot be read.
 pub async fn note_newest(db: &Db) -> Result<(), StoreError> {
     let row = sqlx::query(LOOK).fetch_one(db.pool()).await?;
-    db.high_water().note(row.try_get("newest")?);
+    db.high_water_mark().note(row.try_get("newest")?);
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 
 use super::DatabaseStore;
+use crate::domain::channel::AttemptOutcome;
 use crate::domain::connection::Connection;
 use crate::domain::id::{MessageId, WorkspaceId};
 use crate::domain::time::Micros;
@@ -60,7 +61,7 @@ pub trait MessagingStore: Send + Sync + 'static {
     async fn kept_sends(
         &self,
         filter: &KeptSendFilter,
-    ) -> Result<Vec<(MessageId, String)>, StoreError>;
+    ) -> Result<Vec<(MessageId, AttemptOutcome)>, StoreError>;
 
     /// Returns what was kept of a message, or `None` if nothing is.
     ///
@@ -100,7 +101,7 @@ impl MessagingStore for DatabaseStore {
     async fn kept_sends(
         &self,
         filter: &KeptSendFilter,
-    ) -> Result<Vec<(MessageId, String)>, StoreError> {
+    ) -> Result<Vec<(MessageId, AttemptOutcome)>, StoreError> {
         kept_sends::newest(&self.database, filter.clone()).await
     }
 

@@ -2,6 +2,7 @@
 
 use super::RowColumns;
 use super::fetches::response;
+use crate::domain::channel::AttemptOutcome;
 use crate::domain::id::AgentId;
 use crate::domain::message::Actor;
 use crate::domain::plugin::Digest;
@@ -45,7 +46,7 @@ pub fn kept_send(row: &impl RowColumns) -> Result<KeptSend, StoreError> {
         sent_at: row.time("sent_at")?,
         until: row.time("until_at")?,
         digest: Digest(row.text("digest")?),
-        outcome: row.text("outcome")?,
+        outcome: row.word("kept_sends", "outcome", AttemptOutcome::from_text)?,
         recipient: row.text("recipient")?,
         payload: row.text("payload")?,
         response: response(row)?,

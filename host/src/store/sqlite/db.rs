@@ -10,7 +10,7 @@ use super::single_host::SingleHost;
 use super::threads::{self, End, JobLength, StoreThreads, TxSteps, ending};
 use crate::clock::SharedClock;
 use crate::store::StoreError;
-use crate::store::high_water::HighWater;
+use crate::store::high_water_mark::HighWaterMark;
 use crate::store::sql::{Tx, steps};
 
 /// The database in one SQLite file. On a server, `postgres::Db` takes its place, and `Database` is
@@ -19,7 +19,7 @@ pub struct Db {
     options: SqliteOptions,
     writing: StoreThreads,
     reading: StoreThreads,
-    high_water: Arc<HighWater>,
+    high_water_mark: Arc<HighWaterMark>,
     commits: Arc<Commits>,
     alone: SingleHost,
     /// While this lock is held, no other process opens the file.
@@ -28,7 +28,12 @@ pub struct Db {
 
 impl Db {
     /// The first write opens the file, and creates it if it does not exist.
-    pub fn open(file: &Path, lock: File, clock: SharedClock, high_water: Arc<HighWater>) -> Self {
+    pub fn open(
+        file: &Path,
+        lock: File,
+        clock: SharedClock,
+        high_water_mark: Arc<HighWaterMark>,
+    ) -> Self {
         let options = SqliteOptions::to_write(file.to_owned(), Arc::clone(&clock));
         let to_read = SqliteOptions::to_read(file.to_owned(), clock);
         let commits = Arc::new(Commits::default());
@@ -36,7 +41,7 @@ impl Db {
             writing: StoreThreads::writer(options.clone(), Arc::clone(&commits)),
             reading: StoreThreads::readers(to_read),
             options,
-            high_water,
+            high_water_mark,
             commits,
             alone: SingleHost::default(),
             _lock: lock,
@@ -68,13 +73,13 @@ impl Db {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, (T, End)> + Send + 'static,
     {
-        self.high_water.opens().await;
+        self.high_water_mark.opens().await;
         self.writing.run(JobLength::Short, steps).await
     }
 
     /// Returns the high-water mark of the store's last known state.
-    pub fn high_water(&self) -> &HighWater {
-        &self.high_water
+    pub fn high_water_mark(&self) -> &HighWaterMark {
+        &self.high_water_mark
     }
 
     /// Returns the state that the only host of a file shares.

@@ -23,7 +23,7 @@ pub(super) use self::open::{alone, leave, note_newest};
 use uuid::Uuid;
 
 use super::StoreError;
-use super::high_water::{HighWater, Mark};
+use super::high_water_mark::{HighWaterMark, Mark};
 use crate::clock::SharedClock;
 
 /// Opens the store in this file, and creates it if it does not exist. Compares it with the
@@ -36,7 +36,7 @@ use crate::clock::SharedClock;
 pub(super) async fn open(
     path: &Path,
     clock: &SharedClock,
-    high_water: Arc<HighWater>,
+    high_water_mark: Arc<HighWaterMark>,
 ) -> Result<(Arc<Db>, Uuid), StoreError> {
     let lock = open::lock(path)?;
     open::refuse_foreign_log(path)?;
@@ -46,7 +46,7 @@ pub(super) async fn open(
         path,
         lock,
         Arc::clone(clock),
-        Arc::clone(&high_water),
+        Arc::clone(&high_water_mark),
     ));
     let id = open::prepare(&db, clock.as_ref())
         .await
@@ -56,8 +56,8 @@ pub(super) async fn open(
         server: String::new(),
         newest: open::newest(&db).await?,
     };
-    high_water.meets(sight, None, clock.now());
-    tokio::spawn(open::keep_noting(Arc::downgrade(&db), high_water));
+    high_water_mark.meets(sight, None, clock.now());
+    tokio::spawn(open::keep_noting(Arc::downgrade(&db), high_water_mark));
     checkpoint::start(&db);
     Ok((db, id))
 }
@@ -77,7 +77,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("t.db");
         let clock: SharedClock = Arc::new(SystemClock);
-        let opened = open(&file, &clock, HighWater::in_memory()).await;
+        let opened = open(&file, &clock, HighWaterMark::in_memory()).await;
         drop(opened.expect("a new store opens"));
         let connection = SqliteOptions::to_write(file, clock).open();
         (folder, connection.expect("it opens again"))

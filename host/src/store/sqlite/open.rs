@@ -18,7 +18,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::domain::id::uuid_at;
 use crate::limits;
 use crate::store::StoreError;
-use crate::store::high_water::HighWater;
+use crate::store::high_water_mark::HighWaterMark;
 use crate::store::lock_file;
 use crate::store::migrations::SQLITE as MIGRATIONS;
 use crate::store::sql::steps;
@@ -304,12 +304,12 @@ pub async fn newest(db: &Db) -> Result<i64, StoreError> {
 ///
 /// [`StoreError`] as for [`Db::read`].
 pub async fn note_newest(db: &Db) -> Result<(), StoreError> {
-    db.high_water().note(newest(db).await?);
+    db.high_water_mark().note(newest(db).await?);
     Ok(())
 }
 
 /// Records the newest stamp from time to time. Ends with the store.
-pub async fn keep_noting(db: Weak<Db>, high_water: Arc<HighWater>) {
+pub async fn keep_noting(db: Weak<Db>, high_water_mark: Arc<HighWaterMark>) {
     let mut noted = None;
     let mut tick = tokio::time::interval(limits::SEEN_EVERY);
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -322,7 +322,7 @@ pub async fn keep_noting(db: Weak<Db>, high_water: Arc<HighWater>) {
         }
         // If it cannot be read now, it is read the next time.
         if let Ok(newest) = newest(&db).await {
-            high_water.note(newest);
+            high_water_mark.note(newest);
             noted = Some(commits);
         }
     }

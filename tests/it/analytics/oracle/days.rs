@@ -48,7 +48,7 @@ impl Days {
         Self(days)
     }
 
-    pub fn of_instant(&self, micros: i64) -> NaiveDate {
+    pub fn day_of(&self, micros: i64) -> NaiveDate {
         let quarter = micros.div_euclid(QUARTER);
         let place = self.0.partition_point(|(start, _)| *start <= quarter);
         self.0[place - 1].1

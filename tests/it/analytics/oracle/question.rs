@@ -239,7 +239,7 @@ pub fn recompute(facts: &Facts, question: &Question, internal: i64) -> Expected 
         if !is_within || !question.takes(fact, internal) {
             continue;
         }
-        let day = days.of_instant(fact.started);
+        let day = days.day_of(fact.started);
         let period = match question.granularity {
             "day" => day,
             "week" => day.week(chrono::Weekday::Mon).first_day(),

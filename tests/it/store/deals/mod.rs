@@ -106,6 +106,6 @@ pub async fn claim(world: &World, route: &str, fingerprint: &str) -> Idempotency
             key: "k-1".to_owned(),
         },
         fingerprint: fingerprint.to_owned(),
-        kept: Duration::from_hours(72),
+        retention: Duration::from_hours(72),
     }
 }

@@ -221,7 +221,7 @@ impl Feed {
                 })
             }
             Self::File(connection) => {
-                let found = of_file(&*connection.lock().await, place);
+                let found = read_file_page(&*connection.lock().await, place);
                 Some(found.expect("it reads"))
             }
             Self::Database(connection, sql) => {
@@ -313,7 +313,7 @@ fn page_from_wire<'a>(rows: impl Iterator<Item = &'a str>, end: EnvelopeEnd<'_>)
     }
 }
 
-fn of_file(connection: &Connection, place: &Place) -> rusqlite::Result<Page> {
+fn read_file_page(connection: &Connection, place: &Place) -> rusqlite::Result<Page> {
     let limit = i64::try_from(place.limit.rows).unwrap() + 1;
     let mut page = connection.prepare(TABLE_PAGE)?;
     let mut rows = page.query((place.after, place.upper, limit))?;

@@ -171,12 +171,12 @@ async fn in_file(stamper: InFile) -> Outcome {
 }
 
 #[tokio::test]
-async fn a_client_finds_nothing_wrong_with_the_right_stamper_in_a_file() {
+async fn the_stamping_of_the_service_passes_the_feed_check_in_a_file() {
     assert_eq!(in_file(InFile::UnderTheLock).await, NOTHING);
 }
 
 #[tokio::test]
-async fn a_client_catches_stampers_in_a_file_that_only_look_right() {
+async fn the_feed_check_detects_wrong_stamping_in_a_file() {
     for stamper in [
         InFile::BeforeTheLock,
         InFile::SequenceBeforeTheLock,
@@ -329,7 +329,7 @@ async fn in_database(stamper: InDatabase) -> Option<Stage> {
 }
 
 #[tokio::test]
-async fn a_client_finds_nothing_wrong_with_the_right_stamper_in_a_database() {
+async fn the_stamping_of_the_service_passes_the_feed_check_in_a_database() {
     let Some(stage) = in_database(InDatabase::ClockRow).await else {
         return;
     };
@@ -354,7 +354,7 @@ async fn a_client_finds_nothing_wrong_with_the_right_stamper_in_a_database() {
 }
 
 #[tokio::test]
-async fn a_client_catches_stampers_in_a_database_that_only_look_right() {
+async fn the_feed_check_detects_wrong_stamping_in_a_database() {
     for stamper in [
         InDatabase::InsertTime,
         InDatabase::TransactionStart,

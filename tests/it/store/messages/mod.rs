@@ -14,7 +14,7 @@ pub mod timeouts;
 
 use std::time::Duration;
 
-use leadhost::domain::channel::{Category, ChannelError};
+use leadhost::domain::channel::{AttemptOutcome, Category, ChannelError};
 use leadhost::domain::contact;
 use leadhost::domain::exchange::HttpResponse;
 use leadhost::domain::id::{ContactId, ConversationId, MessageId};
@@ -163,7 +163,7 @@ pub fn sent(channel: Channel, message: MessageId, lease: i64, outcome: SendOutco
         holds: Vec::new(),
         pause: None,
         answer: None,
-        kept: None,
+        kept_send: None,
     }))
 }
 
@@ -177,7 +177,7 @@ pub fn kept_send(world: &World, of: &Stored, text: &str) -> KeptSend {
         sent_at: world.now(),
         until: world.now().plus(Duration::from_hours(24)),
         digest: Digest("d1".to_owned()),
-        outcome: "accepted".to_owned(),
+        outcome: AttemptOutcome::Accepted,
         recipient: of.recipient.clone(),
         payload: json!({"name": "welcome", "text": text}).to_string(),
         response: Some(HttpResponse {

@@ -223,7 +223,7 @@ async fn claim_of(world: &World, key: &str, fingerprint: &str) -> IdempotencyCla
             key: key.to_owned(),
         },
         fingerprint: fingerprint.to_owned(),
-        kept: Duration::from_hours(72),
+        retention: Duration::from_hours(72),
     }
 }
 

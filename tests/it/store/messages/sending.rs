@@ -497,7 +497,7 @@ async fn keep(world: &World, change: impl FnOnce(&mut KeptSend)) -> KeptSend {
     let outcome = accepted(world, &new.message.to_string());
     let mut write = sent(line(world), new.message, 0, outcome);
     if let Write::Sent(settlement) = &mut write {
-        settlement.kept = Some(Box::new(kept.clone()));
+        settlement.kept_send = Some(Box::new(kept.clone()));
     }
     world.commit(&[write]).await;
     kept
@@ -521,8 +521,8 @@ pub async fn a_kept_send_comes_back_as_it_was_until_its_time_has_passed(world: &
     let mut write = sent(line(world), whole.message, 7, unknown());
     if let Write::Sent(settlement) = &mut write {
         let mut other = whole.clone();
-        other.outcome = "unknown".to_owned();
-        settlement.kept = Some(Box::new(other));
+        other.outcome = AttemptOutcome::Unknown;
+        settlement.kept_send = Some(Box::new(other));
     }
     world.commit(&[write]).await;
     assert_eq!(kept(world, whole.message).await, Some(whole.clone()));
@@ -542,11 +542,16 @@ async fn sweep(world: &World) {
 
 pub async fn kept_sends_are_listed_newest_first_by_each_filter(world: &World) {
     let mut all = Vec::new();
-    for (digest, outcome) in [("d1", "accepted"), ("d1", "transient"), ("d2", "accepted")] {
+    let refused = AttemptOutcome::Refused(Category::Transient);
+    for (digest, outcome) in [
+        ("d1", AttemptOutcome::Accepted),
+        ("d1", refused),
+        ("d2", AttemptOutcome::Accepted),
+    ] {
         world.advance(1).await;
         let one = keep(world, |kept| {
             kept.digest = Digest(digest.to_owned());
-            kept.outcome = outcome.to_owned();
+            kept.outcome = outcome;
         });
         all.push(one.await);
     }
@@ -562,7 +567,7 @@ pub async fn kept_sends_are_listed_newest_first_by_each_filter(world: &World) {
         let found = world.store.kept_sends(&filter).await.expect("it lists");
         let expect: Vec<_> = expect
             .iter()
-            .map(|place| (all[*place].message, all[*place].outcome.clone()))
+            .map(|place| (all[*place].message, all[*place].outcome))
             .collect();
         assert_eq!(found, expect, "{filter:?}");
     };

@@ -52,7 +52,7 @@ fn named(world: &World, round: usize) -> Write {
             key: format!("once-{round}"),
         },
         fingerprint: "ab12".to_owned(),
-        kept: Duration::from_hours(72),
+        retention: Duration::from_hours(72),
     };
     Write::Notify(Box::new(Notification {
         idempotency: Some(claim),

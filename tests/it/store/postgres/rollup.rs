@@ -232,7 +232,7 @@ order by random()
 limit 1";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_step_that_is_cut_anywhere_is_done_or_is_not() {
+async fn a_step_whose_connection_is_cut_is_committed_completely_or_not_at_all() {
     let Some((world, hosts)) = two_hosts().await else {
         return;
     };

@@ -42,7 +42,7 @@ async fn trips(
 }
 
 #[tokio::test]
-async fn fresh_leads_cost_seven_round_trips_however_many_they_are() {
+async fn any_number_of_new_leads_costs_seven_round_trips() {
     let Some((world, host, proxy)) = through_proxy().await else {
         return;
     };
@@ -63,7 +63,7 @@ async fn fresh_leads_cost_seven_round_trips_however_many_they_are() {
 }
 
 #[tokio::test]
-async fn patches_cost_as_many_round_trips_however_many_they_are() {
+async fn many_patches_cost_as_many_round_trips_as_one() {
     let Some((world, host, proxy)) = through_proxy().await else {
         return;
     };
@@ -92,7 +92,7 @@ async fn patches_cost_as_many_round_trips_however_many_they_are() {
 }
 
 #[tokio::test]
-async fn statuses_cost_as_many_round_trips_however_many_they_are() {
+async fn many_statuses_cost_as_many_round_trips_as_one() {
     let Some((world, host, proxy)) = through_proxy().await else {
         return;
     };

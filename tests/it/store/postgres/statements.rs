@@ -236,7 +236,7 @@ fn leads(condition: &str) -> bool {
 }
 
 #[test]
-fn a_condition_on_the_workspace_alone_narrows_nothing() {
+fn a_condition_on_the_workspace_alone_does_not_count_as_selective() {
     assert!(!leads("(workspace_id = ANY ($0))"));
     assert!(!leads(
         "((workspace_id = ANY ($0)) AND (workspace_id = $1))"

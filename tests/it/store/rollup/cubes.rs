@@ -10,7 +10,7 @@ fn zones(cubes: &[Cube]) -> Vec<&str> {
     cubes.iter().map(|cube| cube.zone.as_str()).collect()
 }
 
-async fn of_cube(world: &World, zone: &str) -> bool {
+async fn uses_cube(world: &World, zone: &str) -> bool {
     cells(world, TALKS, zone, zone::tzdata()).await.of_cube
 }
 
@@ -19,14 +19,14 @@ pub async fn a_zone_that_is_asked_for_often_gets_a_cube(world: &World) {
     count(world).await;
     assert_eq!(zones(&due(world).await), [zone::DEFAULT]);
     fill_all(world).await;
-    assert!(of_cube(world, zone::DEFAULT).await);
+    assert!(uses_cube(world, zone::DEFAULT).await);
     ask_for(world, ZONES[1], limits::ZONE_REQUESTS - 1).await;
     assert_eq!(due(world).await, []);
     ask_for(world, ZONES[1], 1).await;
     assert_eq!(zones(&due(world).await), [ZONES[1]]);
-    assert!(!of_cube(world, ZONES[1]).await, "it is not whole");
+    assert!(!uses_cube(world, ZONES[1]).await, "it is not whole");
     fill_all(world).await;
-    assert!(of_cube(world, ZONES[1]).await);
+    assert!(uses_cube(world, ZONES[1]).await);
     is_right(world).await;
 }
 
@@ -53,14 +53,14 @@ pub async fn a_cube_that_is_being_filled_follows_changes(world: &World) {
         talk(world, &phone(20 + u32::try_from(round).expect("few"))).await;
         count(world).await;
         for zone in ZONES {
-            assert!(!of_cube(world, zone).await);
+            assert!(!uses_cube(world, zone).await);
         }
     }
     for cube in &cubes {
         fill(world, cube).await;
     }
     for zone in ZONES {
-        assert!(of_cube(world, zone).await);
+        assert!(uses_cube(world, zone).await);
     }
     is_right(world).await;
     talk(world, &phone(30)).await;
@@ -88,7 +88,7 @@ pub async fn steps_of_counting_and_of_a_cube_may_cross(world: &World) {
             break;
         }
     }
-    assert!(of_cube(world, zone::DEFAULT).await);
+    assert!(uses_cube(world, zone::DEFAULT).await);
     is_right(world).await;
 }
 
@@ -97,11 +97,11 @@ pub async fn an_unused_zone_loses_its_cube(world: &World) {
     ask_for(world, ZONES[1], limits::ZONE_REQUESTS).await;
     count(world).await;
     fill_all(world).await;
-    assert!(of_cube(world, ZONES[1]).await);
+    assert!(uses_cube(world, ZONES[1]).await);
     world.advance(seconds(limits::ZONE_UNUSED)).await;
     assert_eq!(due(world).await, []);
-    assert!(!of_cube(world, ZONES[1]).await);
-    assert!(of_cube(world, zone::DEFAULT).await);
+    assert!(!uses_cube(world, ZONES[1]).await);
+    assert!(uses_cube(world, zone::DEFAULT).await);
     // Its past use is forgotten: it starts like an unknown zone.
     ask_for(world, ZONES[1], 1).await;
     assert_eq!(due(world).await, []);
@@ -117,14 +117,14 @@ pub async fn other_rules_make_other_cubes(world: &World) {
         due.expect("it lists")
     };
     assert_eq!(zones(&due_by("1999z").await), [zone::DEFAULT]);
-    assert!(!of_cube(world, zone::DEFAULT).await);
+    assert!(!uses_cube(world, zone::DEFAULT).await);
     // A host with other rules neither fills nor keeps cubes of these rules.
     talk(world, &phone(2)).await;
     count(world).await;
     is_right(world).await;
     assert_eq!(zones(&due(world).await), [zone::DEFAULT]);
     fill_all(world).await;
-    assert!(of_cube(world, zone::DEFAULT).await);
+    assert!(uses_cube(world, zone::DEFAULT).await);
     is_right(world).await;
 }
 
@@ -144,7 +144,7 @@ pub async fn a_ninth_zone_gets_none(world: &World) {
     fill_all(world).await;
     ask_for(world, last, 1_000).await;
     assert_eq!(due(world).await, []);
-    assert!(!of_cube(world, last).await);
+    assert!(!uses_cube(world, last).await);
     let status = world.store.rollup_status().await.expect("a status");
     assert_eq!((status[0].cubes, status[0].cubes_making), (8, 0));
 }

@@ -46,7 +46,7 @@ pub enum BuildOutcome {
 ///
 /// # Errors
 ///
-/// The shell cannot be started.
+/// [`io::Error`] if the pipe cannot be made, or the shell cannot be started or waited for.
 pub async fn run(
     folder: &Path,
     commands: &[String],

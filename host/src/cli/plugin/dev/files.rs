@@ -150,7 +150,7 @@ impl ProjectFiles {
     ///
     /// # Errors
     ///
-    /// The same as [`Self::state`].
+    /// As for [`Self::state`].
     pub async fn changed(&mut self, since: FilesState) -> Result<(), CommandFailure> {
         let notice = Arc::clone(&self.notice);
         let mut seen = since;

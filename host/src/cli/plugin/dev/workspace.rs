@@ -18,7 +18,7 @@ pub const NAME: &str = "dev";
 ///
 /// # Errors
 ///
-/// [`CommandFailure`] that names them.
+/// [`CommandFailure`] with their names, if there are any.
 pub fn refuse_own(
     fields: &Map<String, Value>,
     kind: PluginKind,

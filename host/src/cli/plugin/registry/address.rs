@@ -29,7 +29,8 @@ impl RegistryAddress {
     ///
     /// # Errors
     ///
-    /// A text that says what is expected.
+    /// A text with the expected form, if the scheme, the registry, the name, the tag or the digest is
+    /// missing or invalid.
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong = |why: &str| {
             format!(

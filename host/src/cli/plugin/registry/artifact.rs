@@ -64,7 +64,7 @@ pub fn digest(part: &[u8]) -> String {
 ///
 /// # Errors
 ///
-/// The reason why the bytes are not a component.
+/// The reason, if the bytes are not a component or its interfaces cannot be read.
 pub fn pack(wasm: Vec<u8>) -> Result<PackedArtifact, String> {
     check_component(&wasm)?;
     let outer = interfaces::parse_component(&wasm)?;
@@ -109,7 +109,7 @@ fn descriptor(part: &[u8], media_type: &str) -> OciDescriptor {
 ///
 /// # Errors
 ///
-/// The reason why the manifest is not that of a component.
+/// The reason, if the manifest is not that of a component.
 pub fn component_of(manifest: &[u8]) -> Result<OciDescriptor, String> {
     let unread = |error: serde_json::Error| format!("its manifest cannot be read: {error}");
     let index: ImageIndex = serde_json::from_slice(manifest).map_err(unread)?;
@@ -143,7 +143,7 @@ pub fn component_of(manifest: &[u8]) -> Result<OciDescriptor, String> {
 ///
 /// # Errors
 ///
-/// The reason.
+/// The reason, if the bytes are not a component.
 pub fn check_component(wasm: &[u8]) -> Result<(), String> {
     if wasm.starts_with(COMPONENT) {
         return Ok(());

@@ -140,7 +140,8 @@ pub struct ChangedPage {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] of the operation.
+/// [`ApiRefusal`] if the user's role does not allow it, the connection is unknown, was changed
+/// meanwhile, the secret is refused, or the store fails.
 pub async fn secret(
     visit: &Visit<'_>,
     kind: Kind,
@@ -171,7 +172,8 @@ pub async fn secret(
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] of the operation.
+/// [`ApiRefusal`] if the user's role does not allow it, the connection is unknown, was changed
+/// meanwhile, the configuration is refused, or the store fails.
 pub async fn config(
     visit: &Visit<'_>,
     kind: Kind,
@@ -252,7 +254,7 @@ async fn shown(
         true => format!("{}/{} is as it was", changed.workspace, changed.name),
         false => format!("{}/{} is changed", changed.workspace, changed.name),
     };
-    // The change is made: that a pause cannot be read just now does not hide it.
+    // The change is made, so the page shows it even if the state of the pause cannot be read now.
     let is_paused = is_paused(visit, kind, which).await.unwrap_or_default();
     let shown = ChangedPage {
         waits: is_paused.then_some(match kind {

@@ -169,7 +169,8 @@ async fn tried(visit: &Visit<'_>, plugin: &str, form: &Form) -> Result<TriedBody
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] of the operation.
+/// [`ApiRefusal`] if the user's role does not allow it, there is no such connection, or the store
+/// fails.
 pub async fn pause(visit: &Visit<'_>, which: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let reason = form
         .filled("reason")
@@ -186,7 +187,8 @@ pub async fn pause(visit: &Visit<'_>, which: &str, form: &Form) -> Result<FormOu
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] of the operation.
+/// [`ApiRefusal`] if the user's role does not allow it, there is no such connection, or the store
+/// fails.
 pub async fn resume(visit: &Visit<'_>, which: &str) -> Result<FormOutcome, ApiRefusal> {
     let path = format!("/connections/{}/resume", encoded(which));
     let _: ConnectionPaused = visit.api().post(&path, &serde_json::json!({})).await?;
@@ -209,7 +211,8 @@ pub struct TestedPage {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] of the operation.
+/// [`ApiRefusal`] if the user's role does not allow it, there is no such connection, its converter is
+/// not active, the body is refused, or the store fails.
 pub async fn test(visit: &Visit<'_>, which: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let request = TestDeliveryRequest {
         body: form.text("body").to_owned(),

@@ -132,7 +132,8 @@ pub async fn receipt(visit: &Visit<'_>, id: &str) -> Result<ErasurePage, ApiRefu
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] of the operation.
+/// [`ApiRefusal`] if the user's role does not allow it, there is no such contact, the service is
+/// stopping, or the store fails.
 pub async fn erase(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let mut request = EraseRequest {
         workspace: form.filled("workspace"),

@@ -165,7 +165,8 @@ async fn with_replay(
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] of the operation.
+/// [`ApiRefusal`] if the user's role does not allow it, there is no such delivery, it cannot be
+/// replayed, or the store fails.
 pub async fn replay(visit: &Visit<'_>, id: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let request = ReplayRequest {
         apply: form.has("apply"),
@@ -189,7 +190,8 @@ pub async fn replay(visit: &Visit<'_>, id: &str, form: &Form) -> Result<FormOutc
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] of the operation.
+/// [`ApiRefusal`] if the user's role does not allow it, there is no such delivery, it cannot be written
+/// as a golden case, or the store fails.
 pub async fn export(visit: &Visit<'_>, id: &str) -> Result<FormOutcome, ApiRefusal> {
     let path = format!("/deliveries/{}/golden", encoded(id));
     let exported: GoldenExport = visit.api().post(&path, &serde_json::json!({})).await?;

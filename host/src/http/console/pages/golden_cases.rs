@@ -24,7 +24,8 @@ pub struct GoldenCasesPage {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] of the operation.
+/// [`ApiRefusal`] if the user's role does not allow it, there is no such version or case, or the store
+/// fails.
 pub async fn show(
     visit: &Visit<'_>,
     name: &str,

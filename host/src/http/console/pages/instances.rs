@@ -69,7 +69,8 @@ pub async fn show(visit: &Visit<'_>, which: &str) -> Result<InstancePage, ApiRef
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] of the operation.
+/// [`ApiRefusal`] if the user's role does not allow it, there is no such instance, it has no adapter,
+/// or the store fails.
 pub async fn pause(visit: &Visit<'_>, which: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let reason = form
         .filled("reason")
@@ -86,7 +87,8 @@ pub async fn pause(visit: &Visit<'_>, which: &str, form: &Form) -> Result<FormOu
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] of the operation.
+/// [`ApiRefusal`] if the user's role does not allow it, there is no such instance, it has no adapter,
+/// or the store fails.
 pub async fn resume(visit: &Visit<'_>, which: &str) -> Result<FormOutcome, ApiRefusal> {
     let path = format!("/instances/{}/resume", encoded(which));
     let _: InstancePaused = visit.api().post(&path, &serde_json::json!({})).await?;
@@ -97,7 +99,8 @@ pub async fn resume(visit: &Visit<'_>, which: &str) -> Result<FormOutcome, ApiRe
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] of the operation.
+/// [`ApiRefusal`] if the user's role does not allow it, there is no such instance, its provider does
+/// not list templates, or the store fails.
 pub async fn sync_templates(visit: &Visit<'_>, which: &str) -> Result<FormOutcome, ApiRefusal> {
     let path = format!("/instances/{}/sync-templates", encoded(which));
     let _: serde_json::Value = visit.api().post(&path, &serde_json::json!({})).await?;

@@ -128,7 +128,8 @@ async fn created(visit: &Visit<'_>, form: &Form) -> Result<CreatedKey, ApiRefusa
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] of the operation.
+/// [`ApiRefusal`] if the user's role does not allow it, there is no live key with this id, it is the
+/// user's own, or the store fails.
 pub async fn revoke(visit: &Visit<'_>, id: &str) -> Result<FormOutcome, ApiRefusal> {
     let _: KeyRevoked = visit
         .api()

@@ -83,7 +83,8 @@ impl MessagesPage {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] of the operation.
+/// [`ApiRefusal`] if the user's role does not allow it, the instance is not a sandbox, the sandbox
+/// refuses the text, or the store fails.
 pub async fn reply(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let request = ReplyRequest {
         to: form.get("to").to_owned(),
@@ -122,7 +123,8 @@ fn conversation_of(form: &Form) -> Option<String> {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] of the operation.
+/// [`ApiRefusal`] if the user's role does not allow it, there is no such message, it needs no decision,
+/// or the store fails.
 pub async fn resolve(visit: &Visit<'_>, id: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let verdict = verdict_of(form);
     let path = format!("/outbox/{}/resolve", encoded(id));
@@ -167,7 +169,8 @@ impl ResolvePage {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] of the operation.
+/// [`ApiRefusal`] if the user's role does not allow it, too many messages are named, or the store
+/// fails.
 pub async fn resolve_many(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let mut filters = Filters::from_form(form, &FILTERS);
     filters.put("state", MessageState::Unknown.as_str().to_owned());

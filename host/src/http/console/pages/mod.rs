@@ -38,7 +38,7 @@ use crate::http::route::ConsoleRoute;
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] of the operations that it asks.
+/// [`ApiRefusal`] if an operation of the admin API that the page asks refuses or fails.
 pub async fn show(visit: &Visit<'_>, route: ConsoleRoute<'_>) -> Result<ApiResponse, ApiRefusal> {
     let ok = StatusCode::OK;
     match route {
@@ -78,7 +78,7 @@ pub async fn show(visit: &Visit<'_>, route: ConsoleRoute<'_>) -> Result<ApiRespo
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] of the operation that it asks.
+/// [`ApiRefusal`] if the operation of the admin API that the form asks refuses or fails.
 pub async fn submit(
     visit: &Visit<'_>,
     route: ConsoleRoute<'_>,

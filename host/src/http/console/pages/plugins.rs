@@ -115,8 +115,8 @@ impl PluginPage {
     /// Returns whether a version that is not active was rolled back, by an operator or a guard.
     fn was_rolled_back(&self, version: &PluginVersion) -> bool {
         let by = rollback_of(&self.timeline, &version.digest);
-        // A rollout that an operator ends is no rollback of its candidate, unless that served before: then a
-        // rollback to it is refused for this.
+        // A rollout that an operator ended does not count as a rollback of its candidate. The exception is a
+        // candidate that was active: the service then refuses a rollback to it.
         let is_previous = version.state == VersionState::Previous;
         if by.is_some_and(|row| is_previous || row.act != "end-rollout") {
             return true;
@@ -260,7 +260,8 @@ pub async fn show(visit: &Visit<'_>, name: &str) -> Result<PluginPage, ApiRefusa
         let message = format!("There is no plugin `{name}`.");
         return Err(ApiRefusal::new(StatusCode::NOT_FOUND, message));
     };
-    // What serves, what a rollback would bring back, and then the newest first.
+    // The active version comes first, then the previous one, and then the others with the newest
+    // first.
     plugin.versions.sort_by_key(|version| {
         let rank = match version.state {
             VersionState::Active => 0,
@@ -277,7 +278,7 @@ pub async fn show(visit: &Visit<'_>, name: &str) -> Result<PluginPage, ApiRefusa
     let instances: Instances = api.get("/instances").await?;
     Ok(PluginPage {
         failing: plugin.digest.as_ref().map_or_else(Vec::new, |active| {
-            overview::of_version((name, active), &connections, &instances)
+            overview::version_problems((name, active), &connections, &instances)
         }),
         failing_sources: failing_sources(&connections),
         frame: visit.frame("plugins", name),
@@ -372,7 +373,8 @@ const TIMELINE_ROWS: u32 = 50;
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if no file was chosen, and of the operation.
+/// [`ApiRefusal`] if the user's role does not allow it, no file was chosen, the component is refused,
+/// or the store fails.
 pub async fn upload(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let component = form.file().ok_or_else(|| {
         ApiRefusal::new(StatusCode::BAD_REQUEST, "Choose the file of a component.")
@@ -418,7 +420,8 @@ pub async fn last_rollout(
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] of the operation.
+/// [`ApiRefusal`] if the user's role does not allow it, there is no such version, the activation is
+/// refused, or the store fails.
 pub async fn activate(
     visit: &Visit<'_>,
     name: &str,
@@ -461,7 +464,8 @@ async fn refused(
         to,
         fields,
     });
-    // A question, and no failure of the form: a browser would note one in its log.
+    // The page asks a question, so its status is 200: a browser would log an error status as a
+    // failure.
     Ok(FormOutcome::Page(page(StatusCode::OK, &shown)?))
 }
 
@@ -469,7 +473,7 @@ async fn refused(
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] of the operation.
+/// [`ApiRefusal`] if the user's role does not allow it, there is no such version, or the store fails.
 pub async fn verify(visit: &Visit<'_>, name: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let request = VerifyRequest {
         digest: form.get("digest").to_owned(),
@@ -485,7 +489,8 @@ pub async fn verify(visit: &Visit<'_>, name: &str, form: &Form) -> Result<FormOu
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] of the operation.
+/// [`ApiRefusal`] if the user's role does not allow it, there is no such version, there is none to
+/// compare with, or the store fails.
 pub async fn impact(visit: &Visit<'_>, name: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let request = ImpactRequest {
         digest: form.get("digest").to_owned(),
@@ -510,7 +515,8 @@ pub async fn impact(visit: &Visit<'_>, name: &str, form: &Form) -> Result<FormOu
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] of the operation.
+/// [`ApiRefusal`] if the user's role does not allow it, there is no version to return to, the rollback
+/// is refused, or the store fails.
 pub async fn roll_back(
     visit: &Visit<'_>,
     name: &str,
@@ -544,7 +550,8 @@ pub async fn roll_back(
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if a field is wrong, and of the operation.
+/// [`ApiRefusal`] if the user's role does not allow it, a field is wrong, the rollout is refused, or
+/// the store fails.
 pub async fn start_rollout(
     visit: &Visit<'_>,
     name: &str,
@@ -598,7 +605,8 @@ pub async fn start_rollout(
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] of the operation.
+/// [`ApiRefusal`] if the user's role does not allow it, no rollout is open, its stage does not allow
+/// the change, or the store fails.
 pub async fn change_rollout(
     visit: &Visit<'_>,
     name: &str,

@@ -146,7 +146,8 @@ fn has_ended(repair: &RepairFacts) -> bool {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the field is unknown, and of the operation.
+/// [`ApiRefusal`] if the user's role does not allow it, the field is unknown, another repair is open,
+/// or the store fails.
 pub async fn start(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let field = form.filled("field").map(|word| word.parse()).transpose();
     let request = RepairRequest {
@@ -173,7 +174,8 @@ pub async fn start(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRef
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] of the operation.
+/// [`ApiRefusal`] if the user's role does not allow it, there is no such repair, it is not under way,
+/// or the store fails.
 pub async fn cancel(visit: &Visit<'_>, id: &str) -> Result<FormOutcome, ApiRefusal> {
     let path = format!("/repairs/{}/cancel", encoded(id));
     let _: Value = visit.api().post(&path, &json!({})).await?;
@@ -187,7 +189,8 @@ pub async fn cancel(visit: &Visit<'_>, id: &str) -> Result<FormOutcome, ApiRefus
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] of the operation.
+/// [`ApiRefusal`] if the user's role does not allow it, there is no such repair, it cannot be undone,
+/// or the store fails.
 pub async fn undo(visit: &Visit<'_>, id: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     if !form.has("confirmed") {
         let mut shown = show(visit, id).await?;

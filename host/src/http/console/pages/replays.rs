@@ -80,7 +80,8 @@ impl ReplaysPage {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] of the operation.
+/// [`ApiRefusal`] if the user's role does not allow it, the filters are invalid or name too many
+/// deliveries, or the store fails.
 pub async fn submit(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let mut filters = Filters::from_form(form, &FILTERS);
     let after = form.filled("after").map(|id| id.parse()).transpose();
@@ -92,7 +93,8 @@ pub async fn submit(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRe
     };
     let path = format!("/deliveries/replay{}", filters.query());
     let replayed: ReplayedMany = visit.api().post(&path, &request).await?;
-    // What is applied is what was shown.
+    // The time of the preview bounds the next request, so it applies exactly the deliveries that
+    // were shown.
     filters.put("until", replayed.until.text());
     let title = match request.release {
         true => "Release from quarantine",

@@ -28,7 +28,9 @@ use crate::store::AppliedChange;
 ///
 /// # Errors
 ///
-/// The body is not JSON, the file has problems, or the store fails.
+/// [`ApiError::BadRequest`] if a parameter is invalid or the body is not JSON,
+/// [`ApiError::Unprocessable`] with all problems of the file, [`ApiError::Conflict`] if a stored secret
+/// that the apply needs cannot be decrypted, and [`ApiError::Store`] if the store fails.
 pub async fn apply(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let dry_run = flag(call, "dryRun")?;
     let extent = match flag(call, "part")? {

@@ -13,7 +13,7 @@ use crate::admin_api::connections::{
 use crate::domain::connection::{Connection, ConnectionKind, ConnectionPause, SourceShape};
 use crate::domain::exchange::SenderCheck;
 use crate::domain::id::ConnectionId;
-use crate::domain::text::kept;
+use crate::domain::text::storable;
 use crate::domain::time::Micros;
 use crate::http::body::UnreadBody;
 use crate::http::call::Call;
@@ -86,7 +86,7 @@ pub async fn set_pause(
 pub fn requested(request: PauseRequest, now: Micros) -> ConnectionPause {
     ConnectionPause {
         since: now,
-        reason: kept(request.reason),
+        reason: storable(request.reason),
     }
 }
 

@@ -194,7 +194,8 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
 ///
 /// # Errors
 ///
-/// The same as [`find`].
+/// [`ApiError::NotFound`] if the name matches no instance, [`ApiError::Conflict`] if it matches
+/// several, and [`ApiError::Store`] if the store fails.
 pub async fn show(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError> {
     let store = &*call.http.core.store;
     let instance = find(store, which).await?;

@@ -49,7 +49,9 @@ use crate::limits;
 ///
 /// # Errors
 ///
-/// [`ApiError::Forbidden`] for a foreign Host header, and the errors of the operation.
+/// [`ApiError::Forbidden`] if the Host header names something else than this service or the caller's
+/// role does not allow the operation, [`ApiError::Store`] if the audit cannot be written, and the error
+/// of the operation if it fails.
 pub async fn run(
     call: &Call<'_>,
     caller: &AdminCaller,

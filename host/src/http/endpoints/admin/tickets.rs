@@ -20,7 +20,9 @@ use crate::store::{Store, StoreError, TicketFilter};
 ///
 /// # Errors
 ///
-/// A parameter is invalid, there is no such workspace, or the store cannot be read.
+/// [`ApiError::BadRequest`] if a parameter is invalid or no workspace is named and there are too many
+/// to search, [`ApiError::NotFound`] if there is no such workspace, and [`ApiError::Store`] if the
+/// store cannot be read.
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let query = call.query();
     let filter = filter(call)?;

@@ -142,7 +142,7 @@ mod tests {
     const SECOND: &str = r#"{"period":"2030-01-01","source":"a \"b\"\n","agent_id":7,"conversations_started":1,"conversations_answered":0,"conversations_no_response":1,"appointments":0,"transferred":0}"#;
 
     #[test]
-    fn an_answer_is_whole_or_in_lines() {
+    fn an_answer_is_one_json_document_or_one_row_per_line() {
         let question = read(Granularity::Day, QUERY).expect("a question");
         let text = |in_lines| {
             let body = write(&question, &table(), FRESH, in_lines);

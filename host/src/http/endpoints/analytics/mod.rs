@@ -88,7 +88,7 @@ pub async fn counts(
 ///
 /// # Errors
 ///
-/// [`ApiError::NotFound`] names those that exist.
+/// [`ApiError::NotFound`] with those that exist, if there is no such granularity.
 pub fn granularity(text: &str) -> Result<Granularity, ApiError> {
     Granularity::from_text(text).ok_or_else(|| {
         let known = Granularity::ALL.map(Granularity::as_str).join(", ");

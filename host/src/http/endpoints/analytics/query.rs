@@ -67,7 +67,7 @@ impl AnalyticsQuery {
     ///
     /// # Errors
     ///
-    /// [`ApiError::BadRequest`] names the invalid parameter and what to send.
+    /// [`ApiError::BadRequest`] if a parameter is missing or invalid, with its name and what to send.
     pub fn read(
         query: &Query<'_>,
         set: MetricSet,
@@ -445,7 +445,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_filter_takes_what_it_names() {
+    fn a_filter_selects_the_counts_that_it_names() {
         let key = |kind: &str, agent: i64, source: &str| CountKey {
             agent_type: (!kind.is_empty()).then(|| kind.to_owned()),
             agent: (agent != 0).then_some(AgentId(agent)),

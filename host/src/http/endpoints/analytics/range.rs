@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_days_are_edges() {
+    fn partial_days_are_edges_of_the_range() {
         check(
             Granularity::Month,
             "from=2029-12-30T12:00:00-03:00&to=2030-01-02T06:00:00-03:00",

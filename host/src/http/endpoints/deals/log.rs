@@ -26,8 +26,9 @@ use crate::store::{CreatedDealLog, DealLogged, NewDealLog, StoredAnswer};
 ///
 /// # Errors
 ///
-/// The body or the key is invalid, the partner has no such deal, the key was used with another
-/// request, or the store fails.
+/// [`ApiError::BadRequest`] if the body or the key is invalid, [`ApiError::NotFound`] if the partner
+/// has no such deal, [`ApiError::Unprocessable`] if the key was used with another request, and
+/// [`ApiError::Store`] if the store fails.
 pub async fn run(
     call: &Call<'_>,
     caller: &PartnerCaller,

@@ -23,7 +23,7 @@ use crate::store::DeliveryOutcome;
 use crate::telemetry::Shed;
 use crate::trace::{self, SpanKind};
 
-/// The answer to a sender whose source composes none of its own.
+/// The answer to a sender whose converter composes no reply.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IngestAnswer {

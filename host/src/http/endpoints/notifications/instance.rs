@@ -17,7 +17,7 @@ use crate::pipeline::connections::{ConnectionError, Live};
 ///
 /// # Errors
 ///
-/// [`ApiError`] if the store fails or the channel cannot be loaded.
+/// [`ApiError::Store`] if the store fails, and [`ApiError::Internal`] if the channel cannot be loaded.
 pub async fn addressed(
     call: &Call<'_>,
     caller: &PartnerCaller,
@@ -62,7 +62,7 @@ fn region<'a>(caller: &'a PartnerCaller, live: Option<&'a Live>) -> &'a str {
 ///
 /// # Errors
 ///
-/// [`ApiError`] if the store fails.
+/// [`ApiError::Store`] if the store fails.
 pub async fn is_there(
     call: &Call<'_>,
     caller: &PartnerCaller,
@@ -76,7 +76,7 @@ pub async fn is_there(
 ///
 /// # Errors
 ///
-/// [`ApiError`] if the store fails.
+/// [`ApiError::Store`] if the store fails.
 pub async fn log_reason(
     call: &Call<'_>,
     caller: &PartnerCaller,

@@ -90,7 +90,7 @@ impl Follower {
         failed.map_or(Ok(!open.is_empty()), Err)
     }
 
-    /// Acts on a rollout no more: it has ended as `now`, or another one has taken its place.
+    /// Stops acting on a rollout that has ended as `now`, or that another one has replaced.
     async fn leave(
         &mut self,
         pipeline: &Pipeline,
@@ -103,7 +103,7 @@ impl Follower {
         let is_needed = activations
             .iter()
             .any(|one| one.digest == *candidate || one.previous.as_ref() == Some(candidate));
-        // Work that it has begun loads it again.
+        // If unfinished work still needs the version, that work loads it again.
         if !is_needed {
             pipeline.core.plugins.retire(candidate);
         }
@@ -165,7 +165,8 @@ impl Follower {
         }
         let seen = observed.so_far();
         let previous = match before(pipeline, rollout).await {
-            // Without it the canary has two versions, until its next step if it is being loaded.
+            // Without the previous version the canary has only two versions. If the version is
+            // still being loaded, the canary gets it in its next step.
             Some(previous) => self.loaded(pipeline, &previous).ok().flatten(),
             None => None,
         };

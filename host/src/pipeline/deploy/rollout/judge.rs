@@ -372,7 +372,7 @@ async fn decide(
             }
         }
         RolloutStage::Probation if !is_active(&rollout.candidate) => {
-            // The same of one who aborts it.
+            // An operator who aborts it here records that first, too.
             let _alone = pipeline.deploying.lock().await;
             // The swap was done, and the host stopped before it was recorded; or an operator
             // activated another version.

@@ -140,7 +140,8 @@ pub async fn load(pipeline: &Pipeline, rollout: Rollout) -> Result<RolloutStatus
         if let Some((_, host)) = live.iter().find(|(id, _)| *id == report.host) {
             known.insert(report.host);
             let reason = match &report.error {
-                // It does not act on it, and the rollout has ended.
+                // An error of a host that does not follow an ended rollout does not matter any
+                // more.
                 Some(_) if !is_open => None,
                 Some(error) => Some(error.clone()),
                 None if report.generation < status.rollout.generation => {
@@ -156,12 +157,12 @@ pub async fn load(pipeline: &Pipeline, rollout: Rollout) -> Result<RolloutStatus
                 }),
             }
         }
-        // Hosts that have stopped saw it too.
+        // Reports of hosts that have stopped count too.
         let seen = serde_json::from_value(report.seen);
         let mut seen: Observations = seen.map_err(|error| StoreError::Inconsistent {
             what: format!("a report on a rollout cannot be read: {error}"),
         })?;
-        // The queue was in the memory of the host.
+        // Waiting comparisons were in the memory of the host, so they are lost.
         if !is_open || !is_live {
             seen.drop_waiting();
         }

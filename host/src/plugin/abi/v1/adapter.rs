@@ -25,10 +25,10 @@ use crate::domain::exchange::{
     HandshakeAnswer, HttpRequest, HttpResponse, InputProblem, Pairs, SenderChecks,
 };
 use crate::domain::plugin::{Description, PluginDelivery, PluginKind};
-use crate::domain::text::{kept, kept_json};
+use crate::domain::text::{storable, storable_json};
 use crate::limits;
 use crate::plugin::abi::golden::shown;
-use crate::plugin::abi::texts::{cut, kept_list, kept_pairs, notes};
+use crate::plugin::abi::texts::{cut, notes, storable_list, storable_pairs};
 use crate::plugin::abi::{self, Fault};
 use crate::plugin::instance_state::InstanceState;
 use crate::plugin::rules;
@@ -124,7 +124,7 @@ impl abi::Adapter for Adapter {
         let guest = self.start(store).await?;
         match exported(&guest).call_routes(store, config).await? {
             Ok(routes) => {
-                let routes = kept_pairs(routes);
+                let routes = storable_pairs(routes);
                 rules::channel::route(&routes).map_err(Fault::Rule)?;
                 Ok(Ok(routes))
             }
@@ -290,8 +290,8 @@ fn send_answer(answer: wit::SendAnswer) -> Result<SendAnswer, Fault> {
     Ok(match answer {
         wit::SendAnswer::Accepted(accepted) => {
             let accepted = AcceptedSend {
-                external_ids: kept_list(accepted.external_ids),
-                recipient_id: accepted.recipient_id.map(kept),
+                external_ids: storable_list(accepted.external_ids),
+                recipient_id: accepted.recipient_id.map(storable),
                 status: word(accepted.status),
             };
             rules::channel::accepted(&accepted).map_err(Fault::Rule)?;
@@ -362,12 +362,12 @@ fn template(template: wit::Template) -> Result<Template, String> {
         )
     })?;
     let template = Template {
-        name: kept(template.name),
+        name: storable(template.name),
         language: word(template.language),
         status: word(template.status),
         category: word(template.category),
         reason: text(template.reason),
-        text: kept(template.text),
+        text: storable(template.text),
         placeholders: template
             .placeholders
             .into_iter()
@@ -375,7 +375,7 @@ fn template(template: wit::Template) -> Result<Template, String> {
                 component: word(placeholder.component),
                 index: placeholder.index,
                 kind: word(placeholder.kind),
-                name: kept(placeholder.name),
+                name: storable(placeholder.name),
             })
             .collect(),
         components,
@@ -391,7 +391,7 @@ fn components(text: String) -> Result<String, serde_json::Error> {
         return Ok("[]".to_owned());
     }
     if text.contains("\\u0000") {
-        return Ok(kept_json(serde_json::from_str(&text)?).to_string());
+        return Ok(storable_json(serde_json::from_str(&text)?).to_string());
     }
     serde_json::from_str::<serde::de::IgnoredAny>(&text)?;
     Ok(text)

@@ -23,10 +23,10 @@ use crate::domain::plugin::{
     ConversionOutcome, ConvertedItem, ConverterOutput, Description, FailureCategory, FetchFailure,
     FetchRequest, PluginCompletion, PluginDelivery, PluginKind,
 };
-use crate::domain::text::kept;
+use crate::domain::text::storable;
 use crate::limits;
 use crate::plugin::abi::golden::shown;
-use crate::plugin::abi::texts::{attributes, cut_note, kept_list, kept_pairs, notes};
+use crate::plugin::abi::texts::{attributes, cut_note, notes, storable_list, storable_pairs};
 use crate::plugin::abi::{self, Fault};
 use crate::plugin::instance_state::InstanceState;
 use crate::plugin::rules;
@@ -292,7 +292,7 @@ fn taken(item: wit::Item, room: &mut Room) -> Result<ConvertedItem, RuleViolatio
     bounds::item(&item, room)?;
     let wit::Item { route, outcome } = item;
     Ok(ConvertedItem {
-        route: kept_pairs(route),
+        route: storable_pairs(route),
         outcome: self::outcome(outcome)?,
     })
 }
@@ -300,34 +300,34 @@ fn taken(item: wit::Item, room: &mut Room) -> Result<ConvertedItem, RuleViolatio
 fn outcome(outcome: wit::Outcome) -> Result<ConversionOutcome, RuleViolation> {
     Ok(match outcome {
         wit::Outcome::Lead(lead) => ConversionOutcome::Lead(Box::new(Lead {
-            external_id: lead.external_id.map(kept),
+            external_id: lead.external_id.map(storable),
             action: Action::from_text(&lead.action),
             is_test: lead.is_test,
-            name: lead.name.map(kept),
-            phones: kept_list(lead.phones),
-            emails: kept_list(lead.emails),
-            region: lead.region.map(kept),
+            name: lead.name.map(storable),
+            phones: storable_list(lead.phones),
+            emails: storable_list(lead.emails),
+            region: lead.region.map(storable),
             listings: lead
                 .listings
                 .into_iter()
                 .map(|listing| Listing {
-                    kind: kept(listing.kind),
-                    reference: kept(listing.reference),
+                    kind: storable(listing.kind),
+                    reference: storable(listing.reference),
                 })
                 .collect(),
-            message: lead.message.map(kept),
-            occurred_at: lead.occurred_at.map(kept),
-            source: lead.source.map(kept),
+            message: lead.message.map(storable),
+            occurred_at: lead.occurred_at.map(storable),
+            source: lead.source.map(storable),
             consents: lead
                 .consents
                 .into_iter()
                 .map(|consent| Consent {
-                    purpose: kept(consent.purpose),
+                    purpose: storable(consent.purpose),
                     granted: consent.granted,
-                    text: kept(consent.text),
+                    text: storable(consent.text),
                 })
                 .collect(),
-            campaign: kept_pairs(lead.campaign),
+            campaign: storable_pairs(lead.campaign),
             attributes: attributes(lead.attributes)
                 .map_err(|what| (what, "lead.attributes".to_owned()))?,
         })),
@@ -336,7 +336,7 @@ fn outcome(outcome: wit::Outcome) -> Result<ConversionOutcome, RuleViolation> {
                 .map_err(|unknown| (unknown.to_string(), "fetch.request".to_owned()))?;
             rules::request(&request).map_err(|what| (what, "fetch.request".to_owned()))?;
             ConversionOutcome::Fetch(Box::new(FetchRequest {
-                external_id: fetch.external_id.map(kept),
+                external_id: fetch.external_id.map(storable),
                 request,
                 state: fetch.state,
             }))

@@ -85,7 +85,7 @@ mod tests {
         }
     }
 
-    /// An answer that shows what it was made of.
+    /// An answer that contains its inputs, so that a test can compare them.
     fn note_answer(created: &CreatedDealLog) -> StoredAnswer {
         StoredAnswer {
             status: 201,

@@ -103,7 +103,7 @@ pub async fn cells(
 ///
 /// # Errors
 ///
-/// Those of [`cells`].
+/// As for [`cells`].
 pub async fn cells_of_workspace(
     database: &Database,
     workspace: WorkspaceId,

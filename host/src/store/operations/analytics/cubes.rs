@@ -295,7 +295,7 @@ async fn stepped(tx: &mut Tx, build: i64) -> Result<(), StoreError> {
     Ok(())
 }
 
-static OF_BUILD: Sql = sql("
+static CUBES_FOR_BUILD: Sql = sql("
 select zone, tzdata, filled_slot
 from rollup_cubes
 where build = :build
@@ -306,8 +306,9 @@ order by zone");
 /// # Errors
 ///
 /// [`StoreError`] if the database fails.
-pub async fn of_build(tx: &mut Tx, build: i64) -> Result<Vec<CubeRow>, StoreError> {
-    tx.rows(&OF_BUILD, &args! { build }, |row| cube(row)).await
+pub async fn cubes_for_build(tx: &mut Tx, build: i64) -> Result<Vec<CubeRow>, StoreError> {
+    tx.rows(&CUBES_FOR_BUILD, &args! { build }, |row| cube(row))
+        .await
 }
 
 /// Returns the zone of a cube, or `None` if the cube follows other rules than this program's.
@@ -349,7 +350,7 @@ pub async fn step(database: &Database, cube: &Cube) -> Result<bool, StoreError> 
                 if !is_there(tx, &build).await? {
                     return Ok((false, End::Undo));
                 }
-                let cubes = of_build(tx, build.number).await?;
+                let cubes = cubes_for_build(tx, build.number).await?;
                 let row = cubes.into_iter().find(|row| row.zone == zone);
                 let row = row.filter(|row| !row.is_whole());
                 let Some((row, rules)) = row.and_then(|row| rules(&row).map(|rules| (row, rules)))
@@ -509,7 +510,7 @@ pub const SQL: &[&Sql] = &[
     &REMOVE,
     &BEGIN,
     &STEPPED,
-    &OF_BUILD,
+    &CUBES_FOR_BUILD,
     &NEXT,
     &FILLED,
     &FOUND,

@@ -61,7 +61,7 @@ pub async fn status(database: &Database) -> Result<Vec<RollupStatus>, StoreError
             steps!(|tx| {
                 let mut all = Vec::new();
                 for set in MetricSet::ALL {
-                    all.push(of_run(tx, set).await?);
+                    all.push(last_run(tx, set).await?);
                 }
                 let workspaces = workspace_ids(tx).await?;
                 for some in workspaces.chunks(limits::WORKSPACES_AT_ONCE) {
@@ -82,7 +82,7 @@ pub async fn status(database: &Database) -> Result<Vec<RollupStatus>, StoreError
 }
 
 /// Returns the status of a set's last run, without its builds.
-async fn of_run(tx: &mut Tx, set: MetricSet) -> Result<RollupStatus, StoreError> {
+async fn last_run(tx: &mut Tx, set: MetricSet) -> Result<RollupStatus, StoreError> {
     let mut status = RollupStatus {
         set,
         as_of: None,

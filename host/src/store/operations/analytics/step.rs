@@ -438,7 +438,7 @@ async fn count(tx: &mut Tx, build: &Build, deltas: &Deltas) -> Result<(), StoreE
     tx.run_each(&REMOVE_FACTS, &gone).await?;
     add_slots(tx, build, &deltas.slots).await?;
     let (mut days, mut strange) = (Vec::new(), Vec::new());
-    for cube in cubes::of_build(tx, build.number).await? {
+    for cube in cubes::cubes_for_build(tx, build.number).await? {
         let Some(rules) = cubes::rules(&cube) else {
             strange.push(cube.zone);
             continue;
@@ -560,8 +560,8 @@ where build = :build");
 /// Replaces the serving build, if this one has the cubes of that one.
 async fn take_over(tx: &mut Tx, build: &Build, serving: Option<i64>) -> Result<(), StoreError> {
     if let Some(serving) = serving {
-        let own = cubes::of_build(tx, build.number).await?;
-        if !may_take_over(&own, &cubes::of_build(tx, serving).await?) {
+        let own = cubes::cubes_for_build(tx, build.number).await?;
+        if !may_take_over(&own, &cubes::cubes_for_build(tx, serving).await?) {
             return Ok(());
         }
         retire(tx, serving).await?;

@@ -168,7 +168,7 @@ pub async fn one(database: &Database, id: ErasureId) -> Result<Option<Erasure>, 
         .await
 }
 
-/// Takes what no longer stands out of the deliveries that erasures left.
+/// Leaves out, of the deliveries that erasures kept, those that are gone by now.
 async fn standing_alone(tx: &mut Tx, mut all: Vec<Erasure>) -> Result<Vec<Erasure>, StoreError> {
     let standing = standing::find(tx, &left_by(&all)).await?;
     let standing = standing.iter().map(|one| (one.id, one.status)).collect();

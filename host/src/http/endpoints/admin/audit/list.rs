@@ -16,7 +16,8 @@ use crate::store::AuditFilter;
 ///
 /// # Errors
 ///
-/// A parameter is invalid, or the store cannot be read.
+/// [`ApiError::BadRequest`] if a parameter is invalid, and [`ApiError::Store`] if the store cannot be
+/// read.
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let query = call.query();
     let limit = page_limit(&query)?;

@@ -62,8 +62,8 @@ pub const ACTS: [&str; 40] = [
 ///
 /// # Errors
 ///
-/// The errors of the operation, and [`ApiError::Store`] if its first row cannot be stored: then
-/// nothing is done.
+/// [`ApiError::Store`] if the first row cannot be stored: then the operation does not begin. Otherwise
+/// the error of the operation, if it fails.
 pub async fn recorded(
     call: &Call<'_>,
     caller: &AdminCaller,

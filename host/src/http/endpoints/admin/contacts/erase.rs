@@ -38,7 +38,9 @@ pub(super) const NOT_REACHED: [&str; 4] = [
 ///
 /// # Errors
 ///
-/// The body is invalid, there is no such contact, the service is stopping, or the store fails.
+/// [`ApiError::BadRequest`] if the body is invalid, [`ApiError::NotFound`] if there is no such
+/// workspace or contact, [`ApiError::Overloaded`] if the service is stopping, and [`ApiError::Store`]
+/// if the store fails.
 pub async fn run(
     call: &Call<'_>,
     caller: &AdminCaller,

@@ -20,7 +20,8 @@ use crate::store::{Erasure, ErasureFilter, Store, StoreError};
 ///
 /// # Errors
 ///
-/// A parameter is invalid, there is no such workspace, or the store cannot be read.
+/// [`ApiError::BadRequest`] if a parameter is invalid, [`ApiError::NotFound`] if there is no such
+/// workspace, and [`ApiError::Store`] if the store cannot be read.
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let query = call.query();
     let mut filter = ErasureFilter {

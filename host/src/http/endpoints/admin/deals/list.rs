@@ -22,7 +22,9 @@ use crate::store::{DealFilter, FoundDeal, NewestDeals, Store, StoreError};
 ///
 /// # Errors
 ///
-/// A parameter is invalid, there is no such workspace, or the store cannot be read.
+/// [`ApiError::BadRequest`] if a parameter is invalid or a search names no workspace and there are too
+/// many to search, [`ApiError::NotFound`] if there is no such workspace, and [`ApiError::Store`] if the
+/// store cannot be read.
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let query = call.query();
     let limit = page_limit(&query)?;
@@ -139,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_searched_as_all_that_it_may_stand_for() {
+    fn a_search_text_is_tried_as_id_email_phone_and_external_id() {
         let check = |text: &str, expect: &[&str]| {
             let found = readings(text, "BR");
             let kinds: Vec<&str> = found

@@ -37,7 +37,9 @@ use crate::plugin::{CallBudget, Loaded};
 ///
 /// # Errors
 ///
-/// The body is invalid, or the store or the secrets of a connection cannot be read.
+/// [`ApiError::BadRequest`] if the body is invalid or names too many deliveries, [`ApiError::Internal`]
+/// if a connection cannot be loaded or its secrets cannot be decrypted, and [`ApiError::Store`] if the
+/// store cannot be read.
 pub async fn capture(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let request: CaptureRequest = read_json(call, body).await?;
     if request.deliveries.is_empty() || request.deliveries.len() > limits::CAPTURES {
@@ -55,7 +57,8 @@ pub async fn capture(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, A
 ///
 /// # Errors
 ///
-/// The store or the secrets of a connection cannot be read.
+/// [`ApiError::Internal`] if a connection cannot be loaded or its secrets cannot be decrypted, and
+/// [`ApiError::Store`] if the store cannot be read.
 pub(super) async fn captured(
     call: &Call<'_>,
     request: CaptureRequest,

@@ -24,7 +24,10 @@ use crate::store::{DeliveryFilter, DeliverySummary};
 ///
 /// # Errors
 ///
-/// A parameter is invalid or names something unknown, or the store cannot be read.
+/// [`ApiError::BadRequest`] if a parameter is invalid, [`ApiError::NotFound`] if a connection, an
+/// instance or the delivery of `before` is unknown, [`ApiError::Conflict`] if a name matches several
+/// connections or instances, or the instance has no adapter, and [`ApiError::Store`] if the store
+/// cannot be read.
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let mut filter = filter(call).await?;
     let query = call.query();
@@ -122,7 +125,10 @@ async fn search(
 ///
 /// # Errors
 ///
-/// A parameter is invalid or names something unknown, or the store cannot be read.
+/// [`ApiError::BadRequest`] if a parameter is invalid, [`ApiError::NotFound`] if a connection, an
+/// instance or the delivery of `before` is unknown, [`ApiError::Conflict`] if a name matches several
+/// connections or instances, or the instance has no adapter, and [`ApiError::Store`] if the store
+/// cannot be read.
 pub(super) async fn filter(call: &Call<'_>) -> Result<DeliveryFilter, ApiError> {
     let query = call.query();
     let mut filter = DeliveryFilter {
@@ -176,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_that_is_not_full_goes_on_at_the_last_delivery_that_was_looked_at() {
+    fn a_page_that_is_not_full_continues_after_the_last_scanned_delivery() {
         let (early, late) = (Micros(1_700_000_000_000_000), Micros(1_700_000_060_000_000));
         let (floor, last) = (DeliveryId::new(early), DeliveryId::new(late));
         assert_eq!(end(Some(last), Some(floor)), (Some(last), None));
@@ -185,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_no_index_finds_is_looked_through() {
+    fn deliveries_are_scanned_only_if_no_index_serves_the_filters() {
         let of = |status, version: Option<&str>| DeliveryFilter {
             status,
             version: version.map(str::to_owned),

@@ -71,7 +71,8 @@ pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
 ///
 /// # Errors
 ///
-/// The body is invalid, the metric set or the workspace is unknown, or the store fails.
+/// [`ApiError::BadRequest`] if the body is invalid or names an unknown metric set,
+/// [`ApiError::NotFound`] if there is no such workspace, and [`ApiError::Store`] if the store fails.
 pub async fn rebuild(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let request: RebuildRequest = read_json(call, body).await?;
     let store = &*call.http.core.store;

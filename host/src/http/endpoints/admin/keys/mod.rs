@@ -70,7 +70,8 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
 ///
 /// # Errors
 ///
-/// There is no live key with this id, it is the caller's own key, or the store fails.
+/// [`ApiError::NotFound`] if there is no live key with this id, [`ApiError::Conflict`] if it is the
+/// caller's own key, and [`ApiError::Store`] if the store fails.
 pub async fn revoke(
     call: &Call<'_>,
     caller: &AdminCaller,

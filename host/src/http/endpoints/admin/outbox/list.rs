@@ -18,7 +18,9 @@ use crate::store::{OutboxFilter, OutboxMessage};
 ///
 /// # Errors
 ///
-/// A parameter is invalid or names an unknown instance, or the store cannot be read.
+/// [`ApiError::BadRequest`] if a parameter is invalid, [`ApiError::NotFound`] if the instance is
+/// unknown, [`ApiError::Conflict`] if its name matches several, and [`ApiError::Store`] if the store
+/// cannot be read.
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let filter = filter(call).await?;
     let messages = call.http.core.store.outbox(&filter).await?;

@@ -22,7 +22,10 @@ use crate::store::{OutboxFilter, Store};
 ///
 /// # Errors
 ///
-/// The body is invalid, it names no sandbox, the sandbox refuses the event, or the store fails.
+/// [`ApiError::BadRequest`] if the body is invalid or leaves open to which instance the phone writes,
+/// [`ApiError::NotFound`] if there is no such message or instance, [`ApiError::Conflict`] if the
+/// instance has another adapter than the sandbox or checks of its own, [`ApiError::Unprocessable`] if
+/// the sandbox refuses the event, and [`ApiError::Store`] if the store fails.
 pub async fn reply(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let request: ReplyRequest = read_json(call, body).await?;
     if request.text.trim().is_empty() {

@@ -18,8 +18,9 @@ use crate::store::{self, OutboxMessage, Resolution, Write, WriteOutcome};
 ///
 /// # Errors
 ///
-/// The body is invalid, there is no such message, it neither waits nor has an unknown outcome, or
-/// the store fails.
+/// [`ApiError::BadRequest`] if the body is invalid, [`ApiError::NotFound`] if there is no such message,
+/// [`ApiError::Conflict`] if it neither waits nor has an unknown outcome or its instance has no adapter
+/// any more, and [`ApiError::Store`] if the store fails.
 pub async fn resolve(call: &Call<'_>, id: &str, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let request: ResolveRequest = read_json(call, body).await?;
     let http = call.http;
@@ -40,8 +41,8 @@ pub async fn resolve(call: &Call<'_>, id: &str, body: UnreadBody) -> Result<ApiR
 ///
 /// # Errors
 ///
-/// The message neither waits nor has an unknown outcome, its instance has no adapter any more, or the
-/// store fails.
+/// [`ApiError::Conflict`] if the message neither waits nor has an unknown outcome or its instance has
+/// no adapter any more, and [`ApiError::Store`] if the store fails.
 pub async fn settle(
     http: &Http,
     message: &OutboxMessage,

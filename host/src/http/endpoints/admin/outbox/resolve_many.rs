@@ -28,7 +28,8 @@ use crate::store::StoreError;
 ///
 /// # Errors
 ///
-/// The body is invalid, it names no message or too many, or the store fails.
+/// [`ApiError::BadRequest`] if the body is invalid or names no message or too many, and
+/// [`ApiError::Store`] if the store fails.
 pub async fn resolve(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let request: ResolveManyRequest = read_json(call, body).await?;
     let named = request.messages.len();

@@ -20,8 +20,12 @@ use crate::pipeline::deploy;
 ///
 /// # Errors
 ///
-/// The body is invalid, the digest matches no stored version or several, the activation is
-/// refused, the client leaves, or the store fails.
+/// [`ApiError::BadRequest`] if the body is invalid, the digest is too short or matches several
+/// versions, or the client leaves during the trial; [`ApiError::NotFound`] if no stored version
+/// matches; [`ApiError::Forbidden`] if the role does not allow a word of `accept`;
+/// [`ApiError::Unprocessable`] if the component is refused; [`ApiError::Conflict`] if a concern is not
+/// accepted or another activation came first; [`ApiError::Overloaded`] if too many trials wait; and
+/// [`ApiError::Store`] if the store fails.
 pub async fn activate(
     call: &Call<'_>,
     caller: &AdminCaller,

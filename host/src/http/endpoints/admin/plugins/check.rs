@@ -18,7 +18,9 @@ use crate::pipeline::deploy::{self, ComponentOrigin};
 ///
 /// # Errors
 ///
-/// The body cannot be read, the component is refused, the client leaves, or the store fails.
+/// [`ApiError::BodyTooLarge`] or another error of [`UnreadBody::read`] if the body cannot be read,
+/// [`ApiError::Unprocessable`] if the component is refused, [`ApiError::Overloaded`] if too many trials
+/// wait, [`ApiError::BadRequest`] if the client leaves, and [`ApiError::Store`] if the store fails.
 pub async fn check(
     call: &Call<'_>,
     caller: &AdminCaller,

@@ -15,8 +15,9 @@ use crate::plugin;
 ///
 /// # Errors
 ///
-/// The beginning of the digest is too short or matches no version or several, there is no such case, or
-/// the store fails.
+/// [`ApiError::BadRequest`] if the beginning of the digest is too short or matches several versions,
+/// [`ApiError::NotFound`] if it matches none or there is no such case, and [`ApiError::Store`] if the
+/// store fails.
 pub async fn show(call: &Call<'_>, name: &str, digest: &str) -> Result<ApiResponse, ApiError> {
     let record = whole(call.http, name, digest).await?;
     let gone = || {

@@ -42,7 +42,8 @@ use crate::store::PluginRecord;
 ///
 /// # Errors
 ///
-/// The beginning is too short, or matches no version or several, or the store fails.
+/// [`ApiError::BadRequest`] if the beginning is too short or matches several versions,
+/// [`ApiError::NotFound`] if it matches none, and [`ApiError::Store`] if the store fails.
 async fn whole(http: &Http, name: &str, start: &str) -> Result<PluginRecord, ApiError> {
     if start.len() < Digest::SHORTEST {
         return Err(ApiError::BadRequest(format!(

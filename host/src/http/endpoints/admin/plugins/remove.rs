@@ -17,8 +17,9 @@ use crate::pipeline::deploy;
 ///
 /// # Errors
 ///
-/// The digest matches no stored version or several, something names the version, or the store
-/// fails.
+/// [`ApiError::BadRequest`] if the digest is too short or matches several versions,
+/// [`ApiError::NotFound`] if it matches none, [`ApiError::Conflict`] if something names the version,
+/// and [`ApiError::Store`] if the store fails.
 pub async fn remove(call: &Call<'_>, name: &str, digest: &str) -> Result<ApiResponse, ApiError> {
     let version = whole(call.http, name, digest).await?;
     call.audit(json!({ "digest": version.digest, "version": version.description.version }));

@@ -20,8 +20,10 @@ use crate::pipeline::deploy::{self, rolled_back};
 ///
 /// # Errors
 ///
-/// The body is invalid, there is no such plugin or no previous version, that version was itself rolled
-/// back, the activation is refused, or the store fails.
+/// [`ApiError::BadRequest`] if the body is invalid, [`ApiError::NotFound`] if there is no such plugin,
+/// [`ApiError::Conflict`] if there is no previous version, that version was itself rolled back, or a
+/// concern is not accepted, [`ApiError::Unprocessable`] if the version cannot be loaded, and
+/// [`ApiError::Store`] if the store fails.
 pub async fn roll_back(
     call: &Call<'_>,
     caller: &AdminCaller,

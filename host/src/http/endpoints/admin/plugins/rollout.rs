@@ -43,8 +43,10 @@ const HOUR: Duration = Duration::from_hours(1);
 ///
 /// # Errors
 ///
-/// The body is invalid, the digest matches no stored version or several, the rollout is refused,
-/// the client leaves, or the store fails.
+/// [`ApiError::BadRequest`] if the body is invalid, the digest is too short or matches several
+/// versions, or the client leaves during the trial; [`ApiError::NotFound`] if no stored version
+/// matches; [`ApiError::Unprocessable`] if the component is refused; [`ApiError::Conflict`] if the
+/// rollout is refused or a concern is not accepted; and [`ApiError::Store`] if the store fails.
 pub async fn start(
     call: &Call<'_>,
     caller: &AdminCaller,
@@ -86,7 +88,8 @@ pub async fn start(
 ///
 /// # Errors
 ///
-/// The plugin never had a rollout, or the store fails.
+/// [`ApiError::NotFound`] if the plugin never had a rollout, and [`ApiError::Store`] if the store
+/// fails.
 pub async fn show(call: &Call<'_>, name: &str) -> Result<ApiResponse, ApiError> {
     let status = rollout::status::latest(&call.http.pipeline, name).await?;
     let status = status.ok_or_else(|| {
@@ -115,8 +118,9 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
 ///
 /// # Errors
 ///
-/// The body is invalid, no rollout is open, its stage does not allow the change, or the store or
-/// the fleet fails.
+/// [`ApiError::BadRequest`] if the body is invalid; [`ApiError::Conflict`] if no rollout is open, its
+/// stage does not allow the change, or another host cannot follow it; and [`ApiError::Store`] if the
+/// store fails.
 pub async fn change(
     call: &Call<'_>,
     caller: &AdminCaller,
@@ -280,7 +284,7 @@ async fn to_view(
         vanished: verify::group(tally.vanished),
         items: verify::group(tally.items),
         fields: verify::fields(tally.fields),
-        sends: (sends.compared > 0).then(|| verify::of_sends(sends)),
+        sends: (sends.compared > 0).then(|| verify::send_differences(sends)),
         checks: (checks.compared > 0).then(|| CheckDifferences {
             compared: checks.compared,
             refused: verify::group(checks.newly_failing),

@@ -24,8 +24,11 @@ use crate::pipeline::deploy::ComponentOrigin;
 ///
 /// # Errors
 ///
-/// A parameter is invalid, the body cannot be read, the component or its activation is refused,
-/// the client leaves, or the store fails.
+/// [`ApiError::BadRequest`] if a parameter is invalid or the client leaves during the trial; an error
+/// of [`UnreadBody::read`] if the body cannot be read; [`ApiError::Unprocessable`] if the component is
+/// refused; [`ApiError::Forbidden`] if the role does not allow a word of `accept`;
+/// [`ApiError::Conflict`] if a concern is not accepted; [`ApiError::Overloaded`] if too many trials
+/// wait; and [`ApiError::Store`] if the store fails.
 pub async fn upload(
     call: &Call<'_>,
     caller: &AdminCaller,

@@ -37,8 +37,10 @@ use crate::pipeline::verify::{
 ///
 /// # Errors
 ///
-/// The body cannot be read, the component is refused, a parameter is invalid, the client
-/// leaves, or the store fails.
+/// [`ApiError::BadRequest`] if a parameter is invalid or the client leaves, an error of
+/// [`UnreadBody::read`] if the body cannot be read, [`ApiError::Unprocessable`] if the component is
+/// refused, [`ApiError::Conflict`] if there is no version to compare with, and [`ApiError::Store`] if
+/// the store fails.
 pub async fn upload(
     call: &Call<'_>,
     caller: &AdminCaller,
@@ -57,8 +59,10 @@ pub async fn upload(
 ///
 /// # Errors
 ///
-/// The body or a parameter is invalid, the digest matches no stored version or several, the
-/// client leaves, or the store fails.
+/// [`ApiError::BadRequest`] if the body or a parameter is invalid, the digest is too short or matches
+/// several versions, or the client leaves; [`ApiError::NotFound`] if it matches none;
+/// [`ApiError::Conflict`] if there is no version to compare with; and [`ApiError::Store`] if the store
+/// fails.
 pub async fn stored(
     call: &Call<'_>,
     name: &str,
@@ -78,8 +82,10 @@ pub async fn stored(
 ///
 /// # Errors
 ///
-/// The body or a parameter is invalid, a digest matches no stored version or several, there is no
-/// version to compare with, the client leaves, or the store fails.
+/// [`ApiError::BadRequest`] if the body or a parameter is invalid, a digest is too short or matches
+/// several versions, or the client leaves; [`ApiError::NotFound`] if a digest matches none;
+/// [`ApiError::Conflict`] if there is no version to compare with; and [`ApiError::Store`] if the store
+/// fails.
 pub async fn impact(
     call: &Call<'_>,
     name: &str,
@@ -182,7 +188,7 @@ pub fn to_view(verified: Verified) -> VerifiedPlugin {
         emptied: sends.emptied,
         not_tried: sends.not_tried,
         not_reached: sends.not_reached,
-        differences: of_sends(sends.tally),
+        differences: send_differences(sends.tally),
     });
     VerifiedPlugin {
         name: candidate.description.name.clone(),
@@ -235,7 +241,7 @@ fn needed(summary: NeededSummary) -> NeededView {
 }
 
 /// Returns the differences of sends.
-pub fn of_sends(tally: Tally) -> SendDifferences {
+pub fn send_differences(tally: Tally) -> SendDifferences {
     SendDifferences {
         compared: tally.compared,
         same: tally.same,

@@ -17,7 +17,8 @@ use crate::http::reply::{self, ApiResponse};
 ///
 /// # Errors
 ///
-/// A parameter is invalid, there is no such repair, or the store cannot be read.
+/// [`ApiError::BadRequest`] if a parameter is invalid, [`ApiError::NotFound`] if there is no such
+/// repair, and [`ApiError::Store`] if the store cannot be read.
 pub async fn list(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
     let query = call.query();
     let limit = page_limit(&query)?;

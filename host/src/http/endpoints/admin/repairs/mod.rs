@@ -30,7 +30,8 @@ use crate::store::{Store, StoreError};
 ///
 /// # Errors
 ///
-/// A parameter is invalid, or the store cannot be read.
+/// [`ApiError::BadRequest`] if `limit` is invalid, [`ApiError::NotFound`] if the repair of `before` is
+/// unknown, and [`ApiError::Store`] if the store cannot be read.
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let query = call.query();
     let limit = page_limit(&query)?;
@@ -63,7 +64,8 @@ pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
 ///
 /// # Errors
 ///
-/// There is no such repair, it is not under way, or the store fails.
+/// [`ApiError::NotFound`] if there is no such repair, [`ApiError::Conflict`] if it is not under way,
+/// and [`ApiError::Store`] if the store fails.
 pub async fn cancel(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
     let id = parse_id(id)?;
     let http = Arc::clone(call.http);
@@ -78,8 +80,9 @@ pub async fn cancel(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> 
 ///
 /// # Errors
 ///
-/// There is no such repair, it wrote nothing, is running or was undone, its receipt is being removed,
-/// another one is open, or the store fails.
+/// [`ApiError::NotFound`] if there is no such repair, [`ApiError::Conflict`] if it wrote nothing, is
+/// running or was undone, its receipt is being removed, or another repair is open, and
+/// [`ApiError::Store`] if the store fails.
 pub async fn undo(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
     let id = parse_id(id)?;
     let http = Arc::clone(call.http);
@@ -99,7 +102,7 @@ fn parse_id(text: &str) -> Result<RepairId, ApiError> {
 ///
 /// # Errors
 ///
-/// [`ApiError`] if the store fails.
+/// [`ApiError::Store`] if the store fails.
 pub async fn relevant(
     call: &Call<'_>,
     converted_by: &Digest,

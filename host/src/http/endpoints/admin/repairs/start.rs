@@ -24,8 +24,9 @@ use crate::store::{PluginRecord, Store};
 ///
 /// # Errors
 ///
-/// The body is invalid, the version is unknown, ambiguous or active, another repair is open, or the
-/// store fails.
+/// [`ApiError::BadRequest`] if the body is invalid or the version is ambiguous, [`ApiError::NotFound`]
+/// if the version is unknown, [`ApiError::Conflict`] if it is active or another repair is open, and
+/// [`ApiError::Store`] if the store fails.
 pub async fn start(
     call: &Call<'_>,
     caller: &AdminCaller,

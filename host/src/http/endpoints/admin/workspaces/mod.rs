@@ -47,7 +47,7 @@ pub async fn among(call: &Call<'_>, named: Option<&str>) -> Result<Vec<Workspace
 ///
 /// # Errors
 ///
-/// [`ApiError::BadRequest`] if there are.
+/// [`ApiError::BadRequest`] if there are more than `limits::SEARCHED_WORKSPACES`.
 pub fn few_enough(among: &[Workspace]) -> Result<(), ApiError> {
     if among.len() <= limits::SEARCHED_WORKSPACES {
         return Ok(());

@@ -55,7 +55,9 @@ pub async fn get(
 ///
 /// # Errors
 ///
-/// The body is invalid, there is no such workspace, the list has problems, or the store fails.
+/// [`ApiError::BadRequest`] if a parameter is invalid or the body is not JSON, [`ApiError::NotFound`]
+/// if there is no such workspace, [`ApiError::Unprocessable`] with all problems of the list, and
+/// [`ApiError::Store`] if the store fails.
 pub async fn put(
     call: &Call<'_>,
     which: &str,

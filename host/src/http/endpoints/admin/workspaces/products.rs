@@ -31,8 +31,10 @@ use crate::pipeline::import::{
 ///
 /// # Errors
 ///
-/// There is no such workspace, the format is not supported, the catalogue cannot be read,
-/// another import is under way, or the store fails.
+/// [`ApiError::NotFound`] if there is no such workspace, [`ApiError::UnsupportedMediaType`] if the
+/// format is not supported, [`ApiError::BadRequest`] if a parameter is invalid or the catalogue as a
+/// whole cannot be read, [`ApiError::Conflict`] if another import is under way,
+/// [`ApiError::Overloaded`] if the service is stopping, and [`ApiError::Store`] if the store fails.
 pub async fn import(
     call: &Call<'_>,
     which: &str,

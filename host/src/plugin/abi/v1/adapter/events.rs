@@ -10,10 +10,10 @@ use crate::domain::channel::{
 };
 use crate::domain::exchange::{InputProblem, Pairs};
 use crate::domain::json;
-use crate::domain::text::kept;
+use crate::domain::text::storable;
 use crate::limits;
 use crate::plugin::abi::Fault;
-use crate::plugin::abi::texts::{attributes, cut, cut_note, kept_pairs};
+use crate::plugin::abi::texts::{attributes, cut, cut_note, storable_pairs};
 use crate::plugin::rules::{self, size};
 
 /// Returns the events in order. An event that breaks a rule becomes an invalid event.
@@ -46,7 +46,7 @@ fn event(index: usize, event: wit::Event, room: &mut usize) -> ChannelEvent {
             path: format!("events.{index}.{field}"),
         })
     };
-    let route = kept_pairs(event.route);
+    let route = storable_pairs(event.route);
     // An event without a valid route belongs to the connection that received it, where it
     // is shown.
     if let Err(what) = rules::channel::route(&route) {
@@ -112,16 +112,16 @@ fn event_body(body: wit::EventBody) -> Result<EventBody, (String, &'static str)>
 impl From<wit::StatusUpdate> for StatusUpdate {
     fn from(status: wit::StatusUpdate) -> Self {
         Self {
-            external_id: kept(status.external_id),
+            external_id: storable(status.external_id),
             message_id: status
                 .message_id
-                .map(kept)
+                .map(storable)
                 // A longer id is not one of this host: other systems send from that number
                 // too.
                 .filter(|id| id.len() <= limits::MESSAGE_ID_BYTES),
             status: word(status.status),
             occurred_at: status.occurred_at.map(word),
-            recipient_id: status.recipient_id.map(kept),
+            recipient_id: status.recipient_id.map(storable),
             errors: status
                 .errors
                 .into_iter()
@@ -147,8 +147,8 @@ impl From<wit::ChannelError> for ChannelError {
 
 fn inbound(message: wit::InboundMessage) -> Result<InboundMessage, (String, &'static str)> {
     Ok(InboundMessage {
-        external_id: kept(message.external_id),
-        sender_id: kept(message.sender_id),
+        external_id: storable(message.external_id),
+        sender_id: storable(message.sender_id),
         sender_phone: message.sender_phone.map(word),
         sender_name: message.sender_name.map(text),
         kind: word(message.kind),
@@ -156,7 +156,7 @@ fn inbound(message: wit::InboundMessage) -> Result<InboundMessage, (String, &'st
             .content
             .map(|content| cut(content, limits::MESSAGE_CONTENT_BYTES)),
         occurred_at: message.occurred_at.map(word),
-        reply_to: message.reply_to.map(kept),
+        reply_to: message.reply_to.map(storable),
         attributes: own(message.attributes).map_err(|what| (what, "inbound.attributes"))?,
     })
 }
@@ -172,7 +172,7 @@ fn own(pairs: Pairs) -> Result<Map<String, Value>, String> {
 impl From<wit::TemplateChange> for TemplateChange {
     fn from(change: wit::TemplateChange) -> Self {
         Self {
-            name: kept(change.name),
+            name: storable(change.name),
             language: word(change.language),
             status: word(change.status),
             reason: text(change.reason),
@@ -183,10 +183,10 @@ impl From<wit::TemplateChange> for TemplateChange {
 impl From<wit::ContactChange> for ContactChange {
     fn from(change: wit::ContactChange) -> Self {
         Self {
-            sender_id: kept(change.sender_id),
+            sender_id: storable(change.sender_id),
             sender_phone: change.sender_phone.map(word),
             kind: word(change.kind).into(),
-            value: kept(change.value),
+            value: storable(change.value),
             occurred_at: change.occurred_at.map(word),
         }
     }

@@ -183,7 +183,7 @@ async fn kept_sends(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
                 sent_at: kept.sent_at,
                 until_at: kept.until,
                 digest: &kept.digest,
-                outcome: &kept.outcome,
+                outcome: kept.outcome.as_str(),
                 recipient: &kept.recipient,
                 payload: Json(kept.payload.clone()),
                 response_head: head.transpose()?,

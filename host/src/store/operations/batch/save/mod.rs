@@ -26,7 +26,7 @@ pub async fn all(
     locked: &LockedRows,
     writes: &[Write],
 ) -> Result<(), StoreError> {
-    repairs::gone_keys(tx, set).await?;
+    repairs::remove_undone_keys(tx, set).await?;
     leads::new(tx, set, locked, writes).await?;
     dialogue::new(tx, set, locked).await?;
 

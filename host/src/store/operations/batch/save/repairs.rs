@@ -8,8 +8,8 @@ use crate::store::operations::repairs::NEW_CHANGES;
 use crate::store::schema;
 use crate::store::sql::{Sql, Tx, args, json, made, sql};
 
-static GONE_KEYS: Sql = made(|| schema::CONTACT_KEYS.remove());
-static GONE_SHARED_KEYS: Sql = made(|| schema::SHARED_KEYS.remove());
+static REMOVED_KEYS: Sql = made(|| schema::CONTACT_KEYS.remove());
+static REMOVED_SHARED_KEYS: Sql = made(|| schema::SHARED_KEYS.remove());
 
 /// Removes match keys that an undo takes from their contacts. They come before new ones, because
 /// another contact may get one of them in the same batch.
@@ -17,21 +17,21 @@ static GONE_SHARED_KEYS: Sql = made(|| schema::SHARED_KEYS.remove());
 /// # Errors
 ///
 /// [`StoreError`] if the database fails.
-pub async fn gone_keys(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
+pub async fn remove_undone_keys(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     let gone: Vec<_> = set
-        .gone_contact_keys
+        .removed_contact_keys
         .iter()
         .map(|(workspace_id, key)| args! { workspace_id: *workspace_id, key })
         .collect();
-    tx.run_each(&GONE_KEYS, &gone).await?;
+    tx.run_each(&REMOVED_KEYS, &gone).await?;
     let gone: Vec<_> = set
-        .gone_shared_keys
+        .removed_shared_keys
         .iter()
         .map(|(workspace_id, key, contact_id)| {
             args! { workspace_id: *workspace_id, key, contact_id: *contact_id }
         })
         .collect();
-    tx.run_each(&GONE_SHARED_KEYS, &gone).await?;
+    tx.run_each(&REMOVED_SHARED_KEYS, &gone).await?;
     Ok(())
 }
 
@@ -124,8 +124,8 @@ pub async fn save(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
 /// Returns the statements of this file.
 pub fn statements() -> Vec<&'static Sql> {
     vec![
-        &GONE_KEYS,
-        &GONE_SHARED_KEYS,
+        &REMOVED_KEYS,
+        &REMOVED_SHARED_KEYS,
         &MARKS,
         &HARMED_AGAIN,
         &MOVED_ITEMS,

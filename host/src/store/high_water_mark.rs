@@ -39,7 +39,7 @@ pub struct Mark {
     pub newest: i64,
 }
 
-pub struct HighWater {
+pub struct HighWaterMark {
     /// `None`: nothing is kept beyond the process.
     file: Option<PathBuf>,
     state: Mutex<HighWaterState>,
@@ -57,7 +57,7 @@ struct HighWaterState {
     opens_at: Option<Instant>,
 }
 
-impl HighWater {
+impl HighWaterMark {
     /// Returns a mark that does not outlive the process.
     pub fn in_memory() -> Arc<Self> {
         Arc::new(Self {
@@ -261,7 +261,7 @@ mod tests {
     }
 
     /// Ends the wait, and returns how many seconds it would have taken.
-    async fn pass(seen: &HighWater) -> u64 {
+    async fn pass(seen: &HighWaterMark) -> u64 {
         let opens_at = seen.state().opens_at.take();
         let Some(opens_at) = opens_at else {
             return 0;
@@ -275,17 +275,17 @@ mod tests {
     async fn waits(before: Option<Mark>, recorded: Option<&str>, after: Mark, now: i64) -> u64 {
         let folder = tempfile::tempdir().expect("a folder");
         if let Some(before) = before {
-            let seen = HighWater::in_folder(folder.path()).expect("nothing yet");
+            let seen = HighWaterMark::in_folder(folder.path()).expect("nothing yet");
             seen.meets(before, None, Micros(now));
             seen.note(0);
         }
-        let seen = HighWater::in_folder(folder.path()).expect("it reads");
+        let seen = HighWaterMark::in_folder(folder.path()).expect("it reads");
         seen.meets(after.clone(), recorded, Micros(now));
         let took = pass(&seen).await;
         assert!(seen.is_open());
         seen.note(after.newest);
         // The next start finds the new record.
-        let seen = HighWater::in_folder(folder.path()).expect("it reads");
+        let seen = HighWaterMark::in_folder(folder.path()).expect("it reads");
         seen.meets(after, recorded, Micros(now));
         assert!(seen.is_open());
         took
@@ -307,7 +307,7 @@ mod tests {
         assert_eq!(waits(Some(sight("a", 5)), None, sight("b", 5), 9).await, 5);
         assert_eq!(waits(Some(sight("a", 5)), None, sight("a", 4), 9).await, 5);
         assert_eq!(waits(None, Some("a"), sight("b", 7), 9).await, 5);
-        // Until the clock is past the stamps that were assigned, within bounds.
+        // Writes wait until the clock has passed the assigned stamps, but no longer than the bound.
         let ahead = async |seconds| {
             let newest = Micros(0).plus(Duration::from_secs(seconds)).0;
             waits(Some(sight("a", newest)), None, sight("a", 4), 0).await
@@ -321,12 +321,12 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let (former, file) = (folder.path().join(FORMER_FILE), folder.path().join(FILE));
         write(&former, &sight("a", 5)).expect("it is written");
-        let mark = HighWater::in_folder(folder.path()).expect("it reads");
+        let mark = HighWaterMark::in_folder(folder.path()).expect("it reads");
         assert_eq!(mark.state().sight, Some(sight("a", 5)));
         assert!(file.exists() && !former.exists());
         // A file that has the current name is kept.
         write(&former, &sight("a", 4)).expect("it is written");
-        let mark = HighWater::in_folder(folder.path()).expect("it reads");
+        let mark = HighWaterMark::in_folder(folder.path()).expect("it reads");
         assert_eq!(mark.state().sight, Some(sight("a", 5)));
         assert!(former.exists());
     }
@@ -334,7 +334,7 @@ mod tests {
     #[tokio::test]
     async fn a_change_of_server_is_noticed_and_an_interrupted_wait_starts_over() {
         let folder = tempfile::tempdir().expect("a folder");
-        let seen = HighWater::in_folder(folder.path()).expect("nothing yet");
+        let seen = HighWaterMark::in_folder(folder.path()).expect("nothing yet");
         seen.connected("a");
         seen.meets(sight("a", 5), None, Micros(9));
         seen.note(6);
@@ -343,11 +343,11 @@ mod tests {
         seen.connected("b");
         assert!(!seen.is_open());
         // The host stopped before the wait was over.
-        let next = HighWater::in_folder(folder.path()).expect("it reads");
+        let next = HighWaterMark::in_folder(folder.path()).expect("it reads");
         next.meets(sight("b", 6), None, Micros(9));
         assert!(!next.is_open());
         assert_eq!(pass(&seen).await, 5);
-        let next = HighWater::in_folder(folder.path()).expect("it reads");
+        let next = HighWaterMark::in_folder(folder.path()).expect("it reads");
         next.meets(sight("b", 6), None, Micros(9));
         assert!(next.is_open());
     }
