@@ -414,6 +414,7 @@ fn fields_of_the_connection_that_the_command_sets_are_refused() {
 #[test]
 fn a_file_of_another_project_is_refused_with_the_key_and_both_values() {
     let base = project_of(("ana", "converter"), &version("1.0.0"), &COPY);
+    put_case(&base, "lead", None);
     let dev = ["plugin", "dev", PROJECT, "--once"];
     let said = base.fail(1, &dev);
     let parts = [
