@@ -47,49 +47,43 @@ mod tests {
 
     use super::*;
 
-    fn moved(line: &str) -> String {
-        let words = line.split(' ').map(OsString::from);
-        let moved = behind_command(words);
-        let texts: Vec<&str> = moved.iter().filter_map(|word| word.to_str()).collect();
-        texts.join(" ")
+    /// Returns the words of a command line, of which the name of the program is left out.
+    fn words(line: &str) -> impl Iterator<Item = OsString> {
+        ["leadhost"]
+            .into_iter()
+            .chain(line.split(' '))
+            .map(OsString::from)
     }
 
     #[test]
     fn options_before_a_command_are_those_of_the_command() {
         for (line, expect) in [
             (
-                "leadhost --data-dir d delivery list --status failed",
-                "leadhost delivery list --data-dir d --status failed",
+                "--data-dir d delivery list --status failed",
+                "delivery list --data-dir d --status failed",
             ),
             (
-                "leadhost --json delivery --data-dir=d list",
-                "leadhost delivery list --json --data-dir=d",
+                "--json delivery --data-dir=d list",
+                "delivery list --json --data-dir=d",
             ),
-            (
-                "leadhost plugin list --data-dir d",
-                "leadhost plugin list --data-dir d",
-            ),
-            (
-                "leadhost plugin activate list --json",
-                "leadhost plugin activate list --json",
-            ),
-            ("leadhost --version", "leadhost --version"),
+            ("plugin list --data-dir d", "plugin list --data-dir d"),
+            ("plugin activate list --json", "plugin activate list --json"),
+            ("--version", "--version"),
         ] {
-            assert_eq!(moved(line), expect);
+            let expect: Vec<OsString> = words(expect).collect();
+            assert_eq!(behind_command(words(line)), expect);
         }
-        let accepted = |line: &str| {
-            let words = behind_command(line.split(' ').map(OsString::from));
-            Arguments::try_parse_from(words).map(drop)
-        };
-        accepted("leadhost --data-dir d status").expect("it is one");
-        accepted("leadhost --data-dir d serve").expect("it is one");
-        // A command without a service says so itself.
+        let accepted = |line: &str| Arguments::try_parse_from(behind_command(words(line)));
+        for line in ["--data-dir d status", "--data-dir d serve"] {
+            assert!(accepted(line).is_ok(), "{line}");
+        }
+        // A command without a service refuses them.
         for line in [
-            "leadhost --data-dir d plugin new ana --lang go",
-            "leadhost --data-dir",
-            "leadhost --datadir d status",
+            "--data-dir d plugin new ana --lang go",
+            "--data-dir",
+            "--datadir d status",
         ] {
-            accepted(line).expect_err("it is refused");
+            assert!(accepted(line).is_err(), "{line}");
         }
     }
 }
