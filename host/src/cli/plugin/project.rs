@@ -67,14 +67,14 @@ impl ProjectFile {
         let offered = contracts().find(|one| PluginKind::from_contract(one) == Some(self.kind));
         let kind = PluginKind::from_contract(&self.contract);
         if kind != Some(self.kind) || !contracts().any(|one| one == self.contract) {
-            let of = format!("the contract of {}", self.kind.with_article());
             let should = offered.unwrap_or_default();
-            return Err(wrong(folder, "contract", &self.contract, should, &of));
+            let of = self.kind.with_article();
+            return Err(wrong(folder, "contract", &self.contract, should, of));
         }
         let beside = contracts_beside(folder);
         match beside.first() {
             Some(first) if !beside.contains(&self.contract) => {
-                let of = "the contract in the folder `wit`";
+                let of = "the folder `wit`";
                 Err(wrong(folder, "contract", &self.contract, first, of))
             }
             _ => Ok(()),
@@ -279,7 +279,7 @@ mod tests {
             .expect_err("it is another's")
             .to_string();
         assert!(
-            said.contains("in the folder `wit` has \"leadhost:adapter"),
+            said.contains("the folder `wit` has \"leadhost:adapter"),
             "{said}"
         );
         put(file("ana", "adapter", adapter)).expect("a file");
