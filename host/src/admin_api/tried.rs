@@ -138,6 +138,9 @@ const SECRET: &str = "***";
 /// Characters of a value that are shown.
 const VALUE_CHARACTERS: usize = 60;
 
+/// Characters of the places of a value that are shown: all that the mapping converter names.
+const PLACES_CHARACTERS: usize = 1_000;
+
 /// Returns the explanations among the notes of a conversion, and the other notes.
 pub fn explained(output: &Value) -> (Vec<Value>, Vec<&str>) {
     let (mut explanations, mut others) = (Vec::new(), Vec::new());
@@ -210,7 +213,7 @@ fn fields(lead: &Value, explanations: &[&Value], unexplained: ReadHow) -> Vec<Tr
         fields.push(TriedField {
             field: field.to_owned(),
             value,
-            from: explanation.map(|one| shown(&one["from"])),
+            from: explanation.map(|one| bounded(text_of(&one["from"]), PLACES_CHARACTERS)),
             how: match explanation.map(|one| one["guessed"] == true) {
                 Some(true) => ReadHow::Guessed,
                 Some(false) => ReadHow::Configured,
@@ -227,18 +230,26 @@ fn is_default(field: &str, value: &Value) -> bool {
         || field == "action" && value == "create"
 }
 
-/// Returns a value in a cell: texts as they are, the elements of a list with commas between.
+/// Returns a value in a cell, cut to its bound.
 fn shown(value: &Value) -> String {
-    let whole = match value {
+    bounded(text_of(value), VALUE_CHARACTERS)
+}
+
+/// Returns a value as text: texts as they are, the elements of a list with commas between.
+fn text_of(value: &Value) -> String {
+    match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
-        Value::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join(", "),
-        Value::Object(fields) => fields.values().map(shown).collect::<Vec<_>>().join(" "),
+        Value::Array(items) => items.iter().map(text_of).collect::<Vec<_>>().join(", "),
+        Value::Object(fields) => fields.values().map(text_of).collect::<Vec<_>>().join(" "),
         other => other.to_string(),
-    };
-    match whole.char_indices().nth(VALUE_CHARACTERS) {
-        Some((end, _)) => format!("{}...", &whole[..end]),
-        None => whole,
+    }
+}
+
+fn bounded(text: String, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
     }
 }
 
@@ -295,8 +306,10 @@ mod tests {
         let answer = json!({"items": [{"outcome": {"lead": {
             "name": "Rita", "message": "Oi", "isTest": false, "attributes": [["cor", "azul"]],
         }}}]});
+        // All places are named, however long their paths are.
+        let places = ["nome".to_owned(), "x".repeat(VALUE_CHARACTERS)];
         let explanations = [
-            json!({"item": 0, "field": "name", "from": ["nome"], "guessed": true}),
+            json!({"item": 0, "field": "name", "from": places, "guessed": true}),
             json!({"item": 0, "unread": ["x"], "unreadContacts": ["tel"]}),
         ];
         let items = items(&answer, &explanations);
@@ -307,7 +320,7 @@ mod tests {
             how,
         };
         let expect = [
-            field("name", "Rita", Some("nome"), ReadHow::Guessed),
+            field("name", "Rita", Some(&places.join(", ")), ReadHow::Guessed),
             field("message", "Oi", None, ReadHow::NotFromTheBody),
         ];
         assert_eq!(items[0].fields, expect);

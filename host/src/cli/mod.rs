@@ -39,6 +39,7 @@ mod contact;
 mod deal;
 mod delivery;
 mod doctor;
+mod early_options;
 mod etl;
 mod examine;
 mod failure;
@@ -157,7 +158,8 @@ enum Command {
 
 /// Runs the command that the process's arguments name, and returns its exit code.
 pub fn main() -> ExitCode {
-    match run(Arguments::parse()) {
+    let arguments = early_options::behind_command(std::env::args_os());
+    match run(Arguments::parse_from(arguments)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             output::complain(&failure.to_string());

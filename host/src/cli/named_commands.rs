@@ -2,6 +2,7 @@
 //! program, with options that it has.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +10,7 @@ use clap::error::{ContextKind, ErrorKind};
 use clap::{CommandFactory as _, Parser as _};
 
 use super::Arguments;
+use super::early_options::behind_command;
 
 const PROGRAM: &str = "leadhost ";
 
@@ -58,6 +60,7 @@ fn a_named_command_that_is_none_is_found() {
     assert!(wrong("delivery list --failed"));
     assert!(!wrong("tail [--status STATUS | --failed] # all"));
     assert!(!wrong("plugin rollout"));
+    assert!(!wrong("--data-dir DIR status"));
     assert!(!wrong("delivery show ID --json > delivery.json"));
     let guide = "Run `leadhost status`.\n\n```\nleadhost audit \\\n  --export\n```\n";
     let found = commands(Path::new("guide.md"), guide);
@@ -174,7 +177,8 @@ fn check(command: &str) -> Result<(), String> {
     if arguments.get(1).is_none_or(|word| is_open(word)) {
         return Ok(());
     }
-    let Err(error) = Arguments::try_parse_from(&arguments) else {
+    let parsed = behind_command(arguments.iter().map(OsString::from));
+    let Err(error) = Arguments::try_parse_from(parsed) else {
         return Ok(());
     };
     let ends_in_option = arguments.last().is_some_and(|word| word.starts_with('-'));

@@ -42,9 +42,7 @@ pub fn item(record: &Record<'_>) -> Vec<Value> {
         let mut guessed = false;
         for read in of_field {
             guessed |= read.guessed;
-            let path = path_to(record.item, read.value)
-                .or_else(|| Some(format!("$.{}", path_to(record.root, read.value)?)));
-            if let Some(path) = path.map(cut)
+            if let Some(path) = place_of(record, read.value)
                 && !from.contains(&path)
                 && from.len() < MAX_PATHS
             {
@@ -62,24 +60,81 @@ pub fn item(record: &Record<'_>) -> Vec<Value> {
     explained
 }
 
-/// Returns the note about a configured field that found a value which does not fit it.
-pub fn misfit(field: &'static str) -> String {
-    let why = match field {
-        "phones" => "it has at most three digits, and is not read",
-        "emails" => "it has no `@`, so it is no e-mail address, and is not read",
-        "occurredAt" => {
-            "it is not written as `format` says, or as times usually are, and is not read"
+/// A configured field that found values which do not fit it.
+pub struct Misfit {
+    pub field: &'static str,
+    /// The paths of such values, each once, and not of all.
+    places: Vec<String>,
+}
+
+/// Returns the configured fields of an item that found values which do not fit them.
+pub fn misfits(record: &Record<'_>) -> Vec<Misfit> {
+    let misfits = record.misfits().iter().map(|(field, values)| {
+        let mut misfit = Misfit {
+            field,
+            places: Vec::new(),
+        };
+        for value in values {
+            misfit.add_place(place_of(record, *value));
         }
-        "isTest" => {
-            "it is no word for yes (true, 1, yes, sim, test) or no (false, 0, no, não), and is not read"
+        misfit
+    });
+    misfits.collect()
+}
+
+impl Misfit {
+    /// Adds the values of another item.
+    pub fn add(&mut self, other: Self) {
+        for place in other.places {
+            self.add_place(Some(place));
         }
-        "region" => "it is not a country code of two letters, and is not read",
-        "action" => {
-            "it is none of `create`, `update` and `delete`, and counts as `create`; `map` translates the source's words"
+    }
+
+    fn add_place(&mut self, place: Option<String>) {
+        if let Some(place) = place
+            && !self.places.contains(&place)
+            && self.places.len() < MAX_PATHS
+        {
+            self.places.push(place);
         }
-        _ => "`trim` or `digits` leaves nothing of it, and it is not read",
-    };
-    format!("a value of `fields.{field}` does not fit: {why}")
+    }
+
+    /// Returns the note about it.
+    pub fn note(&self) -> String {
+        let field = self.field;
+        let why = match field {
+            "phones" => {
+                "it has at most three digits or is the mark of a test lead, and is not read"
+            }
+            "emails" => "it has no `@`, so it is no e-mail address, and is not read",
+            "occurredAt" => {
+                "it is not written as `format` says, or as times usually are, and is not read"
+            }
+            "isTest" => {
+                "it is no word for yes (true, 1, yes, sim, test) or no (false, 0, no, não), and is not read"
+            }
+            "region" => "it is not a country code of two letters, and is not read",
+            "action" => {
+                "it is none of `create`, `update` and `delete`, and counts as `create`; `map` translates the source's words"
+            }
+            _ => "`trim` or `digits` leaves nothing of it, and it is not read",
+        };
+        let places: Vec<String> = self.places.iter().map(|path| format!("`{path}`")).collect();
+        match places.is_empty() {
+            true => format!("a value of `fields.{field}` does not fit: {why}"),
+            false => format!(
+                "a value of `fields.{field}` does not fit, at {}: {why}",
+                places.join(", ")
+            ),
+        }
+    }
+}
+
+/// Returns the path of a value, from the item or else from the body.
+fn place_of(record: &Record<'_>, value: *const Value) -> Option<String> {
+    let path =
+        path_to(record.item, value).or_else(|| Some(format!("$.{}", path_to(record.root, value)?)));
+    path.map(cut)
 }
 
 /// The paths of values that no field reads.

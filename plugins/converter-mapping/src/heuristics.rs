@@ -52,13 +52,15 @@ pub fn may_be_name(text: &str) -> bool {
     text.contains(char::is_alphabetic) && !looks_like_email(text) && json_in(text).is_none()
 }
 
-/// Whether the text has the form of an e-mail address, or is the marker of a test lead.
+/// Whether the text is what Meta sends in place of an answer of a test lead, such as
+/// `<test lead: dummy data for phone_number>`. It can be a name, but is no phone and no address.
+pub fn is_test_mark(text: &str) -> bool {
+    text.trim_start().starts_with("<test lead")
+}
+
+/// Whether the text has the form of an e-mail address.
 pub fn looks_like_email(text: &str) -> bool {
     let text = text.trim();
-    // The marker of a test lead takes the place of an address.
-    if text.starts_with("<test lead") {
-        return true;
-    }
     let Some((local, domain)) = text.split_once('@') else {
         return false;
     };
@@ -75,6 +77,7 @@ pub fn looks_like_phone(text: &str) -> bool {
     (8..=20).contains(&number)
         && text.chars().count() <= 40
         && !text.contains("//")
+        && !is_test_mark(text)
         && text.chars().filter(|c| c.is_alphabetic()).count() <= 5
         && !looks_like_date(text)
 }
@@ -360,7 +363,10 @@ mod tests {
             assert!(!looks_like_phone(text), "{text}");
         }
         assert!(looks_like_email("a@example.com"));
-        assert!(looks_like_email("<test lead: dummy data for email>"));
+        let mark = "<test lead: dummy data for phone_number_12345678@a.b>";
+        assert!(is_test_mark(mark) && is_test_mark(" <test lead: dummy data for email>"));
+        assert!(!looks_like_phone(mark) && !looks_like_email(mark));
+        assert!(!is_test_mark("a <test lead>"));
         for text in ["", "@", "a@b", "a b@example.com", "a@b@example.com"] {
             assert!(!looks_like_email(text), "{text}");
         }

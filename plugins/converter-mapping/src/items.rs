@@ -6,7 +6,7 @@ use leadhost_sdk::{
 };
 
 use crate::config::Config;
-use crate::explain;
+use crate::explain::{self, Misfit};
 use crate::fold::fold;
 use crate::lead;
 use crate::leftover;
@@ -57,7 +57,7 @@ pub fn read(config: &Config, delivery: &Delivery, body: &Value) -> ReadItems {
     let mut items = Vec::with_capacity(places.len());
     let mut explained = Vec::new();
     let mut empty: Option<Vec<String>> = None;
-    let mut misfits: Vec<&'static str> = Vec::new();
+    let mut misfits: Vec<Misfit> = Vec::new();
     for place in places {
         items.push(match place {
             Place::Item(value, person, path) => {
@@ -69,9 +69,10 @@ pub fn read(config: &Config, delivery: &Delivery, body: &Value) -> ReadItems {
                         format!("{}{one}", explain::MARK)
                     }));
                 }
-                for field in read.misfits {
-                    if !misfits.contains(&field) {
-                        misfits.push(field);
+                for misfit in read.misfits {
+                    match misfits.iter_mut().find(|known| known.field == misfit.field) {
+                        Some(known) => known.add(misfit),
+                        None => misfits.push(misfit),
                     }
                 }
                 if let Some(of_item) = read.empty {
@@ -104,7 +105,7 @@ pub fn read(config: &Config, delivery: &Delivery, body: &Value) -> ReadItems {
         let empty = empty.into_iter().flatten();
         let empty = empty
             .map(|field| format!("`{field}` is configured, and no value of this delivery fits it"));
-        let misfits = misfits.into_iter().map(explain::misfit);
+        let misfits = misfits.iter().map(Misfit::note);
         explained.splice(0..0, empty.chain(misfits));
     }
     ReadItems {

@@ -3,9 +3,9 @@
 use leadhost_sdk::{Delivery, Item, Lead, Outcome, serde_json::Value};
 
 use crate::config::{Attributes, Config, Field};
-use crate::explain;
+use crate::explain::{self, Misfit};
 use crate::guess::Guess;
-use crate::heuristics::{is_truth, looks_like_email};
+use crate::heuristics::{is_test_mark, is_truth, looks_like_email};
 use crate::leftover;
 use crate::pairs;
 use crate::path::Step;
@@ -24,8 +24,9 @@ pub struct ReadItem {
     pub explained: Vec<Value>,
     /// The configured fields that got no value, if the item was read.
     pub empty: Option<Vec<String>>,
-    /// The configured fields that found a value which does not fit them.
-    pub misfits: Vec<&'static str>,
+    /// The configured fields that found a value which does not fit them, with the paths of such values, if
+    /// the configuration asks for an explanation.
+    pub misfits: Vec<Misfit>,
     /// Paths of values that look like the lead's phone or address, and that no field reads.
     pub unread: Vec<String>,
 }
@@ -86,7 +87,10 @@ pub fn item(
         left_out,
         explained,
         empty: Some([missing, record.empty().to_vec()].concat()),
-        misfits: record.misfits().to_vec(),
+        misfits: match config.explain {
+            true => explain::misfits(&record),
+            false => Vec::new(),
+        },
         unread,
     };
     if !config.is_guessing() || matches!(read.item.outcome, Outcome::Lead(_)) {
@@ -184,15 +188,13 @@ fn read<'a>(
     record.reading("source", fields.source.is_some());
     let source = text(record, &fields.source, guess, Guess::source);
     record.reading("isTest", fields.is_test.is_some());
-    let marked = |texts: &[String]| texts.iter().any(|text| text.starts_with("<test lead"));
     let is_test = match &fields.is_test {
         Some(field) => record.truth(field).unwrap_or(false),
         None => guess
             .and_then(|guess| guess.is_test(record))
             .unwrap_or(false),
-    } || marked(&phones)
-        || marked(&emails)
-        || marked(name.as_slice());
+    } || record.has_test_mark()
+        || name.as_deref().is_some_and(is_test_mark);
     record.reading("region", true);
     let region = fields
         .region

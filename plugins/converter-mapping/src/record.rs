@@ -7,7 +7,7 @@ use leadhost_sdk::{Delivery, digits, serde_json::Value, text_of};
 
 use crate::config::{Condition, Field, Source, is_same};
 use crate::fold::fold;
-use crate::heuristics::{is_falsehood, is_truth};
+use crate::heuristics::{is_falsehood, is_test_mark, is_truth};
 use crate::leftover::Leftover;
 use crate::pairs::Pair;
 use crate::path::{Path, Step, walk};
@@ -32,8 +32,8 @@ pub struct Record<'a> {
     part: String,
     /// Configured fields that got no value.
     empty: Vec<String>,
-    /// Configured fields that found a value of another kind.
-    misfits: Vec<&'static str>,
+    /// Configured fields that found a value of another kind, with such values.
+    misfits: Vec<(&'static str, Vec<*const Value>)>,
 }
 
 /// A value that was read for a field.
@@ -86,8 +86,9 @@ impl<'a> Record<'a> {
         &self.empty
     }
 
-    /// Returns the configured fields for which a value was found that does not fit them.
-    pub fn misfits(&self) -> &[&'static str] {
+    /// Returns the configured fields for which a value was found that does not fit them, with such values.
+    /// One that is not of the body is not among them.
+    pub fn misfits(&self) -> &[(&'static str, Vec<*const Value>)] {
         &self.misfits
     }
 
@@ -168,16 +169,22 @@ impl<'a> Record<'a> {
     /// Returns the phones of a field, best first. A text with at most three digits, such as an
     /// area code alone, is no phone.
     pub fn phones(&mut self, field: &Field) -> Vec<String> {
-        let fits = |_: &Source, text: &str| digits(text).len() > 3 || text.starts_with('<');
+        let fits = |_: &Source, text: &str| digits(text).len() > 3 && !is_test_mark(text);
         let found = self.read(field, true, phone_of_node, fits).into_iter();
         found.map(|found| found.text).collect()
     }
 
     /// Returns the e-mail addresses of a field, best first. A text without `@` is none.
     pub fn emails(&mut self, field: &Field) -> Vec<String> {
-        let fits = |_: &Source, text: &str| text.contains('@') || text.starts_with('<');
+        let fits = |_: &Source, text: &str| text.contains('@') && !is_test_mark(text);
         let found = self.read(field, true, text_of_node, fits).into_iter();
         found.map(|found| found.text).collect()
+    }
+
+    /// Returns whether a value of the item is one that Meta sends for a test lead.
+    pub fn has_test_mark(&self) -> bool {
+        let mut left = MAX_LOOKED_AT;
+        has_test_mark(self.item, &mut left)
     }
 
     /// Returns whether the first text of a field that is a word for yes or no means yes.
@@ -191,7 +198,10 @@ impl<'a> Record<'a> {
     pub fn word(&mut self, field: &Field, known: &[&str]) -> Option<String> {
         let word = self.first(field)?.trim().to_lowercase();
         if !known.contains(&word.as_str()) {
-            self.tell_misfit();
+            let (field, _) = self.field;
+            let of_field = self.reads.iter().filter(|read| read.field == field);
+            let from = of_field.map(|read| read.value).collect();
+            self.tell_misfit(from);
         }
         Some(word)
     }
@@ -235,7 +245,7 @@ impl<'a> Record<'a> {
                 let text = transform(source, &raw.text);
                 let is_lost = text.is_none() && !source.empties(&raw.text);
                 if is_lost || text.as_deref().is_some_and(|text| !fits(source, text)) {
-                    self.tell_misfit();
+                    self.tell_misfit(raw.from);
                     continue;
                 }
                 raw.from.into_iter().for_each(|value| self.mark_at(value));
@@ -264,10 +274,14 @@ impl<'a> Record<'a> {
         }
     }
 
-    fn tell_misfit(&mut self) {
+    fn tell_misfit(&mut self, from: Vec<*const Value>) {
         let (field, guessed) = self.field;
-        if !guessed && !self.misfits.contains(&field) {
-            self.misfits.push(field);
+        if guessed {
+            return;
+        }
+        match self.misfits.iter_mut().find(|(known, _)| *known == field) {
+            Some((_, known)) => known.extend(from),
+            None => self.misfits.push((field, from)),
         }
     }
 
@@ -441,6 +455,23 @@ fn is_small(value: &Value) -> bool {
         Value::Array(_) => false,
         Value::String(text) => text.len() <= 500,
         _ => true,
+    }
+}
+
+/// Values of an item among which the mark of a test lead is looked for: the item may be 4 MiB.
+const MAX_LOOKED_AT: usize = 2_000;
+
+/// The parser bounds the depth.
+fn has_test_mark(value: &Value, left: &mut usize) -> bool {
+    if *left == 0 {
+        return false;
+    }
+    *left -= 1;
+    match value {
+        Value::String(text) => is_test_mark(text),
+        Value::Array(items) => items.iter().any(|item| has_test_mark(item, left)),
+        Value::Object(fields) => fields.values().any(|value| has_test_mark(value, left)),
+        _ => false,
     }
 }
 

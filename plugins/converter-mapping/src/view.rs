@@ -6,8 +6,8 @@ use leadhost_sdk::{digits, is_absent, serde_json::Value, text_of};
 use crate::body::json_in;
 use crate::fold::fold;
 use crate::heuristics::{
-    Part, is_name_question, is_others, is_phone_name, looks_like_email, looks_like_phone,
-    may_be_name, owned_name_part,
+    Part, is_name_question, is_others, is_phone_name, is_test_mark, looks_like_email,
+    looks_like_phone, may_be_name, owned_name_part,
 };
 use crate::names;
 use crate::people::{has_both, members};
@@ -178,8 +178,7 @@ impl<'a> View<'a> {
             for value in self.values(name) {
                 // A switch such as `whatsapp: 1` is not a phone, nor is a list in JSON.
                 let fits = |text: &str| {
-                    let is_short = digits(text).len() < 4 && !text.starts_with('<');
-                    !is_short && json_in(text).is_none()
+                    digits(text).len() >= 4 && !is_test_mark(text) && json_in(text).is_none()
                 };
                 self.phone(record, name, value, out, fits);
             }
@@ -423,7 +422,7 @@ fn node_text(node: &Value, names: &[&str]) -> Option<String> {
 /// itself.
 fn with_codes(phone: &str, area: Option<String>, country: Option<&str>) -> String {
     let number = digits(phone);
-    if phone.starts_with(['+', '<']) || phone.starts_with("p:") || number.len() > 11 {
+    if phone.starts_with('+') || phone.starts_with("p:") || number.len() > 11 {
         return phone.to_owned();
     }
     let area = area.map(|area| digits(&area).trim_start_matches('0').to_owned());

@@ -228,6 +228,18 @@ async fn a_component_is_replayed_on_the_deliveries_of_a_service(on: On) {
     assert!(digest(&checked).is_some(), "{checked}");
     assert_eq!(digest(&replayed), digest(&checked), "{replayed}");
 
+    // The active version has no other beside it: its results are shown.
+    let (code, out) = connected.remote("--from", &replay[..replay.len() - 1]);
+    assert_eq!(code, Some(0), "{out}");
+    for part in [
+        "is the active version, so there is no other to compare it with",
+        "1 delivery with 1 lead; 1 the same as in the service",
+        "1 lead\n",
+        "delivery show ID",
+    ] {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+
     let without = Variant {
         always: "",
         ..phones("1.2.0")

@@ -21,17 +21,20 @@ const PROJECT: &str = "ana";
 
 /// A project whose build copies `next.wasm`.
 fn project(component: &[u8], build: &[&str]) -> CommandFolder {
+    project_of(("misbehave", "converter"), component, build)
+}
+
+/// A project of a plugin with this name and of this kind.
+fn project_of((name, kind): (&str, &str), component: &[u8], build: &[&str]) -> CommandFolder {
     let base = CommandFolder::new();
-    let lock = json!({
-        "name": "ana",
-        "kind": "converter",
-        "language": "",
-        "build": build,
-    });
-    let lock = toml::to_string(&lock).unwrap();
-    put(&base, "leadhost.lock", lock);
+    put_lock(&base, (name, kind), build);
     put(&base, "next.wasm", component);
     base
+}
+
+fn put_lock(base: &CommandFolder, (name, kind): (&str, &str), build: &[&str]) {
+    let lock = json!({"name": name, "kind": kind, "language": "", "build": build});
+    put(base, "leadhost.lock", toml::to_string(&lock).unwrap());
 }
 
 const COPY: [&str; 2] = ["mkdir -p build", "cp next.wasm build/plugin.wasm"];
@@ -299,7 +302,11 @@ async fn a_message_is_shown_with_its_request_and_its_outcome() {
         check: "",
         ..guests::AdapterVariant::default()
     };
-    let base = project(&adapter.component(), &COPY);
+    let base = project_of(
+        ("misbehave-adapter", "adapter"),
+        &adapter.component(),
+        &COPY,
+    );
     let dev = Dev::start(&base, &[]);
     let said = dev.says("--data-dir").await;
     let (_, after) = said.split_once("\"instanceId\":").unwrap();
@@ -402,6 +409,66 @@ fn fields_of_the_connection_that_the_command_sets_are_refused() {
     let said = base.fail(1, &["plugin", "dev", PROJECT, "--once"]);
     assert!(said.contains("dev.toml"), "{said}");
     assert!(said.contains("`plugin`"), "{said}");
+}
+
+#[test]
+fn a_file_of_another_project_is_refused_with_the_key_and_both_values() {
+    let base = project_of(("ana", "converter"), &version("1.0.0"), &COPY);
+    put_case(&base, "lead", None);
+    let dev = ["plugin", "dev", PROJECT, "--once"];
+    let said = base.fail(1, &dev);
+    let parts = [
+        "ana/leadhost.lock: `name` is \"ana\", but the plugin that the project builds has \"misbehave\"",
+        "write name = \"misbehave\"",
+        "plugin new",
+    ];
+    for part in parts {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(!said.contains("serving after"), "{said}");
+    for command in [
+        &["plugin", "test", PROJECT][..],
+        &["plugin", "run", PROJECT, "ana/next.wasm"],
+        &["plugin", "check", PROJECT, "--offline"],
+    ] {
+        let said = base.fail(1, command);
+        assert!(said.contains(parts[0]), "{command:?}: {said}");
+    }
+    put_lock(&base, ("misbehave", "adapter"), &COPY);
+    let said = base.fail(1, &dev);
+    assert!(said.contains("`kind` is \"adapter\", but"), "{said}");
+    put_lock(&base, ("misbehave", "converter"), &COPY);
+    base.run(&dev);
+}
+
+#[tokio::test]
+async fn a_version_that_is_not_of_the_project_leaves_the_one_before_active() {
+    let base = project(&version("1.0.0"), &COPY);
+    let dev = Dev::start(&base, &[]);
+    dev.says("--data-dir").await;
+    put_lock(&base, ("ana", "converter"), &COPY);
+    let said = dev.says("is still active").await;
+    assert!(said.contains("`name` is \"ana\""), "{said}");
+    put(&base, "next.wasm", version("1.1.0"));
+    until("the other build is refused", async || {
+        let times = dev.said().matches("is still active").count();
+        (times == 2).then_some(())
+    })
+    .await;
+    let said = dev.said();
+    assert!(!said.contains("misbehave 1.1.0 ("), "{said}");
+    put_lock(&base, ("misbehave", "converter"), &COPY);
+    dev.says("misbehave 1.1.0 (").await;
+}
+
+#[tokio::test]
+async fn a_folder_that_is_moved_away_ends_the_command_which_says_so() {
+    let base = project(&version("1.0.0"), &COPY);
+    let mut dev = Dev::start(&base, &[]);
+    dev.says("--data-dir").await;
+    std::fs::rename(base.path(PROJECT), base.path("elsewhere")).unwrap();
+    dev.says("the folder ana was moved away or removed").await;
+    assert_eq!(dev.child.wait().unwrap().code(), Some(1));
 }
 
 #[test]

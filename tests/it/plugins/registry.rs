@@ -221,6 +221,7 @@ fn a_registry_that_asks_for_credentials_gets_those_of_docker() {
     broken.write("config.json", b"{");
     let said = broken.refused(1, &["pull", &tag]);
     assert!(said.contains("the credentials for"), "{said}");
+    assert!(said.contains("config.json: it is not JSON"), "{said}");
 }
 
 #[test]

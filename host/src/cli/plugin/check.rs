@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::local::EngineFlags;
-use super::{component_file, verifying};
+use super::{component_file, project, verifying};
 use crate::admin_api::plugins::{CheckedPlugin, ConcernView};
 use crate::cli::client::ServiceAddress;
 use crate::cli::failure::CommandFailure;
@@ -76,6 +76,7 @@ impl Check {
         drop(progress);
         let prepared = prepared?;
         let loaded = &prepared.loaded;
+        project::check_built(&self.file, loaded)?;
         if self.service.json() {
             say_json(&json!({
                 "name": loaded.description.name,

@@ -1,5 +1,6 @@
 //! The file of a project that says what it was made from and how it is built. `leadhost plugin new`
-//! writes it, and its commands are the author's to change.
+//! writes it, and its commands are the author's to change. What it says of the plugin has to be true: the
+//! file of another project would build, set up and publish that one.
 
 use std::path::Path;
 
@@ -9,8 +10,10 @@ use serde::{Deserialize, Serialize};
 use super::language::Language;
 use super::template;
 use crate::cli::failure::CommandFailure;
+use crate::cli::table::safe;
 use crate::domain::plugin::PluginKind;
 use crate::domain::text::quoted;
+use crate::plugin::{Loaded, contracts, rules};
 
 /// The name of the file, in the project's folder.
 pub const PROJECT_FILE: &str = "leadhost.lock";
@@ -48,14 +51,100 @@ impl ProjectFile {
     pub fn language(&self) -> Option<Language> {
         Language::from_str(&self.language, false).ok()
     }
+
+    /// Refuses values that cannot be those of the project in this folder, before it is built.
+    fn check(&self, folder: &Path) -> Result<(), CommandFailure> {
+        rules::name(&self.name).map_err(|why| {
+            let file = folder.join(PROJECT_FILE);
+            let why = format!("{}: `name` cannot be {why}", file.display());
+            CommandFailure::new(safe(&why)).hint(format!(
+                "write the name that the plugin returns from `describe`; {RESTORE}"
+            ))
+        })?;
+        if self.contract.is_empty() {
+            return Ok(());
+        }
+        let offered = contracts().find(|one| PluginKind::from_contract(one) == Some(self.kind));
+        let kind = PluginKind::from_contract(&self.contract);
+        if kind != Some(self.kind) || !contracts().any(|one| one == self.contract) {
+            let should = offered.unwrap_or_default();
+            let of = self.kind.with_article();
+            return Err(wrong(folder, "contract", &self.contract, should, of));
+        }
+        let beside = contracts_beside(folder);
+        match beside.first() {
+            Some(first) if !beside.contains(&self.contract) => {
+                let of = "the folder `wit`";
+                Err(wrong(folder, "contract", &self.contract, first, of))
+            }
+            _ => Ok(()),
+        }
+    }
 }
+
+/// Compares what the file of the project says with the plugin that was built. `path`: the folder of the
+/// project; a file, and a folder without the file, agree with any plugin.
+///
+/// # Errors
+///
+/// [`CommandFailure`] that names the key, both values and what to do, or that of [`read`].
+pub fn check_built(path: &Path, loaded: &Loaded) -> Result<(), CommandFailure> {
+    if !path.join(PROJECT_FILE).is_file() {
+        return Ok(());
+    }
+    let project = read(path)?;
+    let of = "the plugin that the project builds";
+    let (name, kind) = (&loaded.description.name, loaded.kind);
+    // The kind first: another kind has another contract.
+    for (key, says, is) in [
+        ("kind", project.kind.as_str(), kind.as_str()),
+        ("contract", &*project.contract, &*loaded.contract),
+        ("name", &*project.name, &**name),
+    ] {
+        let is_left_out = key == "contract" && says.is_empty();
+        if says != is && !is_left_out {
+            return Err(wrong(path, key, says, is, of));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the contracts whose files are in the folder `wit` of a project.
+fn contracts_beside(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder.join("wit"));
+    let names = entries.into_iter().flatten().flatten();
+    let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+    let contracts = names.filter_map(|name| {
+        let name = name.strip_prefix("leadhost-")?.strip_suffix(".wit")?;
+        let (package, version) = name.split_once('-')?;
+        let contract = format!("leadhost:{package}@{version}");
+        PluginKind::from_contract(&contract).map(|_| contract)
+    });
+    let mut contracts: Vec<String> = contracts.collect();
+    contracts.sort();
+    contracts
+}
+
+/// Returns the failure of a key whose value is not that of the project.
+fn wrong(folder: &Path, key: &str, says: &str, should: &str, of: &str) -> CommandFailure {
+    CommandFailure::new(safe(&format!(
+        "{}: `{key}` is {says:?}, but {of} has {should:?}",
+        folder.join(PROJECT_FILE).display(),
+    )))
+    .hint(safe(&format!(
+        "if the plugin is right, write {key} = {should:?} there; {RESTORE}"
+    )))
+}
+
+/// The hint for a file that may be another project's.
+const RESTORE: &str = "if the file is that of another project, restore it from your version control, or from a new project of `leadhost plugin new`";
 
 /// Reads the file of the project in a folder. A file without commands gets those of its template.
 ///
 /// # Errors
 ///
-/// [`CommandFailure`] if the folder is no project, the file cannot be read, or nothing says how the
-/// project is built.
+/// [`CommandFailure`] if the folder is no project, the file cannot be read, its name, kind and contract
+/// do not fit each other or the contract in the folder, or nothing says how the project is built.
 pub fn read(folder: &Path) -> Result<ProjectFile, CommandFailure> {
     let file = folder.join(PROJECT_FILE);
     let shown = file.display();
@@ -80,6 +169,7 @@ pub fn read(folder: &Path) -> Result<ProjectFile, CommandFailure> {
     let mut project: ProjectFile = toml::from_str(&text).map_err(|error| {
         CommandFailure::new(format!("{shown} is not the file of a project: {error}"))
     })?;
+    project.check(folder)?;
     if project.build.is_empty() {
         let language = project.language();
         let made =
@@ -148,5 +238,51 @@ mod tests {
         assert!(said.contains("build = "), "{said}");
         let said = read_text("name = 7").expect_err("no project");
         assert!(said.contains("leadhost.lock"), "{said}");
+    }
+
+    #[test]
+    fn what_is_not_of_this_project_is_refused_with_both_values() {
+        let file = |name: &str, kind: &str, contract: &str| {
+            let text = format!("name = {name:?}\nkind = {kind:?}\nbuild = [\"make\"]\n");
+            match contract {
+                "" => text,
+                contract => format!("{text}contract = {contract:?}\n"),
+            }
+        };
+        let check = |text: &str, parts: &[&str]| {
+            let said = read_text(text).expect_err("it is refused");
+            for part in [&["leadhost.lock: "], parts].concat() {
+                assert!(said.contains(part), "{part}: {said}");
+            }
+        };
+        let (converter, adapter) = ("leadhost:converter@1.0.0", "leadhost:adapter@1.0.0");
+        read_text(&file("ana", "converter", converter)).expect("it fits");
+        read_text(&file("ana", "adapter", adapter)).expect("it fits");
+        read_text(&file("ana", "adapter", "")).expect("it may be left out");
+        let said = ["`contract` is \"leadhost:adapter@1.0.0\"", converter];
+        check(&file("ana", "converter", adapter), &said);
+        let unknown = "leadhost:converter@9.0.0";
+        check(&file("ana", "converter", unknown), &[unknown, converter]);
+        check(
+            &file("Ana Form", "converter", converter),
+            &["`name` cannot be the name \"Ana Form\""],
+        );
+
+        // The contract is that of the folder.
+        let folder = tempfile::tempdir().expect("a folder");
+        let wit = folder.path().join("wit");
+        std::fs::create_dir(&wit).expect("a folder");
+        std::fs::write(wit.join("leadhost-adapter-1.0.0.wit"), "").expect("a file");
+        let put = |text: String| std::fs::write(folder.path().join(PROJECT_FILE), text);
+        put(file("ana", "converter", converter)).expect("a file");
+        let said = read(folder.path())
+            .expect_err("it is another's")
+            .to_string();
+        assert!(
+            said.contains("the folder `wit` has \"leadhost:adapter"),
+            "{said}"
+        );
+        put(file("ana", "adapter", adapter)).expect("a file");
+        read(folder.path()).expect("it fits");
     }
 }

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::check::{show as show_check, tried};
 use super::local::EngineFlags;
-use super::{component_file, explain, say_active, verify, verifying};
+use super::{component_file, explain, project, say_active, verify, verifying};
 use crate::admin_api::plugins::{CheckedPlugin, DeployedPlugin, VerifiedPlugin};
 use crate::cli::client::{AdminClient, RemoteFlags, ServiceAddress, query};
 use crate::cli::failure::CommandFailure;
@@ -83,6 +83,8 @@ impl Publish {
                 .about(&self.file)
                 .also("nothing was sent; `leadhost plugin test` shows each golden case that fails")
         })?;
+        project::check_built(&self.file, &prepared.loaded)
+            .map_err(|failure| failure.also("nothing was sent"))?;
         if prepared.golden == 0 {
             complain(
                 "The component has no golden cases: nothing shows that it reads what it should.",

@@ -11,7 +11,8 @@ use clap::{ArgGroup, Args};
 
 use super::component_file::ComponentFile;
 use super::local::{EngineFlags, LocalEngine};
-use super::{component_file, verify};
+use super::verify::VersionDifferences;
+use super::{component_file, project, verify};
 use crate::admin_api::captures::{
     CaptureView, CapturedConnection, CapturedDeliveries, OutcomeView, ServingVersion,
 };
@@ -19,13 +20,15 @@ use crate::admin_api::deliveries::Deliveries;
 use crate::admin_api::plugins::{ComparedVersion, VerifiedPlugin};
 use crate::cli::captures;
 use crate::cli::client::{AdminClient, RemoteFlags, ServiceAddress, query};
+use crate::cli::command::ServiceFlags;
 use crate::cli::failure::CommandFailure;
-use crate::cli::output::{complain, count, say_json};
+use crate::cli::output::{complain, count, say, say_json};
 use crate::cli::progress::ProgressLine;
-use crate::cli::table::safe;
+use crate::cli::table::{safe, table};
 use crate::config::Config;
 use crate::domain::connection::{Connection, ConnectionKind, ConnectionSettings};
 use crate::domain::delivery::DeliveryStatus;
+use crate::domain::difference::ItemKind;
 use crate::domain::exchange::HttpResponse;
 use crate::domain::id::{ConnectionId, DeliveryId};
 use crate::domain::plugin::{Digest, PluginKind};
@@ -37,6 +40,9 @@ use crate::pipeline::verify::outcome::{FieldValue, OutcomeItem, Reason, VersionO
 use crate::pipeline::verify::{CapturedDelivery, Subject, Tally, drift, outcome_of};
 use crate::plugin::Loaded;
 use crate::store::{KeptAnswer, NewDelivery};
+
+/// Deliveries whose results are shown if there is no other version to compare them with.
+const SHOWN_RESULTS: usize = 20;
 
 #[derive(Args)]
 #[command(group(ArgGroup::new("which").required(true).multiple(true).args(["deliveries", "connection", "failed"])))]
@@ -88,6 +94,7 @@ impl Replay {
         let progress = ProgressLine::start("compiling");
         let loaded = engine.load(component).await;
         let loaded = loaded.map_err(|failure| failure.about(&self.file))?.loaded;
+        project::check_built(&self.file, &loaded)?;
         progress.update("finding deliveries");
         let ids = self.find(&client).await?;
         let mut replayed = ReplayedHere::new(&engine, Arc::clone(&loaded), ids.len());
@@ -98,9 +105,15 @@ impl Replay {
         replayed.remark();
         let drift = drift(&replayed.tally, &policy);
         let compared = replayed.tally.compared;
+        let results = std::mem::take(&mut replayed.results);
         let verified = replayed.report(drift);
+        let is_active = verified
+            .against
+            .as_ref()
+            .is_some_and(|other| other.digest == verified.digest);
         match self.service.json() {
             true => say_json(&serde_json::to_value(&verified).unwrap_or_default()),
+            false if is_active => show_active(&verified, &results, client.flags()),
             false if compared > 0 => verify::show(&verified),
             false => {}
         }
@@ -205,6 +218,8 @@ struct ReplayedHere<'a> {
     of_another_kind: u64,
     /// Deliveries with more answers than the service gives.
     cut: u64,
+    /// What the component makes of the first ones: no values of persons.
+    results: Vec<(DeliveryId, String)>,
     took: Duration,
 }
 
@@ -225,6 +240,7 @@ impl<'a> ReplayedHere<'a> {
             of_another_plugin: 0,
             of_another_kind: 0,
             cut: 0,
+            results: Vec::new(),
             took: Duration::ZERO,
         }
     }
@@ -320,6 +336,9 @@ impl<'a> ReplayedHere<'a> {
         let delivery = delivery(&capture, received_by)?;
         let plugins = &self.engine.plugins;
         let after = outcome_of(plugins, &self.loaded, &delivery, connections).await;
+        if self.results.len() < SHOWN_RESULTS {
+            self.results.push((capture.facts.id, summary(&after)));
+        }
         let compared = ComparedSubject {
             subject: Subject::Delivery(capture.facts.id),
             connection: id,
@@ -401,6 +420,65 @@ impl<'a> ReplayedHere<'a> {
             repairs: Vec::new(),
             took_ms: u64::try_from(self.took.as_millis()).unwrap_or(u64::MAX),
         }
+    }
+}
+
+/// Prints what the active version makes of the deliveries on this machine.
+fn show_active(verified: &VerifiedPlugin, results: &[(DeliveryId, String)], flags: &ServiceFlags) {
+    let name = format!("{} {}", verified.name, verified.version);
+    say(&safe(&format!(
+        "{name} ({}) is the active version, so there is no other to compare it with. Converted here: {} with {}; {} the same as in the service.",
+        verified.digest.short(),
+        count(verified.compared, "delivery", "deliveries"),
+        count(verified.candidate_leads, "lead", "leads"),
+        verified.same,
+    )));
+    let rows = results.iter();
+    let rows = rows.map(|(id, result)| vec![id.to_string(), result.clone()]);
+    let rows: Vec<Vec<String>> = rows.collect();
+    say(&format!("\n{}", table(&["DELIVERY", "RESULT"], &rows)));
+    let differences = VersionDifferences {
+        newly_failing: &verified.newly_failing,
+        no_longer_failing: &verified.no_longer_failing,
+        vanished: &verified.vanished,
+        appeared: &verified.appeared,
+        items: &verified.items,
+        fields: &verified.fields,
+    };
+    differences.show("the service", "this machine");
+    say(&format!(
+        "\n`{}` shows what the service made of a delivery. To compare a change, build it, and replay it again.",
+        flags.command("delivery show ID")
+    ));
+}
+
+/// Returns what a version makes of a delivery, without its values: `2 leads, 1 ignored`.
+fn summary(outcome: &VersionOutcome) -> String {
+    let items = match outcome {
+        VersionOutcome::Converted(items) => items,
+        VersionOutcome::Refused(_) => return "refused".to_owned(),
+        VersionOutcome::Failed(_) => return "failed".to_owned(),
+    };
+    let mut kinds: Vec<(ItemKind, u64)> = Vec::new();
+    for item in items {
+        match kinds.iter_mut().find(|(kind, _)| *kind == item.kind) {
+            Some((_, many)) => *many += 1,
+            None => kinds.push((item.kind, 1)),
+        }
+    }
+    let kinds = kinds.into_iter().map(|(kind, many)| match kind {
+        ItemKind::Lead => count(many, "lead", "leads"),
+        ItemKind::Fetch => count(many, "fetch", "fetches"),
+        ItemKind::Event => count(many, "event", "events"),
+        ItemKind::Send => count(many, "send", "sends"),
+        ItemKind::Answer => count(many, "answer", "answers"),
+        ItemKind::Ignored | ItemKind::Invalid | ItemKind::Unrouted => {
+            format!("{many} {}", kind.as_str())
+        }
+    });
+    match items.is_empty() {
+        true => "no item".to_owned(),
+        false => kinds.collect::<Vec<_>>().join(", "),
     }
 }
 

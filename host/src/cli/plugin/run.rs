@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::body::BodyFormat;
 use super::component_file::{self, read_bytes};
 use super::local::{ConversionOutput, EngineFlags, LocalEngine};
+use super::project;
 use crate::admin_api::tried;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, say_json};
@@ -170,6 +171,7 @@ impl Run {
         let loaded = prepared
             .map_err(|failure| failure.about(&self.file))?
             .loaded;
+        project::check_built(&self.file, &loaded)?;
         self.check_config(&engine, &loaded, &config).await?;
         let case = Arc::new(self.case(loaded.kind, body, config));
         let begun = Instant::now();

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::component_file::{self, ComponentFile, GOLDEN};
 use super::local::{ConversionOutput, EngineFlags, LocalEngine};
+use super::project;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, count, say};
 use crate::cli::progress::ProgressLine;
@@ -58,6 +59,7 @@ impl Test {
         let loaded = prepared
             .map_err(|failure| failure.about(&self.file))?
             .loaded;
+        project::check_built(&self.file, &loaded)?;
         self.engine.show(&engine);
         let mut tally = TestTally::default();
         let mut crashes = Crashes::default();

@@ -29,6 +29,9 @@ const ITEMS: usize = 20;
 /// Characters of a text that are shown.
 const CHARACTERS: usize = 200;
 
+/// Characters of a text that are shown of a call that failed: the message of a panic may be anywhere in it.
+const FAILURE_CHARACTERS: usize = 2_000;
+
 /// Shows requests and calls.
 pub struct CallBoard {
     store: Arc<dyn Store>,
@@ -164,7 +167,7 @@ impl CallBoard {
             lines.extend(call_lines(call));
         }
         if let Some(detail) = detail {
-            lines.extend(detail_lines(detail));
+            lines.extend(detail_lines(detail, calls));
         }
         lines.truncate(if self.is_quiet { 1 } else { lines.len() });
         say(&lines.join("\n"));
@@ -188,8 +191,15 @@ fn head(request: &AnsweredRequest, detail: Option<&DeliveryDetail>) -> String {
     ))
 }
 
+/// Returns the lines of a call. Of one that failed, what the plugin wrote comes first: the message of its
+/// panic or its exception, with file and line.
 fn call_lines(call: &WatchedCall) -> Vec<String> {
     let mut lines = Vec::new();
+    let usage = &call.usage;
+    if call.output.is_err() {
+        let long = |text: &String| line_within(FAILURE_CHARACTERS, "plugin", text);
+        lines.extend(usage.log.iter().map(long));
+    }
     match &call.output {
         Ok(WatchedOutput::Conversion(output)) => {
             lines.extend(bounded(output.items.iter().map(item_line)));
@@ -224,10 +234,11 @@ fn call_lines(call: &WatchedCall) -> Vec<String> {
         }
         Ok(WatchedOutput::SendStep(step)) => lines.extend(step_lines(step)),
         Ok(WatchedOutput::Other) => {}
-        Err(error) => lines.push(line("FAILED", error)),
+        Err(error) => lines.push(line_within(FAILURE_CHARACTERS, "FAILED", error)),
     }
-    let usage = &call.usage;
-    lines.extend(usage.log.iter().map(|text| line("plugin", text)));
+    if call.output.is_ok() {
+        lines.extend(usage.log.iter().map(|text| line("plugin", text)));
+    }
     lines.push(format!(
         "  {}: {}, {} of the processor, {} of memory at most",
         call.function,
@@ -239,8 +250,8 @@ fn call_lines(call: &WatchedCall) -> Vec<String> {
 }
 
 /// Returns what the store says about the items, where it is not what a lead usually becomes, and why
-/// a delivery failed.
-fn detail_lines(detail: &DeliveryDetail) -> Vec<String> {
+/// a delivery failed, unless the failure of a call says the same.
+fn detail_lines(detail: &DeliveryDetail, calls: &[WatchedCall]) -> Vec<String> {
     let mut lines = Vec::new();
     let items = detail.items.iter().filter(|item| item.message.is_some());
     lines.extend(bounded(items.map(|item| {
@@ -250,8 +261,13 @@ fn detail_lines(detail: &DeliveryDetail) -> Vec<String> {
             message,
         )
     })));
+    let is_shown = |error: &&String| {
+        let mut failures = calls.iter().filter_map(|call| call.output.as_ref().err());
+        failures.any(|failure| error.starts_with(failure.as_str()))
+    };
     let error = detail.summary.error.as_ref();
-    lines.extend(error.map(|error| line("error", error)));
+    let error = error.filter(|error| !is_shown(error));
+    lines.extend(error.map(|error| line_within(FAILURE_CHARACTERS, "error", error)));
     lines
 }
 
@@ -449,7 +465,11 @@ mod tests {
         };
         let refused = call_lines(&call(Ok(WatchedOutput::Refused(problem))));
         assert_eq!(refused[0], "  the body is refused: no object");
+        // The words of the plugin come before those of the host.
         let failed = call_lines(&call(Err("it trapped".to_owned())));
-        assert_eq!(failed[0], "  FAILED: it trapped");
+        assert_eq!(failed[..2], ["  plugin: a word", "  FAILED: it trapped"]);
+        let long = "x".repeat(FAILURE_CHARACTERS);
+        let failed = call_lines(&call(Err(long.clone())));
+        assert_eq!(failed[1], format!("  FAILED: {long}"));
     }
 }

@@ -4,6 +4,7 @@
 
 use std::collections::HashSet;
 use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +20,8 @@ use crate::cli::plugin::stale::is_built;
 /// How long nothing may have changed: an editor saves in several steps.
 const QUIET: Duration = Duration::from_millis(100);
 
-/// How often the files are read where the system reports no changes.
+/// How often the files are read where the system reports no changes, and how often the folder is looked
+/// for: the system does not report that a folder above it was moved.
 const POLL: Duration = Duration::from_secs(1);
 
 /// Files of a project. More are not a project's own.
@@ -70,12 +72,29 @@ impl ProjectFiles {
         ));
     }
 
+    /// Returns an error once the folder of the project is no longer where it was.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandFailure`] that says so.
+    pub fn check_root(&self) -> Result<(), CommandFailure> {
+        if is_there(&self.root) {
+            return Ok(());
+        }
+        Err(CommandFailure::new(format!(
+            "the folder {} was moved away or removed while `plugin dev` watched it, so nothing is served any more",
+            self.root.display()
+        ))
+        .hint("run the command again with the folder in which the project is now"))
+    }
+
     /// Reads all files. New folders are watched from then on.
     ///
     /// # Errors
     ///
-    /// [`CommandFailure`] if the folder cannot be read or has too many files.
+    /// [`CommandFailure`] if the folder is no longer there, cannot be read or has too many files.
     pub fn state(&mut self) -> Result<FilesState, CommandFailure> {
+        self.check_root()?;
         let ignored = ignored(&self.root);
         let mut files = Vec::new();
         self.list(&self.root.clone(), &ignored, &mut files)?;
@@ -105,6 +124,8 @@ impl ProjectFiles {
             // It was removed in the meantime.
             Err(_) if folder != self.root => return Ok(()),
             Err(error) => {
+                // Since it was looked for.
+                self.check_root()?;
                 let folder = folder.display();
                 return Err(CommandFailure::new(format!(
                     "cannot read the folder {folder}: {error}"
@@ -163,11 +184,29 @@ impl ProjectFiles {
             seen = now;
             match (is_settled, &self.watcher) {
                 (false, _) => tokio::time::sleep(QUIET).await,
-                (true, Some(_)) => notice.notified().await,
+                (true, Some(_)) => self.noticed(&notice).await?,
                 (true, None) => tokio::time::sleep(POLL).await,
             }
         }
     }
+
+    /// Waits until the system reports a change.
+    async fn noticed(&self, notice: &Notify) -> Result<(), CommandFailure> {
+        loop {
+            match tokio::time::timeout(POLL, notice.notified()).await {
+                Ok(()) => return Ok(()),
+                Err(_) => self.check_root()?,
+            }
+        }
+    }
+}
+
+/// Whether there is a folder at this path. One that was removed while it is the current folder can still
+/// be read, and has no name any more.
+fn is_there(folder: &Path) -> bool {
+    folder
+        .metadata()
+        .is_ok_and(|found| found.is_dir() && found.nlink() > 0)
 }
 
 fn read(path: &Path) -> std::io::Result<Vec<u8>> {
@@ -275,6 +314,23 @@ mod tests {
         let mut files = project.files();
         std::fs::remove_dir_all(project.0.path()).expect("it is ours");
         let said = files.state().expect_err("it is gone").to_string();
-        assert!(said.contains("cannot read the folder"), "{said}");
+        assert!(said.contains("was moved away or removed"), "{said}");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_folder_that_is_moved_with_the_one_above_it_is_reported() {
+        let base = tempfile::tempdir().expect("a folder");
+        let above = base.path().join("above");
+        let root = above.join("project");
+        std::fs::create_dir_all(&root).expect("a folder");
+        let mut files = ProjectFiles::watch(&root);
+        let state = files.state().expect("it is read");
+        let move_away = async {
+            tokio::task::yield_now().await;
+            std::fs::rename(&above, base.path().join("elsewhere")).expect("it is ours");
+        };
+        let (changed, ()) = tokio::join!(files.changed(state), move_away);
+        let said = changed.expect_err("it is gone").to_string();
+        assert!(said.contains("was moved away or removed"), "{said}");
     }
 }

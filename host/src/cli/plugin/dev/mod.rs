@@ -26,7 +26,7 @@ use self::calls::CallBoard;
 use self::candidate::DevCandidate;
 use self::files::ProjectFiles;
 use self::sample::CurlSample;
-use self::service::PrivateService;
+use self::service::{PrivateService, SwapError};
 use super::component_file::BUILT;
 use super::language::Language;
 use super::local;
@@ -43,7 +43,7 @@ use crate::domain::plugin::{Digest, PluginKind};
 use crate::domain::text::quoted;
 use crate::limits;
 use crate::pipeline::apply::ApplyOutcome;
-use crate::pipeline::deploy::{DeployError, Deployed};
+use crate::pipeline::deploy::DeployError;
 use crate::plugin::{LoadError, Loaded};
 use crate::shutdown::{self, Shutdown};
 use crate::telemetry;
@@ -196,6 +196,8 @@ impl DevSession<'_> {
                 Ok(end) => end,
                 Err(failure) if self.flags.once => return Err(failure),
                 Err(failure) => {
+                    // Without its folder everything fails.
+                    files.check_root()?;
                     complain(&failure.to_string());
                     RoundEnd::Failed
                 }
@@ -210,7 +212,10 @@ impl DevSession<'_> {
                     )));
                 }
                 RoundEnd::Serving => {}
-                RoundEnd::Failed => self.say_what_serves(),
+                RoundEnd::Failed => {
+                    files.check_root()?;
+                    self.say_what_serves();
+                }
             }
             tokio::select! {
                 changed = files.changed(state) => changed?,
@@ -247,7 +252,7 @@ impl DevSession<'_> {
             let Some(mut swapped) = self.swap(&candidate).await else {
                 return Ok(RoundEnd::Stopped);
             };
-            if let Err(DeployError::Load(LoadError::Golden { .. })) = &swapped {
+            if let Err(SwapError::Deploy(DeployError::Load(LoadError::Golden { .. }))) = &swapped {
                 let failing = candidate.failing(&self.service.app.core.plugins).await?;
                 let is_noted = failing.iter().all(|case| case.is_of_notes);
                 if is_noted && !failing.is_empty() {
@@ -265,18 +270,19 @@ impl DevSession<'_> {
                 }
             }
             match swapped {
-                Ok(deployed) => {
-                    let record = deployed.record;
-                    let (name, version) = (&record.description.name, &record.description.version);
-                    self.served = Some(format!("{name} {version} ({})", record.digest.short()));
-                }
-                Err(error) => {
+                Ok(()) => {}
+                Err(SwapError::Checked(failure)) => return Err(failure),
+                Err(SwapError::Deploy(error)) => {
                     show_refusal(&error);
                     return Ok(RoundEnd::Failed);
                 }
             }
         }
-        let line = self.connect(&candidate).await?;
+        let loaded = self.loaded(&candidate)?;
+        // The file of the project may have changed since this build was swapped in.
+        project::check_built(folder, &loaded)?;
+        self.served = Some(format!("{loaded:?}"));
+        let line = self.connect(&candidate, &loaded).await?;
         self.say_serving(&candidate, took, built.elapsed());
         if self.shown != line {
             say(&format!("\n{line}\n"));
@@ -316,9 +322,11 @@ impl DevSession<'_> {
     }
 
     /// Swaps a build in. `None` if the command is to stop.
-    async fn swap(&mut self, candidate: &DevCandidate) -> Option<Result<Deployed, DeployError>> {
+    async fn swap(&mut self, candidate: &DevCandidate) -> Option<Result<(), SwapError>> {
+        let folder = self.flags.folder.as_path();
+        let check = |loaded: &Loaded| project::check_built(folder, loaded);
         tokio::select! {
-            swapped = self.service.swap(candidate.wasm.clone()) => Some(swapped),
+            swapped = self.service.swap(candidate.wasm.clone(), check) => Some(swapped),
             () = self.shutdown.begun() => None,
         }
     }
@@ -333,13 +341,20 @@ impl DevSession<'_> {
         ));
     }
 
-    /// Makes the workspace with the plugin's connection. Returns the lines that send to it.
-    async fn connect(&mut self, candidate: &DevCandidate) -> Result<String, CommandFailure> {
-        let plugins = &self.service.app.core.plugins;
+    /// Returns the version of a build that was swapped in.
+    fn loaded(&self, candidate: &DevCandidate) -> Result<Arc<Loaded>, CommandFailure> {
         let digest = Digest::compute(&candidate.wasm);
-        let loaded = plugins
-            .by_digest(&digest)
-            .ok_or_else(|| CommandFailure::new("the version is no longer loaded"))?;
+        let loaded = self.service.app.core.plugins.by_digest(&digest);
+        loaded.ok_or_else(|| CommandFailure::new("the version is no longer loaded"))
+    }
+
+    /// Makes the workspace with the plugin's connection. Returns the lines that send to it.
+    async fn connect(
+        &mut self,
+        candidate: &DevCandidate,
+        loaded: &Arc<Loaded>,
+    ) -> Result<String, CommandFailure> {
+        let plugins = &self.service.app.core.plugins;
         let mut fields = self.flags.connection(loaded.kind)?;
         let sample = CurlSample::find(&self.flags.folder, loaded.kind);
         let config = fields.entry("config").or_insert_with(|| {
@@ -347,8 +362,8 @@ impl DevSession<'_> {
                 .as_ref()
                 .map_or_else(|| json!({}), |one| one.config.clone())
         });
-        let generated = workspace::generated_secrets(plugins, &loaded, config).await?;
-        let file = workspace::declaration(&loaded, &fields, generated, self.service.has_sandbox);
+        let generated = workspace::generated_secrets(plugins, loaded, config).await?;
+        let file = workspace::declaration(loaded, &fields, generated, self.service.has_sandbox);
         if self.declared.as_ref().is_none_or(|last| last.file != file) {
             let declared = self.service.declare(&file).await;
             let outcome = declared.map_err(|failure| match self.flags.connection_file() {
@@ -366,7 +381,7 @@ impl DevSession<'_> {
         match &self.declared {
             Some(declared) => {
                 let has_unwritten = !candidate.unwritten.is_empty();
-                self.lines(&loaded, declared, sample.as_ref(), has_unwritten)
+                self.lines(loaded, declared, sample.as_ref(), has_unwritten)
                     .await
             }
             None => Ok(String::new()),

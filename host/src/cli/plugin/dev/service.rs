@@ -26,7 +26,8 @@ use crate::domain::publisher::TrustedKeys;
 use crate::http::listen::{self, Addresses, StartError};
 use crate::pipeline;
 use crate::pipeline::apply::{ApplyError, ApplyOutcome, FileExtent, apply};
-use crate::pipeline::deploy::{self, AcceptedWords, DeployError, Deployed};
+use crate::pipeline::deploy::{self, AcceptedWords, DeployError};
+use crate::plugin::Loaded;
 use crate::shutdown::Shutdown;
 use crate::store::{self, StoreLocation};
 
@@ -35,6 +36,17 @@ const SANDBOX: &str = "adapter-sandbox.wasm";
 
 /// Where the connection or the instance of the author is in the file of the workspace.
 const OWN: [&str; 2] = ["connections[0].", "instances[0]."];
+
+/// Why a build does not serve.
+#[derive(Debug, thiserror::Error)]
+pub enum SwapError {
+    /// The private service refuses it.
+    #[error(transparent)]
+    Deploy(#[from] DeployError),
+    /// It is not what the project says.
+    #[error("{0}")]
+    Checked(CommandFailure),
+}
 
 /// A service that runs in this process.
 pub struct PrivateService {
@@ -109,17 +121,26 @@ impl PrivateService {
         self.folder.path()
     }
 
-    /// Tries a component and makes it the active version, whatever would concern an operator.
+    /// Tries a component and makes it the active version, whatever would concern an operator. `check`
+    /// gets the version after its trial.
     ///
     /// # Errors
     ///
-    /// [`DeployError`] if the trial refuses it, or its name is in use by a plugin of another kind.
-    /// Then the version before it stays active.
-    pub async fn swap(&mut self, wasm: Vec<u8>) -> Result<Deployed, DeployError> {
-        let deployed = upload(&self.app, wasm).await?;
-        self.serving = Some(deployed.record.digest.clone());
+    /// [`SwapError`] if the trial or the check refuses it, or its name is in use by a plugin of another
+    /// kind. Then the version before it stays active.
+    pub async fn swap(
+        &mut self,
+        wasm: Vec<u8>,
+        check: impl FnOnce(&Loaded) -> Result<(), CommandFailure>,
+    ) -> Result<(), SwapError> {
+        let pipeline = &self.app.pipeline;
+        let tried = deploy::try_out(pipeline, wasm.clone(), true).await?;
+        check(tried.version()).map_err(SwapError::Checked)?;
+        let origin = UPLOAD.into();
+        let deployed = deploy::admit(pipeline, tried, wasm, origin, &everything()).await?;
+        self.serving = Some(deployed.record.digest);
         forget_old_code(&self.folder.path().join("compiled"));
-        Ok(deployed)
+        Ok(())
     }
 
     /// Returns whether this version serves.
@@ -189,9 +210,11 @@ fn config(port: u16, limits: PluginsSection, folder: &Path) -> Result<Config, Co
     Ok(config)
 }
 
-async fn upload(app: &App, wasm: Vec<u8>) -> Result<Deployed, DeployError> {
-    let accept: AcceptedWords = [AcceptWord::All].into_iter().collect();
-    deploy::upload(&app.pipeline, wasm, "upload", true, &accept).await
+/// Where the components come from, as the store has it.
+const UPLOAD: &str = "upload";
+
+fn everything() -> AcceptedWords {
+    [AcceptWord::All].into_iter().collect()
 }
 
 /// Activates the sandbox adapter, if it is on this machine. Without it the workspace has no channel.
@@ -202,7 +225,7 @@ async fn activate_sandbox(app: &App) -> bool {
     let Ok(wasm) = tokio::fs::read(&file).await else {
         return false;
     };
-    match upload(app, wasm).await {
+    match deploy::upload(&app.pipeline, wasm, UPLOAD, true, &everything()).await {
         Ok(_) => true,
         Err(error) => {
             complain(&safe(&format!(

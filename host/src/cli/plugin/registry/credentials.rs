@@ -1,13 +1,13 @@
 //! The credentials for a registry, where `docker login` and `podman login` keep them: in
 //! `~/.docker/config.json`, or with a program that this file names.
 
-use std::fs::File;
-use std::io::{BufReader, ErrorKind};
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use docker_credential::{CredentialRetrievalError, DockerCredential};
 use oci_client::secrets::RegistryAuth;
+use serde::de::IgnoredAny;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
@@ -32,63 +32,106 @@ pub struct Credentials {
 ///
 /// [`CommandFailure`] if there are some that cannot be read or used.
 pub async fn find(registry: &str) -> Result<Credentials, CommandFailure> {
-    let key = registry.to_owned();
+    // Without a home folder there is none.
+    let Some(file) = configuration() else {
+        return Ok(none());
+    };
+    let place = CredentialsPlace { registry, file };
+    let (key, file) = (registry.to_owned(), place.file.clone());
     let (send, received) = oneshot::channel();
     // It waits for a child process, and ends with this process if that does not end.
-    std::thread::spawn(move || send.send(kept(&key)));
+    std::thread::spawn(move || send.send(kept(&file, &key)));
     let found = timeout(PATIENCE, received).await.map_err(|_| {
-        failed(
-            registry,
-            &format!(
-                "the program that keeps them did not answer within {} s",
-                PATIENCE.as_secs()
-            ),
-        )
+        place.failed(&format!(
+            "the program that keeps them did not answer within {} s",
+            PATIENCE.as_secs()
+        ))
     })?;
-    let found = found.map_err(|_| failed(registry, "the program that keeps them cannot be run"))?;
-    understand(registry, found)
+    let found = found.map_err(|_| place.failed("the program that keeps them cannot be run"))?;
+    place.understand(found)
+}
+
+/// Returns Docker's configuration file, which need not be there.
+fn configuration() -> Option<PathBuf> {
+    let folder = std::env::var_os("DOCKER_CONFIG")
+        .map(PathBuf::from)
+        .or_else(|| std::env::home_dir().map(|home| home.join(".docker")))?;
+    Some(folder.join("config.json"))
+}
+
+/// Why there are no credentials.
+enum Unusable {
+    /// What is wrong with the file, after its path.
+    File(String),
+    Credential(CredentialRetrievalError),
 }
 
 /// Reads the credentials from Docker's configuration, or from the program that it names.
-fn kept(registry: &str) -> Result<DockerCredential, CredentialRetrievalError> {
-    let folder = std::env::var_os("DOCKER_CONFIG")
-        .map(PathBuf::from)
-        .or_else(|| std::env::home_dir().map(|home| home.join(".docker")))
-        .ok_or(CredentialRetrievalError::ConfigNotFound)?;
-    // The crate's own look-up takes a missing file for one that cannot be read.
-    let file = File::open(folder.join("config.json")).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => CredentialRetrievalError::ConfigNotFound,
-        _ => CredentialRetrievalError::ConfigReadError,
+fn kept(file: &Path, registry: &str) -> Result<DockerCredential, Unusable> {
+    // The crate's own look-up takes a missing file for one that cannot be read, and says of no other what
+    // is wrong with it.
+    let text = std::fs::read(file).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => Unusable::Credential(CredentialRetrievalError::ConfigNotFound),
+        _ => Unusable::File(error.to_string()),
     })?;
-    docker_credential::get_credential_from_reader(BufReader::new(file), registry)
+    if let Err(error) = serde_json::from_slice::<IgnoredAny>(&text) {
+        return Err(Unusable::File(format!("it is not JSON: {error}")));
+    }
+    docker_credential::get_credential_from_reader(&*text, registry).map_err(|error| match error {
+        CredentialRetrievalError::ConfigReadError => {
+            Unusable::File("it is not a configuration of Docker".to_owned())
+        }
+        error => Unusable::Credential(error),
+    })
 }
 
-fn understand(
-    registry: &str,
-    found: Result<DockerCredential, CredentialRetrievalError>,
-) -> Result<Credentials, CommandFailure> {
-    match found {
-        Ok(DockerCredential::UsernamePassword(name, secret)) => Ok(Credentials {
-            said: format!("the credentials of `{name}`"),
-            auth: RegistryAuth::Basic(name, secret),
-        }),
-        Ok(DockerCredential::IdentityToken(_)) => Err(failed(
-            registry,
-            "they are an identity token, which this command cannot use: log in with a name and a password or an access token",
-        )),
-        Err(
+/// The registry, and the file in which its credentials would be.
+struct CredentialsPlace<'a> {
+    registry: &'a str,
+    file: PathBuf,
+}
+
+impl CredentialsPlace<'_> {
+    fn understand(
+        &self,
+        found: Result<DockerCredential, Unusable>,
+    ) -> Result<Credentials, CommandFailure> {
+        let error = match found {
+            Ok(DockerCredential::UsernamePassword(name, secret)) => {
+                return Ok(Credentials {
+                    said: format!("the credentials of `{name}`"),
+                    auth: RegistryAuth::Basic(name, secret),
+                });
+            }
+            Ok(DockerCredential::IdentityToken(_)) => {
+                return Err(self.failed(
+                    "they are an identity token, which this command cannot use: log in with a name and a password or an access token",
+                ));
+            }
+            Err(Unusable::File(why)) => return Err(self.failed(&why)),
+            Err(Unusable::Credential(error)) => error,
+        };
+        match error {
             CredentialRetrievalError::ConfigNotFound
-            | CredentialRetrievalError::NoCredentialConfigured,
-        ) => Ok(none()),
-        Err(CredentialRetrievalError::HelperFailure { stdout, .. }) if stdout.contains(NONE) => {
-            Ok(none())
+            | CredentialRetrievalError::NoCredentialConfigured => Ok(none()),
+            CredentialRetrievalError::HelperFailure { stdout, .. } if stdout.contains(NONE) => {
+                Ok(none())
+            }
+            // Its standard output may have the secret.
+            CredentialRetrievalError::HelperFailure { helper, stderr, .. } => {
+                Err(self.failed(&format!("{helper} failed: {}", stderr.trim())))
+            }
+            error => Err(self.failed(&error.to_string())),
         }
-        // Its standard output may have the secret.
-        Err(CredentialRetrievalError::HelperFailure { helper, stderr, .. }) => Err(failed(
-            registry,
-            &format!("{helper} failed: {}", stderr.trim()),
-        )),
-        Err(error) => Err(failed(registry, &error.to_string())),
+    }
+
+    fn failed(&self, why: &str) -> CommandFailure {
+        CommandFailure::new(format!(
+            "the credentials for {} cannot be read from {}: {why}",
+            self.registry,
+            self.file.display()
+        ))
+        .hint("`docker login` writes that file; the variable DOCKER_CONFIG names another folder for it")
     }
 }
 
@@ -99,22 +142,22 @@ fn none() -> Credentials {
     }
 }
 
-fn failed(registry: &str, why: &str) -> CommandFailure {
-    CommandFailure::new(format!(
-        "the credentials for {registry} cannot be read: {why}"
-    ))
-    .hint("they are those of `docker login`, in config.json of ~/.docker or of the folder in DOCKER_CONFIG")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn place() -> CredentialsPlace<'static> {
+        CredentialsPlace {
+            registry: "localhost:5000",
+            file: PathBuf::from("made-up/config.json"),
+        }
+    }
 
     #[test]
     fn a_secret_is_never_named() {
         let found =
             DockerCredential::UsernamePassword("ana".to_owned(), "made-up-secret".to_owned());
-        let credentials = understand("localhost:5000", Ok(found)).expect("they can be used");
+        let credentials = place().understand(Ok(found)).expect("they can be used");
         assert_eq!(credentials.said, "the credentials of `ana`");
 
         let helper = CredentialRetrievalError::HelperFailure {
@@ -124,21 +167,52 @@ mod tests {
         };
         let token = DockerCredential::IdentityToken("made-up-secret".to_owned());
         for (found, why) in [
-            (Err(helper), "docker-credential-made-up failed: locked"),
+            (
+                Err(Unusable::Credential(helper)),
+                "docker-credential-made-up failed: locked",
+            ),
             (Ok(token), "they are an identity token"),
             (
-                Err(CredentialRetrievalError::ConfigReadError),
-                "Unable to read config",
+                Err(Unusable::Credential(
+                    CredentialRetrievalError::CredentialDecodingError,
+                )),
+                "Unable to decode credential",
             ),
         ] {
-            let said = understand("localhost:5000", found)
+            let said = place()
+                .understand(found)
                 .map(drop)
                 .expect_err("they cannot be used")
                 .to_string();
-            assert!(
-                said.contains(why) && !said.contains("made-up-secret"),
-                "{said}"
-            );
+            for part in [why, "made-up/config.json"] {
+                assert!(said.contains(part), "{part}: {said}");
+            }
+            assert!(!said.contains("made-up-secret"), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_none_of_docker_is_refused_without_its_content() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("config.json");
+        let kept_in = |text: &str| {
+            std::fs::write(&file, text).expect("a file");
+            match kept(&file, "localhost:5000") {
+                Err(Unusable::File(why)) => why,
+                Err(Unusable::Credential(error)) => error.to_string(),
+                Ok(_) => "found".to_owned(),
+            }
+        };
+        for (text, why) in [
+            (
+                "{\"auths\": made-up-secret}",
+                "not JSON: expected value at line 1",
+            ),
+            ("[\"made-up-secret\"]", "not a configuration of Docker"),
+            ("{}", "no credential configured"),
+        ] {
+            let said = kept_in(text);
+            assert!(said.contains(why) && !said.contains("secret"), "{said}");
         }
     }
 
@@ -154,7 +228,8 @@ mod tests {
             CredentialRetrievalError::ConfigNotFound,
             CredentialRetrievalError::NoCredentialConfigured,
         ] {
-            let credentials = understand("localhost:5000", Err(error)).expect("none are needed");
+            let found = Err(Unusable::Credential(error));
+            let credentials = place().understand(found).expect("none are needed");
             assert_eq!(credentials.auth, RegistryAuth::Anonymous);
         }
     }

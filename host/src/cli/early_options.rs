@@ -1,0 +1,89 @@
+//! Options that stand before the name of the command, as in `leadhost --data-dir /srv/leads status`. Each
+//! command declares its own options, and most take those that name the service: these are moved behind
+//! the command, which accepts or refuses them there.
+
+use std::ffi::OsString;
+
+use clap::{Arg, Args as _, CommandFactory as _};
+
+use super::Arguments;
+use super::client::ServiceAddress;
+
+/// Returns the arguments of the process with the options that name the service behind the last word of
+/// the command.
+pub fn behind_command(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let program = Arguments::command();
+    let service = ServiceAddress::augment_args(clap::Command::new(""));
+    let option = |text: &str| {
+        let name = text.strip_prefix("--")?.split('=').next();
+        service.get_arguments().find(|one| one.get_long() == name)
+    };
+    let takes_next =
+        |option: &Arg, text: &str| option.get_action().takes_values() && !text.contains('=');
+    let mut command = &program;
+    let mut rest = arguments.into_iter();
+    let mut words: Vec<OsString> = rest.by_ref().take(1).collect();
+    let mut early = Vec::new();
+    let mut rest = rest.peekable();
+    while let Some(text) = rest.peek().and_then(|next| next.to_str()) {
+        if let Some(option) = option(text) {
+            let many = 1 + usize::from(takes_next(option, text));
+            early.extend(rest.by_ref().take(many));
+        } else if let Some(found) = command.find_subcommand(text) {
+            command = found;
+            words.extend(rest.next());
+        } else {
+            break;
+        }
+    }
+    words.extend(early);
+    words.extend(rest);
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+
+    /// Returns the words of a command line, of which the name of the program is left out.
+    fn words(line: &str) -> impl Iterator<Item = OsString> {
+        ["leadhost"]
+            .into_iter()
+            .chain(line.split(' '))
+            .map(OsString::from)
+    }
+
+    #[test]
+    fn options_before_a_command_are_those_of_the_command() {
+        for (line, expect) in [
+            (
+                "--data-dir d delivery list --status failed",
+                "delivery list --data-dir d --status failed",
+            ),
+            (
+                "--json delivery --data-dir=d list",
+                "delivery list --json --data-dir=d",
+            ),
+            ("plugin list --data-dir d", "plugin list --data-dir d"),
+            ("plugin activate list --json", "plugin activate list --json"),
+            ("--version", "--version"),
+        ] {
+            let expect: Vec<OsString> = words(expect).collect();
+            assert_eq!(behind_command(words(line)), expect);
+        }
+        let accepted = |line: &str| Arguments::try_parse_from(behind_command(words(line)));
+        for line in ["--data-dir d status", "--data-dir d serve"] {
+            assert!(accepted(line).is_ok(), "{line}");
+        }
+        // A command without a service refuses them.
+        for line in [
+            "--data-dir d plugin new ana --lang go",
+            "--data-dir",
+            "--datadir d status",
+        ] {
+            assert!(accepted(line).is_err(), "{line}");
+        }
+    }
+}
