@@ -549,7 +549,7 @@ async fn a_paused_connection_gets_a_secret_and_is_resumed(on: On) {
 }
 
 async fn an_address_is_whole_if_the_service_knows_its_own(on: On) {
-    let (operator, report) = Operator::with_workspace(on).await;
+    let (operator, report) = Operator::with_workspace(on.clone()).await;
     let id = id_of(&report);
     let browser = Browser::signed_in(&operator).await;
     let page = browser.page("/connections").await;

@@ -28,7 +28,7 @@ const NO_HOST: &str = "none";
 
 /// The fields of the form, named like the keys of the workspace file. Those of the greeting and of the
 /// secrets have inputs of their own.
-const FIELDS: [&str; 15] = [
+const FIELDS: [&str; 14] = [
     "partner",
     "plugin",
     "instance",
@@ -43,7 +43,6 @@ const FIELDS: [&str; 15] = [
     "time_zone",
     "dedupe_by_content",
     "greeting",
-    "retired",
 ];
 
 /// The inputs whose value is a text.
