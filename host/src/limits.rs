@@ -1289,6 +1289,11 @@ pub const RESOLVED_AT_ONCE: usize = 500;
 pub const RESOLVED_WITHIN: Duration = Duration::from_secs(20);
 pub const RESOLVED_REFUSALS: usize = 20;
 
+/// The newest deliveries in quarantine at which Today looks for the connections whose secrets it links, and
+/// how many of these it names: the list has the others.
+pub const QUARANTINE_LOOKED_AT: u32 = 50;
+pub const QUARANTINE_SECRETS_NAMED: usize = 3;
+
 /// Versions that were rolled back lately, for which Today and `leadhost status` look whether deliveries of
 /// them are left. The others are named without it: each look may read [`LOOKED_THROUGH`] rows.
 pub const LEFT_VERSIONS_LOOKED_FOR: usize = 5;

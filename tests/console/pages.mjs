@@ -32,6 +32,8 @@ export async function accessible(browser) {
       return href.slice("/console/".length);
     };
     const things = [
+      await found("connections", "a[href$='/entry']"),
+      await found("connections", "a[href$='/retire']"),
       await found("repairs", "td a.mono"),
       await found("plugins/mapping", "a[href*='/golden/']"),
       await found("deliveries?status=converted", "td a.mono"),

@@ -6,6 +6,7 @@ mod console;
 mod console_activity;
 mod console_changes;
 mod console_connections;
+mod console_entries;
 mod console_live;
 mod console_many;
 mod console_plugins;

@@ -21,6 +21,13 @@ pub struct Connections {
     pub connections: Vec<ConnectionView>,
 }
 
+impl Connections {
+    /// Returns the connections that are not retired.
+    pub fn in_use(&self) -> impl Iterator<Item = &ConnectionView> {
+        self.connections.iter().filter(|one| !one.retired)
+    }
+}
+
 /// A connection as its operator sees it.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -40,6 +47,9 @@ pub struct ConnectionView {
     pub instance_id: Option<AgentId>,
     /// The origins whose pages may post from a browser; `*` allows every one.
     pub origins: Vec<String>,
+    /// Whether it is retired: it accepts nothing, as if its address were unknown.
+    #[serde(default)]
+    pub retired: bool,
     /// Whether a lead without an external id is a duplicate of an equal one within 10 minutes.
     pub dedupe_by_content: bool,
     /// The template message that a new lead gets.

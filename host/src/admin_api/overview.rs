@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::activity::Activity;
 use super::connections::{Bound, ConnectionView, Connections};
-use super::deliveries::Deliveries;
+use super::deliveries::{Deliveries, DeliveryView};
 use super::instances::{InstanceView, Instances};
 use super::plugins::{PluginList, VersionState};
 use super::repairs::RepairFacts;
@@ -43,6 +43,8 @@ pub struct ServiceOverview {
     /// What came in and went out lately, as this host has it in memory.
     pub last_hour: Activity,
     pub last_day: Activity,
+    /// The newest deliveries in quarantine, if they were asked for.
+    pub quarantined: Vec<DeliveryView>,
     /// Why the service is not ready. Empty if it is.
     pub not_ready: Vec<String>,
 }
@@ -55,8 +57,8 @@ pub struct ServiceProblem {
     pub command: String,
     /// The page, below `/console`, that fixes or shows it.
     pub page: String,
-    /// A further page, below `/console`, with the words of its link.
-    pub also: Option<(&'static str, String)>,
+    /// Further pages, below `/console`, each with the words of its link.
+    pub also: Vec<(String, String)>,
     /// Whether the service itself cannot do its work.
     pub is_severe: bool,
 }
@@ -67,7 +69,7 @@ impl ServiceProblem {
             what,
             command: command.into(),
             page: page.into(),
-            also: None,
+            also: Vec::new(),
             is_severe: false,
         }
     }
@@ -78,8 +80,8 @@ impl ServiceProblem {
         first.is_some_and(|word| word.contains('/'))
     }
 
-    fn with_page(mut self, words: &'static str, page: String) -> Self {
-        self.also = Some((words, page));
+    fn with_page(mut self, words: impl Into<String>, page: String) -> Self {
+        self.also.push((words.into(), page));
         self
     }
 
@@ -98,7 +100,9 @@ impl ServiceProblem {
     }
 }
 
+const QUARANTINE_PAGE: &str = "/deliveries?status=quarantined";
 const SERVICE_PAGE: &str = "/service";
+const SET_A_SECRET: &str = "set a secret";
 const REFUSED_PAGE: &str = "/service#refused";
 const CONNECTIONS_PAGE: &str = "/connections";
 
@@ -110,6 +114,11 @@ fn connection_page(connection: &ConnectionView) -> String {
 /// Returns the page of an instance.
 fn instance_page(instance: &InstanceView) -> String {
     format!("/instances/{}", instance.id)
+}
+
+/// Returns the form that sets a secret, on the page of a connection or an instance.
+fn secret_form(page: &str) -> String {
+    format!("{page}#set-secret")
 }
 
 /// A secret that a plugin or a check needs, and that its connection or instance does not have.
@@ -189,7 +198,16 @@ impl ServiceOverview {
                 );
                 let words = format!("outbox list --state failed --instance {}", quoted(&name));
                 let page = format!("/messages?state=failed&instance={name}");
-                found.push(ServiceProblem::new(what, words, page));
+                let mut problem = ServiceProblem::new(what, words, page);
+                let mut instances = self.instances.instances.iter();
+                let instance = instances
+                    .find(|one| one.workspace == day.workspace && one.name == day.name)
+                    .filter(|one| one.settings.is_some());
+                if let Some(instance) = instance {
+                    let form = secret_form(&instance_page(instance));
+                    problem = problem.with_page(SET_A_SECRET, form);
+                }
+                found.push(problem);
             }
             let mut hours = self.last_hour.series.iter();
             let hour = hours.find(|hour| hour.workspace == day.workspace && hour.name == day.name);
@@ -262,7 +280,7 @@ impl ServiceOverview {
             many,
             "in quarantine, because the sender check failed",
             &format!("{list} quarantined"),
-            "/deliveries?status=quarantined",
+            QUARANTINE_PAGE,
         );
         add(
             backlog.unknown,
@@ -272,6 +290,10 @@ impl ServiceOverview {
             "outbox list --state unknown",
             "/messages?state=unknown",
         );
+        let quarantine = found.iter_mut().find(|one| one.page == QUARANTINE_PAGE);
+        if let Some(problem) = quarantine {
+            problem.also = self.secrets_of_quarantine();
+        }
         if let Some(oldest) = backlog.oldest_waiting {
             let waits = status.now.since(oldest);
             if waits >= limits::STATUS_LONG_WAIT {
@@ -290,6 +312,36 @@ impl ServiceOverview {
             found.push(ServiceProblem::new(what, "etl status", SERVICE_PAGE));
         }
         found
+    }
+
+    /// Returns the forms that set the secrets with which the newest deliveries in quarantine were checked,
+    /// each with the words of its link.
+    fn secrets_of_quarantine(&self) -> Vec<(String, String)> {
+        let mut forms = Vec::new();
+        for delivery in &self.quarantined {
+            let facts = &delivery.facts;
+            let mut connections = self.connections.connections.iter();
+            let mut instances = self.instances.instances.iter();
+            let connection = connections.find(|one| one.id == facts.connection_id);
+            let instance = instances.find(|one| Some(one.id) == facts.instance_id);
+            let (name, page) = match (connection, instance) {
+                (Some(one), _) => (
+                    name_in_workspace(&one.workspace, &one.name),
+                    connection_page(one),
+                ),
+                (None, Some(one)) => (
+                    name_in_workspace(&one.workspace, &one.name),
+                    instance_page(one),
+                ),
+                (None, None) => continue,
+            };
+            let form = (format!("set a secret of {name}"), secret_form(&page));
+            if !forms.contains(&form) {
+                forms.push(form);
+            }
+        }
+        forms.truncate(limits::QUARANTINE_SECRETS_NAMED);
+        forms
     }
 
     fn plugin_problems(&self) -> Vec<ServiceProblem> {
@@ -493,13 +545,15 @@ impl ServiceOverview {
             if let Some(pause) = &connection.paused {
                 let what = format!("the fetches of {name} are paused ({})", pause.reason);
                 let words = format!("connection resume {}", quoted(&name));
-                found.push(ServiceProblem::new(
-                    what,
-                    words,
-                    connection_page(connection),
-                ));
+                let page = connection_page(connection);
+                let form = secret_form(&page);
+                let problem = ServiceProblem::new(what, words, page);
+                found.push(problem.with_page(SET_A_SECRET, form));
             }
-            if let Some(change) = &connection.source_change {
+            // A source that is retired sends nothing any more.
+            if let Some(change) = &connection.source_change
+                && !connection.retired
+            {
                 found.extend(change_problems(&name, connection, change));
             }
         }
@@ -513,18 +567,28 @@ impl ServiceOverview {
             if let Some(pause) = &instance.paused {
                 let what = format!("the sending of {name} is paused ({})", pause.reason);
                 let words = format!("instance resume {}", quoted(&name));
-                found.push(ServiceProblem::new(what, words, instance_page(instance)));
+                let page = instance_page(instance);
+                let form = secret_form(&page);
+                let problem = ServiceProblem::new(what, words, page);
+                found.push(match instance.settings {
+                    Some(_) => problem.with_page(SET_A_SECRET, form),
+                    None => problem,
+                });
             }
             let settings = instance.settings.as_ref();
             let change = settings.and_then(|settings| settings.source_change.as_ref());
             if let (Some(change), Some(adapter)) = (change, &instance.adapter) {
-                found.push(failure_problem(("instance", &name), adapter, change));
+                let named = ("instance", name.as_str(), instance_page(instance));
+                found.push(failure_problem(named, adapter, change));
             }
             let templates = settings.and_then(|settings| settings.templates.as_ref());
             if let Some(error) = templates.and_then(|templates| templates.error.as_ref()) {
                 let what = format!("the templates of {name} are not renewed ({error})");
                 let words = format!("instance sync-templates {}", quoted(&name));
-                found.push(ServiceProblem::new(what, words, instance_page(instance)));
+                let page = instance_page(instance);
+                let form = secret_form(&page);
+                let problem = ServiceProblem::new(what, words, page);
+                found.push(problem.with_page(SET_A_SECRET, form));
             }
         }
         found
@@ -549,11 +613,11 @@ impl ServiceOverview {
                     kind,
                     name: name.clone(),
                     secret: secret.to_owned(),
-                    page: page.clone(),
+                    page: secret_form(&format!("{page}?secret={secret}")),
                 })
                 .collect::<Vec<_>>()
         };
-        let connections = self.connections.connections.iter().flat_map(|one| {
+        let connections = self.connections.in_use().flat_map(|one| {
             let name = name_in_workspace(&one.workspace, &one.name);
             let page = connection_page(one);
             of("connection", name, page, Some(&one.plugin), &one.bound)
@@ -654,14 +718,15 @@ pub fn version_problems(
     let connections = connections.connections.iter().filter_map(|one| {
         let change = one.source_change.as_ref().filter(is_new)?;
         let name = name_in_workspace(&one.workspace, &one.name);
-        (one.plugin == plugin).then(|| failure_problem(("connection", &name), plugin, change))
+        (one.plugin == plugin)
+            .then(|| failure_problem(("connection", &name, connection_page(one)), plugin, change))
     });
     let instances = instances.instances.iter().filter_map(|one| {
         let change = one.settings.as_ref()?.source_change.as_ref();
         let change = change.filter(is_new)?;
         let name = name_in_workspace(&one.workspace, &one.name);
         let is_its = one.adapter.as_deref() == Some(plugin);
-        is_its.then(|| failure_problem(("instance", &name), plugin, change))
+        is_its.then(|| failure_problem(("instance", &name, instance_page(one)), plugin, change))
     });
     connections.chain(instances).collect()
 }
@@ -672,10 +737,10 @@ fn is_failing_with(change: &SourceChange, version: &Digest) -> bool {
     change.failing && change.cause == ChangeCause::Version && is_its
 }
 
-/// Returns the problem of a connection or an instance, by its name, whose deliveries keep failing with
-/// this plugin.
+/// Returns the problem of a connection or an instance, by its name and its page, whose deliveries keep failing
+/// with this plugin.
 fn failure_problem(
-    (kind, name): (&'static str, &str),
+    (kind, name, page): (&'static str, &str, String),
     plugin: &str,
     change: &SourceChange,
 ) -> ServiceProblem {
@@ -689,7 +754,8 @@ fn failure_problem(
             .with_page("the failed deliveries", failed);
     }
     let list = format!("delivery list --status failed --{kind} {}", quoted(name));
-    ServiceProblem::new(what, list, failed)
+    // A wrong secret is a frequent cause.
+    ServiceProblem::new(what, list, failed).with_page(SET_A_SECRET, secret_form(&page))
 }
 
 /// Returns the problems of a connection whose deliveries keep failing or have changed: one for all
@@ -700,7 +766,7 @@ fn change_problems(
     change: &SourceChange,
 ) -> Vec<ServiceProblem> {
     if change.failing {
-        let named = ("connection", name);
+        let named = ("connection", name, connection_page(connection));
         return vec![failure_problem(named, &connection.plugin, change)];
     }
     let is_new = change.cause == ChangeCause::Version;
@@ -845,13 +911,16 @@ mod tests {
             digest: None,
             parts: Vec::new(),
         };
-        let of = |cause| failure_problem(("instance", "acme/bot"), "twilio", &change(cause));
+        let of = |cause| {
+            let named = ("instance", "acme/bot", "/instances/7".to_owned());
+            failure_problem(named, "twilio", &change(cause))
+        };
         let failed = "/deliveries?status=failed&instance=acme/bot";
         let found = of(ChangeCause::Version);
         assert_eq!(found.command, "plugin rollback twilio");
         assert_eq!(
             found.also,
-            Some(("the failed deliveries", failed.to_owned()))
+            [("the failed deliveries".to_owned(), failed.to_owned())]
         );
         let found = of(ChangeCause::Source);
         assert_eq!(
@@ -859,6 +928,8 @@ mod tests {
             "delivery list --status failed --instance acme/bot"
         );
         assert_eq!(found.page, failed);
+        let form = "/instances/7#set-secret".to_owned();
+        assert_eq!(found.also, [("set a secret".to_owned(), form)]);
     }
 
     #[test]

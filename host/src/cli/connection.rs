@@ -69,6 +69,7 @@ fn show(answer: &Connections) {
         .iter()
         .map(|connection| {
             let state = match &connection.paused {
+                _ if connection.retired => "retired".to_owned(),
                 None => "running".to_owned(),
                 Some(pause) => format!("paused: {}", pause.reason),
             };

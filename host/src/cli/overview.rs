@@ -37,6 +37,7 @@ pub async fn read(
         unrepaired: Vec::new(),
         last_hour: client.get("/admin/v1/activity?period=hour").await?.content,
         last_day: client.get("/admin/v1/activity?period=day").await?.content,
+        quarantined: Vec::new(),
         not_ready: Vec::new(),
     })
 }

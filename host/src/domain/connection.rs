@@ -107,6 +107,9 @@ pub struct ConnectionSettings {
     /// Sources: the origins whose pages may post to it from a browser.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub origins: Vec<String>,
+    /// Sources: whether it is retired. It accepts nothing, as if its address were unknown.
+    #[serde(skip_serializing_if = "is_false")]
+    pub retired: bool,
     /// Channels: the time after which a conversation without an answer becomes `no_response`.
     #[serde(rename = "unansweredSeconds", with = "time::seconds")]
     pub unanswered_after: Duration,
@@ -130,6 +133,7 @@ impl Default for ConnectionSettings {
             greeting: None,
             reply_secrets: Vec::new(),
             origins: Vec::new(),
+            retired: false,
             unanswered_after: Duration::from_hours(24),
             idle_after: Duration::from_hours(30 * 24),
             kept_for: Duration::from_hours(24),
@@ -138,6 +142,14 @@ impl Default for ConnectionSettings {
             agent_kind: AgentKind::Ai,
         }
     }
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// The template message that a new lead of a source gets, in the commit that creates its deal.
@@ -281,6 +293,14 @@ pub struct AllowedHost {
     /// The operator allows private and loopback addresses for this name.
     #[serde(default)]
     pub private: bool,
+}
+
+impl AllowedHost {
+    /// Returns the entry of a workspace file for it: `http://10.0.0.7:9000!private`.
+    pub fn declared(&self) -> String {
+        let mark = if self.private { "!private" } else { "" };
+        format!("{}://{}{mark}", self.scheme, self.authority)
+    }
 }
 
 #[cfg(test)]

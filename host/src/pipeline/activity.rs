@@ -66,10 +66,11 @@ struct CountedActivity {
 }
 
 impl ActivityCounter {
-    /// Returns when the counts were made, and all of them. `None`: not yet since the host started.
-    pub fn counted(&self) -> (Option<Micros>, Vec<ActivitySeries>) {
+    /// Returns when the counts were made, and all of them by the id of their connection or channel. `None`:
+    /// not yet since the host started.
+    pub fn counted(&self) -> (Option<Micros>, BTreeMap<String, ActivitySeries>) {
         let counted = self.lock();
-        (counted.at, counted.series.values().cloned().collect())
+        (counted.at, counted.series.clone())
     }
 
     /// Returns whether the counts are so old that they should be made again.

@@ -257,6 +257,7 @@ pub fn answering(
         other.connection.kind == own.kind
             && other.connection.plugin == own.plugin
             && other.connection.id != own.id
+            && !other.connection.settings.retired
             && other.answers_to(route)
     });
     claimed.or_else(|| (!received_by.claims_some_of(route)).then(|| Arc::clone(received_by)))

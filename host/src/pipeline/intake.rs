@@ -392,7 +392,7 @@ async fn quarantine(
     Ok(Received::Unproven)
 }
 
-/// Returns the connection at this address.
+/// Returns the connection at this address. That of a retired connection counts as unknown.
 ///
 /// # Errors
 ///
@@ -403,6 +403,7 @@ pub async fn connection(pipeline: &Pipeline, address: &Address) -> Result<Arc<Li
         .get(address.connection())
         .await?
         .filter(|live| address.is_address_of(&live.connection))
+        .filter(|live| !live.connection.settings.retired)
         .ok_or_else(|| IntakeError::UnknownAddress(address.clone()))
 }
 

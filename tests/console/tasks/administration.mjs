@@ -1,7 +1,7 @@
 // Persons, keys, the audit and the service itself.
 import { strict as assert } from "node:assert";
 
-import { get, lead, newest, person, world } from "../service.mjs";
+import { get, lead, newest, person, post, world } from "../service.mjs";
 
 /** Asks the admin API with a key. Returns the status. */
 async function asks(key) {
@@ -66,6 +66,21 @@ export const tasks = [
       await own.shows("The key is shown only now.");
       key = (await own.page.locator("#new-key").textContent()).trim();
       assert.equal(await asks(key), 200);
+    },
+  },
+  {
+    name: "declare a partner",
+    steps: async (own) => {
+      const name = `imobcrm-${own.withScript ? "a" : "b"}`;
+      await own.click("Keys");
+      await own.page.selectOption("#partner-workspace", "demo");
+      await own.page.getByLabel("Name of the partner").fill(name);
+      await own.press("Declare the partner");
+      await own.shows(`The partner ${name} is declared in demo.`);
+      await own.shows("[[partners]]");
+      // It is there: nothing is left to declare.
+      const { changes } = await post("/apply?part=true&dryRun=true", { workspace: { slug: "demo", name: "Demo" }, partners: [{ name }] });
+      assert(!changes.some((change) => change.kind === "partner"), JSON.stringify(changes));
     },
   },
   {

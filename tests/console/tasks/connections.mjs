@@ -1,7 +1,7 @@
 // The connections of sources: paused and resumed, tried, made, and watched.
 import { strict as assert } from "node:assert";
 
-import { SITE, apply, connection, get, newest, person, send, until } from "../service.mjs";
+import { SITE, apply, connection, get, newest, person, post, send, until } from "../service.mjs";
 
 /** Deliveries of the usual form before those of another form: past what the service needs to know it. */
 const USUAL = 235;
@@ -151,6 +151,82 @@ export const tasks = [
       await own.press("Save the configuration");
       await own.shows("[[connections]]");
       assert.deepEqual((await connection(name)).config, { fields: { name: "pessoa" } });
+    },
+  },
+  {
+    name: "change anything else of a connection, such as its converter, partner or sender checks",
+    given: ({ withScript }) => guarded(withScript),
+    steps: async (own, name) => {
+      const before = await connection(name);
+      await own.click("Connections");
+      await own.click(`Change ${name}`, "link", own.card(name));
+      await own.page.getByLabel("Origins of pages").fill("https://www.example.com");
+      await own.press(`Save ${name}`);
+      await own.shows("For the workspace file");
+      const after = await connection(name);
+      assert.deepEqual(after.origins, ["https://www.example.com"]);
+      for (const same of ["id", "config", "checks", "secrets", "secretsSetAt", "allow", "partner"]) assert.deepEqual(after[same], before[same], same);
+    },
+  },
+  {
+    name: "retire a connection",
+    given: ({ withScript }) => guarded(withScript),
+    steps: async (own, name) => {
+      await own.click("Connections");
+      await own.click(`Retire ${name}`, "link", own.card(name));
+      await own.press("Retire it");
+      await own.shows(`demo/${name} is retired`);
+      const { id, retired } = await connection(name);
+      assert(retired);
+      assert.equal((await send(id, { nome: "Ana" }, { "x-key": "the-first-key" })).status, 404);
+    },
+  },
+  {
+    name: "bring a retired connection back",
+    steps: async (own) => {
+      const name = `guarded-${own.withScript ? "a" : "b"}`;
+      assert((await connection(name)).retired, "the task before has retired it");
+      await own.click("Connections");
+      await own.click(`Bring back ${name}`, "link", own.card(name));
+      await own.press("Bring it back");
+      await own.shows(`demo/${name} is in use again`);
+      assert(!(await connection(name)).retired);
+    },
+  },
+  {
+    name: "mend a wrong sender secret, and release what it refused",
+    given: async ({ withScript }) => {
+      const name = await guarded(withScript);
+      const { id } = await connection(name);
+      const { first, last, phone } = person(25, withScript);
+      const sent = await send(id, { id: `mended-${withScript}`, nome: `${first} ${last}`, telefone: phone }, { "x-key": "the-second-key" });
+      assert.equal(sent.status, 401);
+      return { name, id };
+    },
+    steps: async (own, { name, id }) => {
+      await own.click(`set a secret of demo/${name}`);
+      await own.page.getByLabel("Its name").fill("key");
+      await own.page.getByLabel("Its new value").fill("the-second-key");
+      await own.press("Set the secret");
+      await own.press(/^Release/);
+      await own.shows("Released from quarantine");
+      assert.equal((await newest(id)).status, "converted");
+    },
+  },
+  {
+    name: "mend a bad token of a source or a provider",
+    given: async ({ withScript }) => {
+      const name = await guarded(withScript);
+      await post(`/connections/${name}/pause`, { reason: "the token has expired" });
+      return name;
+    },
+    steps: async (own, name) => {
+      await own.click(new RegExp(`the fetches of demo/${name} are paused`));
+      await own.page.getByLabel("Its name").fill("key");
+      await own.page.getByLabel("Its new value").fill("the-third-key");
+      await own.press("Set the secret and resume");
+      await own.shows("env:KEY");
+      assert.equal((await connection(name)).paused, null);
     },
   },
   {

@@ -301,6 +301,9 @@ fn show(rollout: &RolloutView, flags: &ServiceFlags) {
         let at = seconds(rollout.stage_at);
         say(&safe(&format!("Ended at {at}: {why}.")));
     }
+    if let Some(warning) = &rollout.warning {
+        say(&safe(warning));
+    }
     say(&safe(&format!(
         "Compared on {}: {} the same; {} with {stable}, {} with {candidate}.",
         count(rollout.compared, "delivery", "deliveries"),

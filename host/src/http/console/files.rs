@@ -29,6 +29,7 @@ mod tests {
         for text in [
             include_str!("../../../templates/console/style.css"),
             include_str!("../../../templates/console/script.js"),
+            include_str!("../../../templates/console/document.html"),
             include_str!("../../../templates/console/base.html"),
         ] {
             for word in ["http:", "https:", "url(", "@import", "eval(", "style="] {

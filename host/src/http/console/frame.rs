@@ -9,6 +9,7 @@ use super::Visit;
 use super::api::ApiRefusal;
 use super::form;
 use super::sessions::{Notice, Session};
+use crate::domain::id::ConnectionId;
 use crate::domain::key::Role;
 use crate::domain::time::Micros;
 use crate::http::call::Call;
@@ -26,6 +27,8 @@ pub struct Frame {
     pub notice: Option<Notice>,
     /// The host that answers.
     pub host: String,
+    /// `server.public_url` without its last slash. Empty if it is not set.
+    pub public_url: String,
     pub now: Micros,
 }
 
@@ -75,6 +78,17 @@ impl Frame {
     /// Returns whether the operator may manage keys.
     pub fn may_administer(&self) -> bool {
         self.role >= Role::Admin
+    }
+
+    /// Returns the address to which others send, as far as the service knows it: a path alone if
+    /// `server.public_url` is not set.
+    pub fn address(&self, path: impl std::fmt::Display) -> String {
+        format!("{}{path}", self.public_url)
+    }
+
+    /// Returns the address to which the source of a connection sends.
+    pub fn source_address(&self, id: &ConnectionId) -> String {
+        self.address(format_args!("/ingest-lead/{id}"))
     }
 
     /// Returns how long ago a time was, or how far ahead it is, with its largest unit.

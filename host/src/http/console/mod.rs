@@ -91,6 +91,14 @@ impl<'a> Visit<'a> {
             form_token: self.session.form_token.clone(),
             notice: self.call.http.sessions.take_notice(self.session),
             host: self.call.http.pipeline.fleet.name().to_owned(),
+            public_url: self
+                .call
+                .http
+                .core
+                .config
+                .server
+                .public("")
+                .unwrap_or_default(),
             now: self.call.http.core.clock.now(),
         }
     }

@@ -40,6 +40,10 @@ pub enum ConsoleRoute<'a> {
     ChangeConnection { which: &'a str },
     TryChange { which: &'a str },
     TestConnection { which: &'a str },
+    ConnectionEntry { which: &'a str },
+    SaveConnection { which: &'a str },
+    Retirement { which: &'a str },
+    RetireConnection { which: &'a str },
     PauseConnection { which: &'a str },
     ResumeConnection { which: &'a str },
     Instances,
@@ -64,6 +68,7 @@ pub enum ConsoleRoute<'a> {
     EraseContact,
     Keys,
     CreateKey,
+    MakePartner,
     RevokeKey { id: &'a str },
     Audit,
     Service,
@@ -110,6 +115,10 @@ impl<'a> ConsoleRoute<'a> {
             ("POST", ["connections", which, "config"]) => Self::ChangeConnection { which },
             ("POST", ["connections", which, "try"]) => Self::TryChange { which },
             ("POST", ["connections", which, "test"]) => Self::TestConnection { which },
+            ("GET", ["connections", which, "entry"]) => Self::ConnectionEntry { which },
+            ("POST", ["connections", which, "entry"]) => Self::SaveConnection { which },
+            ("GET", ["connections", which, "retire"]) => Self::Retirement { which },
+            ("POST", ["connections", which, "retire"]) => Self::RetireConnection { which },
             ("POST", ["connections", which, "pause"]) => Self::PauseConnection { which },
             ("POST", ["connections", which, "resume"]) => Self::ResumeConnection { which },
             ("GET", ["instances"]) => Self::Instances,
@@ -134,6 +143,7 @@ impl<'a> ConsoleRoute<'a> {
             ("POST", ["contacts", "erase"]) => Self::EraseContact,
             ("GET", ["keys"]) => Self::Keys,
             ("POST", ["keys"]) => Self::CreateKey,
+            ("POST", ["partners"]) => Self::MakePartner,
             ("POST", ["keys", id, "revoke"]) => Self::RevokeKey { id },
             ("GET", ["audit"]) => Self::Audit,
             ("GET", ["service"]) => Self::Service,
@@ -167,6 +177,8 @@ impl<'a> ConsoleRoute<'a> {
                 | Self::SetInstanceSecret { .. }
                 | Self::ChangeInstance { .. }
                 | Self::TestConnection { .. }
+                | Self::SaveConnection { .. }
+                | Self::RetireConnection { .. }
                 | Self::PauseConnection { .. }
                 | Self::ResumeConnection { .. }
                 | Self::PauseInstance { .. }
@@ -177,6 +189,7 @@ impl<'a> ConsoleRoute<'a> {
                 | Self::ResolveMessages
                 | Self::EraseContact
                 | Self::CreateKey
+                | Self::MakePartner
                 | Self::RevokeKey { .. }
         )
     }
@@ -217,6 +230,12 @@ impl<'a> ConsoleRoute<'a> {
             Self::ChangeConnection { .. } => "/console/connections/{connection}/config",
             Self::TryChange { .. } => "/console/connections/{connection}/try",
             Self::TestConnection { .. } => "/console/connections/{connection}/test",
+            Self::ConnectionEntry { .. } | Self::SaveConnection { .. } => {
+                "/console/connections/{connection}/entry"
+            }
+            Self::Retirement { .. } | Self::RetireConnection { .. } => {
+                "/console/connections/{connection}/retire"
+            }
             Self::PauseConnection { .. } => "/console/connections/{connection}/pause",
             Self::ResumeConnection { .. } => "/console/connections/{connection}/resume",
             Self::Instances => "/console/instances",
@@ -240,6 +259,7 @@ impl<'a> ConsoleRoute<'a> {
             Self::Erasure { .. } => "/console/contacts/erasures/{erasure}",
             Self::EraseContact => "/console/contacts/erase",
             Self::Keys | Self::CreateKey => "/console/keys",
+            Self::MakePartner => "/console/partners",
             Self::RevokeKey { .. } => "/console/keys/{key}/revoke",
             Self::Audit => "/console/audit",
             Self::Service => "/console/service",

@@ -59,6 +59,7 @@ pub(super) fn read_sources(
                 settings: ConnectionSettings {
                     greeting: greeting::read(&table, agents, stored),
                     origins: read_origins(&table),
+                    retired: table.flag("retired").unwrap_or(false),
                     ..ConnectionSettings::default()
                 },
             };

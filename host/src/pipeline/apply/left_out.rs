@@ -5,8 +5,8 @@ use super::declaration::Declaration;
 use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::exchange::InputProblem;
 
-/// Returns a warning for each connection in `before` that the declaration leaves out. A paused
-/// channel gives none, because a pause is what the warning advises.
+/// Returns a warning for each connection in `before` that the declaration leaves out. A retired source
+/// and a paused channel give none, because that is what the warning advises.
 pub(super) fn left_out(declaration: &Declaration, before: &[Connection]) -> Vec<InputProblem> {
     let declared = &declaration.connections;
     let is_declared = |known: &Connection| {
@@ -16,6 +16,7 @@ pub(super) fn left_out(declaration: &Declaration, before: &[Connection]) -> Vec<
     let absent = before.iter().filter(|known| !is_declared(known));
     absent
         .filter_map(|known| match known.kind {
+            ConnectionKind::Source if known.settings.retired => None,
             ConnectionKind::Source => Some(source(known)),
             ConnectionKind::Channel if known.paused.is_some() => None,
             ConnectionKind::Channel => Some(channel(declaration, known)),
@@ -27,7 +28,7 @@ fn source(known: &Connection) -> InputProblem {
     InputProblem {
         path: "connections".to_owned(),
         message: format!(
-            "connection `{}` is not in this file and stays as it is, with its configuration and secrets: it still accepts leads. Nothing removes a connection: declare it here, or stop its source",
+            "connection `{}` is not in this file and stays as it is, with its configuration and secrets: it still accepts leads. Nothing removes a connection: declare it here, or retire it (`retired = true` here, or on its page of the console)",
             known.name
         ),
     }

@@ -12,11 +12,14 @@ use super::super::api::ApiRefusal;
 use super::super::form::{Form, encoded};
 use super::super::frame::Frame;
 use super::super::{FormOutcome, Visit, page};
+use super::Filters;
 use crate::admin_api::apply::{FileProblem, GENERATED, RefusedFile};
 use crate::admin_api::connections::{Bound, ChangeRequest, Changed, Connections};
 use crate::admin_api::instances::InstanceView;
 use crate::admin_api::plugins::PluginList;
+use crate::admin_api::replays::{ReplayManyRequest, ReplayedMany};
 use crate::domain::plugin::SecretDeclaration;
+use crate::domain::text;
 
 /// The list that a connection or an instance belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,14 +49,17 @@ pub struct ChangeForms {
     pub declared: Vec<SecretDeclaration>,
     /// The other secrets that it has, or that a sender check names.
     pub others: Vec<String>,
-    /// The name of the secret that was typed.
+    /// The name of the secret that was typed, or that the address of the page names.
     pub secret: String,
+    /// Whether a pause may end with the change.
+    pub is_paused: bool,
     /// Why a form was refused.
     pub problems: Vec<String>,
 }
 
 impl ChangeForms {
-    /// Returns the forms as they are first shown.
+    /// Returns the forms as they are first shown: of a connection or an instance with this plugin and these
+    /// settings, and whether it is paused. The address of the page may name a secret.
     ///
     /// # Errors
     ///
@@ -61,8 +67,7 @@ impl ChangeForms {
     pub async fn new(
         visit: &Visit<'_>,
         page: String,
-        plugin: &str,
-        bound: &Bound,
+        (plugin, bound, is_paused): (&str, &Bound, bool),
     ) -> Result<Self, ApiRefusal> {
         let plugins: PluginList = visit.api().get("/plugins").await?;
         let mut plugins = plugins.plugins.into_iter();
@@ -87,7 +92,8 @@ impl ChangeForms {
             config: bound.config_text(),
             declared,
             others,
-            secret: String::new(),
+            secret: Filters::read(visit, &["secret"]).get("secret").to_owned(),
+            is_paused,
             problems: Vec::new(),
         })
     }
@@ -128,12 +134,38 @@ pub struct ChangedPage {
     frame: Frame,
     /// The address of the connection or instance, below `/console`.
     back: String,
+    which: String,
     changed: Changed,
     /// The lines for the workspace file.
     declaration: String,
-    is_secret: bool,
+    what: ChangedPart,
     /// What waits, if it is still paused.
     waits: Option<&'static str>,
+    /// Deliveries of it that wait in quarantine for another secret.
+    quarantined: Option<Quarantined>,
+}
+
+/// What a form has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangedPart {
+    Secret,
+    Config,
+    Entry(AppliedEntry),
+}
+
+/// How the entry of a connection is another one now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AppliedEntry {
+    Changed,
+    Retired,
+    BroughtBack,
+}
+
+/// The deliveries in quarantine that a release would look at.
+struct Quarantined {
+    count: u64,
+    /// What is released is what was counted.
+    until: String,
 }
 
 /// Sets a secret.
@@ -160,12 +192,33 @@ pub async fn secret(
         request.secrets = BTreeMap::from([(name.clone(), form.get("value").to_owned())]);
     }
     let changed = send(visit, kind, which, &request).await?;
+    if form.has("resume") {
+        resume(visit, kind, which).await;
+    }
     let value = match is_made {
         true => GENERATED.to_owned(),
         false => format!("env:{}", variable(&name)),
     };
     let entry = json!({"name": changed.name, "secrets": { name: value }});
-    shown(visit, kind, which, changed, &entry, true).await
+    let declaration = lines(kind, &entry);
+    shown(
+        visit,
+        kind,
+        which,
+        changed,
+        declaration,
+        ChangedPart::Secret,
+    )
+    .await
+}
+
+/// Ends the pause after a change. If that fails, the next page says that it is still paused.
+async fn resume(visit: &Visit<'_>, kind: Kind, which: &str) {
+    let path = format!("/{}/{}/resume", kind.list(), encoded(which));
+    let resumed: Result<Value, _> = visit.api().post(&path, &json!({})).await;
+    if let Err(refusal) = resumed {
+        tracing::debug!(reason = refusal.message, "pause not ended after a change");
+    }
 }
 
 /// Changes the configuration.
@@ -188,7 +241,60 @@ pub async fn config(
     };
     let changed = send(visit, kind, which, &request).await?;
     let entry = json!({"name": changed.name, "config": config});
-    shown(visit, kind, which, changed, &entry, false).await
+    let declaration = lines(kind, &entry);
+    shown(
+        visit,
+        kind,
+        which,
+        changed,
+        declaration,
+        ChangedPart::Config,
+    )
+    .await
+}
+
+/// Shows that the entry of a connection was applied.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] if the page cannot be made.
+pub async fn shown_entry(
+    visit: &Visit<'_>,
+    which: &str,
+    changed: Changed,
+    declaration: String,
+    what: AppliedEntry,
+) -> Result<FormOutcome, ApiRefusal> {
+    let what = ChangedPart::Entry(what);
+    shown(visit, Kind::Connection, which, changed, declaration, what).await
+}
+
+/// Returns the lines of a workspace file with an entry.
+fn lines(kind: Kind, entry: &Value) -> String {
+    toml::to_string(&json!({ kind.list(): [entry] })).unwrap_or_default()
+}
+
+/// Returns the deliveries in quarantine of a connection or an instance. `None` if there is none, or if they
+/// cannot be counted now.
+async fn quarantined(visit: &Visit<'_>, kind: Kind, which: &str) -> Option<Quarantined> {
+    // The filter of deliveries is one of connections.
+    if kind == Kind::Instance {
+        return None;
+    }
+    let request = ReplayManyRequest {
+        apply: false,
+        release: true,
+        after: None,
+    };
+    let path = format!(
+        "/deliveries/replay?status=quarantined&connection={}",
+        encoded(which)
+    );
+    let found: ReplayedMany = visit.api().post(&path, &request).await.ok()?;
+    (found.left > 0).then(|| Quarantined {
+        count: found.left,
+        until: found.until.text(),
+    })
 }
 
 /// Returns the configuration that was typed.
@@ -247,12 +353,21 @@ async fn shown(
     kind: Kind,
     which: &str,
     changed: Changed,
-    entry: &Value,
-    is_secret: bool,
+    declaration: String,
+    what: ChangedPart,
 ) -> Result<FormOutcome, ApiRefusal> {
-    let title = match changed.fields.is_empty() {
-        true => format!("{}/{} is as it was", changed.workspace, changed.name),
-        false => format!("{}/{} is changed", changed.workspace, changed.name),
+    let is = match what {
+        _ if changed.fields.is_empty() => "is as it was",
+        ChangedPart::Entry(AppliedEntry::Retired) => "is retired",
+        ChangedPart::Entry(AppliedEntry::BroughtBack) => "is in use again",
+        ChangedPart::Secret | ChangedPart::Config | ChangedPart::Entry(AppliedEntry::Changed) => {
+            "is changed"
+        }
+    };
+    let title = format!("{}/{} {is}", changed.workspace, changed.name);
+    let quarantined = match what {
+        ChangedPart::Secret => quarantined(visit, kind, which).await,
+        ChangedPart::Config | ChangedPart::Entry(_) => None,
     };
     // The change is made, so the page shows it even if the state of the pause cannot be read now.
     let is_paused = is_paused(visit, kind, which).await.unwrap_or_default();
@@ -263,9 +378,11 @@ async fn shown(
         }),
         frame: visit.frame(kind.list(), title),
         back: format!("/{}/{}", kind.list(), encoded(which)),
-        declaration: toml::to_string(&json!({ kind.list(): [entry] })).unwrap_or_default(),
+        which: which.to_owned(),
+        declaration,
         changed,
-        is_secret,
+        what,
+        quarantined,
     };
     Ok(FormOutcome::Page(page(StatusCode::OK, &shown)?))
 }

@@ -50,22 +50,33 @@ pub struct ConnectionPage {
     tried: Option<TriedBody>,
 }
 
+/// Returns the connection with this id.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] if there is none, or the store cannot be read.
+pub async fn named(visit: &Visit<'_>, which: &str) -> Result<ConnectionView, ApiRefusal> {
+    let list: Connections = visit.api().get("/connections").await?;
+    let mut all = list.connections.into_iter();
+    all.find(|one| one.id.to_string() == which).ok_or_else(|| {
+        ApiRefusal::new(
+            StatusCode::NOT_FOUND,
+            "There is no connection with this id.",
+        )
+    })
+}
+
 /// Returns the page of a connection.
 ///
 /// # Errors
 ///
 /// [`ApiRefusal`] if there is none of this id, or the store cannot be read.
 pub async fn show(visit: &Visit<'_>, which: &str) -> Result<ConnectionPage, ApiRefusal> {
-    let list: Connections = visit.api().get("/connections").await?;
-    let mut all = list.connections.into_iter();
-    let connection = all.find(|one| one.id.to_string() == which).ok_or_else(|| {
-        ApiRefusal::new(
-            StatusCode::NOT_FOUND,
-            "There is no connection with this id.",
-        )
-    })?;
+    let connection = named(visit, which).await?;
     let page = format!("/connections/{}", connection.id);
-    let change = ChangeForms::new(visit, page, &connection.plugin, &connection.bound).await?;
+    let is_paused = connection.paused.is_some();
+    let of = (connection.plugin.as_str(), &connection.bound, is_paused);
+    let change = ChangeForms::new(visit, page, of).await?;
     let last_body = last_body(visit, which).await?;
     Ok(ConnectionPage {
         frame: visit.frame("connections", format!("Connection {}", connection.name)),

@@ -53,7 +53,9 @@ pub async fn show(visit: &Visit<'_>, which: &str) -> Result<InstancePage, ApiRef
     let change = match (&instance.settings, &instance.adapter) {
         (Some(settings), Some(adapter)) => {
             let page = format!("/instances/{}", instance.id);
-            Some(ChangeForms::new(visit, page, adapter, &settings.bound).await?)
+            let is_paused = instance.paused.is_some();
+            let of = (adapter.as_str(), &settings.bound, is_paused);
+            Some(ChangeForms::new(visit, page, of).await?)
         }
         _ => None,
     };

@@ -1,15 +1,18 @@
-//! Keys: the list, a new key, and revocation.
+//! Keys: the list, a new key, and revocation; and the partners for whom keys are made.
 
 use std::collections::BTreeSet;
 
 use askama::Template;
 use hyper::StatusCode;
+use serde::Deserialize as _;
 
 use super::super::api::ApiRefusal;
 use super::super::form::{Form, encoded};
 use super::super::frame::Frame;
 use super::super::{FormOutcome, Visit, page};
-use super::Filters;
+use super::change::line;
+use super::{Filters, part};
+use crate::admin_api::apply::RefusedFile;
 use crate::admin_api::connections::Connections;
 use crate::admin_api::keys::{CreateKeyRequest, CreatedKey, KeyRevoked, KeyState, KeyView, Keys};
 use crate::admin_api::workspaces::Workspaces;
@@ -21,10 +24,12 @@ pub struct KeysPage {
     frame: Frame,
     keys: Vec<KeyView>,
     created: Option<CreatedKey>,
-    /// The names that the form suggests.
+    /// A partner that was declared, as lines of the workspace file.
+    declared: Option<String>,
+    /// The names that the forms suggest.
     workspaces: Vec<String>,
     partners: BTreeSet<String>,
-    /// The fields of a form that was refused.
+    /// The fields of a form that was refused. A declared partner is that of the next key.
     typed: Filters,
     /// Why it was refused.
     problem: Option<String>,
@@ -68,6 +73,7 @@ pub async fn list(visit: &Visit<'_>) -> Result<KeysPage, ApiRefusal> {
         frame: visit.frame("keys", "Keys"),
         keys: list.keys,
         created: None,
+        declared: None,
         typed: Filters(Vec::new()),
         problem: None,
     })
@@ -122,6 +128,47 @@ async fn created(visit: &Visit<'_>, form: &Form) -> Result<CreatedKey, ApiRefusa
         expires_days,
     };
     visit.api().post("/keys", &request).await
+}
+
+/// Declares a partner without a connection. If it is refused, the form keeps what was typed.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] if the store cannot be read.
+pub async fn make_partner(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+    let made = partner_made(visit, form).await;
+    let mut shown = list(visit).await?;
+    shown.typed = Filters::from_form(form, &FIELDS);
+    let status = match made {
+        Ok(declaration) => {
+            shown.declared = Some(declaration);
+            StatusCode::OK
+        }
+        Err(refusal) => {
+            shown.problem = Some(match RefusedFile::deserialize(&refusal.body) {
+                Ok(refused) => {
+                    let lines: Vec<String> = refused.problems.into_iter().map(line).collect();
+                    lines.join("; ")
+                }
+                Err(_) => refusal.message,
+            });
+            refusal.status
+        }
+    };
+    Ok(FormOutcome::Page(page(status, &shown)?))
+}
+
+/// Returns the partner as lines of the workspace file.
+async fn partner_made(visit: &Visit<'_>, form: &Form) -> Result<String, ApiRefusal> {
+    let (slug, name) = (form.get("workspace"), form.get("partner"));
+    let workspace = part::workspace(visit, slug).await?;
+    let file = part::file(&workspace, name, None);
+    let report = part::apply(visit, &file).await?;
+    if !part::makes_partner(&report) {
+        let message = format!("There is a partner `{slug}/{name}` already.");
+        return Err(ApiRefusal::new(StatusCode::CONFLICT, message));
+    }
+    Ok(part::partner_as_file(name))
 }
 
 /// Revokes a key.

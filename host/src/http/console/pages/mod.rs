@@ -8,11 +8,13 @@ mod contacts;
 mod conversations;
 mod deals;
 mod deliveries;
+mod edit_connection;
 mod golden_cases;
 mod instances;
 mod keys;
 mod messages;
 mod new_connection;
+mod part;
 mod plugins;
 mod repairs;
 mod replays;
@@ -56,6 +58,12 @@ pub async fn show(visit: &Visit<'_>, route: ConsoleRoute<'_>) -> Result<ApiRespo
         ConsoleRoute::Connections => page(ok, &connections::list(visit).await?),
         ConsoleRoute::NewConnection => page(ok, &new_connection::show(visit).await?),
         ConsoleRoute::Connection { which } => page(ok, &connections::show(visit, which).await?),
+        ConsoleRoute::ConnectionEntry { which } => {
+            page(ok, &edit_connection::show(visit, which).await?)
+        }
+        ConsoleRoute::Retirement { which } => {
+            page(ok, &edit_connection::retirement(visit, which).await?)
+        }
         ConsoleRoute::Conversation { id } => page(ok, &conversations::show(visit, id).await?),
         ConsoleRoute::Instances => page(ok, &instances::list(visit).await?),
         ConsoleRoute::Instance { which } => page(ok, &instances::show(visit, which).await?),
@@ -101,6 +109,10 @@ pub async fn submit(
         ConsoleRoute::TryConnection => new_connection::try_body(visit, form).await,
         ConsoleRoute::MakeConnection => new_connection::make(visit, form).await,
         ConsoleRoute::TestConnection { which } => connections::test(visit, which, form).await,
+        ConsoleRoute::SaveConnection { which } => edit_connection::save(visit, which, form).await,
+        ConsoleRoute::RetireConnection { which } => {
+            edit_connection::retire(visit, which, form).await
+        }
         ConsoleRoute::SetConnectionSecret { which } => {
             connections::change(visit, which, form, Change::Secret).await
         }
@@ -126,6 +138,7 @@ pub async fn submit(
         ConsoleRoute::ResolveMessages => messages::resolve_many(visit, form).await,
         ConsoleRoute::EraseContact => contacts::erase(visit, form).await,
         ConsoleRoute::CreateKey => keys::create(visit, form).await,
+        ConsoleRoute::MakePartner => keys::make_partner(visit, form).await,
         ConsoleRoute::RevokeKey { id } => keys::revoke(visit, id).await,
         _ => Err(nothing_here()),
     }
@@ -144,6 +157,8 @@ pub fn origin_of(route: ConsoleRoute<'_>, form: &Form) -> String {
         | ConsoleRoute::RollBackPlugin { name }
         | ConsoleRoute::StartRollout { name }
         | ConsoleRoute::ChangeRollout { name } => format!("/plugins/{name}"),
+        ConsoleRoute::SaveConnection { which } => format!("/connections/{which}/entry"),
+        ConsoleRoute::RetireConnection { which } => format!("/connections/{which}/retire"),
         ConsoleRoute::SetConnectionSecret { which }
         | ConsoleRoute::ChangeConnection { which }
         | ConsoleRoute::TryChange { which } => format!("/connections/{which}"),
@@ -167,7 +182,9 @@ pub fn origin_of(route: ConsoleRoute<'_>, form: &Form) -> String {
             "/messages".to_owned()
         }
         ConsoleRoute::EraseContact => "/contacts".to_owned(),
-        ConsoleRoute::CreateKey | ConsoleRoute::RevokeKey { .. } => "/keys".to_owned(),
+        ConsoleRoute::CreateKey | ConsoleRoute::MakePartner | ConsoleRoute::RevokeKey { .. } => {
+            "/keys".to_owned()
+        }
         _ => String::new(),
     }
 }

@@ -6,14 +6,15 @@ use std::collections::BTreeMap;
 use askama::Template;
 use hyper::StatusCode;
 use serde::Deserialize as _;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::super::api::ApiRefusal;
 use super::super::form::Form;
 use super::super::frame::Frame;
 use super::super::{FormOutcome, Visit, page};
-use super::change::{line, variable};
-use crate::admin_api::apply::{self, ApplyReport, FileProblem, RefusedFile};
+use super::change::line;
+use super::part;
+use crate::admin_api::apply::{FileProblem, RefusedFile};
 use crate::admin_api::connections::{Connections, Senders};
 use crate::admin_api::instances::Instances;
 use crate::admin_api::plugins::PluginList;
@@ -21,7 +22,7 @@ use crate::admin_api::tried::{TriedBody, TryRequest};
 use crate::admin_api::workspaces::{WorkspaceView, Workspaces};
 use crate::domain::id::ConnectionId;
 use crate::domain::plugin::PluginKind;
-use crate::domain::workspace::{ChangeKind, PartKind, name_in_workspace};
+use crate::domain::workspace::name_in_workspace;
 
 /// The converter whose fields can be typed one by one.
 const MAPPING: &str = "mapping";
@@ -63,36 +64,63 @@ impl NewConnectionPage {
     }
 }
 
+/// What an entry of a connection may name.
+pub struct Choices {
+    pub partners: Vec<String>,
+    /// Each as `workspace/name`.
+    pub instances: Vec<String>,
+    /// The active converters.
+    pub converters: Vec<String>,
+}
+
+impl Choices {
+    /// Reads them from the service.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiRefusal`] if the store cannot be read.
+    pub async fn read(visit: &Visit<'_>) -> Result<Self, ApiRefusal> {
+        let api = visit.api();
+        let Connections { connections } = api.get("/connections").await?;
+        let Instances { instances } = api.get("/instances").await?;
+        let plugins: PluginList = api.get("/plugins").await?;
+        let mut partners: Vec<String> = connections.into_iter().map(|one| one.partner).collect();
+        partners.sort_unstable();
+        partners.dedup();
+        let is_converter = |kind: Option<PluginKind>| kind == Some(PluginKind::Converter);
+        let active = plugins.plugins.into_iter().filter(|plugin| {
+            let mut versions = plugin.versions.iter();
+            plugin.digest.is_some() && versions.any(|version| is_converter(version.kind))
+        });
+        Ok(Self {
+            partners,
+            instances: instances
+                .into_iter()
+                .map(|one| name_in_workspace(&one.workspace, &one.name))
+                .collect(),
+            converters: active.map(|plugin| plugin.name).collect(),
+        })
+    }
+}
+
 /// Returns the empty form.
 ///
 /// # Errors
 ///
 /// [`ApiRefusal`] if the store cannot be read.
 pub async fn show(visit: &Visit<'_>) -> Result<NewConnectionPage, ApiRefusal> {
-    let api = visit.api();
-    let workspaces: Workspaces = api.get("/workspaces").await?;
-    let connections: Connections = api.get("/connections").await?;
-    let instances: Instances = api.get("/instances").await?;
-    let plugins: PluginList = api.get("/plugins").await?;
-    let connections = connections.connections.into_iter();
-    let mut partners: Vec<String> = connections.map(|one| one.partner).collect();
-    partners.sort_unstable();
-    partners.dedup();
-    let is_converter = |kind: Option<PluginKind>| kind == Some(PluginKind::Converter);
-    let active = plugins.plugins.into_iter().filter(|plugin| {
-        let mut versions = plugin.versions.iter();
-        plugin.digest.is_some() && versions.any(|version| is_converter(version.kind))
-    });
+    let Workspaces { workspaces } = visit.api().get("/workspaces").await?;
+    let Choices {
+        partners,
+        instances,
+        converters,
+    } = Choices::read(visit).await?;
     Ok(NewConnectionPage {
         frame: visit.frame("connections", "New connection"),
-        workspaces: workspaces.workspaces,
+        workspaces,
         partners,
-        instances: instances
-            .instances
-            .into_iter()
-            .map(|one| name_in_workspace(&one.workspace, &one.name))
-            .collect(),
-        converters: active.map(|plugin| plugin.name).collect(),
+        instances,
+        converters,
         typed: BTreeMap::new(),
         tried: None,
         problems: Vec::new(),
@@ -202,11 +230,7 @@ async fn made(visit: &Visit<'_>, form: &Form) -> Result<Option<MadeConnectionPag
     let api = visit.api();
     let (slug, name) = (form.get("workspace"), form.get("name"));
     let partner = form.get("partner");
-    let workspaces: Workspaces = api.get("/workspaces").await?;
-    let mut workspaces = workspaces.workspaces.into_iter();
-    let workspace = workspaces
-        .find(|workspace| workspace.slug == slug)
-        .ok_or_else(|| refused(format!("There is no workspace `{slug}`.")))?;
+    let workspace = part::workspace(visit, slug).await?;
     let connections: Connections = api.get("/connections").await?;
     let of_workspace = connections.connections.iter();
     let of_workspace = of_workspace.filter(|one| one.workspace == slug);
@@ -216,30 +240,13 @@ async fn made(visit: &Visit<'_>, form: &Form) -> Result<Option<MadeConnectionPag
     }
     let is_known = of_workspace.clone().any(|one| one.partner == partner);
     let connection = declaration(form)?;
-    // The workspace stays as it is: what its entry leaves out would get its default.
-    let file = json!({
-        "workspace": {
-            "slug": workspace.slug,
-            "name": workspace.name,
-            "region": workspace.region,
-            "time_zone": workspace.time_zone,
-            "rate_limit": workspace.rate_limit,
-        },
-        "partners": [{"name": partner}],
-        "connections": [resolved(connection.clone())],
-    });
-    let makes_partner = |report: &ApplyReport| {
-        let mut changes = report.changes.iter();
-        changes.any(|one| one.kind == PartKind::Partner && one.what == ChangeKind::Created)
-    };
-    if !is_known && form.get("new-partner") != partner {
-        let report: ApplyReport = api.post("/apply?dryRun=true&part=true", &file).await?;
-        if makes_partner(&report) {
-            return Ok(None);
-        }
+    let file = part::file(&workspace, partner, Some(connection.clone()));
+    let may_be_new = !is_known && form.get("new-partner") != partner;
+    if may_be_new && part::would_make_partner(visit, &file).await? {
+        return Ok(None);
     }
-    let mut report: ApplyReport = api.post("/apply?part=true", &file).await?;
-    let new_partner = makes_partner(&report).then_some(partner);
+    let mut report = part::apply(visit, &file).await?;
+    let new_partner = part::makes_partner(&report).then_some(partner);
     let id = report
         .connections
         .remove(name)
@@ -255,7 +262,7 @@ async fn made(visit: &Visit<'_>, form: &Form) -> Result<Option<MadeConnectionPag
         generated: report.generated.remove(name).unwrap_or_default(),
         warnings: report.warnings,
         makes_partner: new_partner.is_some(),
-        declaration: as_file(connection, new_partner),
+        declaration: part::as_file(connection, new_partner),
     }))
 }
 
@@ -263,71 +270,33 @@ async fn made(visit: &Visit<'_>, form: &Form) -> Result<Option<MadeConnectionPag
 fn declaration(form: &Form) -> Result<Value, ApiRefusal> {
     let mut entry = match form.filled("more") {
         None => Map::new(),
-        Some(text) => object("Further keys", &text)?,
+        Some(text) => part::object("Further keys", &text)?,
     };
     entry.insert("name".to_owned(), form.get("name").into());
     entry.insert("partner".to_owned(), form.get("partner").into());
     entry.insert("plugin".to_owned(), form.get("plugin").into());
     if let Some(instance) = form.filled("instance") {
-        entry.insert("instance".to_owned(), instance_of(form, &instance)?.into());
+        entry.insert(
+            "instance".to_owned(),
+            part::instance_of(form.get("workspace"), &instance)?.into(),
+        );
     }
     let config = config(form)?;
     if config.as_object().is_some_and(|config| !config.is_empty()) {
         entry.insert("config".to_owned(), config);
     }
-    let mut secrets = Map::new();
-    for line in form.text("secrets").lines().map(str::trim) {
-        if line.is_empty() {
-            continue;
-        }
-        let (name, value) = line.split_once('=').ok_or_else(|| {
-            refused("Secrets: write one a line, as name=value or name=generate:".to_owned())
-        })?;
-        if ["env:", "file:"]
-            .iter()
-            .any(|from| value.trim().starts_with(from))
-        {
-            return Err(refused(format!(
-                "Secrets: `{}` comes from a variable or a file, which only `leadhost apply` reads; write its value, or generate:",
-                name.trim()
-            )));
-        }
-        secrets.insert(name.trim().to_owned(), value.trim().into());
-    }
+    let secrets = part::secrets(form)?;
     if !secrets.is_empty() {
         entry.insert("secrets".to_owned(), secrets.into());
     }
     Ok(entry.into())
 }
 
-/// Returns the name of the instance that was chosen as `workspace/name`, which must be of the chosen
-/// workspace.
-fn instance_of<'a>(form: &Form, chosen: &'a str) -> Result<&'a str, ApiRefusal> {
-    let workspace = form.get("workspace");
-    match chosen.split_once('/') {
-        Some((of, name)) if of == workspace => Ok(name),
-        _ => Err(refused(format!(
-            "The instance `{chosen}` does not belong to the workspace `{workspace}`. Choose one of that workspace."
-        ))),
-    }
-}
-
-/// Returns the entry as the admin API takes it: a secret to be made is an object there.
-fn resolved(mut entry: Value) -> Value {
-    let secrets = entry.get_mut("secrets").and_then(Value::as_object_mut);
-    for (_, value) in secrets.into_iter().flatten() {
-        if let Some(generated) = value.as_str().and_then(apply::to_generate) {
-            *value = generated;
-        }
-    }
-    entry
-}
-
 /// Returns the configuration: the typed JSON, and for the mapping the fields that are filled in.
 fn config(form: &Form) -> Result<Value, ApiRefusal> {
     let mut config = match form.filled("config") {
         None => Map::new(),
-        Some(text) => object("Configuration", &text)?,
+        Some(text) => part::object("Configuration", &text)?,
     };
     let mut fields = Map::new();
     for (field, _) in FIELDS {
@@ -352,56 +321,8 @@ fn config(form: &Form) -> Result<Value, ApiRefusal> {
         let known = config.entry("fields").or_insert_with(|| Map::new().into());
         let known = known
             .as_object_mut()
-            .ok_or_else(|| refused("Configuration: `fields` is not an object.".to_owned()))?;
+            .ok_or_else(|| part::refused("Configuration: `fields` is not an object.".to_owned()))?;
         known.extend(fields);
     }
     Ok(config.into())
-}
-
-fn object(what: &str, text: &str) -> Result<Map<String, Value>, ApiRefusal> {
-    serde_json::from_str(text)
-        .map_err(|error| refused(format!("{what}: this is not a JSON object ({error}).")))
-}
-
-fn refused(message: String) -> ApiRefusal {
-    ApiRefusal::new(StatusCode::BAD_REQUEST, message)
-}
-
-/// Returns the entry as TOML, with a name in the environment in place of each secret that was typed, and
-/// with its partner if the workspace did not have it before.
-fn as_file(mut entry: Value, new_partner: Option<&str>) -> String {
-    let secrets = entry.get_mut("secrets").and_then(Value::as_object_mut);
-    for (name, value) in secrets.into_iter().flatten() {
-        let is_made = value
-            .as_str()
-            .is_some_and(|text| text.starts_with(apply::GENERATED));
-        if !is_made {
-            *value = format!("env:{}", variable(name)).into();
-        }
-    }
-    let mut file = json!({"connections": [entry]});
-    if let Some(partner) = new_partner {
-        file["partners"] = json!([{"name": partner}]);
-    }
-    toml::to_string(&file).unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_declaration_shows_no_secret_that_was_typed() {
-        let entry = json!({
-            "name": "form",
-            "secrets": {"token": "s3cret", "app-key": "x", "made": "generate:"},
-        });
-        let text = as_file(entry, None);
-        assert!(!text.contains("[[partners]]"), "{text}");
-        assert!(text.contains("[[connections]]"), "{text}");
-        assert!(text.contains("token = \"env:TOKEN\""), "{text}");
-        assert!(text.contains("app-key = \"env:APP_KEY\""), "{text}");
-        assert!(text.contains("made = \"generate:\""), "{text}");
-        assert!(!text.contains("s3cret"), "{text}");
-    }
 }

@@ -14,6 +14,7 @@ use crate::admin_api::repairs::{
     RepairChangeView, RepairChanges, RepairFacts, RepairList, RepairRequest, RepairView,
 };
 use crate::domain::repair::RepairState;
+use crate::domain::text;
 use crate::domain::workspace::name_in_workspace;
 
 #[derive(Template)]

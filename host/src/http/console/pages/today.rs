@@ -69,17 +69,17 @@ pub async fn show(visit: &Visit<'_>) -> Result<TodayPage, ApiRefusal> {
 /// Draws what came in and went out, by connection and instance.
 fn charts(activity: &Activity) -> Vec<Chart> {
     let slots = slot_names(activity.period, &activity.slots);
-    let chart = |id, title: &str, counts: fn(&ActivityRow) -> &Vec<u64>| {
+    let chart = |id, title: &str, counts: fn(&ActivityRow) -> Vec<u64>| {
         let series = activity.series.iter();
-        let named = series.map(|row| (activity.name_of(row), counts(row).clone()));
+        let named = series.map(|row| (activity.name_of(row), counts(row)));
         Chart::new(id, title, slots.clone(), named).pending(activity.counted_at.is_none())
     };
     vec![
-        chart("leads", "Leads", |row| &row.leads),
-        chart("deliveries", "Deliveries", |row| &row.deliveries),
-        chart("messages", "Messages", |row| &row.messages),
-        chart("failures", "Failures", |row| &row.failures),
-        chart("rejected", "Refused deliveries", |row| &row.rejected),
+        chart("leads", "Leads", |row| row.leads.clone()),
+        chart("deliveries", "Deliveries", |row| row.deliveries.clone()),
+        chart("messages", "Messages", |row| row.messages.clone()),
+        chart("failures", "Failures", |row| row.failures.clone()),
+        chart("rejected", "Refused deliveries", ActivityRow::refused),
     ]
 }
 
@@ -103,8 +103,17 @@ async fn overview(visit: &Visit<'_>) -> Result<ServiceOverview, ApiRefusal> {
         unrepaired: Vec::new(),
         last_hour: api.get("/activity?period=hour").await?,
         last_day: api.get("/activity?period=day").await?,
+        quarantined: Vec::new(),
         not_ready: health::reasons(visit.call).await,
     };
+    if overview.status.backlog.quarantined > 0 {
+        let path = format!(
+            "/deliveries?status=quarantined&limit={}",
+            limits::QUARANTINE_LOOKED_AT
+        );
+        let newest: Deliveries = api.get(&path).await?;
+        overview.quarantined = newest.deliveries;
+    }
     for left in overview.versions_to_look_for() {
         let found: Deliveries = api.get(&left.deliveries_path()).await?;
         overview.looked_for(left, &found);

@@ -107,6 +107,7 @@ fn to_view(
         bound: bound(connection),
         instance_id: connection.agent,
         origins: connection.settings.origins.clone(),
+        retired: connection.settings.retired,
         dedupe_by_content: connection.dedupe_by_content,
         greeting: connection.settings.greeting.clone().map(Into::into),
         paused: connection.paused.clone(),

@@ -23,6 +23,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
             "messages": [0, 0, 0],
             "failures": [1, 0, 0],
             "rejected": [0, 0, 0],
+            "unstored": [0, 0, 0],
         }],
     });
     vec![

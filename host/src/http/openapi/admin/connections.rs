@@ -177,6 +177,7 @@ fn example() -> Value {
         "timeZone": "America/Sao_Paulo",
         "instanceId": null,
         "origins": [],
+        "retired": false,
         "dedupeByContent": false,
         "greeting": null,
         "paused": null,

@@ -1,0 +1,576 @@
+//! What an operator declares in the console instead of in a workspace file: the entry of a saved connection,
+//! its retirement, and a partner without a connection.
+
+use leadhost_tests::components::component;
+use leadhost_tests::{Answer, Host, On, Options};
+use serde_json::{Value, json};
+
+use super::console::Browser;
+use super::roles::with_role;
+use super::{Operator, TOKEN, workspace};
+
+leadhost_tests::on_every_store! {
+    the_entry_of_a_connection_is_shown_and_saved_as_it_is,
+    an_entry_is_changed_and_its_secrets_stay,
+    what_is_wrong_is_said_at_its_field_and_what_was_typed_stays,
+    an_entry_that_was_changed_meanwhile_is_not_overwritten,
+    an_entry_with_a_new_partner_is_asked_for,
+    a_retired_connection_accepts_nothing_until_it_is_brought_back,
+    an_entry_and_a_retirement_need_the_role_admin,
+    a_partner_is_declared_without_a_connection,
+    a_wrong_secret_is_mended_from_the_first_page,
+    a_paused_connection_gets_a_secret_and_is_resumed,
+    an_address_is_whole_if_the_service_knows_its_own,
+}
+
+async fn form_of(operator: &Operator) -> Value {
+    operator.get("/connections").await["connections"][0].clone()
+}
+
+fn id_of(report: &Value) -> String {
+    report["connections"]["form"]
+        .as_str()
+        .expect("an id")
+        .to_owned()
+}
+
+/// A workspace whose source has a value for each field of the form.
+fn full_workspace() -> Value {
+    let mut file = workspace();
+    let form = &mut file["connections"][0];
+    form["secrets"] = json!({"token": TOKEN, "other": "another-secret"});
+    let check = json!({"secret": "other", "scheme": "hmac-sha256", "proof": {"place": "header", "name": "x-sign"},
+        "encoding": "base64", "timestamp_header": "x-time", "tolerance_seconds": 300});
+    form["checks"].as_array_mut().expect("a list").push(check);
+    form["config"] = json!({"fields": {"name": "pessoa"}});
+    form["allow"] = json!(["https://api.example.com", "http://10.0.0.7:9000!private"]);
+    form["origins"] = json!(["https://www.example.com"]);
+    form["routes"] = json!({"page-id": ["100"]});
+    form["dedupe_by_content"] = json!(false);
+    form["region"] = json!("PT");
+    form["time_zone"] = json!("Europe/Lisbon");
+    file
+}
+
+async fn full(on: On) -> (Operator, String) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let report = operator.apply(&full_workspace()).await.expect(200).json();
+    let id = id_of(&report);
+    (operator, id)
+}
+
+/// Returns what a browser would send of the form: the values of its inputs, as the page has them.
+fn fields_of(page: &str) -> Vec<(String, String)> {
+    let text = |value: &str| {
+        let named = [
+            ("&#34;", "\""),
+            ("&#60;", "<"),
+            ("&#62;", ">"),
+            ("&#39;", "'"),
+            ("&#38;", "&"),
+        ];
+        named
+            .iter()
+            .fold(value.to_owned(), |text, (from, to)| text.replace(from, to))
+    };
+    let (_, form) = page.split_once("/entry\" autocomplete").expect("the form");
+    let attribute = |tag: &str, name: &str| {
+        let (_, rest) = tag.split_once(&format!(" {name}=\""))?;
+        Some(text(rest.split_once('"')?.0))
+    };
+    let mut fields = Vec::new();
+    for (at, _) in form.match_indices('<') {
+        let rest = &form[at..];
+        let Some((tag, after)) = rest.split_once('>') else {
+            continue;
+        };
+        let Some(name) = attribute(tag, "name").filter(|name| name != "form-token") else {
+            continue;
+        };
+        let is_box = tag.contains("type=\"checkbox\"");
+        if is_box && !tag.contains(" checked") {
+            continue;
+        }
+        let value = if tag.starts_with("<textarea") {
+            text(after.split_once("</textarea>").expect("its end").0)
+        } else if tag.starts_with("<select") {
+            let options = after.split_once("</select>").expect("its end").0;
+            let chosen = options
+                .split("<option")
+                .find(|one| one.contains(" selected"));
+            let chosen = chosen.and_then(|one| one.split_once('>')?.1.split_once('<'));
+            text(chosen.map_or("", |(value, _)| value))
+        } else {
+            attribute(tag, "value").unwrap_or_default()
+        };
+        fields.push((name, value));
+    }
+    fields
+}
+
+/// Returns the fields with other values.
+fn with(fields: &[(String, String)], others: &[(&str, &str)]) -> Vec<(String, String)> {
+    let is_other = |name: &str| others.iter().any(|(other, _)| *other == name);
+    let kept = fields.iter().filter(|(name, _)| !is_other(name)).cloned();
+    let others = others
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    kept.chain(others).collect()
+}
+
+async fn save(browser: &Browser<'_>, id: &str, fields: &[(String, String)]) -> Answer {
+    let fields: Vec<_> = fields
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
+    browser
+        .submit(&format!("/connections/{id}/entry"), &fields)
+        .await
+}
+
+async fn opened(browser: &Browser<'_>, id: &str) -> (String, Vec<(String, String)>) {
+    let page = browser.page(&format!("/connections/{id}/entry")).await;
+    let fields = fields_of(&page);
+    (page, fields)
+}
+
+async fn the_entry_of_a_connection_is_shown_and_saved_as_it_is(on: On) {
+    let (operator, id) = full(on).await;
+    let before = form_of(&operator).await;
+    let browser = Browser::signed_in(&operator).await;
+    let (page, fields) = opened(&browser, &id).await;
+    let has = |name: &str, value: &str| {
+        let found = fields
+            .iter()
+            .any(|(field, text)| field == name && text == value);
+        assert!(found, "{name}={value}: {fields:?} {page}");
+    };
+    has("partner", "crm");
+    has("plugin", "mapping");
+    has("instance", "acme/bot");
+    has("keep", "token");
+    has("keep", "other");
+    has(
+        "allow",
+        "https://api.example.com\nhttp://10.0.0.7:9000!private",
+    );
+    has("origins", "https://www.example.com");
+    has("region", "PT");
+    has("time_zone", "Europe/Lisbon");
+    assert!(!fields.iter().any(|(name, _)| name == "dedupe_by_content"));
+    let saved = save(&browser, &id, &fields).await.expect(200);
+    assert!(
+        saved.text().contains("acme/form is as it was"),
+        "{}",
+        saved.text()
+    );
+    assert_eq!(form_of(&operator).await, before);
+}
+
+async fn an_entry_is_changed_and_its_secrets_stay(on: On) {
+    let (operator, id) = full(on).await;
+    let before = form_of(&operator).await;
+    let browser = Browser::signed_in(&operator).await;
+    let (_, fields) = opened(&browser, &id).await;
+    let check = r#"[{"secret": "token", "scheme": "equals", "proof": {"place": "header", "name": "x-key"}}]"#;
+    let others = [
+        ("checks", check),
+        ("keep", "token"),
+        ("allow", "none"),
+        ("origins", "https://a.example\nhttps://b.example"),
+        ("routes", ""),
+        ("config", "{}"),
+        ("region", ""),
+        ("dedupe_by_content", "1"),
+    ];
+    let saved = save(&browser, &id, &with(&fields, &others))
+        .await
+        .expect(200);
+    let page = saved.text();
+    for part in [
+        "acme/form is changed",
+        "The secret `other` is removed.",
+        "[[connections]]",
+        "token = &#34;env:TOKEN&#34;",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(!page.contains(TOKEN), "{page}");
+    let after = form_of(&operator).await;
+    assert_eq!(after["id"], before["id"]);
+    assert_eq!(after["secrets"], json!(["token"]));
+    assert_eq!(
+        after["secretsSetAt"]["token"],
+        before["secretsSetAt"]["token"]
+    );
+    assert_eq!(after["checks"][0]["proof"]["name"], "x-key");
+    assert_eq!(after["allow"], json!([]));
+    assert_eq!(
+        after["origins"],
+        json!(["https://a.example", "https://b.example"])
+    );
+    assert_eq!(after["routes"], json!({}));
+    assert_eq!(after["config"], json!({}));
+    assert_eq!(after["region"], "BR");
+    assert_eq!(after["dedupeByContent"], true);
+    let lead = json!({"id": "1", "name": "Ada Prado", "phone": "+55 11 98765-4321"});
+    for (header, status) in [("x-token", 401), ("x-key", 200)] {
+        let ask = operator.host.post(&format!("/ingest-lead/{id}"));
+        let answer = ask.header(header, TOKEN).json(&lead).send().await;
+        assert_eq!(answer.status, status, "{header}: {}", answer.text());
+    }
+    let audit = operator.get("/audit?act=apply").await;
+    assert_eq!(audit["rows"][0]["outcome"], "done");
+    assert!(audit["rows"][0]["detail"].to_string().contains("origins"));
+}
+
+async fn what_is_wrong_is_said_at_its_field_and_what_was_typed_stays(on: On) {
+    let (operator, id) = full(on).await;
+    let before = form_of(&operator).await;
+    let browser = Browser::signed_in(&operator).await;
+    let (_, fields) = opened(&browser, &id).await;
+    let fault = |page: &str, field: &str, part: &str| {
+        let list = format!("id=\"{field}-fault\"><li>");
+        let (_, said) = page
+            .split_once(&list)
+            .unwrap_or_else(|| panic!("{field}: {page}"));
+        let said = said.split_once("</ul>").expect("its end").0;
+        assert!(said.contains(part), "{part}: {said}");
+        assert!(
+            page.contains(&format!("aria-describedby=\"{field}-fault\"")),
+            "{page}"
+        );
+    };
+    // The form itself cannot be read.
+    let others = [
+        ("config", "[1]"),
+        ("checks", "{}"),
+        ("secrets", "odd"),
+        ("origins", "https://typed.example"),
+    ];
+    let refused = save(&browser, &id, &with(&fields, &others))
+        .await
+        .expect(400);
+    let page = refused.text();
+    fault(page, "config", "not a JSON object");
+    fault(page, "checks", "not a JSON list");
+    fault(page, "secrets", "one a line");
+    assert!(page.contains("Nothing was changed."), "{page}");
+    assert!(page.contains(">https://typed.example</textarea>"), "{page}");
+    // The service refuses it.
+    let others = [
+        ("config", r#"{"fields": {"name": 7}}"#),
+        ("allow", "ftp://files.example"),
+        ("origins", "www.example.com"),
+        ("keep", "token"),
+        ("plugin", "nothing"),
+    ];
+    let refused = save(&browser, &id, &with(&fields, &others))
+        .await
+        .expect(422);
+    let page = refused.text();
+    fault(page, "allow", "expected http or https");
+    fault(page, "origins", "expected an origin");
+    fault(page, "plugin", "no converter `nothing` is active");
+    fault(page, "checks", "`other` is not among the secrets here");
+    assert!(page.contains(">ftp://files.example</textarea>"), "{page}");
+    assert_eq!(form_of(&operator).await, before);
+}
+
+async fn an_entry_that_was_changed_meanwhile_is_not_overwritten(on: On) {
+    let (operator, id) = full(on).await;
+    let browser = Browser::signed_in(&operator).await;
+    let (_, fields) = opened(&browser, &id).await;
+    let first = with(&fields, &[("origins", "https://first.example")]);
+    save(&browser, &id, &first).await.expect(200);
+    let second = with(&fields, &[("origins", "https://second.example")]);
+    let refused = save(&browser, &id, &second).await.expect(409);
+    let page = refused.text();
+    assert!(
+        page.contains("was changed since you opened this form"),
+        "{page}"
+    );
+    assert!(
+        page.contains(">https://second.example</textarea>"),
+        "{page}"
+    );
+    // Nor does a second try.
+    let again = with(&fields_of(page), &[]);
+    save(&browser, &id, &again).await.expect(409);
+    assert_eq!(
+        form_of(&operator).await["origins"],
+        json!(["https://first.example"])
+    );
+}
+
+async fn an_entry_with_a_new_partner_is_asked_for(on: On) {
+    let (operator, id) = full(on).await;
+    let browser = Browser::signed_in(&operator).await;
+    let (_, fields) = opened(&browser, &id).await;
+    let other = with(&fields, &[("partner", "imobcrm")]);
+    let asked = save(&browser, &id, &other).await.expect(200);
+    let page = asked.text();
+    assert!(
+        page.contains("the workspace has no partner imobcrm"),
+        "{page}"
+    );
+    assert_eq!(form_of(&operator).await["partner"], "crm");
+    let confirmed = with(&fields_of(page), &[]);
+    let saved = save(&browser, &id, &confirmed).await.expect(200);
+    assert!(saved.text().contains("[[partners]]"), "{}", saved.text());
+    assert_eq!(form_of(&operator).await["partner"], "imobcrm");
+}
+
+async fn a_retired_connection_accepts_nothing_until_it_is_brought_back(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    let id = id_of(&report);
+    operator.lead(&report, TOKEN, "1").await.expect(200);
+    let before = form_of(&operator).await;
+    let browser = Browser::signed_in(&operator).await;
+    let path = format!("/connections/{id}/retire");
+    let page = browser.page(&path).await;
+    assert!(page.contains("gets 404"), "{page}");
+    assert!(page.contains(">Retire it</button>"), "{page}");
+    assert_eq!(form_of(&operator).await["retired"], false, "it only asks");
+
+    let retired = browser.submit(&path, &[]).await.expect(200);
+    for part in ["acme/form is retired", "retired = true"] {
+        assert!(retired.text().contains(part), "{part}: {}", retired.text());
+    }
+    operator.lead(&report, TOKEN, "2").await.expect(404);
+    let after = form_of(&operator).await;
+    assert_eq!(after["retired"], true);
+    for same in [
+        "id",
+        "configVersion",
+        "secrets",
+        "secretsSetAt",
+        "checks",
+        "allow",
+        "partner",
+    ] {
+        assert_eq!(after[same], before[same], "{same}");
+    }
+    let deliveries = operator.get("/deliveries").await;
+    assert_eq!(deliveries["deliveries"].as_array().map(Vec::len), Some(1));
+    let page = browser.page("/connections").await;
+    assert!(
+        page.contains("<span class=\"tag warn\">retired</span>"),
+        "{page}"
+    );
+    // A file without it has nothing to warn of.
+    let mut file = workspace();
+    file["connections"] = json!([]);
+    let applied = operator.apply(&file).await.expect(200).json();
+    assert_eq!(applied["warnings"], json!([]), "{applied}");
+    // A change of something else leaves it retired.
+    let (_, fields) = opened(&browser, &id).await;
+    let other = with(&fields, &[("origins", "https://a.example")]);
+    save(&browser, &id, &other).await.expect(200);
+    assert_eq!(form_of(&operator).await["retired"], true);
+
+    let back = browser.submit(&path, &[("back", "1")]).await.expect(200);
+    assert!(
+        back.text().contains("acme/form is in use again"),
+        "{}",
+        back.text()
+    );
+    operator.lead(&report, TOKEN, "2").await.expect(200);
+
+    // The file retires it, and brings it back.
+    let mut file = workspace();
+    file["connections"][0]["retired"] = json!(true);
+    operator.apply(&file).await.expect(200);
+    operator.lead(&report, TOKEN, "3").await.expect(404);
+    operator.apply(&workspace()).await.expect(200);
+    operator.lead(&report, TOKEN, "3").await.expect(200);
+}
+
+async fn an_entry_and_a_retirement_need_the_role_admin(on: On) {
+    let (operator, id) = full(on).await;
+    let before = form_of(&operator).await;
+    let admin = Browser::signed_in(&operator).await;
+    let (_, fields) = opened(&admin, &id).await;
+    for role in ["viewer", "operator"] {
+        let key = with_role(&operator, role).await;
+        let browser = Browser::signed_in_with(&operator, key.reveal()).await;
+        for path in ["entry", "retire"] {
+            let page = browser.page(&format!("/connections/{id}/{path}")).await;
+            assert!(page.contains("the role admin"), "{page}");
+            // The only form is the sign-out.
+            assert_eq!(page.matches("method=\"post\"").count(), 1, "{page}");
+        }
+        let changed = with(&fields, &[("origins", "https://a.example")]);
+        let refused = save(&browser, &id, &changed).await.expect(403);
+        assert!(
+            refused.text().contains("needs the role admin"),
+            "{}",
+            refused.text()
+        );
+        let path = format!("/connections/{id}/retire");
+        let refused = browser.submit(&path, &[]).await.expect(403);
+        assert!(
+            refused.text().contains("needs the role admin"),
+            "{}",
+            refused.text()
+        );
+        let partner = [("workspace", "acme"), ("partner", "other")];
+        let refused = browser.submit("/partners", &partner).await.expect(403);
+        assert!(
+            refused.text().contains("needs the role admin"),
+            "{}",
+            refused.text()
+        );
+        let page = browser.page("/connections").await;
+        assert!(!page.contains("Change this connection"), "{page}");
+    }
+    assert_eq!(form_of(&operator).await, before);
+}
+
+async fn a_partner_is_declared_without_a_connection(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let browser = Browser::signed_in(&operator).await;
+    let partner = [("workspace", "acme"), ("partner", "imobcrm")];
+    let made = browser.submit("/partners", &partner).await.expect(200);
+    let page = made.text();
+    for part in [
+        "The partner imobcrm is declared in acme.",
+        "[[partners]]",
+        "value=\"imobcrm\"",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let key = [
+        ("kind", "partner"),
+        ("label", "imob"),
+        ("workspace", "acme"),
+        ("partner", "imobcrm"),
+    ];
+    browser.submit("/keys", &key).await.expect(200);
+    let again = browser.submit("/partners", &partner).await.expect(409);
+    assert!(
+        again
+            .text()
+            .contains("There is a partner `acme/imobcrm` already.")
+    );
+    let nameless = [("workspace", "acme"), ("partner", "")];
+    let refused = browser.submit("/partners", &nameless).await.expect(422);
+    assert!(
+        refused.text().contains("partners[0].name"),
+        "{}",
+        refused.text()
+    );
+    let elsewhere = [("workspace", "nothing"), ("partner", "a")];
+    browser.submit("/partners", &elsewhere).await.expect(400);
+}
+
+async fn a_wrong_secret_is_mended_from_the_first_page(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    let id = id_of(&report);
+    operator.lead(&report, "the-new-one", "1").await.expect(401);
+    let browser = Browser::signed_in(&operator).await;
+    let page = browser.page("").await;
+    let link =
+        format!("href=\"/console/connections/{id}#set-secret\">set a secret of acme/form</a>");
+    assert!(page.contains(&link), "{page}");
+    let page = browser
+        .page(&format!("/connections/{id}?secret=token"))
+        .await;
+    assert!(page.contains("id=\"set-secret\""), "{page}");
+    assert!(
+        page.contains("list=\"secrets\" required value=\"token\""),
+        "{page}"
+    );
+    let at = form_of(&operator).await["configVersion"].to_string();
+    let fields = [
+        ("version", at.as_str()),
+        ("secret", "token"),
+        ("value", "the-new-one"),
+    ];
+    let to = format!("/connections/{id}/secret");
+    let changed = browser.submit(&to, &fields).await.expect(200);
+    let page = changed.text();
+    assert!(
+        page.contains("1 delivery of form is in quarantine."),
+        "{page}"
+    );
+    let (_, rest) = page
+        .split_once("name=\"until\" value=\"")
+        .expect("the time");
+    let until = rest.split_once('"').expect("its end").0;
+    let fields = [
+        ("status", "quarantined"),
+        ("connection", id.as_str()),
+        ("until", until),
+        ("release", "1"),
+        ("apply", "1"),
+    ];
+    let released = browser
+        .submit("/deliveries/replay", &fields)
+        .await
+        .expect(200);
+    assert!(
+        released.text().contains("Released from quarantine"),
+        "{}",
+        released.text()
+    );
+    let list = operator.get("/deliveries").await;
+    assert_eq!(list["deliveries"][0]["status"], "converted", "{list}");
+}
+
+async fn a_paused_connection_gets_a_secret_and_is_resumed(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    let id = id_of(&report);
+    let pause = json!({"reason": "the token expired"});
+    operator
+        .post("/connections/form/pause", &pause)
+        .await
+        .expect(200);
+    let browser = Browser::signed_in(&operator).await;
+    let page = browser.page(&format!("/connections/{id}")).await;
+    assert!(page.contains("Set the secret and resume"), "{page}");
+    let at = form_of(&operator).await["configVersion"].to_string();
+    let fields = [
+        ("version", at.as_str()),
+        ("secret", "token"),
+        ("value", "the-new-one"),
+        ("resume", "1"),
+    ];
+    let to = format!("/connections/{id}/secret");
+    let changed = browser.submit(&to, &fields).await.expect(200);
+    assert!(
+        !changed.text().contains("still paused"),
+        "{}",
+        changed.text()
+    );
+    assert_eq!(form_of(&operator).await["paused"], Value::Null);
+    let audit = operator.get("/audit?act=resume-connection").await;
+    assert_eq!(audit["rows"][0]["outcome"], "done");
+}
+
+async fn an_address_is_whole_if_the_service_knows_its_own(on: On) {
+    let (operator, report) = Operator::with_workspace(on.clone()).await;
+    let id = id_of(&report);
+    let browser = Browser::signed_in(&operator).await;
+    let page = browser.page("/connections").await;
+    assert!(
+        page.contains(&format!("<dd class=\"mono\">/ingest-lead/{id}</dd>")),
+        "{page}"
+    );
+
+    let options = Options::patient(on).with("server.public_url", "https://leads.example.com/");
+    let host = Host::start(options).await;
+    let key = host.admin_key().await;
+    let operator = Operator { host, key };
+    let wasm = component("plugins/converter-mapping.wasm");
+    let stored = operator.ask("POST", "/plugins?activate=true").body(wasm);
+    stored.send().await.expect(201);
+    let report = operator.apply(&workspace()).await.expect(200).json();
+    let id = id_of(&report);
+    let browser = Browser::signed_in(&operator).await;
+    for path in ["/connections".to_owned(), format!("/connections/{id}")] {
+        let page = browser.page(&path).await;
+        let address = format!("<dd class=\"mono\">https://leads.example.com/ingest-lead/{id}</dd>");
+        assert!(page.contains(&address), "{page}");
+    }
+}
