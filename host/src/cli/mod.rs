@@ -7,7 +7,8 @@
 //!
 //! # Order of files
 //!
-//! This file has the list of commands, `Command`. A command has a file or a folder of its name:
+//! This file has the list of commands, `Command`. Options before the command are moved behind it by
+//! `early_options.rs`. A command has a file or a folder of its name:
 //!
 //! - The service and its files: `serve/`, `config.rs`, `backup.rs`, `migrate.rs`, `openapi.rs`.
 //! - Its state: `status/`, `doctor/`, `tail.rs`, `audit.rs`.

@@ -310,13 +310,14 @@ async fn a_good_candidate_goes_through_its_steps_and_its_probation_and_costs_no_
     assert_eq!(ended["stage"], "done", "{ended:#}");
     assert_eq!(rolling.serves(), candidate);
     assert_eq!(rolling.leads().await, (3 * FEW, 0));
-    for act in [
-        "start-rollout",
-        "next-rollout-step",
-        "promote-rollout",
-        "end-rollout",
+    for (act, rows) in [
+        ("start-rollout", 1),
+        // The two steps.
+        ("next-rollout-step", 2),
+        ("promote-rollout", 1),
+        ("end-rollout", 1),
     ] {
-        assert_eq!(rolling.audited(act).await, 1, "{act}");
+        assert_eq!(rolling.audited(act).await, rows, "{act}");
     }
 }
 

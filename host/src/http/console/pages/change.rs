@@ -142,7 +142,7 @@ pub struct ChangedPage {
     /// What waits, if it is still paused.
     waits: Option<&'static str>,
     /// Deliveries of it that wait in quarantine for another secret.
-    quarantined: Option<Quarantined>,
+    quarantined: Option<QuarantinedDeliveries>,
 }
 
 /// What a form has changed.
@@ -162,7 +162,7 @@ pub enum AppliedEntry {
 }
 
 /// The deliveries in quarantine that a release would look at.
-struct Quarantined {
+struct QuarantinedDeliveries {
     count: u64,
     /// What is released is what was counted.
     until: String,
@@ -276,7 +276,7 @@ fn lines(kind: Kind, entry: &Value) -> String {
 
 /// Returns the deliveries in quarantine of a connection or an instance. `None` if there is none, or if they
 /// cannot be counted now.
-async fn quarantined(visit: &Visit<'_>, kind: Kind, which: &str) -> Option<Quarantined> {
+async fn quarantined(visit: &Visit<'_>, kind: Kind, which: &str) -> Option<QuarantinedDeliveries> {
     // The filter of deliveries is one of connections.
     if kind == Kind::Instance {
         return None;
@@ -291,7 +291,7 @@ async fn quarantined(visit: &Visit<'_>, kind: Kind, which: &str) -> Option<Quara
         encoded(which)
     );
     let found: ReplayedMany = visit.api().post(&path, &request).await.ok()?;
-    (found.left > 0).then(|| Quarantined {
+    (found.left > 0).then(|| QuarantinedDeliveries {
         count: found.left,
         until: found.until.text(),
     })
