@@ -78,7 +78,7 @@ pub fn quoted(text: &str) -> String {
     }
 }
 
-/// Like [`kept`] for every text and key of a JSON value.
+/// Like [`storable`] for every text and key of a JSON value.
 pub fn storable_json(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(storable(text)),

@@ -243,7 +243,8 @@ pub fn describe_message(
 }
 
 /// Returns the connection that answers to the route: the one that received the delivery, or another
-/// one of its workspace and plugin. `None` if no connection answers to the route.
+/// one of its workspace and plugin. `None` if no connection answers to the route, or one that is
+/// retired: no other connection may take its leads.
 pub fn answering(
     received_by: &Arc<Live>,
     of_workspace: impl IntoIterator<Item = Arc<Live>>,
@@ -253,14 +254,23 @@ pub fn answering(
         return Some(Arc::clone(received_by));
     }
     let own = &received_by.connection;
-    let claimed = of_workspace.into_iter().find(|other| {
-        other.connection.kind == own.kind
+    let (mut claimed, mut is_retired) = (None, false);
+    for other in of_workspace {
+        let answers = other.connection.kind == own.kind
             && other.connection.plugin == own.plugin
             && other.connection.id != own.id
-            && !other.connection.settings.retired
-            && other.answers_to(route)
-    });
-    claimed.or_else(|| (!received_by.claims_some_of(route)).then(|| Arc::clone(received_by)))
+            && other.answers_to(route);
+        if answers && other.connection.settings.retired {
+            is_retired = true;
+        } else if answers && claimed.is_none() {
+            claimed = Some(other);
+        }
+    }
+    let by_receiver = || {
+        let may_answer = !is_retired && !received_by.claims_some_of(route);
+        may_answer.then(|| Arc::clone(received_by))
+    };
+    claimed.or_else(by_receiver)
 }
 
 #[derive(Debug, thiserror::Error)]

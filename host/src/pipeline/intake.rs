@@ -283,12 +283,13 @@ async fn take(
         plugin,
         converted,
         is_older,
+        stable,
         ..
     } = chosen;
     if !is_older {
         source_changes::converted(pipeline, live, &plugin, &delivery, &converted);
     }
-    let flaws = rollout::served::converted(pipeline, live, &plugin, &converted);
+    let served = rollout::served::converted(pipeline, live, &plugin, (&converted, stable));
     let (result, reply, problem) = match converted {
         Ok(converted) => {
             let result = failure::or_waits(pipeline, converted.result);
@@ -311,7 +312,7 @@ async fn take(
     };
     let outcome = commit(pipeline, acceptance).await?;
     if is_complete {
-        rollout::answered(pipeline, &live.connection.plugin, id, flaws);
+        rollout::answered(pipeline, &live.connection.plugin, id, served);
     }
     if let Some(problem) = problem {
         return Ok(Received::Rejected {

@@ -49,6 +49,8 @@ pub struct Chosen {
     /// Whether it is of the version before the stable one, so that it says nothing about those of the
     /// rollout.
     pub is_older: bool,
+    /// The flaws of the stable version's result, if that of another version was chosen in a canary.
+    pub stable: Option<Flaws>,
 }
 
 impl Chosen {
@@ -80,6 +82,7 @@ pub async fn convert(
             converted: convert::convert(pipeline, live, active, delivery, budget).await,
             compared: false,
             is_older: false,
+            stable: None,
         };
     };
     let conversion = RolloutConversion {
@@ -93,7 +96,7 @@ pub async fn convert(
             Box::pin(conversion.canary(&rollout)).await
         }
         // The activation may be a moment ahead of the stage.
-        RolloutStage::Canary | RolloutStage::Probation
+        RolloutStage::Verified | RolloutStage::Canary | RolloutStage::Probation
             if active.digest == rollout.candidate.digest =>
         {
             Box::pin(conversion.probation(&rollout)).await
@@ -138,6 +141,7 @@ impl RolloutConversion<'_> {
             converted: converted.await,
             compared: false,
             is_older: false,
+            stable: None,
         }
     }
 
@@ -199,7 +203,10 @@ impl RolloutConversion<'_> {
         rollout.observed.chosen(!is_worse);
         match is_worse {
             true => self.or_previous(rollout, both.stable, began).await,
-            false => both.candidate,
+            false => Chosen {
+                stable: served::flaws(&both.stable.converted),
+                ..both.candidate
+            },
         }
     }
 
@@ -227,6 +234,7 @@ impl RolloutConversion<'_> {
         }
         let mut previous = self.with(previous).await;
         previous.is_older = true;
+        previous.stable = served::flaws(&stable.converted);
         match &previous.converted {
             Ok(converted) if converted.problem.is_none() => previous,
             _ => stable,

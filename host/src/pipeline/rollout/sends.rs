@@ -76,7 +76,7 @@ pub async fn compose(
             Box::pin(composing.canary(&rollout, contact, budget)).await
         }
         // The activation may be a moment ahead of the stage.
-        RolloutStage::Canary | RolloutStage::Probation
+        RolloutStage::Verified | RolloutStage::Canary | RolloutStage::Probation
             if active.digest == rollout.candidate.digest =>
         {
             Box::pin(composing.probation(&rollout, budget)).await

@@ -12,33 +12,39 @@ use crate::pipeline::verify::flaws::Flaws;
 use crate::plugin::{CallError, Loaded};
 use crate::store::ItemResult;
 
-/// Counts a delivery that was converted for the first time. Returns its flaws, for the comparison with the version
-/// before; `None` if they are not known.
+/// Counts a delivery that was converted for the first time. `stable`: the flaws of the stable version's
+/// result, if that of another version was chosen. Returns the flaws of the chosen result, for the comparison with
+/// the version before; `None` if they are not known.
 pub fn converted(
     pipeline: &Pipeline,
     live: &Live,
     plugin: &Loaded,
-    converted: &Result<Converted, ConvertError>,
+    (converted, stable): (&Result<Converted, ConvertError>, Option<Flaws>),
 ) -> Option<Flaws> {
-    let flaws = flaws(converted)?;
+    let served = flaws(converted);
     let rollout = pipeline.rollouts.get(&live.connection.plugin);
-    // The hour before is that of the stable version, also while a canary takes a part.
-    let is_candidate = |rollout: &LiveRollout| {
-        rollout.rollout.stage == RolloutStage::Canary && plugin.digest == rollout.candidate.digest
+    let stage = rollout.as_ref().map(|rollout| rollout.rollout.stage);
+    // The hour before an activation is that of one version: not that of a candidate.
+    let of_hour = match (&rollout, stable) {
+        _ if stage == Some(RolloutStage::Probation) => None,
+        (Some(rollout), Some(stable)) => Some((&rollout.stable.digest, stable)),
+        (Some(rollout), None) if plugin.digest == rollout.candidate.digest => None,
+        _ => served.map(|served| (&plugin.digest, served)),
     };
-    if !rollout.as_deref().is_some_and(is_candidate) {
+    if let Some((digest, flaws)) = of_hour {
         let now = pipeline.core.clock.now();
-        pipeline.rollouts.hour.add(live, &flaws, now);
+        pipeline.rollouts.hour.add(live, digest, &flaws, now);
     }
+    let served = served?;
     if let Some(rollout) = rollout
-        && rollout.rollout.stage == RolloutStage::Probation
+        && stage == Some(RolloutStage::Probation)
     {
         let connection = &live.connection.id;
         rollout
             .observed
-            .with_hour(|hour| hour.add(connection, &flaws));
+            .with_hour(|hour| hour.add(connection, &served));
     }
-    Some(flaws)
+    Some(served)
 }
 
 /// Adds what the version before the candidate makes of a delivery that was served with these flaws.
@@ -54,7 +60,7 @@ pub fn explain(rollout: &LiveRollout, compared: &ComparedOutcomes, served: &Flaw
 }
 
 /// Returns the flaws of a conversion. `None`: no version is at fault, or its leads are not known yet.
-fn flaws(converted: &Result<Converted, ConvertError>) -> Option<Flaws> {
+pub fn flaws(converted: &Result<Converted, ConvertError>) -> Option<Flaws> {
     match converted {
         Ok(converted) if converted.problem.is_some() => Some(Flaws::refused()),
         Ok(converted) if converted.result.has_fetch() => None,

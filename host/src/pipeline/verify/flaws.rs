@@ -101,6 +101,10 @@ impl From<&VersionOutcome> for Flaws {
             VersionOutcome::Refused(_) => return Self::refused(),
             VersionOutcome::Converted(items) => items,
         };
+        // Its leads are not known.
+        if items.iter().any(|item| item.kind == ItemKind::Fetch) {
+            return Self::default();
+        }
         let leads = items.iter().filter(|item| item.kind == ItemKind::Lead);
         Self::converted(leads.map(|lead| {
             ["name", "phone", "email", "externalId", "listing"]

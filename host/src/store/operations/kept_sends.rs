@@ -25,13 +25,12 @@ limit :limit");
 ///
 /// # Errors
 ///
-/// [`StoreError::Inconsistent`] if an outcome is not known to this host, and [`StoreError`] if the
-/// database fails.
+/// [`StoreError`] if the database fails.
 pub async fn newest(
     database: &Database,
     filter: KeptSendFilter,
 ) -> Result<Vec<(MessageId, AttemptOutcome)>, StoreError> {
-    database
+    let found: Vec<Option<_>> = database
         .read_many(
             VisibleRows::Of(&[filter.workspace]),
             steps!(|tx| {
@@ -44,13 +43,16 @@ pub async fn newest(
                     limit: filter.limit,
                 };
                 tx.rows(&NEWEST, &args, |row| {
-                    let outcome = row.word("kept_sends", "outcome", AttemptOutcome::from_text)?;
-                    Ok((row.id("message_id")?, outcome))
+                    // A host of a later release may have stored an outcome that is new in it.
+                    let outcome = AttemptOutcome::from_text(&row.text("outcome")?);
+                    let message = row.id("message_id")?;
+                    Ok(outcome.map(|outcome| (message, outcome)))
                 })
                 .await
             }),
         )
-        .await
+        .await?;
+    Ok(found.into_iter().flatten().collect())
 }
 
 static ONE: Sql = sql("

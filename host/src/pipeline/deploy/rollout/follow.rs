@@ -140,11 +140,10 @@ impl Follower {
             // They are being loaded.
             _ => return Ok(()),
         };
-        // A host that has started since the activation has no hour before it.
         let begins_probation = rollout.stage == RolloutStage::Probation
             && live
                 .as_ref()
-                .is_some_and(|live| live.rollout.stage != RolloutStage::Probation);
+                .is_none_or(|live| live.rollout.stage != RolloutStage::Probation);
         let observed = match live {
             Some(live) => Arc::clone(&live.observed),
             None => {
@@ -160,7 +159,9 @@ impl Follower {
         };
         if begins_probation {
             let now = pipeline.core.clock.now();
-            let before = pipeline.rollouts.hour.of_plugin(&rollout.name, now);
+            let hour = &pipeline.rollouts.hour;
+            // Empty on a host that has started since the activation.
+            let before = hour.converted_by(&rollout.name, &rollout.stable, now);
             observed.begin_probation(before);
         }
         let seen = observed.so_far();

@@ -116,7 +116,8 @@ pub async fn shadow(
 }
 
 /// Starts a canary with a version that was tried as for an activation. Its first step begins when every
-/// live host has prepared both versions; if that takes longer than a bounded time, the judge begins it.
+/// live host has prepared both versions. This waits for them for a bounded time; after it, the judge
+/// begins the step as soon as they are ready.
 ///
 /// # Errors
 ///

@@ -315,11 +315,12 @@ async fn traffic_warning(call: &Call<'_>, rollout: &Rollout) -> Result<Option<St
         return Ok(None);
     }
     let using = call.http.pipeline.connections_using(name).await?;
-    if using.is_empty() {
+    if !using.iter().any(|one| !one.settings.retired) {
         let why = format!("No connection or instance uses `{name}`, so nothing is compared.");
         return Ok(Some(why));
     }
-    let is_of_sandbox = name == SANDBOX && rollout.stage == RolloutStage::Canary;
+    let begins = matches!(rollout.stage, RolloutStage::Verified | RolloutStage::Canary);
+    let is_of_sandbox = name == SANDBOX && begins;
     Ok(is_of_sandbox.then(|| SANDBOX_WARNING.to_owned()))
 }
 
