@@ -373,13 +373,24 @@ impl ServiceOverview {
         for plugin in &self.plugins.plugins {
             let page = format!("/plugins/{}", plugin.name);
             for circuit in &plugin.circuits {
-                let what = format!(
-                    "calls of {} for {} are skipped until {} ({})",
+                // A version that serves nothing any more harms nothing.
+                if !self.serves(&plugin.name, &circuit.digest) {
+                    continue;
+                }
+                let calls = format!(
+                    "calls of {} ({}) for {}",
                     plugin.name,
+                    circuit.digest.short(),
                     circuit.name.as_ref().unwrap_or(&circuit.connection),
-                    circuit.until.to_the_second(),
-                    circuit.reason,
                 );
+                let reason = &circuit.reason;
+                let what = match circuit.until > self.status.now {
+                    true => {
+                        let until = circuit.until.to_the_second();
+                        format!("{calls} are skipped until {until} ({reason})")
+                    }
+                    false => format!("{calls} kept failing, and the next one is tried ({reason})"),
+                };
                 found.push(ServiceProblem::new(what, "plugin list", &page));
             }
         }
@@ -391,6 +402,23 @@ impl ServiceOverview {
             found.push(ServiceProblem::new(what, "plugin list", "/plugins"));
         }
         found
+    }
+
+    /// Returns whether a version of a plugin is active, or the candidate of an open rollout.
+    fn serves(&self, plugin: &str, version: &Digest) -> bool {
+        self.active(plugin) == Some(version)
+            || self.rollouts.iter().any(|rollout| {
+                rollout.name == plugin
+                    && rollout.stage.is_open()
+                    && rollout.candidate.digest == *version
+            })
+    }
+
+    fn active(&self, plugin: &str) -> Option<&Digest> {
+        let mut plugins = self.status.plugins.iter();
+        plugins
+            .find(|one| one.name == plugin)
+            .map(|one| &one.digest)
     }
 
     fn rollout_problems(&self) -> Vec<ServiceProblem> {
@@ -510,8 +538,8 @@ impl ServiceOverview {
         let unrepaired = self.unrepaired.iter();
         unrepaired
             .map(|left| {
-                let (name, digest) = (&left.name, left.digest.short());
-                let command = format!("plugin impact {}@{digest}", quoted(name));
+                let name = &left.name;
+                let command = impact(name, &left.digest);
                 ServiceProblem::new(left.sentence(), command, format!("/plugins/{name}"))
             })
             .collect()
@@ -554,7 +582,8 @@ impl ServiceOverview {
             if let Some(change) = &connection.source_change
                 && !connection.retired
             {
-                found.extend(change_problems(&name, connection, change));
+                let active = self.active(&connection.plugin);
+                found.extend(change_problems(&name, connection, change, active));
             }
         }
         found
@@ -579,7 +608,11 @@ impl ServiceOverview {
             let change = settings.and_then(|settings| settings.source_change.as_ref());
             if let (Some(change), Some(adapter)) = (change, &instance.adapter) {
                 let named = ("instance", name.as_str(), instance_page(instance));
-                found.push(failure_problem(named, adapter, change));
+                found.push(failure_problem(
+                    named,
+                    (adapter, self.active(adapter)),
+                    change,
+                ));
             }
             let templates = settings.and_then(|settings| settings.templates.as_ref());
             if let Some(error) = templates.and_then(|templates| templates.error.as_ref()) {
@@ -715,18 +748,19 @@ pub fn version_problems(
     instances: &Instances,
 ) -> Vec<ServiceProblem> {
     let is_new = |change: &&SourceChange| is_failing_with(change, version);
+    let active = (plugin, Some(version));
     let connections = connections.connections.iter().filter_map(|one| {
         let change = one.source_change.as_ref().filter(is_new)?;
         let name = name_in_workspace(&one.workspace, &one.name);
         (one.plugin == plugin)
-            .then(|| failure_problem(("connection", &name, connection_page(one)), plugin, change))
+            .then(|| failure_problem(("connection", &name, connection_page(one)), active, change))
     });
     let instances = instances.instances.iter().filter_map(|one| {
         let change = one.settings.as_ref()?.source_change.as_ref();
         let change = change.filter(is_new)?;
         let name = name_in_workspace(&one.workspace, &one.name);
         let is_its = one.adapter.as_deref() == Some(plugin);
-        is_its.then(|| failure_problem(("instance", &name, instance_page(one)), plugin, change))
+        is_its.then(|| failure_problem(("instance", &name, instance_page(one)), active, change))
     });
     connections.chain(instances).collect()
 }
@@ -737,17 +771,41 @@ fn is_failing_with(change: &SourceChange, version: &Digest) -> bool {
     change.failing && change.cause == ChangeCause::Version && is_its
 }
 
+/// Returns the version that a report blames, if another one is active: a rollback would change nothing for the
+/// better, and might activate the blamed one again.
+fn blamed_and_inactive<'a>(
+    change: &'a SourceChange,
+    active: Option<&Digest>,
+) -> Option<&'a Digest> {
+    let blamed = change.digest.as_ref()?;
+    (change.cause == ChangeCause::Version && active != Some(blamed)).then_some(blamed)
+}
+
+/// Returns the command that counts what a version did.
+fn impact(plugin: &str, version: &Digest) -> String {
+    format!("plugin impact {}@{}", quoted(plugin), version.short())
+}
+
+/// What is said of such a version.
+const NOT_ACTIVE: &str = "; that version is not active, see what it did";
+
 /// Returns the problem of a connection or an instance, by its name and its page, whose deliveries keep failing
-/// with this plugin.
+/// with this plugin, of which this version is active.
 fn failure_problem(
     (kind, name, page): (&'static str, &str, String),
-    plugin: &str,
+    (plugin, active): (&str, Option<&Digest>),
     change: &SourceChange,
 ) -> ServiceProblem {
     let SourceChange { what, after, .. } = change;
     let since = change.since.to_the_second();
     let what = format!("deliveries of {name} keep failing since {since} ({what}; {after})");
     let failed = format!("/deliveries?status=failed&{kind}={name}");
+    if let Some(blamed) = blamed_and_inactive(change, active) {
+        let what = format!("{what}{NOT_ACTIVE}");
+        let page = format!("/plugins/{plugin}");
+        return ServiceProblem::new(what, impact(plugin, blamed), page)
+            .with_page("the failed deliveries", failed);
+    }
     if change.cause == ChangeCause::Version {
         let roll_back = format!("plugin rollback {}", quoted(plugin));
         return ServiceProblem::new(what, roll_back, format!("/plugins/{plugin}"))
@@ -764,13 +822,19 @@ fn change_problems(
     name: &str,
     connection: &ConnectionView,
     change: &SourceChange,
+    active: Option<&Digest>,
 ) -> Vec<ServiceProblem> {
+    let plugin = &connection.plugin;
     if change.failing {
         let named = ("connection", name, connection_page(connection));
-        return vec![failure_problem(named, &connection.plugin, change)];
+        return vec![failure_problem(named, (plugin, active), change)];
     }
     let is_new = change.cause == ChangeCause::Version;
-    let roll_back = format!("plugin rollback {}", quoted(&connection.plugin));
+    let blamed = blamed_and_inactive(change, active);
+    let (command, not_active) = match blamed {
+        Some(blamed) => (impact(plugin, blamed), NOT_ACTIVE),
+        None => (format!("plugin rollback {}", quoted(plugin)), ""),
+    };
     let plugin_page = format!("/plugins/{}", connection.plugin);
     let by = change.what.split_once(": new in ");
     let by = by.map_or_else(String::new, |(_, version)| format!(", new in {version}"));
@@ -783,8 +847,8 @@ fn change_problems(
             let list = format!("/deliveries?connection={name}&since={since}");
             let problem = match is_new {
                 true => ServiceProblem::new(
-                    format!("leads of {name} lack data since about {since}{by}: {differences}"),
-                    roll_back.clone(),
+                    format!("leads of {name} lack data since about {since}{by}: {differences}{not_active}"),
+                    command.clone(),
                     plugin_page.clone(),
                 ),
                 false => ServiceProblem::new(
@@ -908,13 +972,24 @@ mod tests {
             since: Micros(0),
             failing: true,
             cause,
-            digest: None,
+            digest: Some(Digest::compute(b"blamed")),
             parts: Vec::new(),
         };
-        let of = |cause| {
+        let (blamed, other) = (Digest::compute(b"blamed"), Digest::compute(b"other"));
+        let with = |active: &Digest, cause| {
             let named = ("instance", "acme/bot", "/instances/7".to_owned());
-            failure_problem(named, "twilio", &change(cause))
+            failure_problem(named, ("twilio", Some(active)), &change(cause))
         };
+        // A rollback of another version might activate the blamed one again.
+        let found = with(&other, ChangeCause::Version);
+        let impact = format!("plugin impact twilio@{}", blamed.short());
+        assert_eq!(found.command, impact);
+        assert!(
+            found.what.contains("that version is not active"),
+            "{}",
+            found.what
+        );
+        let of = |cause| with(&blamed, cause);
         let failed = "/deliveries?status=failed&instance=acme/bot";
         let found = of(ChangeCause::Version);
         assert_eq!(found.command, "plugin rollback twilio");

@@ -10,7 +10,8 @@ use super::Arguments;
 use super::client::ServiceAddress;
 
 /// Returns the arguments of the process with the options that name the service behind the last word of
-/// the command.
+/// the command. Without a command they are left out, so that the help or what is missing is said, and
+/// not that they are unexpected.
 pub fn behind_command(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let program = Arguments::command();
     let service = ServiceAddress::augment_args(clap::Command::new(""));
@@ -36,7 +37,13 @@ pub fn behind_command(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsSt
             break;
         }
     }
-    words.extend(early);
+    let has_command = words.len() > 1;
+    let asks = rest
+        .peek()
+        .is_none_or(|next| ["-h", "--help", "help"].iter().any(|help| next == help));
+    if has_command || !asks {
+        words.extend(early);
+    }
     words.extend(rest);
     words
 }
@@ -69,6 +76,7 @@ mod tests {
             ("plugin list --data-dir d", "plugin list --data-dir d"),
             ("plugin activate list --json", "plugin activate list --json"),
             ("--version", "--version"),
+            ("--data-dir d --help", "--help"),
         ] {
             let expect: Vec<OsString> = words(expect).collect();
             assert_eq!(behind_command(words(line)), expect);
@@ -80,6 +88,7 @@ mod tests {
         // A command without a service refuses them.
         for line in [
             "--data-dir d plugin new ana --lang go",
+            "--data-dir d --nosuch",
             "--data-dir",
             "--datadir d status",
         ] {

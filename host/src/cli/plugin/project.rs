@@ -66,12 +66,19 @@ impl ProjectFile {
         }
         let offered = contracts().find(|one| PluginKind::from_contract(one) == Some(self.kind));
         let kind = PluginKind::from_contract(&self.contract);
+        let beside = contracts_beside(folder);
+        // Two agree: the third one is wrong.
+        if let Some(kind) = kind.filter(|kind| *kind != self.kind)
+            && beside.contains(&self.contract)
+        {
+            let (says, of) = (self.kind.as_str(), "the folder `wit`");
+            return Err(wrong(folder, "kind", says, kind.as_str(), of));
+        }
         if kind != Some(self.kind) || !contracts().any(|one| one == self.contract) {
             let should = offered.unwrap_or_default();
             let of = self.kind.with_article();
             return Err(wrong(folder, "contract", &self.contract, should, of));
         }
-        let beside = contracts_beside(folder);
         match beside.first() {
             Some(first) if !beside.contains(&self.contract) => {
                 let of = "the folder `wit`";

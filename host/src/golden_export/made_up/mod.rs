@@ -44,6 +44,9 @@ impl MadeUp {
 
     /// Remembers a value of a person, which is then replaced wherever it stands.
     pub fn learn(&mut self, name: &str, value: &str) {
+        if is_test_mark(value) {
+            return;
+        }
         match PersonalField::from_name(name) {
             Some(PersonalField::Name) => {
                 let words = value.split(|one: char| !one.is_alphabetic());
@@ -117,6 +120,9 @@ impl MadeUp {
         if depth > 0 && is_json(value) {
             return self.body_within(value, false, depth - 1);
         }
+        if is_test_mark(value) {
+            return value.to_owned();
+        }
         let shapes = &self.shapes;
         match PersonalField::from_name(name) {
             Some(PersonalField::Email | PersonalField::Name) if value.contains('@') => {
@@ -160,6 +166,12 @@ impl MadeUp {
         }
         run.to_owned()
     }
+}
+
+/// Returns whether a value is what Meta sends in the place of a person's in a test lead:
+/// `<test lead: dummy data for FULL_NAME>`.
+fn is_test_mark(value: &str) -> bool {
+    value.starts_with("<test lead") && value.ends_with('>')
 }
 
 /// Digits of the shortest number that is looked for in texts.
@@ -384,6 +396,28 @@ mod tests {
         assert!(made.contains("Bid%5D=name&"), "{made}");
         assert!(made.contains("Btitle%5D=Nome&"), "{made}");
         assert!(!made.contains("Anabela"), "{made}");
+    }
+
+    #[test]
+    fn labels_and_marks_of_a_test_stay_whatever_name_was_typed() {
+        let made = made(
+            r#"{"nome": "Nome Teste Anabela", "event_type": "lead", "is_test": "test",
+                "fields": {"q1": "Nome completo", "q2": "Qual o nome da empresa?", "q3": "Anabela"},
+                "field_data": [{"name": "FULL_NAME", "values": ["<test lead: dummy data for FULL_NAME>"]}]}"#,
+            false,
+        );
+        for kept in [
+            r#""event_type": "lead""#,
+            r#""is_test": "test""#,
+            "Nome completo",
+            "Qual o nome da empresa?",
+            r#""FULL_NAME""#,
+            "<test lead: dummy data for FULL_NAME>",
+        ] {
+            assert!(made.contains(kept), "{kept}: {made}");
+        }
+        assert!(!made.contains("Anabela"), "{made}");
+        assert!(!made.contains("Nome Teste"), "{made}");
     }
 
     #[test]

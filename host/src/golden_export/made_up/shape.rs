@@ -17,6 +17,53 @@ const SMALL: [&str; 19] = [
     "sra", "van", "von", "y",
 ];
 
+/// Words of labels and of test submissions, which some people type as a name. They name nobody, and elsewhere in a
+/// delivery they say what a field is, or that it is a test.
+const LABELS: [&str; 42] = [
+    "address",
+    "assunto",
+    "campo",
+    "cliente",
+    "company",
+    "completo",
+    "contact",
+    "contato",
+    "correo",
+    "customer",
+    "data",
+    "demo",
+    "dummy",
+    "email",
+    "empresa",
+    "endereço",
+    "example",
+    "exemplo",
+    "field",
+    "first",
+    "form",
+    "full",
+    "last",
+    "lead",
+    "leads",
+    "mensagem",
+    "message",
+    "name",
+    "nombre",
+    "nome",
+    "number",
+    "person",
+    "pessoa",
+    "phone",
+    "sobrenome",
+    "telefone",
+    "test",
+    "teste",
+    "testing",
+    "user",
+    "usuario",
+    "usuário",
+];
+
 /// The digits at the end of a phone number that are replaced: those before name the country, the area
 /// and the kind of line.
 const PHONE_DIGITS: usize = 6;
@@ -39,9 +86,10 @@ pub fn phone_tail(text: &str) -> Option<String> {
     Some(digits[from..].to_owned())
 }
 
-/// Returns whether a word can be that of a name, and is not one that joins others.
+/// Returns whether a word can be that of a name, and is neither one that joins others nor one of labels.
 pub fn is_telling(word: &str) -> bool {
-    word.chars().count() > 2 && !SMALL.contains(&word.to_lowercase().as_str())
+    let word = word.to_lowercase();
+    word.chars().count() > 2 && !SMALL.contains(&&*word) && !LABELS.contains(&&*word)
 }
 
 impl Shapes {
