@@ -1,6 +1,6 @@
 //! What a repair changes, and what its receipt says about it.
 
-use leadhost_tests::{On, Options};
+use leadhost_tests::{On, Options, until};
 use serde_json::{Value, json};
 
 use super::{RIGHT, Repairing, phone};
@@ -62,6 +62,26 @@ async fn a_repair_writes_what_the_version_lost_and_its_receipt_is_exact(on: On) 
     assert_eq!(done[1]["target"], "mapping");
     let detail = done[1]["detail"].as_str().expect("a text");
     assert!(detail.contains(&id), "{detail}");
+    // The second one ended with its start.
+    let ends = until("the end is in the audit", async || {
+        let ends = repairing.get("/audit?act=end-repair").await;
+        let ends = ends["rows"].as_array().expect("a list").clone();
+        (!ends.is_empty()).then_some(ends)
+    })
+    .await;
+    assert_eq!(ends.len(), 1, "{ends:#?}");
+    assert_eq!(
+        (&ends[0]["target"], &ends[0]["label"]),
+        (&json!("mapping"), &json!("service"))
+    );
+    let detail = ends[0]["detail"].as_str().expect("a text");
+    let detail: Value = serde_json::from_str(detail).expect("JSON");
+    assert_eq!(detail["repair"], id.as_str());
+    assert_eq!(
+        (&detail["state"], &detail["deals"], &detail["contacts"]),
+        (&json!("done"), &repaired["deals"]["rows"], &json!(5)),
+        "{detail:#}"
+    );
 }
 
 async fn what_a_person_edited_stays_and_is_counted(on: On) {

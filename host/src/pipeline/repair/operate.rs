@@ -135,7 +135,9 @@ pub async fn begin(
     );
     match repair.state {
         RepairState::Running => pipeline.repairs.begun.notify_one(),
-        _ => log_end(pipeline, &repair).await?,
+        _ => {
+            log_end(pipeline, &repair).await?;
+        }
     }
     Ok(repair)
 }

@@ -4,7 +4,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::domain::repair::{Repair, RepairOutcome, RepairState};
+use serde_json::json;
+
+use crate::domain::audit::{Act, ActOutcome, AuditActor};
+use crate::domain::repair::{Repair, RepairOutcome, RepairReceipt, RepairState};
 use crate::limits;
 use crate::pipeline::fleet::FleetJob;
 use crate::pipeline::state::Pipeline;
@@ -94,18 +97,60 @@ impl<'a> RepairPass<'a> {
         let now = self.pipeline.core.clock.now();
         let ended = self.repair.in_state(state, now, why);
         match self.pipeline.core.store.change_repair(&ended).await? {
-            RepairChanged::Done(repair) => log_end(self.pipeline, &repair).await,
+            RepairChanged::Done(repair) => {
+                let receipt = log_end(self.pipeline, &repair).await?;
+                record_end(self.pipeline, &repair, &receipt).await
+            }
             RepairChanged::Open(_) | RepairChanged::Stale => Ok(()),
         }
     }
 }
 
-/// Logs the end of a repair or of its undo.
+/// Adds the end of a repair, or of its undo, to the audit with what it has done. The row of its start has
+/// only the plan.
+///
+/// # Errors
+///
+/// [`StoreError`] if the row cannot be stored.
+async fn record_end(
+    pipeline: &Pipeline,
+    repair: &Repair,
+    receipt: &RepairReceipt,
+) -> Result<(), StoreError> {
+    let by = AuditActor::service("service");
+    let row = Act {
+        at: pipeline.core.clock.now(),
+        key_id: by.key,
+        label: by.label,
+        role: by.role,
+        address: by.address,
+        act: "end-repair".to_owned(),
+        target: repair.plan.plugin.clone(),
+        outcome: ActOutcome::Done,
+        begun: None,
+        detail: json!({
+            "repair": repair.id,
+            "state": repair.state,
+            "convertedBy": repair.plan.converted_by,
+            "deliveries": repair.counts.dealt(),
+            "deals": receipt.deals,
+            "contacts": receipt.contacts,
+            "why": repair.why,
+        })
+        .to_string(),
+    };
+    pipeline.core.store.add_audit(row).await.map(|_row| ())
+}
+
+/// Logs the end of a repair or of its undo. Returns its receipt in numbers.
 ///
 /// # Errors
 ///
 /// [`StoreError`] if its receipt cannot be read.
-pub(super) async fn log_end(pipeline: &Pipeline, repair: &Repair) -> Result<(), StoreError> {
+pub(super) async fn log_end(
+    pipeline: &Pipeline,
+    repair: &Repair,
+) -> Result<RepairReceipt, StoreError> {
     let receipt = pipeline.core.store.repair_receipt(repair.id).await?;
     let count = |outcome| repair.counts.deliveries.get(&outcome).copied();
     tracing::info!(
@@ -121,5 +166,5 @@ pub(super) async fn log_end(pipeline: &Pipeline, repair: &Repair) -> Result<(), 
         contacts = receipt.contacts,
         "repair ended"
     );
-    Ok(())
+    Ok(receipt)
 }

@@ -14,8 +14,8 @@ use crate::http::reply::ApiResponse;
 use crate::http::route::AdminRoute;
 
 /// The acts of the rows: every operation of [`AdminRoute::changes`], and, at the end, what the service
-/// itself does with a rollout.
-pub const ACTS: [&str; 40] = [
+/// itself does with a rollout and a repair.
+pub const ACTS: [&str; 41] = [
     "apply",
     "create-key",
     "revoke-key",
@@ -56,6 +56,7 @@ pub const ACTS: [&str; 40] = [
     "promote-rollout",
     "roll-back-rollout",
     "end-rollout",
+    "end-repair",
 ];
 
 /// Runs an operation. If it changes something, its rows are stored before and after it.
