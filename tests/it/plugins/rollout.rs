@@ -42,7 +42,7 @@ impl Rolling {
         Self::start(Options::patient(on)).await
     }
 
-    async fn start(options: Options) -> Self {
+    pub(crate) async fn start(options: Options) -> Self {
         let host = Host::working_with(options).await;
         Self::on_host(host, &connection("odd", "{ size = 1 }")).await
     }

@@ -19,6 +19,7 @@ leadhost_tests::on_every_store! {
     an_activation_is_not_refused_beside_a_shadow_and_ends_it,
     a_version_in_probation_that_drops_phones_is_rolled_back_after_its_answers,
     a_version_in_probation_that_traps_is_answered_with_the_result_of_the_previous_one,
+    a_version_in_probation_that_loops_costs_no_sender_its_answer_and_is_rolled_back,
     a_version_in_probation_is_aborted_back_to_the_stable_one,
     a_version_in_probation_that_does_worse_than_the_hour_before_is_rolled_back,
     a_source_that_changes_during_a_probation_rolls_nothing_back,
@@ -169,6 +170,28 @@ async fn a_version_in_probation_that_traps_is_answered_with_the_result_of_the_pr
     assert_eq!(rolling.serves(), candidate);
     let all = |shown: &Value| shown["saved"] == 5;
     rolling.until("all of them are reported", all).await;
+}
+
+async fn a_version_in_probation_that_loops_costs_no_sender_its_answer_and_is_rolled_back(on: On) {
+    let options = Options::patient(on).with("plugins.inline_ms", 1_000);
+    let rolling = Rolling::start(options).await;
+    let loops = Variant {
+        always: "loop",
+        ..version("2.0.0")
+    };
+    let candidate = rolling.keep(loops).await;
+    rolling.begin(&candidate, canary(&[1], LONG)).await;
+    rolling.change("promote").await.expect(200);
+    until("it is rolled back", async || {
+        // Each one is answered within its request.
+        let versions = rolling.send("odd", 1).await;
+        assert_eq!(versions, std::slice::from_ref(&rolling.stable));
+        (rolling.shown().await["stage"] == "rolled-back").then_some(())
+    })
+    .await;
+    let ended = rolling.ended().await;
+    assert!(why(&ended).contains("fail"), "{ended:#}");
+    assert_eq!(rolling.serves(), rolling.stable);
 }
 
 async fn a_version_in_probation_is_aborted_back_to_the_stable_one(on: On) {
