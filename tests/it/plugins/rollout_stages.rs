@@ -4,7 +4,7 @@
 use leadhost::domain::id::HostId;
 use leadhost::domain::rollout::RolloutReport;
 use leadhost_tests::guests::Variant;
-use leadhost_tests::{On, until};
+use leadhost_tests::{On, Options, until};
 use serde_json::{Value, json};
 
 use super::rollout::{
