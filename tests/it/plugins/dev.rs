@@ -429,7 +429,6 @@ fn a_file_of_another_project_is_refused_with_the_key_and_both_values() {
     for command in [
         &["plugin", "test", PROJECT][..],
         &["plugin", "run", PROJECT, "ana/next.wasm"],
-        &["plugin", "check", PROJECT, "--offline"],
     ] {
         let said = base.fail(1, command);
         assert!(said.contains(parts[0]), "{command:?}: {said}");
