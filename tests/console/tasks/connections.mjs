@@ -159,7 +159,7 @@ export const tasks = [
     steps: async (own, name) => {
       const before = await connection(name);
       await own.click("Connections");
-      await own.click(`Change ${name}`, "link", own.card(name));
+      await own.click(`Change this connection: ${name}`, "link", own.card(name));
       await own.page.getByLabel("Origins of pages").fill("https://www.example.com");
       await own.press(`Save ${name}`);
       await own.shows("For the workspace file");
@@ -187,7 +187,7 @@ export const tasks = [
       const name = `guarded-${own.withScript ? "a" : "b"}`;
       assert((await connection(name)).retired, "the task before has retired it");
       await own.click("Connections");
-      await own.click(`Bring back ${name}`, "link", own.card(name));
+      await own.click(`Bring it back: ${name}`, "link", own.card(name));
       await own.press("Bring it back");
       await own.shows(`demo/${name} is in use again`);
       assert(!(await connection(name)).retired);
