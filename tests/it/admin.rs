@@ -61,7 +61,13 @@ impl Operator {
 
     /// With the mapping converter active, and one workspace that uses it.
     async fn with_workspace(on: On) -> (Self, Value) {
-        let operator = Self::new(on).await;
+        Self::with_workspace_on(Host::start(Options::patient(on)).await).await
+    }
+
+    /// The same on this host.
+    async fn with_workspace_on(host: Host) -> (Self, Value) {
+        let key = host.admin_key().await;
+        let operator = Self { host, key };
         let wasm = component("plugins/converter-mapping.wasm");
         operator
             .ask("POST", "/plugins?activate=true")

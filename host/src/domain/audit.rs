@@ -2,6 +2,7 @@
 //! itself and of the row before it, so a row that was changed or removed shows.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::id::KeyId;
@@ -70,6 +71,25 @@ pub struct Act {
     pub begun: Option<i64>,
     /// More about it: JSON text without secrets and personal data.
     pub detail: String,
+}
+
+impl Act {
+    /// Returns an act that was done, without a row of its beginning. Detail: JSON without secrets and
+    /// personal data.
+    pub fn done(by: AuditActor, at: Micros, (act, target): (&str, &str), detail: &Value) -> Self {
+        Self {
+            at,
+            key_id: by.key,
+            label: by.label,
+            role: by.role,
+            address: by.address,
+            act: act.to_owned(),
+            target: target.to_owned(),
+            outcome: ActOutcome::Done,
+            begun: None,
+            detail: detail.to_string(),
+        }
+    }
 }
 
 /// A row of the audit.

@@ -1,7 +1,6 @@
 //! What an operator declares in the console instead of in a workspace file: the entry of a saved connection,
 //! its retirement, and a partner without a connection.
 
-use leadhost_tests::components::component;
 use leadhost_tests::{Answer, Host, On, Options};
 use serde_json::{Value, json};
 
@@ -559,13 +558,7 @@ async fn an_address_is_whole_if_the_service_knows_its_own(on: On) {
     );
 
     let options = Options::patient(on).with("server.public_url", "https://leads.example.com/");
-    let host = Host::start(options).await;
-    let key = host.admin_key().await;
-    let operator = Operator { host, key };
-    let wasm = component("plugins/converter-mapping.wasm");
-    let stored = operator.ask("POST", "/plugins?activate=true").body(wasm);
-    stored.send().await.expect(201);
-    let report = operator.apply(&workspace()).await.expect(200).json();
+    let (operator, report) = Operator::with_workspace_on(Host::start(options).await).await;
     let id = id_of(&report);
     let browser = Browser::signed_in(&operator).await;
     for path in ["/connections".to_owned(), format!("/connections/{id}")] {

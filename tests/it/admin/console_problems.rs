@@ -83,14 +83,7 @@ async fn sent(operator: &Operator, state: &str) -> String {
 
 /// An operator of a host whose worker sends.
 async fn sending(on: On) -> (Operator, Value) {
-    let host = Host::working(on).await;
-    let key = host.admin_key().await;
-    let operator = Operator { host, key };
-    let wasm = component("plugins/converter-mapping.wasm");
-    let stored = operator.ask("POST", "/plugins?activate=true").body(wasm);
-    stored.send().await.expect(201);
-    let report = operator.apply(&workspace()).await.expect(200).json();
-    (operator, report)
+    Operator::with_workspace_on(Host::working(on).await).await
 }
 
 /// Has greetings sent without an answer of the provider, one to each of several people. Returns their

@@ -426,9 +426,14 @@ fn a_file_of_another_project_is_refused_with_the_key_and_both_values() {
         assert!(said.contains(part), "{part}: {said}");
     }
     assert!(!said.contains("serving after"), "{said}");
+    // `check` first refuses a case without an expectation.
+    put_lock(&base, ("misbehave", "converter"), &COPY);
+    base.run(&["plugin", "test", PROJECT, "--write"]);
+    put_lock(&base, ("ana", "converter"), &COPY);
     for command in [
         &["plugin", "test", PROJECT][..],
         &["plugin", "run", PROJECT, "ana/next.wasm"],
+        &["plugin", "check", PROJECT, "--offline"],
     ] {
         let said = base.fail(1, command);
         assert!(said.contains(parts[0]), "{command:?}: {said}");

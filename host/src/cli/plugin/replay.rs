@@ -437,15 +437,7 @@ fn show_active(verified: &VerifiedPlugin, results: &[(DeliveryId, String)], flag
     let rows = rows.map(|(id, result)| vec![id.to_string(), result.clone()]);
     let rows: Vec<Vec<String>> = rows.collect();
     say(&format!("\n{}", table(&["DELIVERY", "RESULT"], &rows)));
-    let differences = VersionDifferences {
-        newly_failing: &verified.newly_failing,
-        no_longer_failing: &verified.no_longer_failing,
-        vanished: &verified.vanished,
-        appeared: &verified.appeared,
-        items: &verified.items,
-        fields: &verified.fields,
-    };
-    differences.show("the service", "this machine");
+    VersionDifferences::from(verified).show("the service", "this machine");
     say(&format!(
         "\n`{}` shows what the service made of a delivery. To compare a change, build it, and replay it again.",
         flags.command("delivery show ID")

@@ -193,15 +193,7 @@ pub fn show_part(verified: &VerifiedPlugin, what: &str, more: bool) {
             cost.other.text(),
         )));
     }
-    let differences = VersionDifferences {
-        newly_failing: &verified.newly_failing,
-        no_longer_failing: &verified.no_longer_failing,
-        vanished: &verified.vanished,
-        appeared: &verified.appeared,
-        items: &verified.items,
-        fields: &verified.fields,
-    };
-    differences.show(&other_version, &own_version);
+    VersionDifferences::from(verified).show(&other_version, &own_version);
     if let Some(sends) = sends {
         show_sends(sends, &other_version, &own_version);
     }
@@ -292,6 +284,19 @@ pub struct VersionDifferences<'a> {
     pub appeared: &'a DifferenceView,
     pub items: &'a DifferenceView,
     pub fields: &'a [FieldDifference],
+}
+
+impl<'a> From<&'a VerifiedPlugin> for VersionDifferences<'a> {
+    fn from(verified: &'a VerifiedPlugin) -> Self {
+        Self {
+            newly_failing: &verified.newly_failing,
+            no_longer_failing: &verified.no_longer_failing,
+            vanished: &verified.vanished,
+            appeared: &verified.appeared,
+            items: &verified.items,
+            fields: &verified.fields,
+        }
+    }
 }
 
 impl VersionDifferences<'_> {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{AcceptedWords, DeployError, Deployed, concerns, upload};
 use crate::domain::accept::AcceptWord;
-use crate::domain::audit::{Act, ActOutcome, AuditRow};
+use crate::domain::audit::{Act, ActOutcome, AuditActor, AuditRow};
 use crate::domain::audit_text;
 use crate::domain::plugin::Digest;
 use crate::domain::text::quoted;
@@ -165,17 +165,11 @@ async fn record(
     begun: Option<i64>,
     detail: Value,
 ) -> Result<AuditRow, StoreError> {
+    let (by, now) = (AuditActor::service("inbox"), pipeline.core.clock.now());
     let act = Act {
-        at: pipeline.core.clock.now(),
-        key_id: None,
-        label: "inbox".to_owned(),
-        role: None,
-        address: String::new(),
-        act: "activate-plugin".to_owned(),
-        target: digest.short().to_owned(),
         outcome,
         begun,
-        detail: detail.to_string(),
+        ..Act::done(by, now, ("activate-plugin", digest.short()), &detail)
     };
     pipeline.core.store.add_audit(act).await
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::domain::audit::{Act, ActOutcome, AuditActor};
+use crate::domain::audit::{Act, AuditActor};
 use crate::domain::repair::{Repair, RepairOutcome, RepairReceipt, RepairState};
 use crate::limits;
 use crate::pipeline::fleet::FleetJob;
@@ -118,27 +118,17 @@ async fn record_end(
     receipt: &RepairReceipt,
 ) -> Result<(), StoreError> {
     let by = AuditActor::service("service");
-    let row = Act {
-        at: pipeline.core.clock.now(),
-        key_id: by.key,
-        label: by.label,
-        role: by.role,
-        address: by.address,
-        act: "end-repair".to_owned(),
-        target: repair.plan.plugin.clone(),
-        outcome: ActOutcome::Done,
-        begun: None,
-        detail: json!({
-            "repair": repair.id,
-            "state": repair.state,
-            "convertedBy": repair.plan.converted_by,
-            "deliveries": repair.counts.dealt(),
-            "deals": receipt.deals,
-            "contacts": receipt.contacts,
-            "why": repair.why,
-        })
-        .to_string(),
-    };
+    let detail = json!({
+        "repair": repair.id,
+        "state": repair.state,
+        "convertedBy": repair.plan.converted_by,
+        "deliveries": repair.counts.dealt(),
+        "deals": receipt.deals,
+        "contacts": receipt.contacts,
+        "why": repair.why,
+    });
+    let now = pipeline.core.clock.now();
+    let row = Act::done(by, now, ("end-repair", &repair.plan.plugin), &detail);
     pipeline.core.store.add_audit(row).await.map(|_row| ())
 }
 

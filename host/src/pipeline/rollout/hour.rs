@@ -352,7 +352,9 @@ impl LastHour {
             hour.version.clone_from(version);
             hour.slots.clear();
         }
-        hour.slots.retain(|at, _| is_in_hour(*at, slot));
+        if !hour.slots.contains_key(&slot) {
+            hour.slots.retain(|at, _| is_in_hour(*at, slot));
+        }
         hour.slots.entry(slot).or_default().add(flaws);
     }
 

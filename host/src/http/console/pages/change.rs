@@ -201,15 +201,8 @@ pub async fn secret(
     };
     let entry = json!({"name": changed.name, "secrets": { name: value }});
     let declaration = lines(kind, &entry);
-    shown(
-        visit,
-        kind,
-        which,
-        changed,
-        declaration,
-        ChangedPart::Secret,
-    )
-    .await
+    let what = ChangedPart::Secret;
+    shown(visit, kind, which, changed, declaration, what).await
 }
 
 /// Ends the pause after a change. If that fails, the next page says that it is still paused.
@@ -242,15 +235,8 @@ pub async fn config(
     let changed = send(visit, kind, which, &request).await?;
     let entry = json!({"name": changed.name, "config": config});
     let declaration = lines(kind, &entry);
-    shown(
-        visit,
-        kind,
-        which,
-        changed,
-        declaration,
-        ChangedPart::Config,
-    )
-    .await
+    let what = ChangedPart::Config;
+    shown(visit, kind, which, changed, declaration, what).await
 }
 
 /// Shows that the entry of a connection was applied.

@@ -26,9 +26,8 @@ use crate::domain::workspace::name_in_workspace;
 /// The word for an allow-list without any host. An empty one means the hosts that the converter declares.
 const NO_HOST: &str = "none";
 
-/// The fields of the form, named like the keys of the workspace file. Those of the greeting and of the
-/// secrets have inputs of their own.
-const FIELDS: [&str; 14] = [
+/// The fields with an input for a text, named like the keys of the workspace file.
+const TEXTS: [&str; 12] = [
     "partner",
     "plugin",
     "instance",
@@ -41,24 +40,13 @@ const FIELDS: [&str; 14] = [
     "reply_secrets",
     "region",
     "time_zone",
-    "dedupe_by_content",
-    "greeting",
 ];
 
-/// The inputs whose value is a text.
-const INPUTS: [&str; 15] = [
-    "partner",
-    "plugin",
-    "instance",
-    "config",
-    "secrets",
-    "checks",
-    "allow",
-    "origins",
-    "routes",
-    "reply_secrets",
-    "region",
-    "time_zone",
+/// The fields with inputs of another kind, or with several.
+const OTHERS: [&str; 2] = ["dedupe_by_content", "greeting"];
+
+/// The inputs of the greeting whose value is a text.
+const GREETING_TEXTS: [&str; 3] = [
     "greeting-instance",
     "greeting-template",
     "greeting-language",
@@ -328,8 +316,9 @@ async fn filled(
     form: &Form,
 ) -> Result<EditConnectionPage, ApiRefusal> {
     let mut shown = with(visit, known).await?;
-    shown.typed = INPUTS
+    shown.typed = TEXTS
         .into_iter()
+        .chain(GREETING_TEXTS)
         .map(|name| (name, form.text(name).to_owned()))
         .collect();
     form.text("greeting-parameters")
@@ -462,7 +451,7 @@ fn at_field(problem: FileProblem) -> (String, String) {
     };
     let end = within.find(['.', '[']).unwrap_or(within.len());
     let (field, place) = within.split_at(end);
-    if !FIELDS.contains(&field) {
+    if !TEXTS.contains(&field) && !OTHERS.contains(&field) {
         return (String::new(), change::line(problem));
     }
     let line = match place.is_empty() {

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use serde_json::json;
 use tokio::task::JoinHandle;
 
-use crate::domain::audit::{Act, ActOutcome, AuditActor};
+use crate::domain::audit::{Act, AuditActor};
 use crate::domain::rollout::{Rollout, RolloutStage};
 use crate::pipeline::fleet;
 use crate::pipeline::state::Pipeline;
@@ -53,24 +53,14 @@ async fn record(
         RolloutStage::RolledBack => "guard",
         _ => "why",
     };
-    let row = Act {
-        at: pipeline.core.clock.now(),
-        key_id: by.key,
-        label: by.label.clone(),
-        role: by.role,
-        address: by.address.clone(),
-        act: act.to_owned(),
-        target: rollout.name.clone(),
-        outcome: ActOutcome::Done,
-        begun: None,
-        detail: json!({
-            "candidate": rollout.candidate,
-            "stable": rollout.stable,
-            "stage": rollout.stage,
-            "percent": rollout.last_share(),
-            why: rollout.why,
-        })
-        .to_string(),
-    };
+    let detail = json!({
+        "candidate": rollout.candidate,
+        "stable": rollout.stable,
+        "stage": rollout.stage,
+        "percent": rollout.last_share(),
+        why: rollout.why,
+    });
+    let now = pipeline.core.clock.now();
+    let row = Act::done(by.clone(), now, (act, &rollout.name), &detail);
     pipeline.core.store.add_audit(row).await.map(|_row| ())
 }
