@@ -243,7 +243,7 @@ async fn a_version_in_probation_that_does_worse_than_the_hour_before_is_rolled_b
     assert_eq!(ended["stage"], "rolled-back", "{ended:#}");
     let words = "12 of 20 deliveries have a lead without a phone, 6 of 300 in the hour before";
     assert!(why(&ended).contains(words), "{ended:#}");
-    assert!(why(&ended).contains("/odd`"), "{ended:#}");
+    assert!(why(&ended).contains("`odd`"), "{ended:#}");
     assert_eq!(rolling.serves(), rolling.stable);
 }
 

@@ -681,10 +681,11 @@ impl Sketch {
     /// them.
     fn report(&mut self, differences: Vec<Difference>, at: Micros) {
         let version = &self.halves[2].version;
-        let is_same = version.is_empty() || *version == self.baseline.version;
+        let [_, older, newer] = &self.halves;
+        // The version of a half is that of its last delivery: in a canary that may be either one.
+        let is_same = version.is_empty() || *version == self.baseline.version && !newer.mixed;
         // The halves have different versions during a rollout, or after a version that was rolled
         // back.
-        let [_, older, newer] = &self.halves;
         let configuration = newer.configuration;
         let known = self.baseline.configuration;
         let is_reconfigured = known != 0 && configuration != 0 && known != configuration;
