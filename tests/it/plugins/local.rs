@@ -408,7 +408,7 @@ fn after_a_crash_the_words_of_the_plugin_come_first() {
 }
 
 #[test]
-fn a_configuration_that_the_plugin_does_not_take_is_refused_before_the_call() {
+fn a_configuration_or_a_body_that_the_service_does_not_take_is_refused_before_the_call() {
     let base = CommandFolder::new();
     let file = base.put("mapping.wasm", component("plugins/converter-mapping.wasm"));
     let body = base.put("lead.json", LEAD);
@@ -416,6 +416,9 @@ fn a_configuration_that_the_plugin_does_not_take_is_refused_before_the_call() {
     let said = base.fail(1, &["plugin", "run", file, body, "--config", config]);
     assert!(said.contains("does not take this configuration"), "{said}");
     assert!(said.contains("nosuch"), "{said}");
+    let deep = base.put("deep.json", [vec![b'['; 200], vec![b']'; 200]].concat());
+    let said = base.fail(1, &["plugin", "run", file, deep]);
+    assert!(said.contains("the service refuses it"), "{said}");
     let list = base.put("list.json", "[]");
     let said = base.fail(1, &["plugin", "run", file, body, "--config", list]);
     assert!(said.contains("list.json is not a configuration"), "{said}");

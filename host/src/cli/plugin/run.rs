@@ -19,6 +19,7 @@ use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, say_json};
 use crate::cli::progress::ProgressLine;
 use crate::cli::table::{safe, table};
+use crate::domain::json::too_deep;
 use crate::domain::plugin::PluginKind;
 use crate::domain::size;
 use crate::limits;
@@ -275,11 +276,11 @@ impl Run {
 
 const CONTENT_TYPE: &str = "content-type";
 
-/// Reads a body as large as the service takes it.
+/// Reads a body as large and as deep as the service takes it.
 ///
 /// # Errors
 ///
-/// [`CommandFailure`] if it cannot be read or is too large.
+/// [`CommandFailure`] if it cannot be read, is too large, or is nested too deep.
 pub fn read_body(path: &Path) -> Result<Vec<u8>, CommandFailure> {
     let body = if path == Path::new("-") {
         let mut body = Vec::new();
@@ -298,6 +299,12 @@ pub fn read_body(path: &Path) -> Result<Vec<u8>, CommandFailure> {
             size::readable(limits::DELIVERY_BYTES as u64)
         ))
         .hint("shorten it"));
+    }
+    if too_deep(&body, limits::JSON_DEPTH) {
+        return Err(CommandFailure::new(format!(
+            "the body is nested deeper than {} levels: the service refuses it before it calls a plugin",
+            limits::JSON_DEPTH
+        )));
     }
     Ok(body)
 }

@@ -370,12 +370,16 @@ pub struct Sketch {
     question: Option<Question>,
     /// About when each difference of the change began.
     began: BTreeMap<String, Micros>,
+    /// The version that converted last when the change was reported, or when a trial was asked for.
+    asked: String,
 }
 
 /// A change whose cause may be the version.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Question {
     fields: Vec<usize>,
+    /// The version before the one that is tried.
+    before: String,
 }
 
 /// A difference between the baseline and the window.
@@ -477,12 +481,15 @@ impl Sketch {
         })
     }
 
-    /// Returns the version that converted the deliveries of the baseline last.
+    /// Returns the version before the one in question, or else the one that converted the deliveries of
+    /// the baseline last.
     pub fn version_before(&self) -> &str {
-        &self.baseline.version
+        let before = self.question.as_ref().map(|question| &*question.before);
+        before.unwrap_or(&self.baseline.version)
     }
 
-    /// Adds deliveries. Returns whether they show a difference that was not reported before.
+    /// Adds deliveries. Returns whether they show a difference that was not reported before, or that another
+    /// version may cause now.
     pub fn add(&mut self, new: &SketchCounts, at: Micros) -> bool {
         self.halves[2].add(new);
         self.halves[2].deliveries >= HALF && self.look(at)
@@ -501,11 +508,15 @@ impl Sketch {
                 self.began.insert(difference.subject.clone(), began);
             }
         }
+        let mut is_asked_again = false;
         if is_new {
             self.report(differences, at);
         } else if self.open.is_empty() {
             self.end_change();
+        } else {
+            is_asked_again = self.ask_again(&differences);
         }
+        let has_news = is_new || is_asked_again;
         let [held, older, newer] = mem::take(&mut self.halves);
         match (was_changed, self.change.is_some()) {
             (false, false) => {
@@ -526,10 +537,10 @@ impl Sketch {
                 }
             }
             // The window contains deliveries of both forms, so a new one begins.
-            (true, false) => return is_new,
+            (true, false) => return has_news,
         }
         self.halves = [older, newer, SketchCounts::default()];
-        is_new
+        has_news
     }
 
     /// Returns whether a difference is to be reported: it was not reported yet, or its share has fallen
@@ -609,6 +620,7 @@ impl Sketch {
         self.by.clear();
         self.is_read = false;
         self.began.clear();
+        self.asked.clear();
         self.since = SketchCounts::default();
     }
 
@@ -703,7 +715,9 @@ impl Sketch {
             (ChangeCause::Version, format!("new in {version}"))
         };
         let fields: Vec<usize> = differences.iter().filter_map(Difference::field).collect();
-        self.question = (!is_same && !fields.is_empty()).then_some(Question { fields });
+        let before = self.baseline.version.clone();
+        self.question = (!is_same && !fields.is_empty()).then_some(Question { fields, before });
+        self.asked.clone_from(&self.halves[2].version);
         // A difference that was reported stays open until it is over, even if it is too small to be
         // reported now.
         let mut open = differences;
@@ -729,6 +743,24 @@ impl Sketch {
             digest: None,
         });
         self.describe();
+    }
+
+    /// Asks for a trial of another version that converts while leads still lack what the source took from
+    /// them: the version may lose it by now, even if the source sends it again. Returns whether it asks.
+    fn ask_again(&mut self, differences: &[Difference]) -> bool {
+        let newest = &self.halves[2];
+        let is_other =
+            ![&String::new(), &self.asked, &self.baseline.version].contains(&&newest.version);
+        let cause = self.change.as_ref().map(|change| change.cause);
+        let is_of_source = matches!(cause, Some(ChangeCause::Source | ChangeCause::Unknown));
+        let fields: Vec<usize> = differences.iter().filter_map(Difference::field).collect();
+        if !is_other || !is_of_source || fields.is_empty() {
+            return false;
+        }
+        let version = newest.version.clone();
+        let before = mem::replace(&mut self.asked, version);
+        self.question = Some(Question { fields, before });
+        true
     }
 
     /// Names in the change the differences that were reported and are not over.
@@ -1258,6 +1290,51 @@ mod tests {
         let mut sketch = usual();
         add(&mut sketch, 75, "1", USUAL_BODY, false);
         assert_eq!(sketch.fields_in_question(), None);
+    }
+
+    #[test]
+    fn each_version_that_converts_while_the_source_is_blamed_is_tried_once() {
+        let mut sketch = usual();
+        assert_eq!(add(&mut sketch, 75, "1", USUAL_BODY, false), 1);
+        assert_eq!(
+            sketch.change().map(|change| change.cause),
+            Some(ChangeCause::Source)
+        );
+        assert_eq!(sketch.fields_in_question(), None);
+        for (version, before, better, cause) in [
+            ("2", "1", 0, ChangeCause::Source),
+            ("3", "2", 4, ChangeCause::Version),
+        ] {
+            assert_eq!(
+                add(&mut sketch, 75, version, USUAL_BODY, false),
+                1,
+                "{version}"
+            );
+            assert_eq!(sketch.fields_in_question(), Some([PHONE].as_slice()));
+            assert_eq!(sketch.version_before(), before);
+            sketch.answer(Some(&verdict(Some(before), better)));
+            assert_eq!(sketch.change().map(|change| change.cause), Some(cause));
+        }
+        // A version is at fault: it is known which one.
+        assert_eq!(add(&mut sketch, 75, "4", USUAL_BODY, false), 0);
+        assert_eq!(sketch.fields_in_question(), None);
+    }
+
+    #[test]
+    fn a_half_of_several_versions_is_in_question_whichever_converted_last() {
+        for last in ["1", "2"] {
+            let mut sketch = usual();
+            let mut reported = 0;
+            while reported == 0 {
+                reported += add(&mut sketch, 1, "2", USUAL_BODY, false);
+                reported += add(&mut sketch, 1, last, USUAL_BODY, false);
+            }
+            assert_eq!(
+                sketch.fields_in_question(),
+                Some([PHONE].as_slice()),
+                "{last}"
+            );
+        }
     }
 
     #[test]
