@@ -1378,7 +1378,10 @@ mod tests {
             what.as_deref(),
             Some("leads with a phone: the source changed")
         );
-        assert_eq!(add(&mut sketch, 100, "2", USUAL_BODY, false), 1);
+        // Another version converts: it is to be tried, before its share has fallen far enough for a report.
+        assert_eq!(add(&mut sketch, 25, "2", USUAL_BODY, false), 1);
+        assert_eq!(sketch.fields_in_question(), Some([PHONE].as_slice()));
+        assert_eq!(add(&mut sketch, 75, "2", USUAL_BODY, false), 1);
         check(&sketch, "leads with a phone: new in 2", "100 %", "0 %");
         assert_eq!(add(&mut sketch, 100, "2", USUAL_BODY, false), 0);
     }
