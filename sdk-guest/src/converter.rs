@@ -23,13 +23,15 @@ pub trait Converter {
     /// Returns the converter's name, version and needs.
     fn describe() -> Description;
 
-    /// Returns how senders prove themselves. Default: they do not.
+    /// Returns how senders prove themselves, and where they send secrets. Default: they do not
+    /// prove themselves, and the host masks [`USUAL_SECRETS`](crate::USUAL_SECRETS). A converter
+    /// with checks adds these names by [`SenderPolicy::usual_secrets`].
     ///
     /// # Errors
     ///
     /// [`Problem`] if the configuration allows no policy. Deliveries of the connection then wait.
     fn sender_checks(_config: &Self::Config) -> Result<SenderPolicy, Problem> {
-        Ok(SenderPolicy::none())
+        Ok(SenderPolicy::none().usual_secrets())
     }
 
     /// Returns the reply to a GET that verifies the address. Default: the source

@@ -63,6 +63,7 @@ pub use request::{
     IntoSegments, basic, hmac_base64, hmac_hex, lit, literal_argument, secret, secret_argument,
 };
 pub use requested::RequestedTemplate;
+pub use sender::USUAL_SECRETS;
 pub use template::placeholders_in;
 pub use text::digits;
 pub use time::{epoch_to_rfc3339, time_text};

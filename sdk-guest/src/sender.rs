@@ -2,6 +2,31 @@
 
 use crate::{Location, SenderCheck, SenderPolicy, SignedPart};
 
+/// The usual names of credentials that sources send in a body, such as the `google_key` of
+/// Google Ads. A converter without sender checks of its own declares them.
+pub const USUAL_SECRETS: [&str; 20] = [
+    "google_key",
+    "apikey",
+    "api_key",
+    "api-key",
+    "x-api-key",
+    "access_token",
+    "accessToken",
+    "refresh_token",
+    "refreshToken",
+    "session_token",
+    "id_token",
+    "auth_token",
+    "authToken",
+    "client_secret",
+    "clientSecret",
+    "app_secret",
+    "private_key",
+    "password",
+    "passwd",
+    "senha",
+];
+
 impl SenderPolicy {
     /// Senders of this source do not prove themselves.
     pub fn none() -> Self {
@@ -9,6 +34,14 @@ impl SenderPolicy {
             checks: Vec::new(),
             carried_secrets: Vec::new(),
         }
+    }
+
+    /// Declares [`USUAL_SECRETS`], so that the host masks their values in JSON, at any depth, and
+    /// in forms.
+    pub fn usual_secrets(self) -> Self {
+        USUAL_SECRETS
+            .iter()
+            .fold(self, |policy, name| policy.carried_secret("json", name))
     }
 
     /// Declares the place of a secret that this source carries, to be masked wherever

@@ -50,15 +50,12 @@ impl Converter for Mapping {
     /// The connection configures how the sender proves itself; this only names the values
     /// to mask.
     fn sender_checks(config: &Config) -> Result<SenderPolicy, Problem> {
-        let usual = secrets::MASKED
-            .iter()
-            .fold(SenderPolicy::none(), |policy, name| {
-                policy.carried_secret("json", name)
-            });
         let carried = config.carried_secrets.iter();
-        Ok(carried.fold(usual, |policy, at| {
-            policy.carried_secret(&at.place, &at.name)
-        }))
+        Ok(
+            carried.fold(SenderPolicy::none().usual_secrets(), |policy, at| {
+                policy.carried_secret(&at.place, &at.name)
+            }),
+        )
     }
 
     fn convert(config: &Config, delivery: &Delivery) -> Result<Conversion, Problem> {

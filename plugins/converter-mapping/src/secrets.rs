@@ -1,34 +1,10 @@
-//! Credentials that sources include: they are masked in the stored request and never become
-//! attributes of a lead.
+//! Credentials that sources include: they never become attributes of a lead. The host masks those
+//! under the usual names (`leadhost_sdk::USUAL_SECRETS`) in the request. `token` is not one of
+//! them, since a form's token may be the id of its answers; it is no attribute either.
 
 use leadhost_sdk::{serde_json::Value, text_of};
 
 use crate::fold::fold;
-
-/// Members that the host masks at any depth before it stores anything. `token` is not one
-/// of them, since a form's token may be the id of its answers; it is no attribute either.
-pub const MASKED: [&str; 20] = [
-    "google_key",
-    "apikey",
-    "api_key",
-    "api-key",
-    "x-api-key",
-    "access_token",
-    "accessToken",
-    "refresh_token",
-    "refreshToken",
-    "session_token",
-    "id_token",
-    "auth_token",
-    "authToken",
-    "client_secret",
-    "clientSecret",
-    "app_secret",
-    "private_key",
-    "password",
-    "passwd",
-    "senha",
-];
 
 /// Words, or pairs of adjacent words, that make a name a credential's.
 const WORDS: [&str; 30] = [

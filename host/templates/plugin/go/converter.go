@@ -9,7 +9,8 @@ func Describe() leadhost.Description {
 	return leadhost.Description{Name: "{{name}}", Version: "1.0.0", Summary: "Leads of {{name}}"}
 }
 
-// SenderChecks says how senders prove themselves: here they need not.
+// SenderChecks says how senders prove themselves: here they need not. The host masks the usual
+// secrets in a body.
 func SenderChecks(config string) leadhost.SenderPolicyResult {
 	return leadhost.Checks()
 }

@@ -1,6 +1,7 @@
 package converter
 
 import (
+	"slices"
 	"testing"
 
 	contract "converter/bindings/leadhost_converter_converter"
@@ -45,6 +46,13 @@ func TestAFieldOrAValueSaysThatALeadIsATest(t *testing.T) {
 		if isTest := items[0].Outcome.Lead().IsTest; isTest != expect {
 			t.Errorf("with %s it is %t", field, isTest)
 		}
+	}
+}
+
+func TestTheHostMasksTheUsualSecrets(t *testing.T) {
+	carried := SenderChecks("{}").Ok().CarriedSecrets
+	if !slices.Contains(carried, core.Location{Place: "json", Name: "google_key"}) {
+		t.Errorf("the policy names %v", carried)
 	}
 }
 

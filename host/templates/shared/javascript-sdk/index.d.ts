@@ -30,6 +30,11 @@ export interface JsonObject {
 export type Path = string | string[];
 export type Route = Array<[string, string]>;
 
+/**
+ * The places of the usual secrets (`google_key`, `password`, …) in a body, whose values the host masks.
+ * A `senderChecks` of your own returns them as `carriedSecrets`.
+ */
+export const usualSecrets: core.Location[];
 /** The functions of a converter. */
 export type Converter = typeof converter;
 /** Returns the exports of a converter from the functions that it has. */

@@ -1,12 +1,16 @@
 // The records of a converter's contract, with the parts that few converters fill.
 
 import { isObject } from "./json.js";
+import { USUAL_SECRETS } from "./names.js";
 import { takeNotes, withOwnNotes } from "./plugin.js";
+
+/** The places of the usual secrets in a body, whose values the host masks. */
+export const usualSecrets = USUAL_SECRETS.map((name) => ({ place: "json", name }));
 
 /** Returns the exports of a converter from the functions that it has. */
 export function defineConverter(functions) {
   return {
-    senderChecks: () => ({ checks: [], carriedSecrets: [] }),
+    senderChecks: () => ({ checks: [], carriedSecrets: usualSecrets }),
     handshake: () => undefined,
     complete: () => {
       throw { category: "give-up", message: "this converter fetches nothing", retryAfterSeconds: undefined };

@@ -275,3 +275,10 @@ export const OTHERS = words(`
   organizer organizador creator createdby criadopor updatedby staff employee funcionario
   displayphone remetente suporte
 `);
+
+/** Credentials that sources send in a body, such as Google Ads; as they are written. */
+export const USUAL_SECRETS = words(`
+  google_key apikey api_key api-key x-api-key access_token accessToken refresh_token refreshToken
+  session_token id_token auth_token authToken client_secret clientSecret app_secret private_key
+  password passwd senha
+`);

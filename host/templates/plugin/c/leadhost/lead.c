@@ -33,6 +33,17 @@ string_list list_from(struct texts texts)
     return out;
 }
 
+location_list usual_secrets(void)
+{
+    location_list out = {NULL, sizeof names_usual_secrets / sizeof *names_usual_secrets - 1};
+    out.ptr = new_memory(out.len, sizeof *out.ptr);
+    for (size_t at = 0; at < out.len; at++) {
+        out.ptr[at].place = string_from(text_from("json"));
+        out.ptr[at].name = string_from(text_from(names_usual_secrets[at]));
+    }
+    return out;
+}
+
 struct text header(const delivery *delivery, const char *name)
 {
     for (size_t at = 0; at < delivery->headers.len; at++) {

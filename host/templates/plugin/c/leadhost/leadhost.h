@@ -60,6 +60,7 @@ typedef exports_leadhost_converter_converter_listing_t listing;
 typedef exports_leadhost_converter_converter_list_listing_t listing_list;
 typedef exports_leadhost_converter_converter_problem_t problem;
 typedef exports_leadhost_converter_converter_failure_t failure;
+typedef leadhost_types_core_list_location_t location_list;
 typedef lead_converter_string_t string;
 typedef lead_converter_option_string_t optional_string;
 typedef lead_converter_list_string_t string_list;
@@ -69,6 +70,10 @@ typedef lead_converter_list_tuple2_string_string_t attribute_list;
 string string_from(struct text text);
 optional_string optional_from(struct text text);
 string_list list_from(struct texts texts);
+
+// Returns the places of the usual secrets (`google_key`, `password`, ...) in a body, whose values
+// the host masks.
+location_list usual_secrets(void);
 
 // Returns the listings of a form: the workspace's own references first, then the portal's
 // others.

@@ -333,3 +333,11 @@ static const char *const names_others[] = {
     "creator", "createdby", "criadopor", "updatedby", "staff", "employee", "funcionario",
     "displayphone", "remetente", "suporte", NULL,
 };
+
+// Credentials that sources send in a body, such as Google Ads; as they are written.
+static const char *const names_usual_secrets[] = {
+    "google_key", "apikey", "api_key", "api-key", "x-api-key", "access_token",
+    "accessToken", "refresh_token", "refreshToken", "session_token", "id_token",
+    "auth_token", "authToken", "client_secret", "clientSecret", "app_secret", "private_key",
+    "password", "passwd", "senha", NULL,
+};

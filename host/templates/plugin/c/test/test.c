@@ -207,6 +207,17 @@ static void a_field_or_a_value_says_that_a_lead_is_a_test(void)
     }
 }
 
+static void the_host_masks_the_usual_secrets(void)
+{
+    string config = string_from(text_from("{}"));
+    sender_policy policy = {0};
+    problem refused;
+    exports_leadhost_converter_converter_sender_checks(&config, &policy, &refused);
+    location_list carried = policy.carried_secrets;
+    struct text first = {(char *)carried.ptr[0].name.ptr, carried.ptr[0].name.len};
+    expect("the first secret", first, "google_key");
+}
+
 // Converts the first bytes of a body, and the others with one that is not UTF-8.
 static void convert(struct text body, size_t end)
 {
@@ -245,6 +256,7 @@ int main(void)
     questions_and_answers_are_read_like_the_fields_of_a_form();
     a_lead_without_a_contact_has_a_name_or_answers_and_an_id();
     a_field_or_a_value_says_that_a_lead_is_a_test();
+    the_host_masks_the_usual_secrets();
     damaged_bodies_do_not_crash();
     printf(failures ? "%d failures\n" : "all tests passed\n", failures);
     return failures > 0;

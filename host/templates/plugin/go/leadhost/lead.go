@@ -104,9 +104,19 @@ func Refused(message string) ConvertResult {
 	return wit.Err[contract.Conversion, Problem](Problem{Message: message})
 }
 
-// Checks returns the ways in which senders prove themselves.
+// Checks returns the ways in which senders prove themselves. The host masks the values of the
+// UsualSecrets in a body.
 func Checks(checks ...SenderCheck) SenderPolicyResult {
-	return wit.Ok[SenderPolicy, Problem](SenderPolicy{Checks: checks})
+	return wit.Ok[SenderPolicy, Problem](SenderPolicy{Checks: checks, CarriedSecrets: UsualSecrets()})
+}
+
+// UsualSecrets returns the places of the usual secrets in a body: `google_key`, `password`, ...
+func UsualSecrets() []Location {
+	places := make([]Location, len(usualSecrets))
+	for index, name := range usualSecrets {
+		places[index] = Location{Place: "json", Name: name}
+	}
+	return places
 }
 
 // NoHandshake is the answer of a source that does not verify the address.

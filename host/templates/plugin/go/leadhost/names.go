@@ -283,4 +283,11 @@ var (
 		"createdby", "criadopor", "updatedby", "staff", "employee", "funcionario",
 		"displayphone", "remetente", "suporte",
 	}
+	// Credentials that sources send in a body, such as Google Ads; as they are written.
+	usualSecrets = []string{
+		"google_key", "apikey", "api_key", "api-key", "x-api-key", "access_token",
+		"accessToken", "refresh_token", "refreshToken", "session_token", "id_token",
+		"auth_token", "authToken", "client_secret", "clientSecret", "app_secret",
+		"private_key", "password", "passwd", "senha",
+	}
 )

@@ -128,6 +128,11 @@ test("a body that is not JSON is refused", () => {
   }
 });
 
+test("the host masks the usual secrets", () => {
+  const { carriedSecrets } = converter.senderChecks("{}");
+  assert.ok(carriedSecrets.some(({ place, name }) => place === "json" && name === "google_key"));
+});
+
 function only(body, type) {
   const [{ outcome }] = convert(body, type);
   assert.equal(outcome.tag, "lead");

@@ -8,6 +8,12 @@ from wit_world import exports
 from wit_world.exports import converter as c
 from wit_world.imports import core
 
+from . import names
+
+# The places of the usual secrets (`google_key`, `password`, …) in a body, whose values the host
+# masks. A `sender_checks` of your own returns them as `carried_secrets`.
+USUAL_SECRETS = [core.Location("json", name) for name in names.USUAL_SECRETS]
+
 
 class Converter(exports.Converter):
     """A converter that checks no sender, answers no handshake and fetches nothing."""
@@ -19,7 +25,7 @@ class Converter(exports.Converter):
                 setattr(cls, name, _with_own_notes(vars(cls)[name]))
 
     def sender_checks(self, config: str) -> core.SenderPolicy:
-        return core.SenderPolicy(checks=[], carried_secrets=[])
+        return core.SenderPolicy(checks=[], carried_secrets=USUAL_SECRETS)
 
     def handshake(self, delivery: core.Delivery) -> Optional[core.HandshakeAnswer]:
         return None

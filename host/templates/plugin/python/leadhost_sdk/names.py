@@ -269,3 +269,10 @@ OTHERS = """
     spouse organizer organizador creator createdby criadopor updatedby staff employee
     funcionario displayphone remetente suporte
 """.split()
+
+# Credentials that sources send in a body, such as Google Ads; as they are written.
+USUAL_SECRETS = """
+    google_key apikey api_key api-key x-api-key access_token accessToken refresh_token refreshToken
+    session_token id_token auth_token authToken client_secret clientSecret app_secret private_key
+    password passwd senha
+""".split()

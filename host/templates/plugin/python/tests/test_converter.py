@@ -127,6 +127,10 @@ class ConverterTest(unittest.TestCase):
         note("of an earlier call")
         self.assertEqual(Converter().convert(delivery_of("[]")).notes, [])
 
+    def test_the_host_masks_the_usual_secrets(self):
+        carried = Converter().sender_checks("{}").carried_secrets
+        self.assertIn(core.Location("json", "google_key"), carried)
+
     def only(self, body, content_type="application/json"):
         [item] = convert(body, content_type)
         self.assertIsInstance(item.outcome, c.Outcome_Lead)

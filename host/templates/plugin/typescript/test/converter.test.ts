@@ -116,6 +116,11 @@ test("a body that is not JSON is refused", () => {
   }
 });
 
+test("the host masks the usual secrets", () => {
+  const { carriedSecrets } = converter.senderChecks("{}");
+  assert.ok(carriedSecrets.some(({ place, name }) => place === "json" && name === "google_key"));
+});
+
 function only(body: unknown, type?: string): Lead {
   const outcome = convert(body, type)[0]?.outcome;
   assert.ok(outcome?.tag === "lead");

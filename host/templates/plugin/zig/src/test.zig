@@ -194,6 +194,13 @@ test "a field or a value says that a lead is a test" {
     }
 }
 
+test "the host masks the usual secrets" {
+    const policy = try converter.senderChecks("{}");
+    const first = policy.value.ok.carried_secrets.slice()[0];
+    try expectText("json", first.place.slice());
+    try expectText("google_key", first.name.slice());
+}
+
 test "damaged bodies do not crash" {
     const body =
         \\{"leads":[{"contact":{"phones":[{"ddd":"11","value":"9"}],"e-mail":["a@b.c"]},

@@ -27,6 +27,23 @@ pub const HandshakeResult = contract.Result(Handshake, contract.Problem);
 pub const ConvertResult = contract.Result(contract.Conversion, contract.Problem);
 pub const CompleteResult = contract.Result(contract.List(contract.Item), contract.Failure);
 
+/// The places of the usual secrets (`google_key`, `password`, ...) in a body, whose values the host
+/// masks.
+pub const usual_secrets: contract.List(contract.Location) = .from(&usual_places);
+
+const usual_places = places: {
+    var places: [names.usual_secrets.len]contract.Location = undefined;
+    for (&places, names.usual_secrets) |*place, name| place.* = .{ .place = .from("json"), .name = .from(name) };
+    break :places places;
+};
+
+/// Returns the ways in which senders prove themselves. The host masks the usual secrets in a body.
+pub fn checks(given: []const contract.SenderCheck) Error!SenderPolicyResult {
+    // A copy: the list may be on the caller's stack.
+    const copy = try allocator.dupe(contract.SenderCheck, given);
+    return .ok(.{ .checks = .from(copy), .carried_secrets = usual_secrets });
+}
+
 pub fn description(name: []const u8, version: []const u8, summary: []const u8) contract.Description {
     return .{ .name = .from(name), .version = .from(version), .summary = .from(summary) };
 }

@@ -312,3 +312,10 @@ pub const others = [_][]const u8{
     "branch",      "conjuge",   "spouse",      "organizer",    "organizador", "creator",      "createdby", "criadopor", "updatedby",
     "staff",       "employee",  "funcionario", "displayphone", "remetente",   "suporte",
 };
+
+/// Credentials that sources send in a body, such as Google Ads; as they are written.
+pub const usual_secrets = [_][]const u8{
+    "google_key",   "apikey",        "api_key",  "api-key",    "x-api-key", "access_token",  "accessToken",  "refresh_token",
+    "refreshToken", "session_token", "id_token", "auth_token", "authToken", "client_secret", "clientSecret", "app_secret",
+    "private_key",  "password",      "passwd",   "senha",
+};
