@@ -11,6 +11,8 @@ use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
 use crate::cli::progress::ProgressLine;
 use crate::cli::table::safe;
+use crate::clock::{Clock as _, SystemClock};
+use crate::domain::time::{self, Micros};
 
 #[derive(Args)]
 pub struct Impact {
@@ -43,9 +45,10 @@ impl Impact {
     pub async fn run(self) -> Result<(), CommandFailure> {
         let (name, digest) = stored_only(&self.what, &self.service.flags())?;
         let client = self.service.client()?;
+        let since = self.since.as_deref().map(absolute);
         let query = query(&[
             ("last", self.last.map(|last| last.to_string())),
-            ("since", self.since.clone()),
+            ("since", since.clone()),
             ("seconds", self.seconds.map(|seconds| seconds.to_string())),
         ]);
         let progress = ProgressLine::start("converting stored deliveries with both versions");
@@ -57,13 +60,20 @@ impl Impact {
         let request = client.post(&path, &request);
         let answer = verifying::shown(&client, &progress, digest, request).await?;
         drop(progress);
-        let since = self.since.as_deref();
+        let since = since.as_deref();
         let is_previous = self.against.is_none();
         client.print(&answer, |impact| {
             show(impact, since, is_previous, client.flags());
         });
         Ok(())
     }
+}
+
+/// Returns the time that a span such as `24h` names now: the commands that are shown are run later, and must
+/// mean the same deliveries. Any other text stays.
+fn absolute(since: &str) -> String {
+    let ago = time::parse_span(since).map(|span| SystemClock.now().minus(span));
+    ago.map_or_else(|| since.to_owned(), Micros::to_the_second)
 }
 
 fn show(impact: &VerifiedPlugin, since: Option<&str>, is_previous: bool, flags: &ServiceFlags) {
@@ -147,6 +157,16 @@ fn repaired(repair: &RepairFacts, flags: &ServiceFlags) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_span_becomes_a_time_and_a_time_stays() {
+        let time = absolute("90s");
+        let time = time::parse(&time).expect("a time");
+        assert!(time.is_recent(SystemClock.now(), std::time::Duration::from_secs(95)));
+        for text in ["2026-01-31", "2026-01-31T12:00:00Z", "tomorrow"] {
+            assert_eq!(absolute(text), text);
+        }
+    }
 
     #[test]
     fn of_an_adapter_a_replay_is_named_and_no_repair() {

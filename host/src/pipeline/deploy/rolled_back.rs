@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 
-use super::DeployError;
 use super::concerns::{AcceptedWords, Concern};
+use super::{DeployError, no_canary};
 use crate::domain::accept::AcceptWord;
 use crate::domain::audit::{ActOutcome, AuditRow};
 use crate::domain::plugin::Digest;
@@ -13,16 +13,18 @@ use crate::pipeline::state::Pipeline;
 use crate::pipeline::versions::activation;
 use crate::store::{AuditFilter, StoreError};
 
-/// Refuses a rollback to a version that was rolled back, unless that is accepted.
+/// Refuses a rollback during a canary, and one to a version that was rolled back unless that is accepted.
 ///
 /// # Errors
 ///
-/// [`DeployError::Refused`], and [`DeployError::Store`] if the store cannot be read.
+/// [`DeployError::CanaryOpen`], [`DeployError::Refused`], and [`DeployError::Store`] if the store cannot be read.
 pub async fn check_rollback(
     pipeline: &Pipeline,
     name: &str,
     accept: &AcceptedWords,
 ) -> Result<(), DeployError> {
+    // A rollback is refused during a canary, whatever is accepted.
+    no_canary(pipeline, name).await?;
     let Some(previous) = activation(pipeline, name)
         .await?
         .and_then(|one| one.previous)
@@ -35,7 +37,7 @@ pub async fn check_rollback(
     let what = format!(
         "it was itself rolled back by {} at {}: a rollback would bring it back",
         actor(&row),
-        row.at.text()
+        row.at.to_the_second()
     );
     let concern = Concern::new(AcceptWord::RolledBack, what);
     if accept.has(&concern) {

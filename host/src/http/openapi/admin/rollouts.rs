@@ -154,7 +154,7 @@ fn change(schemas: &mut Schemas, rollout: &Value) -> Operation {
                 (
                     "none",
                     "No rollout is open",
-                    json!({"error": "`portal` has no open rollout"}),
+                    json!({"error": "`portal` has no open rollout: `leadhost plugin rollout portal` shows how the last one ended"}),
                 ),
                 (
                     "stage",

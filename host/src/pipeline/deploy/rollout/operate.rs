@@ -17,6 +17,7 @@ use crate::pipeline::deploy::{
     AcceptedWords, Concern, DeployError, ROLL_OUT, TriedStored, Verified, replace, reviewed,
     rollout_of, stored_version, trust, two_person,
 };
+use crate::pipeline::fleet::FleetError;
 use crate::pipeline::state::Pipeline;
 use crate::pipeline::versions::serving;
 
@@ -45,7 +46,9 @@ pub enum RolloutError {
         by: String,
         at: Micros,
     },
-    #[error("`{0}` has no open rollout")]
+    #[error(
+        "`{0}` has no open rollout: `leadhost plugin rollout {0}` shows how the last one ended"
+    )]
     NotOpen(String),
     #[error("the rollout of `{name}` cannot be {what} in the stage {}", stage.as_str())]
     WrongStage {
@@ -53,7 +56,7 @@ pub enum RolloutError {
         what: &'static str,
         stage: RolloutStage,
     },
-    #[error("the rollout of `{0}` was changed meanwhile: look at it and try again")]
+    #[error("the rollout of `{0}` was changed meanwhile: see `leadhost plugin rollout {0}`")]
     Changed(String),
 }
 
@@ -277,14 +280,17 @@ pub async fn change(
         (RolloutChange::Pause, RolloutStage::Canary) => paused(pipeline, &rollout, true).await?,
         (RolloutChange::Resume, RolloutStage::Canary) => paused(pipeline, &rollout, false).await?,
         (RolloutChange::Promote, RolloutStage::Verified | RolloutStage::Canary) => {
-            if !judge::promote(pipeline, &rollout, by).await? {
+            let promoted = judge::promote(pipeline, &rollout, by).await;
+            if !promoted.map_err(|error| overtaken(error, plugin))? {
                 return Err(RolloutError::Changed(plugin.to_owned()).into());
             }
         }
         (RolloutChange::Abort, stage) => {
             let replaced = match stage {
                 RolloutStage::Probation => {
-                    Some(replace(pipeline, &rollout.stable, &rollout.candidate, None).await?)
+                    let replaced =
+                        replace(pipeline, &rollout.stable, &rollout.candidate, None).await;
+                    Some(replaced.map_err(|error| overtaken(error, plugin))?)
                 }
                 _ => None,
             };
@@ -305,6 +311,16 @@ pub async fn change(
     match changed.filter(|status| is_done(&status.rollout)) {
         Some(status) => followed(pipeline, status.rollout).await,
         None => Err(RolloutError::Changed(plugin.to_owned()).into()),
+    }
+}
+
+/// Returns the error of an operator whose change came after another one of the same rollout.
+fn overtaken(error: DeployError, plugin: &str) -> DeployError {
+    match error {
+        DeployError::Fleet(FleetError::Changed(_)) => {
+            RolloutError::Changed(plugin.to_owned()).into()
+        }
+        other => other,
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::StatusCode;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::connection_names::connection_names;
 use super::{accepted, audit_accepted, audit_first, refusal, verify, while_wanted, whole};
@@ -129,6 +129,10 @@ pub async fn change(
 ) -> Result<ApiResponse, ApiError> {
     let request: RolloutChangeRequest = read_json(call, body).await?;
     call.audit(json!({ "change": request.change }));
+    let rollouts = call.http.core.store.rollouts().await?;
+    if let Some(before) = rollouts.iter().find(|one| one.name == name) {
+        call.audit(json!({ "candidate": before.candidate, "before": of_audit(before) }));
+    }
     let (http, name, by) = (Arc::clone(call.http), name.to_owned(), actor(call, caller));
     let changed =
         async move { rollout::operate::change(&http.pipeline, &name, request.change, &by).await };
@@ -139,7 +143,13 @@ pub async fn change(
         .await
         .map_err(ApiError::internal)?
         .map_err(refusal)?;
+    call.audit(json!({ "after": of_audit(&status.rollout) }));
     reply::json(StatusCode::OK, &to_view(call, status, None).await?)
+}
+
+/// Returns what an operator's change can change, for the audit.
+fn of_audit(rollout: &Rollout) -> Value {
+    json!({ "stage": rollout.stage, "percent": rollout.share(), "paused": rollout.paused })
 }
 
 /// Returns the open rollouts, by plugin.
