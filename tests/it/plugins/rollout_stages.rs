@@ -403,6 +403,16 @@ async fn the_audit_names_the_operator_who_promotes_and_aborts(on: On) {
     let rolling = Rolling::new(on).await;
     let candidate = rolling.keep(phones("1.1.0")).await;
     rolling.begin(&candidate, canary(&[1], LONG)).await;
+    rolling.pause().await;
+    let (_, detail) = row(&rolling, "change-rollout").await;
+    let paused = |paused: bool| json!({"stage": "canary", "percent": 1, "paused": paused});
+    let expect = json!({
+        "change": "pause",
+        "candidate": candidate.0,
+        "before": paused(false),
+        "after": paused(true),
+    });
+    assert_eq!(detail, expect);
     rolling.change("promote").await.expect(200);
     let (promoted, detail) = row(&rolling, "promote-rollout").await;
     assert_eq!(promoted["label"], "test", "{promoted:#}");

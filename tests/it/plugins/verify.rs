@@ -428,6 +428,18 @@ async fn a_version_that_was_rolled_back_is_restored_only_if_that_is_accepted(on:
     back(json!(["drift"]), 409).await;
     back(json!(["nosuch"]), 400).await;
     assert_eq!(serves(&verifier.host), "1.0.0");
+    // During a canary nothing that is accepted lets it pass, and the refusal says what does.
+    let canary = verifier.host.keep_version(version("1.2.0").component());
+    let order = json!({ "mode": "canary", "digest": canary.await.0, "accept": ["drift"] });
+    let rollout = "/plugins/misbehave/rollout";
+    verifier.ask(rollout).json(&order).send().await.expect(201);
+    let refused = back(json!([]), 409).await;
+    let error = refused["error"].as_str().expect("a text");
+    assert!(error.ends_with("rollout abort misbehave`"), "{error}");
+    let abort = json!({ "change": "abort" });
+    let ask = verifier.host.admin("PATCH", &format!("/admin/v1{rollout}"));
+    let ask = ask.bearer(&verifier.key).json(&abort);
+    ask.send().await.expect(200);
     back(json!(["rolled-back"]), 200).await;
     assert_eq!(serves(&verifier.host), "1.1.0");
     // The next rollback needs no `accept`, because the version that it activates was not rolled
