@@ -14,6 +14,7 @@ use super::rollout::{
 leadhost_tests::on_every_store! {
     a_shadow_compares_every_lead_and_the_results_of_the_stable_version_are_stored,
     a_shadow_ends_when_its_time_is_over,
+    a_shadow_that_ends_among_its_comparisons_counts_every_delivery,
     a_canary_ends_an_open_shadow_and_the_audit_has_it,
     what_waited_on_a_host_that_is_gone_counts_as_dropped,
     an_activation_is_not_refused_beside_a_shadow_and_ends_it,
@@ -68,6 +69,28 @@ async fn a_shadow_ends_when_its_time_is_over(on: On) {
     let ended = rolling.ended().await;
     assert_eq!(ended["stage"], "done", "{ended:#}");
     assert_eq!(rolling.serves(), rolling.stable);
+}
+
+/// Returns how many deliveries were compared, wait for it, or were dropped.
+fn accounted(shown: &Value) -> u64 {
+    let counts = ["compared", "waiting", "dropped"];
+    let counts = counts.map(|name| shown[name].as_u64().expect("a count"));
+    counts.iter().sum()
+}
+
+async fn a_shadow_that_ends_among_its_comparisons_counts_every_delivery(on: On) {
+    const SENT: usize = 30;
+    let rolling = Rolling::new(on).await;
+    let candidate = rolling.keep(phones("1.1.0")).await;
+    let order = json!({ "mode": "shadow", "everySeconds": LONG });
+    rolling.begin(&candidate, order).await;
+    rolling.send("odd", SENT).await;
+    // One of them may be in the middle of its comparison.
+    rolling.change("abort").await.expect(200);
+    let ended = rolling.ended().await;
+    assert_eq!(accounted(&ended), SENT as u64, "{ended:#}");
+    assert_eq!(ended["waiting"], 0, "{ended:#}");
+    assert_eq!(ended["same"], ended["compared"], "{ended:#}");
 }
 
 async fn a_canary_ends_an_open_shadow_and_the_audit_has_it(on: On) {
