@@ -114,9 +114,12 @@ pub async fn convert(
 /// Has a delivery compared whose sender was answered, if the rollout of the plugin samples it. `served`: its
 /// flaws by the version that served it, if they are known.
 pub fn answered(pipeline: &Pipeline, plugin: &str, delivery: DeliveryId, served: Option<Flaws>) {
-    if let Some(rollout) = pipeline.rollouts.get(plugin)
-        && rollout.samples(delivery)
-    {
+    let Some(rollout) = pipeline.rollouts.get(plugin) else {
+        return;
+    };
+    let active = pipeline.core.plugins.active(plugin);
+    let is_active = active.is_some_and(|active| active.digest == rollout.candidate.digest);
+    if rollout.samples(delivery, is_active) {
         rollout.observed.offer(AnsweredDelivery {
             id: delivery,
             served,
@@ -190,7 +193,10 @@ impl RolloutConversion<'_> {
             took: Some(took),
             memory: memory(&stable, &candidate),
         };
-        let both = self.compared(stable, candidate).await;
+        let mut both = self.compared(stable, candidate).await;
+        // Also if the candidate is activated before the answer.
+        both.stable.compared = true;
+        both.candidate.compared = true;
         let harmful = record(
             self.pipeline,
             rollout,

@@ -99,11 +99,14 @@ impl LiveRollout {
         self.is_canary() && self.is_in_share(key.as_bytes())
     }
 
-    /// Returns whether a delivery is compared after its answer.
-    pub fn samples(&self, delivery: DeliveryId) -> bool {
+    /// Returns whether a delivery is compared after its answer. `is_active`: whether the candidate is
+    /// active on this host.
+    pub fn samples(&self, delivery: DeliveryId, is_active: bool) -> bool {
         match self.rollout.stage {
             RolloutStage::Shadow => self.is_in_share(delivery.0.as_bytes()),
             RolloutStage::Probation => true,
+            // The activation may be a moment ahead of the stage.
+            RolloutStage::Verified | RolloutStage::Canary => is_active,
             _ => false,
         }
     }
