@@ -164,10 +164,11 @@ pub struct RolloutView {
     /// Deliveries that the candidate was chosen for, and whose result was that of the stable
     /// version, because the candidate failed or did harm.
     pub saved: u64,
-    /// Deliveries and sends that were not compared, because too many waited, the host was busy or
-    /// the rollout ended before their turn.
+    /// Deliveries and sends that were not compared, because too many waited, the host was busy, they
+    /// were erased or the rollout ended before their comparison.
     pub dropped: u64,
-    /// Deliveries and sends that wait to be compared. When the rollout ends, they count as dropped.
+    /// Deliveries and sends that wait to be compared, and those whose comparison is under way. When the
+    /// rollout ends, they count as dropped.
     pub waiting: u64,
     /// Leads that the stable version makes of the compared deliveries.
     pub leads: u64,

@@ -5,12 +5,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{lease, worker};
+use super::worker;
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::plugin::Digest;
 use crate::pipeline::state::Pipeline;
-use crate::plugin::CallBudget;
-use crate::store::{HeldDelivery, Mode, Reconversion, StoreError};
+use crate::store::{HeldDelivery, StoreError};
 
 /// Deliveries between two checks of progress.
 const STEP: u32 = 8;
@@ -90,18 +89,9 @@ pub async fn run(pipeline: &Arc<Pipeline>, plugin: &str, digest: &Digest) {
 
 /// Returns whether the new version did better.
 async fn one(pipeline: &Arc<Pipeline>, held: HeldDelivery) -> bool {
-    let result = worker::reconvert(pipeline, &held, CallBudget::Worker).await;
-    let failed = matches!(
-        result.status,
+    let status = worker::retry(pipeline, held).await;
+    !matches!(
+        status,
         Some(DeliveryStatus::Failed | DeliveryStatus::Parked)
-    );
-    let conversion = Reconversion {
-        delivery: held.delivery.id,
-        lease: held.lease,
-        mode: Mode::Retry,
-        result,
-        part: None,
-    };
-    lease::settle_conversion(pipeline, conversion).await;
-    !failed
+    )
 }

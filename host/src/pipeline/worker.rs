@@ -279,16 +279,20 @@ async fn traced(pipeline: &Arc<Pipeline>, job: ClaimedJob) {
 
 async fn work(pipeline: &Arc<Pipeline>, work: ClaimedJob) {
     match work.job {
-        Job::Convert(held) => retry(pipeline, *held).await,
+        Job::Convert(held) => {
+            retry(pipeline, *held).await;
+        }
         Job::Fetch(held) => fetch::run(pipeline, *held, work.lease).await,
         Job::Send(held) => send::run(pipeline, *held, work.lease).await,
     }
 }
 
-/// Converts a queued or failed delivery again and settles it.
-pub async fn retry(pipeline: &Arc<Pipeline>, held: HeldDelivery) {
+/// Converts a queued or failed delivery again and settles it. Returns the status of the conversion, if
+/// its items do not decide it.
+pub async fn retry(pipeline: &Arc<Pipeline>, held: HeldDelivery) -> Option<DeliveryStatus> {
     let (id, connection) = (held.delivery.id, held.delivery.connection.clone());
     let result = reconvert(pipeline, &held, CallBudget::Worker).await;
+    let status = result.status;
     // Compared after the answer, if it is complete.
     let ran = (!pipeline.rollouts.is_empty() && result.error.is_none() && !result.has_fetch())
         .then(|| result.ran.as_ref().map(|ran| ran.digest.clone()))
@@ -314,6 +318,7 @@ pub async fn retry(pipeline: &Arc<Pipeline>, held: HeldDelivery) {
             rollout::answered(pipeline, name, id, None);
         }
     }
+    status
 }
 
 /// Converts a held delivery with the active version. Every outcome is a result that can be

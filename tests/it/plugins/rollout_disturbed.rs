@@ -1,6 +1,8 @@
 //! Rollouts and verifications while something else changes: the clock of the host steps, a
 //! connection gets another configuration, a person is erased, a stored body is gone.
 
+use leadhost::domain::id::DeliveryId;
+use leadhost::pipeline::rollout;
 use leadhost_tests::On;
 use serde_json::{Value, json};
 
@@ -10,6 +12,7 @@ leadhost_tests::on_every_store! {
     a_canary_keeps_its_step_when_the_clock_of_the_host_steps,
     a_canary_goes_on_with_a_connection_whose_configuration_changes,
     an_erasure_during_a_canary_disturbs_no_comparison,
+    a_delivery_that_is_emptied_while_it_waits_in_a_shadow_counts_as_dropped,
     a_verification_counts_emptied_deliveries_apart,
 }
 
@@ -85,9 +88,8 @@ async fn an_erasure_during_a_canary_disturbs_no_comparison(on: On) {
     );
 }
 
-async fn a_verification_counts_emptied_deliveries_apart(on: On) {
-    let rolling = Rolling::new(on).await;
-    rolling.send("odd", 2).await;
+/// Sends a delivery, and removes its body as an erasure does. Returns its id.
+async fn emptied(rolling: &Rolling) -> DeliveryId {
     let host = &rolling.host;
     let ask = host.post(&rolling.declared.address("odd")).body("{}");
     let answer = ask.send().await.expect(200);
@@ -102,6 +104,27 @@ async fn a_verification_counts_emptied_deliveries_apart(on: On) {
          set query = '[]', headers = '[]', body_bytes = 0, body = {nothing} where id = {id}"
     );
     host.on.change(host.folder.path(), &change).await;
+    delivery
+}
+
+async fn a_delivery_that_is_emptied_while_it_waits_in_a_shadow_counts_as_dropped(on: On) {
+    let rolling = Rolling::new(on).await;
+    let delivery = emptied(&rolling).await;
+    let candidate = rolling.keep(phones("1.1.0")).await;
+    let order = json!({ "mode": "shadow", "everySeconds": LONG });
+    rolling.begin(&candidate, order).await;
+    // As if it had been answered before its body was removed.
+    rollout::answered(&rolling.host.app.pipeline, "misbehave", delivery, None);
+    rolling.send("odd", 1).await;
+    let both = |shown: &Value| shown["compared"] == 1 && shown["dropped"] == 1;
+    let shown = rolling.until("both are counted", both).await;
+    assert_eq!(shown["waiting"], 0, "{shown:#}");
+}
+
+async fn a_verification_counts_emptied_deliveries_apart(on: On) {
+    let rolling = Rolling::new(on).await;
+    rolling.send("odd", 2).await;
+    emptied(&rolling).await;
     let ask = rolling.ask("POST", "/plugins/verify");
     let candidate = phones("1.1.0").component();
     let verified = ask.body(candidate).send().await.expect(200).json();

@@ -1,10 +1,11 @@
 //! The stages beside the canary: the shadow before it and the probation after it. And a host that
 //! starts again in the middle.
 
+use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::domain::id::HostId;
 use leadhost::domain::rollout::RolloutReport;
 use leadhost_tests::guests::Variant;
-use leadhost_tests::{On, Options, until};
+use leadhost_tests::{Host, On, Options, until};
 use serde_json::{Value, json};
 
 use super::rollout::{
@@ -14,12 +15,14 @@ use super::rollout::{
 leadhost_tests::on_every_store! {
     a_shadow_compares_every_lead_and_the_results_of_the_stable_version_are_stored,
     a_shadow_ends_when_its_time_is_over,
+    a_shadow_that_ends_among_its_comparisons_counts_every_delivery,
     a_canary_ends_an_open_shadow_and_the_audit_has_it,
     what_waited_on_a_host_that_is_gone_counts_as_dropped,
     an_activation_is_not_refused_beside_a_shadow_and_ends_it,
     a_version_in_probation_that_drops_phones_is_rolled_back_after_its_answers,
     a_version_in_probation_that_traps_is_answered_with_the_result_of_the_previous_one,
     a_version_in_probation_that_loops_costs_no_sender_its_answer_and_is_rolled_back,
+    a_version_in_probation_is_compared_on_the_deliveries_that_the_stable_one_failed_on,
     a_version_in_probation_is_aborted_back_to_the_stable_one,
     a_version_in_probation_that_does_worse_than_the_hour_before_is_rolled_back,
     a_source_that_changes_during_a_probation_rolls_nothing_back,
@@ -68,6 +71,28 @@ async fn a_shadow_ends_when_its_time_is_over(on: On) {
     let ended = rolling.ended().await;
     assert_eq!(ended["stage"], "done", "{ended:#}");
     assert_eq!(rolling.serves(), rolling.stable);
+}
+
+/// Returns how many deliveries were compared, wait for it, or were dropped.
+fn accounted(shown: &Value) -> u64 {
+    let counts = ["compared", "waiting", "dropped"];
+    let counts = counts.map(|name| shown[name].as_u64().expect("a count"));
+    counts.iter().sum()
+}
+
+async fn a_shadow_that_ends_among_its_comparisons_counts_every_delivery(on: On) {
+    const SENT: usize = 30;
+    let rolling = Rolling::new(on).await;
+    let candidate = rolling.keep(phones("1.1.0")).await;
+    let order = json!({ "mode": "shadow", "everySeconds": LONG });
+    rolling.begin(&candidate, order).await;
+    rolling.send("odd", SENT).await;
+    // One of them may be in the middle of its comparison.
+    rolling.change("abort").await.expect(200);
+    let ended = rolling.ended().await;
+    assert_eq!(accounted(&ended), SENT as u64, "{ended:#}");
+    assert_eq!(ended["waiting"], 0, "{ended:#}");
+    assert_eq!(ended["same"], ended["compared"], "{ended:#}");
 }
 
 async fn a_canary_ends_an_open_shadow_and_the_audit_has_it(on: On) {
@@ -192,6 +217,36 @@ async fn a_version_in_probation_that_loops_costs_no_sender_its_answer_and_is_rol
     let ended = rolling.ended().await;
     assert!(why(&ended).contains("fail"), "{ended:#}");
     assert_eq!(rolling.serves(), rolling.stable);
+}
+
+async fn a_version_in_probation_is_compared_on_the_deliveries_that_the_stable_one_failed_on(
+    on: On,
+) {
+    const FAILED: usize = 12;
+    let host = Host::working_with(Options::patient(on)).await;
+    let connections = connection("odd", "{ do = \"trap\", size = 0 }");
+    let rolling = Rolling::on_host(host, &connections).await;
+    for _ in 0..FAILED {
+        let ask = rolling.host.post(&rolling.declared.address("odd"));
+        ask.body("{}").send().await.expect(200);
+    }
+    let failed = rolling.host.with_status(DeliveryStatus::Failed).await;
+    assert_eq!(failed.len(), FAILED);
+    let mended = Variant {
+        mended: "trap",
+        ..version("1.0.1")
+    };
+    let candidate = rolling.keep(mended).await;
+    let mut order = canary(&[1], LONG);
+    order["accept"] = json!(["all"]);
+    rolling.begin(&candidate, order).await;
+    // They are retried at once, some of them before the host knows of the probation.
+    rolling.change("promote").await.expect(200);
+    let all = |shown: &Value| shown["served"] == FAILED && shown["compared"] == FAILED;
+    let shown = rolling.until("all are compared", all).await;
+    assert_eq!(shown["stage"], "probation", "{shown:#}");
+    assert_eq!(shown["noLongerFailing"]["count"], FAILED, "{shown:#}");
+    assert_eq!(accounted(&shown), FAILED as u64, "{shown:#}");
 }
 
 async fn a_version_in_probation_is_aborted_back_to_the_stable_one(on: On) {

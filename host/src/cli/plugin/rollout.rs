@@ -551,6 +551,8 @@ fn next(rollout: &RolloutView) -> Vec<(&'static str, String)> {
             change("To end it", "abort"),
         ],
         RolloutStage::Probation => vec![change("To activate the stable version again", "abort")],
+        // One that differs more than the policy allows is to be mended first.
+        RolloutStage::Done if was_shadow && !rollout.drift.is_empty() => Vec::new(),
         RolloutStage::Done if was_shadow => vec![(
             "To give it a part of the live deliveries",
             format!("plugin rollout start {version}"),
@@ -730,6 +732,8 @@ mod tests {
             json!({"stage": "done", "plan": plan}),
             &["plugin rollout start portal@9b0f7a3c5d2e"],
         );
+        let drift = json!(["3 of 10 leads lose a phone, the policy allows 0 per mille"]);
+        check(json!({"stage": "done", "plan": plan, "drift": drift}), &[]);
     }
 
     #[test]

@@ -21,7 +21,7 @@ use sha2::{Digest as _, Sha256};
 pub use self::state::{Cost, LiveRollout, Observations};
 
 use self::guard::Part;
-use self::state::{AnsweredDelivery, CallTimes};
+use self::state::{AnsweredDelivery, CallTimes, Turn};
 use super::connections::Live;
 use super::convert::{self, Converted};
 use super::failure::ConvertError;
@@ -114,9 +114,12 @@ pub async fn convert(
 /// Has a delivery compared whose sender was answered, if the rollout of the plugin samples it. `served`: its
 /// flaws by the version that served it, if they are known.
 pub fn answered(pipeline: &Pipeline, plugin: &str, delivery: DeliveryId, served: Option<Flaws>) {
-    if let Some(rollout) = pipeline.rollouts.get(plugin)
-        && rollout.samples(delivery)
-    {
+    let Some(rollout) = pipeline.rollouts.get(plugin) else {
+        return;
+    };
+    let active = pipeline.core.plugins.active(plugin);
+    let is_active = active.is_some_and(|active| active.digest == rollout.candidate.digest);
+    if rollout.samples(delivery, is_active) {
         rollout.observed.offer(AnsweredDelivery {
             id: delivery,
             served,
@@ -183,14 +186,17 @@ impl RolloutConversion<'_> {
             converted => Converted::was_made(converted),
         };
         if !is_compared {
-            rollout.observed.drop_one();
+            rollout.observed.drop_one(Turn::AtOnce);
             return self.or_previous(rollout, stable, began).await;
         }
         let cost = Cost {
             took: Some(took),
             memory: memory(&stable, &candidate),
         };
-        let both = self.compared(stable, candidate).await;
+        let mut both = self.compared(stable, candidate).await;
+        // Also if the candidate is activated before the answer.
+        both.stable.compared = true;
+        both.candidate.compared = true;
         let harmful = record(
             self.pipeline,
             rollout,
@@ -460,8 +466,39 @@ pub fn record(
     one: ComparedOutcomes,
     cost: Cost,
 ) -> bool {
+    count(pipeline, rollout, (part, Turn::AtOnce), one, cost)
+}
+
+/// Adds the comparison of one that waited for it in a queue.
+pub fn record_waited(
+    pipeline: &Pipeline,
+    rollout: &LiveRollout,
+    part: Part,
+    one: ComparedOutcomes,
+    cost: Cost,
+) {
+    count(pipeline, rollout, (part, Turn::Waited), one, cost);
+}
+
+fn count(
+    pipeline: &Pipeline,
+    rollout: &LiveRollout,
+    (part, turn): (Part, Turn),
+    one: ComparedOutcomes,
+    cost: Cost,
+) -> bool {
     let one = one.into_stored();
     let harmful = one.harm.is_harmful();
+    let policy = &pipeline.core.config.verify;
+    let of = &rollout.rollout;
+    let step = (of.stage == RolloutStage::Canary).then(|| of.percent());
+    let added = rollout
+        .observed
+        .add((part, step, turn), one.clone(), cost, policy);
+    // The rollout has ended here: the metrics have what its last report has.
+    let Some(tripped) = added else {
+        return harmful;
+    };
     // A delivery whose sender passes both checks is counted by its conversion.
     if part != Part::Checks || harmful {
         let result = match (harmful, one.same == one.compared) {
@@ -476,10 +513,6 @@ pub fn record(
             one.differences(),
         );
     }
-    let policy = &pipeline.core.config.verify;
-    let of = &rollout.rollout;
-    let step = (of.stage == RolloutStage::Canary).then(|| of.percent());
-    let tripped = rollout.observed.add((part, step), one, cost, policy);
     let is_guarded = rollout.rollout.plan.guards && rollout.rollout.stage != RolloutStage::Shadow;
     if tripped && is_guarded && rollout.observed.stop() {
         pipeline.rollouts.hurry();

@@ -99,11 +99,14 @@ impl LiveRollout {
         self.is_canary() && self.is_in_share(key.as_bytes())
     }
 
-    /// Returns whether a delivery is compared after its answer.
-    pub fn samples(&self, delivery: DeliveryId) -> bool {
+    /// Returns whether a delivery is compared after its answer. `is_active`: whether the candidate is
+    /// active on this host.
+    pub fn samples(&self, delivery: DeliveryId, is_active: bool) -> bool {
         match self.rollout.stage {
             RolloutStage::Shadow => self.is_in_share(delivery.0.as_bytes()),
             RolloutStage::Probation => true,
+            // The activation may be a moment ahead of the stage.
+            RolloutStage::Verified | RolloutStage::Canary => is_active,
             _ => false,
         }
     }
@@ -144,10 +147,10 @@ pub struct Observations {
     /// Deliveries that the candidate was chosen for, and whose result was that of the stable
     /// version, because the candidate failed or did harm.
     pub saved: u64,
-    /// Deliveries and sends that were not compared, because too many waited, the host was busy or
-    /// the rollout ended before their turn.
+    /// Deliveries and sends that were not compared, because too many waited, the host was busy, they
+    /// were erased or the rollout ended before their comparison.
     pub dropped: u64,
-    /// Deliveries and sends that wait to be compared.
+    /// Deliveries and sends that wait to be compared, and those whose comparison is under way.
     pub waiting: u64,
     /// A guard tripped by what one host has seen.
     pub tripped: bool,
@@ -252,11 +255,6 @@ impl Observations {
     }
 }
 
-/// Returns how many wait in a queue.
-fn waiting<T>(queue: &mpsc::Sender<T>) -> u64 {
-    (queue.max_capacity() - queue.capacity()) as u64
-}
-
 /// The time and memory that both versions used for one delivery, as far as they are known.
 #[derive(Clone, Copy, Default)]
 pub struct Cost {
@@ -330,9 +328,27 @@ impl Waiting {
     }
 }
 
+/// When a delivery or a send was compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// While it was converted or sent.
+    AtOnce,
+    /// Afterwards: it came from a queue, and counted as waiting until now.
+    Waited,
+}
+
+/// What [`Observed`] counts.
+#[derive(Default)]
+struct Counted {
+    /// `waiting` includes what was taken out of a queue and is being compared.
+    seen: Observations,
+    /// The last report is made: what comes later counts nowhere.
+    has_ended: bool,
+}
+
 /// This host's observations of a rollout since it follows it.
 pub struct Observed {
-    seen: Mutex<Observations>,
+    counted: Mutex<Counted>,
     /// A guard tripped here: the candidate gets no more deliveries until the judge decides.
     stopped: AtomicBool,
     /// A version is being asked for its sender checks.
@@ -347,7 +363,7 @@ impl Observed {
         let (deliveries, waiting_deliveries) = mpsc::channel(limits::ROLLOUT_WAITING);
         let (sends, waiting_sends) = mpsc::channel(limits::ROLLOUT_SENDS_WAITING);
         let observed = Self {
-            seen: Mutex::default(),
+            counted: Mutex::default(),
             stopped: AtomicBool::new(false),
             asking: AtomicBool::new(false),
             deliveries,
@@ -361,28 +377,35 @@ impl Observed {
     }
 
     /// Adds a comparison, in this step of a canary if there is one. Returns whether the guards trip by
-    /// what this host has seen.
+    /// what this host has seen. `None`: the last report is made, and it is not counted.
     pub fn add(
         &self,
-        (part, step): (Part, Option<u8>),
+        (part, step, turn): (Part, Option<u8>, Turn),
         one: Tally,
         cost: Cost,
         policy: &config::VerifySection,
-    ) -> bool {
+    ) -> Option<bool> {
         let may_trip = one.harm.is_harmful() || one.harm.changed > 0;
-        let mut seen = self.lock();
+        let mut counted = self.lock();
+        if counted.has_ended {
+            return None;
+        }
+        let seen = &mut counted.seen;
+        if turn == Turn::Waited {
+            seen.waiting = seen.waiting.saturating_sub(1);
+        }
         // Sender checks are compared on every delivery, also if the candidate converts none.
         if let Some(percent) = step.filter(|_| part != Part::Checks) {
             *seen.steps.entry(percent).or_default() += one.compared;
         }
         seen.add_cost(cost, policy);
         seen.part_mut(part).merge(one);
-        may_trip && guard::trips(part, &seen.part(part).harm, policy)
+        Some(may_trip && guard::trips(part, &seen.part(part).harm, policy))
     }
 
     /// Counts a delivery that the candidate was chosen for: whether its result was stored.
     pub fn chosen(&self, served: bool) {
-        let mut seen = self.lock();
+        let seen = &mut self.lock().seen;
         match served {
             true => seen.served += 1,
             false => seen.saved += 1,
@@ -391,22 +414,30 @@ impl Observed {
 
     /// Puts a delivery into the queue of those to compare, if there is room.
     pub fn offer(&self, delivery: AnsweredDelivery) {
-        if self.deliveries.try_send(delivery).is_err() {
-            self.drop_one();
-        }
+        self.put(&self.deliveries, delivery);
     }
 
     /// Puts a send into the queue of those to compare, if there is room.
     pub fn offer_send(&self, sent: SentSend) {
-        if self.sends.try_send(Box::new(sent)).is_err() {
-            self.drop_one();
+        self.put(&self.sends, Box::new(sent));
+    }
+
+    /// Puts one into a queue. It is counted under the same lock, so before it can be compared.
+    fn put<T>(&self, queue: &mpsc::Sender<T>, one: T) {
+        let mut counted = self.lock();
+        if counted.has_ended {
+            return;
+        }
+        match queue.try_send(one) {
+            Ok(()) => counted.seen.waiting += 1,
+            Err(_) => counted.seen.dropped += 1,
         }
     }
 
     /// The probation begins: what comes is compared with these deliveries of the hour before, if it has not
     /// begun yet.
     pub fn begin_probation(&self, before: BTreeMap<ConnectionId, FlawCounts>) {
-        let mut seen = self.lock();
+        let seen = &mut self.lock().seen;
         if seen.hour == HourComparison::default() {
             seen.hour.before = before;
         }
@@ -414,17 +445,27 @@ impl Observed {
 
     /// Changes the comparison with the hour before.
     pub fn with_hour(&self, change: impl FnOnce(&mut HourComparison)) {
-        change(&mut self.lock().hour);
+        change(&mut self.lock().seen.hour);
     }
 
     /// Counts a delivery or a send that is not compared.
-    pub fn drop_one(&self) {
-        self.lock().dropped += 1;
+    pub fn drop_one(&self, turn: Turn) {
+        let seen = &mut self.lock().seen;
+        if turn == Turn::Waited {
+            seen.waiting = seen.waiting.saturating_sub(1);
+        }
+        seen.dropped += 1;
+    }
+
+    /// One that came from a queue needs no comparison of its own: it was compared already.
+    pub fn pass_over(&self) {
+        let seen = &mut self.lock().seen;
+        seen.waiting = seen.waiting.saturating_sub(1);
     }
 
     /// Returns the number of deliveries and sends that were not compared.
     pub fn dropped(&self) -> u64 {
-        self.lock().dropped
+        self.lock().seen.dropped
     }
 
     /// Stops giving deliveries to the candidate. Returns whether it got deliveries until now.
@@ -449,21 +490,23 @@ impl Observed {
 
     /// Returns the observations so far.
     pub fn so_far(&self) -> Observations {
-        let mut seen = self.lock().clone();
+        let mut seen = self.lock().seen.clone();
         seen.tripped = self.is_stopped();
-        seen.waiting = waiting(&self.deliveries) + waiting(&self.sends);
         seen
     }
 
-    /// Returns the observations at the end of the rollout: what waits is not compared any more.
+    /// Returns the observations at the end of the rollout. What waits, or is being compared, counts as
+    /// dropped, and comparisons count no more.
     pub fn at_end(&self) -> Observations {
-        let mut seen = self.so_far();
-        seen.drop_waiting();
-        seen
+        let mut counted = self.lock();
+        counted.has_ended = true;
+        counted.seen.drop_waiting();
+        drop(counted);
+        self.so_far()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Observations> {
-        self.seen.lock().expect("the lock is not poisoned")
+    fn lock(&self) -> std::sync::MutexGuard<'_, Counted> {
+        self.counted.lock().expect("the lock is not poisoned")
     }
 }
 
@@ -511,7 +554,7 @@ mod tests {
         };
         let add = |part, step| {
             let policy = config::VerifySection::STRICT;
-            observed.add((part, step), one(), Cost::default(), &policy)
+            observed.add((part, step, Turn::AtOnce), one(), Cost::default(), &policy)
         };
         add(Part::Deliveries, Some(1));
         add(Part::Deliveries, Some(10));
@@ -539,6 +582,49 @@ mod tests {
         assert_eq!((seen.waiting, seen.dropped), (waiting, 2));
         let seen = observed.at_end();
         assert_eq!((seen.waiting, seen.dropped), (0, waiting + 2));
+    }
+
+    #[tokio::test]
+    async fn what_is_being_compared_waits_until_it_is_counted_and_is_dropped_at_the_end() {
+        let (observed, mut queues) = Observed::new();
+        let offer = || {
+            observed.offer(AnsweredDelivery {
+                id: DeliveryId(uuid::Uuid::nil()),
+                served: None,
+            });
+        };
+        let compare = || {
+            let one = Tally {
+                compared: 1,
+                ..Tally::default()
+            };
+            let policy = config::VerifySection::STRICT;
+            let of = (Part::Deliveries, None, Turn::Waited);
+            observed.add(of, one, Cost::default(), &policy)
+        };
+        let check = |seen: &Observations, expect: [u64; 3]| {
+            let counts = [seen.tally.compared, seen.waiting, seen.dropped];
+            assert_eq!(counts, expect);
+        };
+        for _ in 0..5 {
+            offer();
+        }
+        assert!(queues.next().await.is_some());
+        check(&observed.so_far(), [0, 5, 0]);
+        assert_eq!(compare(), Some(false));
+        check(&observed.so_far(), [1, 4, 0]);
+        assert!(queues.next().await.is_some());
+        observed.drop_one(Turn::Waited);
+        check(&observed.so_far(), [1, 3, 1]);
+        assert!(queues.next().await.is_some());
+        observed.pass_over();
+        check(&observed.so_far(), [1, 2, 1]);
+        assert!(queues.next().await.is_some());
+        check(&observed.at_end(), [1, 0, 3]);
+        // It is compared too late, and another one comes too late.
+        assert_eq!(compare(), None);
+        offer();
+        check(&observed.at_end(), [1, 0, 3]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
 use crate::pipeline::rollout::guard::Part;
-use crate::pipeline::rollout::state::{AnsweredDelivery, Next, SentSend, Waiting};
+use crate::pipeline::rollout::state::{AnsweredDelivery, Next, SentSend, Turn, Waiting};
 use crate::pipeline::rollout::{self, Cost, LiveRollout, served};
 use crate::pipeline::state::Pipeline;
 use crate::pipeline::verify::{self, Compared};
@@ -18,16 +18,6 @@ const RECENT: usize = 64;
 pub async fn run(pipeline: Weak<Pipeline>, plugin: String, number: i64, mut waiting: Waiting) {
     let mut recent = VecDeque::new();
     while let Some(next) = waiting.next().await {
-        // A delivery with several pointers is offered after each fetch.
-        if let Next::Delivery(AnsweredDelivery { id, .. }) = next {
-            if recent.contains(&id) {
-                continue;
-            }
-            recent.push_back(id);
-            if recent.len() > RECENT {
-                recent.pop_front();
-            }
-        }
         let Some(pipeline) = pipeline.upgrade() else {
             return;
         };
@@ -38,6 +28,17 @@ pub async fn run(pipeline: Weak<Pipeline>, plugin: String, number: i64, mut wait
         let Some(live) = live.filter(|live| live.rollout.number == number) else {
             return;
         };
+        // A delivery with several pointers is offered after each fetch.
+        if let Next::Delivery(AnsweredDelivery { id, .. }) = next {
+            if recent.contains(&id) {
+                live.observed.pass_over();
+                continue;
+            }
+            recent.push_back(id);
+            if recent.len() > RECENT {
+                recent.pop_front();
+            }
+        }
         match next {
             Next::Delivery(answered) => delivery(&pipeline, &live, answered).await,
             Next::Send(sent) => send(&pipeline, &live, *sent).await,
@@ -54,7 +55,7 @@ async fn delivery(pipeline: &Arc<Pipeline>, live: &LiveRollout, answered: Answer
             }
             add(pipeline, live, Part::Deliveries, compared);
         }
-        Err(_) => live.observed.drop_one(),
+        Err(_) => live.observed.drop_one(Turn::Waited),
     }
 }
 
@@ -73,9 +74,9 @@ fn add(pipeline: &Pipeline, live: &LiveRollout, part: Part, compared: Compared) 
                 took: None,
                 memory: both.memory,
             };
-            rollout::record(pipeline, live, part, both.comparison, cost);
+            rollout::record_waited(pipeline, live, part, both.comparison, cost);
         }
-        Compared::Emptied => {}
-        Compared::NotTried => live.observed.drop_one(),
+        // Its person may have been erased while it waited.
+        Compared::Emptied | Compared::NotTried => live.observed.drop_one(Turn::Waited),
     }
 }
