@@ -1074,6 +1074,11 @@ pub const VERIFY_DELIVERIES: u32 = 1_000;
 /// that there are more.
 pub const VERIFY_COUNTED: u32 = 200_000;
 
+/// Deliveries of a connection among which a verification looks for each outcome, and of all connections
+/// together: an equal part of each.
+pub const VERIFY_LOOKED_EACH: u32 = 10_000;
+pub const VERIFY_LOOKED: u32 = 100_000;
+
 /// The most deliveries that an operator may name for a verification.
 pub const VERIFY_DELIVERIES_MOST: u32 = 10_000;
 

@@ -237,6 +237,7 @@ clauses! {
             the_backlog_counts_waiting_deliveries,
             deliveries_are_listed_newest_first_by_each_filter,
             converted_deliveries_are_counted_among_the_newest_ones,
+            the_newest_of_each_outcome_come_in_turn,
             the_floor_of_a_list_is_the_row_after_its_newest_ones;
         quarantine:
             a_quarantine_is_bounded_and_its_newest_are_kept,

@@ -2,11 +2,14 @@
 //! Differences are reported, and nothing else changes. Before an activation, differences that harm
 //! leads refuse it.
 
+use leadhost::domain::delivery::DeliveryStatus;
+use leadhost::domain::id::DeliveryId;
 use leadhost::domain::plugin::Digest;
 use leadhost::pipeline::deploy::{self, AcceptedWords, ComponentOrigin, DeployError};
 use leadhost::pipeline::fleet::FleetError;
 use leadhost_tests::guests::Variant;
-use leadhost_tests::{Ask, Host, On, Options, until};
+use leadhost_tests::service::leadhost;
+use leadhost_tests::{Ask, Host, On, Options, Service, until};
 use serde_json::{Value, json};
 
 leadhost_tests::on_every_store! {
@@ -17,6 +20,7 @@ leadhost_tests::on_every_store! {
     a_version_that_mends_a_failure_is_shown_and_failures_take_half_of_the_places,
     deliveries_in_quarantine_take_no_place,
     a_rare_connection_is_covered_beside_a_busy_one,
+    a_rare_outcome_is_covered_beside_newer_deliveries_of_its_connection,
     a_verification_leaves_nothing_behind,
     a_verification_names_the_other_concerns_of_an_activation,
     without_a_serving_version_or_deliveries_the_answer_says_so,
@@ -238,6 +242,88 @@ async fn a_rare_connection_is_covered_beside_a_busy_one(on: On) {
     assert_eq!(verified["leads"], 5, "{verified:#}");
     assert_eq!(verified["candidateLeads"], 4);
     assert_eq!(verified["vanished"]["count"], 1);
+}
+
+async fn a_rare_outcome_is_covered_beside_newer_deliveries_of_its_connection(on: On) {
+    let verifier = Verifier::new(on).await;
+    let host = &verifier.host;
+    host.converter(version("1.0.0").component()).await;
+    let refusing = connection("odd", "{ do = \"refuse\" }");
+    let address = host.declare(&refusing).await.address("odd");
+    for _ in 0..2 {
+        host.post(&address).body("{}").send().await.expect(400);
+    }
+    let mut rejected = host.with_status(DeliveryStatus::Rejected).await;
+    rejected.sort();
+    assert_eq!(rejected.len(), 2);
+    let address = host.declare(&connection("odd", "{}")).await.address("odd");
+    send(host, &address, 6).await;
+    // It changes each delivery, so that the examples name those that were chosen.
+    let candidate = || Variant {
+        prefix: "new ",
+        ..version("1.1.0")
+    };
+    let verified = verifier.verify(candidate(), "?last=3").await;
+    assert_eq!(verified["compared"], 3, "{verified:#}");
+    assert_eq!(verified["total"], 8, "{verified:#}");
+    let examples = &field(&verified, "message", "changed")["examples"];
+    let examples = examples.as_array().expect("a list");
+    let named = |id: &DeliveryId| examples.iter().any(|one| one["deliveryId"] == json!(id));
+    // In turn: the newest converted one, the newest rejected one, and the next converted one.
+    assert!(named(&rejected[1]), "{verified:#}");
+    assert!(!named(&rejected[0]), "{verified:#}");
+    let verified = verifier.verify(candidate(), "?last=4").await;
+    assert_eq!(verified["compared"], 4, "{verified:#}");
+    let verified = verifier.verify(candidate(), "?last=3&failed=true").await;
+    assert_eq!(verified["chosen"], 0, "{verified:#}");
+}
+
+#[test]
+fn the_command_says_that_nothing_failed_and_names_versions_with_their_plugin() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = Service::start(folder.path(), &[]);
+    let write = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path.display().to_string()
+    };
+    let (first, second) = (version("1.0.0").component(), version("1.1.0").component());
+    let old = write("first.wasm", &first);
+    let new = write("second.wasm", &second);
+    service.run(&["plugin", "activate", &old]);
+    let declared = "[workspace]\nslug = \"one\"\nname = \"One\"\n[[partners]]\nname = \"acme\"\n"
+        .to_owned()
+        + &connection("odd", "{}");
+    let file = write("one.toml", declared.as_bytes());
+    service.run(&["apply", &file]);
+
+    let said = service.run(&["plugin", "verify", &new, "--failed"]);
+    assert!(
+        said.contains("no failed or parked delivery of the connections that use misbehave"),
+        "{said}"
+    );
+    assert!(said.contains("without --failed"), "{said}");
+    for other in ["--since", "verify.deliveries"] {
+        assert!(!said.contains(other), "{said}");
+    }
+    let said = service.run(&["plugin", "verify", &new, "--since", "24h"]);
+    assert!(said.contains("an earlier --since"), "{said}");
+    assert!(!said.contains("--failed"), "{said}");
+
+    service.run(&["plugin", "activate", &new]);
+    let of = |wasm: &[u8]| {
+        let digest = Digest::compute(wasm);
+        format!("misbehave@{}", digest.short())
+    };
+    let (old, new) = (of(&first), of(&second));
+    let said = service.run(&["plugin", "impact", &new, "--against", &old]);
+    assert!(said.contains("there is nothing to repair"), "{said}");
+    let other = old.replace("misbehave", "acme-form");
+    let impact = ["plugin", "impact", &new, "--against", &other];
+    let refused = leadhost(folder.path(), &impact);
+    assert_eq!(refused.status.code(), Some(2));
+    let refused = String::from_utf8(refused.stderr).unwrap();
+    assert!(refused.contains("a version of `acme-form`"), "{refused}");
 }
 
 async fn a_verification_names_the_other_concerns_of_an_activation(on: On) {

@@ -330,6 +330,64 @@ pub async fn converted_deliveries_are_counted_among_the_newest_ones(world: &Worl
     .await;
 }
 
+pub async fn the_newest_of_each_outcome_come_in_turn(world: &World) {
+    const CONVERTED: DeliveryStatus = DeliveryStatus::Converted;
+    const REJECTED: DeliveryStatus = DeliveryStatus::Rejected;
+    let mut ids = Vec::new();
+    let mut times = Vec::new();
+    for status in [
+        REJECTED,
+        REJECTED,
+        DeliveryStatus::Ignored,
+        CONVERTED,
+        CONVERTED,
+        DeliveryStatus::Failed,
+        CONVERTED,
+        DeliveryStatus::Quarantined,
+    ] {
+        times.push(world.now());
+        let write = match status {
+            CONVERTED => world.accept(vec![lead(world.lead())]),
+            other => world.accept_with(other),
+        };
+        ids.push(world.commit_one(write).await.delivery);
+        world.advance(1).await;
+    }
+    let all = ConvertedFilter {
+        workspace: world.workspace,
+        connection: world.site.clone(),
+        failed: false,
+        since: None,
+        digest: None,
+    };
+    let check =
+        async |filter: &ConvertedFilter, rows, limit, expect: &[(usize, DeliveryStatus)]| {
+            let found = world.store.newest_of_outcomes(filter, rows, limit).await;
+            let expect: Vec<_> = expect
+                .iter()
+                .map(|(at, status)| (ids[*at], *status))
+                .collect();
+            assert_eq!(found.unwrap(), expect, "{filter:?}");
+        };
+    let ignored = (2, DeliveryStatus::Ignored);
+    let first = [(6, CONVERTED), ignored, (1, REJECTED)];
+    check(&all, 100, 3, &first).await;
+    let second = [(4, CONVERTED), (0, REJECTED), (3, CONVERTED)];
+    check(&all, 100, 100, &[first, second].concat()).await;
+    // Only the newest rows are looked at, also those of other outcomes.
+    check(&all, 4, 100, &[(6, CONVERTED), (4, CONVERTED)]).await;
+    let recent = ConvertedFilter {
+        since: Some(times[4]),
+        ..all.clone()
+    };
+    check(&recent, 100, 100, &[(6, CONVERTED), (4, CONVERTED)]).await;
+    let unknown = ConvertedFilter {
+        digest: Some(Digest("0".repeat(64))),
+        ..all
+    };
+    check(&unknown, 100, 100, &[]).await;
+}
+
 pub async fn the_floor_of_a_list_is_the_row_after_its_newest_ones(world: &World) {
     let mut ids = Vec::new();
     for _ in 0..5 {

@@ -2,6 +2,7 @@
 
 use clap::Args;
 
+use super::verify::Asked;
 use super::{stored_only, verify, verifying};
 use crate::admin_api::plugins::{ImpactRequest, VerifiedPlugin};
 use crate::admin_api::repairs::RepairFacts;
@@ -18,7 +19,7 @@ use crate::domain::time::{self, Micros};
 pub struct Impact {
     /// NAME@DIGEST of a stored version, with at least the first 8 characters of the digest
     what: String,
-    /// Digest of the version to compare it with, or its start [default: the active version, or the previous one]
+    /// The version to compare it with: its digest or the start of it, or NAME@DIGEST [default: the active version, or the previous one]
     #[arg(long, value_name = "DIGEST")]
     against: Option<String>,
     /// Compare at most this many of the deliveries that it converted
@@ -40,10 +41,14 @@ impl Impact {
     ///
     /// # Errors
     ///
-    /// [`CommandFailure`] if the argument is not `NAME@DIGEST`, or if no admin key is found, or the
-    /// service cannot be reached or refuses the request.
+    /// [`CommandFailure`] if the argument is not `NAME@DIGEST`, `--against` names another plugin, no admin key is
+    /// found, or the service cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let (name, digest) = stored_only(&self.what, &self.service.flags())?;
+        let against = match &self.against {
+            Some(against) => Some(of_same(against, name)?.to_owned()),
+            None => None,
+        };
         let client = self.service.client()?;
         let since = self.since.as_deref().map(absolute);
         let query = query(&[
@@ -55,7 +60,7 @@ impl Impact {
         let path = format!("/admin/v1/plugins/{}/impact{query}", encoded(name));
         let request = ImpactRequest {
             digest: digest.to_owned(),
-            against: self.against.clone(),
+            against,
         };
         let request = client.post(&path, &request);
         let answer = verifying::shown(&client, &progress, digest, request).await?;
@@ -76,6 +81,17 @@ fn absolute(since: &str) -> String {
     ago.map_or_else(|| since.to_owned(), Micros::to_the_second)
 }
 
+/// Returns the digest of another version of the plugin, which is given alone or as `NAME@DIGEST`.
+fn of_same<'a>(against: &'a str, name: &str) -> Result<&'a str, CommandFailure> {
+    match against.rsplit_once('@') {
+        None => Ok(against),
+        Some((own, digest)) if own == name => Ok(digest),
+        Some((other, _)) => Err(CommandFailure::usage(format!(
+            "`--against {against}` names a version of `{other}`: a version of `{name}` can only be compared with another one of `{name}`"
+        ))),
+    }
+}
+
 fn show(impact: &VerifiedPlugin, since: Option<&str>, is_previous: bool, flags: &ServiceFlags) {
     match impact.chosen {
         0 => say(&safe(&format!(
@@ -87,7 +103,14 @@ fn show(impact: &VerifiedPlugin, since: Option<&str>, is_previous: bool, flags: 
             impact.version,
             impact.digest.short()
         ))),
-        _ => verify::show_part(impact, "deliveries that it converted", true),
+        _ => {
+            let asked = Asked {
+                since,
+                more: true,
+                ..Asked::default()
+            };
+            verify::show_part(impact, "deliveries that it converted", &asked);
+        }
     }
     for repair in &impact.repairs {
         say(&safe(&repaired(repair, flags)));
@@ -180,5 +203,17 @@ mod tests {
             "delivery replay --version 8d07c33e91a4 --since 24h --apply",
         );
         check(None, "--since TIME");
+    }
+
+    #[test]
+    fn the_other_version_may_have_the_name_of_the_plugin() {
+        for against in ["c08048fd338b", "acme-form@c08048fd338b"] {
+            let digest = of_same(against, "acme-form").expect("the same plugin");
+            assert_eq!(digest, "c08048fd338b");
+        }
+        let refused = of_same("other-form@c08048fd338b", "acme-form");
+        let refused = refused.expect_err("another plugin");
+        let said = refused.to_string();
+        assert!(said.contains("names a version of `other-form`"), "{said}");
     }
 }

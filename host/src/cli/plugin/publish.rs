@@ -147,7 +147,8 @@ impl Publish {
         drop(progress);
         let verified = answer?.map_err(|refusal| refusal.about(&self.file.to_string_lossy()))?;
         if !client.json() {
-            verify::show(&verified);
+            let asked = verify::Asked::default();
+            verify::show_part(&verified, "stored deliveries", &asked);
         }
         if verified.drift.is_empty() || self.accepts(AcceptWord::Drift) {
             return Ok(());

@@ -14,6 +14,9 @@ use crate::cli::table::{optional, safe, table};
 use crate::domain::plugin::Digest;
 use crate::limits;
 
+const NOT_COVERED: &str =
+    "Connections of which none was chosen, because there are too many or the time was over";
+
 #[derive(Args)]
 pub struct Verify {
     /// A component, a core module or the folder of a built project; oci://REGISTRY/NAME:TAG of a registry; or NAME@DIGEST of a stored version, with at least the first 8 characters of the digest
@@ -46,7 +49,7 @@ impl Verify {
         let client = self.service.client()?;
         let query = query(&[
             ("last", self.last.map(|last| last.to_string())),
-            ("since", self.since),
+            ("since", self.since.clone()),
             ("failed", self.failed.then(|| "true".to_owned())),
             ("seconds", self.seconds.map(|seconds| seconds.to_string())),
         ]);
@@ -72,7 +75,13 @@ impl Verify {
         };
         let verified = answer.map_err(|refusal| refusal.about(&self.what))?;
         client.print(&verified, |verified| {
-            show_part(verified, "stored deliveries", true);
+            let asked = Asked {
+                since: self.since.as_deref(),
+                failed: self.failed,
+                more: true,
+                ..Asked::default()
+            };
+            show_part(verified, "stored deliveries", &asked);
             check::show_concerns(&verified.concerns);
         });
         let concerns = verified.concerns.iter().map(|concern| &concern.what);
@@ -92,14 +101,31 @@ impl Verify {
     }
 }
 
-/// Prints how far both versions agree, and a table of the differences.
-pub fn show(verified: &VerifiedPlugin) {
-    show_part(verified, "stored deliveries", false);
+/// What decided which deliveries were chosen.
+#[derive(Clone, Copy, Default)]
+pub struct Asked<'a> {
+    /// The `--since` of the command, if it was given.
+    pub since: Option<&'a str>,
+    /// Whether `--failed` was given.
+    pub failed: bool,
+    /// Whether the command can choose more of them.
+    pub more: bool,
+    /// Whether the configuration says how many are chosen.
+    pub by_policy: bool,
 }
 
-/// Prints the same. `what`: the deliveries that could be chosen, if some were not. `more`: whether the
-/// command can choose more of them.
-pub fn show_part(verified: &VerifiedPlugin, what: &str, more: bool) {
+/// Prints how far both versions agree, and a table of the differences, for a comparison that the
+/// configuration bounds.
+pub fn show(verified: &VerifiedPlugin) {
+    let asked = Asked {
+        by_policy: true,
+        ..Asked::default()
+    };
+    show_part(verified, "stored deliveries", &asked);
+}
+
+/// Prints the same of another comparison. `what`: the deliveries that could be chosen, if some were not.
+pub fn show_part(verified: &VerifiedPlugin, what: &str, asked: &Asked<'_>) {
     let candidate = format!(
         "{} {} ({})",
         verified.name,
@@ -134,15 +160,19 @@ pub fn show_part(verified: &VerifiedPlugin, what: &str, more: bool) {
     if verified.chosen == 0 && sends.is_none() {
         say(&safe(&format!(
             "No delivery was converted with both {candidate} and {other_name}: {}.",
-            why_none(verified.connections)
+            why_none(&verified.name, verified.connections, asked)
         )));
         say(&safe(&format!(
             "So nothing shows how it treats real deliveries; {} passed.",
             golden(verified)
         )));
-        return say(
-            "Verify it again when there are new deliveries (or with an earlier --since), or let it run beside the active version first: `leadhost plugin shadow`, `leadhost plugin rollout start`.",
-        );
+        if verified.connections_not_covered > 0 {
+            say(&format!(
+                "{NOT_COVERED}: {}",
+                verified.connections_not_covered
+            ));
+        }
+        return say(&again(asked));
     }
     let (other_version, own_version) = distinguished(
         (&other.version, other.digest.short()),
@@ -152,7 +182,7 @@ pub fn show_part(verified: &VerifiedPlugin, what: &str, more: bool) {
         "{candidate} compared with {other_name} on {}{}: {} the same; {} with {}, {} with {}.",
         verified.of_total(what),
         more_of(verified)
-            .filter(|_| more)
+            .filter(|_| asked.more)
             .map(|last| format!(" (more: --last {last})"))
             .unwrap_or_default(),
         verified.same,
@@ -177,10 +207,7 @@ pub fn show_part(verified: &VerifiedPlugin, what: &str, more: bool) {
             "Not compared, because the host was busy or a connection changed meanwhile (try again)",
             verified.not_tried,
         ),
-        (
-            "Connections of which none was chosen, because there are too many or the time was over",
-            verified.connections_not_covered as u64,
-        ),
+        (NOT_COVERED, verified.connections_not_covered as u64),
     ] {
         if many > 0 {
             say(&format!("{what}: {many}"));
@@ -210,13 +237,35 @@ fn more_of(verified: &VerifiedPlugin) -> Option<u64> {
 }
 
 /// Returns why there is nothing to compare.
-fn why_none(connections: usize) -> &'static str {
-    match connections {
-        0 => "no connection uses the plugin",
-        _ => {
-            "the connections that use the plugin have no stored delivery that matches --since and the other options, or the configuration has `verify.deliveries = 0`"
-        }
+fn why_none(name: &str, connections: usize, asked: &Asked<'_>) -> String {
+    if connections == 0 {
+        return "no connection uses the plugin".to_owned();
     }
+    let which = match asked.failed {
+        true => "failed or parked delivery",
+        false => "stored delivery to compare",
+    };
+    let since = asked.since.map(|since| format!(" (--since {since})"));
+    let since = since.unwrap_or_default();
+    let policy = match asked.by_policy {
+        true => ", or the configuration has `verify.deliveries = 0`",
+        false => "",
+    };
+    format!("there is no {which} of the connections that use {name}{since}{policy}")
+}
+
+/// Returns what to do if there is nothing to compare. Of the options, only those that were given can be
+/// changed or left out.
+fn again(asked: &Asked<'_>) -> String {
+    let options = match (asked.failed, asked.since) {
+        (true, Some(_)) => " (or without --failed, or with an earlier --since)",
+        (true, None) => " (or without --failed)",
+        (false, Some(_)) => " (or with an earlier --since)",
+        (false, None) => "",
+    };
+    format!(
+        "Verify it again when there are new deliveries{options}, or let it run beside the active version first: `leadhost plugin shadow`, `leadhost plugin rollout start`."
+    )
 }
 
 /// Returns the names of two versions in a table: the numbers that they give themselves, with their
@@ -378,5 +427,37 @@ mod tests {
         };
         check("1.1.0", ["1.0.0", "1.1.0"]);
         check("1.0.0", ["1.0.0 (1c2d3e4f5a6b)", "1.0.0 (9b0f7a3c5d2e)"]);
+    }
+
+    #[test]
+    fn without_deliveries_only_options_that_were_given_are_named() {
+        let none = |connections, since, failed, by_policy| {
+            let asked = Asked {
+                since,
+                failed,
+                by_policy,
+                ..Asked::default()
+            };
+            (why_none("portal", connections, &asked), again(&asked))
+        };
+        let (why, advice) = none(2, None, true, false);
+        assert_eq!(
+            why,
+            "there is no failed or parked delivery of the connections that use portal"
+        );
+        assert!(advice.contains("(or without --failed), or"), "{advice}");
+        assert!(!advice.contains("--since"), "{advice}");
+
+        let (why, advice) = none(2, Some("24h"), false, false);
+        assert!(why.ends_with("that use portal (--since 24h)"), "{why}");
+        assert!(advice.contains("an earlier --since"), "{advice}");
+        assert!(!advice.contains("--failed"), "{advice}");
+
+        let (why, advice) = none(2, None, false, true);
+        assert!(why.contains("`verify.deliveries = 0`"), "{why}");
+        assert!(!advice.contains("--"), "{advice}");
+
+        let (why, _) = none(0, None, true, false);
+        assert_eq!(why, "no connection uses the plugin");
     }
 }

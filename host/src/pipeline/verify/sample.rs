@@ -1,10 +1,14 @@
 //! Chooses the stored deliveries and kept sends that a verification takes: the newest of each
 //! connection and outcome, so that a rare connection is not lost among busy ones. Failed and parked
 //! deliveries take at most half of the places, unless there are too few others: an outage must not
-//! hide what worked before. A rare outcome is looked for among the newest deliveries of its
-//! connection, as many as are chosen. Deliveries in quarantine are left out: their senders proved
-//! nothing. Sends have places of their own, as many as deliveries.
+//! hide what worked before. Deliveries in quarantine are left out: their senders proved nothing. Sends
+//! have places of their own, as many as deliveries.
+//!
+//! Deliveries that failed, are parked or have no route are found through the queue, however old they
+//! are. No index leads to the other outcomes of a connection, so that a rare one is looked for among a
+//! bounded number of its newest deliveries.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use tokio::time::Instant;
@@ -91,6 +95,7 @@ pub async fn choose(
     let most = usize::try_from(choice.last).unwrap_or(usize::MAX);
     let mut total = Total::default();
     let mut left = limits::VERIFY_COUNTED;
+    let rows = looked_at(connections.len());
     let mut covered = 0;
     for connection in connections.iter().take(limits::VERIFY_CONNECTIONS) {
         if Instant::now() > deadline {
@@ -106,8 +111,13 @@ pub async fn choose(
         if !choice.failed {
             let newest = newest(pipeline, connection, None, choice).await?;
             found += newest.len();
-            is_whole &= newest.len() < most;
-            done.push(newest);
+            let has_all = newest.len() < most;
+            is_whole &= has_all;
+            let older = match has_all {
+                true => Vec::new(),
+                false => of_rare_outcomes(pipeline, connection, choice, rows).await?,
+            };
+            done.extend(by_outcome(newest.into_iter().chain(older).collect()));
         }
         let found = found as u64;
         if is_whole {
@@ -125,10 +135,7 @@ pub async fn choose(
         covered += 1;
     }
     total.is_least |= covered < connections.len();
-    let strata = done.iter().flat_map(|found| {
-        DONE.map(|status| ids(found.iter().filter(|one| one.1 == status).copied()))
-    });
-    let done = in_turn(strata.collect(), most);
+    let done = in_turn(done, most);
     let failed = in_turn(
         failed,
         most.saturating_sub(done.len()).max(most.div_ceil(2)),
@@ -166,6 +173,29 @@ async fn newest(
     Ok(found.into_iter().map(|one| (one.id, one.status)).collect())
 }
 
+/// Returns the number of deliveries of each connection among which rare outcomes are looked for.
+fn looked_at(connections: usize) -> u32 {
+    let connections = connections.clamp(1, limits::VERIFY_CONNECTIONS);
+    let connections = u32::try_from(connections).unwrap_or(u32::MAX);
+    (limits::VERIFY_LOOKED / connections).min(limits::VERIFY_LOOKED_EACH)
+}
+
+/// Returns the newest deliveries of each outcome of a conversion that has ended, also of those that the
+/// newest deliveries of the connection do not have: among its newest `rows`, and those without a route
+/// among all.
+async fn of_rare_outcomes(
+    pipeline: &Pipeline,
+    connection: &Connection,
+    choice: &Choice,
+    rows: u32,
+) -> Result<Vec<(DeliveryId, DeliveryStatus)>, StoreError> {
+    let filter = converted(connection, choice);
+    let store = &pipeline.core.store;
+    let mut found = store.newest_of_outcomes(&filter, rows, choice.last).await?;
+    found.extend(newest(pipeline, connection, Some(DeliveryStatus::Unrouted), choice).await?);
+    Ok(found)
+}
+
 /// Counts the deliveries of a connection that could be chosen, among its newest `rows`.
 async fn count(
     pipeline: &Pipeline,
@@ -173,14 +203,18 @@ async fn count(
     choice: &Choice,
     rows: u32,
 ) -> Result<DeliveryCount, StoreError> {
-    let filter = ConvertedFilter {
+    let filter = converted(connection, choice);
+    pipeline.core.store.count_deliveries(&filter, rows).await
+}
+
+fn converted(connection: &Connection, choice: &Choice) -> ConvertedFilter {
+    ConvertedFilter {
         workspace: connection.workspace,
         connection: connection.id.clone(),
         failed: choice.failed,
         since: choice.since,
         digest: choice.converted_by.clone(),
-    };
-    pipeline.core.store.count_deliveries(&filter, rows).await
+    }
 }
 
 /// Returns the newest kept sends of an instance by their outcomes, at most as many as are chosen in
@@ -209,6 +243,13 @@ async fn newest_sends(
 fn ids(found: impl IntoIterator<Item = (DeliveryId, DeliveryStatus)>) -> Vec<Sampled> {
     let found = found.into_iter();
     found.map(|(id, _)| Sampled::Delivery(id)).collect()
+}
+
+/// Returns the deliveries of each outcome, the newest first and each once.
+fn by_outcome(mut found: Vec<(DeliveryId, DeliveryStatus)>) -> [Vec<Sampled>; DONE.len()] {
+    found.sort_by_key(|one| Reverse(one.0));
+    found.dedup_by_key(|one| one.0);
+    DONE.map(|status| ids(found.iter().filter(|one| one.1 == status).copied()))
 }
 
 /// Takes at most `most`, one of each stratum in turn, the newest first.

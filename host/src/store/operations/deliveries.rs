@@ -18,7 +18,7 @@ use crate::store::database::Database;
 use crate::store::operations::agents;
 use crate::store::postgres::VisibleRows;
 use crate::store::row::RowColumns as _;
-use crate::store::row::deliveries::{item, request, summary};
+use crate::store::row::deliveries::{item, request, status, summary};
 use crate::store::sql::{Sql, args, sql, steps};
 use crate::store::{
     Backlog, ConvertedFilter, DeliveryCount, DeliveryDetail, DeliveryFilter, DeliverySummary,
@@ -517,6 +517,65 @@ pub async fn count(
         .await
 }
 
+// As for a count, the index finds the newest of the connection, and the rest is read of each. The newest of
+// each outcome come first, so that the limit cuts off none of a rare one.
+static NEWEST_OF_OUTCOMES: Sql = sql("
+select found.id, found.status
+from (
+  select own.id, own.status,
+    row_number() over (partition by own.status order by own.id desc) as place
+  from (
+    select d.id, d.status, d.received_at, d.ran
+    from deliveries as d
+    where d.connection_id = :connection
+    and (d.workspace_id = :workspace) is true
+    and d.id >= :from
+    order by d.id desc
+    limit :rows
+  ) as own
+  where own.status in ('converted', 'rejected', 'unrouted', 'duplicate', 'ignored')
+  and (:since::timestamptz is null or own.received_at >= :since)
+  and (:digest::text is null or own.ran ->> 'digest' = :digest)
+) as found
+order by found.place, found.id desc
+limit :limit");
+
+/// Returns the newest deliveries of each outcome of a conversion that has ended, among the newest `rows`
+/// of a connection: one of each outcome in turn, at most `limit` in total.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn newest_of_outcomes(
+    database: &Database,
+    filter: ConvertedFilter,
+    rows: u32,
+    limit: u32,
+) -> Result<Vec<(DeliveryId, DeliveryStatus)>, StoreError> {
+    let workspace = filter.workspace;
+    database
+        .read_many(
+            VisibleRows::Of(&[workspace]),
+            steps!(|tx| {
+                let from = filter.since.map_or(Uuid::nil(), first_uuid_at);
+                let args = args! {
+                    workspace,
+                    connection: &filter.connection,
+                    since: filter.since,
+                    digest: filter.digest.as_ref(),
+                    from,
+                    rows,
+                    limit,
+                };
+                tx.rows(&NEWEST_OF_OUTCOMES, &args, |row| {
+                    Ok((row.id("id")?, status(row)?))
+                })
+                .await
+            }),
+        )
+        .await
+}
+
 // One seek for each connection. The condition on the workspace is for the rows that may be seen, and
 // leads no index.
 static LAST: Sql = sql("
@@ -677,6 +736,7 @@ pub const SQL: &[&Sql] = &[
     &FLOOR,
     &FLOOR_OF_CONNECTION,
     &COUNT,
+    &NEWEST_OF_OUTCOMES,
     &LAST,
     &BACKLOG,
     &RECEIVED,

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 
 use super::DatabaseStore;
+use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::{ConnectionId, ContactId, DeliveryId, WorkspaceId};
 use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
@@ -168,6 +169,20 @@ pub trait IntakeStore: Send + Sync + 'static {
         rows: u32,
     ) -> Result<DeliveryCount, StoreError>;
 
+    /// Returns the newest deliveries of each outcome of a conversion that has ended, among the newest
+    /// `rows` of a connection: one of each outcome in turn, at most `limit` in total. Those that failed
+    /// or are parked are not among them.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn newest_of_outcomes(
+        &self,
+        filter: &ConvertedFilter,
+        rows: u32,
+        limit: u32,
+    ) -> Result<Vec<(DeliveryId, DeliveryStatus)>, StoreError>;
+
     /// Returns when the last delivery of each connection came in. Connections without one are left out.
     ///
     /// # Errors
@@ -296,6 +311,15 @@ impl IntakeStore for DatabaseStore {
         rows: u32,
     ) -> Result<DeliveryCount, StoreError> {
         deliveries::count(&self.database, filter.clone(), rows).await
+    }
+
+    async fn newest_of_outcomes(
+        &self,
+        filter: &ConvertedFilter,
+        rows: u32,
+        limit: u32,
+    ) -> Result<Vec<(DeliveryId, DeliveryStatus)>, StoreError> {
+        deliveries::newest_of_outcomes(&self.database, filter.clone(), rows, limit).await
     }
 
     async fn last_deliveries(&self) -> Result<HashMap<ConnectionId, Micros>, StoreError> {
