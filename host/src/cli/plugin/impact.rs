@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::verify::Asked;
+use super::verify::GivenOptions;
 use super::{stored_only, verify, verifying};
 use crate::admin_api::plugins::{ImpactRequest, VerifiedPlugin};
 use crate::admin_api::repairs::RepairFacts;
@@ -104,10 +104,10 @@ fn show(impact: &VerifiedPlugin, since: Option<&str>, is_previous: bool, flags: 
             impact.digest.short()
         ))),
         _ => {
-            let asked = Asked {
+            let asked = GivenOptions {
                 since,
                 more: true,
-                ..Asked::default()
+                ..GivenOptions::default()
             };
             verify::show_part(impact, "deliveries that it converted", &asked);
         }

@@ -147,7 +147,7 @@ impl Publish {
         drop(progress);
         let verified = answer?.map_err(|refusal| refusal.about(&self.file.to_string_lossy()))?;
         if !client.json() {
-            let asked = verify::Asked::default();
+            let asked = verify::GivenOptions::default();
             verify::show_part(&verified, "stored deliveries", &asked);
         }
         if verified.drift.is_empty() || self.accepts(AcceptWord::Drift) {

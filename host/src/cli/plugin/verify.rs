@@ -75,11 +75,11 @@ impl Verify {
         };
         let verified = answer.map_err(|refusal| refusal.about(&self.what))?;
         client.print(&verified, |verified| {
-            let asked = Asked {
+            let asked = GivenOptions {
                 since: self.since.as_deref(),
                 failed: self.failed,
                 more: true,
-                ..Asked::default()
+                ..GivenOptions::default()
             };
             show_part(verified, "stored deliveries", &asked);
             check::show_concerns(&verified.concerns);
@@ -103,7 +103,7 @@ impl Verify {
 
 /// What decided which deliveries were chosen.
 #[derive(Clone, Copy, Default)]
-pub struct Asked<'a> {
+pub struct GivenOptions<'a> {
     /// The `--since` of the command, if it was given.
     pub since: Option<&'a str>,
     /// Whether `--failed` was given.
@@ -117,15 +117,15 @@ pub struct Asked<'a> {
 /// Prints how far both versions agree, and a table of the differences, for a comparison that the
 /// configuration bounds.
 pub fn show(verified: &VerifiedPlugin) {
-    let asked = Asked {
+    let asked = GivenOptions {
         by_policy: true,
-        ..Asked::default()
+        ..GivenOptions::default()
     };
     show_part(verified, "stored deliveries", &asked);
 }
 
 /// Prints the same of another comparison. `what`: the deliveries that could be chosen, if some were not.
-pub fn show_part(verified: &VerifiedPlugin, what: &str, asked: &Asked<'_>) {
+pub fn show_part(verified: &VerifiedPlugin, what: &str, asked: &GivenOptions<'_>) {
     let candidate = format!(
         "{} {} ({})",
         verified.name,
@@ -237,7 +237,7 @@ fn more_of(verified: &VerifiedPlugin) -> Option<u64> {
 }
 
 /// Returns why there is nothing to compare.
-fn why_none(name: &str, connections: usize, asked: &Asked<'_>) -> String {
+fn why_none(name: &str, connections: usize, asked: &GivenOptions<'_>) -> String {
     if connections == 0 {
         return "no connection uses the plugin".to_owned();
     }
@@ -256,7 +256,7 @@ fn why_none(name: &str, connections: usize, asked: &Asked<'_>) -> String {
 
 /// Returns what to do if there is nothing to compare. Of the options, only those that were given can be
 /// changed or left out.
-fn again(asked: &Asked<'_>) -> String {
+fn again(asked: &GivenOptions<'_>) -> String {
     let options = match (asked.failed, asked.since) {
         (true, Some(_)) => " (or without --failed, or with an earlier --since)",
         (true, None) => " (or without --failed)",
@@ -432,11 +432,11 @@ mod tests {
     #[test]
     fn without_deliveries_only_options_that_were_given_are_named() {
         let none = |connections, since, failed, by_policy| {
-            let asked = Asked {
+            let asked = GivenOptions {
                 since,
                 failed,
                 by_policy,
-                ..Asked::default()
+                ..GivenOptions::default()
             };
             (why_none("portal", connections, &asked), again(&asked))
         };
