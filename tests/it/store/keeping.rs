@@ -284,13 +284,7 @@ pub async fn converted_deliveries_are_counted_among_the_newest_ones(world: &Worl
     let mut listed = world.store.deliveries(&listed).await.unwrap();
     let oldest = listed.pop().expect("a delivery");
     let digest = oldest.ran.expect("it ran").digest;
-    let all = ConvertedFilter {
-        workspace: world.workspace,
-        connection: world.site.clone(),
-        failed: false,
-        since: None,
-        digest: None,
-    };
+    let all = all_of_site(world);
     let check = async |filter: ConvertedFilter, rows: u32, looked: u64, found: u64| {
         let counted = world.store.count_deliveries(&filter, rows).await.unwrap();
         assert_eq!(counted, DeliveryCount { looked, found }, "{filter:?}");
@@ -330,6 +324,16 @@ pub async fn converted_deliveries_are_counted_among_the_newest_ones(world: &Worl
     .await;
 }
 
+fn all_of_site(world: &World) -> ConvertedFilter {
+    ConvertedFilter {
+        workspace: world.workspace,
+        connection: world.site.clone(),
+        failed: false,
+        since: None,
+        digest: None,
+    }
+}
+
 pub async fn the_newest_of_each_outcome_come_in_turn(world: &World) {
     const CONVERTED: DeliveryStatus = DeliveryStatus::Converted;
     const REJECTED: DeliveryStatus = DeliveryStatus::Rejected;
@@ -353,13 +357,7 @@ pub async fn the_newest_of_each_outcome_come_in_turn(world: &World) {
         ids.push(world.commit_one(write).await.delivery);
         world.advance(1).await;
     }
-    let all = ConvertedFilter {
-        workspace: world.workspace,
-        connection: world.site.clone(),
-        failed: false,
-        since: None,
-        digest: None,
-    };
+    let all = all_of_site(world);
     let check =
         async |filter: &ConvertedFilter, rows, limit, expect: &[(usize, DeliveryStatus)]| {
             let found = world.store.newest_of_outcomes(filter, rows, limit).await;

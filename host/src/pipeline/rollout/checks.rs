@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::guard::Part;
-use super::state::LiveRollout;
+use super::state::{LiveRollout, Turn};
 use super::{Cost, record};
 use crate::domain::id::{ConnectionId, DeliveryId};
 use crate::pipeline::check::CheckError;
@@ -115,5 +115,11 @@ fn observe(
     };
     let passed = VersionOutcome::Converted(Vec::new());
     let one = ComparedOutcomes::compare(&compared, &passed, candidate);
-    record(pipeline, rollout, Part::Checks, one, Cost::default());
+    record(
+        pipeline,
+        rollout,
+        (Part::Checks, Turn::AtOnce),
+        one,
+        Cost::default(),
+    );
 }

@@ -200,7 +200,7 @@ impl RolloutConversion<'_> {
         let harmful = record(
             self.pipeline,
             rollout,
-            Part::Deliveries,
+            (Part::Deliveries, Turn::AtOnce),
             both.comparison,
             cost,
         );
@@ -329,7 +329,7 @@ impl RolloutConversion<'_> {
         record(
             self.pipeline,
             rollout,
-            Part::Deliveries,
+            (Part::Deliveries, Turn::AtOnce),
             both.comparison,
             cost,
         );
@@ -426,7 +426,7 @@ pub async fn better(
     let harmful = record(
         pipeline,
         rollout,
-        Part::Deliveries,
+        (Part::Deliveries, Turn::AtOnce),
         comparison,
         Cost::default(),
     );
@@ -460,27 +460,6 @@ fn outcome(completed: &Completed) -> VersionOutcome {
 /// Adds the comparison of a delivery or a send to what this host has seen. Returns whether the
 /// candidate does harm.
 pub fn record(
-    pipeline: &Pipeline,
-    rollout: &LiveRollout,
-    part: Part,
-    one: ComparedOutcomes,
-    cost: Cost,
-) -> bool {
-    count(pipeline, rollout, (part, Turn::AtOnce), one, cost)
-}
-
-/// Adds the comparison of one that waited for it in a queue.
-pub fn record_waited(
-    pipeline: &Pipeline,
-    rollout: &LiveRollout,
-    part: Part,
-    one: ComparedOutcomes,
-    cost: Cost,
-) {
-    count(pipeline, rollout, (part, Turn::Waited), one, cost);
-}
-
-fn count(
     pipeline: &Pipeline,
     rollout: &LiveRollout,
     (part, turn): (Part, Turn),

@@ -18,7 +18,7 @@
 use std::sync::Arc;
 
 use super::guard::Part;
-use super::state::{LiveRollout, SentSend};
+use super::state::{LiveRollout, SentSend, Turn};
 use super::{Cost, Winner, record};
 use crate::domain::channel::{Category, SendAnswer, SendStep, TemplateSend};
 use crate::domain::exchange::{HttpRequest, HttpResponse};
@@ -377,7 +377,13 @@ pub fn observe(
         is_answered: false,
     };
     let one = ComparedOutcomes::compare(&compared, before, after);
-    record(pipeline, rollout, Part::Sends, one, Cost::default());
+    record(
+        pipeline,
+        rollout,
+        (Part::Sends, Turn::AtOnce),
+        one,
+        Cost::default(),
+    );
 }
 
 #[cfg(test)]

@@ -74,7 +74,7 @@ fn add(pipeline: &Pipeline, live: &LiveRollout, part: Part, compared: Compared) 
                 took: None,
                 memory: both.memory,
             };
-            rollout::record_waited(pipeline, live, part, both.comparison, cost);
+            rollout::record(pipeline, live, (part, Turn::Waited), both.comparison, cost);
         }
         // Its person may have been erased while it waited.
         Compared::Emptied | Compared::NotTried => live.observed.drop_one(Turn::Waited),
