@@ -45,5 +45,5 @@ curl -sS -X PATCH "$url/deal/$deal" -H "x-service-api-key: $(of partnerKey)" -H 
 "$leadhost" deal show "$deal" --data-dir "$(dirname "$service")"
 
 # The owner takes the ticket and marks it as answered, with an access token.
-ticket=$(curl -sS "$url/tickets?status=open" -H "Authorization: Bearer $(of accessToken)" | sed 's/^{"tickets":\[{"id":"\([^"]*\)".*/\1/')
-curl -sS -X PATCH "$url/tickets/$ticket" -H "Authorization: Bearer $(of accessToken)" -H 'Content-Type: application/json' -d '{"status":"answered","ownerEmail":"nilda@example.com"}'; echo
+ticket=$(curl -sS "$url/tickets?status=open" -H "Authorization: Bearer $(of accessToken)" | sed -n 's/^{"tickets":\[{"id":"\([^"]*\)".*/\1/p')
+if [ -n "$ticket" ]; then curl -sS -X PATCH "$url/tickets/$ticket" -H "Authorization: Bearer $(of accessToken)" -H 'Content-Type: application/json' -d '{"status":"answered","ownerEmail":"nilda@example.com"}'; echo; else echo 'No ticket is open: the deal was transferred before, and its ticket is answered.'; fi

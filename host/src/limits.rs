@@ -185,7 +185,8 @@ pub const SKETCH_EVERY: Duration = Duration::from_millis(200);
 pub const SKETCHED_AT_ONCE: u32 = 300;
 
 /// Deliveries of a connection that the previous version converts too, to tell whether a failure or a
-/// change is new in the version that serves; the time between two such trials of one connection; the
+/// change is new in the version that serves (up to [`BLAME_LAST`] if leads have lost a field and none of
+/// the first ones has it in the previous version); the time between two such trials of one connection; the
 /// time of one; and how many a host makes at once.
 pub const BLAME_DELIVERIES: u32 = 5;
 pub const BLAME_EVERY: Duration = Duration::from_mins(1);
@@ -471,6 +472,10 @@ pub const REFUSAL_NAME_BYTES: usize = 100;
 /// recursive.
 pub const IMPORT_DEPTH: usize = 8;
 
+/// Bytes from which a core module is worth to be compiled apart from its component. The adapters of WASI
+/// and most other small modules are below it.
+pub const LIBRARY_BYTES: usize = 128 << 10;
+
 /// Bytes of a plugin's machine code for each byte that a component may have: it is in
 /// memory twice while it is loaded, and compilers produce about four.
 pub const CODE_PER_COMPONENT_BYTE: usize = 8;
@@ -622,11 +627,14 @@ pub const HOST_BEAT: Duration = Duration::from_secs(2);
 pub const HOST_STALE: Duration = Duration::from_secs(9);
 
 /// How long the row of a dead host is listed.
-pub const HOST_KEPT: Duration = Duration::from_hours(1);
+pub const DEAD_HOST_RETENTION: Duration = Duration::from_hours(1);
 
 /// How long an activation waits for the hosts to switch after all of them have prepared.
 /// Past it the answer names the hosts that have not switched.
 pub const CONVERGE_PATIENCE: Duration = Duration::from_secs(15);
+
+/// The difference between the clocks of a host and of its database from which the host warns.
+pub const CLOCK_WARNING: Duration = Duration::from_secs(60);
 
 /// The lease on a periodic job; after that another host takes over.
 pub const JOB_LEASE: Duration = Duration::from_secs(15);
@@ -697,7 +705,7 @@ pub const MOVED_BYTES: u64 = 8 << 20;
 
 /// File descriptors reserved for purposes other than client connections: connections to the
 /// store and outgoing ones, files of the store and of components.
-pub const FILES_KEPT: usize = 1_024;
+pub const FILES_RESERVED: usize = 1_024;
 
 /// How long a connection must have been idle before it is closed to make room: under load
 /// its next request is already on its way, and its client would have to connect again.
@@ -825,7 +833,7 @@ pub const SETTLE_ACCEPTED_FOR: Duration = Duration::from_mins(10);
 
 /// How long a channel's report about an unknown message is kept: as long as providers repeat
 /// a webhook.
-pub const REFERENCE_KEPT: Duration = Duration::from_hours(7 * 24);
+pub const REFERENCE_RETENTION: Duration = Duration::from_hours(7 * 24);
 
 /// Reports about unknown messages that are kept. Past it the oldest are removed: another
 /// system may send through the same number.
@@ -842,15 +850,15 @@ pub const EGRESS_ADDRESS_DEADLINE: Duration = Duration::from_secs(2);
 /// How long an idle outgoing connection is kept. Less than the time after which common
 /// servers close it (some after five seconds): if a request crosses with the close, it is not
 /// known whether the server got it.
-pub const EGRESS_KEPT_FOR: Duration = Duration::from_secs(4);
+pub const EGRESS_IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// Time after which an outgoing connection is not used again, however busy: the service
 /// follows a name that resolves to another address by then.
 pub const EGRESS_CONNECTION_LONGEST: Duration = Duration::from_mins(5);
 
 /// Idle outgoing connections that are kept, for one server and in all.
-pub const EGRESS_KEPT_PER_PLACE: usize = 64;
-pub const EGRESS_KEPT: usize = 256;
+pub const EGRESS_IDLE_PER_PLACE: usize = 64;
+pub const EGRESS_IDLE: usize = 256;
 
 /// Outgoing requests in progress at once, to one server and in all: a server that hangs
 /// leaves room for the others.
@@ -901,7 +909,7 @@ pub const REMOVED_PRODUCTS: usize = 1_000;
 
 /// How long tombstones are kept for readers of a feed: indexes read it every second, and an
 /// index that has not read it for that long is rebuilt.
-pub const TOMBSTONES_KEPT: Duration = Duration::from_hours(7 * 24);
+pub const TOMBSTONE_RETENTION: Duration = Duration::from_hours(7 * 24);
 
 /// Bytes of one line of a catalogue: a description of the greatest length with each
 /// character escaped, and some columns that the import ignores.
@@ -1032,9 +1040,14 @@ pub const SLOW_TURN: Duration = Duration::from_micros(100);
 /// handshakes: sources give up after some five to ten seconds.
 pub const BRIEF_CALL_PATIENCE: Duration = Duration::from_secs(4);
 
-/// Least time that the worker waits for a call: a twentieth of a processor is enough for
-/// its two seconds, and its lease is longer.
+/// Least time that the worker waits for a call under a lease that nothing renews: a twentieth of a
+/// processor is enough for its two seconds, and its lease is longer.
 pub const SLOW_CALL_PATIENCE: Duration = Duration::from_secs(40);
+
+/// Least time that the worker waits for a conversion whose lease is renewed. A call that is given up
+/// starts over: if its time were shorter than its two seconds take on a busy machine, no attempt
+/// would ever end. A three-hundredth of a processor is enough.
+pub const LEASED_CALL_PATIENCE: Duration = Duration::from_secs(600);
 
 /// Calls in progress for each thread: each holds an instance with its memory. Half of them
 /// may be slow.
@@ -1142,6 +1155,13 @@ pub const ROLLOUT_WAITING: usize = 1_024;
 /// The same for sends, each with its message and the provider's answer.
 pub const ROLLOUT_SENDS_WAITING: usize = 128;
 
+/// Deliveries and sends that a host remembers as counted for a rollout before their outcome, so that each
+/// counts once.
+pub const ROLLOUT_FAILED: usize = 1_024;
+
+/// Attempts at a fetch after which it counts as failed for a rollout, although it is tried again.
+pub const ROLLOUT_FETCH_ATTEMPTS: u32 = 3;
+
 /// Sends that are kept of one instance and outcome in this time, to compare versions of its adapter
 /// on them: the first ones at once, later ones spread. They are kept as long as deliveries.
 pub const KEPT_SENDS: u32 = 200;
@@ -1162,7 +1182,7 @@ pub const COMPARED_MEMORY: u64 = 16 << 20;
 
 /// The time for which the acceptance of a version by the first of two admin keys waits for the
 /// second.
-pub const ACCEPTANCE_KEPT: Duration = Duration::from_secs(24 * 3_600);
+pub const ACCEPTANCE_LIFETIME: Duration = Duration::from_secs(24 * 3_600);
 
 /// Acceptances that wait, of all versions. The oldest make room.
 pub const ACCEPTANCES: u32 = 100;
@@ -1343,11 +1363,15 @@ pub const TRACES_OPEN: usize = 16_384;
 /// Spans of one trace, of some 300 bytes each. Further ones are dropped, except the root.
 pub const TRACE_SPANS: usize = 256;
 
-/// Rows of the audit that a rollback reads at once, to find how the previous version ceased to be active.
+/// Rows of the audit that a rollback reads at once, to find how earlier versions ceased to be active.
 pub const ROLLBACK_AUDIT_PAGE: u32 = 1_000;
 
 /// Such pages that a rollback reads at most: the last 10 000 acts.
 pub const ROLLBACK_AUDIT_PAGES: usize = 20;
+
+/// The longest time in which a rollback that has begun counts as under way: one that has no outcome by then
+/// was cut off.
+pub const ROLLBACK_TIME: Duration = Duration::from_secs(60);
 
 /// Bytes of a text in a span.
 pub const ATTRIBUTE_BYTES: usize = 256;

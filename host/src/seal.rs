@@ -121,9 +121,9 @@ impl Sealer {
     /// never had one.
     ///
     /// # Errors
-    /// Returns an error if a key is malformed, if the key that the folder was last sealed
-    /// with is missing or is not among the given keys, or if a file cannot be read or
-    /// written.
+    /// [`KeyError::Malformed`] if a key is malformed, [`KeyError::Missing`] or
+    /// [`KeyError::Another`] if the key that the folder was last sealed with is missing or is not
+    /// among the given keys, and [`KeyError::File`] if a file cannot be read or written.
     pub fn from_folder(folder: &Path, environment: &Environment) -> Result<Self, KeyError> {
         Self::for_secrets(folder, environment, &BTreeSet::new())
     }
@@ -209,7 +209,7 @@ impl Sealer {
     /// another key, or makes one.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be removed.
+    /// [`KeyError::File`] if the file cannot be removed.
     pub fn forget_key(folder: &Path) -> Result<(), KeyError> {
         let marker = folder.join(MARKER_FILE);
         match fs::remove_file(&marker) {
@@ -480,7 +480,8 @@ fn old_keys(folder: &Path, environment: &Environment) -> Result<Vec<SealingKey>,
 /// `sealing.id`, otherwise that of the key file, or `None` if there is neither.
 ///
 /// # Errors
-/// Returns an error if a file cannot be read or the key file is malformed.
+/// [`KeyError::File`] if a file cannot be read, and [`KeyError::Malformed`] if the key file is
+/// malformed.
 pub fn key_of(folder: &Path) -> Result<Option<String>, KeyError> {
     if let Some(id) = marker(folder)? {
         return Ok(Some(id));
@@ -533,7 +534,7 @@ pub fn check_key(folder: &Path, environment: &Environment) -> Result<(), KeyErro
 /// recorded.
 ///
 /// # Errors
-/// Returns an error if the file cannot be read.
+/// [`KeyError::File`] if the file cannot be read.
 pub fn marker(folder: &Path) -> Result<Option<String>, KeyError> {
     let text = read_if_there(&folder.join(MARKER_FILE))?;
     Ok(text.map(|text| text.trim().to_owned()))

@@ -112,7 +112,7 @@ impl Drop for DrainGuard {
 /// busy.
 ///
 /// # Errors
-/// Returns an error if the signal handlers or the thread cannot be set up.
+/// [`io::Error`] if the signal handlers or the thread cannot be set up.
 #[expect(
     clippy::disallowed_methods,
     reason = "a thread that does nothing but let time pass"

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_utf_8_is_latin_1() {
+    fn bytes_that_are_not_utf_8_are_read_as_latin_1() {
         check(
             "nome=Jos%E9&rua=S%C3%A3o+%",
             &json!({"nome": "José", "rua": "São %"}),

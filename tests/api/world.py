@@ -1,4 +1,4 @@
-"""The service that `cargo xtask test --api` started, for the scripts here:
+"""The service that `cargo xtask suite api` started, for the scripts here:
 its address, the keys of two workspaces, and the data that the scripts put into the first.
 """
 

@@ -65,7 +65,32 @@ async function check(window, where) {
   assert.deepEqual(found, [], where);
 }
 
-/** A page that is shown changes by itself when something happens. */
+/** More pages than a browser opens connections to one host. */
+const MANY = 8;
+
+/** As many visible pages as an operator likes follow what happens, and further ones still open. */
+export async function manyLive(browser) {
+  const window = await Window.open(browser, true);
+  await window.signIn();
+  const pages = [];
+  for (let number = 0; number < MANY; number += 1) {
+    const page = await window.page.context().newPage();
+    await page.goto(`${consoleAddress}/deliveries`);
+    pages.push(page);
+  }
+  const newest = () => document.querySelector("tbody a").getAttribute("href");
+  const before = await pages[0].evaluate(newest);
+  const { phone } = person(92, true);
+  assert.equal((await lead({ ticket: "many", first: "Vera", last: "Braga", whatsapp: phone })).status, 200);
+  // The first page has the stream, and hands it over when it is closed.
+  await window.page.close();
+  const changed = (old) => document.querySelector("tbody a").getAttribute("href") !== old;
+  await Promise.all(pages.map((page) => page.waitForFunction(changed, before, { timeout: 60_000 })));
+  await window.close();
+  console.log(`  ${MANY} visible pages follow new deliveries at once`);
+}
+
+/** A page that is shown changes by itself when something happens, and says so if it no longer can. */
 export async function live(browser) {
   const window = await Window.open(browser, true);
   await window.signIn();
@@ -74,6 +99,12 @@ export async function live(browser) {
   const { phone } = person(90, true);
   assert.equal((await lead({ ticket: "live", first: "Vera", last: "Braga", whatsapp: phone })).status, 200);
   await window.page.waitForFunction((old) => document.querySelector("tbody a").getAttribute("href") !== old, first, { timeout: 30_000 });
+  await window.page.context().clearCookies();
+  const another = person(91, true);
+  assert.equal((await lead({ ticket: "unseen", first: "Vera", last: "Braga", whatsapp: another.phone })).status, 200);
+  await window.shows(/^Not updated since \d\d:\d\d:\d\d UTC: you are signed out/);
+  await window.page.getByRole("status").getByRole("link", { name: "Sign in" }).click();
+  await window.shows("Sign in to continue.");
   await window.close();
-  console.log("  a shown list follows new deliveries");
+  console.log("  a shown list follows new deliveries, and says when it no longer does");
 }

@@ -1,4 +1,4 @@
-// The tasks of an operator's day, each done in a real browser as the table of docs/console.md tells: first
+// The tasks of an operator's day, each done in a real browser as the table of docs/console.md describes: first
 // with script, then the whole again without. Fails if tasks do not work or take more clicks than the table
 // says, at a task that only the table or only the suite has, at any finding of axe, at any error in the
 // browser's log, and at any request that leaves the service. The screens are kept in the folder of the run.
@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { chromium } from "playwright-core";
 
 import { writeGuide } from "./guide.mjs";
-import { accessible, live } from "./pages.mjs";
+import { accessible, live, manyLive } from "./pages.mjs";
 import { world } from "./service.mjs";
 import { compare, documented } from "./table.mjs";
 import { tasks as ofAdministration } from "./tasks/administration.mjs";
@@ -67,6 +67,7 @@ try {
     console.log(`  all ${tasks.length} tasks ${withScript ? "with" : "without"} script`);
   }
   await live(browser);
+  await manyLive(browser);
   await accessible(browser);
   if (process.argv[3]) await writeGuide(browser, process.argv[3]);
 } finally {

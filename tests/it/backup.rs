@@ -13,7 +13,7 @@ use leadhost_tests::{Ask, Hosts, On, figures, until};
 
 /// Backups taken while leads come in.
 fn copies() -> usize {
-    figures::size("LEADHOST_COPIES", 8)
+    figures::size("LEADHOST_COPIES", 4, 8)
 }
 
 /// Acknowledged leads between two backups.

@@ -150,6 +150,8 @@ async fn the_quickstarts_commands_work_as_they_are(on: On) {
 #[test]
 fn the_data_folder_is_readable_by_its_owner_only() {
     let folder = folder();
+    // Its own, and not the one that all tests share.
+    std::fs::create_dir(folder.path().join("compiled")).unwrap();
     let _service = demo(&On::Sqlite, folder.path());
     for entry in std::fs::read_dir(folder.path()).unwrap() {
         let entry = entry.unwrap();
@@ -304,10 +306,35 @@ async fn every_command_works_against_a_running_service(on: On) {
         &["plugin", "check", signed],
         "activating it needs --accept new-publisher",
     );
+    the_folder_of_another_project_is_refused(&service, folder.path(), signed);
     check(&["connection", "list"], "checked");
     let listed: Value = serde_json::from_str(&service.run(&["plugin", "list", "--json"])).unwrap();
     assert_eq!(listed["plugins"][0]["versions"][0]["state"], "active");
     a_repair_is_followed_shown_and_undone(&service, folder.path(), key);
+}
+
+/// The file of the project names another plugin than the one that is built: nothing is verified or activated.
+fn the_folder_of_another_project_is_refused(service: &Service, folder: &Path, built: &str) {
+    let project = folder.join("ana");
+    let build = project.join("build");
+    std::fs::create_dir_all(&build).unwrap();
+    std::fs::copy(built, build.join("plugin.wasm")).unwrap();
+    let lock = "name = \"ana\"\nkind = \"converter\"\nbuild = [\"true\"]\n";
+    std::fs::write(project.join("leadhost.lock"), lock).unwrap();
+    let project = project.to_str().unwrap();
+    for command in [
+        &["plugin", "verify", project][..],
+        &["plugin", "activate", project, "--accept", "all"],
+        &["plugin", "shadow", project, "--for", "1h"],
+    ] {
+        let said = service.fail(command);
+        for part in [
+            "`name` is \"ana\", but the plugin that the project builds has \"mapping\"",
+            "nothing was changed",
+        ] {
+            assert!(said.contains(part), "{command:?}: {said}");
+        }
+    }
 }
 
 /// Another version of the portal's converter repairs what the first one converted.
@@ -346,7 +373,10 @@ fn a_repair_is_followed_shown_and_undone(service: &Service, folder: &Path, key: 
     let undone = service.run(&["repair", "undo", id]);
     assert!(undone.contains("converted: undone"), "{undone}");
     let again = service.fail(&["repair", "undo", id]);
-    assert!(again.contains("it is undone once"), "{again}");
+    assert!(
+        again.contains("a repair can be undone only once"),
+        "{again}"
+    );
 }
 
 fn products_go_and_unknown_ones_are_named(service: &Service, folder: &Path) {
@@ -396,8 +426,10 @@ fn a_data_folder_that_others_may_use_is_refused() {
 async fn a_release_that_releases_nothing_fails(on: On) {
     let folder = folder();
     let service = demo(&on, folder.path());
-    let said = service.run(&["delivery", "release", "--all"]);
-    assert!(said.contains("nothing to release"), "{said}");
+    for verb in [&["--all"][..], &["--all", "--dry-run"]] {
+        let said = service.run(&[&["delivery", "release"][..], verb].concat());
+        assert!(said.contains("nothing to release"), "{said}");
+    }
     let made = keys(folder.path());
     let connection = made["connections"]["portal"].as_str().unwrap();
     let ask = service.ask("gateway", "POST", &format!("/ingest-lead/{connection}"));

@@ -40,12 +40,13 @@ async fn after_a_fail_over_reads_continue_and_writes_wait() {
     assert!(after["after"] > before["before"]);
     assert!(service.stop());
 
-    // Another fail-over while no host runs; then one host that knew the store before,
-    // and one that did not.
+    // Another fail-over while no host runs; then one host that did not know the store before, and one
+    // that did. The first knows the former server from the store alone, where the host that starts
+    // first writes the new one after its wait.
     server.fail_over();
-    let one = hosts.start(0).await;
-    let other = hosts.start(1).await;
-    for service in [one, other] {
+    let new = hosts.start(1).await;
+    let known = hosts.start(0).await;
+    for service in [new, known] {
         let log = service.log();
         assert!(log.contains("on another server than before"), "{log}");
         accepted(service.address("gateway"), &path, "later").await;

@@ -59,9 +59,7 @@ impl LoggedService {
             let file = format!("{name}.wasm");
             std::fs::copy(target().join("plugins").join(&file), inbox.join(&file)).unwrap();
         }
-        if let Some(guest) = guests::misbehave_with_wasi() {
-            std::fs::write(inbox.join("misbehave.wasm"), guest).unwrap();
-        }
+        std::fs::write(inbox.join("misbehave.wasm"), guests::misbehave_with_wasi()).unwrap();
         let file = folder.join("workspace.toml");
         std::fs::write(&file, workspace(inbox)).unwrap();
         let (inbox, file) = (inbox.to_str().unwrap(), file.to_str().unwrap());

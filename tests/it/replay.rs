@@ -68,6 +68,7 @@ impl Fetched {
         let options = ReplayOptions {
             apply,
             release: false,
+            ..ReplayOptions::default()
         };
         replay::one(&self.host.app.pipeline, self.delivery, options).await
     }
@@ -312,7 +313,8 @@ async fn a_fetched_lead_is_captured_with_its_answers_and_converted_outside_of_th
         answers: answers.collect(),
     };
     let outcome = verify::outcome_of(plugins, &serving, &taken, &connections).await;
-    assert_eq!(Some(outcome), capture.outcome);
+    assert_eq!(Some(outcome.outcome), capture.outcome);
+    assert!(outcome.log.is_empty(), "{:?}", outcome.log);
     assert_eq!(fetched.double.requests().len(), 2);
 
     // Without room, answers are left out, and that is said.
@@ -358,6 +360,7 @@ secrets = {{ app-secret = "{SECRET}", "page-token/{PAGE}" = "double-page-token" 
         let options = ReplayOptions {
             apply,
             release: false,
+            ..ReplayOptions::default()
         };
         let outcome = replay::one(&host.app.pipeline, delivery, options).await;
         assert_eq!(outcome.expect("it is replayed").items, before.items);
@@ -400,6 +403,7 @@ config = {{ fields = {{ externalId = "id", name = "nome", phones = "{phones}", e
     let options = ReplayOptions {
         apply: true,
         release: false,
+        ..ReplayOptions::default()
     };
     let replayed = replay::one(&host.app.pipeline, delivery, options).await;
     let replayed = replayed.expect("it is replayed");

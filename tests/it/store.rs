@@ -76,8 +76,8 @@ clauses! {
         reconversion:
             a_failed_delivery_is_accepted_as_usual_when_it_is_retried,
             a_failure_is_remembered_with_its_attempts_and_its_next_time,
-            what_a_plugin_wrote_stays_until_a_version_is_called_again,
-            what_failed_before_stays_among_the_notes,
+            the_log_of_a_plugin_stays_until_a_version_is_called_again,
+            earlier_failures_stay_among_the_notes,
             a_replay_of_the_owner_never_answers_duplicate,
             a_replay_that_finds_the_key_at_another_contact_moves_the_deal_there,
             a_replay_that_only_looks_leaves_the_version_that_made_the_leads,
@@ -100,14 +100,14 @@ clauses! {
             a_repair_that_only_looks_writes_nothing,
             a_repair_of_one_field_changes_that_field_alone,
             nothing_is_written_for_a_repair_that_has_ended,
-            nothing_is_taken_back_for_a_repair_that_is_not_being_undone,
+            a_repair_that_is_not_being_undone_loses_no_change,
             a_deal_that_a_repair_creates_is_in_its_receipt_and_stays,
             an_undo_restores_what_the_repair_changed,
             an_undo_leaves_what_was_changed_since,
             an_undo_leaves_a_removed_deal_and_its_values_are_gone,
             an_undo_gives_a_deal_back_to_its_former_person,
             a_deal_of_a_person_who_was_merged_stays_where_it_is,
-            a_host_that_has_lost_a_repair_merges_nobody,
+            a_host_that_has_lost_a_repair_merges_no_contacts,
             a_host_that_takes_a_repair_merges_what_the_host_before_left,
             keys_that_a_contact_shares_are_in_the_receipt_and_an_undo_takes_them,
             an_undo_leaves_keys_that_a_newer_lead_names,
@@ -163,7 +163,8 @@ clauses! {
             two_changes_of_one_batch_are_one_stamp_and_two_history_rows,
             changes_that_partners_make_together_are_all_in_the_history,
             a_timeout_and_partner_changes_in_one_batch_make_one_ticket,
-            a_source_overwrites_no_change_of_a_partner;
+            a_source_overwrites_no_change_of_a_partner,
+            the_history_of_a_deal_tells_a_replay_from_a_new_delivery;
         creating:
             a_deal_is_made_with_its_person_and_found_by_its_partner_only,
             a_product_is_named_by_its_id_too,
@@ -260,7 +261,7 @@ clauses! {
             an_acceptance_comes_back_with_its_version_and_is_forgotten_with_it,
             a_key_has_one_acceptance_of_a_version_the_last_one,
             an_acceptance_expires_and_is_swept,
-            of_many_acceptances_the_newest_are_kept;
+            only_the_newest_of_many_acceptances_are_kept;
         plugins:
             a_component_comes_back_by_its_digest,
             a_known_component_is_left_as_it_is,
@@ -275,9 +276,10 @@ clauses! {
             a_rollout_that_begins_after_another_forgets_its_reports,
             a_change_comes_back_with_a_new_generation,
             a_change_of_an_older_generation_changes_nothing,
+            a_version_is_activated_with_the_change_of_its_rollout_and_its_act_or_none_of_it,
             the_seconds_of_a_step_are_recorded_for_its_generation_only,
             reports_are_replaced_by_host_and_listed_by_name,
-            of_many_reports_the_newest_are_kept,
+            only_the_newest_of_many_reports_are_kept,
             reports_on_ended_rollouts_are_kept_as_long_as_deliveries;
         sketches:
             a_sketch_replaces_only_the_generation_that_was_read;

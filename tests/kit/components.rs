@@ -22,27 +22,9 @@ pub fn component(file: &str) -> Vec<u8> {
     let path = target().join(file);
     std::fs::read(&path).unwrap_or_else(|error| {
         panic!(
-            "{}: {error}. `cargo xtask test` builds it before it runs the tests; \
-             `cargo xtask plugins` builds the plugins alone",
+            "{}: {error}. `cargo xtask plugins` builds the plugins, `cargo xtask guests` the guests in other \
+             languages, and `cargo xtask test --full` all of them",
             path.display()
         )
     })
-}
-
-/// Reads a component in a language whose toolchain may be missing on this
-/// machine.
-/// Returns `None`, after printing the reason, if it was not built and is not
-/// required.
-///
-/// # Panics
-/// If it is missing and `LEADHOST_REQUIRE_GUESTS` is 1, as `cargo xtask test
-/// --guests` sets it.
-#[expect(clippy::print_stderr, reason = "a test that is left out is said aloud")]
-pub fn guest(file: &str) -> Option<Vec<u8>> {
-    let required = std::env::var_os("LEADHOST_REQUIRE_GUESTS").is_some_and(|value| value == "1");
-    if required || target().join(file).is_file() {
-        return Some(component(file));
-    }
-    eprintln!("LEFT OUT: {file} was not built; `cargo xtask test --guests` builds it");
-    None
 }

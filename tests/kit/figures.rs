@@ -7,6 +7,7 @@ use std::io::Write as _;
 use serde_json::json;
 
 use crate::On;
+use crate::size::{given, sized};
 
 /// Records a figure of the named fault. Does nothing if `LEADHOST_FIGURES` is not
 /// set.
@@ -30,14 +31,11 @@ pub fn record(fault: &str, on: Option<&On>, seed: Option<u64>, figure: &str) {
         .expect("the file of figures takes a line");
 }
 
-/// Returns the size in this variable, or the usual size if it is not set.
+/// Returns the size in this variable, or that of this run if it is not set.
 ///
 /// # Panics
 ///
 /// If the variable is not a number.
-pub fn size(variable: &str, usual: usize) -> usize {
-    std::env::var_os(variable).map_or(usual, |text| {
-        let number = text.to_str().and_then(|text| text.parse().ok());
-        number.unwrap_or_else(|| panic!("{variable} is a number, not {}", text.display()))
-    })
+pub fn size(variable: &str, small: usize, full: usize) -> usize {
+    usize::try_from(given(variable, sized(small, full) as u64)).expect("a size of a test")
 }

@@ -9,10 +9,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
+use leadhost::limits;
+/// Instructions of core modules by hand.
+pub use wasm_encoder::Instruction;
 use wasm_encoder::{
-    Alias, Component, ComponentExportKind, ComponentExportSection, ComponentImportSection,
-    ComponentInstanceSection, ComponentOuterAliasKind, ComponentTypeRef, ComponentTypeSection,
-    EntityType, ImportSection, InstanceType, Module, TypeSection,
+    Alias, CodeSection, Component, ComponentExportKind, ComponentExportSection,
+    ComponentImportSection, ComponentInstanceSection, ComponentOuterAliasKind, ComponentTypeRef,
+    ComponentTypeSection, CustomSection, EntityType, Function, FunctionSection, ImportSection,
+    InstanceSection, InstanceType, MemorySection, MemoryType, Module, ModuleArg, ModuleSection,
+    NameMap, NameSection, StartSection, TypeSection,
 };
 use wit_component::ComponentEncoder;
 use xtask::misbehave;
@@ -51,7 +56,7 @@ pub fn rust_component(package: &str) -> Vec<u8> {
         ComponentEncoder::default()
             .validate(true)
             .module(&module)
-            .and_then(|encoder| encoder.encode())
+            .and_then(|mut encoder| encoder.encode())
             .expect("the module carries its world")
     } else {
         let folders = ["plugins", "guests"].map(|folder| target().join(folder));
@@ -67,14 +72,76 @@ pub fn rust_component(package: &str) -> Vec<u8> {
 }
 
 /// The core module of a crate that is compiled without WASI, before a component is made of
-/// it. `None`, after printing the reason, if the target is not installed.
-#[expect(clippy::print_stderr, reason = "a test that is left out is said aloud")]
-pub fn rust_module(package: &str) -> Option<Vec<u8>> {
-    if has_target(UNKNOWN) {
-        return Some(compile(package, UNKNOWN));
+/// it.
+///
+/// # Panics
+/// If the target is not installed.
+pub fn rust_module(package: &str) -> Vec<u8> {
+    compile(package, UNKNOWN)
+}
+
+/// Returns a component of one core module with a [`library`] beside it.
+pub fn with_library(component: &[u8], start: &[Instruction<'_>]) -> Vec<u8> {
+    with_module(component, 1, &library(start))
+}
+
+/// Returns a component with one more core module, its number `index`, of which each instance has one.
+pub fn with_module(component: &[u8], index: u32, module: &Module) -> Vec<u8> {
+    let mut instances = InstanceSection::new();
+    instances.instantiate(index, [] as [(&str, ModuleArg); 0]);
+    let mut more = Component::new();
+    more.section(&ModuleSection(module)).section(&instances);
+    // Without the header.
+    [component, &more.finish()[8..]].concat()
+}
+
+/// A core module with memories of this many pages each, and nothing else.
+pub fn memories(count: u32, pages: u64) -> Module {
+    let mut memories = MemorySection::new();
+    for _ in 0..count {
+        memories.memory(MemoryType {
+            minimum: pages,
+            maximum: None,
+            memory64: false,
+            shared: false,
+            page_size_log2: None,
+        });
     }
-    eprintln!("LEFT OUT: a core module; `rustup target add {UNKNOWN}` makes it possible");
-    None
+    let mut module = Module::new();
+    module.section(&memories);
+    module
+}
+
+/// A core module without a memory, large enough to be compiled apart. Each instance runs `start`, which
+/// has the name `library_start`.
+pub fn library(start: &[Instruction<'_>]) -> Module {
+    let mut types = TypeSection::new();
+    types.ty().function([], []);
+    let mut functions = FunctionSection::new();
+    functions.function(0);
+    let mut body = Function::new([]);
+    for instruction in start {
+        body.instruction(instruction);
+    }
+    body.instruction(&Instruction::End);
+    let mut code = CodeSection::new();
+    code.function(&body);
+    let mut called = NameMap::new();
+    called.append(0, "library_start");
+    let mut names = NameSection::new();
+    names.functions(&called);
+    let mut module = Module::new();
+    module
+        .section(&types)
+        .section(&functions)
+        .section(&StartSection { function_index: 0 })
+        .section(&code)
+        .section(&names)
+        .section(&CustomSection {
+            name: "filler".into(),
+            data: vec![0; limits::LIBRARY_BYTES].into(),
+        });
+    module
 }
 
 /// A core module that exports nothing and imports one function.
@@ -88,17 +155,14 @@ pub fn importing_module(module: &str, name: &str) -> Vec<u8> {
     core.finish()
 }
 
-/// The misbehaving converter compiled with WASI. `None`, after printing the reason, if
-/// the target is not installed.
-#[expect(clippy::print_stderr, reason = "a test that is left out is said aloud")]
-pub fn misbehave_with_wasi() -> Option<Vec<u8>> {
+/// The misbehaving converter compiled with WASI.
+///
+/// # Panics
+/// If the target is not installed.
+pub fn misbehave_with_wasi() -> Vec<u8> {
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    if has_target(WASI) {
-        return Some(compile("guest-misbehave", WASI));
-    }
-    eprintln!("LEFT OUT: a guest with WASI; `rustup target add {WASI}` makes it possible");
-    None
+    compile("guest-misbehave", WASI)
 }
 
 /// The misbehaving converter with as many golden cases as a component may carry, over
@@ -111,10 +175,12 @@ pub fn golden_bomb() -> Vec<u8> {
     misbehave::with_most_cases(&looping.component())
 }
 
-/// The misbehaving converter in Python. `None`, after printing the reason, if it was
-/// not built.
-pub fn misbehave_python() -> Option<Vec<u8>> {
-    crate::components::guest("guests/misbehave-py.wasm")
+/// The misbehaving converter in Python.
+///
+/// # Panics
+/// If it was not built.
+pub fn misbehave_python() -> Vec<u8> {
+    crate::components::component("guests/misbehave-py.wasm")
 }
 
 /// A component that exports an empty interface of this name.
@@ -190,15 +256,19 @@ const UNKNOWN: &str = "wasm32-unknown-unknown";
 const WASI: &str = "wasm32-wasip2";
 
 fn compile(package: &str, triple: &str) -> Vec<u8> {
-    let status = xtask::cargo::command(&repository())
-        .args(["build", "--quiet", "--profile", "plugin"])
-        .args(["--target", triple, "--package", package])
-        .status()
-        .expect("cargo starts");
-    assert!(
-        status.success(),
-        "`{package}` does not compile for {triple}"
-    );
+    // `cargo xtask test` has built them.
+    if std::env::var_os("LEADHOST_TEST_BUILT").is_none() {
+        let status = xtask::cargo::command(&repository())
+            .env_remove(xtask::cargo::LINTER)
+            .args(["build", "--quiet", "--profile", "plugin"])
+            .args(["--target", triple, "--package", package])
+            .status()
+            .expect("cargo starts");
+        assert!(
+            status.success(),
+            "`{package}` does not compile for {triple}"
+        );
+    }
     let file = format!("{}.wasm", package.replace('-', "_"));
     let path = target().join(triple).join("plugin").join(file);
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))

@@ -19,6 +19,7 @@ use tempfile::TempDir;
 use tokio::net::TcpStream;
 
 use crate::client::Ask;
+use crate::compiled::share_compiled_code;
 use crate::on::On;
 
 /// The store of a host, and the settings that differ from the defaults.
@@ -64,6 +65,7 @@ impl Host {
     /// works in the background yet.
     pub async fn start(options: Options) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
+        share_compiled_code(folder.path());
         let mut overrides = vec![
             ("server.listen".to_owned(), "127.0.0.1:0".to_owned()),
             ("server.admin_listen".to_owned(), "127.0.0.1:0".to_owned()),

@@ -5,7 +5,6 @@
 //! moves it.
 
 use std::fs;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -19,14 +18,14 @@ use leadhost::domain::id::{ConnectionId, DeliveryId};
 use leadhost::domain::plugin::Digest;
 use leadhost::http::listen;
 use leadhost::pipeline::apply::{self, ApplyError, ApplyOutcome, FileExtent};
-use leadhost::pipeline::deploy::{self, AcceptedWords, DeployError, Deployed};
+use leadhost::pipeline::deploy::{self, AcceptedWords, Activated, DeployError, Deployed};
 use leadhost::pipeline::{self, fleet, templates};
 use leadhost::shutdown::Shutdown;
 use leadhost::store::{self, DeliveryDetail, TemplateList};
 use serde_json::Value;
 
 use crate::client::{Answer, Ask};
-use crate::components::target;
+use crate::compiled::share_compiled_code;
 use crate::host::{Host, Options};
 use crate::on::On;
 
@@ -34,8 +33,10 @@ use crate::on::On;
 /// things: a test never fails because it waits too briefly.
 const LONG: Duration = Duration::from_secs(300);
 
-/// The interval for polling a condition.
+/// The interval for polling a condition: at first, and at most. Many tests wait at once, and what each
+/// looks at costs them processor time.
 const LOOK: Duration = Duration::from_millis(5);
+const LOOK_AT_MOST: Duration = Duration::from_millis(50);
 
 /// Polls `look` until it returns something, and returns that.
 ///
@@ -43,12 +44,14 @@ const LOOK: Duration = Duration::from_millis(5);
 /// If that takes far too long; the message says what was awaited.
 pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let end = Instant::now() + LONG;
+    let mut pause = LOOK;
     loop {
         if let Some(found) = look().await {
             return found;
         }
         assert!(Instant::now() < end, "still waiting: {what}");
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LOOK_AT_MOST);
     }
 }
 
@@ -95,11 +98,12 @@ impl Declared {
 
 impl Options {
     /// Time limits that a machine busy with other tests does not reach: for
-    /// conversions, outgoing calls and answers.
+    /// conversions, comparisons, outgoing calls and answers.
     pub fn patient(on: On) -> Self {
         Self::on(on)
             .with("plugins.inline_ms", 60_000)
             .with("plugins.deadline_ms", 60_000)
+            .with("verify.seconds", 240)
             .with("worker.fetch_seconds", 120)
             .with("messages.answer_seconds", 120)
             .with("server.header_seconds", 120)
@@ -142,19 +146,24 @@ impl Host {
     ///
     /// [`DeployError`] if a check refuses it.
     pub async fn upload(&self, wasm: Vec<u8>, origin: &str) -> Result<Deployed, DeployError> {
-        self.know_compiled(&wasm);
         let accept = AcceptedWords::from_iter([AcceptWord::Drift]);
-        let deployed = deploy::upload(&self.app.pipeline, wasm, origin, true, &accept).await;
-        self.keep_compiled();
-        deployed
+        deploy::upload(&self.app.pipeline, wasm, origin, true, &accept).await
+    }
+
+    /// Activates the version before the active one, as an operator who accepts nothing else.
+    ///
+    /// # Errors
+    ///
+    /// The refusal of the rollback.
+    pub async fn roll_back(&self, plugin: &str) -> Result<Activated, DeployError> {
+        let (pipeline, accept) = (&self.app.pipeline, AcceptedWords::default());
+        deploy::rollback(pipeline, plugin, true, &accept, None).await
     }
 
     /// Stores a component, and leaves what is active as it is.
     pub async fn keep_version(&self, wasm: Vec<u8>) -> Digest {
-        self.know_compiled(&wasm);
         let (pipeline, accept) = (&self.app.pipeline, AcceptedWords::default());
         let kept = deploy::upload(pipeline, wasm, "test", false, &accept).await;
-        self.keep_compiled();
         kept.expect("the component is stored").record.digest
     }
 
@@ -327,6 +336,7 @@ impl Host {
     /// The same with another configuration.
     pub async fn beside_with(&self, name: &str, change: impl FnOnce(&mut Config)) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
+        share_compiled_code(folder.path());
         let mut config = self.app.core.config.clone();
         config.store.data_dir = folder.path().to_owned();
         name.clone_into(&mut config.server.name);
@@ -337,11 +347,6 @@ impl Host {
         let (clock, sealer) = (self.clock.clone(), self.app.core.sealer.clone());
         let core = Core::new(config, clock, store, sealer, Shutdown::new());
         let app = App::new(core.expect("a plugin engine"));
-        let compiled = folder.path().join("compiled");
-        for file in files(&shared()) {
-            // It may be absent or exist already: both are fine.
-            let _ = fs::copy(&file, compiled.join(name_of(&file)));
-        }
         deploy::load_active(&app.pipeline).await.expect("a store");
         fleet::join(&app.pipeline).await.expect("a store");
         let addresses = listen::start(&app.http).await.expect("free ports");
@@ -354,34 +359,6 @@ impl Host {
         };
         host.work();
         host
-    }
-
-    /// Compiling takes longest: the code that an earlier host compiled is reused.
-    fn know_compiled(&self, wasm: &[u8]) {
-        let digest = Digest::compute(wasm).to_string();
-        for file in files(&shared()) {
-            let name = name_of(&file);
-            if name.starts_with(&digest) {
-                // It may be absent or exist already: both are fine.
-                let _ = fs::copy(&file, self.compiled().join(name));
-            }
-        }
-    }
-
-    fn keep_compiled(&self) {
-        let shared = shared();
-        for file in files(&self.compiled()) {
-            let name = name_of(&file);
-            if name.ends_with(".cwasm") && !shared.join(&name).exists() {
-                let aside = tempfile::NamedTempFile::new_in(&shared).expect("a file");
-                fs::copy(&file, aside.path()).expect("a copy");
-                aside.persist(shared.join(&name)).expect("a name");
-            }
-        }
-    }
-
-    fn compiled(&self) -> PathBuf {
-        self.folder.path().join("compiled")
     }
 }
 
@@ -429,23 +406,3 @@ partner = "acme"
 kind = "workspace"
 label = "workspace"
 "#;
-
-/// The compiled code that all tests share.
-fn shared() -> PathBuf {
-    let folder = target().join("tmp").join("compiled");
-    fs::create_dir_all(&folder).expect("a folder");
-    folder
-}
-
-fn files(folder: &std::path::Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).expect("a folder");
-    entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .collect()
-}
-
-fn name_of(path: &std::path::Path) -> String {
-    path.file_name()
-        .map(|name| name.to_string_lossy().into_owned())
-        .unwrap_or_default()
-}

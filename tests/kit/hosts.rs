@@ -91,7 +91,7 @@ impl NewHosts {
     }
 
     /// Starts the first host, which installs the components and applies the workspace file, and
-    /// stops it. The other hosts get its keys and the code that it compiled.
+    /// stops it. The other hosts get its keys.
     ///
     /// # Panics
     /// If the host does not start, or does not exit successfully.
@@ -260,16 +260,9 @@ fn folder() -> TempDir {
     tempfile::tempdir().expect("a folder")
 }
 
-/// Hosts on one database share its sealing key. The admin key is for commands against them, and
-/// the compiled code only saves time.
+/// Hosts on one database share its sealing key. The admin key is for commands against them.
 fn share(from: &Path, to: &Path) {
     for file in ["sealing.key", "admin.key"] {
         std::fs::copy(from.join(file), to.join(file)).expect("a copy");
-    }
-    let compiled = to.join("compiled");
-    std::fs::create_dir(&compiled).expect("a folder");
-    for file in std::fs::read_dir(from.join("compiled")).expect("a folder") {
-        let file = file.expect("an entry");
-        std::fs::copy(file.path(), compiled.join(file.file_name())).expect("a copy");
     }
 }

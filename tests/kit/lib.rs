@@ -6,6 +6,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod client;
+pub mod compiled;
 pub mod components;
 mod described;
 pub mod figures;
@@ -27,6 +28,7 @@ pub mod random;
 pub mod registry;
 pub mod seed;
 pub mod service;
+pub mod size;
 pub mod twilio;
 pub mod whatsapp;
 
@@ -39,3 +41,4 @@ pub use on::On;
 pub use random::Random;
 pub use seed::Seeded;
 pub use service::Service;
+pub use size::sized;

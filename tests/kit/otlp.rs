@@ -255,8 +255,8 @@ impl TraceGaps {
     /// seconds in which the tests beside them use every processor.
     pub const TRACES: usize = 1_000;
 
-    /// Adds a trace, and returns whether every place has been narrow once. Of the spans, only those
-    /// below the one with this name count.
+    /// Adds a trace, and returns whether every place has been narrow once. Only the spans below the
+    /// one with this name count.
     pub fn add(&mut self, spans: &[ReceivedSpan], root: &str) -> bool {
         self.traces += 1;
         for (place, gap) in gaps(spans, root) {

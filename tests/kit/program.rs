@@ -19,15 +19,9 @@ pub fn binary() -> PathBuf {
                 return program.into();
             }
             let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+            // With the whole workspace, so that it uses the build of the tests.
             let built = xtask::cargo::command(&root)
-                .args([
-                    "build",
-                    "--quiet",
-                    "--package",
-                    "leadhost",
-                    "--bin",
-                    "leadhost",
-                ])
+                .args(["build", "--quiet", "--workspace", "--bin", "leadhost"])
                 .status()
                 .expect("cargo starts");
             assert!(built.success(), "the program builds");

@@ -13,6 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::client::Ask;
+use crate::compiled::share_compiled_code;
 use crate::on::On;
 use crate::program::binary;
 
@@ -108,6 +109,7 @@ impl Service {
             "127.0.0.1:0",
         ];
         let arguments = [&ports, &PATIENCE[..], arguments].concat();
+        share_compiled_code(folder);
         let mut child = prepared(program, folder, &arguments)
             .env("LEADHOST_STORE_URL", on.url())
             .stdout(Stdio::null())

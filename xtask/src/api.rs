@@ -13,37 +13,19 @@ use crate::javascript::{self, Scripts};
 use crate::service::Service;
 use crate::{browser, process, python, repository, run};
 
-/// The parts to test.
-#[derive(Clone, Copy)]
-pub struct ApiScope {
-    pub clients: bool,
-    pub browser: bool,
-}
-
-/// Builds the service, starts it with some data, and runs the parts of `scope`.
+/// Builds the service, starts it with some data, and runs all parts.
 ///
 /// # Errors
 ///
 /// [`Failure`] if something that it needs is missing or cannot be installed, a build fails, or
 /// a test does.
-pub fn test(install: Install, scope: ApiScope) -> Result<(), Failure> {
-    if scope.clients {
-        python::ensure(install, "for the clients that test the API")?;
-        javascript::ensure(install)?;
-    }
+pub fn test(install: Install) -> Result<(), Failure> {
     // Before the build, so that a missing requirement is reported at once.
-    let chromium = scope
-        .browser
-        .then(|| browser::program(install))
-        .transpose()?;
+    python::ensure(install, "for the clients that test the API")?;
+    javascript::ensure(install)?;
+    let chromium = browser::program(install)?;
     let folder = repository::root().join("tests/api");
-    let environment = match scope.clients {
-        true => Some(python::environment(
-            &[folder.join("requirements.txt")],
-            "api/.venv",
-        )?),
-        false => None,
-    };
+    let environment = python::environment(&[folder.join("requirements.txt")], "api/.venv")?;
     let program = run::build(install, "dev")?;
     let service = Service::start(
         &program,
@@ -51,12 +33,7 @@ pub fn test(install: Install, scope: ApiScope) -> Result<(), Failure> {
         &folder.join("workspace.toml"),
         None,
     )?;
-    let outcome = try_out(
-        &service,
-        &folder,
-        environment.as_deref(),
-        chromium.as_deref(),
-    );
+    let outcome = try_out(&service, &folder, &environment, &chromium);
     service.stop();
     outcome
 }
@@ -64,15 +41,10 @@ pub fn test(install: Install, scope: ApiScope) -> Result<(), Failure> {
 fn try_out(
     service: &Service,
     folder: &Path,
-    environment: Option<&Path>,
-    chromium: Option<&Path>,
+    environment: &Path,
+    chromium: &Path,
 ) -> Result<(), Failure> {
-    if let Some(chromium) = chromium {
-        browser::test(chromium, &service.folder, &gateway(service)?)?;
-    }
-    let Some(environment) = environment else {
-        return Ok(());
-    };
+    browser::test(chromium, &service.folder, &gateway(service)?)?;
     let world = world(service, folder)?;
     for script in ["round.py", "conformance.py"] {
         process::run(

@@ -81,17 +81,23 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     run_scenario(install, profile, on_postgres)
 }
 
-/// Runs the scenario on a SQLite file, and on PostgreSQL with three hosts if there is a server.
+/// Runs the scenario on a SQLite file. Leaves nothing out.
 ///
 /// # Errors
 ///
 /// [`Failure`] if a build fails, a host or a command fails, or a claim does not hold.
-pub fn test(install: Install, has_postgres: bool) -> Result<(), Failure> {
-    run_scenario(install, "dev", false)?;
-    match has_postgres {
-        true => run_scenario(install, "dev", true),
-        false => Ok(()),
-    }
+pub fn on_sqlite(install: Install) -> Result<Vec<String>, Failure> {
+    run_scenario(install, "dev", false).map(|()| Vec::new())
+}
+
+/// Runs the scenario on a SQLite file, and with three hosts on PostgreSQL. Leaves nothing out.
+///
+/// # Errors
+///
+/// As for [`on_sqlite`], and if there is no PostgreSQL.
+pub fn on_both(install: Install) -> Result<Vec<String>, Failure> {
+    on_sqlite(install)?;
+    run_scenario(install, "dev", true).map(|()| Vec::new())
 }
 
 fn run_scenario(install: Install, profile: &str, on_postgres: bool) -> Result<(), Failure> {

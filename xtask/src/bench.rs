@@ -86,8 +86,6 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
         "leadhost-bench",
         "-p",
         "leadhost",
-        "--features",
-        "leadhost/bench",
     ]))?;
     let folder = repository::root().join("bench");
     let some_of = |those: &[&str]| {

@@ -20,18 +20,22 @@ const PROGRAMS: [&str; 4] = [
     "google-chrome-stable",
 ];
 
+/// Finds an installed browser.
+pub fn installed() -> Option<PathBuf> {
+    PROGRAMS.into_iter().find_map(process::find)
+}
+
 /// Finds a browser, or installs one if that is allowed.
 ///
 /// # Errors
 ///
 /// [`Failure`] if there is none and none can be installed.
 pub fn program(install: Install) -> Result<PathBuf, Failure> {
-    let find = || PROGRAMS.into_iter().find_map(process::find);
-    if let Some(found) = find() {
+    if let Some(found) = installed() {
         return Ok(found);
     }
     install.debian(&["chromium"], "to render the page of the API document")?;
-    find().ok_or_else(|| Failure::new("Chromium was installed but is not on the PATH"))
+    installed().ok_or_else(|| Failure::new("Chromium was installed but is not on the PATH"))
 }
 
 /// Renders the page `/docs` of a service in Chromium without a network, and checks what it

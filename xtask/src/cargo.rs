@@ -3,6 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
+/// The compiler that stands in for rustc and checks lints too. It optimises less, so what is measured or packed
+/// is built without it.
+pub const LINTER: &str = "RUSTC_WORKSPACE_WRAPPER";
+
 /// Returns the `cargo` that started this program, in a folder, without the environment
 /// variables about this program's package, and without the one that lets a stable test
 /// program report how long each test took. Some build scripts read both, and each of

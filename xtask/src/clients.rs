@@ -21,23 +21,19 @@ const CLIENTS: [&str; 4] = ["airbyte", "dlt", "meltano", "singer"];
 /// The client that installs its own plugins, by its project.
 const MELTANO: &str = "meltano";
 
-/// Pulls from the built service with each client, on SQLite, and on PostgreSQL if there is a
-/// server.
+/// Pulls from the built service with each client, on SQLite and on PostgreSQL.
 ///
 /// # Errors
 ///
 /// [`Failure`] if something that it needs is missing or cannot be installed, a build fails, or
 /// a test does.
-pub fn test(install: Install, need: Postgres) -> Result<(), Failure> {
+pub fn test(install: Install) -> Result<(), Failure> {
     python::ensure(install, "for the clients that pull the data")?;
     let environments = environments()?;
     let program = run::build(install, "dev")?;
-    let without_postgres = postgres::prepare(install, need)?;
-    let outcome = on_each_store(&program, &environments, without_postgres.is_none());
+    postgres::prepare(install, Postgres::Required)?;
+    let outcome = on_each_store(&program, &environments);
     postgres::sweep();
-    if let Some(sentence) = without_postgres {
-        eprintln!("LEFT OUT: {sentence}");
-    }
     outcome
 }
 
@@ -100,17 +96,10 @@ fn meltano_project(environment: &Path, example: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn on_each_store(
-    program: &Path,
-    environments: &Map<String, Value>,
-    with_postgres: bool,
-) -> Result<(), Failure> {
+fn on_each_store(program: &Path, environments: &Map<String, Value>) -> Result<(), Failure> {
     on(program, environments, "SQLite", None)?;
-    if with_postgres {
-        let database = Database::start()?;
-        on(program, environments, "PostgreSQL", Some(&database.url))?;
-    }
-    Ok(())
+    let database = Database::start()?;
+    on(program, environments, "PostgreSQL", Some(&database.url))
 }
 
 fn on(

@@ -19,7 +19,7 @@ pub fn encode(module: &[u8], name: &str) -> Result<Vec<u8>, Failure> {
     ComponentEncoder::default()
         .validate(true)
         .module(module)
-        .and_then(|encoder| encoder.encode())
+        .and_then(|mut encoder| encoder.encode())
         .context(format!("encoding `{name}` as a component"))
         .map_err(|failure| {
             failure.hint("the crate must be a `cdylib` that calls the SDK's export macro once")

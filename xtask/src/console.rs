@@ -31,14 +31,14 @@ pub enum Guide {
     Written,
 }
 
-/// Runs the suite on SQLite, and on PostgreSQL if there is a server. The run on SQLite writes the screens
-/// of the guide, if that is wanted.
+/// Runs the suite on SQLite and on PostgreSQL. The run on SQLite writes the screens of the guide, if that is
+/// wanted.
 ///
 /// # Errors
 ///
 /// [`Failure`] if something that it needs is missing or cannot be installed, a build fails, or a
 /// task does not work.
-pub fn test(install: Install, need: Postgres, guide: Guide) -> Result<(), Failure> {
+pub fn test(install: Install, guide: Guide) -> Result<(), Failure> {
     javascript::ensure(install)?;
     let chromium = browser::program(install)?;
     let scripts = repository::root().join("tests/console");
@@ -50,7 +50,7 @@ pub fn test(install: Install, need: Postgres, guide: Guide) -> Result<(), Failur
     for (version, file) in [("1.0.0", RIGHT), ("1.1.0", WRONG)] {
         plugins::build_bad_deploy(version, &folder.join(file), install)?;
     }
-    let without_postgres = postgres::prepare(install, need)?;
+    postgres::prepare(install, Postgres::Required)?;
     let suite = Suite {
         program: &program,
         scripts: &scripts,
@@ -58,15 +58,47 @@ pub fn test(install: Install, need: Postgres, guide: Guide) -> Result<(), Failur
         folder: &folder,
     };
     let mut outcome = suite.on("sqlite", None, guide);
-    if outcome.is_ok() && without_postgres.is_none() {
+    if outcome.is_ok() {
         outcome = Database::start()
             .and_then(|database| suite.on("postgresql", Some(&database), Guide::Left));
     }
     postgres::sweep();
-    if let Some(sentence) = without_postgres {
-        eprintln!("LEFT OUT: {sentence}");
-    }
     outcome
+}
+
+/// Signs in to the console on SQLite in Chromium, which Node drives without packages of npm. Returns what was
+/// left out if one of them is not installed.
+///
+/// # Errors
+///
+/// [`Failure`] if a build fails, or a page is not as it should be.
+pub fn glance(_: Install) -> Result<Vec<String>, Failure> {
+    let left_out = |what: &str| {
+        Ok(vec![format!(
+            "a look at the console: {what} is not installed"
+        )])
+    };
+    let Some(chromium) = browser::installed() else {
+        return left_out("Chromium");
+    };
+    if process::find("node").is_none() {
+        return left_out("Node");
+    }
+    let folder = repository::target().join("console");
+    std::fs::create_dir_all(&folder).context(format!("creating {}", folder.display()))?;
+    let suite = Suite {
+        program: &run::build_program("dev")?,
+        scripts: &repository::root().join("tests/console"),
+        chromium: &chromium,
+        folder: &folder,
+    };
+    suite.runs(
+        "glance",
+        None,
+        &["--experimental-websocket", "glance.mjs"],
+        None,
+    )?;
+    Ok(Vec::new())
 }
 
 /// The suite with all that it needs.
@@ -81,7 +113,19 @@ struct Suite<'a> {
 impl Suite<'_> {
     /// Runs it against a service on this store.
     fn on(&self, store: &str, database: Option<&Database>, guide: Guide) -> Result<(), Failure> {
-        let folder = self.folder.join(store);
+        let guide = (guide == Guide::Written).then(|| repository::root().join(GUIDE));
+        self.runs(store, database, &["suite.mjs"], guide.as_deref())
+    }
+
+    /// Runs a script against a service on this store, in a folder of this name.
+    fn runs(
+        &self,
+        name: &str,
+        database: Option<&Database>,
+        script: &[&str],
+        guide: Option<&Path>,
+    ) -> Result<(), Failure> {
+        let folder = self.folder.join(name);
         std::fs::create_dir_all(&folder).context(format!("creating {}", folder.display()))?;
         let workspace = repository::root().join("examples/quickstart/workspace.toml");
         let url = database.map(|database| database.url.as_str());
@@ -91,14 +135,8 @@ impl Suite<'_> {
             std::fs::write(&path, world.to_string())
                 .context(format!("writing {}", path.display()))?;
             let mut command = Command::new("node");
-            command
-                .current_dir(self.scripts)
-                .arg("suite.mjs")
-                .arg(&path);
-            if guide == Guide::Written {
-                command.arg(repository::root().join(GUIDE));
-            }
-            process::run(&mut command)
+            command.current_dir(self.scripts).args(script).arg(&path);
+            process::run(command.args(guide))
         });
         service.stop();
         let screens = folder.join("screens");

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use crate::args::Args;
+use xtask::cargo::LINTER;
+
 use crate::failure::{Context, Failure};
 use crate::install::Install;
 use crate::{process, repository, run};
@@ -154,29 +155,6 @@ const PROJECTS: [Project; 14] = [
     },
 ];
 
-pub const HELP: &str = "\
-Writes a project with `leadhost plugin new` in every language and of both kinds,
-builds it with its own commands, and runs its golden cases.
-
-    cargo xtask languages [--no-install]
-
-    --no-install   never install anything; report what is missing
-";
-
-/// Runs the task with its arguments.
-///
-/// # Errors
-///
-/// As for [`test`].
-pub fn run(mut args: Args) -> Result<(), Failure> {
-    let install = Install::from_args(&mut args);
-    args.nothing_more()?;
-    for sentence in test(install)? {
-        eprintln!("LEFT OUT: {sentence}");
-    }
-    Ok(())
-}
-
 /// Makes, builds and tests every project. Returns a sentence for each whose toolchain is missing and
 /// may not be installed.
 ///
@@ -298,7 +276,7 @@ impl<'a> Made<'a> {
             .arg("-c")
             .arg(format!("exec {line}"));
         xtask::cargo::forget_own_package(&mut command);
-        command.env_remove("CARGO_TARGET_DIR");
+        command.env_remove("CARGO_TARGET_DIR").env_remove(LINTER);
         command.envs(self.toolchain.variables());
         process::run_within(&mut command, PATIENCE)
     }

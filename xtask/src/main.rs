@@ -17,13 +17,11 @@ mod args;
 mod bad_deploy;
 mod bench;
 mod browser;
-mod ci;
 mod client;
 mod clients;
 mod component;
 mod console;
 mod deploy;
-mod failed_tests;
 mod failure;
 mod faults;
 mod fleet;
@@ -60,14 +58,14 @@ Tasks:
     fleet       starts two hosts on one PostgreSQL database behind a load balancer
     bad-deploy  deploys a wrong converter, has it stopped, and repairs what it did
     monitoring  starts Prometheus on the demo, and shows an alert that fires and clears
-    test        builds plugins and test guests, then runs all tests
+    test        builds everything, and runs the tests in one of two sizes
+    t           builds what changed, and runs the tests with a word in their names
+    suite       runs suites that use the built service from outside
     fuzz        feeds random inputs to the parsers, for as long as you set
-    ci          runs format, lints, contract, documentation, tests: what a merge needs
     plugins     builds the plugins as components into target/plugins
     guests      builds the JavaScript and Python examples into target/guests
-    languages   builds and tests a new project in every language
     wit         checks or writes the contract as one file, and docs/contract.md
-    openapi     checks or writes the OpenAPI document
+    openapi     writes the OpenAPI documents
     bench       measures the service next to a Node peer
     faults      injects faults into the service, and writes docs/reliability.md
     double      starts a double of a provider or a lead source on the loopback interface
@@ -99,11 +97,11 @@ fn dispatch(task: &str, rest: Vec<String>) -> Result<(), Failure> {
         "bad-deploy" => (bad_deploy::HELP, bad_deploy::run),
         "monitoring" => (monitoring::HELP, monitoring::run),
         "test" => (test::HELP, test::run),
+        "t" => (test::ONLY_HELP, test::run_only),
+        "suite" => (test::SUITE_HELP, test::run_suites),
         "fuzz" => (fuzz::HELP, fuzz::run),
-        "ci" => (ci::HELP, ci::run),
         "plugins" => (plugins::HELP, plugins::run),
         "guests" => (guests::HELP, guests::run),
-        "languages" => (languages::HELP, languages::run),
         "wit" => (wit::HELP, wit::run),
         "openapi" => (openapi::HELP, openapi::run),
         "bench" => (bench::HELP, bench::run),

@@ -83,22 +83,42 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
 /// # Errors
 ///
 /// As for [`run`].
-pub fn test(install: Install) -> Result<Option<String>, Failure> {
+pub fn test(install: Install) -> Result<Vec<String>, Failure> {
     if let Err(failure) = prometheus::prepare(install) {
-        return Ok(Some(format!(
+        return Ok(vec![format!(
             "the checks of {EXAMPLES} with Prometheus.\n  {failure}"
-        )));
+        )]);
     }
-    show(install, "dev", false).map(|()| None)
+    show(install, "dev", false).map(|()| Vec::new())
+}
+
+/// Has promtool check the files, and run the tests of the alerts. Returns what was left out if it is missing
+/// and cannot be installed.
+///
+/// # Errors
+///
+/// [`Failure`] if it finds something.
+pub fn check_files(install: Install) -> Result<Vec<String>, Failure> {
+    if let Err(failure) = prometheus::prepare(install) {
+        return Ok(vec![format!(
+            "promtool on the files of {EXAMPLES}.\n  {failure}"
+        )]);
+    }
+    check(&repository::root().join(EXAMPLES)).map(|()| Vec::new())
+}
+
+fn check(examples: &Path) -> Result<(), Failure> {
+    promtool(examples, &["check", "config", "prometheus.yml"])?;
+    promtool(examples, &["check", "rules", "--lint=all", "alerts.yml"])?;
+    promtool(examples, &["test", "rules", "alerts.test.yml"])?;
+    check_every_alert_is_tested(examples)?;
+    tell("promtool finds nothing in the configuration, the alerts and their tests");
+    Ok(())
 }
 
 fn show(install: Install, profile: &str, stays: bool) -> Result<(), Failure> {
     let examples = repository::root().join(EXAMPLES);
-    promtool(&examples, &["check", "config", "prometheus.yml"])?;
-    promtool(&examples, &["check", "rules", "--lint=all", "alerts.yml"])?;
-    promtool(&examples, &["test", "rules", "alerts.test.yml"])?;
-    check_every_alert_is_tested(&examples)?;
-    tell("promtool finds nothing in the configuration, the alerts and their tests");
+    check(&examples)?;
 
     let program = run::build(install, profile)?;
     let folder = repository::target().join("monitoring");

@@ -1,40 +1,35 @@
-//! The committed OpenAPI document and the schemas of its rows, as the service
-//! generates them. A change is visible in a review, and `--check` fails if the
-//! files were not regenerated.
+//! The committed OpenAPI documents and the schemas of their rows, as the service generates them, so that a
+//! change is visible in a review.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::process::Command;
 
 use serde_json::Value;
 
 use crate::args::Args;
 use crate::failure::{Context, Failure};
-use crate::{process, repository};
+use crate::{process, repository, run};
 
 pub const HELP: &str = "\
-Generates docs/openapi.json, the OpenAPI 3.1 document of the gateway and the data API, docs/openapi-admin.json, that of
-the admin API, and docs/schemas, a JSON Schema for each kind of row.
+Writes docs/openapi.json, the OpenAPI 3.1 document of the gateway and the data API, docs/openapi-admin.json, that of
+the admin API, and docs/schemas, a JSON Schema for each kind of row, as the service has them. A test compares
+them.
 
-    cargo xtask openapi           writes the files
-    cargo xtask openapi --check   compares the files with the service, and fails if they differ
+    cargo xtask openapi
 ";
 
-/// Runs the task with its arguments: writes the documents and the schemas, or compares them
-/// with the service.
+/// Runs the task with its arguments.
 ///
 /// # Errors
 ///
-/// [`Failure`] if the service cannot be built, a file cannot be written, or, with `--check`,
-/// one differs.
-pub fn run(mut args: Args) -> Result<(), Failure> {
-    let is_check = args.flag("--check");
+/// [`Failure`] if the service cannot be built, or a file cannot be written.
+pub fn run(args: Args) -> Result<(), Failure> {
     args.nothing_more()?;
-    let mut files = BTreeMap::from([
-        (path(), print_document(&[])?),
-        (admin_path(), print_document(&["--admin"])?),
-    ]);
-    let rows: Value =
-        serde_json::from_str(&print_document(&["--rows"])?).context("reading the rows")?;
+    let program = run::build_program("dev")?;
+    let print = |flags: &[&str]| process::output(Command::new(&program).arg("openapi").args(flags));
+    let mut files = BTreeMap::from([(path(), print(&[])?), (admin_path(), print(&["--admin"])?)]);
+    let rows: Value = serde_json::from_str(&print(&["--rows"])?).context("reading the rows")?;
     for (name, schema) in rows.as_object().into_iter().flatten() {
         files.insert(
             schemas().join(format!("{name}.json")),
@@ -42,52 +37,19 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
         );
     }
     for (path, text) in &files {
-        if is_check {
-            compare(path, text)?;
-        } else {
-            repository::write_if_changed(path, text.as_bytes())?;
-        }
+        repository::write_if_changed(path, text.as_bytes())?;
     }
     for path in old(&files)? {
-        if is_check {
-            return Err(
-                Failure::new(format!("there is no row of this name: {}", path.display()))
-                    .hint("cargo xtask openapi"),
-            );
-        }
         std::fs::remove_file(&path).context(format!("removing {}", path.display()))?;
     }
-    let word = if is_check { "true" } else { "document" };
     eprintln!(
-        "{word:>12} {}, {} and {}",
+        "{:>12} {}, {} and {}",
+        "document",
         path().display(),
         admin_path().display(),
         schemas().display()
     );
     Ok(())
-}
-
-fn print_document(arguments: &[&str]) -> Result<String, Failure> {
-    let mut command = repository::cargo();
-    command.args(["run", "--quiet", "--package", "leadhost", "--", "openapi"]);
-    process::output(command.args(arguments))
-}
-
-fn compare(path: &PathBuf, text: &str) -> Result<(), Failure> {
-    let committed = std::fs::read_to_string(path).context(format!("reading {}", path.display()))?;
-    if committed == text {
-        return Ok(());
-    }
-    let mut lines = committed.lines().zip(text.lines()).enumerate();
-    let differs = lines.find(|(_, (old, new))| old != new);
-    let (number, old, new) = differs.map_or((0, "", ""), |(at, (old, new))| (at + 1, old, new));
-    Err(Failure::new(format!(
-        "the service serves a document that differs from {}\n  line {number}\n  - committed: {}\n  - served:    {}",
-        path.display(),
-        old.trim(),
-        new.trim()
-    ))
-    .hint("run cargo xtask openapi and review the difference: clients are built on the document"))
 }
 
 /// Files of rows that no longer exist.

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
+use xtask::cargo::LINTER;
 
 use crate::args::Args;
 use crate::component;
@@ -100,6 +101,7 @@ pub fn build_guest_with_wasi(install: Install) -> Result<(), Failure> {
     }
     process::run(
         repository::cargo()
+            .env_remove(LINTER)
             .args(["build", "--quiet", "--profile", "plugin"])
             .args(["--target", TRIPLE, "--package", PACKAGE]),
     )?;
@@ -217,6 +219,7 @@ fn compile(
         packages.len()
     );
     let output = command
+        .env_remove(LINTER)
         .envs(variables.iter().copied())
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())

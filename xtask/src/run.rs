@@ -12,6 +12,7 @@ use rustix::process::{Pid, Signal};
 use serde_json::Value;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use xtask::cargo::LINTER;
 use xtask::double::graph::{GraphDouble, GraphOptions};
 
 use crate::args::Args;
@@ -80,20 +81,22 @@ pub fn build(install: Install, profile: &str) -> Result<PathBuf, Failure> {
     build_program(profile)
 }
 
-/// Builds the service alone. Returns its program.
+/// Builds the service alone. Returns its program. In the profile of the tests, with the features that
+/// the whole workspace asks for: with others, the tests would build most dependencies again.
 ///
 /// # Errors
 ///
 /// [`Failure`] if Cargo fails.
 pub fn build_program(profile: &str) -> Result<PathBuf, Failure> {
-    process::run(repository::cargo().args([
-        "build",
-        "--profile",
-        profile,
-        "--package",
-        "leadhost",
-    ]))?;
-    let folder = if profile == "dev" { "debug" } else { profile };
+    let (selected, folder): (&[&str], _) = match profile {
+        "dev" => (&["--workspace", "--bin", "leadhost"], "debug"),
+        other => (&["--package", "leadhost"], other),
+    };
+    let mut command = repository::cargo();
+    if profile == "release" {
+        command.env_remove(LINTER);
+    }
+    process::run(command.args(["build", "--profile", profile]).args(selected))?;
     Ok(repository::target().join(folder).join("leadhost"))
 }
 

@@ -46,6 +46,8 @@ impl Service {
             .mode(0o700)
             .create(&data)
             .context(format!("creating {}", data.display()))?;
+        xtask::compiled::share(&repository::target(), &data)
+            .context(format!("writing {}", data.display()))?;
         let log = folder.join("service.log");
         let log = fs::File::create(&log).context(format!("creating {}", log.display()))?;
         let mut command = Command::new(program);

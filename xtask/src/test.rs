@@ -1,7 +1,10 @@
-//! All tests, after building everything that they need: the plugins, the
-//! misbehaving guests, and on request the guests in other languages; and with a
-//! PostgreSQL server, which the tests find by themselves or which is installed. Then the scenarios that
-//! run the built service from outside.
+//! All tests, after one build of everything that they run: the plugins, the misbehaving guests, the tests
+//! and the service. Then the suites that use the built service from outside.
+
+mod choice;
+mod harness;
+mod programs;
+mod report;
 
 use std::num::NonZero;
 
@@ -10,50 +13,67 @@ use crate::console::Guide;
 use crate::failure::Failure;
 use crate::install::Install;
 use crate::postgres::{self, Postgres};
-use crate::repository;
 use crate::{
-    api, bad_deploy, clients, console, deploy, failed_tests, guests, languages, monitoring,
-    plugins, registry,
+    api, bad_deploy, clients, console, deploy, faults, guests, languages, monitoring, plugins,
+    registry,
 };
+use choice::Choice;
+use harness::{Call, Ran};
+use programs::Programs;
+use report::Report;
 
 pub const HELP: &str = "\
-Builds the plugins and the test guests, then runs all tests of the workspace, the scenario
-of `cargo xtask bad-deploy` on both stores, and `cargo xtask monitoring`. If systemd is
-installed, it first verifies the unit of examples/deploy.
+Builds the plugins, the guests, the tests and the service, and runs the tests in one of two sizes.
 
-    cargo xtask test [--guests] [--nightly] [--no-install] [-- ARGUMENTS]
-    cargo xtask test [--api] [--browser] [--console [--write-screens]] [--clients] [--image]
-                     [--no-install]
+    cargo xtask test [--full] [--no-install]
 
-    --guests       also builds the JavaScript and Python examples, and then the project that
-                   `leadhost plugin new` writes in each language, and runs its tests (needs
-                   Python, clang and the registries; Node, Go and Zig come from the Python
-                   registry; about 3 GB in target/languages)
-    --nightly      runs the sizes that take a night: bad days as long as real ones, two
-                   thousand power cuts, and a million row changes while export clients
-                   read, on each store
-    --api          instead of the tests: schemathesis, and a client that a generator makes
-                   from the document, against the built service (needs Python and Node)
-    --browser      instead, or with --api: the page /docs in a Chromium without a network
-    --console      instead, or with these: the tasks of an operator's day in the console, in a
-                   Chromium, on SQLite and PostgreSQL (needs Node)
-    --write-screens  with --console: writes the screens of docs/console.md to docs/screens
-    --clients      instead, or with these: Airbyte, dlt, Singer and Meltano pull from the built
-                   service, on SQLite and PostgreSQL, as in examples/clients (needs Python)
-    --image        instead, or with these: builds the image of examples/deploy, which takes
-                   many minutes (needs podman, buildah or docker)
+    (no flag)      all unit tests; each promise of the store on SQLite and on PostgreSQL; the other
+                   integration tests on SQLite, and on PostgreSQL where that differs; and of each
+                   suite from outside what needs no registry
+    --full         every test on both stores at full size, and all suites of `cargo xtask suite`.
+                   Ends with 1 if anything was left out. Needs the registries of npm and Python
     --no-install   never install anything; report what is missing
-    ARGUMENTS      passed to the test programs: a filter, --nocapture, --test-threads 1
 
-Several tests run at once on each core, because they wait more than they compute. Set
+The last lines say for each suite what passed, failed and was left out, its minutes, and which tests
+took longest. Several tests run at once on each core, because they wait more than they compute; set
 RUST_TEST_THREADS to change that.
 
-The tests on PostgreSQL use the server that LEADHOST_TEST_POSTGRES_URL names; otherwise a
-server on the local default port that allows them to create databases; otherwise a private
-one, which they start from the installed programs. If none of these is available, Debian's
-package is installed if that is allowed; otherwise those tests are skipped. So is Debian's
-docker-registry for the tests of plugins in registries, which start a private one, and its
-prometheus.
+The tests on PostgreSQL use the server that LEADHOST_TEST_POSTGRES_URL names; otherwise a server on
+the local default port that allows them to create databases; otherwise a private one, which they
+start from the installed programs. If none is available, Debian's package is installed if that is
+allowed; otherwise those tests are left out, or, with LEADHOST_REQUIRE_POSTGRES=1, the run fails.
+Debian's docker-registry is installed in the same way, for the tests of plugins in registries.
+";
+
+pub const ONLY_HELP: &str = "\
+Builds what changed, and runs the tests whose names contain one of the words.
+
+    cargo xtask t [--unit] [--full] WORD..
+
+    (no flag)      the integration tests of tests/it
+    --unit         the unit tests of all crates
+    --full         at full size
+
+It prepares nothing: run `cargo xtask test` or `cargo xtask plugins` once before.
+";
+
+pub const SUITE_HELP: &str = "\
+Runs suites that use the built service from outside, each whole. `cargo xtask test --full` runs all of
+them but `image`.
+
+    cargo xtask suite [--no-install] [--write-screens] SUITE..
+
+    bad-deploy     the scenario of examples/bad-deploy, on both stores
+    monitoring     Prometheus reads the metrics, and an alert fires and clears
+    languages      the projects that `leadhost plugin new` writes, in every language (about 3 GB in
+                   target/languages)
+    api            schemathesis, clients that generators make from the document, and the page /docs in
+                   a Chromium without a network
+    console        the tasks of an operator's day in the console, in Chromium, on both stores;
+                   --write-screens writes the screens of docs/console.md
+    clients        Airbyte, dlt, Singer and Meltano pull from the service, on both stores
+    image          the container image of examples/deploy, which takes many minutes (needs podman,
+                   buildah or docker)
 ";
 
 /// The number of concurrent tests for each core. Tests wait for the disk, for other
@@ -61,136 +81,309 @@ prometheus.
 /// half of the time, and with many more, tests wait for each other.
 const TESTS_PER_CORE: usize = 4;
 
-/// Read by the test programs themselves.
+/// The share of the long tests, which start first in a process of their own.
+const LONG_SHARE: usize = 3;
+
 const THREADS: &str = "RUST_TEST_THREADS";
+const REQUIRE_POSTGRES: &str = "LEADHOST_REQUIRE_POSTGRES";
 
-/// The variables for sizes of tests, and their nightly values.
-const NIGHTLY: [(&str, &str); 2] = [
-    ("LEADHOST_LONG_BAD_DAYS", "1"),
-    ("LEADHOST_FEED_CHANGES", "1000000"),
-];
-
-/// The parts to test besides those that need only Rust.
-#[derive(Clone, Copy)]
-pub struct TestScope {
-    pub guests: bool,
-    pub nightly: bool,
-    pub postgres: Postgres,
-}
-
-/// Runs the task with its arguments.
+/// Runs `cargo xtask test`.
 ///
 /// # Errors
 ///
-/// [`Failure`] if something that it needs is missing or cannot be installed, a build fails, or
-/// a test does.
+/// [`Failure`] if something that it needs is missing, a build fails, a test fails, or at full size
+/// anything was left out.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
-    let scope = api::ApiScope {
-        clients: args.flag("--api"),
-        browser: args.flag("--browser"),
-    };
-    let with_console = args.flag("--console");
-    let guide = if args.flag("--write-screens") {
-        Guide::Written
-    } else {
-        Guide::Left
-    };
-    let with_clients = args.flag("--clients");
-    let with_image = args.flag("--image");
-    if scope.clients || scope.browser || with_console || with_clients || with_image {
-        args.nothing_more()?;
-        if scope.clients || scope.browser {
-            api::test(install, scope)?;
-        }
-        if with_console {
-            console::test(install, Postgres::IfItCanBeHad, guide)?;
-        }
-        if with_clients {
-            clients::test(install, Postgres::IfItCanBeHad)?;
-        }
-        if with_image {
-            deploy::build_image()?;
-        }
-        return Ok(());
-    }
-    let with_guests = args.flag("--guests");
-    let nightly = args.flag("--nightly");
-    let arguments = args.after_dashes();
+    let is_full = args.flag("--full");
     args.nothing_more()?;
-    let scope = TestScope {
-        guests: with_guests,
-        nightly,
-        postgres: Postgres::IfItCanBeHad,
-    };
-    test(install, scope, &arguments)
+    let mut report = Report::default();
+    let outcome = run_all(install, is_full, &mut report);
+    report.print();
+    outcome?;
+    report.judge(is_full)
 }
 
-/// Builds everything that the tests of `scope` need, and runs them. `arguments` are passed to
-/// the test programs. Prints what was left out.
+fn run_all(install: Install, is_full: bool, report: &mut Report) -> Result<(), Failure> {
+    // Both use both cores, but each waits for one compiler at times.
+    let (components, programs) = std::thread::scope(|scope| {
+        let components = scope.spawn(|| report::timed(|| build_components(install)));
+        let programs = report::timed(|| programs::build(&["--lib", "--bins", "--tests"]));
+        let components = components.join().expect("a build does not panic");
+        (components, programs)
+    });
+    report.step("components", components)?;
+    let programs = report.step("build", programs)?;
+
+    let need = match std::env::var_os(REQUIRE_POSTGRES).is_some_and(|value| value == "1") || is_full
+    {
+        true => Postgres::Required,
+        false => Postgres::IfItCanBeHad,
+    };
+    report.left_out(deploy::verify_unit()?);
+    let without_postgres = report.step(
+        "PostgreSQL",
+        report::timed(|| postgres::prepare(install, need)),
+    )?;
+    let has_postgres = without_postgres.is_none();
+    report.left_out(without_postgres);
+    let without_registry = registry::prepare(install);
+    let has_registry = without_registry.is_none();
+    report.left_out(without_registry);
+    if is_full {
+        let left_out = report.step(
+            "guests in other languages",
+            report::timed(|| guests::build(install)),
+        )?;
+        report.left_out(left_out);
+    }
+
+    let leadhost = programs.leadhost.display().to_string();
+    let mut variables = vec![
+        ("LEADHOST_PROGRAM", leadhost.as_str()),
+        ("LEADHOST_TEST_BUILT", "1"),
+    ];
+    if has_postgres {
+        variables.push((REQUIRE_POSTGRES, "1"));
+    }
+    if has_registry {
+        variables.push(("LEADHOST_REQUIRE_REGISTRY", "1"));
+    }
+    if is_full {
+        variables.push(SIZE_FULL);
+    }
+    let unit = report::timed(|| run_unit(&programs, &[], &variables, false));
+    report.tests("unit tests", unit);
+    let names = programs.integration.names()?;
+    report.suite("table of faults", report::timed(|| faults::check(&names)));
+    let choice = choice::choose(names, is_full);
+    let integration = report::timed(|| run_integration(&programs, &choice, &variables));
+    report.tests("integration tests", integration);
+    postgres::sweep();
+    report.suite("examples of the SDK", report::timed(harness::run_doc_tests));
+    match is_full {
+        true => {
+            for suite in SUITES {
+                report.outside(suite.name, report::timed(|| (suite.whole)(install)));
+            }
+        }
+        false => {
+            report.left_to_full("tests on PostgreSQL", choice.left_on_postgres);
+            report.left_to_full(
+                "tests in JavaScript and Python",
+                choice.left_with_interpreters,
+            );
+            for suite in SUITES {
+                match suite.small {
+                    Some(small) => report.outside(suite.name, report::timed(|| small(install))),
+                    None => report.left_to_full(suite.name, 0),
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Builds the plugins, and the guests of the tests that are written in Rust.
+fn build_components(install: Install) -> Result<(), Failure> {
+    plugins::build_all(install)?;
+    plugins::build_test_guests(install)?;
+    plugins::build_guest_with_wasi(install)
+}
+
+const SIZE_FULL: (&str, &str) = ("LEADHOST_TEST_SIZE", "full");
+
+fn threads() -> usize {
+    let set = std::env::var_os(THREADS).and_then(|text| text.to_str()?.parse().ok());
+    set.unwrap_or_else(|| {
+        TESTS_PER_CORE * std::thread::available_parallelism().map_or(1, NonZero::get)
+    })
+}
+
+/// Runs the unit tests whose names contain one of the words; all if there is none.
+fn run_unit(
+    programs: &Programs,
+    words: &[String],
+    variables: &[(&str, &str)],
+    is_detailed: bool,
+) -> Result<Ran, Failure> {
+    let mut all = Ran::default();
+    for program in &programs.unit {
+        let names = matching(program.names()?, words);
+        if names.is_empty() {
+            continue;
+        }
+        let call = Call {
+            program,
+            names: if words.is_empty() { &[] } else { &names },
+            threads: threads(),
+            variables,
+            is_detailed,
+        };
+        all.add(call.run()?);
+    }
+    Ok(all)
+}
+
+/// Runs the long tests beside the others, so that none of them is left alone at the end.
+fn run_integration(
+    programs: &Programs,
+    choice: &Choice,
+    variables: &[(&str, &str)],
+) -> Result<Ran, Failure> {
+    let run = |names: &[String], threads| match names.is_empty() {
+        true => Ok(Ran::default()),
+        false => {
+            let call = Call {
+                program: &programs.integration,
+                names,
+                threads,
+                variables,
+                is_detailed: false,
+            };
+            call.run()
+        }
+    };
+    let threads = threads();
+    let of_long = (threads / LONG_SHARE).max(1);
+    let (long, other) = std::thread::scope(|scope| {
+        let long = scope.spawn(|| run(&choice.long, of_long));
+        let other = run(&choice.other, (threads - of_long).max(1));
+        (long.join().expect("a run does not panic"), other)
+    });
+    let mut all = long?;
+    all.add(other?);
+    Ok(all)
+}
+
+fn matching(names: Vec<String>, words: &[String]) -> Vec<String> {
+    let matches = |name: &String| words.is_empty() || words.iter().any(|word| name.contains(word));
+    names.into_iter().filter(matches).collect()
+}
+
+/// Runs `cargo xtask t`.
 ///
 /// # Errors
 ///
-/// [`Failure`] if something that it needs is missing or cannot be installed, a build fails, or
-/// a test does.
-pub fn test(install: Install, scope: TestScope, arguments: &[String]) -> Result<(), Failure> {
-    let without_systemd = deploy::verify_unit()?;
-    let without_postgres = postgres::prepare(install, scope.postgres)?;
-    let without_registry = registry::prepare(install);
-    plugins::build_all(install)?;
-    plugins::build_test_guests(install)?;
-    let mut left_out = if scope.guests {
-        guests::build(install)?
-    } else {
-        vec![
-            "the JavaScript and Python guests, unless they were built before: --guests builds them"
-                .to_owned(),
-        ]
+/// [`Failure`] if no word is given, no test matches, a build fails, or a test does.
+pub fn run_only(mut args: Args) -> Result<(), Failure> {
+    let is_unit = args.flag("--unit");
+    let is_full = args.flag("--full");
+    let words = args.words()?;
+    if words.is_empty() {
+        return Err(Failure::usage("no test is named").hint("cargo xtask t --help"));
+    }
+    let targets: &[&str] = match is_unit {
+        true => &["--lib", "--bins", "--tests"],
+        false => &["--test", "it", "--bin", "leadhost"],
     };
+    let programs = programs::build(targets)?;
+    let leadhost = programs.leadhost.display().to_string();
+    let mut variables = vec![("LEADHOST_PROGRAM", leadhost.as_str())];
+    if is_full {
+        variables.push(SIZE_FULL);
+    }
+    let ran = match is_unit {
+        true => run_unit(&programs, &words, &variables, true)?,
+        false => {
+            let names = matching(programs.integration.names()?, &words);
+            let call = Call {
+                program: &programs.integration,
+                names: &names,
+                threads: threads(),
+                variables: &variables,
+                is_detailed: true,
+            };
+            match names.is_empty() {
+                true => Ran::default(),
+                false => call.run()?,
+            }
+        }
+    };
+    if ran.passed + ran.failed == 0 {
+        return Err(
+            Failure::new(format!("no test has {} in its name", words.join(" or "))).hint(
+                "without --unit only the tests of tests/it are searched, with it only the others",
+            ),
+        );
+    }
+    eprintln!("{} passed, {} failed", ran.passed, ran.failed);
+    match ran.failed {
+        0 => Ok(()),
+        _ => Err(Failure::new(ran.faults.join("\n"))),
+    }
+}
 
-    let mut command = repository::cargo();
-    command.args(["test", "--workspace", "--no-fail-fast"]);
-    if std::env::var_os(THREADS).is_none() {
-        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-        command.env(THREADS, (cores * TESTS_PER_CORE).to_string());
-    }
-    if scope.nightly {
-        // A value that the tester sets takes precedence.
-        let unset = |(name, _): &(&str, &str)| std::env::var_os(name).is_none();
-        command.envs(NIGHTLY.into_iter().filter(unset));
-    }
-    // A requirement that is missing from now on is a failure.
-    if scope.guests && left_out.is_empty() {
-        command.env("LEADHOST_REQUIRE_GUESTS", "1");
-    }
-    if without_postgres.is_none() {
-        command.env("LEADHOST_REQUIRE_POSTGRES", "1");
-    }
-    if without_registry.is_none() {
-        command.env("LEADHOST_REQUIRE_REGISTRY", "1");
-    }
-    let has_postgres = without_postgres.is_none();
-    left_out.extend(without_postgres);
-    left_out.extend(without_registry);
-    left_out.extend(without_systemd);
-    if !arguments.is_empty() {
-        command.arg("--").args(arguments);
-    }
-    let mut outcome = failed_tests::run(&mut command);
-    postgres::sweep();
-    // With arguments, only some tests are wanted.
-    if outcome.is_ok() && arguments.is_empty() {
-        outcome = bad_deploy::test(install, has_postgres);
-    }
-    if outcome.is_ok() && arguments.is_empty() {
-        outcome = monitoring::test(install).map(|without| left_out.extend(without));
-    }
-    if outcome.is_ok() && arguments.is_empty() && scope.guests {
-        outcome = languages::test(install).map(|without| left_out.extend(without));
-    }
+/// A suite that uses the service from outside. Both functions return what was left out.
+struct Suite {
+    name: &'static str,
+    /// What of it needs no registry.
+    small: Option<SuiteRun>,
+    whole: SuiteRun,
+}
 
-    for sentence in &left_out {
-        eprintln!("LEFT OUT: {sentence}");
+type SuiteRun = fn(Install) -> Result<Vec<String>, Failure>;
+
+const SUITES: [Suite; 6] = [
+    Suite {
+        name: "bad-deploy",
+        small: Some(bad_deploy::on_sqlite),
+        whole: bad_deploy::on_both,
+    },
+    Suite {
+        name: "monitoring",
+        small: Some(monitoring::check_files),
+        whole: monitoring::test,
+    },
+    Suite {
+        name: "languages",
+        small: None,
+        whole: languages::test,
+    },
+    Suite {
+        name: "api",
+        small: None,
+        whole: |install| api::test(install).map(|()| Vec::new()),
+    },
+    Suite {
+        name: "console",
+        small: Some(console::glance),
+        whole: |install| console::test(install, Guide::Left).map(|()| Vec::new()),
+    },
+    Suite {
+        name: "clients",
+        small: None,
+        whole: |install| clients::test(install).map(|()| Vec::new()),
+    },
+];
+
+/// Runs `cargo xtask suite`.
+///
+/// # Errors
+///
+/// [`Failure`] if a suite has an unknown name, or one fails or leaves something out.
+pub fn run_suites(mut args: Args) -> Result<(), Failure> {
+    let install = Install::from_args(&mut args);
+    let guide = match args.flag("--write-screens") {
+        true => Guide::Written,
+        false => Guide::Left,
+    };
+    let names = args.words()?;
+    let mut report = Report::default();
+    for name in &names {
+        let known = SUITES.iter().find(|suite| suite.name == name);
+        let outcome = report::timed(|| match (name.as_str(), known) {
+            ("console", _) => console::test(install, guide).map(|()| Vec::new()),
+            ("image", _) => deploy::build_image().map(|()| Vec::new()),
+            (_, Some(suite)) => (suite.whole)(install),
+            _ => Err(Failure::usage(format!("there is no suite `{name}`"))
+                .hint("cargo xtask suite --help lists them")),
+        });
+        report.outside(name, outcome);
     }
-    outcome.map_err(|failure| failure.hint("mend what it lists; the whole output is above"))
+    if names.is_empty() {
+        return Err(Failure::usage("no suite is named").hint("cargo xtask suite --help lists them"));
+    }
+    report.print();
+    report.judge(true)
 }

@@ -1,4 +1,4 @@
-//! What traces cost: leads ingested durably over HTTP from 64 keep-alive connections, by the same
+//! The cost of traces: leads ingested durably over HTTP from 64 keep-alive connections, by the same
 //! build without traces, with the default share of traces exported, and with all of them.
 //!
 //! The sides take turns; every round starts one on an empty data folder and counts its rows, see

@@ -13,7 +13,7 @@ use crate::domain::time::Micros;
 use crate::domain::word::words;
 
 /// A page of deals, newest first.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Deals {
     pub deals: Vec<DealSummary>,
@@ -48,7 +48,7 @@ pub struct DealSummary {
     pub product: Option<ProductName>,
     /// The instance that it was routed to.
     pub instance: Option<AgentName>,
-    /// What the lead says of its origin, or the name of the connection.
+    /// The origin that the lead names, or the name of the connection.
     pub source: Option<String>,
 }
 
@@ -67,7 +67,7 @@ pub struct ProductName {
 pub struct DealDetail {
     #[serde(flatten)]
     pub facts: DealSummary,
-    /// What its source says of it, as exported: the message, the campaign, the listings, the person as
+    /// The properties of the deal from its source, as exported: the message, the campaign, the listings, the person as
     /// the lead names it.
     #[schema(value_type = Object)]
     pub props: Map<String, Value>,
@@ -119,6 +119,9 @@ pub struct DealChangeView {
     pub key: Option<String>,
     /// Null unless the author is a source.
     pub delivery_id: Option<DeliveryId>,
+    /// Whether an operator converted the delivery again, which changed the fields. The audit says who.
+    #[serde(default)]
+    pub replayed: bool,
     /// The repair that converted the delivery again, or that was undone. Null otherwise.
     pub repair_id: Option<RepairId>,
     /// The changed fields. For the first change of a deal that a partner created: its initial

@@ -11,7 +11,7 @@ use crate::domain::repair::CREATED;
 use crate::domain::time::Micros;
 
 /// A page of deliveries, newest first.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Deliveries {
     pub deliveries: Vec<DeliveryView>,
@@ -138,7 +138,7 @@ pub struct ItemView {
     /// Its place in the delivery, from 0.
     pub item: u32,
     pub status: ItemStatus,
-    /// Its source's id of it.
+    /// The id of the item at its source.
     pub external_id: Option<String>,
     /// The deal that it became or belongs to.
     pub deal_id: Option<DealId>,
@@ -188,6 +188,10 @@ pub struct ReplayRequest {
     /// Release a quarantined delivery if its sender check passes now.
     #[serde(default)]
     pub release: bool,
+    /// The status that the delivery had when it was looked at. If it has another one by now, the
+    /// request is refused with 409 and nothing is changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<DeliveryStatus>,
 }
 
 /// A delivery after it was converted again.

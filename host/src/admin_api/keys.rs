@@ -20,7 +20,7 @@ pub struct Keys {
 #[serde(rename_all = "camelCase")]
 pub struct KeyView {
     pub id: KeyId,
-    /// Which API the key opens: the gateway, the data API, deal log and desk, or the admin API.
+    /// The API that the key opens: the gateway, the data API, deal log and desk, or the admin API.
     pub kind: KeyKind,
     /// The workspace's slug. Null for admin keys only.
     pub workspace: Option<String>,
@@ -64,7 +64,7 @@ pub struct CreatedKey {
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CreateKeyRequest {
-    /// Which API the key opens.
+    /// The API that the key opens.
     #[serde(deserialize_with = "kind_of_key")]
     pub kind: KeyKind,
     /// The workspace's slug. Required for all kinds except `admin`, which takes none.

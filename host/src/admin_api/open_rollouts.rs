@@ -26,7 +26,7 @@ pub struct OpenRollout {
     pub percent: Option<u8>,
     /// Seconds until the stage or step may end. They stand still during a pause.
     pub seconds_left: u64,
-    /// What a stage or step waits for: hosts that prepare the versions, or after its time more
+    /// The condition that a stage or step waits for: hosts that prepare the versions, or after its time more
     /// comparisons. Null if it waits for nothing else.
     pub waits_for: Option<String>,
 }

@@ -16,7 +16,7 @@ use crate::domain::text::counted;
 use crate::domain::time::Micros;
 
 /// A page of messages, newest first.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Messages {
     pub messages: Vec<MessageView>,
     /// The `before` of the next page. Null on the last page.
@@ -167,7 +167,7 @@ pub struct ResolveManyRequest {
     pub messages: Vec<MessageId>,
 }
 
-/// What became of several messages.
+/// The results of resolving several messages.
 #[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ResolvedMany {
     /// The number of messages that are resolved now, by their state.

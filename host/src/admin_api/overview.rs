@@ -4,17 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use serde::Deserialize;
-
 use super::activity::Activity;
 use super::connections::{Bound, ConnectionView, Connections};
 use super::deliveries::{Deliveries, DeliveryView};
+use super::hosts::HostView;
 use super::instances::{InstanceView, Instances};
 use super::plugins::{PluginList, VersionState};
 use super::repairs::RepairFacts;
 use super::rollouts::RolloutView;
 use super::status::{DiskView, ServiceStatus};
-use crate::domain::audit::{ActOutcome, AuditRow};
+use crate::domain::audit::{ActOutcome, AuditRow, LeftVersion, OperatorAct};
 use crate::domain::connection::{ChangeCause, SourceChange};
 use crate::domain::plugin::Digest;
 use crate::domain::repair::RepairState;
@@ -36,11 +35,14 @@ pub struct ServiceOverview {
     /// The rollbacks by operators within the last week, and the newest repairs, if they were
     /// asked for.
     pub rollbacks: Vec<AuditRow>,
+    /// The ends of rollouts within the last week, by guards and operators, if they were asked for:
+    /// [`Self::ended_rollouts_paths`].
+    pub ended_rollouts: Vec<AuditRow>,
     pub repairs: Vec<RepairFacts>,
     /// Versions that were rolled back and whose deliveries may be as they converted them, if they were asked
     /// for: [`Self::versions_to_look_for`].
     pub unrepaired: Vec<UnrepairedVersion>,
-    /// What came in and went out lately, as this host has it in memory.
+    /// Recent deliveries and messages, as this host has them in memory.
     pub last_hour: Activity,
     pub last_day: Activity,
     /// The newest deliveries in quarantine, if they were asked for.
@@ -198,16 +200,8 @@ impl ServiceOverview {
                 );
                 let words = format!("outbox list --state failed --instance {}", quoted(&name));
                 let page = format!("/messages?state=failed&instance={name}");
-                let mut problem = ServiceProblem::new(what, words, page);
-                let mut instances = self.instances.instances.iter();
-                let instance = instances
-                    .find(|one| one.workspace == day.workspace && one.name == day.name)
-                    .filter(|one| one.settings.is_some());
-                if let Some(instance) = instance {
-                    let form = secret_form(&instance_page(instance));
-                    problem = problem.with_page(SET_A_SECRET, form);
-                }
-                found.push(problem);
+                // A wrong token pauses the instance, which has a line of its own.
+                found.push(ServiceProblem::new(what, words, page));
             }
             let mut hours = self.last_hour.series.iter();
             let hour = hours.find(|hour| hour.workspace == day.workspace && hour.name == day.name);
@@ -234,16 +228,16 @@ impl ServiceOverview {
 
     fn host_problems(&self) -> Vec<ServiceProblem> {
         let silent = self.status.silent_hosts();
-        silent
-            .map(|host| {
-                let what = format!(
-                    "the host {} has sent no heartbeat since {}; start it there again",
-                    host.name,
-                    host.seen_at.to_the_second()
-                );
-                ServiceProblem::new(what, "serve", SERVICE_PAGE)
-            })
-            .collect()
+        let silent = silent.map(|host| {
+            let what = format!(
+                "the host {} has sent no heartbeat since {}; restart it on its machine",
+                host.name,
+                host.seen_at.to_the_second()
+            );
+            ServiceProblem::new(what, "serve", SERVICE_PAGE)
+        });
+        let live = self.status.hosts.iter().filter(|host| host.alive);
+        silent.chain(live.filter_map(clock_problem)).collect()
     }
 
     fn backlog_problems(&self) -> Vec<ServiceProblem> {
@@ -270,7 +264,7 @@ impl ServiceOverview {
             backlog.parked,
             one,
             many,
-            "parked after three failures, until another version or an operator converts them",
+            "parked, until another version or an operator converts them",
             &format!("{list} parked"),
             "/deliveries?status=parked",
         );
@@ -458,17 +452,22 @@ impl ServiceOverview {
         format!("/audit?act=roll-back-plugin&since={since}&limit=50")
     }
 
+    /// Returns the paths of the operations that list how rollouts ended within the last week. A plugin keeps only
+    /// its last rollout; the audit has the earlier ones.
+    pub fn ended_rollouts_paths(now: Micros) -> [String; 2] {
+        let since = now.minus(UNREPAIRED_SHOWN).to_the_second();
+        [OperatorAct::RollBackRollout, OperatorAct::EndRollout]
+            .map(|act| format!("/audit?act={act}&since={since}&limit=50"))
+    }
+
     /// Returns the versions that were rolled back within the last week and are not active, unless a
     /// repair has been applied to them since. Their deliveries may have been converted again.
     fn left_versions(&self) -> Vec<UnrepairedVersion> {
         // By name and version: what it converted, and when it was rolled back.
         let mut left: BTreeMap<(String, Digest), (Option<u64>, Micros)> = BTreeMap::new();
-        for row in &self.rollbacks {
-            let detail: Option<RollbackDetail> = serde_json::from_str(&row.detail).ok();
-            if let Some(RollbackDetail { previous }) = detail
-                && row.outcome == ActOutcome::Done
-            {
-                let version = (row.target.clone(), previous);
+        for row in self.rollbacks.iter().chain(&self.ended_rollouts) {
+            if let Some(LeftVersion { digest, .. }) = row.left_version() {
+                let version = (row.target.clone(), digest);
                 left.entry(version).or_insert((None, row.at));
             }
         }
@@ -696,7 +695,7 @@ fn low_disk(disk: &DiskView, free: u64) -> Option<String> {
     let reserve = size::readable(*reserve_bytes);
     if free < *reserve_bytes {
         return Some(format!(
-            "free space on the disk of the data folder {folder}: {free_shown} are free, and the service needs {reserve}; new deliveries, deals and messages will be refused with 507 as soon as the files have no room, and reading works"
+            "free space on the disk of the data folder {folder}: {free_shown} are free, and the service needs {reserve}; new deliveries, deals and messages are refused with 507 while the files have no room, and reading works"
         ));
     }
     (free < limits::DOCTOR_LOW_DISK_BYTES).then(|| {
@@ -781,12 +780,22 @@ fn blamed_and_inactive<'a>(
     (change.cause == ChangeCause::Version && active != Some(blamed)).then_some(blamed)
 }
 
+/// Returns the problem of a host whose clock differs from the database's.
+fn clock_problem(host: &HostView) -> Option<ServiceProblem> {
+    let difference = host.clock_difference()?;
+    let what = format!(
+        "the clock of the host {} is {difference}; synchronise both by NTP",
+        host.name
+    );
+    Some(ServiceProblem::new(what, "doctor", SERVICE_PAGE))
+}
+
 /// Returns the command that counts what a version did.
 fn impact(plugin: &str, version: &Digest) -> String {
     format!("plugin impact {}@{}", quoted(plugin), version.short())
 }
 
-/// What is said of such a version.
+/// The sentence about such a version.
 const NOT_ACTIVE: &str = "; that version is not active, see what it did";
 
 /// Returns the problem of a connection or an instance, by its name and its page, whose deliveries keep failing
@@ -867,12 +876,6 @@ fn change_problems(
             problem.with_page("its deliveries since then", list)
         })
         .collect()
-}
-
-/// The version that a rollback made inactive, in the detail of its row of the audit.
-#[derive(Deserialize)]
-struct RollbackDetail {
-    previous: Digest,
 }
 
 /// A version that was rolled back, or whose rollout was ended, and that was not repaired.
@@ -958,7 +961,7 @@ mod tests {
         assert!(said(limits::DOCTOR_LOW_DISK_BYTES - 1).contains("has only 1023.9 MiB free"));
         let full = said(limits::DISK_RESERVE_BYTES - 1);
         assert!(
-            full.contains("will be refused with 507 as soon as the files have no room"),
+            full.contains("are refused with 507 while the files have no room"),
             "{full}"
         );
     }
@@ -1139,10 +1142,6 @@ mod tests {
             left.sentence(),
             "version 1.1.0 (3f9c01ab42de) of portal converted 141 deliveries before it was rolled back; see what it did to their leads"
         );
-        let detail: RollbackDetail =
-            serde_json::from_str(r#"{"digest": "aa", "previous": "bb", "accept": []}"#)
-                .expect("a detail");
-        assert_eq!(detail.previous, Digest("bb".to_owned()));
 
         let found = |searched_until| Deliveries {
             deliveries: Vec::new(),

@@ -78,7 +78,7 @@ pub struct ConversationSummary {
 }
 
 /// A page of tickets, newest first.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Tickets {
     pub tickets: Vec<TicketSummary>,
     /// The `before` of the next page. Null on the last page.

@@ -25,7 +25,7 @@ pub struct PluginCallHistory {
     pub versions: Vec<VersionCallHistory>,
 }
 
-/// What one call may use.
+/// The limits of one call.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AllowedPerCall {
@@ -78,7 +78,7 @@ pub struct CarriedCases {
 #[serde(rename_all = "camelCase")]
 pub struct CarriedCase {
     pub name: String,
-    /// A line about what it shows.
+    /// A description of the golden case, in one line.
     pub about: String,
     /// The function that it calls, such as `convert`.
     pub call: String,

@@ -396,7 +396,7 @@ pub struct VerifiedPlugin {
     pub fields: Vec<FieldDifference>,
     /// The comparison on sends that were kept. Null for a converter.
     pub sends: Option<VerifiedSends>,
-    /// What both versions needed for the deliveries that both converted. Null if there are none.
+    /// The time and memory of both versions for the deliveries that both converted. Null if there are none.
     pub cost: Option<VerifiedCost>,
     /// The differences for which an activation would be refused, each in a sentence: those that
     /// exceed the policy in the configuration.
@@ -419,7 +419,7 @@ impl VerifiedPlugin {
 
     /// Returns the number of compared deliveries, of how many: `1000 of 2285`, or `3` if none was left
     /// out. `what` is what they are.
-    pub fn of_total(&self, what: &str) -> String {
+    pub fn coverage(&self, what: &str) -> String {
         let (compared, total) = (self.compared, self.total);
         let noun = if compared == 1 {
             "delivery"

@@ -18,7 +18,7 @@ use crate::domain::time::Micros;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RepairRequest {
     /// The version whose deliveries are replayed: `1.4.0`, or its digest, of which the first 8 or
-    /// more characters are enough if they name one version.
+    /// more characters are enough if they name one version. Also after the plugin's name and an `@`.
     pub converted_by: String,
     /// The version's plugin. Needed only if several plugins have such a version.
     #[serde(default)]
@@ -107,7 +107,7 @@ impl RepairFacts {
         };
         match self.field {
             Some(field) => format!(
-                "{begin} written the field {field} of {deliveries}, which still count for this version because their other fields are as they were"
+                "{begin} written the field {field} of {deliveries}, which count for this version only until a full repair or a replay converts them"
             ),
             None => format!("{begin} converted {deliveries} again"),
         }
@@ -243,7 +243,7 @@ pub struct RepairChangeView {
     pub after: Value,
     /// Whether the values were erased with their person, or with their deal.
     pub erased: bool,
-    /// The result of an undo. Null if none has dealt with it.
+    /// The result of an undo. Null if no undo has processed this change.
     pub undone: Option<RepairUndone>,
 }
 
@@ -305,7 +305,7 @@ mod tests {
             true,
             Some(RepairField::Phone),
             (2, Some(2)),
-            "has written the field phone of 2 deliveries, which still count for this version because their other fields are as they were",
+            "has written the field phone of 2 deliveries, which count for this version only until a full repair or a replay converts them",
         );
         check(
             RepairState::Cancelled,

@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 use super::deliveries::ItemView;
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::{ConnectionId, DeliveryId};
+use crate::domain::repair::CREATED_MESSAGE;
 use crate::domain::time::Micros;
 
 /// How to convert many deliveries again, or to release them from quarantine.
@@ -81,6 +82,11 @@ pub struct RefusedDelivery {
 pub struct ReplayChanges {
     pub deals: ChangedRows,
     pub contacts: ChangedRows,
+    /// Without `apply`: incoming messages that are not stored yet. `apply` stores them.
+    pub messages: u64,
+    /// Their providers' ids, to count each once.
+    #[serde(skip)]
+    message_ids: BTreeSet<String>,
     /// Fields that a person edited, which stay as they are.
     pub kept: u64,
 }
@@ -128,6 +134,12 @@ impl ReplayChanges {
                     self.kept += 1;
                     continue;
                 }
+                if diff.field == CREATED_MESSAGE {
+                    // A provider may send a message again, in another webhook.
+                    let id = item.external_id.clone().unwrap_or_default();
+                    self.messages += u64::from(self.message_ids.insert(id));
+                    continue;
+                }
                 let deal = item.deal_id.map(|id| id.to_string());
                 let contact = item.contact_id.map(|id| id.to_string());
                 let (rows, id, field) = match diff.field.split_once('.') {
@@ -144,7 +156,7 @@ impl ReplayChanges {
 
     /// Returns whether no row changes.
     pub fn is_empty(&self) -> bool {
-        self.deals.rows + self.contacts.rows == 0
+        self.deals.rows + self.contacts.rows + self.messages == 0
     }
 }
 

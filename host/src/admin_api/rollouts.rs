@@ -11,7 +11,7 @@ use super::plugins::{DifferenceView, FieldDifference, SendDifferences, VerifiedP
 use crate::domain::accept::AcceptWord;
 use crate::domain::id::ConnectionId;
 use crate::domain::rollout::{RolloutChange, RolloutMode, RolloutStage};
-use crate::domain::time::Micros;
+use crate::domain::time::{Micros, rounded};
 use crate::limits;
 
 /// The rollout to start.
@@ -61,9 +61,13 @@ impl RolloutRequest {
             let is_percent = steps.iter().all(|step| (1..=100).contains(step));
             (1..=most).contains(&steps.len()) && grows && is_percent
         };
+        let how_many = match self.mode {
+            RolloutMode::Shadow => "one percentage".to_owned(),
+            RolloutMode::Canary => format!("1 to {most} percentages"),
+        };
         if self.steps.as_ref().is_some_and(|steps| !fits(steps)) {
             return Some(format!(
-                "`steps`: expected 1 to {most} percentages from 1 to 100, each greater than the one before"
+                "`steps`: expected {how_many} from 1 to 100, each greater than the one before"
             ));
         }
         let most = limits::ROLLOUT_STEP_COMPARISONS_MOST;
@@ -96,7 +100,7 @@ pub struct RolloutChangeRequest {
     pub change: RolloutChange,
 }
 
-/// How a rollout goes on.
+/// The plan of a rollout.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = RolloutPlan)]
@@ -139,7 +143,7 @@ pub struct RolloutView {
     pub spent_seconds: u64,
     /// Comparisons that were made in the current step of a canary, of the `stepComparisons` of the plan.
     pub step_compared: u64,
-    /// What a stage or step waits for: hosts that prepare the versions, or after its time more
+    /// The condition that a stage or step waits for: hosts that prepare the versions, or after its time more
     /// comparisons. Null if it waits for nothing else.
     pub waits_for: Option<String>,
     /// Why an open rollout shows little, in a sentence: no connection or instance uses the plugin, or it is a
@@ -210,9 +214,66 @@ pub struct RolloutView {
     pub behind: Vec<BehindView>,
     /// The comparison on stored deliveries before a canary. Only in the answer to its start.
     pub verification: Option<VerifiedPlugin>,
+    /// The last rollout before this one, if a guard rolled the same version back. Only in the answer to the
+    /// start. Null if there was none, or if the host is of an older release.
+    #[serde(default)]
+    pub rolled_back: Option<RolledBack>,
+}
+
+/// A rollout that a guard rolled back.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RolledBack {
+    pub at: Micros,
+    /// The numbers on which the guard tripped.
+    pub why: Option<String>,
 }
 
 impl RolloutView {
+    /// Returns how far the stage is, in parts: `10 %`, `step 2 of 4`, `4 min left`.
+    pub fn progress(&self) -> Vec<String> {
+        let (stage, plan) = (self.stage, &self.plan);
+        let mut parts = Vec::new();
+        if matches!(stage, RolloutStage::Shadow | RolloutStage::Canary) {
+            parts.push(format!("{} %", self.percent));
+        }
+        let step = plan.steps.iter().position(|step| *step == self.percent);
+        if stage == RolloutStage::Canary
+            && let Some(step) = step
+        {
+            parts.push(format!("step {} of {}", step + 1, plan.steps.len()));
+        }
+        if let Some(waits_for) = &self.waits_for {
+            parts.push(format!("waits for {waits_for}"));
+        } else if let Some(left) = self.seconds_left().filter(|_| !self.paused) {
+            parts.push(match left {
+                0 => "its time is over, the change follows within seconds".to_owned(),
+                left => format!("{} left", rounded(left)),
+            });
+        }
+        let is_guarded = matches!(
+            stage,
+            RolloutStage::Verified | RolloutStage::Canary | RolloutStage::Probation
+        );
+        if !plan.guards && is_guarded {
+            parts.push("without guards".to_owned());
+        }
+        parts
+    }
+
+    /// Returns the seconds that are left of the stage or step, or `None` if it has no end.
+    fn seconds_left(&self) -> Option<u64> {
+        let lasts = match self.stage {
+            RolloutStage::Shadow | RolloutStage::Canary => self.plan.every_seconds,
+            RolloutStage::Probation => self.plan.probation_seconds,
+            RolloutStage::Verified
+            | RolloutStage::Done
+            | RolloutStage::RolledBack
+            | RolloutStage::Aborted => return None,
+        };
+        Some(lasts.saturating_sub(self.spent_seconds))
+    }
+
     /// Returns the connections whose leads are worse with the candidate, those with the most harm first.
     pub fn harmed(&self) -> Vec<&RolloutConnection> {
         let connections = self.connections.iter();

@@ -75,7 +75,7 @@ impl ServiceStatus {
     }
 
     /// Returns the hosts without a recent heartbeat, except those that were started again under their
-    /// name. Of several with one name it returns the last one that was seen.
+    /// name. If several have one name, it returns the one that was seen last.
     pub fn silent_hosts(&self) -> impl Iterator<Item = &HostView> {
         silent(&self.hosts)
     }
@@ -248,6 +248,7 @@ mod tests {
             started_at: Micros(0),
             seen_at: Micros(seen),
             alive,
+            clock_ahead_minutes: 0,
         };
         let check = |hosts: &[HostView], expect: &[(&str, i64)]| {
             let found = silent(hosts).map(|host| (host.name.as_str(), host.seen_at.0));

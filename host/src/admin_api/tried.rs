@@ -39,9 +39,9 @@ pub struct TriedBody {
     /// Why the converter refuses the body as a whole, so that its sender gets 400.
     pub problem: Option<String>,
     pub items: Vec<TriedItem>,
-    /// What the converter notes about the delivery.
+    /// The notes of the converter about the delivery.
     pub notes: Vec<String>,
-    /// What the converter wrote while it was called.
+    /// The output of the converter during the call.
     pub log: Vec<String>,
 }
 

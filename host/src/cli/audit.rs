@@ -1,15 +1,17 @@
-//! `leadhost audit`: the acts of operators. With `--export` it prints all rows, and checks that none
-//! was changed or removed.
+//! `leadhost audit`: the acts of operators. With `--export` it reads all rows, checks that none was changed
+//! or removed, and prints those that were asked for.
 
 use clap::Args;
 
 use crate::admin_api::audit::Audit as Listed;
 use crate::cli::client::{AdminClient, ServiceAddress, query};
 use crate::cli::failure::CommandFailure;
-use crate::cli::output::{complain, count, say};
+use crate::cli::output::{complain, count, is_closed, say};
 use crate::cli::page::{PageFlags, show_next_page};
 use crate::cli::table::{optional, seconds, table};
+use crate::clock::{Clock as _, SystemClock};
 use crate::domain::audit::AuditRow;
+use crate::domain::time::{Micros, parse_moment};
 use crate::limits;
 
 #[derive(Args)]
@@ -25,8 +27,9 @@ pub struct ShowAudit {
     since: Option<String>,
     #[command(flatten)]
     page: PageFlags,
-    /// Print every row as a line of JSON, oldest first, and check that none was changed or removed
-    #[arg(long, conflicts_with_all = ["actor", "what", "since", "before", "limit"])]
+    /// Check that no row was changed or removed, and print every row, or those of --actor, --what and --since,
+    /// as lines of JSON, the oldest first
+    #[arg(long, conflicts_with_all = ["before", "limit"])]
     export: bool,
     #[command(flatten)]
     service: ServiceAddress,
@@ -40,22 +43,57 @@ impl ShowAudit {
     /// [`CommandFailure`] if a row does not follow the one before it, or if no admin key is found, or the service
     /// cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), CommandFailure> {
-        let client = self.service.client()?;
-        if self.export {
-            return export(&client).await;
-        }
-        let [before, limit] = self.page.fields();
+        let Self {
+            actor,
+            what,
+            since,
+            page,
+            export: is_export,
+            service,
+        } = self;
+        let client = service.client()?;
+        let [before, limit] = match is_export {
+            // The service refuses an act and a time that it does not know.
+            true => [("before", None), ("limit", Some("1".to_owned()))],
+            false => page.fields(),
+        };
         let fields = [
-            ("actor", self.actor),
-            ("act", self.what),
-            ("since", self.since),
+            ("actor", actor.clone()),
+            ("act", what.clone()),
+            ("since", since.clone()),
             before,
             limit,
         ];
         let path = format!("/admin/v1/audit{}", query(&fields));
         let answer = client.get(&path).await?;
+        if is_export {
+            let exported = ExportedRows {
+                actor,
+                act: what,
+                since: since.and_then(|since| parse_moment(&since, SystemClock.now())),
+            };
+            return export(&client, &exported).await;
+        }
         client.print(&answer, show);
         Ok(())
+    }
+}
+
+/// The rows that an export prints.
+struct ExportedRows {
+    actor: Option<String>,
+    act: Option<String>,
+    since: Option<Micros>,
+}
+
+impl ExportedRows {
+    fn has(&self, row: &AuditRow) -> bool {
+        let is_equal = |asked: &Option<String>, value: &str| {
+            asked.as_ref().is_none_or(|asked| asked.as_str() == value)
+        };
+        is_equal(&self.actor, &row.label)
+            && is_equal(&self.act, &row.act)
+            && self.since.is_none_or(|since| row.at >= since)
     }
 }
 
@@ -97,10 +135,11 @@ fn actor(row: &AuditRow) -> String {
 /// Breaks of the chain that an export names.
 const BREAKS: usize = 10;
 
-/// Prints all rows, oldest first, and fails at the end if one does not follow the row before it.
-async fn export(client: &AdminClient) -> Result<(), CommandFailure> {
+/// Prints the rows of an export, oldest first. Reads all rows unless nothing reads its output any more, and
+/// fails at the end if one does not follow the row before it.
+async fn export(client: &AdminClient, exported: &ExportedRows) -> Result<(), CommandFailure> {
     let mut last: Option<AuditRow> = None;
-    let (mut rows, mut breaks) = (0_u64, Vec::new());
+    let (mut rows, mut printed, mut breaks) = (0_u64, 0_u64, Vec::new());
     loop {
         let after = last.as_ref().map_or(0, |last| last.number);
         let fields = [
@@ -116,16 +155,28 @@ async fn export(client: &AdminClient) -> Result<(), CommandFailure> {
             if !row.follows(last.as_ref()) && breaks.len() < BREAKS {
                 breaks.push(named_break(last.as_ref(), row));
             }
-            let line = serde_json::to_string(row)
-                .map_err(|error| CommandFailure::new(format!("cannot write a row: {error}")))?;
-            say(&line);
+            if exported.has(row) {
+                let line = serde_json::to_string(row)
+                    .map_err(|error| CommandFailure::new(format!("cannot write a row: {error}")))?;
+                say(&line);
+                printed += 1;
+            }
             rows += 1;
             last = Some(row.clone());
         }
+        if is_closed() {
+            break;
+        }
     }
-    let counted = count(rows, "row", "rows");
     if breaks.is_empty() {
-        complain(&format!("{counted}. Each follows the one before it."));
+        let counted = count(rows, "row", "rows");
+        complain(&match (is_closed(), printed == rows) {
+            (true, _) => format!("The output was closed: only the first {counted} were checked."),
+            (false, true) => format!("{counted}. Each row follows the one before it."),
+            (false, false) => {
+                format!("{printed} of {counted}. Each row follows the one before it.")
+            }
+        });
         return Ok(());
     }
     Err(

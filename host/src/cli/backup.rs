@@ -19,7 +19,7 @@ use crate::store::{self, StoreLocation};
 
 #[derive(Args)]
 pub struct Backup {
-    /// The new file, or an existing folder, in which the file is named after the time
+    /// The new file, or an existing folder: the file in it is then named after the time
     to: PathBuf,
     /// The service's data folder
     #[arg(long, value_name = "DIR", env = "LEADHOST_DATA_DIR")]

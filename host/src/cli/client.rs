@@ -242,7 +242,7 @@ impl ServiceAddress {
                     folder.display()
                 ))
                 .hint(format!(
-                    "start it with `{}`, or pass its address with --admin",
+                    "start it with `{}`; if it is starting, wait for `ready` in its log; if it has another data folder, pass its address with --admin",
                     self.flags().command("serve")
                 )));
             }
@@ -297,6 +297,7 @@ fn given_key(text: &str) -> Result<PlainKey, CommandFailure> {
     };
     PlainKey::parse_as(KeyKind::Admin, text.trim()).map_err(|why| {
         CommandFailure::usage(format!("the value of {origin} is not an admin key: {why}"))
+            .hint("pass the key itself, not the name of its file")
     })
 }
 

@@ -9,7 +9,8 @@ use super::output::complain;
 ///
 /// # Errors
 ///
-/// Wrong usage if standard input is not a terminal; a failure if the answer is not yes.
+/// [`CommandFailure`] with exit code 2 if standard input is not a terminal, and 1 if the answer is
+/// not yes.
 pub fn confirm(question: &str) -> Result<(), CommandFailure> {
     if !io::stdin().is_terminal() {
         return Err(CommandFailure::usage(

@@ -4,24 +4,25 @@
 
 use std::ffi::OsString;
 
-use clap::{Arg, Args as _, CommandFactory as _};
+use clap::{Arg, Args as _, Command};
 
-use super::Arguments;
 use super::client::ServiceAddress;
 
-/// Returns the arguments of the process with the options that name the service behind the last word of
+/// Returns the arguments of this program with the options that name the service behind the last word of
 /// the command. Without a command they are left out, so that the help or what is missing is said, and
 /// not that they are unexpected.
-pub fn behind_command(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
-    let program = Arguments::command();
-    let service = ServiceAddress::augment_args(clap::Command::new(""));
+pub fn behind_command(
+    program: &Command,
+    arguments: impl IntoIterator<Item = OsString>,
+) -> Vec<OsString> {
+    let service = ServiceAddress::augment_args(Command::new(""));
     let option = |text: &str| {
         let name = text.strip_prefix("--")?.split('=').next();
         service.get_arguments().find(|one| one.get_long() == name)
     };
     let takes_next =
         |option: &Arg, text: &str| option.get_action().takes_values() && !text.contains('=');
-    let mut command = &program;
+    let mut command = program;
     let mut rest = arguments.into_iter();
     let mut words: Vec<OsString> = rest.by_ref().take(1).collect();
     let mut early = Vec::new();
@@ -50,9 +51,10 @@ pub fn behind_command(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsSt
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser as _;
+    use clap::{CommandFactory as _, Parser as _};
 
     use super::*;
+    use crate::cli::Arguments;
 
     /// Returns the words of a command line, of which the name of the program is left out.
     fn words(line: &str) -> impl Iterator<Item = OsString> {
@@ -60,6 +62,11 @@ mod tests {
             .into_iter()
             .chain(line.split(' '))
             .map(OsString::from)
+    }
+
+    /// Returns the words of a command line with its early options behind the command.
+    fn moved(line: &str) -> Vec<OsString> {
+        behind_command(&Arguments::command(), words(line))
     }
 
     #[test]
@@ -79,9 +86,9 @@ mod tests {
             ("--data-dir d --help", "--help"),
         ] {
             let expect: Vec<OsString> = words(expect).collect();
-            assert_eq!(behind_command(words(line)), expect);
+            assert_eq!(moved(line), expect);
         }
-        let accepted = |line: &str| Arguments::try_parse_from(behind_command(words(line)));
+        let accepted = |line: &str| Arguments::try_parse_from(moved(line));
         for line in ["--data-dir d status", "--data-dir d serve"] {
             assert!(accepted(line).is_ok(), "{line}");
         }

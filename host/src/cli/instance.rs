@@ -189,7 +189,11 @@ fn show(instance: &InstanceView) {
         ("changed", optional(changed(instance))),
         ("templates", templates(listed)),
         (
-            "synced at",
+            // The time is that of the last attempt, also if it failed.
+            match listed.is_some_and(|list| list.error.is_some()) {
+                true => "tried at",
+                false => "synced at",
+            },
             optional(listed.and_then(|list| list.synced_at).map(seconds)),
         ),
         (
@@ -247,6 +251,8 @@ fn span(length: Duration) -> String {
         format!("{} d", seconds / 86_400)
     } else if seconds.is_multiple_of(3_600) {
         format!("{} h", seconds / 3_600)
+    } else if seconds.is_multiple_of(60) {
+        format!("{} min", seconds / 60)
     } else {
         format!("{seconds} s")
     }

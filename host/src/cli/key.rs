@@ -14,7 +14,7 @@ use crate::domain::key::{KeyKind, Role};
 pub enum KeyCommand {
     /// Create a key and show it once
     Create(CreateKey),
-    /// List keys, without their text
+    /// List keys, without their secret values
     List(ListKeys),
     /// Revoke a key
     Revoke(RevokeKey),
@@ -84,7 +84,7 @@ enum KeyRole {
     Viewer,
     /// Also activates versions, replays, pauses and erases
     Operator,
-    /// Also applies workspace files, creates keys, and accepts versions that may do more
+    /// Also applies workspace files, creates keys, and accepts versions with further permissions
     Admin,
 }
 

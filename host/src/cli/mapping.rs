@@ -172,7 +172,7 @@ fn take_delivery(text: &[u8], call: &mut Run) -> Result<Vec<u8>, CommandFailure>
     Ok(body)
 }
 
-/// What `--json` prints. The items, the error and the explanations are those of the converter.
+/// The output of `--json`. The items, the error and the explanations are those of the converter.
 #[derive(Serialize)]
 struct MappingTried<'a> {
     /// Null if the converter refuses the body.
@@ -213,7 +213,7 @@ fn show_item(index: usize, item: &TriedItem) {
         }
         None => say(&safe(&format!(
             "Item {index} is not a lead: {}",
-            item.outcome
+            other_outcome(&item.outcome)
         ))),
     }
     for (places, what) in [
@@ -228,6 +228,16 @@ fn show_item(index: usize, item: &TriedItem) {
         }
     }
     say("");
+}
+
+/// Returns an outcome that is no lead, with its reason if it has one: `ignored (the event is a test)`.
+fn other_outcome(outcome: &Value) -> String {
+    let only = outcome.as_object().filter(|fields| fields.len() == 1);
+    let named = only.and_then(|fields| fields.iter().next());
+    match named {
+        Some((kind, Value::String(why))) => format!("{kind} ({why})"),
+        _ => outcome.to_string(),
+    }
 }
 
 fn show_lead(item: &TriedItem) {

@@ -71,7 +71,7 @@ mod workspace_file;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use failure::CommandFailure;
 
@@ -125,7 +125,7 @@ enum Command {
     /// Import and remove products of a workspace
     #[command(subcommand)]
     Products(products::ProductsCommand),
-    /// Show, run or rebuild the counts of analytics
+    /// Show, run or rebuild the analytics counts
     #[command(subcommand)]
     Etl(etl::EtlCommand),
     /// List messages, resolve one, or simulate a contact of the sandbox
@@ -159,7 +159,7 @@ enum Command {
 
 /// Runs the command that the process's arguments name, and returns its exit code.
 pub fn main() -> ExitCode {
-    let arguments = early_options::behind_command(std::env::args_os());
+    let arguments = early_options::behind_command(&Arguments::command(), std::env::args_os());
     match run(Arguments::parse_from(arguments)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

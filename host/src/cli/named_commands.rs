@@ -177,7 +177,7 @@ fn check(command: &str) -> Result<(), String> {
     if arguments.get(1).is_none_or(|word| is_open(word)) {
         return Ok(());
     }
-    let parsed = behind_command(arguments.iter().map(OsString::from));
+    let parsed = behind_command(&Arguments::command(), arguments.iter().map(OsString::from));
     let Err(error) = Arguments::try_parse_from(parsed) else {
         return Ok(());
     };

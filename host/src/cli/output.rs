@@ -1,8 +1,10 @@
 //! The standard streams. If the reader closes the pipe (`leadhost delivery list | head`), the
-//! command exits quietly. All output of a command passes through here, so control characters in
-//! texts of plugins and senders are escaped.
+//! command prints nothing more and does the rest of its work; one that only reads ends, see
+//! [`is_closed`]. All output of a command passes through here, so control characters in texts of
+//! plugins and senders are escaped.
 
 use std::io::{self, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
 
@@ -13,14 +15,26 @@ const LINES: &[char] = &['\n'];
 
 pub use crate::domain::text::counted as count;
 
+/// Whether the reader of standard output has closed the pipe.
+static IS_CLOSED: AtomicBool = AtomicBool::new(false);
+
 /// Prints a line, or several, to standard output.
 pub fn say(text: &str) {
+    if is_closed() {
+        return;
+    }
     let mut out = io::stdout().lock();
     let text = written_out(text, LINES);
     let written = writeln!(out, "{text}").and_then(|()| out.flush());
     if written.is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
-        std::process::exit(0);
+        IS_CLOSED.store(true, Ordering::Relaxed);
     }
+}
+
+/// Returns whether the reader of standard output has closed the pipe. A command that prints without
+/// end, or reads page after page only to print them, ends then.
+pub fn is_closed() -> bool {
+    IS_CLOSED.load(Ordering::Relaxed)
 }
 
 /// Prints JSON to standard output.

@@ -33,6 +33,7 @@ pub async fn read(
         plugins: client.get("/admin/v1/plugins").await?.content,
         rollouts: Vec::new(),
         rollbacks: Vec::new(),
+        ended_rollouts: Vec::new(),
         repairs: Vec::new(),
         unrepaired: Vec::new(),
         last_hour: client.get("/admin/v1/activity?period=hour").await?.content,

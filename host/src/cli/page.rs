@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use clap::Args;
 
-use super::output::complain;
+use super::output::{complain, is_closed};
 use crate::limits;
 
 #[derive(Args)]
@@ -29,7 +29,9 @@ impl PageFlags {
 
 /// Prints the argument for the next page if there is one, to standard error so that pipes stay clean.
 pub fn show_next_page(next: Option<impl Display>) {
-    if let Some(next) = next {
+    if let Some(next) = next
+        && !is_closed()
+    {
         complain(&format!("More rows: --before {next}"));
     }
 }

@@ -64,11 +64,16 @@ fn show(changed: &Changed, secret: &str) {
         ));
         return;
     }
-    say(&format!(
+    let done = format!(
         "{workspace}/{name} has a new value of {secret} (configuration {config_version}). If its workspace file names a variable or a file for it, put the new value there too: the next apply reads it."
-    ));
-    if let Some(value) = changed.generated.get(secret) {
-        say(value);
+    );
+    match changed.generated.get(secret) {
+        // Standard output has the value alone, so that a script can take it.
+        Some(value) => {
+            complain(&done);
+            say(value);
+        }
+        None => say(&done),
     }
 }
 

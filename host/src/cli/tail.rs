@@ -12,7 +12,7 @@ use crate::admin_api::senders::WorkspacesOfSenders;
 use crate::cli::client::{AdminClient, ServiceAddress, query};
 use crate::cli::delivery::origin::workspaces_of_senders;
 use crate::cli::failure::CommandFailure;
-use crate::cli::output::{complain, count, say};
+use crate::cli::output::{complain, count, is_closed, say};
 use crate::cli::table::{optional, safe, seconds};
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::DeliveryId;
@@ -105,6 +105,9 @@ impl Tail {
                         workspaces = read.unwrap_or(workspaces);
                     }
                     show(&news, &workspaces, client.json())?;
+                    if is_closed() {
+                        return Ok(());
+                    }
                     continue;
                 }
                 Err(PollError::Refused(failure)) => return Err(failure),

@@ -1,7 +1,7 @@
 //! The configuration in force as operators see it: every key with its value and where it is set, without
 //! what may be secret.
 
-use super::StoreUrl;
+use super::store_url::StoreUrl;
 use crate::domain::setting::{Setting, SettingSource};
 
 /// Returns all settings in the order of their keys.

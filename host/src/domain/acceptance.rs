@@ -1,4 +1,4 @@
-//! The acceptance by an admin key of a version that may do more than the one before it, until a second
+//! The acceptance by an admin key of a version with further permissions than the one before it, until a second
 //! key accepts it too.
 
 use serde::{Deserialize, Serialize};

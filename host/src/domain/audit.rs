@@ -5,9 +5,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::accept::AcceptWord;
 use super::id::KeyId;
 use super::key::Role;
 use super::plugin::Digest;
+use super::rollout::RolloutMode;
 use super::time::Micros;
 use super::word::words;
 
@@ -24,6 +26,55 @@ words! {
         Refused = "refused",
         /// The service failed. A part may have been done.
         Failed = "failed",
+    }
+}
+
+words! {
+    /// What is done: every operation of the admin API that changes something, and, at the end, what the
+    /// service itself does with a rollout and a repair. Rows that another version of the service has
+    /// written may have other acts, so that they keep the word.
+    OperatorAct: "the act" {
+        Apply = "apply",
+        CreateKey = "create-key",
+        RevokeKey = "revoke-key",
+        UploadPlugin = "upload-plugin",
+        ActivatePlugin = "activate-plugin",
+        RollBackPlugin = "roll-back-plugin",
+        RemovePlugin = "remove-plugin",
+        StartRollout = "start-rollout",
+        ChangeRollout = "change-rollout",
+        ReplayDelivery = "replay-delivery",
+        ReplayDeliveries = "replay-deliveries",
+        CaptureDeliveries = "capture-deliveries",
+        ExportGolden = "export-golden",
+        StartRepair = "start-repair",
+        CancelRepair = "cancel-repair",
+        UndoRepair = "undo-repair",
+        ChangeConnection = "change-connection",
+        PauseConnection = "pause-connection",
+        ResumeConnection = "resume-connection",
+        TestConnection = "test-connection",
+        ChangeInstance = "change-instance",
+        PauseInstance = "pause-instance",
+        ResumeInstance = "resume-instance",
+        SyncTemplates = "sync-templates",
+        PlayReply = "play-reply",
+        PlayStatus = "play-status",
+        ResolveMessage = "resolve-message",
+        ResolveMessages = "resolve-messages",
+        RemoveDeal = "remove-deal",
+        EraseContact = "erase-contact",
+        ImportProducts = "import-products",
+        RemoveProduct = "remove-product",
+        RunEtl = "run-etl",
+        RebuildEtl = "rebuild-etl",
+        PutOwners = "put-owners",
+        PutAgents = "put-agents",
+        NextRolloutStep = "next-rollout-step",
+        PromoteRollout = "promote-rollout",
+        RollBackRollout = "roll-back-rollout",
+        EndRollout = "end-rollout",
+        EndRepair = "end-repair",
     }
 }
 
@@ -62,7 +113,7 @@ pub struct Act {
     pub role: Option<Role>,
     /// The address of the client; empty for the service itself.
     pub address: String,
-    /// The operation, such as `activate-plugin`.
+    /// The word of an [`OperatorAct`].
     pub act: String,
     /// The object of the act: a name or an id.
     pub target: String,
@@ -76,14 +127,19 @@ pub struct Act {
 impl Act {
     /// Returns an act that was done, without a row of its beginning. Detail: JSON without secrets and
     /// personal data.
-    pub fn done(by: AuditActor, at: Micros, (act, target): (&str, &str), detail: &Value) -> Self {
+    pub fn done(
+        by: AuditActor,
+        at: Micros,
+        (act, target): (OperatorAct, &str),
+        detail: &Value,
+    ) -> Self {
         Self {
             at,
             key_id: by.key,
             label: by.label,
             role: by.role,
             address: by.address,
-            act: act.to_owned(),
+            act: act.as_str().to_owned(),
             target: target.to_owned(),
             outcome: ActOutcome::Done,
             begun: None,
@@ -148,6 +204,34 @@ impl AuditRow {
         self.number == number + 1 && self.hash == self.hash_after(before)
     }
 
+    /// Returns the version that the act made inactive, if it was done and made one inactive.
+    pub fn left_version(&self) -> Option<LeftVersion> {
+        if self.outcome != ActOutcome::Done {
+            return None;
+        }
+        let act: OperatorAct = self.act.parse().ok()?;
+        let key = match act {
+            OperatorAct::ActivatePlugin
+            | OperatorAct::UploadPlugin
+            | OperatorAct::RollBackPlugin => "previous",
+            OperatorAct::PromoteRollout => "stable",
+            OperatorAct::RollBackRollout | OperatorAct::EndRollout => "candidate",
+            _ => return None,
+        };
+        let detail: Value = serde_json::from_str(&self.detail).ok()?;
+        // The candidate of a shadow was never active.
+        if act == OperatorAct::EndRollout && detail["mode"] == RolloutMode::Shadow.as_str() {
+            return None;
+        }
+        let mut accepted = detail["accept"].as_array().into_iter().flatten();
+        Some(LeftVersion {
+            digest: Digest(detail[key].as_str()?.to_owned()),
+            act,
+            by_service: self.key_id.is_none(),
+            was_restored: accepted.any(|word| word == AcceptWord::RolledBack.as_str()),
+        })
+    }
+
     fn hash_after(&self, before: Option<&Self>) -> String {
         let values = serde_json::json!([
             before.map_or("", |before| before.hash.as_str()),
@@ -167,8 +251,21 @@ impl AuditRow {
     }
 }
 
+/// A version that an act made inactive.
+#[derive(Debug, PartialEq, Eq)]
+pub struct LeftVersion {
+    pub digest: Digest,
+    pub act: OperatorAct,
+    /// The service acted, such as by a guard.
+    pub by_service: bool,
+    /// The operator accepted that the version which became active had itself been rolled back.
+    pub was_restored: bool,
+}
+
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn act(target: &str) -> Act {
@@ -201,5 +298,53 @@ mod tests {
         assert!(!after(&first, &changed));
         let inserted = AuditRow::new(Some(&first), act("inserted"));
         assert!(after(&first, &inserted) && !after(&inserted, &third));
+    }
+
+    #[test]
+    fn the_version_that_an_act_made_inactive_is_read_from_its_row() {
+        let left = |act_name: OperatorAct, detail: Value| {
+            let act = Act {
+                act: act_name.as_str().to_owned(),
+                detail: detail.to_string(),
+                ..act("portal")
+            };
+            let refused = Act {
+                outcome: ActOutcome::Refused,
+                ..act.clone()
+            };
+            assert_eq!(AuditRow::new(None, refused).left_version(), None);
+            AuditRow::new(None, act).left_version()
+        };
+        let version = |act, was_restored| {
+            Some(LeftVersion {
+                digest: Digest("bb".to_owned()),
+                act,
+                by_service: true,
+                was_restored,
+            })
+        };
+        use OperatorAct::{EndRollout, PromoteRollout, RollBackPlugin, RollBackRollout};
+        let detail = json!({"digest": "aa", "previous": "bb", "accept": ["older"]});
+        assert_eq!(left(RollBackPlugin, detail), version(RollBackPlugin, false));
+        let detail = json!({"previous": "bb", "accept": ["rolled-back"]});
+        assert_eq!(left(RollBackPlugin, detail), version(RollBackPlugin, true));
+        let detail = json!({"stable": "bb", "candidate": "aa"});
+        assert_eq!(left(PromoteRollout, detail), version(PromoteRollout, false));
+        for (mode, is_left) in [("canary", true), ("shadow", false)] {
+            let detail = json!({"candidate": "bb", "mode": mode});
+            let expect = version(EndRollout, false).filter(|_| is_left);
+            assert_eq!(left(EndRollout, detail), expect, "{mode}");
+        }
+        let detail = json!({"candidate": "bb", "mode": "canary"});
+        assert_eq!(
+            left(RollBackRollout, detail),
+            version(RollBackRollout, false)
+        );
+        assert_eq!(left(OperatorAct::RunEtl, json!({"previous": "bb"})), None);
+        // The first activation made nothing inactive.
+        assert_eq!(
+            left(OperatorAct::ActivatePlugin, json!({"previous": null})),
+            None
+        );
     }
 }

@@ -169,7 +169,7 @@ impl Category {
     }
 
     /// Returns whether the message may still go out later.
-    pub fn is_kept(self) -> bool {
+    pub fn is_retryable(self) -> bool {
         matches!(
             self,
             Self::ThrottledRecipient

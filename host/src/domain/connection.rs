@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::exchange::SenderCheck;
+use super::exchange::{SenderCheck, UrlScheme};
 use super::id::{AgentId, ConnectionId, PartnerId, WorkspaceId};
 use super::plugin::Digest;
 use super::time::{self, Micros};
@@ -286,8 +286,7 @@ pub struct ConnectionSketch {
 /// A host that the calls of a connection may reach.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AllowedHost {
-    /// `https` or `http`.
-    pub scheme: String,
+    pub scheme: UrlScheme,
     /// The host in lower case, with the port if it is not the scheme's default.
     pub authority: String,
     /// The operator allows private and loopback addresses for this name.

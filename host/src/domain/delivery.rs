@@ -99,7 +99,8 @@ pub enum DeliveryStatus {
     Ignored,
     /// The plugin failed; the delivery will be retried.
     Failed,
-    /// It failed three times on one version, and waits for another version or an operator.
+    /// It failed three times on one version, or one of its items failed for good. It waits for another
+    /// version or an operator.
     Parked,
     /// No connection of the workspace answers to its route.
     Unrouted,

@@ -67,11 +67,29 @@ pub enum SlotArgument {
     Literal(String),
 }
 
+words! {
+    /// The scheme of a URL. It decides whether a call goes through TLS.
+    UrlScheme: "the scheme of a request" {
+        Https = "https",
+        Http = "http",
+    }
+}
+
+impl UrlScheme {
+    /// Returns the port of a URL that names none.
+    pub fn default_port(self) -> u16 {
+        match self {
+            Self::Https => 443,
+            Self::Http => 80,
+        }
+    }
+}
+
 /// An HTTP request whose slots are still empty, so it is safe to store and to show.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HttpRequest {
     pub method: String,
-    pub scheme: String,
+    pub scheme: UrlScheme,
     pub authority: String,
     pub path: Vec<TextSegment>,
     pub query: Vec<(String, Vec<TextSegment>)>,

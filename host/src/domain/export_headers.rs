@@ -22,7 +22,7 @@ impl ExportHeaders {
 pub enum BadExportHeader {
     #[error("header {0} is not name=value")]
     NoPair(usize),
-    #[error("the name of header {0} is not one of HTTP")]
+    #[error("the name of header {0} is not a valid name of an HTTP header")]
     Name(usize),
     #[error("the value of header {0} has characters that HTTP does not allow")]
     Value(usize),

@@ -56,6 +56,9 @@ pub const PERSON: &str = "deal.person";
 /// The field of the change that a new deal is.
 pub const CREATED: &str = "deal.created";
 
+/// The field of the change that a new message is.
+pub const CREATED_MESSAGE: &str = "message.created";
+
 /// The field of a change that gave a contact match keys.
 pub const KEYS: &str = "contact.keys";
 
@@ -282,6 +285,15 @@ pub struct RepairReceipt {
     /// Contacts that were changed.
     pub contacts: u64,
     pub fields: Vec<RepairSum>,
+}
+
+impl RepairReceipt {
+    /// Returns the number of changes with this result of an undo; `None`: those that none has dealt with.
+    pub fn changes(&self, undone: Option<RepairUndone>) -> u64 {
+        let sums = self.fields.iter();
+        let sums = sums.filter(|sum| sum.undone == undone);
+        sums.map(|sum| sum.changes).sum()
+    }
 }
 
 /// The number of changes of a field.

@@ -234,6 +234,17 @@ impl<'de> Deserialize<'de> for Micros {
     }
 }
 
+/// Reads a time as people name it: as [`parse`] does, or by how long before `now` it was, as
+/// [`parse_span`] reads that. A time without a zone is UTC, and its seconds may be left out, as the
+/// date fields of browsers do.
+pub fn parse_moment(text: &str, now: Micros) -> Option<Micros> {
+    let text = text.trim();
+    parse(text)
+        .or_else(|| Some(now.minus(parse_span(text)?)))
+        .or_else(|| parse(&format!("{text}Z")))
+        .or_else(|| parse(&format!("{text}:00Z")))
+}
+
 /// Reads a time as clients send it: `Z` or an offset, a space in place of an unencoded
 /// plus, any number of fractional digits (six count; the rest is cut, never rounded up), or
 /// a bare date (midnight, UTC). Years 0000 to 9999; a time in 0000 is read as the first
@@ -317,6 +328,21 @@ mod tests {
         assert_eq!(ahead.collect::<Vec<_>>(), [11, 12, 13]);
         assert!(!Micros(i64::MIN).is_recent(now, most) && !Micros(i64::MAX).is_ahead(now, most));
         assert!(!now.is_recent(now, Duration::ZERO));
+    }
+
+    #[test]
+    fn a_moment_may_be_without_zone_and_seconds() {
+        let check = |text: &str, expect: Option<&str>| {
+            let expect = expect.and_then(parse);
+            assert_eq!(parse_moment(text, Micros(0)), expect, "{text}");
+        };
+        check("2026-11-26T21:00", Some("2026-11-26T21:00:00Z"));
+        check("2026-11-26T21:00:07", Some("2026-11-26T21:00:07Z"));
+        check("2026-11-26 21:00", Some("2026-11-26T21:00:00Z"));
+        check("2026-11-26T21:00:07-03:00", Some("2026-11-27T00:00:07Z"));
+        check("1s", Some("1969-12-31T23:59:59Z"));
+        check("2026-11-26T21", None);
+        check("soon", None);
     }
 
     #[test]

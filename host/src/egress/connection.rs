@@ -15,10 +15,10 @@ use tokio::time::{Instant, timeout};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 
-use super::EgressError;
+use super::error::EgressError;
 use super::request::OutgoingRequest;
 use super::target::AllowedTarget;
-use crate::domain::exchange::HttpResponse;
+use crate::domain::exchange::{HttpResponse, UrlScheme};
 use crate::limits;
 
 /// An open connection to a server.
@@ -75,17 +75,18 @@ impl HttpConnection {
             .map_err(|reason| target.unreachable(reason))?;
         // A request is written as a whole; waiting for more bytes would only delay its end.
         let _ = stream.set_nodelay(true);
-        let opened = if target.place.tls {
-            let host = target.place.host.trim_matches(['[', ']']).to_owned();
-            let name = ServerName::try_from(host).map_err(|_| {
-                EgressError::Malformed(format!("`{}` is not a host name", target.place.host))
-            })?;
-            match tls.connect(name, stream).await {
-                Ok(stream) => Self::over(stream).await,
-                Err(error) => Err(error_chain(&error)),
+        let opened = match target.place.scheme {
+            UrlScheme::Http => Self::over(stream).await,
+            UrlScheme::Https => {
+                let host = target.place.host.trim_matches(['[', ']']).to_owned();
+                let name = ServerName::try_from(host).map_err(|_| {
+                    EgressError::Malformed(format!("`{}` is not a host name", target.place.host))
+                })?;
+                match tls.connect(name, stream).await {
+                    Ok(stream) => Self::over(stream).await,
+                    Err(error) => Err(error_chain(&error)),
+                }
             }
-        } else {
-            Self::over(stream).await
         };
         opened.map_err(|reason| target.unreachable(reason))
     }

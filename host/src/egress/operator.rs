@@ -9,8 +9,9 @@ use http::header::{HOST, USER_AGENT};
 use http_body_util::Full;
 use url::Url;
 
+use super::client::Egress;
+use super::error::EgressError;
 use super::target::{AllowedTarget, RemoteServer};
-use super::{Egress, EgressError};
 use crate::domain::exchange::HttpResponse;
 
 /// An address that the operator configured.
@@ -24,17 +25,13 @@ impl OperatorEndpoint {
     /// Returns the address of a path below a base URL, or `None` if that is not a URL of HTTP.
     pub fn parse(base: &str, path: &str) -> Option<Self> {
         let url = Url::parse(base).ok()?;
-        let is_tls = match url.scheme() {
-            "https" => true,
-            "http" => false,
-            _ => return None,
-        };
+        let scheme = url.scheme().parse().ok()?;
         let host = url.host_str()?;
         let port = url.port_or_known_default()?;
         Some(Self {
             target: AllowedTarget {
                 place: RemoteServer {
-                    tls: is_tls,
+                    scheme,
                     host: host.to_owned(),
                     port,
                     private: true,

@@ -16,7 +16,7 @@ use crate::limits;
 
 /// The idle connections of this process, and the permits for its calls.
 pub struct ConnectionPool {
-    kept_for: Duration,
+    idle_timeout: Duration,
     calls: Arc<Semaphore>,
     state: Mutex<PoolState>,
     opened: AtomicU64,
@@ -54,10 +54,10 @@ struct IdleConnection {
 }
 
 impl ConnectionPool {
-    /// Returns an empty pool. An idle connection is kept for `kept_for` at most.
-    pub fn new(kept_for: Duration) -> Self {
+    /// Returns an empty pool. An idle connection is kept for `idle_timeout` at most.
+    pub fn new(idle_timeout: Duration) -> Self {
         Self {
-            kept_for,
+            idle_timeout,
             calls: Arc::new(Semaphore::new(limits::EGRESS_CALLS)),
             state: Mutex::default(),
             opened: AtomicU64::new(0),
@@ -72,7 +72,7 @@ impl ConnectionPool {
             let mut state = self.lock();
             if !state.is_swept {
                 state.is_swept = true;
-                tokio::spawn(sweep(Arc::downgrade(self), self.kept_for));
+                tokio::spawn(sweep(Arc::downgrade(self), self.idle_timeout));
             }
             let far = state
                 .places
@@ -95,21 +95,21 @@ impl ConnectionPool {
     }
 
     /// Returns the longest time that an idle connection is kept.
-    pub fn kept_for(&self) -> Duration {
-        self.kept_for
+    pub fn idle_timeout(&self) -> Duration {
+        self.idle_timeout
     }
 
     /// Returns how long to keep a connection: at most as long as the `keep-alive` header of
     /// the remote server allows, less a second for the round trip.
-    pub fn kept_for_after(&self, response: &HttpResponse) -> Duration {
+    pub fn idle_timeout_after(&self, response: &HttpResponse) -> Duration {
         first(&response.headers, "keep-alive")
             .and_then(|said| {
                 said.split(',')
                     .find_map(|part| part.trim().strip_prefix("timeout="))
             })
             .and_then(|seconds| seconds.trim().parse().ok())
-            .map_or(self.kept_for, |seconds: u64| {
-                self.kept_for
+            .map_or(self.idle_timeout, |seconds: u64| {
+                self.idle_timeout
                     .min(Duration::from_secs(seconds.saturating_sub(1)))
             })
     }
@@ -173,19 +173,19 @@ impl CallPermit {
     }
 
     /// Keeps a connection for the next call if there is room for it.
-    pub fn keep(&self, connection: HttpConnection, kept_for: Duration) {
+    pub fn keep(&self, connection: HttpConnection, idle_timeout: Duration) {
         let kept = IdleConnection {
             connection,
-            until: Instant::now() + kept_for,
+            until: Instant::now() + idle_timeout,
         };
         let mut state = self.pool.lock();
-        if kept_for.is_zero() || state.idle >= limits::EGRESS_KEPT {
+        if idle_timeout.is_zero() || state.idle >= limits::EGRESS_IDLE {
             return;
         }
         let Some(far) = state.places.get_mut(&self.place) else {
             return;
         };
-        if far.idle.len() < limits::EGRESS_KEPT_PER_PLACE {
+        if far.idle.len() < limits::EGRESS_IDLE_PER_PLACE {
             far.idle.push(kept);
             state.idle += 1;
         }
@@ -199,11 +199,11 @@ impl IdleConnection {
 }
 
 /// Closes connections that were idle for too long, and forgets remote servers without calls.
-async fn sweep(pool: Weak<ConnectionPool>, kept_for: Duration) {
+async fn sweep(pool: Weak<ConnectionPool>, idle_timeout: Duration) {
     // Prevents a busy loop if no connection is kept.
     const SHORTEST: Duration = Duration::from_millis(10);
     loop {
-        tokio::time::sleep(kept_for.max(SHORTEST)).await;
+        tokio::time::sleep(idle_timeout.max(SHORTEST)).await;
         let Some(pool) = pool.upgrade() else {
             return;
         };

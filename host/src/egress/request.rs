@@ -5,7 +5,7 @@ use http_body_util::Full;
 use hyper::body::Bytes;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::EgressError;
+use super::error::EgressError;
 use super::slots::{compose, verbatim};
 use super::target::AllowedTarget;
 use crate::domain::exchange::{HttpRequest, TextSegment};

@@ -4,9 +4,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use super::EgressError;
+use super::error::EgressError;
 use crate::domain::connection::AllowedHost;
-use crate::domain::exchange::HttpRequest;
+use crate::domain::exchange::{HttpRequest, UrlScheme};
 
 /// The target of a request that passed the allow-list.
 #[derive(Clone)]
@@ -20,7 +20,7 @@ pub struct AllowedTarget {
 /// for a call that may not.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RemoteServer {
-    pub tls: bool,
+    pub scheme: UrlScheme,
     pub host: String,
     pub port: u16,
     pub private: bool,
@@ -31,22 +31,14 @@ impl AllowedTarget {
     ///
     /// # Errors
     /// Returns [`EgressError::NotAllowed`] if no entry matches, and
-    /// [`EgressError::Malformed`] if the scheme or the authority is not valid.
+    /// [`EgressError::Malformed`] if the authority is not valid.
     pub fn check(request: &HttpRequest, allow: &[AllowedHost]) -> Result<Self, EgressError> {
-        let scheme = request.scheme.to_ascii_lowercase();
+        let scheme = request.scheme;
         let not_allowed = || EgressError::NotAllowed {
-            scheme: scheme.clone(),
+            scheme,
             authority: request.authority.clone(),
         };
-        let default_port = match scheme.as_str() {
-            "https" => 443,
-            "http" => 80,
-            other => {
-                return Err(EgressError::Malformed(format!(
-                    "the scheme `{other}` is neither https nor http"
-                )));
-            }
-        };
+        let default_port = scheme.default_port();
         let (host, port) = split_authority(&request.authority, default_port).ok_or_else(|| {
             EgressError::Malformed(format!(
                 "`{}` is not a host with an optional port",
@@ -55,7 +47,7 @@ impl AllowedTarget {
         })?;
         let entry = allow
             .iter()
-            .filter(|entry| entry.scheme.eq_ignore_ascii_case(&scheme))
+            .filter(|entry| entry.scheme == scheme)
             .find(|entry| {
                 split_authority(&entry.authority, default_port).as_ref()
                     == Some(&(host.clone(), port))
@@ -63,7 +55,7 @@ impl AllowedTarget {
             .ok_or_else(not_allowed)?;
         Ok(Self {
             place: RemoteServer {
-                tls: scheme == "https",
+                scheme,
                 host,
                 port,
                 private: entry.private,
@@ -77,15 +69,14 @@ impl AllowedTarget {
     /// # Errors
     /// Returns [`EgressError::Malformed`] if its authority is not valid.
     pub fn from_entry(entry: &AllowedHost) -> Result<Self, EgressError> {
-        let tls = entry.scheme.eq_ignore_ascii_case("https");
-        let default_port = if tls { 443 } else { 80 };
+        let scheme = entry.scheme;
         let authority = &entry.authority;
-        let (host, port) = split_authority(authority, default_port).ok_or_else(|| {
+        let (host, port) = split_authority(authority, scheme.default_port()).ok_or_else(|| {
             EgressError::Malformed(format!("`{authority}` is not a host with an optional port"))
         })?;
         Ok(Self {
             place: RemoteServer {
-                tls,
+                scheme,
                 host,
                 port,
                 private: entry.private,
@@ -114,7 +105,7 @@ impl AllowedTarget {
             && let Some(address) = addresses.iter().find(|address| !is_public(address.ip()))
         {
             return Err(EgressError::NotPublic {
-                scheme: if self.place.tls { "https" } else { "http" }.to_owned(),
+                scheme: self.place.scheme,
                 authority: self.authority.clone(),
                 address: address.ip(),
             });
@@ -271,7 +262,7 @@ mod tests {
     fn the_allow_list_decides_before_a_slot_is_filled() {
         let request = HttpRequest {
             method: "GET".into(),
-            scheme: "https".into(),
+            scheme: UrlScheme::Https,
             authority: "evil.example".into(),
             path: vec![TextSegment::Literal("/".into())],
             query: vec![],
@@ -279,7 +270,7 @@ mod tests {
             body: vec![],
         };
         let allow = [AllowedHost {
-            scheme: "https".into(),
+            scheme: UrlScheme::Https,
             authority: "graph.example.com".into(),
             private: false,
         }];
@@ -293,7 +284,7 @@ mod tests {
         };
         assert!(AllowedTarget::check(&good, &allow).is_ok());
         let plain = HttpRequest {
-            scheme: "http".into(),
+            scheme: UrlScheme::Http,
             ..good
         };
         assert!(AllowedTarget::check(&plain, &allow).is_err());

@@ -21,7 +21,7 @@ pub enum ExportError {
     NotText,
     #[error("the service sent a body that is not base64: {0}")]
     NotBase64(base64::DecodeError),
-    #[error("the system gives no randomness: {0}")]
+    #[error("cannot read random bytes from the operating system: {0}")]
     NoRandomness(getrandom::Error),
 }
 
@@ -217,7 +217,7 @@ impl<'a> ExportedCases<'a> {
     }
 
     /// Returns what all calls of the delivery have in common. The path is left out: it has the
-    /// address of the connection, to which anybody may post.
+    /// address of the connection, to which anyone may post.
     fn delivery(&self) -> Delivery {
         let connection = self.connection;
         Delivery {

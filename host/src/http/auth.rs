@@ -20,7 +20,7 @@ use crate::domain::key::{KeyKind, PlainKey, Role};
 use crate::domain::workspace::{Partner, Workspace};
 use crate::http::state::Http;
 use crate::store::{ByPartner, Caller, Scope, StoreError};
-use crate::trace::{self, SpanKind};
+use crate::trace::{self, SpanKind, StepOutcome};
 
 /// A client of the data API. It reads one workspace.
 #[derive(Clone, Debug)]
@@ -264,10 +264,10 @@ async fn grant(
         _ => None,
     };
     if let Some(caller) = known {
-        checking.set("leadhost.check.outcome", "passed");
+        checking.set("leadhost.check.outcome", StepOutcome::Passed);
         return Ok(caller);
     }
-    checking.set("leadhost.check.outcome", "refused");
+    checking.set("leadhost.check.outcome", StepOutcome::Refused);
     http.failures.note(who, now);
     http.core.metrics.http.key_failed();
     match too_many {

@@ -35,6 +35,8 @@ pub struct Audited {
     pub detail: Map<String, Value>,
     /// The operation stopped on the way, and the part that was done by then stays.
     pub is_partly_done: bool,
+    /// The number of the row with which the operation began.
+    pub begun: Option<i64>,
 }
 
 impl Call<'_> {
@@ -50,6 +52,12 @@ impl Call<'_> {
             let mut audited = self.audited.lock().expect("the lock is not poisoned");
             audited.detail.extend(detail);
         }
+    }
+
+    /// Notes the row of the audit with which the operation began.
+    pub fn audit_begun(&self, row: i64) {
+        let mut audited = self.audited.lock().expect("the lock is not poisoned");
+        audited.begun = Some(row);
     }
 
     /// Notes for the audit that a part is done, although the operation is refused.

@@ -18,9 +18,9 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
 
 /// Returns the OpenAPI document of the call's surface, or 304 if the client's copy is current.
 pub fn document(call: &Call<'_>) -> ApiResponse {
-    static KEPT: [OnceLock<Asset>; Surface::ALL.len()] =
+    static CACHED: [OnceLock<Asset>; Surface::ALL.len()] =
         [const { OnceLock::new() }; Surface::ALL.len()];
-    let asset = KEPT[call.surface.place()].get_or_init(|| {
+    let asset = CACHED[call.surface.place()].get_or_init(|| {
         let text = openapi::text(call.surface);
         Asset::new(reply::JSON, text)
     });
@@ -29,7 +29,7 @@ pub fn document(call: &Call<'_>) -> ApiResponse {
 
 /// Returns a file of the page that shows the document, with a content security policy.
 pub fn page(call: &Call<'_>, file: DocsFile) -> ApiResponse {
-    static KEPT: [OnceLock<Asset>; 4] = [const { OnceLock::new() }; 4];
+    static CACHED: [OnceLock<Asset>; 4] = [const { OnceLock::new() }; 4];
     let (place, content_type, text) = match file {
         DocsFile::Text if call.surface == Surface::Admin => {
             (3, "text/html; charset=utf-8", admin_page())
@@ -42,7 +42,7 @@ pub fn page(call: &Call<'_>, file: DocsFile) -> ApiResponse {
         ),
         DocsFile::Style => (2, "text/css; charset=utf-8", include_str!("docs/page.css")),
     };
-    let asset = KEPT[place].get_or_init(|| Asset::new(content_type, text));
+    let asset = CACHED[place].get_or_init(|| Asset::new(content_type, text));
     let mut reply = asset.answer(call);
     let headers = reply.headers_mut();
     headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));

@@ -287,7 +287,7 @@ impl ApiError {
             Self::Store(StoreError::Refused(message)) => (S::UNPROCESSABLE_ENTITY, message.into()),
             Self::Store(StoreError::Outdated) => (
                 S::CONFLICT,
-                "It was changed since: read it again before you change it.".into(),
+                "It was changed after you read it. Read it again, then repeat your change.".into(),
             ),
             Self::Store(StoreError::Busy) => (
                 S::SERVICE_UNAVAILABLE,

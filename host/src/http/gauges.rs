@@ -56,7 +56,7 @@ async fn record_store_metrics(http: &Http) -> Result<(), StoreError> {
         );
         let behind = activations
             .iter()
-            .map(|activation| fleet::where_it_serves(&hosts, activation).1.len())
+            .map(|activation| fleet::hosts_that_serve(&hosts, activation).1.len())
             .sum();
         let alive = hosts.iter().filter(|host| host.alive).count();
         http.core.metrics.fleet.hosts(alive, behind);

@@ -39,7 +39,7 @@ const MOVES: usize = 256;
 ///
 /// # Errors
 ///
-/// hyper's error, if the connection fails.
+/// [`hyper::Error`] if the connection fails.
 pub async fn requests<S>(
     http: &Arc<Http>,
     surface: Surface,

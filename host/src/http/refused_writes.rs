@@ -75,7 +75,7 @@ impl RefusedSlots {
     }
 }
 
-/// What this host has refused, in memory.
+/// The requests that this host has refused, in memory.
 #[derive(Default)]
 pub struct RefusedWriteCounter {
     last_outage: Mutex<Option<RefusedWrites>>,

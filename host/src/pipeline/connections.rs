@@ -336,7 +336,7 @@ impl ConnectionCache {
             .value
             .map(|connection| self.open(connection))
             .transpose()?;
-        if answer.may_be_kept {
+        if answer.may_be_cached {
             match &found {
                 Some(found) => keep(&self.by_id, id.clone(), Arc::clone(found)),
                 None => drop(
@@ -381,7 +381,7 @@ impl ConnectionCache {
         let question = async { Ok(Arc::new(self.store.connection_ids().await?)) };
         let answer = self.asked_ids.ask(&(), question).await?;
         let found = answer.value.contains(id);
-        if answer.may_be_kept {
+        if answer.may_be_cached {
             *self.ids.lock().expect("the lock is not poisoned") = Some((since, answer.value));
         }
         Ok(found)
@@ -406,7 +406,7 @@ impl ConnectionCache {
         let found: Vec<_> = connections
             .map(|connection| self.open(connection))
             .collect::<Result<_, _>>()?;
-        if answer.may_be_kept {
+        if answer.may_be_cached {
             keep(&self.by_workspace, workspace, found.clone());
         }
         Ok(found)

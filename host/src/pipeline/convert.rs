@@ -216,7 +216,9 @@ async fn leads(
     if budget.has_effects() {
         greeting::add(pipeline, results, &mut notes).await?;
     }
-    props::note_left_out(items.iter().map(|item| &item.result), &mut notes);
+    let results = || items.iter().map(|item| &item.result);
+    props::note_left_out(results(), &mut notes);
+    props::note_unread(results(), &mut notes);
     Ok(Ok(NormalisedOutput {
         items,
         reply: conversion.reply,

@@ -27,6 +27,16 @@ pub enum ConvertError {
     Configuration(InputProblem),
 }
 
+impl ConvertError {
+    /// Returns what the plugin wrote before it failed, line by line. It is not masked.
+    pub fn log(&self) -> &[String] {
+        match self {
+            Self::Call(error) => error.log(),
+            Self::Connection(_) | Self::Configuration(_) => &[],
+        }
+    }
+}
+
 impl From<&ConvertError> for Reason {
     fn from(error: &ConvertError) -> Self {
         match error {

@@ -16,42 +16,48 @@ use std::time::Duration;
 
 use super::connections::Live;
 use super::lease::{self, LeaseDeadline};
-use super::rollout::{self, LiveRollout, Winner};
+use super::rollout::{self, LiveRollout, observed::Winner};
 use super::{convert, failure, greeting, mask, normalise, plugin_log, props, source_changes};
 use crate::domain::exchange::{HttpRequest, HttpResponse};
 use crate::domain::plugin::{
-    ConversionOutcome, ConvertedItem, FailureCategory, FetchFailure, FetchRequest, PluginCompletion,
+    ConversionOutcome, ConvertedItem, FailureCategory, FetchFailure, FetchRequest,
+    PluginCompletion, RanWith,
 };
+use crate::domain::rollout::RolloutStage;
 use crate::domain::time::Micros;
 use crate::egress::EgressError;
 use crate::limits;
 use crate::pipeline::state::Pipeline;
 use crate::plugin::{CallBudget, CallError, Loaded};
 use crate::store::{
-    FetchAnswer, FetchOutcome, FetchSettlement, HeldFetch, ItemResult, KeptAnswer, Write,
+    FetchAnswer, FetchOutcome, FetchSettlement, HeldFetch, ItemResult, KeptAnswer, StoreError,
+    Write,
 };
 use crate::telemetry::CallSubject;
-use crate::trace;
+use crate::trace::{self, StepFailure, StepOutcome};
 
 /// Makes one attempt at a fetch and settles it.
 pub async fn run(pipeline: &Arc<Pipeline>, held: HeldFetch, lease: LeaseDeadline) {
     let mut notes = Vec::new();
-    let (outcome, plugin) = attempt(pipeline, &held, lease, &mut notes).await;
+    let (outcome, called) = attempt(pipeline, &held, lease, &mut notes).await;
     pipeline.core.metrics.intake.fetch(&outcome);
     let span = trace::current();
     match &outcome {
-        FetchOutcome::Items(_) => span.set("leadhost.fetch.outcome", "completed"),
-        FetchOutcome::Retry { .. } => span.fail("retry"),
-        FetchOutcome::Stop { .. } => span.fail("stopped"),
-        FetchOutcome::Failed { .. } => span.fail("failed"),
+        FetchOutcome::Items(_) => span.set("leadhost.fetch.outcome", StepOutcome::Completed),
+        FetchOutcome::Retry { .. } => span.fail(StepFailure::Retry),
+        FetchOutcome::Stop { .. } => span.fail(StepFailure::Stopped),
+        FetchOutcome::Failed { .. } => span.fail(StepFailure::Failed),
     }
     let is_settled = matches!(
         outcome,
         FetchOutcome::Items(_) | FetchOutcome::Failed { .. }
     );
-    let ran = plugin
-        .as_ref()
-        .map(|(plugin, live)| plugin.ran_with(live.connection.config_version));
+    let has_failed = match outcome {
+        FetchOutcome::Items(_) => false,
+        FetchOutcome::Failed { .. } | FetchOutcome::Stop { .. } => true,
+        FetchOutcome::Retry { .. } => held.attempts + 1 >= limits::ROLLOUT_FETCH_ATTEMPTS,
+    };
+    let ran = called.as_ref().map(CalledPlugin::ran);
     let settlement = FetchSettlement {
         delivery: held.delivery,
         index: held.index,
@@ -60,20 +66,76 @@ pub async fn run(pipeline: &Arc<Pipeline>, held: HeldFetch, lease: LeaseDeadline
         notes,
         outcome,
     };
-    lease::settle(pipeline, Write::Settle(Box::new(settlement))).await;
-    if is_settled && let Some((plugin, _)) = plugin {
-        rollout::answered(pipeline, &plugin.description.name, held.delivery, None);
+    // A fetch that another host has taken over is counted there.
+    if !lease::settle(pipeline, Write::Settle(Box::new(settlement))).await {
+        return;
+    }
+    if has_failed {
+        blame(pipeline, &held, called.as_ref()).await;
+    }
+    if is_settled && let Some(called) = called {
+        rollout::answered(
+            pipeline,
+            &called.plugin.description.name,
+            held.delivery,
+            None,
+        );
     }
 }
 
-type CalledPlugin = Option<(Arc<Loaded>, Arc<Live>)>;
+/// Counts a fetch that has failed, or was tried several times, as harm of the candidate that made its
+/// request, if the stable version makes another request for the same lead.
+async fn blame(pipeline: &Arc<Pipeline>, held: &HeldFetch, called: Option<&CalledPlugin>) {
+    let (made_by, request) = match called {
+        Some(called) => (&called.plugin.digest, &called.request),
+        None => (&held.ran.digest, &held.request),
+    };
+    let rollouts = pipeline.rollouts.all();
+    let mut rollouts = rollouts.iter();
+    let Some(rollout) = rollouts.find(|one| one.candidate.digest == *made_by) else {
+        return;
+    };
+    if rollout.observed.is_stopped() {
+        return;
+    }
+    let Ok(Some(live)) = pipeline.connections.get(&held.connection).await else {
+        return;
+    };
+    let completing = Completing {
+        pipeline,
+        live: &live,
+        held,
+    };
+    let is_another = match completing.asked_at_this_hop(&rollout.stable).await {
+        AskedFetch::Here(stable) => stable.request != *request,
+        AskedFetch::Elsewhere => true,
+        AskedFetch::Unknown => false,
+    };
+    if is_another {
+        rollout::observed::fetch_failed(pipeline, rollout, held.delivery, &held.received_by);
+    }
+}
+
+/// The version that made an attempt.
+struct CalledPlugin {
+    plugin: Arc<Loaded>,
+    live: Arc<Live>,
+    /// The request of the attempt.
+    request: HttpRequest,
+}
+
+impl CalledPlugin {
+    fn ran(&self) -> RanWith {
+        self.plugin.ran_with(self.live.connection.config_version)
+    }
+}
 
 async fn attempt(
     pipeline: &Arc<Pipeline>,
     held: &HeldFetch,
     lease: LeaseDeadline,
     notes: &mut Vec<String>,
-) -> (FetchOutcome, CalledPlugin) {
+) -> (FetchOutcome, Option<CalledPlugin>) {
     let now = pipeline.core.clock.now();
     if now >= held.until || held.attempts >= limits::FETCH_ATTEMPTS {
         return (
@@ -99,7 +161,12 @@ async fn attempt(
         Ok(chosen) => chosen,
         Err(reason) => return (retry(pipeline, held, &reason, None), None),
     };
-    let mut ran = Some((Arc::clone(&plugin), Arc::clone(&live)));
+    let called = |plugin: &Arc<Loaded>| CalledPlugin {
+        plugin: Arc::clone(plugin),
+        live: Arc::clone(&live),
+        request: fetch.request.clone(),
+    };
+    let mut ran = Some(called(&plugin));
 
     let response = match kept {
         Some(response) => response,
@@ -153,7 +220,8 @@ async fn attempt(
         live: &live,
         held,
     };
-    let again = canary.map(|rollout| (rollout, response.clone()));
+    let rollout = canary.or_else(|| probation(pipeline, &plugin));
+    let again = rollout.map(|rollout| (rollout, response.clone()));
     let is_short = response.body.len() <= limits::SKETCH_BODY_BYTES;
     let answer = is_short.then(|| KeptAnswer {
         number: 0,
@@ -164,15 +232,17 @@ async fn attempt(
         response: response.clone(),
     });
     let mut completed = own.with(&plugin, fetch.state, response).await;
-    if let Some((rollout, response)) = again {
+    if let Some((rollout, response)) = again
+        && (rollout.is_canary() || !matches!(completed, Ok(Ok(_))))
+    {
         let better = own.better(&rollout, &fetch.request, response, completed);
         let (chosen, winner) = Box::pin(better).await;
         completed = chosen;
         if winner == Winner::Stable {
-            ran = Some((Arc::clone(&rollout.stable), Arc::clone(&live)));
+            ran = Some(called(&rollout.stable));
         }
     }
-    if let Some((plugin, _)) = &ran {
+    if let Some(CalledPlugin { plugin, .. }) = &ran {
         source_changes::completed(pipeline, plugin, held, answer, &completed).await;
     }
     let outcome = match completed {
@@ -252,7 +322,7 @@ impl Completing<'_> {
         // The answer belongs to the candidate's request, so the stable version reads it only if it
         // made the same request.
         let stable = match self.asked_at_this_hop(&rollout.stable).await {
-            Some(stable) if stable.request == *request => stable,
+            AskedFetch::Here(stable) if stable.request == *request => stable,
             _ => return (candidate, Winner::Candidate),
         };
         let stable = self.with(&rollout.stable, stable.state, response).await;
@@ -263,34 +333,61 @@ impl Completing<'_> {
     /// Returns the fetch that another version would make for the same lead at this hop. Later hops
     /// follow from the stored answers to the earlier ones, as long as it would have made the same
     /// requests.
-    async fn asked_at_this_hop(&self, plugin: &Arc<Loaded>) -> Option<FetchRequest> {
-        let mut fetch = asked_first(self.pipeline, plugin, self.held).await?;
+    async fn asked_at_this_hop(&self, plugin: &Arc<Loaded>) -> AskedFetch {
+        let Some(mut fetch) = asked_first(self.pipeline, plugin, self.held).await else {
+            return AskedFetch::Unknown;
+        };
         for hop in 1..self.held.hop {
-            let response = self.answer_to(&fetch, hop).await?;
+            let response = match self.answer_to(&fetch, hop).await {
+                Ok(Some(response)) => response,
+                Ok(None) => return AskedFetch::Elsewhere,
+                Err(_) => return AskedFetch::Unknown,
+            };
             let completed = self.items(plugin, fetch.state, hop, response).await;
-            fetch = fetch_of(completed.ok()?.ok()?, fetch.external_id.as_deref())?;
+            let Ok(Ok(items)) = completed else {
+                return AskedFetch::Unknown;
+            };
+            match fetch_of(items, fetch.external_id.as_deref()) {
+                Some(next) => fetch = next,
+                None => return AskedFetch::Unknown,
+            }
         }
-        Some(fetch)
+        AskedFetch::Here(Box::new(fetch))
     }
 
     /// Returns the stored answer to a fetch at an earlier hop.
-    async fn answer_to(&self, fetch: &FetchRequest, hop: u32) -> Option<HttpResponse> {
+    async fn answer_to(
+        &self,
+        fetch: &FetchRequest,
+        hop: u32,
+    ) -> Result<Option<HttpResponse>, StoreError> {
         let store = &self.pipeline.core.store;
         let mut after = 0;
         loop {
-            let page = store.answers(self.held.delivery, after, ANSWERS).await;
-            let page = page.ok()?;
-            after = page.last()?.number;
+            let page = store.answers(self.held.delivery, after, ANSWERS).await?;
+            let Some(last) = page.last() else {
+                return Ok(None);
+            };
+            after = last.number;
             let mut found = page.into_iter().filter(|answer| {
                 answer.hop == hop
                     && answer.external_id == fetch.external_id
                     && answer.request == fetch.request
             });
             if let Some(answer) = found.next() {
-                return Some(answer.response);
+                return Ok(Some(answer.response));
             }
         }
     }
+}
+
+/// The fetch that another version would make for the same lead at a hop.
+enum AskedFetch {
+    Here(Box<FetchRequest>),
+    /// It would have made another request at an earlier hop.
+    Elsewhere,
+    /// The version does not recognise the pointer, or failed.
+    Unknown,
 }
 
 /// Answers per read: each may be as large as the bound of a fetch's answer.
@@ -310,6 +407,13 @@ fn fetch_of(items: Vec<ConvertedItem>, external_id: Option<&str>) -> Option<Fetc
 fn canary(pipeline: &Pipeline, live: &Live, held: &HeldFetch) -> Option<Arc<LiveRollout>> {
     let rollout = pipeline.rollouts.get(&live.connection.plugin)?;
     (rollout.is_canary() && rollout.candidate.digest == held.ran.digest).then_some(rollout)
+}
+
+/// Returns the rollout whose candidate is this version, while it is in its probation.
+fn probation(pipeline: &Pipeline, plugin: &Loaded) -> Option<Arc<LiveRollout>> {
+    let rollout = pipeline.rollouts.get(&plugin.description.name)?;
+    let is_probation = rollout.rollout.stage == RolloutStage::Probation;
+    (is_probation && rollout.candidate.digest == plugin.digest).then_some(rollout)
 }
 
 /// Returns the version that completes the fetch, with its request and state, and the stored

@@ -33,7 +33,7 @@ use crate::store::{
     Acceptance, DeliveryOutcome, ItemResult, NewDelivery, StoreError, Write, WriteOutcome,
 };
 use crate::telemetry::{CallSubject, describe_version};
-use crate::trace::{self, Span, SpanKind};
+use crate::trace::{self, Span, SpanKind, StepFailure, StepOutcome};
 
 /// The address that a request was sent to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -194,7 +194,7 @@ pub async fn receive(
         .run(process(pipeline, &live, came, peer, by_operator))
         .await;
     if received.is_err() {
-        span.fail("not_stored");
+        span.fail(StepFailure::NotStored);
     }
     received
 }
@@ -239,7 +239,7 @@ async fn process(
         Ok(checks) => checks,
         Err(error) => {
             let ran = Some(plugin.ran_with(live.connection.config_version));
-            checking.fail("checks_unknown");
+            checking.fail(StepFailure::ChecksUnknown);
             drop(checking);
             let result = failure::after_failure(pipeline, live, &error, ran, 0);
             return keep_unchecked(pipeline, live, came, peer, result).await;
@@ -249,7 +249,10 @@ async fn process(
         true => Ok(()),
         false => came.verify(&checks, live),
     };
-    let outcome = if checked.is_ok() { "passed" } else { "refused" };
+    let outcome = match checked {
+        Ok(()) => StepOutcome::Passed,
+        Err(_) => StepOutcome::Refused,
+    };
     checking.set("leadhost.check.outcome", outcome);
     drop(checking);
     if !by_operator {
@@ -343,7 +346,7 @@ pub(super) fn describe_conversion(span: &Span, chosen: &Chosen) {
     match &chosen.converted {
         Ok(converted) => span.set("leadhost.items", converted.result.items.len()),
         Err(ConvertError::Call(error)) => span.fail(error.kind().as_str()),
-        Err(_) => span.fail("connection"),
+        Err(_) => span.fail(StepFailure::Connection),
     }
 }
 

@@ -48,7 +48,7 @@ impl KeyCache {
         }
         let question = async { Ok(core.store.authenticate(digest).await?.map(Arc::new)) };
         let answer = self.asked.ask(digest, question).await?;
-        if answer.may_be_kept {
+        if answer.may_be_cached {
             self.cache(*digest, now, answer.value.clone());
         }
         Ok(answer.value)

@@ -1,11 +1,12 @@
 //! A lease on a piece of work, and the commit of its result.
 
+use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use super::state::Pipeline;
 use super::{greeting, parts};
 use crate::clock;
-use crate::store::{Reconversion, StoreError, Write, WriteOutcome};
+use crate::store::{HeldDelivery, Reconversion, StoreError, Write, WriteOutcome};
 
 /// The end of a lease, by a clock that counts suspension too. After it another host may have
 /// claimed the work.
@@ -28,15 +29,49 @@ impl LeaseDeadline {
     }
 }
 
+/// Runs the conversion of a delivery, and renews the lease on it whenever half of it is over. A
+/// conversion that takes longer than a lease would otherwise be claimed again and again, each time
+/// before its result is committed.
+pub async fn renewed<T>(
+    pipeline: &Pipeline,
+    held: &HeldDelivery,
+    conversion: impl Future<Output = T>,
+) -> T {
+    let lasts = pipeline.core.config.worker.lease();
+    let renewing = async {
+        loop {
+            tokio::time::sleep(lasts / 2).await;
+            let renewal = Write::Renew {
+                delivery: held.delivery.id,
+                lease: held.lease,
+                until: pipeline.core.clock.now().plus(lasts),
+            };
+            // Not behind other writes: they could take longer than the rest of the lease. If the
+            // store does not answer now, the next one may still be in time.
+            if let Ok(WriteOutcome::Stale) = pipeline.core.writer.submit(renewal).await {
+                return;
+            }
+        }
+    };
+    let mut conversion = pin!(conversion);
+    tokio::select! {
+        converted = &mut conversion => return converted,
+        () = renewing => {}
+    }
+    conversion.await
+}
+
 /// Commits the result of a piece of work. If the store does not answer, the lease expires and
-/// the work is repeated; deduplication makes it one lead.
-pub async fn settle(pipeline: &Pipeline, write: Write) {
+/// the work is repeated; deduplication makes it one lead. Returns whether this result is stored.
+pub async fn settle(pipeline: &Pipeline, write: Write) -> bool {
     let committing = Instant::now();
     let written = pipeline.core.writer.submit_background(write).await;
     if let Ok(WriteOutcome::Done(outcome)) = &written {
         greeting::trace_stored(&outcome.greeted, committing);
     }
+    let is_stored = matches!(written, Ok(WriteOutcome::Done(_)));
     settled(pipeline, written);
+    is_stored
 }
 
 /// Commits the result of a conversion, in parts if it is large.

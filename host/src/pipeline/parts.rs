@@ -22,12 +22,13 @@ pub async fn commit(
     let lasts = pipeline.core.config.worker.lease();
     let mut parts = conversion.in_parts().into_iter();
     let mut items = Vec::new();
-    let mut since = Instant::now();
+    // How long the conversion held the delivery before its first part, only its caller knows.
+    let mut renewed: Option<Instant> = None;
     while let Some(mut part) = parts.next() {
         if let Some(part) = &mut part.part
-            && since.elapsed() >= lasts / 2
+            && renewed.is_none_or(|at| at.elapsed() >= lasts / 2)
         {
-            since = Instant::now();
+            renewed = Some(Instant::now());
             part.until = Some(pipeline.core.clock.now().plus(lasts));
         }
         let write = Write::Convert(Box::new(part));

@@ -100,7 +100,7 @@ impl Unmasked {
 
     /// Returns the delivery for a plugin and the store.
     pub fn masked(self, carried: &SenderChecks, live: &Live) -> NewDelivery {
-        redacted(self.into_kept(), carried, live)
+        redacted(self.into_stored(), carried, live)
     }
 
     /// Returns the delivery as it is stored until its sender is checked, and its sealed proof.
@@ -124,10 +124,13 @@ impl Unmasked {
         })
         .expect("texts are always JSON");
         let sealed = pipeline.core.sealer.seal(&plain, context(came).as_bytes());
-        (redacted_to(self.into_kept(), &mask, carried, body), sealed)
+        (
+            redacted_to(self.into_stored(), &mask, carried, body),
+            sealed,
+        )
     }
 
-    fn into_kept(self) -> NewDelivery {
+    fn into_stored(self) -> NewDelivery {
         let mut delivery = self.delivery;
         if self.sent.is_some() {
             // These headers describe the received bytes, not the stored body.

@@ -16,6 +16,10 @@ use crate::store::ItemResult;
 /// The end of a cut message.
 const CUT: &str = " […]";
 
+/// The properties with the phones and addresses that could not be read.
+const UNREAD_PHONES: &str = "unreadPhones";
+const UNREAD_EMAILS: &str = "unreadEmails";
+
 /// Properties, and the names of those that did not fit.
 pub struct BoundedProps {
     pub props: Map<String, Value>,
@@ -44,12 +48,12 @@ pub fn deal_props(live: &Live, lead: Lead, name: Option<&str>, phones: &[Phone])
     let unread = phones
         .iter()
         .filter(|phone| phone.e164.is_none() && !phone.raw.is_empty());
-    kept.list("unreadPhones", unread.map(|phone| json!(phone.raw)));
+    kept.list(UNREAD_PHONES, unread.map(|phone| json!(phone.raw)));
     let unread = lead
         .emails
         .iter()
         .filter(|raw| !raw.trim().is_empty() && contact::email(raw).is_none());
-    kept.list("unreadEmails", unread.map(|raw| json!(raw)));
+    kept.list(UNREAD_EMAILS, unread.map(|raw| json!(raw)));
     let listings = lead
         .listings
         .iter()
@@ -119,6 +123,26 @@ pub fn note_left_out<'r>(results: impl Iterator<Item = &'r ItemResult>, notes: &
         notes.push(format!(
             "{others} more leads have properties that did not fit in their deals"
         ));
+    }
+}
+
+/// Adds a note if a lead has a phone or an address that could not be read: its contact is not found by it.
+pub fn note_unread<'r>(results: impl Iterator<Item = &'r ItemResult>, notes: &mut Vec<String>) {
+    let leads: Vec<_> = results
+        .filter_map(|result| match result {
+            ItemResult::Lead(lead) => Some(lead),
+            _ => None,
+        })
+        .collect();
+    for (prop, what) in [
+        (UNREAD_PHONES, "a phone is no number of the lead's region"),
+        (UNREAD_EMAILS, "an e-mail address is not valid"),
+    ] {
+        if leads.iter().any(|lead| lead.deal_props.contains_key(prop)) {
+            notes.push(format!(
+                "{what}: the deal has it in `{prop}`, and no message can be sent to it"
+            ));
+        }
     }
 }
 

@@ -29,14 +29,28 @@ pub struct ReplayOptions {
     pub apply: bool,
     /// Release a quarantined delivery if its sender check passes now.
     pub release: bool,
+    /// Refuse the replay if the delivery has another status by now: another operator may have converted it
+    /// since it was looked at.
+    pub expected: Option<DeliveryStatus>,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
-    #[error(
-        "there is no delivery {0}, or a host is working on it: check with `leadhost delivery show {0}`"
-    )]
+    #[error("there is no delivery {0}")]
     NotFound(DeliveryId),
+    #[error("a host is working on delivery {0}: try again in a moment")]
+    Busy(DeliveryId),
+    #[error("delivery {delivery} is {} by now, and not {}: look at it again first", .status.as_str(), .expected.as_str())]
+    Changed {
+        delivery: DeliveryId,
+        status: DeliveryStatus,
+        expected: DeliveryStatus,
+    },
+    #[error("delivery {delivery} is not in quarantine: it is {}", .status.as_str())]
+    NotQuarantined {
+        delivery: DeliveryId,
+        status: DeliveryStatus,
+    },
     #[error(
         "delivery {0} is quarantined: correct the secret, then run `leadhost delivery replay {0} --release`"
     )]
@@ -66,15 +80,31 @@ pub enum ReplayError {
 ///
 /// # Errors
 ///
-/// [`ReplayError`] if the delivery cannot be claimed, was emptied or stays in quarantine, a
-/// stored answer cannot be completed, or the store fails.
+/// [`ReplayError`] if the delivery cannot be claimed, was emptied, has not the expected status or stays
+/// in quarantine, a stored answer cannot be completed, or the store fails.
 pub async fn one(
     pipeline: &Arc<Pipeline>,
     id: DeliveryId,
     options: ReplayOptions,
 ) -> Result<DeliveryOutcome, ReplayError> {
     let held = claim(pipeline, id).await?;
-    let quarantined = held.status == DeliveryStatus::Quarantined;
+    let (delivery, status) = (id, held.status);
+    let quarantined = status == DeliveryStatus::Quarantined;
+    let refused = match options.expected {
+        Some(expected) if !is_still(expected, status) => Some(ReplayError::Changed {
+            delivery,
+            status,
+            expected,
+        }),
+        _ if options.release && !quarantined => {
+            Some(ReplayError::NotQuarantined { delivery, status })
+        }
+        _ => None,
+    };
+    if let Some(refused) = refused {
+        release(pipeline, &held).await;
+        return Err(refused);
+    }
     // The conversion itself repeats a failed sender check; without `release` the delivery
     // goes back unchanged.
     let mut result = if quarantined && !options.release {
@@ -133,6 +163,11 @@ pub async fn one(
         }
         _ => Err(ReplayError::TakenOver(id)),
     }
+}
+
+/// Returns whether a delivery has the status that it had. The next try of a failed one may have parked it.
+fn is_still(expected: DeliveryStatus, status: DeliveryStatus) -> bool {
+    status == expected || status.is_tried_again() && expected.is_tried_again()
 }
 
 /// The outcome of a delivery in a repair.
@@ -214,12 +249,13 @@ pub async fn in_repair(
 async fn claim(pipeline: &Pipeline, id: DeliveryId) -> Result<HeldDelivery, ReplayError> {
     let now = pipeline.core.clock.now();
     let until = now.plus(pipeline.core.config.worker.lease());
-    let held = pipeline
-        .core
-        .store
-        .claim_delivery(id, now, until)
-        .await?
-        .ok_or(ReplayError::NotFound(id))?;
+    let store = &pipeline.core.store;
+    let Some(held) = store.claim_delivery(id, now, until).await? else {
+        return Err(match store.delivery(id).await? {
+            Some(_) => ReplayError::Busy(id),
+            None => ReplayError::NotFound(id),
+        });
+    };
     if held.delivery.is_emptied() {
         release(pipeline, &held).await;
         return Err(ReplayError::Emptied(id));

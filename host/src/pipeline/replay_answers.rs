@@ -69,6 +69,17 @@ impl ReplayAnswerError {
         }
     }
 
+    /// Returns what the plugin wrote before it failed, line by line. It is not masked.
+    pub fn log(&self) -> &[String] {
+        match self {
+            Self::Completion {
+                source: CompletionError::Call(error),
+                ..
+            } => error.log(),
+            Self::Store(_) | Self::Completion { .. } => &[],
+        }
+    }
+
     /// Returns whether the converter reports that the answer has no lead for it.
     pub fn is_refusal(&self) -> bool {
         let Self::Completion { source, .. } = self else {
@@ -304,14 +315,14 @@ pub(super) fn replace(items: &mut Vec<NewItem>, at: usize, found: Vec<ItemResult
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::exchange::{HttpRequest, TextSegment};
+    use crate::domain::exchange::{HttpRequest, TextSegment, UrlScheme};
     use crate::domain::id::ConnectionId;
     use crate::domain::time::Micros;
 
     fn request(path: &str) -> HttpRequest {
         HttpRequest {
             method: "GET".to_owned(),
-            scheme: "https".to_owned(),
+            scheme: UrlScheme::Https,
             authority: "leads.example.com".to_owned(),
             path: vec![TextSegment::Literal(path.to_owned())],
             query: Vec::new(),

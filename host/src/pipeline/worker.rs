@@ -291,7 +291,7 @@ async fn work(pipeline: &Arc<Pipeline>, work: ClaimedJob) {
 /// its items do not decide it.
 pub async fn retry(pipeline: &Arc<Pipeline>, held: HeldDelivery) -> Option<DeliveryStatus> {
     let (id, connection) = (held.delivery.id, held.delivery.connection.clone());
-    let result = reconvert(pipeline, &held, CallBudget::Worker).await;
+    let result = reconvert(pipeline, &held, CallBudget::Leased).await;
     let status = result.status;
     // Compared after the answer, if it is complete.
     let ran = (!pipeline.rollouts.is_empty() && result.error.is_none() && !result.has_fetch())
@@ -321,9 +321,17 @@ pub async fn retry(pipeline: &Arc<Pipeline>, held: HeldDelivery) -> Option<Deliv
     status
 }
 
-/// Converts a held delivery with the active version. Every outcome is a result that can be
-/// settled.
+/// Converts a held delivery with the active version, and keeps the lease on it for as long as that
+/// takes. Every outcome is a result that can be settled.
 pub async fn reconvert(
+    pipeline: &Arc<Pipeline>,
+    held: &HeldDelivery,
+    budget: CallBudget,
+) -> ConversionResult {
+    lease::renewed(pipeline, held, convert_held(pipeline, held, budget)).await
+}
+
+async fn convert_held(
     pipeline: &Arc<Pipeline>,
     held: &HeldDelivery,
     budget: CallBudget,

@@ -1,4 +1,4 @@
-//! For benchmarks only (feature `bench`): a conversion on the calling thread, and one in an
+//! For benchmarks only: a conversion on the calling thread, and one in an
 //! instance that is kept, which the service never does. Engine, linking and limits are
 //! those of the service.
 
@@ -8,11 +8,11 @@ use std::task::{Context, Poll, Waker};
 
 use wasmtime::Store;
 
-use super::abi::{Fault, KeptInstance};
+use super::abi::guest::{Fault, KeptInstance};
 use super::imports::CallEnvironment;
 use super::instance::{self, Allowance, CallHandle};
 use super::instance_state::InstanceState;
-use super::{CallError, Loaded, Plugins};
+use super::{CallError, Loaded, runtime::Plugins};
 use crate::domain::exchange::InputProblem;
 use crate::domain::plugin::{ConverterOutput, PluginDelivery};
 

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::CallBudget;
+use super::budget::CallBudget;
 use super::error::CallError;
 use crate::clock::SharedClock;
 use crate::domain::plugin::{CircuitFunction, Digest};
@@ -152,7 +152,7 @@ impl Breakers {
         };
         let now = self.clock.now();
         match budget {
-            CallBudget::Trial | CallBudget::Operator => {}
+            CallBudget::Trial | CallBudget::Operator | CallBudget::Control => {}
             CallBudget::Inline | CallBudget::Brief => {
                 if let Some(open) = &pair.all.open {
                     return Err(pair.turned_away(open.until(now), &open.reason.clone()));
@@ -172,7 +172,7 @@ impl Breakers {
                     });
                 }
             }
-            CallBudget::Worker if pair.all.failures > 0 => {
+            CallBudget::Worker | CallBudget::Leased if pair.all.failures > 0 => {
                 let open = pair.all.open.as_ref();
                 let until = open.map_or(now, |open| open.until(now));
                 if pair.probing || until > now {
@@ -189,7 +189,7 @@ impl Breakers {
                 pair.probing = true;
                 pass.probe = true;
             }
-            CallBudget::Worker => {}
+            CallBudget::Worker | CallBudget::Leased => {}
         }
         Ok(pass)
     }
@@ -260,11 +260,17 @@ pub struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    /// Reports the result of the admitted call, which opens or closes the circuits. Trials
-    /// count for nothing.
+    /// Reports the result of the admitted call, which opens or closes the circuits. Trials count for
+    /// nothing. Nor does a failed control, which is made although the circuit is open: it would lengthen
+    /// the pause for deliveries that are not compared.
     pub fn report<T>(mut self, answer: &Result<T, CallError>) {
         self.reported = true;
-        if self.budget == CallBudget::Trial || self.breakers.stay_closed.load(Ordering::Relaxed) {
+        let is_counted = match self.budget {
+            CallBudget::Trial => false,
+            CallBudget::Control => answer.is_ok(),
+            _ => true,
+        };
+        if !is_counted || self.breakers.stay_closed.load(Ordering::Relaxed) {
             return;
         }
         let mut pairs = self.breakers.lock();
@@ -279,7 +285,7 @@ impl Pass<'_> {
                 pair.probing = false;
                 pair.turned_away = 0;
                 // A call that fits the worker's budget may still be too long for a request.
-                if matches!(self.budget, CallBudget::Inline | CallBudget::Brief) {
+                if self.budget.is_short() {
                     pair.inline = Circuit::default();
                 }
                 if was_open && !pair.is_open() {
@@ -521,6 +527,22 @@ mod tests {
         let longest = world.breakers.open()[0].until.since(world.now());
         assert_eq!(first, limits::BREAKER_FIRST);
         assert_eq!(longest, limits::BREAKER_LONGEST);
+    }
+
+    #[test]
+    fn a_failed_control_leaves_the_pause_as_it_is_and_an_answered_one_ends_it() {
+        let world = world();
+        world.faults(limits::BREAKER_FAILURES);
+        let until = world.breakers.open()[0].until;
+        world.clock.advance_seconds(1);
+        for _ in 0..5 {
+            let failed = world.call(CallBudget::Control, Err(trap()));
+            failed.expect_err("it fails");
+        }
+        assert_eq!(world.breakers.open()[0].until, until);
+        let answered = world.call(CallBudget::Control, Ok(()));
+        answered.expect("an answer");
+        assert_eq!(world.until(CallBudget::Inline), None);
     }
 
     #[test]

@@ -8,14 +8,17 @@ use std::time::{Duration, Instant};
 
 use wasmtime::Store;
 
-use super::abi::Guest;
+use super::abi::guest::Guest;
 use super::error::{CallError, CallOutcome};
 use super::imports::CallEnvironment;
 use super::instance::CallHandle;
 use super::instance_state::InstanceState;
 use super::version::Loaded;
 use super::watch::{Watched, WatchedCall, WatchedOutput};
-use super::{CallAccount, CallBudget, CallStart, GuestFuture, Plugins};
+use super::{
+    CallBudget,
+    runtime::{CallAccount, CallStart, GuestFuture, Plugins},
+};
 use crate::domain::channel::{
     RefusedSend, SendAnswer, SendStep, TemplatePage, TemplateSend, TemplateStep, Webhook,
 };
@@ -353,6 +356,7 @@ impl Plugins {
             plugin.count(self.0.clock.now(), outcome, &handle);
             self.0.watch.tell(|| {
                 Watched::Call(WatchedCall {
+                    digest: plugin.digest.clone(),
                     plugin: plugin.description.name.clone(),
                     function: context.name,
                     id: context.id,

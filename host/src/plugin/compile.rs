@@ -1,4 +1,4 @@
-//! Compiles a component's bytes to machine code, away from everything that serves requests:
+//! Compiles the bytes of a component, or of a library that is taken out of it, to machine code, away from everything that serves requests:
 //! in a child process of the same program, under limits that the child sets on itself, so
 //! that a component made to break compilers breaks only the child.
 //!
@@ -19,6 +19,7 @@ use std::time::Duration;
 use tempfile::NamedTempFile;
 use tokio::sync::{Semaphore, oneshot};
 
+use super::core_module::is_core_module;
 use super::engine::{self, CodeUse};
 use super::error::{EngineError, LoadError};
 use super::function_cache::FunctionCache;
@@ -108,7 +109,12 @@ impl Compilation {
         &self.compatibility
     }
 
-    /// Returns the kept code of a component, if it is there and intact.
+    /// Returns whether only what changed is compiled again, for one developer's own components.
+    pub fn is_for_rebuilds(&self) -> bool {
+        self.functions.is_some()
+    }
+
+    /// Returns the kept code of a component or a library, if it is there and intact.
     pub fn cached(&self, digest: &Digest) -> Option<Vec<u8>> {
         let path = self.path(digest);
         match hashed_file::read(&path) {
@@ -125,11 +131,11 @@ impl Compilation {
         None
     }
 
-    /// Compiles a component and keeps the code. On a full disk the code is not kept, but
-    /// the plugin still loads.
+    /// Compiles a component, or a library of one, and keeps the code. On a full disk the code is
+    /// not kept, but the plugin still loads.
     ///
     /// # Errors
-    /// Returns an error if the component does not compile within its limits, or if the
+    /// Returns an error if the bytes do not compile within their limits, or if the
     /// compiler or the host fails.
     pub async fn compile(&self, digest: &Digest, wasm: Vec<u8>) -> Result<Vec<u8>, LoadError> {
         let permit = self.permits.acquire().await;
@@ -159,8 +165,15 @@ impl Compilation {
             .join(format!("{digest}-{}.cwasm", self.compatibility))
     }
 
+    /// Returns the file with the functions of the last compilation. A library has none: it is compiled
+    /// once, and the file is for what changes.
+    fn functions_for(&self, wasm: &[u8]) -> Option<&Path> {
+        let functions = self.functions.as_deref();
+        functions.filter(|_| !is_core_module(wasm))
+    }
+
     async fn compile_in_child(&self, program: &Path, wasm: Vec<u8>) -> Result<Vec<u8>, LoadError> {
-        let folder = self.folder.clone();
+        let (folder, functions) = (self.folder.clone(), self.functions_for(&wasm));
         let (input, output) = in_background(move || files_of_child(&folder, &wasm)).await??;
         let child = tokio::process::Command::new(program)
             .arg("compile")
@@ -168,7 +181,7 @@ impl Compilation {
             .arg(output.path())
             .arg(self.memory_mib.to_string())
             .arg(self.timeout.as_secs().to_string())
-            .args(&self.functions)
+            .args(functions)
             .args((self.code == CodeUse::Counting).then_some("--counting"))
             // The child gets nothing of the service's environment, which may hold keys.
             .env_clear()
@@ -221,7 +234,7 @@ impl Compilation {
 
     async fn compile_on_thread(&self, wasm: Vec<u8>) -> Result<Vec<u8>, LoadError> {
         let (answer, answered) = oneshot::channel();
-        let (code, functions) = (self.code, self.functions.clone());
+        let (code, functions) = (self.code, self.functions_for(&wasm).map(Path::to_owned));
         std::thread::Builder::new()
             .name("plugin-compile".to_owned())
             .spawn(move || {
@@ -272,17 +285,20 @@ fn host(what: &str, error: std::io::Error) -> LoadError {
     LoadError::Host(format!("{what}: {error}"))
 }
 
-/// Compiles in this process, on an engine that is dropped afterwards. `functions`: the file with the
-/// functions of the last compilation; functions that did not change are not compiled again.
+/// Compiles a component or a core module in this process, on an engine that is dropped afterwards.
+/// `functions`: the file with the functions of the last compilation; functions that did not change are
+/// not compiled again.
 ///
 /// # Errors
-/// Returns the compiler's message if the engine cannot be set up or the component does not compile.
+/// Returns the compiler's message if the engine cannot be set up or the bytes do not compile.
 pub fn translate(code: CodeUse, wasm: &[u8], functions: Option<&Path>) -> Result<Vec<u8>, String> {
     let cache = functions.map(FunctionCache::read);
     let engine = engine::compiling(code, cache.clone()).map_err(|error| format!("{error:#}"))?;
-    let compiled = engine
-        .precompile_component(wasm)
-        .map_err(|error| format!("{error:#}"))?;
+    let compiled = match is_core_module(wasm) {
+        true => engine.precompile_module(wasm),
+        false => engine.precompile_component(wasm),
+    };
+    let compiled = compiled.map_err(|error| format!("{error:#}"))?;
     if let Some((cache, path)) = cache.zip(functions) {
         // Without the file, the next compilation takes as long as this one.
         let _ = cache.write(path);

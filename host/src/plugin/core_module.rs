@@ -16,7 +16,7 @@ use wasmparser::{Parser, Payload};
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 
-use super::abi::{OFFERED, Offer};
+use super::abi::{OFFERED, guest::Offer};
 use super::error::{first_of, shortened};
 use super::imports::is_offered;
 
@@ -72,10 +72,12 @@ pub fn encode(module: &[u8]) -> Result<Vec<u8>, CoreModuleError> {
         true => Cow::Borrowed(module),
         false => Cow::Owned(with_world(module, interface.contract()?)?),
     };
-    let mut encoder = ComponentEncoder::default();
-    encoder.validate(true).module(&module).map_err(unfit)?;
+    let mut encoder = ComponentEncoder::default()
+        .validate(true)
+        .module(&module)
+        .map_err(unfit)?;
     if interface.uses_preview1() {
-        encoder
+        encoder = encoder
             .adapter(
                 WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME,
                 WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER,

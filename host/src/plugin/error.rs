@@ -75,7 +75,10 @@ pub enum LoadError {
     NotWasm,
     #[error("the component does not compile: {0}")]
     Invalid(String),
-    #[error("compiling took longer than {} seconds (plugins.compile_seconds)", budget.as_secs())]
+    #[error(
+        "compiling took longer than {} seconds: raise plugins.compile_seconds in the configuration (`plugin dev` reads it with --service-config FILE)",
+        budget.as_secs()
+    )]
     CompileTimeout { budget: Duration },
     #[error("the compiler process failed: {0}")]
     Compiler(String),
@@ -115,7 +118,7 @@ pub enum LoadError {
         budget.as_secs()
     )]
     TrialTimeout { budget: Duration },
-    #[error("{waiting} components already wait for their trial: try again when they are done")]
+    #[error("{waiting} components are already queued for their trial: try again later")]
     Busy { waiting: usize },
     #[error("the golden cases that the component carries cannot be used: {0}")]
     GoldenSection(String),
@@ -213,7 +216,7 @@ impl CallOutcome {
 pub enum CallError {
     #[error("the plugin call failed: {message}")]
     Trapped { message: String, log: Vec<String> },
-    #[error("the plugin computed for more than {} ms", budget.as_millis())]
+    #[error("the plugin needed more than {} ms of processor time", budget.as_millis())]
     OutOfTime {
         budget: Duration,
         /// The short budget inside a request: no fault, and the worker retries.
@@ -316,7 +319,7 @@ impl CallError {
         let shown = match (exception_in(&lines), engine) {
             // The engine repeats the exception, escaped on one line.
             (Some(at), Some(end)) if at < end => fitting(lines[at..end].iter().copied()),
-            (Some(at), _) if is_panic_of_go(lines[at]) => fitting(lines[at..].iter().copied()),
+            (Some(at), _) if begins_crash(lines[at]) => fitting(lines[at..].iter().copied()),
             _ => {
                 let mut last = fitting(lines.iter().rev().copied());
                 last.reverse();
@@ -357,8 +360,8 @@ impl CallError {
 
 /// Returns the line that names the exception or the panic that ended a call: the last one.
 fn exception_in(lines: &[&str]) -> Option<usize> {
-    let panic_of_go = lines.iter().rposition(|line| is_panic_of_go(line));
-    panic_of_go
+    let crash = lines.iter().rposition(|line| begins_crash(line));
+    crash
         .or_else(|| end_of_traceback(lines))
         .or_else(|| lines.iter().rposition(|line| is_type(type_of(line))))
         .or_else(|| {
@@ -397,8 +400,10 @@ fn is_type(name: &str) -> bool {
 /// Bytes of the longest type of an error.
 const LONGEST_TYPE: usize = 100;
 
-fn is_panic_of_go(line: &str) -> bool {
-    PANICS_OF_GO.iter().any(|begin| line.starts_with(begin))
+fn begins_crash(line: &str) -> bool {
+    BEGINS_OF_CRASHES
+        .iter()
+        .any(|begin| line.starts_with(begin))
 }
 
 fn is_panic_of_rust(line: &str) -> bool {
@@ -414,9 +419,9 @@ fn is_panic_of_engine(line: &str) -> bool {
 /// The end of a panic's message in Rust. A plugin has no environment.
 const RUSTS_ADVICE: &str = "note: run with `RUST_BACKTRACE=1`";
 
-/// How the message of a panic in Go begins, which comes before its long trace. In other languages the
-/// message is at the end.
-const PANICS_OF_GO: [&str; 2] = ["panic: ", "fatal error: "];
+/// How the message of a crash begins: of a panic in Go, which comes before its long trace, of one in Zig as
+/// our module writes it, and of a failed `assert` in C. In other languages the message is at the end.
+const BEGINS_OF_CRASHES: [&str; 3] = ["panic: ", "fatal error: ", "Assertion failed: "];
 
 /// Returns the first of these lines that fit into an error, at least the beginning of one.
 fn fitting<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
@@ -513,6 +518,10 @@ mod tests {
         check(&usual, Some("KeyError: 'a'"), Some("KeyError"));
         let of_go = ["panic: no phone", "goroutine 1 [running]:"];
         check(&of_go, Some("panic: no phone"), None);
+        let of_zig = ["before", "panic: index out of bounds: index 3, len 3"];
+        check(&of_zig, Some(of_zig[1]), None);
+        let of_c = "Assertion failed: phone (converter.c: read_lead: 41)";
+        check(&["before", of_c], Some(of_c), None);
         let of_rust = ["thread 'main' panicked at src/lib.rs:3:5:", "no phone"];
         check(&of_rust, Some("no phone"), None);
         check(&["a line", "Ana Error: no"], None, None);

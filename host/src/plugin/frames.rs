@@ -83,7 +83,7 @@ fn place<'a>(names: impl Iterator<Item = &'a str>) -> String {
     shown.truncate(NAMED);
     match shown.is_empty() {
         true => String::new(),
-        false => format!("{PLACE}{}", shown.join(" < ")),
+        false => format!("{PLACE}{}", shown.join(OUTER)),
     }
 }
 
@@ -95,6 +95,19 @@ pub fn without_place(message: &str) -> &str {
         None => message,
     }
 }
+
+/// Returns the message of a failed call with the innermost of its functions alone: the outer ones of one
+/// crash may differ between calls, as the functions that start a goroutine do.
+pub fn with_innermost_place(message: &str) -> &str {
+    let place = without_place(message).len();
+    match message[place..].find(OUTER) {
+        Some(outer) => &message[..place + outer],
+        None => message,
+    }
+}
+
+/// Separates a function from the one that called it.
+const OUTER: &str = " < ";
 
 /// Separates the cause from the functions.
 const PLACE: &str = ", in ";
@@ -139,6 +152,14 @@ mod tests {
         assert_eq!(whole, "wasm trap: unreachable, in a < b");
         assert_eq!(super::without_place(&whole), cause);
         assert_eq!(super::without_place(cause), cause);
+        let inner = super::with_innermost_place(&whole);
+        assert!(
+            whole.starts_with(inner) && inner.len() > cause.len(),
+            "{inner}"
+        );
+        assert_eq!(super::with_innermost_place(inner), inner);
+        let comparing = "the value is 3 < 4";
+        assert_eq!(super::with_innermost_place(comparing), comparing);
     }
 
     use super::*;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use leadhost_golden::{Case, SectionError, normalise, read_section, unpack};
 use serde_json::Value;
 
-use super::abi::Fault;
+use super::abi::guest::Fault;
 use super::error::{CallError, LoadError, shortened};
 use super::imports::CallEnvironment;
 use super::instance::CallHandle;
@@ -16,7 +16,10 @@ use super::schedule::in_background;
 use super::trial::TRIAL_LANE;
 use super::usage::CallUsage;
 use super::version::Loaded;
-use super::{CallAccount, CallBudget, CallStart, Plugins};
+use super::{
+    CallBudget,
+    runtime::{CallAccount, CallStart, Plugins},
+};
 use crate::limits;
 
 /// Runs the golden cases in order and compares each answer with its expectation.

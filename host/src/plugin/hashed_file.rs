@@ -15,7 +15,7 @@ const HASH: usize = 32;
 ///
 /// # Errors
 ///
-/// The error of the system, also if there is no such file.
+/// [`std::io::Error`] of the system, also if there is no such file.
 pub fn read(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
     let mut bytes = fs::read(path)?;
     let is_intact = bytes.len() >= HASH && bytes[..HASH] == Sha256::digest(&bytes[HASH..])[..];
@@ -29,8 +29,8 @@ pub fn read(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
 ///
 /// # Errors
 ///
-/// The error of the system, if the file cannot be created, written or renamed. Unless only the last
-/// flush failed, the former file stays.
+/// [`std::io::Error`] of the system, if the file cannot be created, written or renamed. Unless only
+/// the last flush failed, the former file stays.
 pub fn write(path: &Path, content: &[u8]) -> std::io::Result<()> {
     let folder = path
         .parent()

@@ -19,7 +19,7 @@ use super::{compile, replies, rules, signature};
 use crate::domain::channel::{AcceptedSend, EventBody, StatusUpdate, Template, TemplateChange};
 use crate::domain::exchange::{
     Encoding, HandshakeAnswer, HttpRequest, Place, PluginReply, Requirement, Scheme, SenderCheck,
-    SenderChecks, SignedKind, SignedPart, Slot, SlotArgument, SlotFunction, TextSegment,
+    SenderChecks, SignedKind, SignedPart, Slot, SlotArgument, SlotFunction, TextSegment, UrlScheme,
     ValueLocation,
 };
 use crate::domain::plugin::{Description, SecretDeclaration, SecretKind};
@@ -364,7 +364,7 @@ impl TestRng {
         };
         HttpRequest {
             method: self.word(&rules::METHODS),
-            scheme: self.word(&["https", "http", "file"]),
+            scheme: self.any_of(UrlScheme::ALL),
             authority: self.word(&["", "a.example"]),
             path: self.segments(),
             query: fields(self),

@@ -2,25 +2,32 @@
 //! found wrong before the component gets a delivery is found here, and reported in words
 //! for its author. Nothing here activates it.
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use leadhost_golden::Case;
 use serde_json::{Value, json};
 use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, Linker};
-use wasmtime::{Engine, Precompiled};
+use wasmtime::{Engine, Module, Precompiled, ResourcesRequired};
 
-use super::abi::{self, Guest, Offer};
+use super::abi::{
+    self,
+    guest::{Guest, Offer},
+};
 use super::error::{LoadError, first_of, shortened};
 use super::imports::CallEnvironment;
 use super::instance_state::InstanceState;
+use super::libraries::SplitComponent;
 use super::schedule::in_background;
 use super::schema::{BoundedSchema, ConfigFault, SchemaCheckError};
 use super::trial::{BackgroundDrop, TRIAL_LANE, Trial};
 use super::version::{Loaded, SharedNames};
 use super::warm::WarmInstances;
 use super::{
-    CallAccount, CallBudget, CallStart, Plugins, golden, imports, replies, rules, signature, warm,
+    CallBudget, golden, imports, libraries, replies, rules,
+    runtime::{CallAccount, CallStart, Plugins},
+    signature, warm,
 };
 use crate::domain::exchange::SenderChecks;
 use crate::domain::plugin::{Description, Digest, ReplySlot};
@@ -254,12 +261,66 @@ struct Linked {
 }
 
 async fn link(plugins: &Plugins, digest: &Digest, wasm: Vec<u8>) -> Result<Linked, LoadError> {
+    let wasm = match plugins.0.compilation.is_for_rebuilds() {
+        false => wasm,
+        true => match link_split(plugins, wasm).await? {
+            Ok(linked) => return Ok(linked),
+            Err(wasm) => wasm,
+        },
+    };
+    let component = machine_code(plugins, digest.clone(), wasm, load_component).await?;
+    let plugins = plugins.clone();
+    in_background(move || {
+        let needs = component.resources_required();
+        link_component(&plugins, &component, &[], needs)
+    })
+    .await?
+}
+
+/// Links a component whose libraries are compiled apart. Returns the bytes if that cannot be done.
+async fn link_split(
+    plugins: &Plugins,
+    wasm: Vec<u8>,
+) -> Result<Result<Linked, Vec<u8>>, LoadError> {
+    let (split, wasm) = in_background(move || (libraries::split(&wasm), wasm)).await?;
+    let Some(split) = split else {
+        return Ok(Err(wasm));
+    };
+    match link_parts(plugins, split).await {
+        // The compiler says of the whole what is wrong, and where.
+        Err(LoadError::Invalid(_)) => Ok(Err(wasm)),
+        linked => linked.map(Ok),
+    }
+}
+
+async fn link_parts(plugins: &Plugins, split: SplitComponent) -> Result<Linked, LoadError> {
+    let mut libraries = Vec::new();
+    for library in split.libraries {
+        let digest = Digest::compute(&library.module);
+        let module = machine_code(plugins, digest, library.module, load_module).await?;
+        libraries.push((library.import, module));
+    }
+    let digest = Digest::compute(&split.rest);
+    let component = machine_code(plugins, digest, split.rest, load_component).await?;
+    let plugins = plugins.clone();
+    in_background(move || link_component(&plugins, &component, &libraries, Some(split.needs)))
+        .await?
+}
+
+/// Returns the machine code of a component or a library: what is kept of it, or else what is compiled
+/// now.
+async fn machine_code<T: Send + 'static>(
+    plugins: &Plugins,
+    digest: Digest,
+    wasm: Vec<u8>,
+    load: fn(&Engine, &[u8]) -> wasmtime::Result<T>,
+) -> Result<T, LoadError> {
     let kept = {
         let (plugins, digest) = (plugins.clone(), digest.clone());
         in_background(move || {
             let code = plugins.0.compilation.cached(&digest)?;
-            match load_code(&plugins.0.engine, &code) {
-                Ok(component) => Some(component),
+            match load(&plugins.0.engine, &code) {
+                Ok(loaded) => Some(loaded),
                 Err(error) => {
                     tracing::warn!(
                         error = format!("{error:#}"),
@@ -273,39 +334,47 @@ async fn link(plugins: &Plugins, digest: &Digest, wasm: Vec<u8>) -> Result<Linke
         })
         .await?
     };
-    let component = match kept {
-        Some(component) => component,
-        None => {
-            let code = plugins.0.compilation.compile(digest, wasm).await?;
-            let engine = plugins.0.engine.clone();
-            in_background(move || load_code(&engine, &code))
-                .await?
-                // The code was just compiled by this program, so it can only be too large
-                // for the pool.
-                .map_err(|error| LoadError::NeedsTooMuch {
-                    what: error.root_cause().to_string(),
-                })?
-        }
-    };
-    let plugins = plugins.clone();
-    in_background(move || link_component(&plugins, &component)).await?
+    if let Some(loaded) = kept {
+        return Ok(loaded);
+    }
+    let code = plugins.0.compilation.compile(&digest, wasm).await?;
+    let engine = plugins.0.engine.clone();
+    in_background(move || load(&engine, &code))
+        .await?
+        // The code was just compiled by this program, so it can only be too large
+        // for the pool.
+        .map_err(|error| LoadError::NeedsTooMuch {
+            what: error.root_cause().to_string(),
+        })
 }
 
 #[expect(
     unsafe_code,
     reason = "compiled code is loaded as it is; these bytes come from our own compiler or passed the hash of a file in a folder that only the service's user can write"
 )]
-fn load_code(engine: &Engine, code: &[u8]) -> wasmtime::Result<Component> {
+fn load_component(engine: &Engine, code: &[u8]) -> wasmtime::Result<Component> {
     // SAFETY: see the reason above. Bytes from elsewhere never get here, since uploads of
     // compiled code are refused.
     unsafe { Component::deserialize(engine, code) }
 }
 
-fn link_component(plugins: &Plugins, component: &Component) -> Result<Linked, LoadError> {
+#[expect(unsafe_code, reason = "as for a component")]
+fn load_module(engine: &Engine, code: &[u8]) -> wasmtime::Result<Module> {
+    // SAFETY: as for a component.
+    unsafe { Module::deserialize(engine, code) }
+}
+
+/// Links a component. `libraries`: the modules that were taken out of it, under the names of its imports.
+fn link_component(
+    plugins: &Plugins,
+    component: &Component,
+    libraries: &[(String, Module)],
+    needs: Option<ResourcesRequired>,
+) -> Result<Linked, LoadError> {
     let engine = &plugins.0.engine;
     let offer = claimed_offer(engine, component)?;
-    let imports_wasi = check_imports(engine, component)?;
-    check_needs(component, plugins.0.memory)?;
+    let imports_wasi = check_imports(engine, component, libraries)?;
+    check_needs(needs, plugins.0.memory)?;
     let linker: &Linker<InstanceState> = if imports_wasi {
         &plugins.0.wasi_linker
     } else {
@@ -315,6 +384,11 @@ fn link_component(plugins: &Plugins, component: &Component) -> Result<Linked, Lo
         contract: offer.contract.to_owned(),
         detail: shortened(format!("{error:#}")),
     };
+    let mut linker = Cow::Borrowed(linker);
+    for (import, module) in libraries {
+        let mut root = linker.to_mut().root();
+        root.module(import, module).map_err(mismatch)?;
+    }
     let pre = linker.instantiate_pre(component).map_err(mismatch)?;
     let guest = offer.link(pre).map_err(mismatch)?;
     Ok(Linked {
@@ -376,11 +450,18 @@ fn package_of(export: &str) -> String {
 }
 
 /// Returns whether the component imports anything from WASI.
-fn check_imports(engine: &Engine, component: &Component) -> Result<bool, LoadError> {
+fn check_imports(
+    engine: &Engine,
+    component: &Component,
+    libraries: &[(String, Module)],
+) -> Result<bool, LoadError> {
     let ty = component.component_type();
     let mut wasi = false;
     let mut refused = Vec::new();
     for (name, item) in ty.imports(engine) {
+        if libraries.iter().any(|(import, _)| import == name) {
+            continue;
+        }
         let is_deep = is_deeper_than(limits::IMPORT_DEPTH, engine, &item.ty);
         if !is_deep && imports::is_offered(name) {
             wasi = true;
@@ -418,10 +499,10 @@ fn holds_only_types(engine: &Engine, item: &ComponentItem) -> bool {
     }
 }
 
-fn check_needs(component: &Component, memory: usize) -> Result<(), LoadError> {
+fn check_needs(needs: Option<ResourcesRequired>, memory: usize) -> Result<(), LoadError> {
     const PAGE: u64 = 64 << 10;
     let too_much = |what: String| Err(LoadError::NeedsTooMuch { what });
-    let Some(needs) = component.resources_required() else {
+    let Some(needs) = needs else {
         return too_much("core modules that it does not contain".to_owned());
     };
     let initial = needs.max_initial_memory_size.unwrap_or(0) * PAGE;

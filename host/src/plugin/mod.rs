@@ -16,11 +16,11 @@
 //!   ones. `inbox.rs` reports new files.
 //! - From bytes to a version: `load.rs` has the steps. `interfaces.rs` and `core_module.rs` look at the
 //!   bytes, `signature.rs` at their signer. `compile.rs` compiles in a child process, with
-//!   `function_cache.rs` and `hashed_file.rs` for the code that is kept. `trial.rs` bounds the trial;
-//!   `golden.rs` runs its golden cases and `replies.rs` checks the replies in them. `schema/` checks
-//!   configurations.
-//! - A call: `calls.rs` has one method for each function of the contract. `breaker.rs` may skip the
-//!   call, `schedule/` says whose turn it is, `instance.rs` runs it in an instance. `abi/` translates
+//!   `function_cache.rs` and `hashed_file.rs` for the code that is kept; `libraries.rs` takes out what
+//!   is compiled apart, by `module_shape.rs`. `trial.rs` bounds the trial; `golden.rs` runs its golden
+//!   cases and `replies.rs` checks the replies in them. `schema/` checks configurations.
+//! - A call: `runtime.rs` has what all calls share. `calls.rs` has one method for each function of the contract. `budget.rs` has its
+//!   processor time. `breaker.rs` may skip the call, `schedule/` says whose turn it is, `instance.rs` runs it in an instance. `abi/` translates
 //!   between the contract and the domain; `rules.rs` and `rules/` check the answer.
 //! - In the instance: `engine.rs` (settings and interrupts), `instance_state.rs`, `imports.rs` (the parts
 //!   of WASI), `memory.rs` (the limit). `warm.rs` and `warming.rs` make instances ahead.
@@ -29,10 +29,10 @@
 //! - Helpers: `bounded_queue.rs`. For tests and benchmarks only: `hostile.rs`, `test_rng.rs`, `bench.rs`.
 
 mod abi;
-#[cfg(feature = "bench")]
 pub mod bench;
 mod bounded_queue;
 mod breaker;
+mod budget;
 mod calls;
 mod compile;
 pub mod core_module;
@@ -50,11 +50,14 @@ pub mod inbox;
 mod instance;
 mod instance_state;
 pub mod interfaces;
+mod libraries;
 mod load;
 mod memory;
+mod module_shape;
 mod registry;
 mod replies;
 pub mod rules;
+mod runtime;
 mod schedule;
 pub mod schema;
 pub mod signature;
@@ -67,545 +70,23 @@ mod warm;
 mod warming;
 mod watch;
 
-use std::path::Path;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
-
-use tokio::sync::{mpsc, oneshot};
-use wasmtime::component::Linker;
-use wasmtime::{Engine, Store};
-
 pub use self::bounded_queue::BoundedQueue;
 pub use self::breaker::OpenCircuit;
+pub use self::budget::CallBudget;
 pub use self::compile::{
     Compiler, EXIT_INVALID as COMPILE_EXIT_INVALID, translate as compile_component,
 };
 pub use self::engine::CodeUse;
 pub use self::error::{CallError, CallOutcome, EngineError, LoadError, NotInstalled};
-pub use self::frames::without_place;
+pub use self::frames::{with_innermost_place, without_place};
 pub use self::golden::{CaseAnswer, carried_cases};
 pub use self::history::{CallCounts, VersionCalls};
 pub use self::load::PreparedVersion;
 pub use self::registry::InstalledVersion;
+pub use self::runtime::{FINGERPRINT, Plugins, contracts};
 pub use self::schedule::{give_way, lower_priority};
 pub use self::trial::{TRIAL_LANE, Trial};
 pub use self::usage::CallUsage;
 pub use self::version::Loaded;
 pub use self::warm::WarmLoad;
 pub use self::watch::{Watched, WatchedCall, WatchedOutput, WatchedSend};
-
-use self::abi::Fault;
-use self::breaker::Breakers;
-use self::compile::Compilation;
-use self::engine::Ticker;
-use self::history::CallHistories;
-use self::imports::CallEnvironment;
-use self::instance::{Allowance, CallHandle};
-use self::instance_state::InstanceState;
-use self::registry::Registry;
-use self::schedule::{Evicted, PluginTask, PluginThreads, QueueBounds, SubmitError};
-use self::warm::{WarmInstances, WarmPool};
-use self::watch::CallWatch;
-use crate::clock::SharedClock;
-use crate::config;
-use crate::domain::plugin::{Description, Digest};
-use crate::domain::time::Micros;
-use crate::limits;
-
-/// The processor time that a call may use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CallBudget {
-    /// Inside a request: short. Past it the delivery waits for the worker.
-    Inline,
-    /// As short as inside a request, for an answer that the request needs: the call waits
-    /// longer for its turn.
-    Brief,
-    /// The worker's budget: past it the version is at fault.
-    Worker,
-    /// The worker's budget, for an operator who requests this very call: it is made even
-    /// while the circuit breaker is open.
-    Operator,
-    /// The worker's budget, for the trial of a version: its failures count for no
-    /// connection.
-    Trial,
-}
-
-impl CallBudget {
-    /// Returns whether the call's result may have an effect, beyond the answer to the caller.
-    pub fn has_effects(self) -> bool {
-        self != Self::Trial
-    }
-
-    /// Returns whether the call has as little processor time as one inside a request.
-    fn is_short(self) -> bool {
-        matches!(self, Self::Inline | Self::Brief)
-    }
-}
-
-/// The guest's work for a call.
-type GuestFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, Fault>> + Send + 'a>>;
-
-/// The lane and version that pay for a call, and its budget.
-#[derive(Clone, Copy)]
-struct CallAccount<'a> {
-    lane: &'a str,
-    digest: &'a Digest,
-    budget: CallBudget,
-}
-
-/// The state that a call starts with.
-#[derive(Default)]
-struct CallStart {
-    /// For components that import something from WASI.
-    environment: Option<CallEnvironment>,
-    /// The instances that were made ahead, one of which the call may use.
-    warm: Option<Arc<WarmInstances>>,
-}
-
-/// Returns the contracts that this host offers, such as `leadhost:converter@1.0.0`.
-pub fn contracts() -> impl Iterator<Item = &'static str> {
-    abi::OFFERED.iter().map(|offer| offer.contract)
-}
-
-/// All plugins of this process. Clones share the same state.
-#[derive(Clone)]
-pub struct Plugins(Arc<PluginRuntime>);
-
-struct PluginRuntime {
-    engine: Engine,
-    ticker: Arc<Ticker>,
-    bare_linker: Linker<InstanceState>,
-    wasi_linker: Linker<InstanceState>,
-    compilation: Compilation,
-    schemas: schema::SchemaChecker,
-    trials: trial::Trials,
-    registry: Registry,
-    histories: CallHistories,
-    threads: PluginThreads,
-    breakers: Breakers,
-    watch: CallWatch,
-    clock: SharedClock,
-    inline: Duration,
-    deadline: Duration,
-    memory: usize,
-    pool: Arc<memory::MemoryPool>,
-    warm: Arc<WarmPool>,
-    code: CodeUse,
-    live_calls: AtomicU64,
-    output: usize,
-    component_bytes: usize,
-}
-
-/// Characters of the fingerprint that are shown.
-const FINGERPRINT: usize = 12;
-
-impl Plugins {
-    /// Starts the runtime. It compiles in a child process if this program is the service,
-    /// and otherwise in this process.
-    ///
-    /// # Errors
-    /// Returns an error if the engine cannot be configured, a thread cannot be started, or
-    /// the folder for compiled code cannot be used.
-    pub fn new(
-        config: &config::PluginsSection,
-        data_dir: &Path,
-        clock: SharedClock,
-    ) -> Result<Self, EngineError> {
-        Self::with_compiler(config, data_dir, clock, Compiler::for_this_program())
-    }
-
-    /// Starts a runtime that counts the instructions of calls, for commands that show them. Its code
-    /// is slower than that of the service.
-    ///
-    /// # Errors
-    /// As for [`Plugins::new`].
-    pub fn counting(
-        config: &config::PluginsSection,
-        data_dir: &Path,
-        clock: SharedClock,
-    ) -> Result<Self, EngineError> {
-        let compiler = Compiler::for_this_program();
-        Self::with_code(CodeUse::Counting, config, data_dir, clock, compiler)
-    }
-
-    /// Like [`Plugins::new`], with a given compiler.
-    ///
-    /// # Errors
-    /// As for [`Plugins::new`].
-    pub fn with_compiler(
-        config: &config::PluginsSection,
-        data_dir: &Path,
-        clock: SharedClock,
-        compiler: Compiler,
-    ) -> Result<Self, EngineError> {
-        Self::with_code(CodeUse::Serving, config, data_dir, clock, compiler)
-    }
-
-    fn with_code(
-        code: CodeUse,
-        config: &config::PluginsSection,
-        data_dir: &Path,
-        clock: SharedClock,
-        compiler: Compiler,
-    ) -> Result<Self, EngineError> {
-        let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
-        let threads = match config.threads {
-            0 => cores,
-            given => given,
-        };
-        let memory = config.memory_mib << 20;
-        let component_bytes = config.component_mib << 20;
-        // Only half of the calls may be slow, so that a quick one always finds a place.
-        let calls = threads * limits::CALLS_PER_THREAD;
-        let bounds = QueueBounds {
-            waiting: config.queue,
-            begun: calls,
-            slow: calls / 2,
-            share_percent: config.share_percent,
-        };
-        let pool = memory::MemoryPool::from_limit(crate::memory::may_use());
-        // Those that a version gave back may still be freed while others take their place.
-        let warm = limits::WARM_INSTANCES_OF_ALL + limits::WARM_INSTANCES;
-        let engine = engine::calling(code, calls + warm, memory)?;
-        let ticker = Arc::new(Ticker::start(&engine)?);
-        let schemas = schema::SchemaChecker::new(compiler.clone());
-        let compilation = Compilation::new(
-            compiler,
-            code,
-            data_dir,
-            engine::compatibility(&engine),
-            config,
-        )?;
-        let wasi_linker = instance_state::wasi_linker(&engine)
-            .map_err(|error| EngineError::Configure(format!("{error:#}")))?;
-        Ok(Self(Arc::new(PluginRuntime {
-            bare_linker: Linker::new(&engine),
-            wasi_linker,
-            engine,
-            ticker,
-            compilation,
-            schemas,
-            trials: trial::Trials::new(config.trial_time()),
-            registry: Registry::default(),
-            histories: CallHistories::new(clock.now()),
-            threads: PluginThreads::start(threads, bounds)?,
-            breakers: Breakers::new(Arc::clone(&clock)),
-            watch: CallWatch::default(),
-            clock,
-            inline: Duration::from_millis(config.inline_ms),
-            deadline: Duration::from_millis(config.deadline_ms),
-            memory,
-            warm: Arc::new(WarmPool::new(pool.part(config.warm_mib << 20))),
-            pool: Arc::new(pool),
-            code,
-            live_calls: AtomicU64::new(0),
-            output: config.output_mib << 20,
-            component_bytes,
-        })))
-    }
-
-    // ---- versions
-
-    /// Installs a version, so that it can be called by its digest. Its calls are counted from now on.
-    pub fn install(&self, loaded: &Arc<Loaded>) {
-        let Description { name, version, .. } = &loaded.description;
-        if let Some(history) = self.0.histories.for_version(name, version, &loaded.digest) {
-            // It is set already if the version was installed before.
-            let _ = loaded.history.set(history);
-        }
-        self.0.registry.install(loaded);
-    }
-
-    /// Activates an installed version under its name. Returns the version that served
-    /// before, which stays installed and finishes the calls that it began.
-    ///
-    /// # Errors
-    /// Returns [`NotInstalled`] if no version with this digest is installed.
-    pub fn activate(
-        &self,
-        name: &str,
-        digest: &Digest,
-    ) -> Result<Option<Arc<Loaded>>, NotInstalled> {
-        let before = self.0.registry.activate(name, digest)?;
-        if let Some(before) = &before
-            && before.digest != *digest
-        {
-            self.0.breakers.forget(&before.digest);
-        }
-        if let Some(active) = self.0.registry.by_digest(digest) {
-            self.0.warm_from_now_on(&active, before.as_ref());
-        }
-        Ok(before)
-    }
-
-    /// Returns the active version of a plugin, or `None` if it has none.
-    pub fn active(&self, name: &str) -> Option<Arc<Loaded>> {
-        self.0.registry.active(name)
-    }
-
-    /// Returns the installed version with this digest, active or not, or `None`.
-    pub fn by_digest(&self, digest: &Digest) -> Option<Arc<Loaded>> {
-        self.0.registry.by_digest(digest)
-    }
-
-    /// Uninstalls a version. Its memory is freed when the last call on it ends; that takes
-    /// a while, so it happens on a thread of its own.
-    pub fn retire(&self, digest: &Digest) {
-        self.0.breakers.forget(digest);
-        if let Some(loaded) = self.0.registry.retire(digest) {
-            loaded.cool();
-            schedule::drop_in_background(loaded);
-        }
-    }
-
-    /// Removes the machine code of a version that this host keeps.
-    pub fn forget_code(&self, digest: &Digest) {
-        self.0.compilation.forget(digest);
-    }
-
-    /// Returns the installed versions, and which of them are active.
-    pub fn list(&self) -> Vec<InstalledVersion> {
-        self.0.registry.list()
-    }
-
-    /// Returns the open circuits: versions that are called less often for a connection.
-    pub fn open_breakers(&self) -> Vec<OpenCircuit> {
-        self.0.breakers.open()
-    }
-
-    /// Opens no circuit from now on: the only caller tries a plugin that may fail at each call.
-    pub fn keep_circuits_closed(&self) {
-        self.0.breakers.stay_closed();
-    }
-
-    /// Closes all circuits, after an operator changed something.
-    pub fn close_circuits(&self) {
-        self.0.breakers.close_all();
-    }
-
-    /// Runs the host's own work on a plugin's result on the plugins' threads. The lane pays
-    /// for it, and the work yields with [`give_way`].
-    ///
-    /// # Errors
-    /// Returns [`CallError::Busy`] if too much work waits, and [`CallError::ShuttingDown`]
-    /// if the runtime is closed.
-    pub async fn compute<T: Send + 'static>(
-        &self,
-        lane: &str,
-        digest: &Digest,
-        work: impl Future<Output = T> + Send + 'static,
-    ) -> Result<T, CallError> {
-        self.0.compute(lane, digest, work).await
-    }
-
-    /// Returns what the calls of each version of a plugin came to and needed on this host, as far as
-    /// their results may have had an effect.
-    pub fn calls_of(&self, name: &str) -> Vec<VersionCalls> {
-        self.0.histories.calls_for_plugin(name)
-    }
-
-    /// Returns when this host began to count calls: at its start.
-    pub fn calls_counted_since(&self) -> Micros {
-        self.0.histories.since()
-    }
-
-    /// Returns the number of calls that wait to begin, and of calls in progress.
-    pub fn load(&self) -> (usize, usize) {
-        self.0.threads.load()
-    }
-
-    /// Returns how many calls there were whose result may have an effect: those of live traffic
-    /// and of the worker.
-    pub fn live_calls(&self) -> u64 {
-        self.0.live_calls.load(Ordering::Relaxed)
-    }
-
-    /// Returns the instances that are ready ahead of their calls.
-    pub fn warm(&self) -> WarmLoad {
-        self.0.warm.load()
-    }
-
-    /// Returns a hash of everything about the engine that determines the machine code of a
-    /// plugin: engines with the same one run the same code.
-    pub fn fingerprint(&self) -> &str {
-        self.0.compilation.compatibility()
-    }
-
-    /// Returns the first characters of the fingerprint, as people compare it.
-    pub fn short_fingerprint(&self) -> &str {
-        let whole = self.fingerprint();
-        whole.get(..FINGERPRINT).unwrap_or(whole)
-    }
-
-    /// Returns how long the caller of a call with this budget waits for its answer at most.
-    pub fn patience(&self, budget: CallBudget) -> Duration {
-        self.0.patience(budget)
-    }
-
-    /// Returns the calls that end from now on, each with what it used, and the sends. Only one caller
-    /// can watch; trials and comparisons are not shown.
-    pub fn watch_calls(&self) -> mpsc::Receiver<Watched> {
-        self.0.watch.begin()
-    }
-
-    /// Shows an attempt to send a message to the watcher, if there is one.
-    pub fn tell_send(&self, send: impl FnOnce() -> WatchedSend) {
-        self.0.watch.tell(|| Watched::Send(send()));
-    }
-
-    /// Stops taking calls. Calls that wait get [`CallError::ShuttingDown`]; calls in
-    /// progress finish.
-    pub fn close(&self) {
-        self.0.threads.close();
-    }
-}
-
-impl PluginRuntime {
-    /// Runs `guest` on a thread for guests, in a warm instance if one is ready. Returns its
-    /// answer and what it wrote to standard output and error.
-    async fn call<T: Send + 'static>(
-        &self,
-        whose: CallAccount<'_>,
-        start: CallStart,
-        guest: impl for<'a> FnOnce(&'a mut Store<InstanceState>) -> GuestFuture<'a, T> + Send + 'static,
-    ) -> Result<(T, Vec<String>), CallError> {
-        self.call_with(Arc::default(), whose, start, guest).await
-    }
-
-    /// Like [`PluginRuntime::call`], with a handle that the caller keeps.
-    async fn call_with<T: Send + 'static>(
-        &self,
-        handle: Arc<CallHandle>,
-        whose: CallAccount<'_>,
-        start: CallStart,
-        guest: impl for<'a> FnOnce(&'a mut Store<InstanceState>) -> GuestFuture<'a, T> + Send + 'static,
-    ) -> Result<(T, Vec<String>), CallError> {
-        let inline = whose.budget.is_short();
-        let time = self.time(whose.budget);
-        let allowance = Allowance {
-            memory: self.memory,
-            output: self.output,
-            time,
-            inline,
-            code: self.code,
-        };
-        // Abandons the call even if the caller is dropped.
-        let waiting = CancelOnDrop(Arc::clone(&handle));
-        let (answer, answered) = oneshot::channel();
-        let engine = self.engine.clone();
-        let pool = Arc::clone(&self.pool);
-        let warm = Arc::clone(&self.warm);
-        let ticker = Arc::clone(&self.ticker);
-        let evicted = Arc::new(Evicted::default());
-        let future = Box::pin(async move {
-            if handle.is_abandoned() {
-                return;
-            }
-            handle.start();
-            let running = ticker.guest_runs();
-            let environment = start.environment.as_ref();
-            let warm = start
-                .warm
-                .and_then(|instances| instances.take(&warm, environment));
-            let mut store = warm
-                .unwrap_or_else(|| instance::store(&engine, allowance.memory, &pool, environment));
-            instance::begin(&mut store, allowance, &handle);
-            let result = guest(&mut store).await;
-            handle.measure(&store);
-            let result = instance::conclude(&store, allowance, result);
-            drop(running);
-            // Fails if the caller no longer waits, and then the result is not needed.
-            let _ = answer.send(result);
-            // Freeing the memory of an interpreter takes long, and the caller does not wait for it.
-            drop(store);
-        });
-        let work = PluginTask {
-            future,
-            evicted: Arc::clone(&evicted),
-        };
-        self.threads
-            .submit(whose.lane, whose.digest, true, work)
-            .map_err(refused)?;
-        let out_of_time = CallError::OutOfTime {
-            budget: time,
-            inline,
-            log: Vec::new(),
-        };
-        // The budget is processor time, and a limit on wall-clock time applies as well. A
-        // call that began and did not get its processor time is not at fault.
-        match tokio::time::timeout(self.patience(whose.budget), answered).await {
-            Ok(Ok(result)) => result,
-            Ok(Err(_)) if evicted.is_set() && inline => Err(out_of_time),
-            Ok(Err(_)) if evicted.is_set() => Err(CallError::Busy),
-            Ok(Err(_)) if waiting.0.has_started() => Err(CallError::Trapped {
-                message: "the host failed during the call; see its log".to_owned(),
-                log: Vec::new(),
-            }),
-            Ok(Err(_)) => Err(CallError::ShuttingDown),
-            Err(_) if waiting.0.has_started() && inline => Err(out_of_time),
-            Err(_) => Err(CallError::Busy),
-        }
-    }
-
-    /// Returns the processor time of a call with this budget.
-    fn time(&self, budget: CallBudget) -> Duration {
-        match budget.is_short() {
-            true => self.inline,
-            false => self.deadline,
-        }
-    }
-
-    fn patience(&self, budget: CallBudget) -> Duration {
-        let at_least = match budget {
-            CallBudget::Inline => Duration::ZERO,
-            CallBudget::Brief => limits::BRIEF_CALL_PATIENCE,
-            CallBudget::Worker | CallBudget::Operator | CallBudget::Trial => {
-                limits::SLOW_CALL_PATIENCE
-            }
-        };
-        (self.time(budget) * WALL_FACTOR).max(at_least)
-    }
-
-    /// Runs the host's own work on a plugin's result. The lane pays for it, and the work
-    /// yields with [`give_way`].
-    async fn compute<T: Send + 'static>(
-        &self,
-        lane: &str,
-        digest: &Digest,
-        work: impl Future<Output = T> + Send + 'static,
-    ) -> Result<T, CallError> {
-        let (answer, answered) = oneshot::channel();
-        let future = Box::pin(async move {
-            let result = work.await;
-            let _ = answer.send(result);
-        });
-        let work = PluginTask {
-            future,
-            evicted: Arc::default(),
-        };
-        self.threads
-            .submit(lane, digest, false, work)
-            .map_err(refused)?;
-        answered.await.map_err(|_| CallError::ShuttingDown)
-    }
-}
-
-fn refused(refused: SubmitError) -> CallError {
-    match refused {
-        SubmitError::Full => CallError::Busy,
-        SubmitError::Closed => CallError::ShuttingDown,
-    }
-}
-
-/// A call's wall-clock limit as a multiple of its processor time.
-const WALL_FACTOR: u32 = 4;
-
-struct CancelOnDrop(Arc<CallHandle>);
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        self.0.abandon();
-    }
-}

@@ -193,11 +193,10 @@ pub fn reply_type(content_type: &str) -> Result<(), String> {
 ///
 /// # Errors
 /// Returns the first broken rule, in words for the plugin's author: if the request is too large, its
-/// method or scheme is unknown, it has no host, or a slot has the wrong arguments.
+/// method is unknown, it has no host, or a slot has the wrong arguments.
 pub fn request(request: &HttpRequest) -> Result<(), String> {
     size::request(request)?;
     method(&request.method)?;
-    known("the scheme", &request.scheme, &["https", "http"])?;
     if request.authority.is_empty() {
         return Err("a request without a host".to_owned());
     }

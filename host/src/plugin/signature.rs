@@ -34,7 +34,7 @@ pub fn public_key(signing_key: &[u8]) -> Option<PublicKey> {
 /// key is not an Ed25519 key.
 ///
 /// # Errors
-/// Returns an error if the bytes are not a component with well-formed sections.
+/// [`SectionError`] if the bytes are not a component with well-formed sections.
 pub fn sign(component: &[u8], signing_key: &[u8]) -> Result<Option<Vec<u8>>, SectionError> {
     let bare = without_custom(component, SECTION)?;
     let Some((pair, public)) = read_key(signing_key).and_then(|pair| {

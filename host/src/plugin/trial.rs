@@ -21,30 +21,13 @@ use tokio::runtime::Handle;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
-use super::Plugins;
-use super::bounded_queue::BoundedQueue;
 use super::error::LoadError;
+use super::runtime::Plugins;
 use super::schedule::drop_in_background;
 use crate::limits;
 
 /// The lane of trials, beside those of the connections.
 pub const TRIAL_LANE: &str = "(trial)";
-
-/// The trials of this host: those that run, and the queue of those that wait.
-pub struct Trials {
-    queue: BoundedQueue,
-    budget: Duration,
-}
-
-impl Trials {
-    /// Returns trials with this time budget, none of which runs yet.
-    pub fn new(budget: Duration) -> Self {
-        Self {
-            queue: BoundedQueue::new(limits::TRIALS_AT_ONCE, limits::TRIALS_WAITING),
-            budget,
-        }
-    }
-}
 
 /// A value that may be so large that freeing it takes a while. It is dropped on a thread of
 /// its own, also if a trial is cancelled by the thread that serves its client.
@@ -106,12 +89,11 @@ impl Plugins {
     /// # Errors
     /// Returns [`LoadError::Busy`] if too many trials wait already.
     pub async fn trial(&self) -> Result<Trial, LoadError> {
-        let trials = &self.0.trials;
-        let turn = trials.queue.turn().await?;
+        let turn = self.0.trials.turn().await?;
         Ok(Trial {
             plugins: self.clone(),
-            budget: trials.budget,
-            left: trials.budget,
+            budget: self.0.trial_time,
+            left: self.0.trial_time,
             unpassed: None,
             turn: Some(turn),
         })

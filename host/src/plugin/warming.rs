@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use wasmtime::Store;
 
-use super::PluginRuntime;
 use super::error::CallError;
 use super::imports::CallEnvironment;
 use super::instance::{self, Allowance, CallHandle};
 use super::instance_state::InstanceState;
+use super::runtime::PluginRuntime;
 use super::schedule::{Evicted, PluginTask};
 use super::version::Loaded;
 use super::warm::WarmInstances;

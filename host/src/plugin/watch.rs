@@ -13,7 +13,7 @@ use crate::domain::channel::{
     RefusedSend, SendAnswer, SendStep, TemplatePage, TemplateStep, Webhook,
 };
 use crate::domain::exchange::{HttpResponse, InputProblem};
-use crate::domain::plugin::ConverterOutput;
+use crate::domain::plugin::{ConverterOutput, Digest};
 use crate::limits;
 
 /// An event that a watcher is shown.
@@ -42,6 +42,8 @@ pub struct WatchedSend {
 /// A call that has ended.
 #[derive(Debug)]
 pub struct WatchedCall {
+    /// The version.
+    pub digest: Digest,
     /// The name of the plugin, by its description.
     pub plugin: String,
     /// The name of the function, as the contract has it.

@@ -4,19 +4,20 @@
 
 use std::sync::Arc;
 
-use super::postgres::VisibleRows;
+use super::StoreError;
+use super::postgres::db::{Db as PostgresDb, VisibleRows};
 use super::postgres::health::Health;
-use super::sql::{Tx, steps};
+use super::sql::Tx;
+use super::sqlite::checkpoint::empty_log;
+use super::sqlite::db::Db as SqliteDb;
 use super::sqlite::threads::{End, JobLength, TxSteps, ending};
-use super::{Batch, StoreError, WriteOutcome, decide, operations, postgres, sqlite};
-use crate::clock::SharedClock;
 use crate::limits;
 
 /// A store's database.
 #[derive(Clone)]
 pub enum Database {
-    Sqlite(Arc<sqlite::Db>),
-    Postgres(Arc<postgres::Db>),
+    Sqlite(Arc<SqliteDb>),
+    Postgres(Arc<PostgresDb>),
 }
 
 impl Database {
@@ -128,48 +129,31 @@ impl Database {
             Self::Sqlite(db) => db.write(steps).await,
             Self::Postgres(db) => {
                 within(db.health(), async {
-                    let mut tx = Tx::Postgres(db.begin(rows).await?);
-                    let (value, how) = steps(&mut tx).await?;
-                    end(tx, how).await?;
-                    Ok(value)
+                    run(Tx::Postgres(db.begin(rows).await?), steps).await
                 })
                 .await
             }
         }
     }
 
-    /// Commits a batch, completely or not at all.
+    /// Writes what keeps the hosts of a shared store together, like [`Self::write_or_undo`], but not behind
+    /// requests.
     ///
     /// # Errors
     ///
-    /// [`StoreError`] as for [`Self::write`], and `Contended` if other transactions changed the same rows on
-    /// every attempt.
-    pub async fn commit(
-        &self,
-        clock: &SharedClock,
-        batch: Batch,
-    ) -> Result<Vec<WriteOutcome>, StoreError> {
-        if batch.is_empty() {
-            return Ok(Vec::new());
-        }
+    /// [`StoreError`] as for [`Self::write`], but never `Busy` on PostgreSQL.
+    pub async fn write_or_undo_aside<T, F>(&self, steps: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, (T, End)> + Send + 'static,
+    {
         match self {
-            Self::Sqlite(db) => {
-                let clock = Arc::clone(clock);
-                db.write(ending(
-                    steps!(|tx| {
-                        let read_set = decide::read_set(&batch, |_| None);
-                        operations::batch::run(tx, clock.as_ref(), &batch, read_set).await
-                    }),
-                    End::Commit,
-                ))
-                .await
-            }
+            Self::Sqlite(db) => db.write(steps).await,
             Self::Postgres(db) => {
-                // A batch has its own deadline, so that its commit status is looked up even
-                // if the database is lost. It does not count as an operation.
-                db.health().is_there()?;
-                let commit = postgres::commit(db, clock.as_ref(), &batch);
-                looked_into(db.health(), commit.await)
+                aside(db.health(), async {
+                    run(Tx::Postgres(db.begin(VisibleRows::Exempt).await?), steps).await
+                })
+                .await
             }
         }
     }
@@ -182,7 +166,7 @@ impl Database {
     /// [`StoreError`] as for [`Self::write`].
     pub async fn empty_log(&self) -> Result<(), StoreError> {
         match self {
-            Self::Sqlite(db) => sqlite::empty_log(db).await,
+            Self::Sqlite(db) => empty_log(db).await,
             Self::Postgres(_) => Ok(()),
         }
     }
@@ -229,6 +213,16 @@ impl Database {
             }
         }
     }
+}
+
+/// Runs the steps in this transaction, and ends it as they decide.
+async fn run<T, F>(mut tx: Tx, steps: F) -> Result<T, StoreError>
+where
+    F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, (T, End)>,
+{
+    let (value, how) = steps(&mut tx).await?;
+    end(tx, how).await?;
+    Ok(value)
 }
 
 async fn end(tx: Tx, how: End) -> Result<(), StoreError> {

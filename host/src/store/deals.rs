@@ -27,6 +27,9 @@ pub enum ChangedBy {
     #[serde(rename_all = "camelCase")]
     Source {
         delivery_id: DeliveryId,
+        /// An operator converted the delivery again, and this is what changed by it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        replayed: bool,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         repair_id: Option<RepairId>,
     },

@@ -32,7 +32,7 @@ pub enum StoreError {
     #[error("{0}")]
     Refused(String),
     /// The change is based on a version that is not the stored one any more.
-    #[error("it was changed since: read it again before you change it")]
+    #[error("it was changed since you read it: read it again, then repeat your change")]
     Outdated,
     /// The store's file or schema cannot be used. The text says why.
     #[error("the store cannot be opened: {0}")]

@@ -80,6 +80,9 @@ pub struct HostReport {
     pub serves: BTreeMap<String, Serves>,
     /// Proposals that the host has tried, by their number.
     pub prepared: BTreeMap<i64, Preparation>,
+    /// How far the clock of its machine is ahead of the database's, in whole minutes; negative if it is behind,
+    /// and 0 if the difference is below the warning.
+    pub clock_ahead_minutes: i64,
 }
 
 /// The version that a host serves under a plugin's name.

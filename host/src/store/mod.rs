@@ -13,16 +13,16 @@
 //!
 //! # Order of files
 //!
-//! Read `roles/` first: the trait of each role, which is what the service calls, and its
-//! implementation. Then follow a write or a read down to the database.
+//! Read `roles/` first: `Store` and the trait of each role, which are what the service calls, and
+//! their implementation. Then follow a write or a read down to the database.
 //!
 //! - What the operations take and return, by area: `scope.rs` (the rights of a key), `write.rs`,
 //!   `read.rs`, `work.rs` and `lease.rs` (claimed work), `deals.rs`, `messaging.rs`, `desk.rs`,
 //!   `catalogue.rs` (products), `plan.rs` (a declared workspace), `plugin.rs`, `repairs.rs`,
-//!   `erase.rs`, `audit.rs`, `analytics.rs`, `fleet.rs`, `error.rs`.
+//!   `erase.rs`, `audit.rs`, `analytics.rs`, `fleet.rs`, `examination.rs`, `error.rs`.
 //! - A write: `writer.rs` is the group commit and `write_queue.rs` decides whose turn it is;
-//!   `parts.rs` divides large conversions. `operations/` has the statements and steps, and its
-//!   `batch/` loads, decides and saves. `decide/` makes the decisions in memory; `change.rs` marks the
+//!   `parts.rs` divides large conversions. `commit.rs` commits a batch. `operations/` has the
+//!   statements and steps, and its `batch/` loads, decides and saves. `decide/` makes the decisions in memory; `change.rs` marks the
 //!   changed rows, and `tombstones.rs` stamps the removed ones.
 //! - A read: `operations/`; `singleflight.rs` coalesces identical reads. `claim_turns.rs` chooses the
 //!   next work.
@@ -37,12 +37,14 @@ mod audit;
 mod catalogue;
 mod change;
 mod claim_turns;
+mod commit;
 mod database;
 mod deals;
 pub mod decide;
 mod desk;
 mod erase;
 mod error;
+mod examination;
 mod fed;
 mod fleet;
 mod high_water_mark;
@@ -76,10 +78,6 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use async_trait::async_trait;
-use serde::Serialize;
-use uuid::Uuid;
-
 pub use analytics::*;
 pub use audit::AuditFilter;
 pub use catalogue::*;
@@ -88,6 +86,7 @@ pub use deals::*;
 pub use desk::*;
 pub use erase::*;
 pub use error::{StoreError, StoreErrorCause};
+pub use examination::Examination;
 pub use fleet::{
     Announcement, Beat, Debt, Fence, HostReport, Outage, PoolUsage, Preparation, Price, Proposal,
     SeenHost, Serves,
@@ -100,15 +99,15 @@ pub use read::*;
 pub use repairs::*;
 pub use roles::*;
 pub use scope::{Caller, Scope};
+pub use sqlite::backup::BackupSummary;
 pub use work::*;
 pub use write::*;
 
 use self::database::Database;
 use self::high_water_mark::HighWaterMark;
+use self::roles::database_store::DatabaseStore;
 use crate::clock::SharedClock;
 use crate::config::{self, StoreUrl};
-use crate::domain::time::Micros;
-use crate::limits;
 
 /// The location of a store.
 #[derive(Clone)]
@@ -251,19 +250,6 @@ pub fn lock_folder(folder: &Path, location: &StoreLocation) -> Result<Option<Fil
     lock_file::hold(&path, what).map(Some)
 }
 
-/// The result of a backup.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct BackupSummary {
-    /// The store's id.
-    pub store: String,
-    pub bytes: u64,
-    /// The numbers of the main kinds of rows.
-    pub rows: Vec<(&'static str, u64)>,
-    /// The newest stamp of any feed. The copy contains the exports up to it.
-    pub newest: Option<Micros>,
-}
-
 /// Copies a store of one file into a new file, whether a service is running on it or not.
 /// `progress` receives the bytes written and the approximate total.
 ///
@@ -279,19 +265,6 @@ pub async fn backup(
     sqlite::backup::backup(file, to, progress).await
 }
 
-/// The state that a database reports about itself.
-#[derive(Clone, Debug)]
-pub struct Examination {
-    /// The name and version of the database.
-    pub server: String,
-    /// The schema version. `None`: the first start will make it.
-    pub schema: Option<i64>,
-    /// The schema version that this program makes.
-    pub newest_schema: i64,
-    /// The time of the database's clock. `None` if it has none of its own.
-    pub now: Option<Micros>,
-}
-
 /// Looks at a store without changing it, whether a service is running on it or not. `None` if it is a
 /// file that does not exist yet.
 ///
@@ -305,75 +278,4 @@ pub async fn examine(location: &StoreLocation) -> Result<Option<Examination>, St
             postgres::examine::examine(url.as_str()).await.map(Some)
         }
     }
-}
-
-/// A store: all its roles, and its own properties. It is shared as an `Arc<dyn Store>`.
-///
-/// # Errors
-///
-/// [`StoreError`], with the variants that [`IntakeStore`] names.
-#[async_trait]
-pub trait Store:
-    IntakeStore
-    + MessagingStore
-    + DealStore
-    + FeedStore
-    + AnalyticsStore
-    + AdministrationStore
-    + FleetStore
-{
-    /// The store's id, assigned at its creation and kept when it moves. Cursors contain
-    /// it.
-    fn id(&self) -> Uuid;
-
-    /// Returns whether other hosts may use the same store.
-    fn is_shared(&self) -> bool;
-
-    /// Returns whether a read may see an older state than an earlier read, as on a
-    /// replica. If not, an older state means that the store was restored.
-    fn may_lag(&self) -> bool {
-        false
-    }
-
-    /// The maximum number of writes of one connection in a commit while others write too.
-    fn writes_of_one(&self) -> usize {
-        if self.is_shared() {
-            limits::WRITES_OF_ONE
-        } else {
-            limits::WRITES_OF_ONE_ALONE
-        }
-    }
-
-    /// The outage, while the store is known not to answer.
-    fn outage(&self) -> Option<Outage>;
-
-    /// Waits until the store is known not to answer, and returns the error that
-    /// operations get.
-    async fn lost(&self) -> StoreError;
-
-    /// The state of the pool, if the store has connections.
-    fn pool(&self) -> Option<PoolUsage>;
-
-    /// Checks that the store can be read.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database cannot be read.
-    async fn ping(&self) -> Result<(), StoreError>;
-
-    /// Commits a minimal write, to check that the store can be written to.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::Full`] if there is no space to write, and [`StoreError`] if the database
-    /// fails.
-    async fn try_write(&self) -> Result<(), StoreError>;
-
-    /// Records in the data folder how far the store is, as it is recorded from time to time, so
-    /// that a restore of an older copy is noticed at the next start.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database cannot be read.
-    async fn note_newest(&self) -> Result<(), StoreError>;
 }

@@ -95,3 +95,19 @@ pub struct AppliedChange {
     pub name: String,
     pub what: ChangeKind,
 }
+
+/// The effect of a plan on a row.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::store) enum RowEffect {
+    Created,
+    Changed,
+    /// It already equalled the plan.
+    Kept,
+}
+
+impl RowEffect {
+    /// Returns the effect of a statement that writes only differences.
+    pub fn changed(rows: u64) -> Self {
+        if rows > 0 { Self::Changed } else { Self::Kept }
+    }
+}

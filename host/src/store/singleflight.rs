@@ -34,7 +34,7 @@ type SharedResult<V> = Option<Result<V, StoreError>>;
 pub struct SingleFlightAnswer<V> {
     pub value: V,
     /// Set for one of the callers: it may cache the value for others.
-    pub may_be_kept: bool,
+    pub may_be_cached: bool,
 }
 
 impl<K, V> Default for SingleFlight<K, V> {
@@ -65,7 +65,7 @@ impl<K: Hash + Eq + Clone, V: Clone> SingleFlight<K, V> {
                 Some(Ok(value)) => {
                     return Ok(SingleFlightAnswer {
                         value: value.clone(),
-                        may_be_kept: false,
+                        may_be_cached: false,
                     });
                 }
                 Some(Err(error)) => return Err(error.again()),
@@ -124,7 +124,7 @@ impl<K: Hash + Eq, V: Clone> LeaderGuard<'_, K, V> {
         self.sender.send_replace(Some(copy));
         result.map(|value| SingleFlightAnswer {
             value,
-            may_be_kept: self.is_among(&self.flights.under_way()),
+            may_be_cached: self.is_among(&self.flights.under_way()),
         })
     }
 }
@@ -164,7 +164,7 @@ mod tests {
             tokio::join!(first, second, other, async { answer.send("one") });
         let (first, second) = (first.expect("well"), second.expect("well"));
         assert_eq!((first.value, second.value), ("one", "one"));
-        assert!(first.may_be_kept && !second.may_be_kept);
+        assert!(first.may_be_cached && !second.may_be_cached);
         assert_eq!(other.expect("well").value, "other");
         let again = flights.ask(&1, ready(Ok("two"))).await;
         assert_eq!(again.expect("well").value, "two");
@@ -208,7 +208,7 @@ mod tests {
             after
         };
         let (before, after) = tokio::join!(before, after);
-        assert!(!before.expect("well").may_be_kept);
-        assert!(after.may_be_kept && after.value == "new");
+        assert!(!before.expect("well").may_be_cached);
+        assert!(after.may_be_cached && after.value == "new");
     }
 }

@@ -35,6 +35,12 @@ pub enum Write {
     Convert(Box<Reconversion>),
     /// A stored delivery is released unchanged: the work had no result.
     Release { delivery: DeliveryId, lease: Lease },
+    /// The work on a stored delivery goes on: its lease ends at `until` instead.
+    Renew {
+        delivery: DeliveryId,
+        lease: Lease,
+        until: Micros,
+    },
     /// A fetch was answered. The answer is stored before the plugin reads it.
     Answer(Box<FetchAnswer>),
     /// A fetch is settled.
@@ -124,7 +130,7 @@ pub enum WriteOutcome {
     NotKept,
 }
 
-/// The raw request. Secrets in headers and query are redacted.
+/// The raw request. Secrets in headers, query, path and body are redacted.
 #[derive(Clone, Debug)]
 pub struct NewDelivery {
     pub id: DeliveryId,
@@ -291,7 +297,7 @@ pub struct ConversionPart {
     pub places: (u32, u32),
     /// Keys that items of earlier parts have used.
     pub used: HashSet<(ConnectionId, String)>,
-    /// If the claim would end before the last part: the time until which it is extended.
+    /// The time until which this part extends the lease, so that it does not end before the last part.
     pub until: Option<Micros>,
 }
 

@@ -221,6 +221,7 @@ fn size(write: &Write) -> usize {
         Write::Notify(notification) => notification.message.payload.len(),
         Write::Convert(_)
         | Write::Release { .. }
+        | Write::Renew { .. }
         | Write::Settle(_)
         | Write::Remember(_)
         | Write::Begin(_)

@@ -18,7 +18,7 @@ use super::write_queue::{CommittedWrite, PushError, QueuedWrite, WriteQueue};
 use super::{Batch, Store, StoreError, StoreErrorCause, Write, WriteOutcome};
 use crate::domain::id::ConnectionId;
 use crate::limits;
-use crate::trace::{self, Span, SpanKind};
+use crate::trace::{self, Span, SpanKind, StepFailure};
 
 /// Passes writes to the task that commits them. Cheap to clone.
 #[derive(Clone)]
@@ -211,7 +211,7 @@ impl CommitSpan {
     }
 
     fn refused(self, error: StoreError) -> Result<WriteOutcome, StoreError> {
-        self.span.fail("store");
+        self.span.fail(StepFailure::Store);
         Err(error)
     }
 
@@ -239,7 +239,7 @@ impl CommitSpan {
                     transaction.set("db.operation.batch.size", committed.writes);
                 }
                 if committed.result.is_err() {
-                    transaction.fail("store");
+                    transaction.fail(StepFailure::Store);
                 }
             };
             self.span.add(

@@ -111,7 +111,7 @@ impl HttpMetrics {
             shed,
             rate_limited: register.add(
                 "rate_limited",
-                "Requests refused because their workspace is past its rate",
+                "Requests refused because their workspace exceeded its rate limit",
             ),
             connections_sent_away: register.add(
                 "connections_sent_away",

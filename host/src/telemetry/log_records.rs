@@ -15,7 +15,7 @@ impl LogRecordMetrics {
     pub fn new(register: &mut Register<'_>) -> Self {
         Self(register.add(
             "log_records",
-            "Lines of the log for the export, by whether they were exported, or dropped and why",
+            "Log lines to export, by whether they were exported, or dropped and why",
         ))
     }
 

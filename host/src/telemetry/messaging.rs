@@ -92,8 +92,10 @@ impl MessagingMetrics {
                 "sends",
                 "Attempts to send a message: accepted, unknown, or the class of the refusal",
             ),
-            provider_seconds: register
-                .seconds("provider_duration", "Time of one call that sends a message"),
+            provider_seconds: register.seconds(
+                "provider_duration",
+                "Duration of one call to a provider that sends a message",
+            ),
             template_lists: register.add(
                 "template_lists",
                 "Requests for an instance's list of templates, by outcome",

@@ -215,7 +215,7 @@ impl PluginMetrics {
             ),
             warm_instances: register.add(
                 "plugin_warm_instances",
-                "Instances that were made ahead for plugins that are slow to start",
+                "Warm instances of plugins that are slow to start",
             ),
             warm_bytes: register.add(
                 "plugin_warm_bytes",

@@ -12,6 +12,7 @@
 
 mod context;
 mod current;
+mod outcome;
 mod record;
 mod span;
 mod tracer;
@@ -20,6 +21,7 @@ pub use self::context::{SpanId, TRACEPARENT, TraceId, TraceParent};
 pub use self::current::{
     Traced, carried, current, name_in, settle_id, span, span_of, step, traceparent,
 };
+pub use self::outcome::{StepFailure, StepOutcome};
 pub use self::record::{FinishedTrace, SpanKind, SpanRecord, SpanValue};
 pub use self::span::Span;
 pub use self::tracer::{TraceCounts, TraceQueue, TraceQueueItem, Tracer};

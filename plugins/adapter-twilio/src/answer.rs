@@ -22,7 +22,7 @@ pub fn read(response: &HttpResponse) -> SendAnswer {
     match code(&body, "code") {
         Some(code) if !is_open(code) => refused(code, &body, response).into(),
         Some(_) => unknown("Twilio has an internal error", response),
-        None => of_status(&body, response),
+        None => classify_status(&body, response),
     }
 }
 
@@ -79,7 +79,7 @@ fn refused(code: u32, body: &Value, response: &HttpResponse) -> Refused {
 }
 
 /// Classifies by the status alone.
-fn of_status(body: &Value, response: &HttpResponse) -> SendAnswer {
+fn classify_status(body: &Value, response: &HttpResponse) -> SendAnswer {
     let status = response.status;
     let words = text_at(body, &["message", "error", "detail"]);
     let text = words

@@ -140,14 +140,14 @@ impl Content {
             Some(variables) => variables.clone(),
             None => placeholders_in(&self.text)
                 .into_iter()
-                .map(Variable::of_the_body)
+                .map(Variable::in_body)
                 .collect(),
         }
     }
 }
 
 impl Variable {
-    fn of_the_body(name: &str) -> Self {
+    fn in_body(name: &str) -> Self {
         Self {
             name: name.into(),
             component: Component::Body,
@@ -202,7 +202,7 @@ enum VariableForm {
 impl From<VariableForm> for Variable {
     fn from(form: VariableForm) -> Self {
         match form {
-            VariableForm::Name(name) => Self::of_the_body(&name),
+            VariableForm::Name(name) => Self::in_body(&name),
             VariableForm::Whole {
                 name,
                 component,

@@ -67,7 +67,7 @@ fn kind(form: &Form, media: &[(String, String)]) -> String {
     }
     match said.as_str() {
         "" | "text" | "media" => match media.first() {
-            Some((_, kind)) => of_media(kind).into(),
+            Some((_, kind)) => media_kind(kind).into(),
             None => "text".into(),
         },
         "voice" => "audio".into(),
@@ -75,7 +75,7 @@ fn kind(form: &Form, media: &[(String, String)]) -> String {
     }
 }
 
-fn of_media(content_type: &str) -> &'static str {
+fn media_kind(content_type: &str) -> &'static str {
     match content_type.split(['/', ';']).next() {
         Some("image") if content_type.starts_with("image/webp") => "sticker",
         Some("image") => "image",

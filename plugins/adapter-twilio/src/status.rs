@@ -35,7 +35,7 @@ fn error(form: &Form) -> Option<ChannelError> {
     let title = errors::title(number);
     // Meta's code is more specific than an unlisted code of Twilio, and Meta's opt-out
     // counts whatever Twilio's code is.
-    let category = match metas.and_then(of_meta) {
+    let category = match metas.and_then(meta_category) {
         Some("opt-out") => "opt-out",
         Some(metas) if errors::listed(number).is_none() => metas,
         _ => errors::category(number, 0),
@@ -61,7 +61,7 @@ fn metas_code(words: &str) -> Option<&str> {
 }
 
 /// Returns the category of Meta's code for a recipient.
-fn of_meta(code: &str) -> Option<&'static str> {
+fn meta_category(code: &str) -> Option<&'static str> {
     Some(match code {
         "130472" | "131026" | "131049" => "recipient",
         "131047" => "window",

@@ -42,7 +42,7 @@ impl<'a> Senders<'a> {
     }
 
     /// Returns the contact with one of these ids.
-    fn of_ids(&self, ids: &[Option<&str>]) -> Option<&'a Value> {
+    fn find_contact(&self, ids: &[Option<&str>]) -> Option<&'a Value> {
         ids.iter()
             .flatten()
             .find_map(|id| self.by_id.get(id).copied())
@@ -63,7 +63,7 @@ impl Sender {
     fn from_message(message: &Value, senders: &Senders<'_>) -> Option<Self> {
         let from = text_at(message, &["from"]);
         let from_user = text_at(message, &["from_user_id"]);
-        let known = senders.of_ids(&[from.as_deref(), from_user.as_deref()]);
+        let known = senders.find_contact(&[from.as_deref(), from_user.as_deref()]);
         // A lone contact is the sender of a message that names no sender. If the
         // message names another id, only the contact's name is used.
         let lone = senders.only.unwrap_or(&Value::Null);

@@ -13,7 +13,7 @@ use crate::secrets;
 /// Maximum nesting of JSON texts that are read.
 const MAX_TEXTS: usize = 3;
 /// Maximum places of people that are reported for one item.
-const MAX_TOLD: usize = 20;
+const MAX_REPORTED: usize = 20;
 
 pub struct Leftover<'a> {
     /// Addresses of values that are used in the lead.
@@ -160,7 +160,7 @@ impl<'a> Leftover<'a> {
 
     fn leave_out(&mut self) -> Left {
         let path = people::readable_path(&self.trail);
-        if self.left_out.len() < MAX_TOLD && !self.left_out.contains(&path) {
+        if self.left_out.len() < MAX_REPORTED && !self.left_out.contains(&path) {
             self.left_out.push(path);
         }
         Left::Nothing

@@ -32,7 +32,7 @@ export const tasks = [
       const counts = await counted.locator("dl").innerText();
       assert.match(counts, /Deals\s+1\b/);
       assert.equal((await get(search)).deliveries.length, 1, "nothing is erased yet");
-      await own.press("Erase for ever", counted);
+      await own.press("Erase permanently", counted);
       const receipt = own.page.getByRole("status", { name: "Receipt" });
       await own.shows("The person is erased", receipt);
       assert.match(await receipt.locator("dl").innerText(), /Deals\s+1\b/);

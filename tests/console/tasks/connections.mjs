@@ -194,7 +194,7 @@ export const tasks = [
     },
   },
   {
-    name: "mend a wrong sender secret, and release what it refused",
+    name: "correct a wrong sender secret, and release what it refused",
     given: async ({ withScript }) => {
       const name = await guarded(withScript);
       const { id } = await connection(name);
@@ -214,7 +214,7 @@ export const tasks = [
     },
   },
   {
-    name: "mend a bad token of a source or a provider",
+    name: "correct a bad token of a source or a provider",
     given: async ({ withScript }) => {
       const name = await guarded(withScript);
       await post(`/connections/${name}/pause`, { reason: "the token has expired" });

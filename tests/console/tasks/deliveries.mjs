@@ -197,7 +197,7 @@ export const tasks = [
       await own.click(delivery);
       await own.clickOn(own.page.locator("a[href^='/console/deals/']"));
       await own.shows("History");
-      const change = own.card("Change");
+      const change = own.card("Change 1");
       await own.shows(/by partner crm/, change);
       await own.shows("won", change);
     },

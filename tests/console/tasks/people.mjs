@@ -64,7 +64,7 @@ export const tasks = [
       await own.click(deal);
       await own.page.getByRole("link", { name: name(who) }).first().waitFor();
       await own.page.getByRole("link", { name: ticket }).waitFor();
-      const change = own.card("Change");
+      const change = own.card("Change 1");
       await own.shows("Olga Reis", change);
       await own.shows("transferred", change);
     },

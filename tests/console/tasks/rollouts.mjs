@@ -125,7 +125,7 @@ export const tasks = [
       assert.notEqual(await active(PORTAL), candidate.digest);
       const card = await watch(own);
       await own.press("Promote now", card);
-      await own.shows("The rollout of portal: promote.");
+      await own.shows("The candidate of portal was promoted: it is active.");
       assert.equal(await active(PORTAL), candidate.digest);
     },
   },

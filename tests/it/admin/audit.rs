@@ -4,7 +4,8 @@ use leadhost::domain::audit::AuditRow;
 use leadhost::domain::key::{KeyKind, PlainKey};
 use leadhost::domain::plugin::Digest;
 use leadhost::limits;
-use leadhost_tests::On;
+use leadhost_tests::service::leadhost;
+use leadhost_tests::{On, Service};
 use serde_json::{Value, json};
 
 use super::Operator;
@@ -23,7 +24,7 @@ leadhost_tests::on_every_store! {
     an_import_is_recorded_with_its_file_and_its_counts,
     an_import_that_stops_on_the_way_is_partly_done_with_its_counts,
     a_decision_about_a_message_names_it_and_the_verdict,
-    changes_of_owners_and_agents_are_counted_and_name_nobody,
+    changes_of_owners_and_agents_are_counted_without_names,
 }
 
 async fn rows(operator: &Operator, query: &str) -> Vec<Value> {
@@ -221,6 +222,49 @@ async fn an_export_has_every_row_in_an_unbroken_chain(on: On) {
     assert_eq!(count, 4);
 }
 
+#[test]
+fn an_export_prints_the_rows_that_were_asked_for_and_checks_all_of_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let service = Service::start(folder.path(), &[]);
+    for label in ["ana", "rui"] {
+        service.run(&["key", "create", "--kind", "admin", "--label", label]);
+    }
+    let file = folder.path().join("one.toml");
+    std::fs::write(&file, "[workspace]\nslug = \"one\"\nname = \"One\"\n").expect("our folder");
+    service.run(&["apply", &file.display().to_string()]);
+    let export = |filter: &[&str]| {
+        let arguments = [&["audit", "--export"], filter].concat();
+        let output = leadhost(folder.path(), &arguments);
+        assert!(output.status.success(), "{output:?}");
+        let lines = String::from_utf8(output.stdout).expect("a text");
+        let row = |line: &str| serde_json::from_str(line).expect("JSON");
+        let rows: Vec<Value> = lines.lines().map(row).collect();
+        (rows, String::from_utf8(output.stderr).expect("a text"))
+    };
+    let (all, said) = export(&[]);
+    let counted = format!("{} rows. Each row follows the one before it.", all.len());
+    assert!(said.contains(&counted), "{said}");
+    let (made, said) = export(&["--what", "create-key", "--actor", "admin.key"]);
+    assert!(
+        made.iter().all(|row| row["act"] == "create-key"),
+        "{made:#?}"
+    );
+    assert_eq!(made.len(), 4);
+    let counted = format!("4 of {} rows. Each row follows", all.len());
+    assert!(said.contains(&counted), "{said}");
+    assert_eq!(export(&["--since", "1h"]).0, all);
+    for nothing in [["--since", "2999-01-01"], ["--actor", "nobody"]] {
+        assert_eq!(export(&nothing).0, [Value::Null; 0]);
+    }
+    for unreadable in [["--what", "nosuch"], ["--since", "yesterday"]] {
+        let arguments = [&["audit", "--export"][..], &unreadable].concat();
+        let refused = leadhost(folder.path(), &arguments);
+        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+        let said = String::from_utf8(refused.stderr).expect("a text");
+        assert!(said.contains(unreadable[1]), "{said}");
+    }
+}
+
 async fn unreadable_parameters_are_refused(on: On) {
     let operator = Operator::new(on).await;
     for query in ["before=x", "after=x", "since=yesterday", "limit=many"] {
@@ -307,7 +351,7 @@ async fn a_decision_about_a_message_names_it_and_the_verdict(on: On) {
     assert_eq!(detail, expect);
 }
 
-async fn changes_of_owners_and_agents_are_counted_and_name_nobody(on: On) {
+async fn changes_of_owners_and_agents_are_counted_without_names(on: On) {
     let (operator, _) = Operator::with_workspace(on).await;
     let owners = json!([{"name": "Olga Reis", "email": "olga@example.com"}]);
     let agents = json!([{"name": "Rui", "kind": "human", "internal": true}]);

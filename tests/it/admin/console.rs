@@ -12,11 +12,14 @@ leadhost_tests::on_every_store! {
     only_an_admin_key_signs_in,
     guesses_at_the_sign_in_are_limited_and_a_known_key_gets_in,
     a_session_ends_with_its_sign_out_its_time_and_its_key,
+    a_form_of_an_ended_session_leads_back_to_its_page,
     a_form_is_taken_from_a_page_of_its_own_session_alone,
     a_rebound_name_reaches_no_page,
     a_page_loads_nothing_from_elsewhere_and_is_not_compressed,
-    what_a_sender_writes_is_shown_as_text,
+    the_text_of_a_sender_is_shown_as_text,
+    a_body_that_is_not_utf8_is_shown_with_a_note,
     every_page_is_shown,
+    an_installation_without_a_workspace_says_how_to_make_one,
     a_list_is_filtered_by_its_address,
     a_delivery_names_its_workspace_if_there_are_several,
     a_delivery_is_found_by_its_id_and_by_its_person,
@@ -25,7 +28,7 @@ leadhost_tests::on_every_store! {
     a_delivery_is_downloaded_as_a_golden_case,
     a_key_is_created_shown_once_and_revoked,
     an_erasure_is_counted_and_then_made,
-    what_is_wrong_is_on_the_first_page,
+    problems_are_on_the_first_page,
 }
 
 /// The longest times of a session, which the tests move past.
@@ -131,7 +134,8 @@ async fn a_page_leads_to_the_sign_in_and_from_there_to_the_page(on: On) {
         .await
         .expect(200);
     assert!(
-        page.text().contains("value=\"/deliveries?status=failed\""),
+        page.text().contains("value=\"/deliveries?status=failed\"")
+            && page.text().contains("Sign in to continue."),
         "{}",
         page.text()
     );
@@ -187,12 +191,58 @@ async fn a_session_ends_with_its_sign_out_its_time_and_its_key(on: On) {
     other.get("").await.expect(200);
 
     operator.host.advance(IDLE + 1).await;
-    other.get("").await.expect(303);
+    let answer = other.get("").await.expect(303);
+    let to = answer.header("location");
+    assert_eq!(to, "/console/sign-in?next=&why=ended");
+    let page = ask_open(&operator, &to["/console".len()..]).await;
+    assert!(
+        page.text().contains("Your session has ended."),
+        "{}",
+        page.text()
+    );
 
     let second = with_role(&operator, "operator").await;
     let browser = Browser::signed_in_with(&operator, second.reveal()).await;
     revoke(&operator, "operator").await;
     browser.get("").await.expect(303);
+}
+
+async fn a_form_of_an_ended_session_leads_back_to_its_page(on: On) {
+    let operator = Operator::new(on).await;
+    let browser = Browser::signed_in(&operator).await;
+    operator.host.advance(IDLE + 1).await;
+    let here = origin(&operator);
+    for (referer, next) in [
+        (
+            format!("{here}/console/deliveries?status=failed"),
+            "%2Fdeliveries%3Fstatus%3Dfailed",
+        ),
+        // The address of a form is no page, and another site leads nowhere.
+        (
+            format!("{here}/console/connections/form/test"),
+            "%2Fconnections",
+        ),
+        (
+            "http://evil.example/console/keys".to_owned(),
+            "%2Fconnections",
+        ),
+    ] {
+        let ask = browser
+            .ask("POST", "/connections/form/pause")
+            .header("origin", &here)
+            .header("referer", &referer);
+        let fields = form(&[("form-token", &browser.token)]);
+        let answer = ask.body(fields).send().await.expect(303);
+        let to = answer.header("location");
+        assert_eq!(
+            to,
+            format!("/console/sign-in?next={next}&why=not-saved"),
+            "{referer}"
+        );
+        let page = ask_open(&operator, &to["/console".len()..]).await;
+        let words = "Your session has ended; nothing was saved.";
+        assert!(page.text().contains(words), "{}", page.text());
+    }
 }
 
 /// Revokes the key with this label.
@@ -230,6 +280,13 @@ async fn a_form_is_taken_from_a_page_of_its_own_session_alone(on: On) {
         let answer = ask.body(body.clone()).send().await;
         assert_eq!(answer.status, 403, "{origin:?} {body}");
     }
+    let ask_again = browser.ask("POST", pause).header("origin", &here);
+    let refused = ask_again.body(foreign).send().await.expect(403);
+    assert!(
+        refused.text().contains("shows what you typed"),
+        "{}",
+        refused.text()
+    );
     let shown = operator.get("/connections").await;
     assert_eq!(shown["connections"][0]["paused"], json!(null));
     browser.submit(pause, &[]).await.expect(303);
@@ -291,7 +348,7 @@ async fn ask_open(operator: &Operator, path: &str) -> Answer {
     ask(operator, "GET", path).send().await
 }
 
-async fn what_a_sender_writes_is_shown_as_text(on: On) {
+async fn the_text_of_a_sender_is_shown_as_text(on: On) {
     let (operator, report) = Operator::with_workspace(on).await;
     let connection = report["connections"]["form"].as_str().expect("an id");
     let name = "<script>alert(1)</script>\"'";
@@ -311,6 +368,21 @@ async fn what_a_sender_writes_is_shown_as_text(on: On) {
     let page = browser.page(&format!("/deliveries/{delivery}")).await;
     assert!(page.contains("&#60;script&#62;alert(1)"), "{page}");
     assert!(!page.contains("<script>alert"), "{page}");
+}
+
+async fn a_body_that_is_not_utf8_is_shown_with_a_note(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    let connection = report["connections"]["form"].as_str().expect("an id");
+    let sent = operator.host.post(&format!("/ingest-lead/{connection}"));
+    let latin = b"{\"id\": \"7\", \"name\": \"Jo\xe3o Prado\"}".to_vec();
+    sent.header("x-token", TOKEN).body(latin).send().await;
+    let list = operator.get("/deliveries").await;
+    let id = list["deliveries"][0]["id"].as_str().expect("an id");
+    let browser = Browser::signed_in(&operator).await;
+    let page = browser.page(&format!("/deliveries/{id}")).await;
+    for part in ["The body is not UTF-8.", "Jo\u{fffd}o Prado"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
 }
 
 async fn every_page_is_shown(on: On) {
@@ -369,12 +441,53 @@ async fn every_page_is_shown(on: On) {
         let answer = browser.get(path).await;
         assert_eq!(answer.status, status, "{path}");
     }
+    let missing = browser.get("/nothing").await;
+    for part in [
+        "<title>Not found · Leadhost</title>",
+        "aria-label=\"Sections\"",
+    ] {
+        assert!(missing.text().contains(part), "{part}: {}", missing.text());
+    }
+    let missing = ask_open(&operator, "/nothing").await.expect(404);
+    assert!(
+        missing.text().contains("There is no such page.") && missing.text().contains("id=\"key\""),
+        "{}",
+        missing.text()
+    );
     let refusal = browser.get("/deliveries?status=odd").await;
     assert!(
         refusal.text().contains("is not a status"),
         "{}",
         refusal.text()
     );
+}
+
+async fn an_installation_without_a_workspace_says_how_to_make_one(on: On) {
+    let operator = Operator::new(on).await;
+    let browser = Browser::signed_in(&operator).await;
+    for path in [
+        "/connections",
+        "/connections/new",
+        "/instances",
+        "/keys",
+        "/analytics",
+    ] {
+        let page = browser.page(path).await;
+        assert!(
+            page.contains("There is no workspace yet."),
+            "{path}: {page}"
+        );
+        assert!(page.contains("leadhost apply"), "{path}: {page}");
+        assert!(!page.contains("name=\"plugin\""), "{path}: {page}");
+    }
+    let fields = [
+        ("kind", "workspace"),
+        ("label", "data"),
+        ("workspace", "acme"),
+    ];
+    let refused = browser.submit("/keys", &fields).await.expect(404);
+    let words = "There is no workspace yet: `leadhost apply`";
+    assert!(refused.text().contains(words), "{}", refused.text());
 }
 
 async fn a_list_is_filtered_by_its_address(on: On) {
@@ -391,6 +504,24 @@ async fn a_list_is_filtered_by_its_address(on: On) {
     );
     let page = browser.page("/deliveries?connection=acme%2Fform").await;
     assert!(page.contains("<span class=\"tag converted\">"), "{page}");
+    // What is wrong is above the form, which keeps all that was typed.
+    for (path, kept) in [
+        (
+            "/deliveries?since=soon&status=failed",
+            "<option selected>failed</option>",
+        ),
+        ("/audit?since=soon&actor=ada", "value=\"ada\""),
+    ] {
+        let refused = browser.get(path).await.expect(400);
+        for part in ["is not a time", "value=\"soon\"", kept] {
+            assert!(refused.text().contains(part), "{part}: {}", refused.text());
+        }
+    }
+    let unknown = browser.get("/deliveries?instance=nosuch").await.expect(404);
+    let page = unknown.text();
+    assert!(page.contains("value=\"nosuch\""), "{page}");
+    // A time as the date field of a browser sends it.
+    browser.page("/deliveries?since=2026-01-31T21:00").await;
 }
 
 async fn a_delivery_names_its_workspace_if_there_are_several(on: On) {
@@ -535,7 +666,10 @@ async fn a_delivery_is_downloaded_as_a_golden_case(on: On) {
     for part in ["/body.json\0", "/case.json\0", "ustar\0", "made-up persons"] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    assert!(!text.contains("Ada") && !text.contains("98765"), "{text}");
+    assert!(
+        !text.contains("Ada Prado") && !text.contains("98765-4321"),
+        "{text}"
+    );
     let refused = browser.submit("/deliveries/x/golden", &[]).await;
     refused.expect(303);
     let page = browser.get("/deliveries/x").await.expect(404);
@@ -635,7 +769,7 @@ async fn an_erasure_is_counted_and_then_made(on: On) {
     );
 }
 
-async fn what_is_wrong_is_on_the_first_page(on: On) {
+async fn problems_are_on_the_first_page(on: On) {
     let (operator, report) = Operator::with_workspace(on).await;
     let browser = Browser::signed_in(&operator).await;
     operator.host.count_analytics().await;

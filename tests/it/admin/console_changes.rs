@@ -1,5 +1,5 @@
-//! What an operator changes and reads in the console instead of in a shell: secrets, configurations, the
-//! settings of the service, comparisons.
+//! Changes that an operator makes in the console instead of in a shell: secrets and configurations. And
+//! comparisons, and the settings of the service.
 
 use leadhost_tests::On;
 use leadhost_tests::components::component;
@@ -139,6 +139,9 @@ async fn a_secret_is_set_and_everything_else_stays(on: On) {
     let empty = [("version", at.as_str()), ("secret", "token"), ("value", "")];
     let answer = browser.submit(&to, &empty).await.expect(422);
     assert!(answer.text().contains("secrets.token: has no value"));
+    let nameless = [("version", at.as_str()), ("secret", " "), ("value", "x")];
+    let answer = browser.submit(&to, &nameless).await.expect(400);
+    assert!(answer.text().contains("Its name is missing"), "no name");
     let same = [
         ("version", at.as_str()),
         ("secret", "token"),
@@ -412,10 +415,12 @@ async fn the_service_page_has_the_host_the_disk_and_the_configuration(on: On) {
     }
     assert!(!page.contains("password"), "{page}");
     let page = browser.page("").await;
-    assert!(
-        page.contains("<a href=\"/console/service\">hosts live</a>"),
-        "{page}"
-    );
+    for link in [
+        "<a href=\"/console/service\"><strong>1</strong> host live</a>",
+        "<a href=\"/console/deliveries?status=failed\"><strong>0</strong> failed</a>",
+    ] {
+        assert!(page.contains(link), "{link}: {page}");
+    }
 }
 
 async fn a_viewer_compares_a_version(on: On) {

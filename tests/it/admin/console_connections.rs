@@ -131,6 +131,21 @@ async fn a_new_connection_is_tried_and_then_saved(on: On) {
         "a variable"
     );
 
+    // A fault is named below its field.
+    let without_partner: Vec<_> = NEW
+        .into_iter()
+        .map(|(field, value)| match field {
+            "partner" => (field, ""),
+            _ => (field, value),
+        })
+        .collect();
+    let refused = browser.submit("/connections/new", &without_partner).await;
+    let page = refused.expect(422).text().to_owned();
+    for part in ["aria-invalid=\"true\"", "id=\"partner-fault\""] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(!page.contains("connections[0]"), "{page}");
+
     let more = r#"{"checks": [{"secret": "key", "scheme": "equals", "proof": {"place": "header", "name": "x-key"}}]}"#;
     let fields: Vec<_> = NEW
         .into_iter()

@@ -17,6 +17,8 @@ leadhost_tests::on_every_store! {
     many_deliveries_are_replayed_only_if_a_filter_names_them,
     a_viewer_replays_no_deliveries,
     a_delivery_in_quarantine_is_released_and_not_converted_again,
+    a_page_that_is_out_of_date_converts_and_releases_nothing,
+    a_count_of_what_would_be_released_says_so_in_the_audit,
 }
 
 /// Sends leads with this token. Returns their ids.
@@ -247,4 +249,57 @@ async fn a_delivery_in_quarantine_is_released_and_not_converted_again(on: On) {
     let page = browser.page(&format!("/deliveries/{id}")).await;
     assert!(!page.contains("Convert again"), "{page}");
     assert!(page.contains("class=\"strong\">Release it"), "{page}");
+}
+
+async fn a_page_that_is_out_of_date_converts_and_releases_nothing(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    leads(&operator, &report, "new-token-1", &["1"]).await;
+    let list = operator.get("/deliveries?status=quarantined").await;
+    let id = list["deliveries"][0]["id"].as_str().expect("an id");
+    let mut changed = workspace();
+    changed["connections"][0]["secrets"]["token"] = json!("new-token-1");
+    operator.apply(&changed).await.expect(200);
+    let path = format!("/deliveries/{id}/replay");
+    let release = json!({"release": true});
+    operator.post(&path, &release).await.expect(200);
+    changed["connections"][0]["config"] = json!({"fields": {"name": "id"}});
+    operator.apply(&changed).await.expect(200);
+
+    for (order, why) in [
+        (release, "is not in quarantine: it is converted"),
+        (
+            json!({"apply": true, "expected": "rejected"}),
+            "is converted by now, and not rejected",
+        ),
+    ] {
+        let refused = operator.post(&path, &order).await.expect(409);
+        assert!(refused.text().contains(why), "{why}: {}", refused.text());
+    }
+    let browser = Browser::signed_in(&operator).await;
+    let form = [("apply", "1"), ("status", "failed")];
+    let page = browser
+        .follow(&format!("/deliveries/{id}/replay"), &form)
+        .await;
+    assert!(page.contains("by now, and not failed"), "{page}");
+    // It still has what the first conversion made.
+    let shown = operator.post(&path, &json!({})).await.expect(200).json();
+    let differs = shown["items"][0]["diff"].as_array().map(Vec::len);
+    assert_ne!(differs, Some(0), "{shown}");
+}
+
+async fn a_count_of_what_would_be_released_says_so_in_the_audit(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    leads(&operator, &report, "new-token-1", &["1"]).await;
+    let path = "/deliveries/replay?status=quarantined";
+    let count = json!({"release": true});
+    operator.post(path, &count).await.expect(200);
+    let audit = operator.get("/audit?act=replay-deliveries").await;
+    let detail = audit["rows"][0]["detail"].as_str().expect("a detail");
+    let detail: Value = serde_json::from_str(detail).expect("JSON");
+    assert_eq!(
+        (&detail["apply"], &detail["release"], &detail["handled"]),
+        (&json!(false), &json!(true), &json!(0)),
+        "{audit:#}"
+    );
+    assert_eq!(detail["left"], 1, "{audit:#}");
 }

@@ -9,12 +9,14 @@ use serde_json::json;
 use super::console::{Browser, origin};
 use super::roles::with_role;
 use super::{Operator, TOKEN};
+use crate::plugins::rollout::{LONG, Rolling, canary, phones};
 
 leadhost_tests::on_every_store! {
     the_calls_and_golden_cases_of_a_plugin_are_shown,
     a_version_with_concerns_asks_for_acceptance_and_is_activated_with_it,
-    what_an_admin_has_to_accept_is_not_offered_to_an_operator,
+    an_operator_is_not_offered_a_concern_that_an_admin_has_to_accept,
     a_version_that_keeps_failing_is_named_first_with_its_remedy,
+    a_version_that_a_canary_ended_is_named_also_after_the_next_rollout,
     a_plugin_that_was_never_active_is_neither_fine_nor_compared,
     the_page_of_a_plugin_follows_an_open_rollout_and_names_its_candidate,
     a_version_is_repaired_from_its_impact_and_the_repair_is_undone,
@@ -128,7 +130,10 @@ async fn a_version_with_concerns_asks_for_acceptance_and_is_activated_with_it(on
         "{page}"
     );
     assert!(!page.contains("Roll back to"), "{page}");
-    assert!(page.contains("<button>Activate</button>"), "{page}");
+    assert!(
+        page.contains("<button data-busy>Activate</button>"),
+        "{page}"
+    );
     let today = browser.page("").await;
     assert!(
         today.contains("was rolled back; see what it did"),
@@ -160,7 +165,7 @@ async fn a_version_with_concerns_asks_for_acceptance_and_is_activated_with_it(on
     assert!(page.contains("Roll back to this version"), "{page}");
 }
 
-async fn what_an_admin_has_to_accept_is_not_offered_to_an_operator(on: On) {
+async fn an_operator_is_not_offered_a_concern_that_an_admin_has_to_accept(on: On) {
     let (operator, _) = Operator::with_workspace(on).await;
     let second = with_role(&operator, "operator").await;
     let ask = operator.host.admin("POST", "/admin/v1/plugins");
@@ -252,6 +257,27 @@ async fn a_version_that_keeps_failing_is_named_first_with_its_remedy(on: On) {
     assert!(!page.contains("Roll back to"), "{page}");
 }
 
+async fn a_version_that_a_canary_ended_is_named_also_after_the_next_rollout(on: On) {
+    let rolling = Rolling::new(on).await;
+    let candidate = rolling.keep(phones("1.1.0")).await;
+    let other = rolling.keep(phones("1.2.0")).await;
+    rolling.begin(&candidate, canary(&[100], LONG)).await;
+    until("the candidate converts", async || {
+        let converted_by = rolling.send("odd", 1).await;
+        (converted_by == [candidate.clone()]).then_some(())
+    })
+    .await;
+    rolling.change("abort").await.expect(200);
+    let order = json!({ "mode": "shadow", "everySeconds": LONG });
+    rolling.begin(&other, order).await;
+    let Rolling { host, key, .. } = rolling;
+    let operator = Operator { host, key };
+    let browser = Browser::signed_in(&operator).await;
+    let today = browser.page("").await;
+    let named = format!("version 1.1.0 ({}) of misbehave", candidate.short());
+    assert!(today.contains(&named), "{named}: {today}");
+}
+
 async fn a_plugin_that_was_never_active_is_neither_fine_nor_compared(on: On) {
     let operator = Operator::new(on).await;
     let browser = Browser::signed_in(&operator).await;
@@ -260,7 +286,7 @@ async fn a_plugin_that_was_never_active_is_neither_fine_nor_compared(on: On) {
     let page = browser.page("/plugins/mapping").await;
     for part in [
         "No version of it is active: activate it.",
-        "<button>Activate</button>",
+        "<button data-busy>Activate</button>",
     ] {
         assert!(page.contains(part), "{part}: {page}");
     }
@@ -282,6 +308,18 @@ async fn the_page_of_a_plugin_follows_an_open_rollout_and_names_its_candidate(on
     let page = browser.page("/plugins/mapping").await;
     assert!(!page.contains("data-live"), "{page}");
     assert!(page.contains("Start a canary"), "{page}");
+    // A form with a wrong field keeps what was typed.
+    let wrong = [
+        ("digest", digest),
+        ("mode", "canary"),
+        ("steps", "1;10"),
+        ("every-minutes", "7"),
+    ];
+    let refused = browser.submit("/plugins/mapping/rollout", &wrong).await;
+    let refused = refused.expect(400);
+    for part in ["write percentages as", "value=\"1;10\"", "value=\"7\""] {
+        assert!(refused.text().contains(part), "{part}: {}", refused.text());
+    }
     let fields = [("digest", digest), ("mode", "shadow")];
     let page = browser.follow("/plugins/mapping/rollout", &fields).await;
     assert!(page.contains("data-live"), "{page}");
@@ -300,6 +338,12 @@ async fn the_page_of_a_plugin_follows_an_open_rollout_and_names_its_candidate(on
         .await;
     assert!(!page.contains("data-live"), "{page}");
     assert!(page.contains("Start a canary"), "{page}");
+    for part in [
+        "The rollout of mapping was aborted.",
+        "Last rollout (ended): shadow",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
 }
 
 /// A host that has converted a lead with a version that read another name, and now serves another

@@ -1,5 +1,4 @@
-//! What the first page and the pages behind it say of something that is wrong, so that an operator knows
-//! what to do.
+//! Problems on the first page of the console and on the pages behind it: an operator learns what to do.
 
 use leadhost_tests::components::component;
 use leadhost_tests::{Host, On, until};

@@ -11,6 +11,7 @@ leadhost_tests::on_every_store! {
     a_viewer_reads_and_checks_and_changes_nothing,
     an_operator_acts_and_changes_no_permission_of_plugins_or_keys,
     a_role_belongs_to_an_admin_key,
+    labels_and_reasons_have_at_most_255_characters,
 }
 
 /// The same host with a key of this role.
@@ -108,4 +109,23 @@ async fn a_role_belongs_to_an_admin_key(on: On) {
     operator.post("/keys", &unknown).await.expect(400);
     let made = operator.post("/keys", &json!({"kind": "admin"})).await;
     assert_eq!(made.expect(201).json()["role"], "admin");
+}
+
+async fn labels_and_reasons_have_at_most_255_characters(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let (fits, is_long) = ("á".repeat(255), "á".repeat(256));
+    for (path, field, accepted) in [
+        ("/keys", "label", 201),
+        ("/connections/form/pause", "reason", 200),
+    ] {
+        let mut order = json!({ field: is_long });
+        if path == "/keys" {
+            order["kind"] = json!("admin");
+        }
+        let refused = operator.post(path, &order).await.expect(400);
+        let said = refused.text();
+        assert!(said.contains("has 256 characters"), "{path}: {said}");
+        order[field] = json!(fits);
+        operator.post(path, &order).await.expect(accepted);
+    }
 }

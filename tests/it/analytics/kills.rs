@@ -1,12 +1,11 @@
 //! The service is killed while it counts. Afterwards everything is counted exactly once.
 
 use leadhost_tests::load::Targets;
-use leadhost_tests::{On, Service, until};
+use leadhost_tests::{On, Service, sized, until};
 use serde_json::{Value, json};
 
 use super::counting::{CountingHosts, SLUG};
 use super::recount::{assert_all_counted, counts_by_day};
-use crate::bad_days::size;
 
 leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
@@ -17,8 +16,8 @@ leadhost_tests::on_every_store! {
 /// Kills in one run. On a database each takes more time.
 fn kills(on: &On) -> usize {
     match on {
-        On::Sqlite => size(40, 200),
-        On::Postgres(_) => size(20, 200),
+        On::Sqlite => sized(10, 40),
+        On::Postgres(_) => sized(6, 20),
     }
 }
 
@@ -86,7 +85,7 @@ async fn a_rebuild_shows_no_empty_and_no_half_answer(on: On) {
     let load = world.load("note", &Targets::gateways(&[&service]), 2);
     let mut last = started(&world, &service).await;
     assert!(last >= 60, "{last} are counted");
-    for _ in 0..size(4, 40) {
+    for _ in 0..4 {
         let ask = world.hosts.operator(&service, "POST", "/etl/rebuilds");
         let body = json!({ "workspace": SLUG, "metricSet": "conversations" });
         let begun = ask.json(&body).send().await.expect(202).json();

@@ -8,7 +8,7 @@ use leadhost_tests::load::{Load, LoadPlan, LoadResult, Targets, Unacknowledged, 
 use leadhost_tests::proxy::{Cut, Proxy};
 use leadhost_tests::{Service, until};
 
-use super::{Outage, size};
+use super::Outage;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_whose_answer_is_lost_is_acknowledged() {
@@ -57,7 +57,7 @@ async fn cut_commits(cut: Cut) -> Option<(Outage, Service, LoadResult)> {
     });
     load.reaches(50).await;
     proxy.cut_commits(cut, 3);
-    let wanted = size(25, 500);
+    let wanted = 25;
     until("commits are cut", async || {
         (proxy.cuts() >= wanted).then_some(())
     })

@@ -5,10 +5,9 @@ use std::collections::BTreeSet;
 
 use leadhost_tests::graph::{GraphDouble, GraphOptions};
 use leadhost_tests::load::{Follower, Targets, export};
-use leadhost_tests::until;
+use leadhost_tests::{sized, until};
 
 use super::lead_form::{self, LeadForm};
-use super::size;
 
 /// A claim of a dead host expires after this time, which is short here.
 const FLAGS: [&str; 2] = ["--set", "worker.lease_seconds=3"];
@@ -29,7 +28,7 @@ async fn hosts_that_are_killed_in_turn_lose_no_acknowledged_lead() {
     let load = world.load("lead", &gateways, 12);
     let form = LeadForm::new(&world);
     let mut announced = BTreeSet::new();
-    for life in 0..size(6, 60) {
+    for life in 0..sized(4, 6) {
         let place = life % 2;
         load.goes_on(60).await;
         // It dies while it holds these, or just before or after.

@@ -17,23 +17,12 @@ use leadhost_tests::load::Targets;
 use leadhost_tests::proxy::Proxy;
 use tokio::net::TcpStream;
 
-use super::{MORE, Outage, becomes_ready, is_long, lasts, size};
+use super::{MORE, Outage, becomes_ready, lasts};
 
 const CLIENTS: usize = 1_000;
 
 /// As many as the database serves at once, and some that wait.
 const FEW: usize = 12;
-
-/// The time within which most clients that cannot be served are refused.
-const SOON: Duration = Duration::from_secs(1);
-
-/// The time within which the last client gets an answer: an admitted request may
-/// wait for a connection twice.
-const LATEST: Duration = Duration::from_secs(8);
-
-/// At least one in this many of the requests served in calm are served in the
-/// storm.
-const PART: usize = 2;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_thousand_clients_are_served_or_asked_to_retry() {
@@ -49,9 +38,7 @@ async fn a_thousand_clients_are_served_or_asked_to_retry() {
     let load = world.load("lead", &Targets::gateways(&[&host]), 16);
     load.reaches(100).await;
 
-    let before = load.acknowledged();
-    let calm = crowd(&world, host.address("gateway"), FEW).await;
-    let leads_in_calm = load.acknowledged() - before;
+    crowd(&world, host.address("gateway"), FEW).await;
     let idle = host.memory();
 
     let before = load.acknowledged();
@@ -62,19 +49,6 @@ async fn a_thousand_clients_are_served_or_asked_to_retry() {
     assert!(!storm.refused.is_empty(), "{storm:?}");
     assert_eq!(storm.wrong.len(), 0, "{:?}", storm.wrong.first());
     assert!(storm.served > 0 && leads_in_storm > 0, "{storm:?}");
-    // The time is checked only on a machine without other load.
-    if is_long() {
-        assert!(storm.half_refused_within() < SOON, "{storm:?}");
-        assert!(storm.slowest < LATEST, "{storm:?}");
-        assert!(
-            storm.served * PART >= calm.served,
-            "{calm:?}, then {storm:?}"
-        );
-        assert!(
-            leads_in_storm * PART >= leads_in_calm,
-            "{leads_in_calm} leads came in, then {leads_in_storm}"
-        );
-    }
     assert!(memory < idle + MORE, "{idle} bytes have become {memory}");
 
     let sent = load.stop().await;
@@ -123,7 +97,7 @@ async fn crowd(world: &Outage, to: SocketAddr, clients: usize) -> ClientAnswers 
     let clients: Vec<_> = (0..clients)
         .map(|number| tokio::spawn(client(to, key.to_owned(), number, Arc::clone(&ended))))
         .collect();
-    lasts(Duration::from_secs(size(6, 60) as u64)).await;
+    lasts(Duration::from_secs(6)).await;
     ended.store(true, Ordering::Relaxed);
     let mut all = ClientAnswers::default();
     for client in clients {

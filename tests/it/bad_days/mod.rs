@@ -31,15 +31,6 @@ const FLAGS: [&str; 2] = ["--set", "store.connections=6"];
 /// The bytes that a host may use in addition to its memory at rest.
 const MORE: u64 = 48 << 20;
 
-/// Returns a size that is larger in the long form.
-pub(crate) fn size(here: usize, long: usize) -> usize {
-    if is_long() { long } else { here }
-}
-
-fn is_long() -> bool {
-    std::env::var_os("LEADHOST_LONG_BAD_DAYS").is_some_and(|value| value == "1")
-}
-
 /// Hosts on a server of their own, which may fail.
 struct Outage {
     server: Server,

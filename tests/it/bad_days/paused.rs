@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use leadhost_tests::graph::{GraphDouble, GraphOptions};
 use leadhost_tests::load::{Follower, Targets, export};
@@ -14,7 +13,6 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 use super::lead_form::{self, LeadForm};
-use super::{is_long, lasts};
 
 /// The fetches that a host holds: half of `worker.concurrency` for one connection.
 const IN_HAND: usize = 4;
@@ -66,9 +64,6 @@ async fn a_host_frozen_past_its_leases_overwrites_no_work_of_the_other() {
             .then_some(())
     })
     .await;
-    if is_long() {
-        lasts(Duration::from_secs(60)).await;
-    }
     // The rows with their stamps.
     let rows = "select coalesce(bit_xor(hashtextextended(id::text || cursor_us, 0)), 0)
         from leadhost.deals where external_id like '44%'";

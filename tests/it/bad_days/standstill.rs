@@ -9,16 +9,17 @@ use leadhost_tests::load::{Load, Targets};
 use leadhost_tests::postgres::signal;
 use rustix::process::Signal;
 
-use super::{MORE, Outage, becomes_ready, is_long, lasts};
+use super::{MORE, Outage, becomes_ready, lasts};
 
 /// The host's own deadline for an answer.
 const ANSWER: [&str; 2] = ["--set", "server.answer_seconds=5"];
 
 /// A request that takes longer was not ended by that deadline. On a machine full
 /// of tests only the end itself can be checked.
-fn latest() -> Duration {
-    Duration::from_secs(if is_long() { 8 } else { 60 })
-}
+const LATEST: Duration = Duration::from_secs(60);
+
+/// How long everything stands still.
+const OUTAGE: Duration = Duration::from_secs(9);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn while_the_whole_server_stands_still_requests_end_in_time() {
@@ -76,7 +77,7 @@ async fn connections_that_stand_still_are_given_up_for_new_ones() {
     let backends = world.server.backends().await;
     assert!(!backends.is_empty());
     signal(&backends, Signal::STOP);
-    lasts(Duration::from_secs(if is_long() { 30 } else { 9 })).await;
+    lasts(OUTAGE).await;
     signal(&backends, Signal::CONT);
 
     goes_on(&world, &host, load, "every connection stands still").await;
@@ -87,8 +88,7 @@ async fn refused_in_time(load: &Load, host: &Service, idle: u64) {
     let since = Instant::now();
     // Each of them more than once.
     load.is_refused(load.refused() + 32).await;
-    let longest = Duration::from_secs(if is_long() { 30 } else { 9 });
-    lasts(longest.saturating_sub(since.elapsed())).await;
+    lasts(OUTAGE.saturating_sub(since.elapsed())).await;
     let now = host.memory();
     assert!(now < idle + MORE, "{idle} bytes have become {now}");
 }
@@ -98,12 +98,12 @@ async fn goes_on(world: &Outage, host: &Service, load: Load, fault: &str) {
     load.goes_on(500).await;
     let sent = load.stop().await;
     sent.assert_well_formed();
-    assert!(sent.slowest() < latest(), "{:?}", sent.slowest());
+    assert!(sent.slowest() < LATEST, "{:?}", sent.slowest());
     becomes_ready(host).await;
     world.hosts.assert_each_once(host, &sent.acknowledged).await;
     let figure = format!(
         "{fault} for {} s: no request longer than {:.1} s of 5 allowed, {} leads acknowledged, 0 lost, 0 twice",
-        if is_long() { 30 } else { 9 },
+        OUTAGE.as_secs(),
         sent.slowest().as_secs_f64(),
         sent.acknowledged.len()
     );

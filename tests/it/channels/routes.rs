@@ -141,6 +141,7 @@ async fn a_delivery_with_an_event_of_an_unknown_number_is_kept_when_its_person_i
     let apply = ReplayOptions {
         apply: true,
         release: false,
+        ..ReplayOptions::default()
     };
     let again = replay::one(&host.app.pipeline, id, apply).await;
     again.expect("it is replayed");

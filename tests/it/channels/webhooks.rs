@@ -4,8 +4,8 @@
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::pipeline::replay::{self, ReplayOptions};
 use leadhost_tests::guests::AdapterVariant;
-use leadhost_tests::{Host, Log, On, until};
-use serde_json::json;
+use leadhost_tests::{Host, Log, On, guests, until};
+use serde_json::{Value, json};
 
 use super::{VOICE, events, inbound, voice, with_voice};
 
@@ -18,6 +18,7 @@ leadhost_tests::on_every_store! {
     an_adapter_without_a_handshake_answers_with_the_allowed_methods,
     a_body_over_the_limit_is_refused,
     webhooks_that_fail_only_with_a_new_version_of_the_adapter_name_it,
+    a_replay_shows_the_messages_that_it_would_store,
 }
 
 async fn only_its_own_address_leads_to_an_instance(on: On) {
@@ -124,6 +125,44 @@ async fn a_webhook_without_proof_is_quarantined_until_it_can_be_proven(on: On) {
         .await
         .expect(200);
     assert_eq!(host.rows(&declared, "messages").await.len(), 2);
+}
+
+/// An instance whose adapter reads webhooks in this way.
+fn reading(word: &str, size: u32) -> String {
+    format!(
+        "[[instances]]\nname = \"bot\"\nnumber = \"+5511900000000\"\nadapter = \"misbehave-adapter\"\nconfig = {{ in = \"read-webhook\", do = \"{word}\", size = {size} }}\n"
+    )
+}
+
+async fn a_replay_shows_the_messages_that_it_would_store(on: On) {
+    let host = Host::working(on).await;
+    host.converter(guests::misbehave_adapter()).await;
+    let declared = host.declare(&reading("events", 0)).await;
+    let webhook = declared.webhook("bot");
+    host.post(&webhook).body("{}").send().await.expect(200);
+    let [lost] = host.with_status(DeliveryStatus::Ignored).await[..] else {
+        panic!("one webhook is kept without a message");
+    };
+    host.declare(&reading("long", 2)).await;
+
+    let shown = replay::one(&host.app.pipeline, lost, ReplayOptions::default()).await;
+    let shown = shown.expect("it is shown");
+    assert_eq!(shown.status, DeliveryStatus::Converted);
+    let fields = shown.items.iter().flat_map(|item| &item.diff);
+    let fields: Vec<_> = fields.map(|diff| diff.field.as_str()).collect();
+    assert_eq!(fields, ["message.created"]);
+    assert_eq!(host.rows(&declared, "messages").await, Vec::<Value>::new());
+
+    let apply = ReplayOptions {
+        apply: true,
+        ..ReplayOptions::default()
+    };
+    let stored = replay::one(&host.app.pipeline, lost, apply).await;
+    stored.expect("it is stored");
+    assert_eq!(host.rows(&declared, "messages").await.len(), 1);
+    let again = replay::one(&host.app.pipeline, lost, ReplayOptions::default()).await;
+    let again = again.expect("it is shown");
+    assert!(again.items.iter().all(|item| item.diff.is_empty()));
 }
 
 async fn an_adapter_without_a_handshake_answers_with_the_allowed_methods(on: On) {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use leadhost::domain::connection::AllowedHost;
-use leadhost::domain::exchange::{HttpRequest, HttpResponse, TextSegment};
+use leadhost::domain::exchange::{HttpRequest, HttpResponse, TextSegment, UrlScheme};
 use leadhost::egress::{Egress, EgressError, EgressSettings};
 use leadhost::seal::Secrets;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
@@ -92,9 +92,9 @@ impl RemoteServer {
         self.seen.requests.lock().unwrap().clone()
     }
 
-    pub fn allowed(&self, scheme: &str, private: bool) -> [AllowedHost; 1] {
+    pub fn allowed(&self, scheme: UrlScheme, private: bool) -> [AllowedHost; 1] {
         [AllowedHost {
-            scheme: scheme.to_owned(),
+            scheme,
             authority: self.authority(),
             private,
         }]
@@ -104,10 +104,10 @@ impl RemoteServer {
         format!("localhost:{}", self.address.port())
     }
 
-    pub fn request(&self, method: &str, scheme: &str, body: &str) -> HttpRequest {
+    pub fn request(&self, method: &str, scheme: UrlScheme, body: &str) -> HttpRequest {
         HttpRequest {
             method: method.to_owned(),
-            scheme: scheme.to_owned(),
+            scheme,
             authority: self.authority(),
             path: vec![TextSegment::Literal("/".to_owned())],
             query: vec![],
@@ -117,14 +117,14 @@ impl RemoteServer {
     }
 
     pub async fn post(&self, egress: &Egress, body: &str) -> Result<HttpResponse, EgressError> {
-        self.call(egress, "POST", "http", body).await
+        self.call(egress, "POST", UrlScheme::Http, body).await
     }
 
     pub async fn call(
         &self,
         egress: &Egress,
         method: &str,
-        scheme: &str,
+        scheme: UrlScheme,
         body: &str,
     ) -> Result<HttpResponse, EgressError> {
         let request = self.request(method, scheme, body);

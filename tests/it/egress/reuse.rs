@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use leadhost::domain::exchange::UrlScheme;
 use leadhost::egress::EgressError;
 use leadhost::seal::Secrets;
 use leadhost_tests::until;
@@ -174,14 +175,14 @@ async fn an_unanswered_request_on_a_kept_connection_is_repeated_only_if_that_is_
     assert_eq!(far.requests(), ["first", "second"]);
 
     let far = RemoteServer::start(serve).await;
-    far.call(&egress, "GET", "http", "").await.unwrap();
-    far.call(&egress, "GET", "http", "").await.unwrap();
+    far.call(&egress, "GET", UrlScheme::Http, "").await.unwrap();
+    far.call(&egress, "GET", UrlScheme::Http, "").await.unwrap();
     assert_eq!((far.requests().len(), far.accepted()), (3, 2));
 
     // `call_once` does not repeat even a GET: some gateways send a message on a GET.
     let far = RemoteServer::start(serve).await;
-    let request = far.request("GET", "http", "");
-    let allow = far.allowed("http", true);
+    let request = far.request("GET", UrlScheme::Http, "");
+    let allow = far.allowed(UrlScheme::Http, true);
     let secrets = Secrets::default();
     let send = async || egress.call_once(&request, &secrets, &allow, || true).await;
     send().await.unwrap();
@@ -241,8 +242,8 @@ async fn the_remote_server_sees_the_end_of_an_unused_connection() {
 async fn whether_a_request_is_wanted_is_asked_on_a_new_and_on_a_kept_connection() {
     let far = RemoteServer::answering(OK).await;
     let egress = egress();
-    let request = far.request("POST", "http", "x");
-    let allow = far.allowed("http", true);
+    let request = far.request("POST", UrlScheme::Http, "x");
+    let allow = far.allowed(UrlScheme::Http, true);
     let asked = AtomicUsize::new(0);
     let secrets = Secrets::default();
     let call = async |is_wanted: bool| {
@@ -268,8 +269,8 @@ async fn a_connection_to_a_private_address_serves_no_call_that_may_not_go_there(
     let egress = egress();
     far.post(&egress, "x").await.unwrap();
     assert_eq!(egress.connections().idle, 1);
-    let request = far.request("POST", "http", "y");
-    let allow = far.allowed("http", false);
+    let request = far.request("POST", UrlScheme::Http, "y");
+    let allow = far.allowed(UrlScheme::Http, false);
     let refused = egress
         .call(&request, &Secrets::default(), &allow, || true)
         .await;
@@ -316,8 +317,8 @@ async fn waiting_for_a_turn_past_the_deadline_sends_nothing() {
             .await,
     );
     let egress = hasty();
-    let request = hanging.request("POST", "http", "x");
-    let allow = hanging.allowed("http", true);
+    let request = hanging.request("POST", UrlScheme::Http, "x");
+    let allow = hanging.allowed(UrlScheme::Http, true);
     let calls: Vec<_> = (0..128)
         .map(|_| {
             let (egress, request, allow) = (egress.clone(), request.clone(), allow.clone());

@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use leadhost::domain::exchange::UrlScheme;
 use leadhost::egress::{Egress, EgressError, EgressSettings};
 use tokio::io::AsyncWriteExt as _;
 use tokio_rustls::TlsAcceptor;
@@ -80,7 +81,10 @@ async fn a_connection_over_tls_is_kept() {
     let egress = secured.egress(PATIENCE);
     for number in 0..20 {
         let body = number.to_string();
-        let response = secured.far.call(&egress, "POST", "https", &body).await;
+        let response = secured
+            .far
+            .call(&egress, "POST", UrlScheme::Https, &body)
+            .await;
         assert_eq!(response.unwrap().body, b"ok");
     }
     assert_eq!(
@@ -96,7 +100,7 @@ async fn a_further_connection_resumes_the_session() {
     for _ in 0..3 {
         secured
             .far
-            .call(&egress, "POST", "https", "x")
+            .call(&egress, "POST", UrlScheme::Https, "x")
             .await
             .unwrap();
     }
@@ -111,7 +115,7 @@ async fn a_certificate_for_another_name_is_refused_before_anything_is_sent() {
     let egress = secured.egress(PATIENCE);
     let error = secured
         .far
-        .call(&egress, "POST", "https", "x")
+        .call(&egress, "POST", UrlScheme::Https, "x")
         .await
         .unwrap_err();
     let reason = unreachable(error);
@@ -124,7 +128,12 @@ async fn an_untrusted_certificate_is_refused() {
     let secured = Secured::named("localhost").await;
     let error = secured
         .far
-        .call(&super::remote_server::egress(), "POST", "https", "x")
+        .call(
+            &super::remote_server::egress(),
+            "POST",
+            UrlScheme::Https,
+            "x",
+        )
         .await;
     let reason = unreachable(error.unwrap_err());
     assert!(reason.contains("certificate"), "{reason}");
@@ -135,11 +144,19 @@ async fn an_untrusted_certificate_is_refused() {
 async fn a_remote_server_that_hangs_or_breaks_off_before_the_handshake_got_nothing() {
     let hanging =
         RemoteServer::start(|_, mut stream, _| async move { until_closed(&mut stream).await });
-    let error = hanging.await.call(&hasty(), "POST", "https", "x").await;
+    let error = hanging
+        .await
+        .call(&hasty(), "POST", UrlScheme::Https, "x")
+        .await;
     unreachable(error.unwrap_err());
     let breaking = RemoteServer::start(|_, stream, _| async move { reset(stream) }).await;
     let error = breaking
-        .call(&super::remote_server::egress(), "POST", "https", "x")
+        .call(
+            &super::remote_server::egress(),
+            "POST",
+            UrlScheme::Https,
+            "x",
+        )
         .await;
     unreachable(error.unwrap_err());
 }

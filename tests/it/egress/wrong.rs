@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use leadhost::domain::exchange::UrlScheme;
 use leadhost::egress::{Egress, EgressError};
 use leadhost::seal::Secrets;
 use tokio::io::AsyncWriteExt as _;
@@ -24,7 +25,10 @@ fn unreachable(error: &EgressError) {
 /// Ends at a deadline by which the request has been sent even on a busy
 /// machine.
 async fn post_hastily(far: &RemoteServer, egress: &Egress, body: &str) -> EgressError {
-    let (request, allow) = (far.request("POST", "http", body), far.allowed("http", true));
+    let (request, allow) = (
+        far.request("POST", UrlScheme::Http, body),
+        far.allowed(UrlScheme::Http, true),
+    );
     let secrets = Secrets::default();
     let called = egress.call_within(DEADLINE, &request, &secrets, &allow, || true);
     called.await.unwrap_err()
@@ -34,10 +38,10 @@ async fn post_hastily(far: &RemoteServer, egress: &Egress, body: &str) -> Egress
 async fn a_refused_connection_sends_nothing() {
     let far = RemoteServer::answering("").await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let mut request = far.request("POST", "http", "x");
+    let mut request = far.request("POST", UrlScheme::Http, "x");
     request.authority = listener.local_addr().unwrap().to_string();
     drop(listener);
-    let mut allow = far.allowed("http", true);
+    let mut allow = far.allowed(UrlScheme::Http, true);
     allow[0].authority.clone_from(&request.authority);
     let egress = egress();
     let error = egress
@@ -168,7 +172,7 @@ async fn a_redirect_is_an_answer_and_is_not_followed() {
 async fn addresses_that_are_not_allowed_or_not_public_are_never_connected_to() {
     let far = RemoteServer::answering("").await;
     let (egress, secrets) = (egress(), Secrets::default());
-    let request = far.request("POST", "http", "x");
+    let request = far.request("POST", UrlScheme::Http, "x");
     let refused = egress
         .call(&request, &secrets, &[], || true)
         .await
@@ -177,7 +181,7 @@ async fn addresses_that_are_not_allowed_or_not_public_are_never_connected_to() {
         matches!(refused, EgressError::NotAllowed { .. }),
         "{refused}"
     );
-    let allow = far.allowed("http", false);
+    let allow = far.allowed(UrlScheme::Http, false);
     let refused = egress
         .call(&request, &secrets, &allow, || true)
         .await

@@ -21,7 +21,7 @@ const SENDERS: usize = 16;
 const SET_CLOCK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/it/faults/clock.c");
 
 async fn clocks_that_step_by_an_hour_lose_no_lead_and_no_row(on: On) {
-    let steps = figures::size("LEADHOST_CLOCK_STEPS", 4);
+    let steps = figures::size("LEADHOST_CLOCK_STEPS", 4, 4);
     let hosts = Hosts::portal(on).apply().await;
     let key = hosts.workspace_key();
     let tools = tempfile::tempdir().expect("a folder");

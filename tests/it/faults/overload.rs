@@ -63,7 +63,7 @@ const LATEST_RECOVERY: Duration = Duration::from_secs(60);
 
 #[expect(clippy::print_stderr, reason = "a test that is left out is said aloud")]
 async fn a_host_withstands_three_times_its_capacity(on: On) {
-    let seconds = figures::size("LEADHOST_OVERLOAD_SECONDS", SHORT);
+    let seconds = figures::size("LEADHOST_OVERLOAD_SECONDS", SHORT, SHORT);
     let lasts = match on {
         On::Sqlite => seconds,
         // The second store gets a share of the run.

@@ -17,7 +17,7 @@ leadhost_tests::on_every_store! {
 
 /// Starts that are killed.
 fn kills(on: &On) -> u32 {
-    let kills = figures::size("LEADHOST_SCHEMA_KILLS", 10);
+    let kills = figures::size("LEADHOST_SCHEMA_KILLS", 6, 10);
     let kills = match on {
         On::Sqlite => kills,
         // Each has its own database.

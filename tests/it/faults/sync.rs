@@ -28,7 +28,7 @@ const NO_SYNC: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/it/faults/nosync.c")
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_acknowledged_before_its_commit_is_synced() {
-    let count = figures::size("LEADHOST_SYNCED", 300);
+    let count = figures::size("LEADHOST_SYNCED", 100, 300);
     let Some(seen) = watched(count, None).await else {
         return;
     };

@@ -1,6 +1,7 @@
 //! Several hosts on one database, and what they share: the same versions, the same
 //! keys, one rate limit, one holder of each job.
 
+mod clock;
 mod jobs;
 mod keys;
 mod outage;

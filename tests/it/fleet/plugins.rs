@@ -64,9 +64,7 @@ async fn an_activation_serves_on_every_host_when_it_is_answered() {
     );
     assert_eq!(plugin["behind"], serde_json::json!([]));
 
-    let back = deploy::rollback(&three.app.pipeline, "misbehave", true)
-        .await
-        .unwrap();
+    let back = three.roll_back("misbehave").await.unwrap();
     assert!(back.behind.is_empty());
     assert!(back.activation.generation > activated.activation.generation);
     for host in [&one, &two, &three] {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use leadhost::domain::audit::{Act, AuditActor, OperatorAct};
+use leadhost::domain::rollout::RolloutStage;
 use leadhost_tests::{Host, Hosts, On, until};
 use serde_json::{Value, json};
 
@@ -200,4 +202,115 @@ async fn another_host_judges_when_the_one_that_did_is_killed() {
         (shown["percent"].as_u64() > before).then_some(())
     })
     .await;
+}
+
+#[tokio::test]
+async fn nobody_restores_a_candidate_that_another_host_takes_back() {
+    let Some(rolling) = one().await else {
+        return;
+    };
+    let candidate = rolling.keep(phones("1.1.0")).await;
+    rolling.begin(&candidate, canary(&[1], LONG)).await;
+    rolling.change("promote").await.expect(200);
+    // As a host whose guard has tripped, and which dies then.
+    let (store, pipeline) = (rolling.host.store(), &rolling.host.app.pipeline);
+    let (time, now) = (Duration::from_secs(60), pipeline.core.clock.now());
+    let proposal = store.propose(pipeline.fleet.host(), "misbehave", &rolling.stable, time);
+    let proposal = proposal.await.expect("a store").expect("the only one");
+    let open = store.rollouts().await.expect("a store").remove(0);
+    let ended = open.in_stage(RolloutStage::RolledBack, now, Some("a guard".to_owned()));
+    let detail = json!({
+        "mode": "canary",
+        "candidate": ended.candidate,
+        "stable": ended.stable,
+    });
+    let by = AuditActor::service("service");
+    let act = Act::done(
+        by,
+        now,
+        (OperatorAct::RollBackRollout, "misbehave"),
+        &detail,
+    );
+    let flipped = store.flip_in_rollout(&proposal, (&ended, &act), now).await;
+    flipped.expect("a store").expect("in time");
+    until("the stable version is active", async || {
+        (rolling.serves() == rolling.stable).then_some(())
+    })
+    .await;
+    let rollback = rolling.ask("POST", "/plugins/misbehave/rollback");
+    let refused = rollback.send().await.expect(409);
+    let refused = refused.text();
+    let why = "was itself rolled back by the service";
+    assert!(refused.contains(why), "{refused}");
+    assert_eq!(rolling.shown().await["stage"], "rolled-back");
+    assert_eq!(rolling.serves(), rolling.stable);
+}
+
+#[tokio::test]
+async fn a_promotion_beside_an_abort_on_another_host_never_leaves_a_candidate_without_its_rollout()
+{
+    let Some(rolling) = one().await else {
+        return;
+    };
+    let two = rolling.host.beside("two").await;
+    let candidate = rolling.keep(phones("1.1.0")).await;
+    let mut order = canary(&[1], LONG);
+    order["accept"] = json!(["all"]);
+    for turn in 0..12 {
+        rolling.begin(&candidate, order.clone()).await;
+        rolling.until("both follow", follow_all).await;
+        // The promotion has every host prepare the version first: they meet at another moment in each turn.
+        let abort = async {
+            for _ in 0..turn * 60 {
+                tokio::task::yield_now().await;
+            }
+            let ask = two.admin("PATCH", "/admin/v1/plugins/misbehave/rollout");
+            let ask = ask.bearer(&rolling.key).json(&json!({ "change": "abort" }));
+            ask.send().await
+        };
+        let (promoted, aborted) = tokio::join!(rolling.change("promote"), abort);
+        let statuses = (promoted.status, aborted.status);
+        assert_eq!(aborted.status, 200, "{statuses:?}: {}", aborted.text());
+        assert_eq!(rolling.shown().await["stage"], "aborted", "{statuses:?}");
+        let active = rolling.host.store().activations().await.expect("a store");
+        assert_eq!(active[0].digest, rolling.stable, "{statuses:?}");
+    }
+    until("both hosts serve the stable version", async || {
+        let is_stable = |host: &Host| {
+            let serves = host.app.pipeline.fleet.serves();
+            serves["misbehave"].digest.as_ref() == Some(&rolling.stable)
+        };
+        (is_stable(&rolling.host) && is_stable(&two)).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_audit_names_the_operator_whichever_host_judges() {
+    let Some(rolling) = one().await else {
+        return;
+    };
+    let candidate = rolling.keep(phones("1.1.0")).await;
+    let two = rolling.host.beside("two").await;
+    let mut order = canary(&[100], LONG);
+    order["accept"] = json!(["all"]);
+    // One of them does not judge.
+    for host in [&rolling.host, &two, &rolling.host, &two] {
+        rolling.begin(&candidate, order.clone()).await;
+        rolling.until("both follow", follow_all).await;
+        for change in ["promote", "abort"] {
+            let ask = host.admin("PATCH", "/admin/v1/plugins/misbehave/rollout");
+            let ask = ask.bearer(&rolling.key).json(&json!({ "change": change }));
+            ask.send().await.expect(200);
+        }
+    }
+    for act in ["promote-rollout", "end-rollout"] {
+        assert_eq!(rolling.audited(act).await, 4, "{act}");
+        let ask = rolling.ask("GET", &format!("/audit?act={act}"));
+        let audit = ask.send().await.expect(200).json();
+        let rows = audit["rows"].as_array().expect("a list");
+        for row in rows {
+            assert_ne!(row["label"], "service", "{row:#}");
+        }
+    }
 }

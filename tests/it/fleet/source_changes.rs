@@ -26,7 +26,7 @@ async fn stop(host: &Host, id: &ConnectionId, generation: i64) {
 }
 
 #[tokio::test]
-async fn what_one_host_has_seen_before_a_change_does_not_end_the_report_of_another() {
+async fn deliveries_that_a_host_saw_before_a_change_do_not_end_the_report_of_another_host() {
     let Some([one]) = fleet(["one"]).await else {
         return;
     };

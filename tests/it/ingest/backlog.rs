@@ -2,7 +2,7 @@
 
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost_tests::guests::{self, Variant};
-use leadhost_tests::{Host, On, Options};
+use leadhost_tests::{Host, On, Options, until};
 
 use super::fetches::pointer;
 use super::harm;
@@ -13,6 +13,7 @@ leadhost_tests::on_every_store! {
     a_fetched_lead_does_not_wait_for_the_loops_of_another_connection,
     a_sender_is_asked_to_retry_for_its_own_backlog_only,
     the_backlog_is_known_after_a_restart,
+    a_conversion_that_takes_longer_than_its_lease_is_not_begun_again,
 }
 
 /// Deliveries that loop.
@@ -100,4 +101,39 @@ async fn the_backlog_is_known_after_a_restart(on: On) {
         .send()
         .await
         .expect(200);
+}
+
+const LEASE: &str = "select coalesce(max(lease), 0) from queue where lease_until_at is not null";
+
+async fn a_conversion_that_takes_longer_than_its_lease_is_not_begun_again(on: On) {
+    let options = Options::patient(on.clone())
+        .with("plugins.inline_ms", 50)
+        .with("worker.lease_seconds", 3);
+    let host = Host::start(options).await;
+    host.converter(guests::misbehave()).await;
+    let declared = host.declare(&harm("slow", "loop", 0)).await;
+    let slow = declared.address("slow");
+    let answer = host.post(&slow).send().await.expect(200);
+    assert_eq!(answer.json()["status"], "queued");
+    host.work();
+    until("it is claimed", async || {
+        (host.count(LEASE).await > 0).then_some(())
+    })
+    .await;
+    let lease = host.count(LEASE).await;
+    let lease_end = match on {
+        On::Sqlite => "select max(lease_until_at) from queue",
+        On::Postgres(_) => {
+            "select (extract(epoch from max(lease_until_at)) * 1000000)::bigint from queue"
+        }
+    };
+    for _ in 0..3 {
+        let end = host.count(lease_end).await;
+        host.advance(2).await;
+        until("its lease is renewed", async || {
+            (host.count(lease_end).await > end).then_some(())
+        })
+        .await;
+    }
+    assert_eq!(host.count(LEASE).await, lease);
 }

@@ -159,6 +159,7 @@ async fn junk_does_not_push_a_true_lead_out_of_quarantine(on: On) {
     let options = ReplayOptions {
         apply: false,
         release: true,
+        ..ReplayOptions::default()
     };
     for id in [ids[0], ids[16]] {
         let released = replay::one(&host.app.pipeline, id, options).await;
@@ -188,6 +189,7 @@ async fn a_corrected_secret_releases_the_quarantined_deliveries(on: On) {
         let options = ReplayOptions {
             apply: false,
             release,
+            ..ReplayOptions::default()
         };
         replay::one(&host.app.pipeline, id, options).await
     };

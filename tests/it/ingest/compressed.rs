@@ -81,6 +81,7 @@ async fn a_signature_is_over_the_bytes_as_they_were_sent(on: On) {
         let options = ReplayOptions {
             apply: true,
             release: true,
+            ..ReplayOptions::default()
         };
         released += usize::from(replay::one(&host.app.pipeline, id, options).await.is_ok());
     }

@@ -1,4 +1,4 @@
-//! What a plugin wrote before it failed: kept with the delivery without secrets, bounded, and removed
+//! The log of a plugin before it failed: kept with the delivery without secrets, bounded, and removed
 //! with it.
 //!
 //! The guest is built for `wasm32-wasip2`; without that target these tests print a message
@@ -24,9 +24,9 @@ leadhost_tests::on_every_store! {
 
 const SECRET: &str = "made-up-form-key";
 
-/// A connection of the misbehaving converter with WASI, which has a secret. `None` without the target.
-async fn crashing(on: On, word: &str, size: u64) -> Option<(Host, Declared)> {
-    let guest = guests::misbehave_with_wasi()?;
+/// A connection of the misbehaving converter with WASI, which has a secret.
+async fn crashing(on: On, word: &str, size: u64) -> (Host, Declared) {
+    let guest = guests::misbehave_with_wasi();
     let host = Host::working(on).await;
     host.converter(guest).await;
     let checked = format!(
@@ -40,7 +40,7 @@ proof = {{ place = "header", name = "x-token" }}
     );
     let file = harm("log", word, size) + &checked;
     let declared = host.declare(&file).await;
-    Some((host, declared))
+    (host, declared)
 }
 
 async fn deliver(host: &Host, declared: &Declared, body: &str) -> DeliveryDetail {
@@ -57,9 +57,7 @@ fn shows(delivery: &DeliveryDetail, part: &str) -> bool {
 }
 
 async fn a_crash_tells_the_operator_what_happened(on: On) {
-    let Some((host, declared)) = crashing(on, "confess", 1).await else {
-        return;
-    };
+    let (host, declared) = crashing(on, "confess", 1).await;
     let failed = deliver(&host, &declared, "no lead").await;
     assert_eq!(failed.summary.status, DeliveryStatus::Failed);
     let error = failed.summary.error.as_deref().expect("a reason");
@@ -84,9 +82,7 @@ async fn a_crash_tells_the_operator_what_happened(on: On) {
 }
 
 async fn a_secret_in_the_log_is_masked(on: On) {
-    let Some((host, declared)) = crashing(on, "confess", 0).await else {
-        return;
-    };
+    let (host, declared) = crashing(on, "confess", 0).await;
     // The converter gets the body without the secret, and can still derive it.
     let backwards: String = SECRET.chars().rev().collect();
     let failed = deliver(&host, &declared, &format!("<{backwards}>")).await;
@@ -95,9 +91,7 @@ async fn a_secret_in_the_log_is_masked(on: On) {
 }
 
 async fn an_endless_log_keeps_its_end(on: On) {
-    let Some((host, declared)) = crashing(on, "confess", 10_000).await else {
-        return;
-    };
+    let (host, declared) = crashing(on, "confess", 10_000).await;
     let failed = deliver(&host, &declared, "no lead").await;
     // The start of a slow machine may take the time of the request.
     let failed = match failed.summary.status {
@@ -115,9 +109,7 @@ async fn an_endless_log_keeps_its_end(on: On) {
 }
 
 async fn a_call_that_is_not_made_leaves_the_log_of_the_crash(on: On) {
-    let Some((host, declared)) = crashing(on, "confess", 0).await else {
-        return;
-    };
+    let (host, declared) = crashing(on, "confess", 0).await;
     let first = deliver(&host, &declared, "the first").await.summary.id;
     // The circuit opens.
     for _ in 0..3 {
@@ -129,9 +121,7 @@ async fn a_call_that_is_not_made_leaves_the_log_of_the_crash(on: On) {
 }
 
 async fn the_conversion_by_another_version_replaces_the_log(on: On) {
-    let Some((host, declared)) = crashing(on, "confess", 0).await else {
-        return;
-    };
+    let (host, declared) = crashing(on, "confess", 0).await;
     let failed = deliver(&host, &declared, "no lead").await;
     assert!(shows(&failed, "the last words"), "{:?}", failed.notes);
     let mended = Variant {
@@ -150,9 +140,7 @@ async fn the_conversion_by_another_version_replaces_the_log(on: On) {
 }
 
 async fn a_failed_replay_adds_the_log_to_the_notes(on: On) {
-    let Some(guest) = guests::misbehave_with_wasi() else {
-        return;
-    };
+    let guest = guests::misbehave_with_wasi();
     let host = Host::working(on).await;
     host.converter(guest).await;
     let declared = host.declare(&harm("log", "", 0)).await;
@@ -171,9 +159,7 @@ async fn a_failed_replay_adds_the_log_to_the_notes(on: On) {
 }
 
 async fn an_erasure_removes_the_log(on: On) {
-    let Some((host, _)) = crashing(on, "confess", 0).await else {
-        return;
-    };
+    let (host, _) = crashing(on, "confess", 0).await;
     host.converter(guests::example_form()).await;
     let file = harm("log", "confess", 0) + FORM;
     let declared = host.declare(&file).await;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use leadhost::domain::connection::AllowedHost;
 use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
+use leadhost::domain::exchange::UrlScheme;
 use leadhost::store::Job;
 use leadhost_tests::graph::GraphDouble;
 use leadhost_tests::guests::{self, Variant};
@@ -95,7 +96,7 @@ async fn a_private_address_needs_its_own_permission(on: On) {
             connection.plugin = "misbehave".to_owned();
             connection.config = r#"{"do": "fetch"}"#.to_owned();
             connection.allow = vec![AllowedHost {
-                scheme: "http".to_owned(),
+                scheme: UrlScheme::Http,
                 authority: double.address().to_string(),
                 private: false,
             }];

@@ -17,6 +17,7 @@ leadhost_tests::on_every_store! {
     a_body_over_the_limit_is_too_large_and_one_of_that_size_is_not,
     a_body_nested_without_end_is_refused_at_once,
     ids_keep_all_their_digits,
+    a_phone_that_cannot_be_read_is_kept_and_noted,
     a_sender_that_hangs_up_after_its_body_loses_nothing,
     an_incomplete_body_leaves_nothing,
     a_sender_that_does_not_wait_for_a_slow_conversion_loses_nothing,
@@ -97,6 +98,17 @@ async fn ids_keep_all_their_digits(on: On) {
         "{}",
         rows[0]
     );
+}
+
+async fn a_phone_that_cannot_be_read_is_kept_and_noted(on: On) {
+    let (host, declared) = form(on).await;
+    for (id, phone, is_noted) in [("f-1", "123", true), ("f-2", "11 98888-0001", false)] {
+        let ask = host.post(&declared.address("form"));
+        let answer = ask.json(&lead(id, "Lia Prado", phone)).send().await;
+        let notes = host.delivery(&answer.expect(200)).await.notes;
+        let noted = notes.iter().any(|note| note.contains("`unreadPhones`"));
+        assert_eq!(noted, is_noted, "{phone}: {notes:?}");
+    }
 }
 
 async fn a_sender_that_hangs_up_after_its_body_loses_nothing(on: On) {

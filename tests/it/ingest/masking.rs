@@ -82,6 +82,7 @@ async fn a_wrong_secret_is_kept_for_another_check_and_not_shown(on: On) {
     let options = ReplayOptions {
         apply: false,
         release: true,
+        ..ReplayOptions::default()
     };
     let released = replay::one(&host.app.pipeline, id, options)
         .await

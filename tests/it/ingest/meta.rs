@@ -444,6 +444,7 @@ async fn an_unrouted_delivery_is_replayed_once_a_connection_has_its_page(on: On)
         let options = ReplayOptions {
             apply,
             release: false,
+            ..ReplayOptions::default()
         };
         let replayed = replay::one(&meta.host.app.pipeline, id, options).await;
         let replayed = replayed.expect("it is replayed");

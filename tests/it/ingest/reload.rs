@@ -287,9 +287,7 @@ async fn a_restart_and_a_removed_file_change_nothing(on: On) {
     let between = version("1.0.5").component();
     put(&inbox, "between.wasm", &between);
     refused(&host, &between).await;
-    deploy::rollback(&host.app.pipeline, "misbehave", true)
-        .await
-        .expect("one before");
+    host.roll_back("misbehave").await.expect("one before");
     assert_eq!(serving(&host).await, Some(Digest::compute(&first)));
     put(&inbox, "second.wasm", &second);
 
@@ -313,10 +311,10 @@ async fn a_restart_and_a_removed_file_change_nothing(on: On) {
 
 async fn a_rollback_activates_the_previous_version(on: On) {
     let host = Host::working(on).await;
-    let missing = deploy::rollback(&host.app.pipeline, "misbehave", true).await;
+    let missing = host.roll_back("misbehave").await;
     assert!(matches!(missing, Err(DeployError::UnknownPlugin(_))));
     let first = host.converter(version("1.0.0").component()).await;
-    let missing = deploy::rollback(&host.app.pipeline, "misbehave", true).await;
+    let missing = host.roll_back("misbehave").await;
     assert!(matches!(missing, Err(DeployError::NothingBefore(_))));
     let second = host.converter(version("1.1.0").component()).await;
     let declared = host.declare(&harm("good", "", 0)).await;
@@ -334,9 +332,7 @@ async fn a_rollback_activates_the_previous_version(on: On) {
             .digest
     };
     assert_eq!(ran().await, second);
-    deploy::rollback(&host.app.pipeline, "misbehave", true)
-        .await
-        .expect("one before");
+    host.roll_back("misbehave").await.expect("one before");
     assert_eq!(ran().await, first);
 }
 
@@ -346,9 +342,7 @@ async fn activating_the_active_version_keeps_the_previous_one(on: On) {
     let second = version("1.1.0").component();
     host.converter(second.clone()).await;
     host.converter(second).await;
-    deploy::rollback(&host.app.pipeline, "misbehave", true)
-        .await
-        .expect("one before");
+    host.roll_back("misbehave").await.expect("one before");
     assert_eq!(serving(&host).await, Some(first));
 }
 

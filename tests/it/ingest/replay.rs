@@ -20,6 +20,7 @@ async fn again(host: &Host, id: DeliveryId, apply: bool) -> DeliveryOutcome {
     let options = ReplayOptions {
         apply,
         release: false,
+        ..ReplayOptions::default()
     };
     replay::one(&host.app.pipeline, id, options)
         .await

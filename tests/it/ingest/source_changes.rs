@@ -6,7 +6,6 @@ use std::time::Duration;
 use leadhost::domain::connection::{ChangeCause, SourceChange};
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::domain::id::ConnectionId;
-use leadhost::pipeline::deploy;
 use leadhost_tests::graph::GraphDouble;
 use leadhost_tests::guests::Variant;
 use leadhost_tests::{Declared, Host, Log, On, until};
@@ -104,7 +103,7 @@ async fn a_portal_that_stops_sending_phones_is_reported_with_before_and_after(on
     let log = log.take();
     let lines: Vec<_> = log
         .lines()
-        .filter(|line| line.contains("source changed connection"))
+        .filter(|line| line.contains("source changed workspace"))
         .collect();
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert!(lines[0].contains(what) && !lines[0].contains("98888"));
@@ -250,9 +249,7 @@ async fn a_version_that_fails_where_the_previous_one_does_not_is_named_until_a_r
         "{line}"
     );
 
-    deploy::rollback(&host.app.pipeline, "misbehave", true)
-        .await
-        .expect("it served before");
+    host.roll_back("misbehave").await.expect("it served before");
     host.becomes(last.expect("six came"), DeliveryStatus::Converted)
         .await;
     report_ends(&host, &id).await;

@@ -9,11 +9,11 @@ use leadhost::clock::{Clock as _, SystemClock};
 use leadhost::domain::time::{self, Micros};
 use leadhost_tests::load::{LoadResult, Targets};
 use leadhost_tests::phones::Phones;
-use leadhost_tests::{On, Service, guests};
+use leadhost_tests::{On, Service, guests, sized};
 use serde_json::Value;
 
 use super::reconciliation::{StoredMessages, asked};
-use super::{ADAPTER, Messaging, size};
+use super::{ADAPTER, Messaging};
 
 leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
@@ -23,7 +23,7 @@ leadhost_tests::on_every_store! {
 /// Swaps in one run. In a fleet each host compiles each version, and all of them
 /// wait for the last one.
 fn swaps(hosts: usize) -> usize {
-    if hosts > 1 { size(8, 20) } else { 20 }
+    if hosts > 1 { sized(2, 8) } else { sized(3, 20) }
 }
 
 /// Leases longer than compiling takes on a busy machine.

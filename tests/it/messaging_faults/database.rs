@@ -11,8 +11,8 @@ use leadhost_tests::provider::{Misbehaviour, Taken};
 use leadhost_tests::proxy::{Cut, Proxy};
 use leadhost_tests::until;
 
+use super::Messaging;
 use super::reconciliation::{StoredMessages, asked};
-use super::{Messaging, size};
 
 async fn world() -> Option<(Messaging, Proxy)> {
     let on = On::postgres().await?;
@@ -38,7 +38,7 @@ async fn a_commit_that_is_cut_is_followed_by_one_call_at_most() {
         Cut::Before,
         Cut::Late(Duration::from_millis(200)),
     ] {
-        let enough = proxy.cuts() + size(8, 200);
+        let enough = proxy.cuts() + 8;
         proxy.cut_commits(cut, 3);
         until("commits are cut", async || {
             (proxy.cuts() >= enough).then_some(())

@@ -1,11 +1,11 @@
 //! The service is killed repeatedly while partners notify and phones answer.
 
-use leadhost_tests::On;
 use leadhost_tests::load::Targets;
 use leadhost_tests::phones::Phones;
+use leadhost_tests::{On, sized};
 
+use super::Messaging;
 use super::reconciliation::{StoredMessages, asked};
-use super::{Messaging, size};
 
 leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
@@ -28,7 +28,7 @@ async fn repeated_kills_lose_no_message_and_send_none_twice(on: On) {
     let targets = Targets::gateways(&[&service]);
     let phones = Phones::start(&world.whatsapp);
     let load = world.load("note", &targets, PARTNERS);
-    for life in 0..size(8, 100) {
+    for life in 0..sized(4, 8) {
         load.goes_on(lifetime(life)).await;
         service.kill();
         service = world.hosts.start(0).await;

@@ -23,8 +23,6 @@ use leadhost_tests::provider::Callback;
 use leadhost_tests::whatsapp::WhatsApp;
 use leadhost_tests::{Ask, Hosts, On, Service, guests, until};
 
-use crate::bad_days::size;
-
 /// The flags of every host here: few connections, so that a lost one matters; leases
 /// and waits that end within a test.
 const FLAGS: [&str; 6] = [

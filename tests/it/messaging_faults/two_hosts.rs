@@ -9,8 +9,8 @@ use leadhost_tests::{Answer, On, Service};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
+use super::Messaging;
 use super::reconciliation::{StoredMessages, asked};
-use super::{Messaging, size};
 
 /// A hanging call times out long after everything here, and partners get the
 /// outcome.
@@ -166,34 +166,32 @@ async fn statuses_and_answers_that_cross_have_one_result_in_every_order() {
     let Some(mut crossed) = Crossed::new().await else {
         return;
     };
-    for round in 0..size(1, 20) {
-        for (number, order) in [Order::Queued, Order::Reversed, Order::Shuffled(7)]
-            .into_iter()
-            .enumerate()
-        {
-            for with_our_own_id in [true, false] {
-                // Before the answer.
-                let (messages, partners) = crossed.hangs(4).await;
-                crossed.say(&messages, with_our_own_id);
-                crossed.flush(order).await;
-                crossed.world.whatsapp.release();
-                assert_answered(partners).await;
-                // With the answer.
-                let (messages, partners) = crossed.hangs(4).await;
-                crossed.say(&messages, with_our_own_id);
-                let seed = u64::try_from(round * 10 + number).expect("a number");
-                crossed.world.whatsapp.release();
-                tokio::join!(
-                    crossed.flush(Order::Shuffled(seed)),
-                    assert_answered(partners)
-                );
-                // After the answer.
-                let before = crossed.world.whatsapp.accepted().len();
-                assert_answered(crossed.notify(4)).await;
-                let messages = crossed.world.whatsapp.accepted().split_off(before);
-                crossed.say(&messages, with_our_own_id);
-                crossed.flush(order).await;
-            }
+    for (number, order) in [Order::Queued, Order::Reversed, Order::Shuffled(7)]
+        .into_iter()
+        .enumerate()
+    {
+        for with_our_own_id in [true, false] {
+            // Before the answer.
+            let (messages, partners) = crossed.hangs(4).await;
+            crossed.say(&messages, with_our_own_id);
+            crossed.flush(order).await;
+            crossed.world.whatsapp.release();
+            assert_answered(partners).await;
+            // With the answer.
+            let (messages, partners) = crossed.hangs(4).await;
+            crossed.say(&messages, with_our_own_id);
+            let seed = u64::try_from(number).expect("a number");
+            crossed.world.whatsapp.release();
+            tokio::join!(
+                crossed.flush(Order::Shuffled(seed)),
+                assert_answered(partners)
+            );
+            // After the answer.
+            let before = crossed.world.whatsapp.accepted().len();
+            assert_answered(crossed.notify(4)).await;
+            let messages = crossed.world.whatsapp.accepted().split_off(before);
+            crossed.say(&messages, with_our_own_id);
+            crossed.flush(order).await;
         }
     }
     crossed.assert_the_same_end(&crossed.webhook_host).await;

@@ -4,8 +4,12 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use leadhost::domain::plugin::Digest;
+use leadhost::limits;
 use leadhost::plugin::{Compiler, LoadError, Plugins};
-use leadhost_tests::{guests, program, until};
+use leadhost_golden::{append_section, pack};
+use leadhost_tests::guests::{self, Instruction, Variant};
+use leadhost_tests::{program, until};
 use tempfile::TempDir;
 
 use super::{Bench, clock, plugins, settings};
@@ -56,6 +60,94 @@ async fn the_folder_of_compiled_code_is_for_its_owner_alone() {
     let bench = Bench::without_code(&[]);
     let folder = std::fs::metadata(bench.compiled_folder()).unwrap();
     assert_eq!(folder.permissions().mode() & 0o777, 0o700);
+}
+
+// ---- libraries apart
+
+/// Plugins that compile only what changed, as `plugin dev` has them.
+fn rebuilding() -> Bench {
+    let data = tempfile::tempdir().unwrap();
+    let mut settings = settings(&[]);
+    settings.compiled_functions = Some(data.path().join("functions"));
+    let plugins = Plugins::new(&settings, data.path(), clock()).unwrap();
+    Bench { plugins, data }
+}
+
+fn version_with_library(version: &str, start: &[Instruction<'_>]) -> Vec<u8> {
+    let variant = Variant {
+        version,
+        ..Variant::default()
+    };
+    guests::with_library(&variant.component(), start)
+}
+
+#[tokio::test]
+async fn a_library_is_compiled_once_for_all_builds_of_a_component() {
+    let bench = rebuilding();
+    let first = version_with_library("1.0.0", &[]);
+    let loaded = bench.plugins.prepare(first.clone()).await.unwrap().loaded;
+    assert_eq!(
+        loaded.digest,
+        Digest::compute(&first),
+        "of all of the bytes"
+    );
+    let kept = kept_files(&bench);
+    assert_eq!(kept.len(), 2, "the library and the rest: {kept:?}");
+
+    let again = version_with_library("1.1.0", &[]);
+    let loaded = bench.plugins.prepare(again).await.unwrap().loaded;
+    assert_eq!(loaded.description.version, "1.1.0");
+    bench.convert(&loaded, "{}").await.unwrap().unwrap();
+    let after = kept_files(&bench);
+    assert_eq!(after.len(), 3, "only the rest is another one: {after:?}");
+    assert!(kept.iter().all(|file| after.contains(file)));
+
+    let other = version_with_library("1.1.0", &[Instruction::Nop]);
+    bench.plugins.prepare(other).await.unwrap();
+    let last = kept_files(&bench);
+    assert_eq!(last.len(), 4, "only the library is another one: {last:?}");
+}
+
+#[tokio::test]
+async fn a_component_with_golden_cases_has_the_code_of_one_without_them() {
+    let bench = rebuilding();
+    let bare = version_with_library("1.0.0", &[]);
+    bench.plugins.prepare(bare.clone()).await.unwrap();
+    let kept = kept_files(&bench);
+    let with = append_section(&bare, &pack(&[]).unwrap()).unwrap();
+    bench.plugins.prepare(with).await.unwrap();
+    assert_eq!(kept_files(&bench), kept);
+}
+
+#[tokio::test]
+async fn a_service_compiles_the_whole_component() {
+    let bench = Bench::without_code(&[]);
+    let wasm = version_with_library("1.0.0", &[]);
+    bench.plugins.prepare(wasm).await.unwrap();
+    assert_eq!(kept_files(&bench).len(), 1);
+}
+
+#[tokio::test]
+async fn a_component_with_a_library_is_refused_as_it_is_by_a_service() {
+    let (service, dev) = (Bench::without_code(&[]), rebuilding());
+    let good = version_with_library("1.0.0", &[]);
+    let many = guests::memories(limits::PLUGIN_MEMORIES, 1);
+    let large = guests::memories(1, 60_000);
+    // A value is missing.
+    let invalid = version_with_library("1.0.0", &[Instruction::Drop]);
+    let crashing = version_with_library("1.0.0", &[Instruction::Unreachable]);
+    let cases = [
+        (invalid, "type mismatch"),
+        (crashing, "in library_start"),
+        (guests::with_module(&good, 2, &many), "memories"),
+        (guests::with_module(&good, 2, &large), "memory"),
+    ];
+    for (wasm, part) in cases {
+        let expected = service.plugins.prepare(wasm.clone()).await.unwrap_err();
+        let refused = dev.plugins.prepare(wasm).await.unwrap_err();
+        assert_eq!(refused.to_string(), expected.to_string());
+        assert!(expected.to_string().contains(part), "{expected}");
+    }
 }
 
 // ---- in a child process

@@ -14,7 +14,7 @@ leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
     a_delivery_becomes_a_golden_case_without_its_person,
     a_component_is_replayed_on_the_deliveries_of_a_service,
-    what_cannot_be_replayed_or_exported_is_named,
+    deliveries_that_cannot_be_replayed_or_exported_are_named,
     a_component_is_published_step_by_step_and_stops_at_the_first_that_fails,
 }
 
@@ -41,6 +41,13 @@ partner = "crm"
 instance = "bot"
 plugin = "misbehave"
 config = { size = 1 }
+
+[[connections]]
+name = "trap"
+partner = "crm"
+instance = "bot"
+plugin = "misbehave"
+config = { do = "print-and-trap" }
 "#;
 
 /// A service with two plugins, and a folder for files.
@@ -99,6 +106,20 @@ impl Connected {
         let cache = target().join("tmp/plugin-cache").display().to_string();
         let more = [at, &address, "--key", key.trim(), "--cache-dir", &cache];
         said(self.files.path(), &[arguments, &more].concat())
+    }
+
+    /// A delivery that the component fails on is shown with what it wrote, once for each reason.
+    async fn shows_failures(&self, failing: Vec<u8>) {
+        let failing = self.put("failing.wasm", failing);
+        for _ in 0..2 {
+            self.lead("trap", &json!({})).await;
+        }
+        let replay = ["plugin", "replay", &failing, "--connection", "trap"];
+        let (code, out) = self.remote("--from", &replay);
+        assert_eq!(code, Some(0), "{out}");
+        for part in ["The component fails on delivery ", "plugin: the last words"] {
+            assert_eq!(out.matches(part).count(), 1, "{part}: {out}");
+        }
     }
 
     fn count(&self, what: &str) -> usize {
@@ -262,6 +283,10 @@ async fn a_component_is_replayed_on_the_deliveries_of_a_service(on: On) {
     assert_eq!(code, Some(1));
     assert!(out.contains("\"compared\": 2"), "{out}");
 
+    connected
+        .shows_failures(guests::misbehave_with_wasi())
+        .await;
+
     // The same in the service of the data folder, by the ids. Nothing was stored or activated.
     let cache = target().join("tmp/plugin-cache").display().to_string();
     let one = [
@@ -278,7 +303,7 @@ async fn a_component_is_replayed_on_the_deliveries_of_a_service(on: On) {
     assert_eq!(connected.count("misbehave"), 1);
 }
 
-async fn what_cannot_be_replayed_or_exported_is_named(on: On) {
+async fn deliveries_that_cannot_be_replayed_or_exported_are_named(on: On) {
     let connected = Connected::start(&on);
     let id = connected.lead("form", &person()).await;
     let nowhere = "019c2f4e-8a51-7c3b-9d20-5b7f10a4e6c2";
@@ -375,6 +400,25 @@ async fn a_component_is_published_step_by_step_and_stops_at_the_first_that_fails
         "{out}"
     );
     assert!(out.contains("plugin rollback misbehave"), "{out}");
+
+    // A case without an expectation gets the output, and the file is named.
+    let project = connected.files.path().join("project");
+    let case = project.join("golden/lead");
+    std::fs::create_dir_all(&case).unwrap();
+    std::fs::create_dir_all(project.join("build")).unwrap();
+    std::fs::write(project.join("build/plugin.wasm"), guests::example_form()).unwrap();
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/golden-form/lead");
+    let text = std::fs::read_to_string(own.join("case.json")).unwrap();
+    let mut unwritten: Value = serde_json::from_str(&text).unwrap();
+    let expect = unwritten.as_object_mut().unwrap().remove("expect");
+    std::fs::write(case.join("case.json"), unwritten.to_string()).unwrap();
+    std::fs::copy(own.join("body.json"), case.join("body.json")).unwrap();
+    let (code, out) = publish(project.to_str().unwrap(), &["--accept", "all"]);
+    assert_eq!(code, Some(0), "{out}");
+    assert!(out.contains("golden/lead/case.json"), "{out}");
+    let written = std::fs::read_to_string(case.join("case.json")).unwrap();
+    let written: Value = serde_json::from_str(&written).unwrap();
+    assert_eq!(written.get("expect"), expect.as_ref());
 
     // A key that may not activate: the last step says so.
     let viewer = [

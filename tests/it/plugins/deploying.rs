@@ -87,15 +87,13 @@ async fn a_rollback_changes_the_kind_of_no_name_that_is_used(on: On) {
     .unwrap();
     // While nothing uses the name, a rollback works in both directions.
     for kind in [PluginKind::Adapter, PluginKind::Converter] {
-        deploy::rollback(&host.app.pipeline, "misbehave", true)
-            .await
-            .unwrap();
+        host.roll_back("misbehave").await.unwrap();
         let serves = host.app.core.plugins.active("misbehave").unwrap();
         assert_eq!(serves.kind, kind);
     }
     let used = "\n[[connections]]\nname = \"odd\"\npartner = \"acme\"\nplugin = \"misbehave\"\n";
     host.declare(used).await;
-    let refused = deploy::rollback(&host.app.pipeline, "misbehave", true).await;
+    let refused = host.roll_back("misbehave").await;
     let stands = concerns(refused.map(drop));
     assert!(
         stands[0]

@@ -7,7 +7,9 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 
 use hyper::Method;
+use leadhost::domain::plugin::Digest;
 use leadhost::limits;
+use leadhost_golden::{append_section, load_dir, pack};
 use leadhost_tests::guests::{self, Variant};
 use leadhost_tests::service::command;
 use leadhost_tests::{Answer, Ask, until};
@@ -197,10 +199,36 @@ async fn an_edit_is_answered_by_the_new_version_and_the_data_is_removed_at_the_e
 }
 
 #[tokio::test]
+async fn an_edit_of_a_component_with_a_library_is_answered_by_the_new_version() {
+    let build = |version: &str| guests::with_library(&self::version(version), &[]);
+    let base = project(&build("1.0.0"), &COPY);
+    let dev = Dev::start(&base, &[]);
+    let folder = data_dir(&dev.says("--data-dir").await).join("compiled");
+    let library = Digest::compute(&guests::library(&[]).finish());
+    let compiled = || {
+        let entries = std::fs::read_dir(&folder).unwrap();
+        let mut names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let name = names.find(|name| name.starts_with(&library.0));
+        let name = name.expect("the library is compiled apart");
+        std::fs::metadata(folder.join(name))
+            .unwrap()
+            .modified()
+            .unwrap()
+    };
+    let before = compiled();
+    put(&base, "next.wasm", build("1.1.0"));
+    dev.says("misbehave 1.1.0 (").await;
+    dev.post("{}").await.expect(200);
+    assert_eq!(compiled(), before, "the library is not compiled again");
+}
+
+#[tokio::test]
 async fn a_build_that_fails_is_shown_and_the_last_good_one_stays_active() {
     let check = "if test -e broken; then cat broken >&2; exit 7; fi";
     let base = project(&version("1.0.0"), &[check, COPY[0], COPY[1]]);
     let dev = Dev::start(&base, &[]);
+    // Where no line shows the progress, the beginning of a build is shown.
+    dev.says("cp next.wasm build/plugin.wasm").await;
     dev.says("--data-dir").await;
     put(&base, "broken", "src/x.rs:7: a word is missing\n");
     let said = dev.says("is still active").await;
@@ -233,6 +261,25 @@ async fn a_golden_case_that_fails_is_shown_with_its_difference_and_is_not_served
         assert!(said.contains(part), "{part}: {said}");
     }
     dev.post("{}").await.expect(200);
+}
+
+#[tokio::test]
+async fn the_cases_that_a_build_packs_are_run_if_the_project_has_no_folder_of_cases() {
+    let base = project(&version("1.0.0"), &COPY);
+    let dev = Dev::start(&base, &[]);
+    dev.says("--data-dir").await;
+    put_case(&base, "wrong", Some(json!({"ok": {"items": []}})));
+    dev.says("FAILED wrong").await;
+    let folder = base.path("ana/golden");
+    let mut cases = load_dir(&folder).unwrap();
+    cases[0].name = "packed".to_owned();
+    std::fs::remove_dir_all(folder).unwrap();
+    put(&base, "next.wasm", version("1.1.0"));
+    dev.says("misbehave 1.1.0 (").await;
+    let failing = append_section(&version("1.2.0"), &pack(&cases).unwrap()).unwrap();
+    put(&base, "next.wasm", failing);
+    dev.says("FAILED packed").await;
+    assert!(!dev.said().contains("misbehave 1.2.0 ("), "{}", dev.said());
 }
 
 #[tokio::test]

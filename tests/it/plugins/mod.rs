@@ -34,9 +34,8 @@ mod verify_sends;
 mod warm;
 mod wasi;
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use leadhost::clock::ManualClock;
 use leadhost::config::{self, Config};
@@ -44,6 +43,7 @@ use leadhost::domain::exchange::InputProblem;
 use leadhost::domain::plugin::{ConverterOutput, PluginDelivery};
 use leadhost::domain::time::Micros;
 use leadhost::plugin::{CallBudget, CallError, Loaded, Plugins};
+use leadhost_tests::compiled::share_compiled_code;
 use leadhost_tests::guests;
 use tempfile::TempDir;
 
@@ -58,11 +58,10 @@ struct Bench {
 
 impl Bench {
     fn new(overrides: &[(&str, &str)]) -> Self {
-        let bench = Self::without_code(overrides);
-        for (name, code) in compiled().lock().unwrap().iter() {
-            std::fs::write(bench.compiled_folder().join(name), code).unwrap();
-        }
-        bench
+        let data = tempfile::tempdir().unwrap();
+        share_compiled_code(data.path());
+        let plugins = plugins(data.path(), overrides);
+        Self { plugins, data }
     }
 
     /// Without compiled code.
@@ -87,16 +86,7 @@ impl Bench {
     }
 
     async fn prepared(&self, wasm: Vec<u8>) -> Arc<Loaded> {
-        let prepared = self.plugins.prepare(wasm).await.unwrap();
-        let mut compiled = compiled().lock().unwrap();
-        for entry in std::fs::read_dir(self.compiled_folder()).unwrap() {
-            let entry = entry.unwrap();
-            let name = entry.file_name();
-            if compiled.iter().all(|(known, _)| *known != name) {
-                compiled.push((name, std::fs::read(entry.path()).unwrap()));
-            }
-        }
-        prepared.loaded
+        self.plugins.prepare(wasm).await.unwrap().loaded
     }
 
     /// Returns the result of a conversion, which is made again while the host is busy.
@@ -129,12 +119,6 @@ async fn unless_busy<T>(call: impl AsyncFn() -> Result<T, CallError>) -> Result<
         }
     }
     call().await
-}
-
-/// Compiled code that all tests share, because compiling takes most of the time.
-fn compiled() -> &'static Mutex<Vec<(OsString, Vec<u8>)>> {
-    static COMPILED: Mutex<Vec<(OsString, Vec<u8>)>> = Mutex::new(Vec::new());
-    &COMPILED
 }
 
 /// How long a component may take to compile and to be tried, unless a test says otherwise:

@@ -104,7 +104,7 @@ fn a_sample_becomes_the_first_golden_case() {
 }
 
 #[test]
-fn what_cannot_become_a_project_is_refused_and_nothing_is_written() {
+fn a_folder_that_cannot_become_a_project_is_refused_and_stays_as_it_is() {
     let base = CommandFolder::new();
     std::fs::create_dir(base.path("taken")).unwrap();
     std::fs::write(base.path("taken/file"), "").unwrap();

@@ -250,9 +250,7 @@ async fn fewer_golden_cases_need_confirmation(on: On) {
     let more = with_cases(&version("1.2.0"), &[silent(), silent(), silent()]);
     activate(&host, more, "upload", &[]).await.unwrap();
     // The previous version was accepted before.
-    deploy::rollback(&host.app.pipeline, "misbehave", true)
-        .await
-        .unwrap();
+    host.roll_back("misbehave").await.unwrap();
     assert_eq!(serving(&host), Digest::compute(&one));
 }
 

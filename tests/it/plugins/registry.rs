@@ -146,7 +146,7 @@ fn a_pushed_component_is_pulled_by_its_tag_and_by_its_digest() {
 }
 
 #[test]
-fn what_is_not_in_the_registry_or_is_no_component_is_refused() {
+fn an_artifact_that_is_missing_or_is_no_component_is_refused() {
     let Some(registry) = Registry::open() else {
         return;
     };

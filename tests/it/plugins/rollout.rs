@@ -17,8 +17,9 @@ leadhost_tests::on_every_store! {
     without_guards_the_change_of_the_leads_names_the_candidate,
     a_candidate_that_traps_costs_no_sender_its_answer_and_is_rolled_back,
     a_candidate_that_loops_costs_no_sender_its_answer_and_is_rolled_back,
-    what_both_versions_of_a_canary_fail_on_is_converted_by_the_previous_one,
+    a_delivery_on_which_both_versions_of_a_canary_fail_is_converted_by_the_previous_version,
     a_good_candidate_serves_beside_a_stable_version_that_keeps_failing,
+    a_candidate_costs_no_phone_that_a_failing_stable_version_reads,
     a_candidate_that_harms_one_connection_is_rolled_back_and_the_reason_names_it,
     a_lead_is_converted_by_the_same_version_however_often_it_comes,
     about_half_of_the_leads_go_to_a_candidate_at_fifty_per_cent,
@@ -349,6 +350,14 @@ async fn a_candidate_that_drops_phones_is_rolled_back_and_no_stored_lead_has_los
     assert_eq!(ended["saved"], lost(&ended, "phone"), "{ended:#}");
     assert_eq!(ended["served"], 0, "{ended:#}");
     assert_eq!(rolling.audited("roll-back-rollout").await, 1);
+
+    // The next operator is told.
+    let candidate = Digest(ended["candidate"]["digest"].as_str().unwrap().to_owned());
+    let mut order = canary(&[1], LONG);
+    order["accept"] = json!(["all"]);
+    let again = rolling.begin(&candidate, order).await;
+    assert_eq!(again["rolledBack"]["why"], ended["why"], "{again:#}");
+    assert_eq!(rolling.shown().await["rolledBack"], Value::Null);
 }
 
 async fn without_guards_the_change_of_the_leads_names_the_candidate(on: On) {
@@ -435,7 +444,9 @@ fn trapping(version: &str) -> Variant<'_> {
     }
 }
 
-async fn what_both_versions_of_a_canary_fail_on_is_converted_by_the_previous_one(on: On) {
+async fn a_delivery_on_which_both_versions_of_a_canary_fail_is_converted_by_the_previous_version(
+    on: On,
+) {
     let rolling = Rolling::new(on).await;
     let stable = rolling.host.converter(trapping("1.1.0").component()).await;
     let candidate = rolling.keep(trapping("1.2.0")).await;
@@ -457,6 +468,31 @@ async fn a_good_candidate_serves_beside_a_stable_version_that_keeps_failing(on: 
     let versions = rolling.send("odd", 6).await;
     assert_eq!(count(&versions, &candidate), 6, "{versions:?}");
     assert_eq!(rolling.leads().await, (6, 0));
+}
+
+async fn a_candidate_costs_no_phone_that_a_failing_stable_version_reads(on: On) {
+    let rolling = Rolling::new(on).await;
+    let failing = Variant {
+        always: "phones-or-trap",
+        ..version("1.1.0")
+    };
+    let failing = rolling.host.converter(failing.component()).await;
+    let candidate = rolling.keep(version("1.2.0")).await;
+    rolling.begin(&candidate, canary(&[100], LONG)).await;
+    let address = rolling.declared.address("odd");
+    until("its circuit is open", async || {
+        let ask = rolling.host.post(&format!("{address}?trap=1"));
+        ask.send().await.expect(200);
+        let open = rolling.host.app.core.plugins.open_breakers();
+        open.iter().any(|one| one.digest == failing).then_some(())
+    })
+    .await;
+    // Two: the third one trips a guard, which stops the comparisons.
+    let versions = rolling.send("odd", 2).await;
+    assert_eq!(versions, [failing.clone(), failing]);
+    // Deliveries on which both versions fail may be compared before them.
+    let shown = rolling.until("both are compared", |shown| lost(shown, "phone") > 1);
+    assert_eq!(lost(&shown.await, "phone"), 2);
 }
 
 async fn a_candidate_that_harms_one_connection_is_rolled_back_and_the_reason_names_it(on: On) {

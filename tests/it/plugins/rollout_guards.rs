@@ -2,6 +2,8 @@
 //! besides the usual delivery: many leads at once, and the later answers of a lead that is fetched in steps.
 
 use leadhost::domain::delivery::DeliveryStatus;
+use leadhost::domain::id::DeliveryId;
+use leadhost::domain::plugin::Digest;
 use leadhost_tests::graph::{GraphDouble, GraphOptions};
 use leadhost_tests::guests::Variant;
 use leadhost_tests::{Host, On, until};
@@ -18,6 +20,64 @@ leadhost_tests::on_every_store! {
     a_candidate_that_loses_listings_is_rolled_back,
     a_delivery_of_many_leads_is_compared_too,
     the_later_answers_of_a_fetched_lead_are_compared_too,
+    a_candidate_that_fetches_from_elsewhere_waits_for_an_operator_and_is_rolled_back_if_its_fetches_fail,
+    a_version_in_probation_whose_own_fetches_succeed_goes_on,
+    the_previous_version_reads_the_answers_on_which_a_version_in_probation_crashes,
+}
+
+/// A connection whose stable version fetches its leads from a source.
+struct Fetching {
+    rolling: Rolling,
+    leads: String,
+    /// Another address of the source.
+    other: String,
+    _source: GraphDouble,
+}
+
+impl Fetching {
+    async fn new(on: On) -> Self {
+        let source = GraphDouble::start(GraphOptions::default()).expect("a free port");
+        let [leads, other] =
+            ["leads", "other"].map(|path| format!("http://{}/{path}", source.address()));
+        let allow = format!(
+            "allow = [{{ url = \"http://{}\", private = true }}]\n",
+            source.address()
+        );
+        let connections = connection("odd", "{ size = 1 }") + &allow;
+        let stable = fetching("1.0.0", &leads, "fetch-leads");
+        let host = Host::working(on).await;
+        Self {
+            rolling: Rolling::with_stable(host, &connections, stable).await,
+            leads,
+            other,
+            _source: source,
+        }
+    }
+
+    /// Sends a delivery whose lead is fetched under this id.
+    async fn send(&self, id: usize) -> DeliveryId {
+        let host = &self.rolling.host;
+        let address = self.rolling.declared.address("odd");
+        let answer = host.post(&format!("{address}?id={id}")).send().await;
+        host.delivery(&answer.expect(200)).await.summary.id
+    }
+
+    /// Makes this version the active one, in its probation.
+    async fn promote(&self, candidate: Variant<'_>) -> Digest {
+        let candidate = self.rolling.keep(candidate).await;
+        self.rolling.begin(&candidate, canary(&[1], LONG)).await;
+        let promoted = self.rolling.change("promote").await.expect(200).json();
+        assert_eq!(promoted["stage"], "probation", "{promoted:#}");
+        candidate
+    }
+}
+
+fn fetching<'a>(version: &'a str, fetch: &'a str, always: &'a str) -> Variant<'a> {
+    Variant {
+        fetch,
+        always,
+        ..self::version(version)
+    }
 }
 
 /// The connection `odd`, which has the secret of the check that a version may declare.
@@ -93,7 +153,7 @@ async fn a_candidate_that_needs_far_more_memory_is_rolled_back(on: On) {
     rolling.send("odd", 60).await;
     let ended = rolling.ended().await;
     assert_eq!(ended["stage"], "rolled-back", "{ended:#}");
-    assert!(why(&ended).contains("MiB of memory"), "{ended:#}");
+    assert!(why(&ended).contains("4 times the memory"), "{ended:#}");
     let mean = |key: &str| ended[key].as_u64().expect("a mean");
     assert!(mean("candidateBytes") > mean("stableBytes") + (30 << 20));
     assert_eq!(rolling.serves(), rolling.stable);
@@ -198,4 +258,79 @@ async fn the_later_answers_of_a_fetched_lead_are_compared_too(on: On) {
         2,
         "the source was called once for each"
     );
+}
+
+async fn a_candidate_that_fetches_from_elsewhere_waits_for_an_operator_and_is_rolled_back_if_its_fetches_fail(
+    on: On,
+) {
+    let world = Fetching::new(on).await;
+    let rolling = &world.rolling;
+    let host = &rolling.host;
+    host.becomes(world.send(1).await, DeliveryStatus::Converted)
+        .await;
+
+    let candidate = rolling
+        .keep(fetching("1.1.0", &world.other, "fetch-and-fail"))
+        .await;
+    let mut order = canary(&[50, 100], 1);
+    order["accept"] = json!([]);
+    let refused = rolling.order(&candidate, order).await.expect(409);
+    let says = "1 of 1 deliveries fetch a lead by another request";
+    assert!(refused.text().contains(says), "{}", refused.text());
+
+    rolling.begin(&candidate, canary(&[100], 1)).await;
+    host.becomes(world.send(2).await, DeliveryStatus::Converted)
+        .await;
+    let waits = |shown: &Value| {
+        let waits_for = shown["waitsFor"].as_str();
+        waits_for.is_some_and(|what| what.contains("first result of the candidate"))
+    };
+    let shown = rolling.until("it waits for an operator", waits).await;
+    assert_eq!((&shown["served"], &shown["saved"]), (&json!(0), &json!(1)));
+
+    rolling.change("promote").await.expect(200);
+    let mut failed = Vec::new();
+    for id in 3..6 {
+        failed.push(world.send(id).await);
+    }
+    let ended = rolling.ended().await;
+    assert_eq!(ended["stage"], "rolled-back", "{ended:#}");
+    assert!(why(&ended).contains("3 of "), "{ended:#}");
+    assert_eq!(rolling.serves(), rolling.stable);
+    for delivery in failed {
+        host.becomes(delivery, DeliveryStatus::Converted).await;
+    }
+}
+
+async fn a_version_in_probation_whose_own_fetches_succeed_goes_on(on: On) {
+    let world = Fetching::new(on).await;
+    let other = fetching("1.1.0", &world.other, "fetch-leads");
+    let candidate = world.promote(other).await;
+    let host = &world.rolling.host;
+    for id in 0..4 {
+        let delivery = world.send(id).await;
+        let stored = host.becomes(delivery, DeliveryStatus::Converted).await;
+        assert_eq!(stored.summary.ran.expect("it ran").digest, candidate);
+    }
+    let all = |shown: &Value| shown["compared"].as_u64() >= Some(4);
+    let shown = world.rolling.until("all are compared", all).await;
+    assert_eq!(shown["stage"], "probation", "{shown:#}");
+    for harm in ["newlyFailing", "vanished", "appeared"] {
+        assert_eq!(shown[harm]["count"], 0, "{harm}: {shown:#}");
+    }
+}
+
+async fn the_previous_version_reads_the_answers_on_which_a_version_in_probation_crashes(on: On) {
+    let world = Fetching::new(on).await;
+    let crashing = fetching("1.1.0", &world.leads, "fetch-and-trap");
+    world.promote(crashing).await;
+    let (rolling, host) = (&world.rolling, &world.rolling.host);
+    for id in 0..3 {
+        let delivery = world.send(id).await;
+        let stored = host.becomes(delivery, DeliveryStatus::Converted).await;
+        assert_eq!(stored.summary.ran.expect("it ran").digest, rolling.stable);
+    }
+    let ended = rolling.ended().await;
+    assert_eq!(ended["stage"], "rolled-back", "{ended:#}");
+    assert_eq!(ended["newlyFailing"]["count"], 3, "{ended:#}");
 }

@@ -135,16 +135,17 @@ async fn an_unreadable_change_is_refused(on: On) {
 async fn without_an_open_rollout_there_is_nothing_to_change(on: On) {
     let rolling = Rolling::new(on).await;
     let candidate = rolling.keep(phones("1.1.0")).await;
-    let nothing = async || {
+    let nothing = async |says: &str| {
         for change in ["pause", "resume", "promote", "abort"] {
             let refused = rolling.change(change).await;
             assert_eq!(refused.status, 409, "{change}: {}", refused.text());
+            assert!(refused.text().contains(says), "{}", refused.text());
         }
     };
-    nothing().await;
+    nothing("there was none").await;
     rolling.begin(&candidate, canary(&[50], LONG)).await;
     rolling.change("abort").await.expect(200);
-    nothing().await;
+    nothing("is aborted (`").await;
     assert_eq!(rolling.serves(), rolling.stable);
 }
 
@@ -169,6 +170,8 @@ async fn a_paused_canary_stays_in_its_step_and_goes_on_when_it_is_resumed(on: On
     let steps: Vec<u8> = (1..=20).collect();
     rolling.begin(&candidate, canary(&steps, 1)).await;
     let paused = rolling.pause().await;
+    let again = rolling.change("pause").await.expect(200).json();
+    assert_eq!(again["generation"], paused["generation"], "{again:#}");
 
     // The rollout of another plugin shows that time passes: when its second step has begun, the
     // judge has looked at the paused one too, after more than its second.

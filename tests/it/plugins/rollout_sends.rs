@@ -23,6 +23,7 @@ leadhost_tests::on_every_store! {
     a_request_that_the_provider_refuses_to_both_versions_is_no_failure_of_the_candidate,
     in_a_probation_the_previous_version_sends_what_the_candidate_cannot,
     a_candidate_that_loops_leaves_the_stable_version_the_time_of_the_request,
+    a_candidate_that_loops_is_rolled_back_without_later_comparisons,
     a_candidate_that_loops_over_the_answer_leaves_the_stable_version_the_time_to_read_it,
     a_send_whose_answer_only_the_stable_version_reads_is_saved,
 }
@@ -239,6 +240,24 @@ async fn is_sent_in_time(on: On, word: &str) {
 
 async fn a_candidate_that_loops_leaves_the_stable_version_the_time_of_the_request(on: On) {
     is_sent_in_time(on, "send:loop").await;
+}
+
+async fn a_candidate_that_loops_is_rolled_back_without_later_comparisons(on: On) {
+    // A later comparison would take longer than this test waits.
+    let options = Options::patient(on)
+        // The stable version has a quarter of it, also on a busy machine.
+        .with("plugins.inline_ms", 6_000)
+        .with("plugins.deadline_ms", 400_000)
+        .with("messages.answer_seconds", 60);
+    let mailer = Mailer::start(options).await;
+    let candidate = mailer.keep("1.1.0", "send:loop").await;
+    mailer.begin(&candidate, canary(&[100], LONG)).await;
+    mailer.deliver(0, 3).await;
+    let rolled_back = |shown: &Value| shown["stage"] == "rolled-back";
+    let shown = mailer.until("it is rolled back", rolled_back).await;
+    assert_eq!(compared(&shown), 3, "{shown:#}");
+    assert_eq!(shown["sends"]["newlyFailing"]["count"], 3, "{shown:#}");
+    assert_eq!(mailer.double.requests().len(), 3);
 }
 
 async fn a_candidate_that_loops_over_the_answer_leaves_the_stable_version_the_time_to_read_it(

@@ -17,7 +17,7 @@ leadhost_tests::on_every_store! {
     a_shadow_ends_when_its_time_is_over,
     a_shadow_that_ends_among_its_comparisons_counts_every_delivery,
     a_canary_ends_an_open_shadow_and_the_audit_has_it,
-    what_waited_on_a_host_that_is_gone_counts_as_dropped,
+    comparisons_that_waited_on_a_dead_host_count_as_dropped,
     an_activation_is_not_refused_beside_a_shadow_and_ends_it,
     a_version_in_probation_that_drops_phones_is_rolled_back_after_its_answers,
     a_version_in_probation_that_traps_is_answered_with_the_result_of_the_previous_one,
@@ -34,6 +34,10 @@ leadhost_tests::on_every_store! {
     the_audit_names_the_service_and_the_guard_that_rolls_back,
     a_version_whose_probation_was_aborted_is_restored_only_if_that_is_accepted,
     a_version_that_gave_way_to_another_in_its_probation_is_restored_without_a_word,
+    a_promotion_beside_an_abort_leaves_the_stable_version_active,
+    a_rollback_beside_an_abort_of_the_probation_leaves_the_stable_version_active,
+    an_aborted_shadow_does_not_count_as_a_rollback_of_its_candidate,
+    a_probation_ends_at_once_when_another_version_is_activated_or_rolled_back_to,
 }
 
 async fn a_shadow_compares_every_lead_and_the_results_of_the_stable_version_are_stored(on: On) {
@@ -114,7 +118,7 @@ async fn a_canary_ends_an_open_shadow_and_the_audit_has_it(on: On) {
     assert_eq!(detail["why"], "`test` started a canary", "{detail:#}");
 }
 
-async fn what_waited_on_a_host_that_is_gone_counts_as_dropped(on: On) {
+async fn comparisons_that_waited_on_a_dead_host_count_as_dropped(on: On) {
     let rolling = Rolling::new(on).await;
     let candidate = rolling.keep(phones("1.1.0")).await;
     let order = json!({ "mode": "shadow", "everySeconds": LONG });
@@ -542,4 +546,94 @@ async fn a_version_that_gave_way_to_another_in_its_probation_is_restored_without
     let ask = rolling.ask("POST", "/plugins/misbehave/rollback");
     ask.send().await.expect(200);
     assert_eq!(rolling.serves(), candidate);
+}
+
+async fn a_probation_ends_at_once_when_another_version_is_activated_or_rolled_back_to(on: On) {
+    let rolling = Rolling::new(on).await;
+    let other = rolling.keep(phones("1.2.0")).await;
+    for (candidate, path, body, why) in [
+        (
+            phones("1.1.0"),
+            "activate",
+            json!({ "digest": other.0 }),
+            "another version was activated",
+        ),
+        (
+            phones("1.3.0"),
+            "rollback",
+            json!({}),
+            "an operator rolled the active version back",
+        ),
+    ] {
+        let candidate = rolling.keep(candidate).await;
+        rolling.begin(&candidate, canary(&[1], LONG)).await;
+        let promoted = rolling.change("promote").await.expect(200).json();
+        assert_eq!(promoted["stage"], "probation", "{promoted:#}");
+        let ask = rolling.ask("POST", &format!("/plugins/misbehave/{path}"));
+        ask.json(&body).send().await.expect(200);
+        assert_eq!(rolling.serves(), other);
+        let ended = rolling.shown().await;
+        assert_eq!(ended["stage"], "aborted", "after {path}: {ended:#}");
+        assert_eq!(ended["why"], why, "{ended:#}");
+    }
+}
+
+async fn an_aborted_shadow_does_not_count_as_a_rollback_of_its_candidate(on: On) {
+    let rolling = Rolling::new(on).await;
+    let next = rolling.keep(phones("1.1.0")).await;
+    let ask = rolling.ask("POST", "/plugins/misbehave/activate");
+    ask.json(&json!({ "digest": next.0 }))
+        .send()
+        .await
+        .expect(200);
+    let shadow = json!({ "mode": "shadow", "everySeconds": LONG });
+    rolling.begin(&rolling.stable, shadow).await;
+    rolling.change("abort").await.expect(200);
+    let ask = rolling.ask("POST", "/plugins/misbehave/rollback");
+    ask.send().await.expect(200);
+    assert_eq!(rolling.serves(), rolling.stable);
+}
+
+async fn a_promotion_beside_an_abort_leaves_the_stable_version_active(on: On) {
+    let rolling = Rolling::new(on).await;
+    let candidate = rolling.keep(phones("1.1.0")).await;
+    let mut order = canary(&[1], LONG);
+    order["accept"] = json!(["all"]);
+    for turn in 0..8 {
+        rolling.begin(&candidate, order.clone()).await;
+        // They meet at another moment in each turn.
+        let abort = async {
+            for _ in 0..turn * 40 {
+                tokio::task::yield_now().await;
+            }
+            rolling.change("abort").await
+        };
+        let (promoted, aborted) = tokio::join!(rolling.change("promote"), abort);
+        let statuses = (promoted.status, aborted.status);
+        assert_eq!(aborted.status, 200, "{statuses:?}: {}", aborted.text());
+        assert_eq!(rolling.shown().await["stage"], "aborted", "{statuses:?}");
+        assert_eq!(rolling.serves(), rolling.stable, "{statuses:?}");
+    }
+}
+
+async fn a_rollback_beside_an_abort_of_the_probation_leaves_the_stable_version_active(on: On) {
+    let rolling = Rolling::new(on).await;
+    let numbers = ["1.1.0", "1.2.0", "1.3.0", "1.4.0", "1.5.0", "1.6.0"];
+    for (turn, number) in numbers.into_iter().enumerate() {
+        let candidate = rolling.keep(phones(number)).await;
+        rolling.begin(&candidate, canary(&[1], LONG)).await;
+        rolling.change("promote").await.expect(200);
+        // They meet at another moment in each turn.
+        let rollback = async {
+            for _ in 0..turn * 40 {
+                tokio::task::yield_now().await;
+            }
+            let ask = rolling.ask("POST", "/plugins/misbehave/rollback");
+            ask.send().await.status
+        };
+        let (aborted, rolled_back) = tokio::join!(rolling.change("abort"), rollback);
+        let statuses = [aborted.status, rolled_back];
+        assert!(statuses.contains(&200), "{statuses:?}");
+        assert_eq!(rolling.serves(), rolling.stable, "{number}: {statuses:?}");
+    }
 }

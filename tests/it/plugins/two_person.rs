@@ -1,4 +1,4 @@
-//! The rule of two persons: a version that may do more than the one before it is activated or rolled
+//! The rule of two persons: a version with further permissions than the one before it is activated or rolled
 //! out when two admin keys have accepted that.
 
 use leadhost::domain::accept::AcceptWord;
@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 leadhost_tests::on_every_store! {
     a_version_that_may_do_more_is_activated_by_the_second_of_two_keys,
     the_same_key_and_another_one_with_its_label_are_no_second_key,
-    without_a_key_nobody_is_the_first_or_the_second_person,
+    without_a_key_there_is_neither_a_first_nor_a_second_person,
     the_acceptance_of_a_revoked_key_does_not_count,
     an_acceptance_waits_a_day_and_no_longer,
-    what_the_first_key_did_not_accept_needs_two_others,
+    a_concern_that_the_first_key_did_not_accept_needs_two_other_keys,
     an_acceptance_counts_once,
     a_canary_needs_two_keys_too,
     a_version_that_may_do_no_more_needs_one_key,
@@ -169,7 +169,7 @@ async fn the_same_key_and_another_one_with_its_label_are_no_second_key(on: On) {
     assert_ne!(guarded.serves(), digest);
 }
 
-async fn without_a_key_nobody_is_the_first_or_the_second_person(on: On) {
+async fn without_a_key_there_is_neither_a_first_nor_a_second_person(on: On) {
     let guarded = Guarded::new(on).await;
     let ana = guarded.key("ana").await;
     let digest = guarded.keep(unchecked("2.0.0")).await;
@@ -223,7 +223,7 @@ async fn an_acceptance_waits_a_day_and_no_longer(on: On) {
     guarded.accept(&ana, &digest).await.expect(200);
 }
 
-async fn what_the_first_key_did_not_accept_needs_two_others(on: On) {
+async fn a_concern_that_the_first_key_did_not_accept_needs_two_other_keys(on: On) {
     let guarded = Guarded::new(on).await;
     let (ana, bia) = (guarded.key("ana").await, guarded.key("bia").await);
     let digest = guarded.keep(unchecked("2.0.0")).await;
@@ -265,6 +265,8 @@ async fn a_canary_needs_two_keys_too(on: On) {
     let refused = waits(start(&ana).await);
     let error = refused["error"].as_str().expect("a text");
     assert!(error.contains("`leadhost plugin rollout start"), "{error}");
+    let not_started = "the rollout of misbehave 2.0.0 is not started yet";
+    assert!(error.contains(not_started), "{error}");
     let begun = start(&bia).await.expect(201).json();
     assert_eq!(begun["stage"], "canary", "{begun:#}");
     let rows = guarded.audited("bia", "start-rollout").await;

@@ -51,8 +51,9 @@ async fn prepared(
 async fn warmed(bench: &Bench, loaded: &Arc<Loaded>) -> WarmLoad {
     bench.plugins.install(loaded);
     let name = &loaded.description.name;
-    bench.plugins.activate(name, &loaded.digest).unwrap();
     leadhost_tests::until("a warm instance", async || {
+        // While instances of earlier calls are freed, there may be no room for one: it is asked for again.
+        bench.plugins.activate(name, &loaded.digest).unwrap();
         Some(bench.plugins.warm()).filter(|warm| warm.instances > 0)
     })
     .await
@@ -105,9 +106,7 @@ async fn a_version_that_remembers_its_last_call_is_always_called_in_a_fresh_inst
 #[tokio::test]
 async fn a_version_that_reads_the_time_when_it_starts_is_always_called_in_a_fresh_instance() {
     let bench = Bench::new(&[]);
-    let Some(component) = guests::misbehave_with_wasi() else {
-        return;
-    };
+    let component = guests::misbehave_with_wasi();
     let quiet = prepared(&bench, component.clone(), &["{}"], PADDING).await;
     assert!(quiet.may_be_warm());
     let config = r#"{"do":"look-around","size":1}"#;

@@ -14,9 +14,9 @@ use serde_json::json;
 
 use super::{Bench, delivery};
 
-async fn guest(bench: &Bench) -> Option<Arc<Loaded>> {
-    let component = guests::misbehave_with_wasi()?;
-    Some(bench.plugins.prepare(component).await.unwrap().loaded)
+async fn guest(bench: &Bench) -> Arc<Loaded> {
+    let component = guests::misbehave_with_wasi();
+    bench.plugins.prepare(component).await.unwrap().loaded
 }
 
 async fn notes(bench: &Bench, loaded: &Arc<Loaded>, delivery: PluginDelivery) -> Vec<String> {
@@ -30,9 +30,7 @@ async fn notes(bench: &Bench, loaded: &Arc<Loaded>, delivery: PluginDelivery) ->
 #[tokio::test]
 async fn a_guest_sees_the_time_of_receipt_and_no_machine() {
     let bench = Bench::new(&[]);
-    let Some(loaded) = guest(&bench).await else {
-        return;
-    };
+    let loaded = guest(&bench).await;
     let seen = notes(&bench, &loaded, delivery(r#"{"do":"look-around"}"#)).await;
     for expected in [
         "wall Ok(1772452800250000)",
@@ -48,9 +46,7 @@ async fn a_guest_sees_the_time_of_receipt_and_no_machine() {
 #[tokio::test]
 async fn random_bytes_follow_from_the_delivery() {
     let bench = Bench::new(&[]);
-    let Some(loaded) = guest(&bench).await else {
-        return;
-    };
+    let loaded = guest(&bench).await;
     let look = || delivery(r#"{"do":"look-around"}"#);
     let first = notes(&bench, &loaded, look()).await;
     assert_eq!(first, notes(&bench, &loaded, look()).await);
@@ -62,9 +58,7 @@ async fn random_bytes_follow_from_the_delivery() {
 #[tokio::test]
 async fn a_sleep_passes_at_once_and_shows_on_the_clock() {
     let bench = Bench::new(&[]);
-    let Some(loaded) = guest(&bench).await else {
-        return;
-    };
+    let loaded = guest(&bench).await;
     let look = delivery(r#"{"do":"look-around","size":3600}"#);
     let seen = notes(&bench, &loaded, look).await;
     assert!(
@@ -76,9 +70,7 @@ async fn a_sleep_passes_at_once_and_shows_on_the_clock() {
 #[tokio::test]
 async fn the_output_of_a_guest_is_in_its_notes_up_to_a_bound() {
     let bench = Bench::new(&[]);
-    let Some(loaded) = guest(&bench).await else {
-        return;
-    };
+    let loaded = guest(&bench).await;
     let few = notes(&bench, &loaded, delivery(r#"{"do":"print","size":3}"#)).await;
     assert_eq!(few, ["printed", "ppp", "an error"]);
     let print = delivery(r#"{"do":"print","size":1000000}"#);
@@ -93,9 +85,7 @@ async fn the_output_of_a_guest_is_in_its_notes_up_to_a_bound() {
 #[tokio::test]
 async fn the_last_output_of_a_guest_that_aborts_is_kept() {
     let bench = Bench::new(&[]);
-    let Some(loaded) = guest(&bench).await else {
-        return;
-    };
+    let loaded = guest(&bench).await;
     let error = bench
         .convert(&loaded, r#"{"do":"print-and-trap"}"#)
         .await
@@ -110,9 +100,7 @@ async fn the_last_output_of_a_guest_that_aborts_is_kept() {
 #[tokio::test]
 async fn a_call_that_runs_out_of_time_keeps_the_end_of_its_log() {
     let bench = Bench::new(&[("deadline_ms", "500")]);
-    let Some(loaded) = guest(&bench).await else {
-        return;
-    };
+    let loaded = guest(&bench).await;
     let flood = r#"{"do":"flood","size":100}"#;
     let error = bench.convert(&loaded, flood).await.unwrap_err();
     assert!(matches!(error, CallError::OutOfTime { .. }), "{error}");
@@ -125,9 +113,7 @@ async fn a_call_that_runs_out_of_time_keeps_the_end_of_its_log() {
 #[tokio::test]
 async fn a_golden_case_that_crashes_is_refused_with_the_end_of_its_log() {
     let bench = Bench::new(&[]);
-    let Some(component) = guests::misbehave_with_wasi() else {
-        return;
-    };
+    let component = guests::misbehave_with_wasi();
     let mut case = Case::new("crash", Call::Convert);
     case.delivery.config = json!({"do": "confess", "size": 10_000});
     let packed = pack(&[case]).unwrap();

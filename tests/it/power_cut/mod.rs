@@ -19,13 +19,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use leadhost_tests::load::post;
-use leadhost_tests::{Hosts, On, Random, Service, figures, until};
+use leadhost_tests::size::given;
+use leadhost_tests::{Hosts, On, Random, Service, figures, sized, until};
 use tempfile::TempDir;
 
 use self::check::{Fault, check};
 use self::disk::{Disk, Folder};
 use self::record::{Record, Recorder};
-use crate::bad_days::size;
 
 const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -43,7 +43,7 @@ struct Acknowledged {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_acknowledged_lead_is_there_after_a_power_cut() {
-    let cuts = given("LEADHOST_POWER_CUTS", size(60, 2_000) as u64);
+    let cuts = given("LEADHOST_POWER_CUTS", sized(20, 60));
     let cuts = usize::try_from(cuts).unwrap();
     let seed = given("LEADHOST_POWER_CUTS_SEED", SEED);
     let day = Day::new().await;
@@ -85,15 +85,6 @@ fn list_faults(found: &[(usize, Fault)]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the number in this variable, or the default.
-fn given(name: &str, otherwise: u64) -> u64 {
-    let Some(text) = std::env::var_os(name) else {
-        return otherwise;
-    };
-    let number = text.to_str().and_then(|text| text.parse().ok());
-    number.unwrap_or_else(|| panic!("{name} is a whole number, not {text:?}"))
-}
-
 /// The service from its first start: leads come in, it is killed in the middle of them,
 /// recovers, is stopped, and starts again.
 struct Day {
@@ -118,7 +109,7 @@ impl Day {
         for (life, is_killed) in [true, false, true].into_iter().enumerate() {
             let service = hosts.start_as(0, recorder.program(), &[]).await;
             let senders = LeadSenders::start(&recorder, &service, &hosts.ingest("portal"), life);
-            senders.reach(size(100, 600)).await;
+            senders.reach(100).await;
             let recorder = Arc::clone(&recorder);
             if is_killed {
                 off_threads(move || recorder.kill(service)).await;

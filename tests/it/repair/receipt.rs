@@ -1,4 +1,4 @@
-//! What a repair changes, and what its receipt says about it.
+//! The changes of a repair, and its receipt.
 
 use leadhost_tests::{On, Options, until};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::{RIGHT, Repairing, phone};
 
 leadhost_tests::on_every_store! {
     a_repair_writes_what_the_version_lost_and_its_receipt_is_exact,
-    what_a_person_edited_stays_and_is_counted,
+    edits_of_a_person_stay_and_are_counted,
     a_repair_of_a_field_changes_nothing_else,
     a_repair_that_only_counts_writes_nothing,
     only_the_deliveries_of_its_time_and_connection_are_repaired,
@@ -84,7 +84,7 @@ async fn a_repair_writes_what_the_version_lost_and_its_receipt_is_exact(on: On) 
     );
 }
 
-async fn what_a_person_edited_stays_and_is_counted(on: On) {
+async fn edits_of_a_person_stay_and_are_counted(on: On) {
     let repairing = Repairing::new(on, 2).await;
     let deal = repairing.leads[1].deal;
     let edit = repairing.host.ask("PATCH", &format!("/deal/{deal}"));

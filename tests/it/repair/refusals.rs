@@ -62,10 +62,22 @@ async fn unknown_and_ambiguous_versions_are_refused(on: On) {
     let said = message(&refused.expect(400));
     assert!(said.contains(&repairing.wrong.0[..8]), "{said}");
     let short = &repairing.wrong.0[..12];
-    let other = json!({"convertedBy": short, "plugin": "another"});
-    repairing.order(other).await.expect(404);
-    let named = json!({"convertedBy": short, "plugin": "mapping"});
-    repairing.order(named).await.expect(201);
+    let full = format!("mapping@{short}");
+    for other in [
+        json!({"convertedBy": short, "plugin": "another"}),
+        json!({"convertedBy": format!("another@{short}")}),
+        json!({"convertedBy": full, "plugin": "another"}),
+    ] {
+        repairing.order(other).await.expect(404);
+    }
+    for named in [
+        json!({"convertedBy": short, "plugin": "mapping"}),
+        json!({"convertedBy": full}),
+    ] {
+        let begun = repairing.order(named).await.expect(201).json();
+        assert_eq!(begun["convertedBy"], repairing.wrong.0);
+        repairing.ended(begun["id"].as_str().expect("an id")).await;
+    }
 }
 
 async fn unknown_repairs_and_invalid_orders_are_refused(on: On) {

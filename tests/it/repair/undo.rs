@@ -44,6 +44,18 @@ async fn an_undo_takes_back_what_the_repair_changed(on: On) {
     let undone = repairing.undone(&id).await;
     let undo = json!({"undone": 36, "changedSince": 0, "stays": 0, "inUse": 0, "left": 0});
     assert_eq!(undone["undo"], undo);
+    let ends = until("both ends are in the audit", async || {
+        let ends = repairing.get("/audit?act=end-repair").await;
+        let ends = ends["rows"].as_array().expect("a list").clone();
+        (ends.len() == 2).then_some(ends)
+    })
+    .await;
+    let detail = |row: &Value| -> Value {
+        let detail = row["detail"].as_str().expect("a text");
+        serde_json::from_str(detail).expect("JSON")
+    };
+    assert_eq!(detail(&ends[0])["undo"], undo);
+    assert_eq!(detail(&ends[1])["undo"], Value::Null);
     assert_eq!(content(repairing.rows().await), before);
     for change in repairing.changes(&id).await {
         assert_eq!(change["undone"], "undone", "{change:#}");
@@ -86,6 +98,7 @@ async fn an_undo_leaves_what_a_newer_conversion_changed(on: On) {
     let options = ReplayOptions {
         apply: true,
         release: false,
+        ..ReplayOptions::default()
     };
     let newer = repairing.leads[0].delivery;
     let replayed = replay::one(&repairing.host.app.pipeline, newer, options).await;

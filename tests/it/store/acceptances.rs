@@ -22,7 +22,7 @@ fn acceptance(world: &World, version: &[u8], key: KeyId, label: &str) -> FirstAc
             what: "it asks to call api.example.com".to_owned(),
         }],
         at: world.now(),
-        until: world.now().plus(limits::ACCEPTANCE_KEPT),
+        until: world.now().plus(limits::ACCEPTANCE_LIFETIME),
     }
 }
 
@@ -63,7 +63,7 @@ pub async fn a_key_has_one_acceptance_of_a_version_the_last_one(world: &World) {
 pub async fn an_acceptance_expires_and_is_swept(world: &World) {
     let first = acceptance(world, b"1", KeyId::new(START), "ana");
     add(world, &first).await;
-    let kept = i64::try_from(limits::ACCEPTANCE_KEPT.as_secs()).unwrap();
+    let kept = i64::try_from(limits::ACCEPTANCE_LIFETIME.as_secs()).unwrap();
     world.advance(kept - 1).await;
     assert_eq!(acceptances_of(world, b"1").await.len(), 1);
     world.advance(1).await;
@@ -79,7 +79,7 @@ pub async fn an_acceptance_expires_and_is_swept(world: &World) {
     assert_eq!(sweep().await.unwrap(), 0);
 }
 
-pub async fn of_many_acceptances_the_newest_are_kept(world: &World) {
+pub async fn only_the_newest_of_many_acceptances_are_kept(world: &World) {
     for number in 0..=limits::ACCEPTANCES {
         let version = number.to_be_bytes();
         let mut one = acceptance(world, &version, KeyId::new(START), "ana");

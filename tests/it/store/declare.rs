@@ -1,6 +1,7 @@
 //! Declarations of operators.
 
 use leadhost::domain::connection::{AllowedHost, ConnectionPause};
+use leadhost::domain::exchange::UrlScheme;
 use leadhost::domain::id::{AgentId, ConnectionId};
 use leadhost::store::{Plan, PlannedProduct, StoreError};
 
@@ -86,7 +87,7 @@ pub async fn only_changes_are_listed_and_nothing_is_removed(world: &World) {
     });
     changed.connections.remove(1);
     changed.connections[0].allow.push(AllowedHost {
-        scheme: "https".to_owned(),
+        scheme: UrlScheme::Https,
         authority: "graph.example.com".to_owned(),
         private: false,
     });

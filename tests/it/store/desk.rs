@@ -13,7 +13,7 @@ use super::messages::{PHONE, accepted, conversation_row, elapse, out, settle_sen
 use super::world::*;
 
 const CHANGED: TicketPatched = TicketPatched::Done { changed: true };
-const KEPT: TicketPatched = TicketPatched::Done { changed: false };
+const UNCHANGED: TicketPatched = TicketPatched::Done { changed: false };
 
 fn all() -> TicketFilter {
     TicketFilter {
@@ -129,14 +129,17 @@ pub async fn a_ticket_is_claimed_answered_and_resolved(world: &World) {
     let id = ticket(world).await.id;
     let opened = world.now();
     assert_eq!(to_olga(world, id, true).await, CHANGED);
-    assert_eq!(to_olga(world, id, true).await, KEPT);
+    assert_eq!(to_olga(world, id, true).await, UNCHANGED);
     let owner = ticket(world).await.owner.expect("it is claimed");
     assert_eq!(owner.email, "olga@example.com");
     world.advance(60).await;
     let answered = world.now();
     assert_eq!(to_status(world, id, TicketStatus::Answered).await, CHANGED);
     world.advance(60).await;
-    assert_eq!(to_status(world, id, TicketStatus::Answered).await, KEPT);
+    assert_eq!(
+        to_status(world, id, TicketStatus::Answered).await,
+        UNCHANGED
+    );
     let found = ticket(world).await;
     assert_eq!(
         (found.opened_at, found.answered_at),

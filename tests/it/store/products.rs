@@ -262,7 +262,9 @@ pub async fn removals_are_in_the_feed_for_their_time_and_no_longer(world: &World
     let news = changes(world, clock, 10).await;
     assert_eq!((news.changes.len(), news.forgotten), (4, 0));
     assert!(!news.misses_removals(clock));
-    world.advance(seconds(limits::TOMBSTONES_KEPT) + 1).await;
+    world
+        .advance(seconds(limits::TOMBSTONE_RETENTION) + 1)
+        .await;
     assert_eq!(sweep(3).await, 3);
     let news = changes(world, clock, 10).await;
     assert_eq!(news.changes.len(), 1, "the oldest go first");

@@ -32,7 +32,7 @@ pub async fn a_failed_delivery_is_accepted_as_usual_when_it_is_retried(world: &W
     assert_eq!(detail.next_attempt_at, None);
 }
 
-pub async fn what_a_plugin_wrote_stays_until_a_version_is_called_again(world: &World) {
+pub async fn the_log_of_a_plugin_stays_until_a_version_is_called_again(world: &World) {
     let failure = |status, version: Option<&str>, notes: &[&str]| ConversionResult {
         status: Some(status),
         error: Some("why".to_owned()),
@@ -79,7 +79,7 @@ pub async fn what_a_plugin_wrote_stays_until_a_version_is_called_again(world: &W
     );
 }
 
-pub async fn what_failed_before_stays_among_the_notes(world: &World) {
+pub async fn earlier_failures_stay_among_the_notes(world: &World) {
     let queued = async || {
         let write = world.accept_with(DeliveryStatus::Queued);
         world.commit_one(write).await.delivery

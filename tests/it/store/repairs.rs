@@ -399,7 +399,7 @@ pub async fn nothing_is_written_for_a_repair_that_has_ended(world: &World) {
     assert!(changes(world, &begun).await.is_empty());
 }
 
-pub async fn nothing_is_taken_back_for_a_repair_that_is_not_being_undone(world: &World) {
+pub async fn a_repair_that_is_not_being_undone_loses_no_change(world: &World) {
     let of = repaired(world).await;
     let before = rows(world).await;
     let undoing = change(world, &of.repair, RepairState::Undoing).await;
@@ -615,7 +615,7 @@ pub async fn a_deal_of_a_person_who_was_merged_stays_where_it_is(world: &World) 
     }
 }
 
-pub async fn a_host_that_has_lost_a_repair_merges_nobody(world: &World) {
+pub async fn a_host_that_has_lost_a_repair_merges_no_contacts(world: &World) {
     let of = moved(world).await;
     let before = (rows(world).await, changes(world, &of.repair).await);
     let taken = world

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use leadhost::domain::audit::{Act, AuditActor, OperatorAct};
 use leadhost::domain::id::HostId;
 use leadhost::domain::rollout::{Rollout, RolloutMode, RolloutPlan, RolloutReport, RolloutStage};
 use leadhost::limits;
@@ -171,6 +172,77 @@ pub async fn a_change_of_an_older_generation_changes_nothing(world: &World) {
     assert_eq!(all(world).await, [paused]);
 }
 
+pub async fn a_version_is_activated_with_the_change_of_its_rollout_and_its_act_or_none_of_it(
+    world: &World,
+) {
+    let (host, time) = (HostId::new(world.now()), Duration::from_secs(60));
+    let first = begun(world, &new(world).await).await;
+    let (stable, candidate) = (first.stable.clone(), first.candidate.clone());
+    let stable_is_active = world.store.activate("form", &stable, world.now()).await;
+    stable_is_active.unwrap();
+    let promoted = |rollout: &Rollout| rollout.in_stage(RolloutStage::Probation, world.now(), None);
+    let active = async || world.store.activations().await.unwrap()[0].digest.clone();
+    let act = |what| {
+        let by = AuditActor::service("service");
+        Act::done(by, world.now(), (what, "form"), &json!({}))
+    };
+    let acts = async || {
+        let rows = world.store.audit_after(0, 10).await.unwrap();
+        rows.into_iter().map(|row| row.act).collect::<Vec<_>>()
+    };
+
+    let paused = Rollout {
+        paused: true,
+        ..first.clone()
+    };
+    let paused = changed(world, &paused).await;
+    for is_shared in [true, false] {
+        // The generation is that before the pause.
+        let next = promoted(&first);
+        let switched = if is_shared {
+            let proposal = world.store.propose(host, "form", &candidate, time).await;
+            let proposal = proposal.unwrap().expect("the only one");
+            let changed = (&next, &act(OperatorAct::PromoteRollout));
+            let flipped = world.store.flip_in_rollout(&proposal, changed, world.now());
+            let flipped = flipped.await.unwrap();
+            world.store.withdraw(&proposal).await.unwrap();
+            flipped
+        } else {
+            let (store, changed) = (&world.store, (&next, &act(OperatorAct::PromoteRollout)));
+            let switched = store.activate_in_rollout(&candidate, changed, world.now());
+            switched.await.unwrap()
+        };
+        assert_eq!(switched, None, "{is_shared}");
+        assert_eq!(all(world).await, std::slice::from_ref(&paused));
+        assert_eq!(active().await, stable);
+        assert!(acts().await.is_empty());
+    }
+
+    let proposal = world.store.propose(host, "form", &candidate, time).await;
+    let proposal = proposal.unwrap().expect("the only one");
+    let next = promoted(&paused);
+    let act_of = act(OperatorAct::PromoteRollout);
+    let flipped = world
+        .store
+        .flip_in_rollout(&proposal, (&next, &act_of), world.now());
+    let (activation, in_probation) = flipped.await.unwrap().expect("both are as they were read");
+    assert_eq!(activation.digest, candidate);
+    assert_eq!(in_probation.stage, RolloutStage::Probation);
+    assert_eq!(all(world).await, std::slice::from_ref(&in_probation));
+
+    let ended = in_probation.in_stage(RolloutStage::Aborted, world.now(), None);
+    assert_eq!(acts().await, ["promote-rollout"]);
+    let (store, act_of) = (&world.store, act(OperatorAct::EndRollout));
+    let switched = store.activate_in_rollout(&stable, (&ended, &act_of), world.now());
+    let (activation, ended) = switched.await.unwrap().expect("as it was read");
+    assert_eq!(
+        (activation.digest, active().await),
+        (stable.clone(), stable)
+    );
+    assert_eq!(all(world).await, [ended]);
+    assert_eq!(acts().await, ["promote-rollout", "end-rollout"]);
+}
+
 pub async fn the_seconds_of_a_step_are_recorded_for_its_generation_only(world: &World) {
     let first = begun(world, &new(world).await).await;
     let spent = Rollout {
@@ -205,7 +277,7 @@ pub async fn reports_are_replaced_by_host_and_listed_by_name(world: &World) {
     assert_eq!(reports(world, &rollout).await, [other, again]);
 }
 
-pub async fn of_many_reports_the_newest_are_kept(world: &World) {
+pub async fn only_the_newest_of_many_reports_are_kept(world: &World) {
     let rollout = begun(world, &new(world).await).await;
     let mut newest = Vec::new();
     for number in 0..=limits::ROLLOUT_REPORTS {

@@ -9,7 +9,7 @@ use leadhost::clock::ManualClock;
 use leadhost::domain::connection::{ConnectionKind, ConnectionSettings};
 use leadhost::domain::contact;
 use leadhost::domain::delivery::DeliveryStatus;
-use leadhost::domain::exchange::{HttpRequest, TextSegment};
+use leadhost::domain::exchange::{HttpRequest, TextSegment, UrlScheme};
 use leadhost::domain::id::{AgentId, ConnectionId, DealId, DeliveryId, KeyId, WorkspaceId};
 use leadhost::domain::key::{KeyKind, KeyRecord, PlainKey};
 use leadhost::domain::lead::Action;
@@ -19,7 +19,7 @@ use leadhost::domain::row::Entity;
 use leadhost::domain::time::Micros;
 use leadhost::domain::workspace::AgentKind;
 use leadhost::store::*;
-use leadhost_tests::On;
+use leadhost_tests::{On, until};
 use serde_json::{Map, Value, json};
 
 pub const START: Micros = Micros(1_750_000_000_000_000);
@@ -175,13 +175,14 @@ impl World {
     /// and it retries.
     pub async fn long_items(&self, items: Vec<ItemResult>) -> DeliveryOutcome {
         let write = [self.accept(items)];
-        for _ in 0..5 {
-            match self.store.commit(&write).await {
-                Err(StoreError::Unavailable(_)) => {}
-                written => return done(written.expect("it commits").remove(0)),
-            }
-        }
-        panic!("the database took too long five times");
+        let written = until(
+            "the database stores them within its deadline",
+            async || match self.store.commit(&write).await {
+                Err(StoreError::Unavailable(_)) => None,
+                written => Some(written),
+            },
+        );
+        done(written.await.expect("it commits").remove(0))
     }
 
     pub async fn commit_one(&self, write: Write) -> DeliveryOutcome {
@@ -238,7 +239,7 @@ impl World {
             external_id: Some(external_id.to_owned()),
             request: HttpRequest {
                 method: "GET".to_owned(),
-                scheme: "https".to_owned(),
+                scheme: UrlScheme::Https,
                 authority: "graph.example.com".to_owned(),
                 path: vec![TextSegment::Literal(format!("/{external_id}"))],
                 query: Vec::new(),

@@ -260,15 +260,20 @@ impl Owner {
     pub async fn database(&self, template: Option<&str>, keeper: Option<&Keeper>) -> Database {
         let name = self.new_name();
         let mut connection = connect(&self.admin).await;
-        let like = match template {
-            Some(template) => format!("template {template}"),
-            None => LOCALE.to_owned(),
+        let (like, otherwise) = match template {
+            // A copy of the files takes half the time of a copy through the log. PostgreSQL before 15 copies
+            // files always, and does not know the word.
+            Some(template) => (
+                format!("template {template} strategy file_copy"),
+                format!("template {template}"),
+            ),
+            // The server may have been built without ICU.
+            None => (LOCALE.to_owned(), String::new()),
         };
         let create = |like: &str| format!("create database {name} owner {} {like}", self.name());
         let mut made = execute(&mut connection, create(&like)).await;
-        if made.is_err() && template.is_none() {
-            // The server was built without ICU.
-            made = execute(&mut connection, create("")).await;
+        if made.is_err() {
+            made = execute(&mut connection, create(&otherwise)).await;
         }
         made.expect("the server makes a database");
         let of = |url: &Url| {

@@ -103,7 +103,7 @@ async fn find() -> Result<SharedServer, String> {
             Err(reason) => reasons.push(format!("{url}: {reason}")),
         }
     }
-    match Server::start() {
+    match Server::start_shared() {
         Ok(server) => {
             let said = server.describe();
             share(said, &server.url(), Some(server)).await

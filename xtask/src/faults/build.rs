@@ -83,6 +83,7 @@ impl Built {
 fn build(root: &Path, to: &Path) -> Result<(), Failure> {
     process::run(
         repository::cargo()
+            .env_remove(xtask::cargo::LINTER)
             .args(["build", "--release", "-p", "leadhost", "--bin", "leadhost"])
             .arg("--manifest-path")
             .arg(root.join("Cargo.toml"))

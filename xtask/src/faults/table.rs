@@ -119,9 +119,9 @@ pub const ROWS: &[Row] = &[
         fault: "10 000 idle connections",
         promise: "they fit in little memory, and new clients are served",
         tries: Tries::Tests(&[
-            "admission::idle_connections::ten_thousand_idle_connections_fit_in_a_small_memory",
+            "admission::idle_connections::thousands_of_idle_connections_fit_in_a_small_memory",
         ]),
-        sizes: &[],
+        sizes: &[("LEADHOST_TEST_SIZE", "full")],
         seconds: 90,
     },
     Row {

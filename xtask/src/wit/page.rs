@@ -16,7 +16,7 @@ Every function and type of the frozen contracts in [`wit/published`](../wit/publ
 ";
 
 /// Comments of the published contracts, which are frozen, and the plainer words that the page has for them.
-const PLAINER: [(&str, &str); 18] = [
+const PLAINER: [(&str, &str); 20] = [
     (
         "Who the converter is. Called",
         "Describes the converter. Called",
@@ -51,6 +51,14 @@ const PLAINER: [(&str, &str); 18] = [
         "As in a template; empty: something else changed",
     ),
     ("What became of a message.", "What happened to a message."),
+    (
+        "Whose matter it is, which decides what the host does.",
+        "The category of the refusal; it decides what the host does.",
+    ),
+    (
+        "What was agreed to: the source's word.",
+        "The purpose of the consent, as the source names it.",
+    ),
     (
         "What the sender hears back, after the commit.",
         "The response that the sender gets, after the commit.",

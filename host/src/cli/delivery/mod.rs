@@ -2,14 +2,16 @@
 //! `export.rs` writes golden cases, `origin.rs` names senders.
 
 mod export;
+pub mod items;
 pub mod origin;
 mod release;
 mod replay;
 
 use clap::{Args, Subcommand};
 
+use self::items::items;
 use self::origin::{origin, workspaces_of_senders};
-use crate::admin_api::deliveries::{Deliveries, DeliveryDetailView, ItemView};
+use crate::admin_api::deliveries::{Deliveries, DeliveryDetailView};
 use crate::admin_api::senders::WorkspacesOfSenders;
 use crate::cli::client::{ServiceAddress, encoded, query};
 use crate::cli::failure::CommandFailure;
@@ -23,7 +25,7 @@ pub enum DeliveryCommand {
     List(ListDeliveries),
     /// Show one delivery: its request and its results
     Show(ShowDelivery),
-    /// Write a delivery as a golden case, with made-up persons
+    /// Write a delivery as a golden case, with personal data replaced by made-up values
     Export(export::ExportDelivery),
     /// Convert deliveries again, one or many
     Replay(replay::ReplayDeliveries),
@@ -250,36 +252,5 @@ fn show(delivery: &DeliveryDetailView) {
     }
     for note in &delivery.notes {
         say(&safe(&format!("note: {note}")));
-    }
-}
-
-/// Prints a table of the result of each item.
-fn items(items: &[ItemView]) {
-    let rows: Vec<Vec<String>> = items
-        .iter()
-        .map(|item| {
-            vec![
-                item.item.to_string(),
-                item.status.as_str().to_owned(),
-                optional(item.external_id.as_ref()),
-                optional(item.deal_id),
-                optional(item.contact_id),
-                optional(item.message.as_ref()),
-            ]
-        })
-        .collect();
-    if !rows.is_empty() {
-        say("");
-        say(&table(
-            &[
-                "ITEM",
-                "STATUS",
-                "EXTERNAL ID",
-                "DEAL",
-                "CONTACT",
-                "MESSAGE",
-            ],
-            &rows,
-        ));
     }
 }

@@ -52,6 +52,7 @@ impl ReleaseDeliveries {
             let options = ReplayRequest {
                 apply: false,
                 release: true,
+                expected: None,
             };
             let answer = client.post(&path, &options).await?;
             client.print(&answer, |answer: &Replayed| {
@@ -80,6 +81,9 @@ impl ReleaseDeliveries {
             if client.json() {
                 say(&answer.json.to_string());
             } else if self.dry_run {
+                if answer.connections.is_empty() {
+                    say(&released(0, 0));
+                }
                 for named in &answer.connections {
                     let number = count(named.deliveries, "delivery", "deliveries");
                     say(&format!(

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use clap::{ArgGroup, Args};
 use serde_json::json;
 
-use super::items;
+use super::items::items;
 use crate::admin_api::deliveries::{
     Deliveries, DeliveryDetailView, ItemView, ReplayRequest, Replayed,
 };
@@ -47,7 +47,7 @@ pub struct ReplayDeliveries {
     /// Only deliveries last converted by this version of their plugin: 1.2.0, or the start of its digest, at least 8 characters
     #[arg(long, value_name = "VERSION", conflicts_with = "id")]
     version: Option<String>,
-    /// All deliveries last converted by this version: 1.2.0, or the start of its digest, at least 8 characters. The service replays them in the background, keeps a receipt, and can undo it
+    /// All deliveries last converted by this version: 1.2.0, or the start of its digest, at least 8 characters, also as NAME@1.2.0 or NAME@DIGEST. The service replays them in the background, keeps a receipt, and can undo it
     #[arg(long, value_name = "VERSION", conflicts_with_all = ["id", "failed", "version"])]
     converted_by: Option<String>,
     /// With --converted-by: the version's plugin, if several have such a version
@@ -59,7 +59,7 @@ pub struct ReplayDeliveries {
     /// With --converted-by: do not wait for the end
     #[arg(long, requires = "converted_by", conflicts_with_all = ["id", "failed"])]
     detach: bool,
-    /// Write what the new conversion would make and change. Failed and parked deliveries are converted without it, too
+    /// Write the results of the conversion: create new leads and change existing ones. Failed and parked deliveries are converted even without this flag
     #[arg(long)]
     apply: bool,
     /// Release a quarantined delivery; its sender check runs again
@@ -106,6 +106,7 @@ impl ReplayDeliveries {
         let options = ReplayRequest {
             apply: self.apply,
             release: self.release,
+            expected: None,
         };
         let answer = client.post(&format!("{path}/replay"), &options).await?;
         client.print(&answer, |answer: &Replayed| {
@@ -133,6 +134,7 @@ impl ReplayDeliveries {
         let options = ReplayRequest {
             apply: self.apply,
             release: false,
+            expected: None,
         };
         let mut counted = BTreeMap::<&str, u64>::new();
         let mut changes = ReplayChanges::default();
@@ -225,14 +227,23 @@ pub(super) fn summary(changes: &ReplayChanges, applied: bool) -> String {
             )
         ),
     };
-    if changes.is_empty() {
-        return format!("No deal or contact differs.{kept}");
+    let messages = match changes.messages {
+        0 => String::new(),
+        new => format!(
+            "{} not stored yet; --apply stores them. ",
+            count(new, "message is", "messages are")
+        ),
+    };
+    if changes.deals.rows + changes.contacts.rows == 0 {
+        return format!("{messages}No deal or contact differs.{kept}");
     }
     let deals = rows(&changes.deals, "deal", "deals");
     let contacts = rows(&changes.contacts, "contact", "contacts");
     match applied {
         true => format!("Changed {deals} and {contacts}.{kept}"),
-        false => format!("{deals} and {contacts} differ; --apply writes the changes.{kept}"),
+        false => {
+            format!("{messages}{deals} and {contacts} differ; --apply writes the changes.{kept}")
+        }
     }
 }
 
@@ -319,6 +330,7 @@ mod tests {
     use crate::admin_api::deliveries::DiffView;
     use crate::domain::delivery::ItemStatus;
     use crate::domain::id::{ContactId, DealId};
+    use crate::domain::repair::CREATED_MESSAGE;
     use crate::domain::time::Micros;
 
     #[test]
@@ -355,6 +367,32 @@ mod tests {
             format!("{deals} differ; --apply writes the changes. {kept}")
         );
     }
+
+    #[test]
+    fn messages_that_are_not_stored_yet_are_counted() {
+        let item = |id: &str| ItemView {
+            item: 0,
+            status: ItemStatus::Converted,
+            external_id: Some(id.to_owned()),
+            deal_id: None,
+            contact_id: None,
+            message: None,
+            diff: vec![DiffView {
+                field: CREATED_MESSAGE.to_owned(),
+                before: Value::Null,
+                after: Value::Bool(true),
+                applied: false,
+                edited_by_person: false,
+            }],
+        };
+        let mut changes = ReplayChanges::default();
+        changes.add(&[item("m-1"), item("m-2"), item("m-1")]);
+        assert_eq!(
+            summary(&changes, false),
+            "2 messages are not stored yet; --apply stores them. No deal or contact differs."
+        );
+    }
+
     #[test]
     fn a_replay_changes_nothing_if_every_item_is_as_it_was() {
         let item = |status, diff: Vec<DiffView>| ItemView {

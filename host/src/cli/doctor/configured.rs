@@ -1,4 +1,4 @@
-//! What the configuration names outside the data folder: the inbox of plugins, and the collector of
+//! Checks what the configuration names outside the data folder: the inbox of plugins, and the collector of
 //! telemetry.
 
 use std::path::Path;
@@ -40,7 +40,7 @@ async fn collector(endpoint: &str, findings: &mut Findings) {
     let Some((host, port)) = address else {
         return;
     };
-    // Of an IPv6 address the resolver takes what is in the brackets.
+    // The resolver takes an IPv6 address without its brackets.
     let name = host.trim_matches(['[', ']']);
     let opened = TcpStream::connect((name, port));
     let why = match tokio::time::timeout(limits::DOCTOR_DEADLINE, opened).await {

@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_takes_the_room_of_the_folder_is_named_with_the_retention() {
+    fn the_largest_contents_of_the_folder_are_named_with_the_retention() {
         let folder = tempfile::tempdir().expect("a folder");
         let write = |name: &str, bytes: usize| {
             std::fs::write(folder.path().join(name), vec![0; bytes]).expect("a file");

@@ -121,7 +121,10 @@ impl Doctor {
             findings.warning(
                 "service",
                 format!("No service runs on {}.", data.display()),
-                format!("Start it with `{}`.", self.service.flags().command("serve")),
+                format!(
+                    "Start it with `{}`; if it is starting, wait for `ready` in its log.",
+                    self.service.flags().command("serve")
+                ),
             );
         }
         Ok(())

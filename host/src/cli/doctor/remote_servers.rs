@@ -9,6 +9,7 @@ use futures_util::stream;
 use super::finding::Findings;
 use crate::admin_api::overview::ServiceOverview;
 use crate::domain::connection::AllowedHost;
+use crate::domain::exchange::UrlScheme;
 use crate::domain::workspace::name_in_workspace;
 use crate::egress::Egress;
 use crate::limits;
@@ -67,7 +68,9 @@ pub async fn check(overview: &ServiceOverview, findings: &mut Findings) {
 }
 
 /// Returns each allowed host once, with the name of the first that may call it.
-fn allowed(overview: &ServiceOverview) -> BTreeMap<(String, String, bool), (AllowedHost, String)> {
+fn allowed(
+    overview: &ServiceOverview,
+) -> BTreeMap<(UrlScheme, String, bool), (AllowedHost, String)> {
     let connections = overview.connections.connections.iter();
     let connections = connections.map(|one| {
         (
@@ -85,7 +88,7 @@ fn allowed(overview: &ServiceOverview) -> BTreeMap<(String, String, bool), (Allo
     let mut found = BTreeMap::new();
     for (name, allow) in connections.chain(instances) {
         for host in allow {
-            let key = (host.scheme.clone(), host.authority.clone(), host.private);
+            let key = (host.scheme, host.authority.clone(), host.private);
             found
                 .entry(key)
                 .or_insert_with(|| (host.clone(), name.clone()));

@@ -36,8 +36,12 @@ pub async fn check(client: &AdminClient, findings: &mut Findings) -> Result<(), 
     let answer = client.get("/admin/v1/status").await?;
     let after = SystemClock.now();
     let overview = overview::read(client, answer).await?;
-    let name = format!("the host {}", overview.status.host.name);
-    clocks::compare(&name, overview.status.now, before, after, findings);
+    // Hosts on PostgreSQL take their time from the database.
+    let whose = match overview.status.connections {
+        Some(_) => "the database, from which the hosts take their time,".to_owned(),
+        None => format!("the host {}", overview.status.host.name),
+    };
+    clocks::compare(&whose, overview.status.now, before, after, findings);
     hosts(&overview, findings);
     secrets(&overview, findings);
     remote_servers::check(&overview, findings).await;
@@ -56,6 +60,15 @@ fn hosts(overview: &ServiceOverview, findings: &mut Findings) {
             ),
             "Start it again, unless you removed it.",
         );
+    }
+    for host in hosts.iter().filter(|host| host.alive) {
+        if let Some(difference) = host.clock_difference() {
+            findings.problem(
+                "clock",
+                format!("The clock of the host {} is {difference}.", host.name),
+                "Synchronise the clocks of its machine and of the database's by NTP.",
+            );
+        }
     }
     let versions: std::collections::BTreeSet<&str> = hosts
         .iter()

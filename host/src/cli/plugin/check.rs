@@ -20,7 +20,7 @@ use crate::plugin::PreparedVersion;
 pub struct Check {
     /// The component or the core module, or the folder of a project that is built
     file: PathBuf,
-    /// Try it on this machine, without a service; what an activation would change is not shown
+    /// Run the trial on this machine, without a service; does not show what an activation would change
     #[arg(long)]
     offline: bool,
     #[command(flatten)]

@@ -4,7 +4,9 @@
 
 use std::path::{Path, PathBuf};
 
-use leadhost_golden::{Case, SECTION_NAME, append_section, load_dir, pack, without_custom};
+use leadhost_golden::{
+    Case, SECTION_NAME, append_section, load_dir, pack, read_section, unpack, without_custom,
+};
 
 use super::componentizing::componentize;
 use super::registry::RegistryAddress;
@@ -102,7 +104,7 @@ fn read_with(
     }
     let is_encoded = core_module::is_core_module(&bytes);
     let component = match is_encoded {
-        true => componentize(&bytes).map_err(|error| of_file(&file, &error))?,
+        true => componentize(&bytes).map_err(|error| file_failure(&file, &error))?,
         false => bytes,
     };
     Ok(ComponentFile {
@@ -174,9 +176,9 @@ impl ComponentFile {
                 "`{test} --write` writes what the plugin makes of it: review that"
             )));
         }
-        let packed = pack(&cases).map_err(|error| of_file(folder, &error))?;
+        let packed = pack(&cases).map_err(|error| file_failure(folder, &error))?;
         let whole = append_section(&self.component, &packed)
-            .map_err(|error| of_file(&self.file, &error))?;
+            .map_err(|error| file_failure(&self.file, &error))?;
         Ok((whole, cases.len()))
     }
 
@@ -186,8 +188,8 @@ impl ComponentFile {
     ///
     /// [`CommandFailure`] if there are too many cases, or the file is not a component.
     pub fn with(&self, cases: &[Case]) -> Result<Vec<u8>, CommandFailure> {
-        let packed = pack(cases).map_err(|error| of_file(&self.file, &error))?;
-        append_section(&self.component, &packed).map_err(|error| of_file(&self.file, &error))
+        let packed = pack(cases).map_err(|error| file_failure(&self.file, &error))?;
+        append_section(&self.component, &packed).map_err(|error| file_failure(&self.file, &error))
     }
 
     /// Returns the component without golden cases, and without the signature that covers them:
@@ -199,7 +201,19 @@ impl ComponentFile {
     pub fn without_cases(&self) -> Result<Vec<u8>, CommandFailure> {
         without_custom(&self.component, SECTION_NAME)
             .and_then(|bare| without_custom(&bare, signature::SECTION))
-            .map_err(|error| of_file(&self.file, &error))
+            .map_err(|error| file_failure(&self.file, &error))
+    }
+
+    /// Returns the golden cases that the component itself carries, if it carries any.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandFailure`] if the file is not a component or its cases cannot be read.
+    pub fn carried_cases(&self) -> Result<Option<Vec<Case>>, CommandFailure> {
+        let failed = |error: &dyn std::fmt::Display| file_failure(&self.file, error);
+        let packed = read_section(&self.component).map_err(|error| failed(&error))?;
+        let cases = packed.map(|packed| unpack(&packed)).transpose();
+        cases.map_err(|error| failed(&error))
     }
 
     /// Returns the component as it is in the file, or as it was made of the core module.
@@ -227,7 +241,7 @@ pub fn test_command(file: &Path, golden: Option<&Path>) -> String {
     format!("leadhost plugin test {}{golden}", text(file))
 }
 
-fn of_file(file: &Path, error: &dyn std::fmt::Display) -> CommandFailure {
+fn file_failure(file: &Path, error: &dyn std::fmt::Display) -> CommandFailure {
     CommandFailure::new(format!("{}: {error}", file.display()))
 }
 

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::verify::GivenOptions;
-use super::{stored_only, verify, verifying};
+use super::{named::stored_only, verify, verifying};
 use crate::admin_api::plugins::{ImpactRequest, VerifiedPlugin};
 use crate::admin_api::repairs::RepairFacts;
 use crate::cli::client::{ServiceAddress, encoded, query};
@@ -28,7 +28,7 @@ pub struct Impact {
     /// Only deliveries received since a date, a time such as 2026-01-31T12:00:00Z, or how long ago, such as 24h
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// Stop after this many seconds, with what was compared by then
+    /// Stop after this many seconds, and report the comparisons made by then
     #[arg(long, value_name = "SECONDS")]
     seconds: Option<u64>,
     #[command(flatten)]
@@ -46,7 +46,7 @@ impl Impact {
     pub async fn run(self) -> Result<(), CommandFailure> {
         let (name, digest) = stored_only(&self.what, &self.service.flags())?;
         let against = match &self.against {
-            Some(against) => Some(of_same(against, name)?.to_owned()),
+            Some(against) => Some(parse_against(against, name)?.to_owned()),
             None => None,
         };
         let client = self.service.client()?;
@@ -82,7 +82,7 @@ fn absolute(since: &str) -> String {
 }
 
 /// Returns the digest of another version of the plugin, which is given alone or as `NAME@DIGEST`.
-fn of_same<'a>(against: &'a str, name: &str) -> Result<&'a str, CommandFailure> {
+fn parse_against<'a>(against: &'a str, name: &str) -> Result<&'a str, CommandFailure> {
     match against.rsplit_once('@') {
         None => Ok(against),
         Some((own, digest)) if own == name => Ok(digest),
@@ -95,7 +95,7 @@ fn of_same<'a>(against: &'a str, name: &str) -> Result<&'a str, CommandFailure> 
 fn show(impact: &VerifiedPlugin, since: Option<&str>, is_previous: bool, flags: &ServiceFlags) {
     match impact.chosen {
         0 => say(&safe(&format!(
-            "No stored delivery{} was converted last by {} {} ({}): there is nothing to repair.",
+            "No stored delivery{} was converted last by {} {} ({}): there is nothing to repair. Deliveries past their retention are no longer stored.",
             since
                 .map(|since| format!(" since {since}"))
                 .unwrap_or_default(),
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn of_an_adapter_a_replay_is_named_and_no_repair() {
+    fn an_adapter_is_offered_a_replay_and_no_repair() {
         let check = |since, command: &str| {
             let said = again("8d07c33e91a4", since, &ServiceFlags::default());
             assert!(said.contains(command), "{said}");
@@ -208,10 +208,10 @@ mod tests {
     #[test]
     fn the_other_version_may_have_the_name_of_the_plugin() {
         for against in ["c08048fd338b", "acme-form@c08048fd338b"] {
-            let digest = of_same(against, "acme-form").expect("the same plugin");
+            let digest = parse_against(against, "acme-form").expect("the same plugin");
             assert_eq!(digest, "c08048fd338b");
         }
-        let refused = of_same("other-form@c08048fd338b", "acme-form");
+        let refused = parse_against("other-form@c08048fd338b", "acme-form");
         let refused = refused.expect_err("another plugin");
         let said = refused.to_string();
         assert!(said.contains("names a version of `other-form`"), "{said}");

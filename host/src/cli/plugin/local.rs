@@ -37,7 +37,7 @@ pub struct EngineFlags {
     /// Folder for compiled code, on this machine [default: leadhost in your cache folder]
     #[arg(long, value_name = "DIR", env = "LEADHOST_CACHE_DIR")]
     cache_dir: Option<PathBuf>,
-    /// Also print the fingerprint of the engine of this machine, or of the service if it makes the trial: engines with the same one run the same machine code
+    /// Also print the fingerprint of the engine of this machine, or of the service if it makes the trial: engines with the same fingerprint run the same machine code
     #[arg(long)]
     engine: bool,
 }

@@ -5,6 +5,7 @@
 //! `push.rs` and `pull.rs` with a registry. `replay.rs` and `publish.rs` connect a project with a
 //! running service.
 
+mod answers;
 mod body;
 mod check;
 mod component_file;
@@ -15,6 +16,7 @@ mod impact;
 mod language;
 mod list;
 pub mod local;
+mod named;
 mod new;
 mod offline;
 mod project;
@@ -36,23 +38,17 @@ mod unstored;
 mod verify;
 mod verifying;
 
-use std::path::Path;
-
 use clap::{Args, Subcommand};
-use hyper::StatusCode;
-use serde::Deserialize as _;
 
-use self::registry::RegistryAddress;
+use self::answers::{explain, say_deployed, texts};
+use self::named::stored;
 use self::unstored::UnstoredComponent;
-use crate::admin_api::plugins::{
-    ActivateRequest, DeployedPlugin, RefusedActivation, RollbackRequest,
-};
-use crate::cli::client::{ServiceAddress, ServiceRefusal, block_on, encoded, query};
-use crate::cli::command::ServiceFlags;
+use crate::admin_api::plugins::{ActivateRequest, RollbackRequest};
+use crate::cli::client::{ServiceAddress, block_on, encoded, query};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
 use crate::cli::progress::ProgressLine;
-use crate::cli::table::{optional, safe};
+use crate::cli::table::safe;
 use crate::domain::accept::AcceptWord;
 use crate::domain::plugin::Digest;
 use crate::domain::text::quoted;
@@ -87,7 +83,7 @@ pub enum Plugin {
     Rollback(Rollback),
     /// Remove a stored version that nothing refers to any more
     Remove(remove::Remove),
-    /// Compare a stored version with the active one on live deliveries, without effect
+    /// Compare a version with the active one on live deliveries, without effect
     Shadow(rollout::Shadow),
     /// Show the last rollout of a plugin, start one, or change the open one
     Rollout(rollout::Rollout),
@@ -198,33 +194,6 @@ impl Activate {
     }
 }
 
-/// Returns the words as a request has them.
-fn texts(words: &[AcceptWord]) -> Vec<String> {
-    words.iter().map(ToString::to_string).collect()
-}
-
-/// Prints the differences for which an activation is refused, and names the `--accept` that
-/// overrides the refusal.
-fn explain(refusal: ServiceRefusal, json: bool) -> CommandFailure {
-    let refused = RefusedActivation::deserialize(&refusal.body).ok();
-    let refused = refused.filter(|_| refusal.status == StatusCode::CONFLICT);
-    let verification = refused.iter().find_map(|one| one.verification.as_ref());
-    if let Some(verification) = verification.filter(|_| !json) {
-        verify::show(verification);
-    }
-    let needed: Vec<String> = refused
-        .iter()
-        .flat_map(|refused| &refused.accept)
-        .map(|word| format!("--accept {word}"))
-        .collect();
-    let failure = CommandFailure::from(refusal);
-    if needed.is_empty() {
-        failure
-    } else {
-        failure.hint(format!("if this is intended, add {}", needed.join(" ")))
-    }
-}
-
 #[derive(Args)]
 pub struct Rollback {
     /// The plugin's name
@@ -262,52 +231,5 @@ impl Rollback {
             }
         });
         Ok(())
-    }
-}
-
-/// Splits `NAME@DIGEST`, which names a stored version. A file of this name, and one in a registry, come
-/// first.
-fn stored(what: &str) -> Option<(&str, &str)> {
-    let is_unstored = RegistryAddress::is_meant(what) || Path::new(what).exists();
-    what.rsplit_once('@').filter(|_| !is_unstored)
-}
-
-/// Splits `NAME@DIGEST` where only a stored version can be named.
-fn stored_only<'a>(
-    what: &'a str,
-    flags: &ServiceFlags,
-) -> Result<(&'a str, &'a str), CommandFailure> {
-    stored(what).ok_or_else(|| {
-        CommandFailure::usage(format!(
-            "`{what}` names no stored version: expected NAME@DIGEST, as `{}` shows them",
-            flags.command("plugin list")
-        ))
-    })
-}
-
-/// Prints the version that an activation made active.
-fn say_deployed(deployed: &DeployedPlugin, flags: &ServiceFlags) {
-    if let Some(verification) = &deployed.verification {
-        verify::show(verification);
-    }
-    say_active(deployed, flags);
-}
-
-/// Prints which version is active now, and where not yet.
-fn say_active(deployed: &DeployedPlugin, flags: &ServiceFlags) {
-    say(&safe(&format!(
-        "{} {} is active ({}, generation {}).",
-        deployed.name,
-        optional(deployed.version.as_ref()),
-        deployed.digest.short(),
-        optional(deployed.generation),
-    )));
-    for behind in deployed.behind.iter().flatten() {
-        say(&safe(&format!(
-            "Not yet active on {}: {}. Follow it with `{}`.",
-            behind.host,
-            behind.reason,
-            flags.command("plugin list"),
-        )));
     }
 }

@@ -12,11 +12,15 @@ use super::project::{PROJECT_FILE, ProjectFile};
 use super::template::{self, NewProject};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
+use crate::domain::delivery::DeliveryBody;
+use crate::domain::exchange::{Place, ValueLocation};
 use crate::domain::plugin::PluginKind;
 use crate::domain::size;
 use crate::domain::text::quoted;
 use crate::golden_export::with_made_up_persons;
+use crate::pipeline::mask::Mask;
 use crate::plugin::rules;
+use crate::seal::Secrets;
 
 /// The golden case that a sample replaces.
 const SAMPLE_CASE: &str = "golden/lead";
@@ -37,13 +41,13 @@ pub struct New {
     /// The language
     #[arg(long, value_name = "LANGUAGE")]
     lang: Language,
-    /// What the plugin does
+    /// What the plugin is
     #[arg(long, default_value = "converter")]
     kind: KindChoice,
     /// A body that your source sends, JSON or a form: the first golden case of a converter is made from it
     #[arg(long, value_name = "FILE")]
     sample: Option<PathBuf>,
-    /// Keep the personal data of the sample as it is, instead of made-up names, phones and addresses
+    /// Keep the personal data and the credentials of the sample as they are, instead of made-up names, phones and addresses, and masks
     #[arg(long, requires = "sample")]
     raw: bool,
     /// The folder of the project [default: its name, in the current folder]
@@ -129,9 +133,9 @@ impl New {
                     "Then review {SAMPLE_CASE}/case.json: it has what the plugin made of the sample. {} After that:\n\n  {PUBLISH}",
                     match self.raw {
                         true =>
-                            "The sample is as it was: if its persons are real, do not share the project.",
+                            "The sample is as it was: if its persons are real, or it has credentials, do not share the project.",
                         false =>
-                            "The persons in the sample are made up; read its body before you share the project: a text may name persons in a way that the command cannot detect.",
+                            "The persons in the sample are made up, and credentials with usual names are masked; read its body before you share the project: a text may name persons or have credentials in a way that the command cannot detect.",
                     }
                 ),
             ),
@@ -212,7 +216,7 @@ fn check_name(name: &str) -> Result<(), CommandFailure> {
     )))
 }
 
-/// Refuses a name that a package has which the project depends on: Cargo tells packages apart by their
+/// Refuses a name that a package has which the project depends on: Cargo distinguishes packages by their
 /// names.
 fn refuse_name_of_package(name: &str, project: &NewProject) -> Result<(), CommandFailure> {
     let lock = project.files.get(LOCK_OF_CARGO);
@@ -232,8 +236,44 @@ fn refuse_name_of_package(name: &str, project: &NewProject) -> Result<(), Comman
     .hint(format!("choose another name, such as {name}-form")))
 }
 
+/// The usual names of credentials in a body: those that the converters of all languages declare, so that
+/// the service masks them too.
+const USUAL_SECRETS: [&str; 20] = [
+    "google_key",
+    "apikey",
+    "api_key",
+    "api-key",
+    "x-api-key",
+    "access_token",
+    "accessToken",
+    "refresh_token",
+    "refreshToken",
+    "session_token",
+    "id_token",
+    "auth_token",
+    "authToken",
+    "client_secret",
+    "clientSecret",
+    "app_secret",
+    "private_key",
+    "password",
+    "passwd",
+    "senha",
+];
+
+/// Masks the credentials in a body, as the service does before a converter reads it.
+fn without_credentials(body: Vec<u8>) -> Vec<u8> {
+    let places = USUAL_SECRETS.map(|name| ValueLocation {
+        place: Place::Json,
+        name: name.to_owned(),
+    });
+    let body = DeliveryBody::from(body);
+    let masked = Mask::new(&Secrets::default()).body(&body, &places);
+    masked.unwrap_or_else(|| body.to_vec())
+}
+
 /// Makes the sample the body of the first golden case, whose expectation is then to be written.
-/// `is_raw`: persons in it stay as they are.
+/// `is_raw`: persons and credentials in it stay as they are.
 fn put_sample(project: &mut NewProject, sample: &Path, is_raw: bool) -> Result<(), CommandFailure> {
     let mut body = without_mark(&read_bytes(sample)?).to_vec();
     let refused = |what: String| {
@@ -258,9 +298,8 @@ fn put_sample(project: &mut NewProject, sample: &Path, is_raw: bool) -> Result<(
                 .hint("with --raw it is taken as it is, with all personal data")
         })?;
         let made = with_made_up_persons(text, format == BodyFormat::Form);
-        body = made
-            .map_err(|error| refused(error.to_string()))?
-            .into_bytes();
+        let made = made.map_err(|error| refused(error.to_string()))?;
+        body = without_credentials(made.into_bytes());
     }
     let prefix = format!("{SAMPLE_CASE}/");
     project.files.retain(|path, _| !path.starts_with(&prefix));
@@ -397,6 +436,30 @@ mod tests {
         let form = sampled(b"nome=Rita+Prado&id=7").expect("it is a form");
         let text = String::from_utf8_lossy(&form.files["golden/lead/body.txt"]).into_owned();
         assert!(!text.contains("Rita") && text.ends_with("&id=7"), "{text}");
+    }
+
+    #[test]
+    fn the_credentials_of_a_sample_are_masked_unless_it_is_raw() {
+        let body =
+            br#"{"id": "k1", "google_key": "made-up-key", "a": [{"senha": "made-up-word"}]}"#;
+        let made = sampled(body).expect("it is JSON");
+        let text = String::from_utf8_lossy(&made.files["golden/lead/body.json"]).into_owned();
+        assert!(!text.contains("made-up-"), "{text}");
+        assert!(text.contains(r#""google_key": "***""#), "{text}");
+        let raw = sampled_as(body, true).expect("it is JSON");
+        assert_eq!(raw.files["golden/lead/body.json"], body);
+        let form = sampled(b"id=7&api_key=made-up-key").expect("it is a form");
+        let text = String::from_utf8_lossy(&form.files["golden/lead/body.txt"]).into_owned();
+        assert_eq!(text, "id=7&api_key=***");
+    }
+
+    #[test]
+    fn the_masked_names_are_those_that_converters_declare() {
+        let sdk = include_str!("../../../../sdk-guest/src/sender.rs");
+        let (_, from) = sdk.split_once("USUAL_SECRETS").expect("the list");
+        let (list, _) = from.split_once("];").expect("its end");
+        let declared: Vec<&str> = list.split('"').skip(1).step_by(2).collect();
+        assert_eq!(declared, USUAL_SECRETS);
     }
 
     #[test]

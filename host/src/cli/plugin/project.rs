@@ -89,6 +89,11 @@ impl ProjectFile {
     }
 }
 
+/// Returns whether a path is the folder of a project.
+pub fn is_project(path: &Path) -> bool {
+    path.join(PROJECT_FILE).is_file()
+}
+
 /// Compares what the file of the project says with the plugin that was built. `path`: the folder of the
 /// project; a file, and a folder without the file, agree with any plugin.
 ///
@@ -96,17 +101,31 @@ impl ProjectFile {
 ///
 /// [`CommandFailure`] that names the key, both values and what to do, or that of [`read`].
 pub fn check_built(path: &Path, loaded: &Loaded) -> Result<(), CommandFailure> {
-    if !path.join(PROJECT_FILE).is_file() {
+    let name = &loaded.description.name;
+    check_described(path, loaded.kind, &loaded.contract, name)
+}
+
+/// Compares like [`check_built`], with what a service says of the plugin.
+///
+/// # Errors
+///
+/// As for [`check_built`].
+pub fn check_described(
+    path: &Path,
+    kind: PluginKind,
+    contract: &str,
+    name: &str,
+) -> Result<(), CommandFailure> {
+    if !is_project(path) {
         return Ok(());
     }
     let project = read(path)?;
     let of = "the plugin that the project builds";
-    let (name, kind) = (&loaded.description.name, loaded.kind);
     // The kind first: another kind has another contract.
     for (key, says, is) in [
         ("kind", project.kind.as_str(), kind.as_str()),
-        ("contract", &*project.contract, &*loaded.contract),
-        ("name", &*project.name, &**name),
+        ("contract", &*project.contract, contract),
+        ("name", &*project.name, name),
     ] {
         let is_left_out = key == "contract" && says.is_empty();
         if says != is && !is_left_out {
@@ -205,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn a_written_project_file_is_read_back() {
         let project = ProjectFile {
             name: "ana-form".to_owned(),
             kind: PluginKind::Converter,
@@ -230,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_project_is_refused_with_what_makes_one() {
+    fn a_folder_without_a_project_is_refused_with_the_command_that_makes_one() {
         let folder = tempfile::tempdir().expect("a folder");
         let refused = |path: &Path| {
             let refused = read(path);
@@ -248,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_of_this_project_is_refused_with_both_values() {
+    fn a_value_of_another_project_is_refused_with_both_values() {
         let file = |name: &str, kind: &str, contract: &str| {
             let text = format!("name = {name:?}\nkind = {kind:?}\nbuild = [\"make\"]\n");
             match contract {

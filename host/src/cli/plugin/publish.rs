@@ -6,8 +6,11 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::check::{show as show_check, tried};
-use super::local::EngineFlags;
-use super::{component_file, explain, project, say_active, verify, verifying};
+use super::local::{EngineFlags, LocalEngine};
+use super::{
+    answers::{explain, say_active},
+    component_file, project, test, verify, verifying,
+};
 use crate::admin_api::plugins::{CheckedPlugin, DeployedPlugin, VerifiedPlugin};
 use crate::cli::client::{AdminClient, RemoteFlags, ServiceAddress, query};
 use crate::cli::failure::CommandFailure;
@@ -20,6 +23,7 @@ use crate::domain::plugin::Digest;
 #[derive(Args)]
 pub struct Publish {
     /// The component or the core module, or the folder of a project that is built
+    #[arg(default_value = ".")]
     file: PathBuf,
     /// The address of the service's admin API, such as <https://leads.example.com> [default: the service of the data folder]
     #[arg(long, value_name = "HOST")]
@@ -56,8 +60,11 @@ impl Publish {
     /// found, or the service cannot be reached or refuses a request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client_at(self.to.as_deref(), &self.remote)?;
-        let wasm = component_file::read_current(&self.file, self.stale)?.with_its_cases()?;
-        self.try_here(wasm.clone()).await?;
+        let component = component_file::read_current(&self.file, self.stale)?;
+        let engine = self.engine.start(self.service.config_file())?;
+        test::write_missing(&engine, &component, &self.file).await?;
+        let wasm = component.with_its_cases()?;
+        self.try_here(&engine, wasm.clone()).await?;
         self.check(&client, wasm.clone()).await?;
         self.compare(&client, wasm.clone()).await?;
         self.activate(&client, wasm).await
@@ -72,9 +79,8 @@ impl Publish {
     }
 
     /// Makes the trial of an activation on this machine, golden cases included.
-    async fn try_here(&self, wasm: Vec<u8>) -> Result<(), CommandFailure> {
+    async fn try_here(&self, engine: &LocalEngine, wasm: Vec<u8>) -> Result<(), CommandFailure> {
         self.step(1, "trial on this machine, with the golden cases");
-        let engine = self.engine.start(self.service.config_file())?;
         let progress = ProgressLine::start("compiling and running the trial");
         let prepared = engine.load(wasm).await;
         drop(progress);
@@ -93,7 +99,7 @@ impl Publish {
         if !self.service.json() {
             say(&tried(&prepared));
         }
-        self.engine.show(&engine);
+        self.engine.show(engine);
         Ok(())
     }
 
@@ -161,7 +167,7 @@ impl Publish {
             verified.drift.join("; ")
         )))
         .hint(format!(
-            "nothing was changed; `leadhost plugin replay` shows the differences while you change the plugin; if they are intended, run the command again with {}",
+            "nothing was changed; `leadhost plugin replay` shows the differences, and the log of a call that fails, while you change the plugin; if they are intended, run the command again with {}",
             flags(&[AcceptWord::Drift])
         )))
     }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::stored_only;
+use super::named::stored_only;
 use crate::admin_api::plugins::RemovedPlugin;
 use crate::cli::client::{ServiceAddress, encoded};
 use crate::cli::failure::CommandFailure;

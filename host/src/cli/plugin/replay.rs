@@ -35,7 +35,7 @@ use crate::domain::plugin::{Digest, PluginKind};
 use crate::limits;
 use crate::pipeline::connections::Live;
 use crate::pipeline::routing::CapturedLive;
-use crate::pipeline::verify::compare::{ComparedOutcomes, ComparedSubject};
+use crate::pipeline::verify::compare::{AnsweredVersions, ComparedOutcomes, ComparedSubject};
 use crate::pipeline::verify::outcome::{FieldValue, OutcomeItem, Reason, VersionOutcome};
 use crate::pipeline::verify::{CapturedDelivery, Subject, Tally, drift, outcome_of};
 use crate::plugin::Loaded;
@@ -43,6 +43,9 @@ use crate::store::{KeptAnswer, NewDelivery};
 
 /// Deliveries whose results are shown if there is no other version to compare them with.
 const SHOWN_RESULTS: usize = 20;
+
+/// Failures of the component that are shown with its log.
+const SHOWN_FAILURES: usize = 3;
 
 #[derive(Args)]
 #[command(group(ArgGroup::new("which").required(true).multiple(true).args(["deliveries", "connection", "failed"])))]
@@ -64,7 +67,7 @@ pub struct Replay {
     /// At most this many deliveries
     #[arg(long, value_name = "COUNT", default_value_t = limits::REPLAYED, value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::REPLAYED_MOST)))]
     last: u32,
-    /// Stop after this many seconds, with what was compared by then
+    /// Stop after this many seconds, and report the comparisons made by then
     #[arg(long, value_name = "SECONDS", default_value_t = limits::REPLAY_TIME.as_secs(), value_parser = clap::value_parser!(u64).range(1..=limits::REPLAY_LONGEST.as_secs()))]
     seconds: u64,
     #[command(flatten)]
@@ -106,6 +109,7 @@ impl Replay {
         let drift = drift(&replayed.tally, &policy);
         let compared = replayed.tally.compared;
         let results = std::mem::take(&mut replayed.results);
+        let failures = std::mem::take(&mut replayed.failures);
         let verified = replayed.report(drift);
         let is_active = verified
             .against
@@ -117,6 +121,7 @@ impl Replay {
             false if compared > 0 => verify::show(&verified),
             false => {}
         }
+        failures.iter().for_each(LocalFailure::show);
         if compared == 0 {
             return Err(CommandFailure::new(format!(
                 "nothing was compared: no such delivery of the plugin {} can be converted, or no version of it is active",
@@ -218,9 +223,31 @@ struct ReplayedHere<'a> {
     of_another_kind: u64,
     /// Deliveries with more answers than the service gives.
     cut: u64,
-    /// What the component makes of the first ones: no values of persons.
+    /// The results of the component for the first ones, without values of people.
     results: Vec<(DeliveryId, String)>,
+    /// The first failures of the component, each for another reason.
+    failures: Vec<LocalFailure>,
     took: Duration,
+}
+
+/// A delivery that the component fails on.
+struct LocalFailure {
+    id: DeliveryId,
+    reason: String,
+    log: Vec<String>,
+}
+
+impl LocalFailure {
+    fn show(&self) {
+        let reason = safe(&self.reason);
+        complain(&format!(
+            "\nThe component fails on delivery {}: {reason}",
+            self.id
+        ));
+        for line in &self.log {
+            complain(&format!("plugin: {}", safe(line)));
+        }
+    }
 }
 
 impl<'a> ReplayedHere<'a> {
@@ -241,6 +268,7 @@ impl<'a> ReplayedHere<'a> {
             of_another_kind: 0,
             cut: 0,
             results: Vec::new(),
+            failures: Vec::new(),
             took: Duration::ZERO,
         }
     }
@@ -335,14 +363,21 @@ impl<'a> ReplayedHere<'a> {
         };
         let delivery = delivery(&capture, received_by)?;
         let plugins = &self.engine.plugins;
-        let after = outcome_of(plugins, &self.loaded, &delivery, connections).await;
+        let local = outcome_of(plugins, &self.loaded, &delivery, connections).await;
+        if let VersionOutcome::Failed(reason) = &local.outcome {
+            self.failed(capture.facts.id, reason.as_str(), local.log);
+        }
+        let after = local.outcome;
         if self.results.len() < SHOWN_RESULTS {
             self.results.push((capture.facts.id, summary(&after)));
         }
         let compared = ComparedSubject {
             subject: Subject::Delivery(capture.facts.id),
             connection: id,
-            is_answered: !capture.answers.is_empty(),
+            answered: AnsweredVersions {
+                serving: !capture.answers.is_empty(),
+                candidate: false,
+            },
         };
         let comparison = ComparedOutcomes::compare(&compared, &before, &after);
         self.tally.merge(comparison.into_shown());
@@ -350,6 +385,14 @@ impl<'a> ReplayedHere<'a> {
         let served = self.serving.entry(served_by.digest.0.clone());
         served.or_insert((served_by, 0)).1 += 1;
         Ok(())
+    }
+
+    fn failed(&mut self, id: DeliveryId, reason: &str, log: Vec<String>) {
+        let is_known = self.failures.iter().any(|known| known.reason == reason);
+        if !is_known && self.failures.len() < SHOWN_FAILURES {
+            let reason = reason.to_owned();
+            self.failures.push(LocalFailure { id, reason, log });
+        }
     }
 
     /// Prints what the report does not have.

@@ -5,18 +5,20 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
+use super::answers::{explain, texts};
+use super::named::stored;
 use super::unstored::{self, UnstoredComponent};
-use super::{explain, stored, texts, verify, verifying};
+use super::{verify, verifying};
 use crate::admin_api::plugins::DeployedPlugin;
 use crate::admin_api::rollouts::{
-    RolloutChangeRequest, RolloutConnection, RolloutRequest, RolloutView,
+    RolledBack, RolloutChangeRequest, RolloutConnection, RolloutRequest, RolloutView,
 };
 use crate::cli::client::{AdminClient, ServiceAddress, encoded, query};
 use crate::cli::command::ServiceFlags;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{count, say};
 use crate::cli::progress::ProgressLine;
-use crate::cli::table::{list, optional, rounded, safe, seconds, table};
+use crate::cli::table::{list, optional, safe, seconds, table};
 use crate::domain::accept::AcceptWord;
 use crate::domain::rollout::{RolloutChange, RolloutMode, RolloutStage};
 use crate::domain::size;
@@ -301,6 +303,9 @@ fn show(rollout: &RolloutView, flags: &ServiceFlags) {
         let at = seconds(rollout.stage_at);
         say(&safe(&format!("Ended at {at}: {why}.")));
     }
+    if let Some(last) = &rollout.rolled_back {
+        say(&safe(&rolled_back(last)));
+    }
     if let Some(warning) = &rollout.warning {
         say(&safe(warning));
     }
@@ -315,7 +320,7 @@ fn show(rollout: &RolloutView, flags: &ServiceFlags) {
         say(&in_step(rollout));
     }
     say(&safe(&format!(
-        "Served by {candidate}: {}. Saved by {stable}: {}. Waiting to be compared: {}. Dropped, not compared: {}.",
+        "Served by {candidate}: {}. Saved by {stable} or the version before it: {}. Waiting to be compared: {}. Dropped, not compared: {}.",
         rollout.served, rollout.saved, rollout.waiting, rollout.dropped,
     )));
     if let Some(hour) = &rollout.hour {
@@ -398,38 +403,23 @@ fn names(rollout: &RolloutView) -> (&str, &str) {
     }
 }
 
+/// Returns when and why a guard rolled the same version back before.
+fn rolled_back(last: &RolledBack) -> String {
+    let at = seconds(last.at);
+    let why = last.why.as_ref().map(|why| format!(": {why}"));
+    format!(
+        "A guard rolled this version back at {at}{}.",
+        why.unwrap_or_default()
+    )
+}
+
 /// Returns the stage, and how far it is.
 fn stage(rollout: &RolloutView) -> String {
-    let (stage, plan) = (rollout.stage, &rollout.plan);
-    let mut parts = vec![match rollout.paused {
-        true => format!("{stage} (paused)"),
-        false => stage.to_string(),
-    }];
-    if matches!(stage, RolloutStage::Shadow | RolloutStage::Canary) {
-        parts.push(format!("{} %", rollout.percent));
-    }
-    let step = plan.steps.iter().position(|step| *step == rollout.percent);
-    if stage == RolloutStage::Canary
-        && let Some(step) = step
-    {
-        parts.push(format!("step {} of {}", step + 1, plan.steps.len()));
-    }
-    if let Some(waits_for) = &rollout.waits_for {
-        parts.push(format!("waits for {waits_for}"));
-    } else if let Some(left) = left(rollout).filter(|_| !rollout.paused) {
-        parts.push(match left {
-            0 => "its time is over".to_owned(),
-            left => format!("{} left", rounded(left)),
-        });
-    }
-    let is_guarded = matches!(
-        stage,
-        RolloutStage::Verified | RolloutStage::Canary | RolloutStage::Probation
-    );
-    if !plan.guards && is_guarded {
-        parts.push("without guards".to_owned());
-    }
-    parts.join(", ")
+    let stage = match rollout.paused {
+        true => format!("{} (paused)", rollout.stage),
+        false => rollout.stage.to_string(),
+    };
+    [vec![stage], rollout.progress()].concat().join(", ")
 }
 
 /// Returns how many comparisons the step of a canary has, and how many it needs.
@@ -440,19 +430,6 @@ fn in_step(rollout: &RolloutView) -> String {
         0 => format!("In this step: {made}."),
         _ => format!("In this step: {made}; it needs {needed}."),
     }
-}
-
-/// Returns the seconds that are left of the stage or step, or `None` if it has no end.
-fn left(rollout: &RolloutView) -> Option<u64> {
-    let lasts = match rollout.stage {
-        RolloutStage::Shadow | RolloutStage::Canary => rollout.plan.every_seconds,
-        RolloutStage::Probation => rollout.plan.probation_seconds,
-        RolloutStage::Verified
-        | RolloutStage::Done
-        | RolloutStage::RolledBack
-        | RolloutStage::Aborted => return None,
-    };
-    Some(lasts.saturating_sub(rollout.spent_seconds))
 }
 
 /// Prints examples of failures of the candidate, masked, each with its delivery or message.
@@ -541,7 +518,7 @@ fn next(rollout: &RolloutView) -> Vec<(&'static str, String)> {
         ],
         RolloutStage::Shadow => vec![change("To end it", "abort")],
         RolloutStage::Canary if rollout.paused => vec![
-            change("To go on", "resume"),
+            change("To resume", "resume"),
             change("To activate the candidate now", "promote"),
             change("To end it", "abort"),
         ],
@@ -551,7 +528,7 @@ fn next(rollout: &RolloutView) -> Vec<(&'static str, String)> {
             change("To end it", "abort"),
         ],
         RolloutStage::Probation => vec![change("To activate the stable version again", "abort")],
-        // One that differs more than the policy allows is to be mended first.
+        // One that differs more than the policy allows has to be fixed first.
         RolloutStage::Done if was_shadow && !rollout.drift.is_empty() => Vec::new(),
         RolloutStage::Done if was_shadow => vec![(
             "To give it a part of the live deliveries",
@@ -641,7 +618,7 @@ mod tests {
         check(json!({}), "canary, 10 %, step 2 of 4, 4 min left");
         check(
             json!({"spentSeconds": 301}),
-            "canary, 10 %, step 2 of 4, its time is over",
+            "canary, 10 %, step 2 of 4, its time is over, the change follows within seconds",
         );
         check(
             json!({"spentSeconds": 301, "waitsFor": "7 more comparisons: 3 of 10 in this step"}),

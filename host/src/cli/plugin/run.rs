@@ -52,7 +52,7 @@ pub struct Run {
     /// Do not count the instructions: to count them, the component is compiled a second time
     #[arg(long)]
     pub no_count: bool,
-    /// Print all of the answer, the log and the measures as JSON
+    /// Print the complete result, the log and the measurements as JSON
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
@@ -366,7 +366,7 @@ impl MeasuredRun<'_> {
                     "time".to_owned(),
                     milliseconds(self.elapsed),
                     patience(CallBudget::Inline),
-                    patience(CallBudget::Worker),
+                    patience(CallBudget::Leased),
                 ]),
                 row([
                     "processor time".to_owned(),
@@ -376,8 +376,14 @@ impl MeasuredRun<'_> {
                 ]),
                 row([
                     "instructions by fuel".to_owned(),
-                    self.instructions
-                        .map_or_else(|| "-".to_owned(), |count| count.to_string()),
+                    self.instructions.map_or_else(
+                        || "-".to_owned(),
+                        |count| match self.answer.output {
+                            Ok(_) => count.to_string(),
+                            // A loop that was ended had not yet reported its last ones.
+                            Err(_) => format!("at least {count}"),
+                        },
+                    ),
                     "that of the time".to_owned(),
                     "that of the time".to_owned(),
                 ]),

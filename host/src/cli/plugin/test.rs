@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use leadhost_golden::{Case, load_dir, read_section, unpack, write_expect};
+use leadhost_golden::{Case, load_dir, write_expect};
 use serde_json::Value;
 
 use super::component_file::{self, ComponentFile, GOLDEN};
@@ -20,6 +20,7 @@ use crate::plugin::Loaded;
 #[derive(Args)]
 pub struct Test {
     /// The component or the core module, or the folder of a project that is built
+    #[arg(default_value = ".")]
     file: PathBuf,
     /// The folder of golden cases [default: golden in the project's folder or in the current one; without it, the cases in the component]
     #[arg(long, value_name = "DIR")]
@@ -101,15 +102,13 @@ impl Test {
             )
             .hint("name it with --golden DIR"));
         }
-        let failed =
-            |error: &dyn std::fmt::Display| CommandFailure::new(format!("{file}: {error}"));
-        let packed = read_section(component.component()).map_err(|error| failed(&error))?;
-        let packed = packed.ok_or_else(|| {
+        let carried = component.carried_cases()?;
+        let cases = carried.ok_or_else(|| {
             CommandFailure::new(format!("{file} carries no golden cases"))
                 .hint("name the folder of its cases with --golden DIR")
         })?;
         Ok(ChosenCases {
-            cases: unpack(&packed).map_err(|error| failed(&error))?,
+            cases,
             origin: file.to_string(),
             folder: None,
         })
@@ -168,6 +167,57 @@ impl Test {
     }
 }
 
+/// Writes the output into the golden cases of a project that have no expectation yet, and says which. Cases
+/// of a component without a project have one.
+///
+/// # Errors
+///
+/// [`CommandFailure`] if the plugin fails on such a case or makes no lead of it, the cases cannot be read,
+/// an expectation cannot be written, the engine refuses the component, or it is not that of the project
+/// in `file`.
+pub async fn write_missing(
+    engine: &LocalEngine,
+    component: &ComponentFile,
+    file: &Path,
+) -> Result<(), CommandFailure> {
+    let Some(folder) = &component.golden else {
+        return Ok(());
+    };
+    let cases = load_dir(folder).map_err(|error| CommandFailure::new(error.to_string()))?;
+    let missing: Vec<Case> = cases
+        .into_iter()
+        .filter(|case| case.expect.is_none())
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let progress = ProgressLine::start("compiling");
+    let prepared = engine.load(component.without_cases()?).await;
+    drop(progress);
+    let loaded = prepared.map_err(|failure| failure.about(file))?.loaded;
+    project::check_built(file, &loaded)?;
+    for case in missing {
+        let case = Arc::new(case);
+        let name = &case.name;
+        let answer = engine.plugins.answer_case(&loaded, Arc::clone(&case)).await;
+        let output = answer.output.map_err(|error| {
+            show_failing(name, &answer.usage.log, &error.to_string());
+            CommandFailure::new(format!("the golden case {} fails", safe(name)))
+        })?;
+        if has_no_person(&output) {
+            return Err(CommandFailure::new(no_person(name)));
+        }
+        write_expect(folder, name, &output)
+            .map_err(|error| CommandFailure::new(error.to_string()))?;
+        complain(&format!(
+            "The golden case {} had no expectation: it has this output now. Review {}.",
+            safe(name),
+            folder.join(name).join("case.json").display()
+        ));
+    }
+    Ok(())
+}
+
 /// The cases of a run.
 struct ChosenCases {
     cases: Vec<Case>,
@@ -224,11 +274,11 @@ fn has_no_person(output: &Value) -> bool {
 fn no_person(name: &str) -> String {
     let name = safe(name);
     format!(
-        "{name} yields no lead: no name, no phone and no e-mail address was found under a usual name. If it should have one, change the converter: `take` of its fields reads a value by its path, such as `deal.ref` or `answers[0].value`. It reaches into a text that is itself JSON only if its name is one such as `rawRequest` or `payload`, at the top of the body: parse any other first, and read the fields of the result. Then `leadhost plugin test --renew` writes the output again"
+        "the golden case {name} yields no lead: no name, no phone and no e-mail address was found under a usual name. If it should have one, change the converter: `take` of its fields reads a value by its path, such as `deal.ref` or `answers[0].value`. It reaches into a text that is itself JSON only if its name is one such as `rawRequest` or `payload`, at the top of the body: parse any other first, and read the fields of the result. Then `leadhost plugin test --renew` writes the output again"
     )
 }
 
-/// The crashes of a run. Of those that are alike only the first is shown: a plugin that crashes often
+/// The crashes of a run. Only the first of several that are alike is shown: a plugin that crashes often
 /// does so with every body.
 #[derive(Default)]
 struct Crashes(Vec<Crash>);

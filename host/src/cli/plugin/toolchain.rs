@@ -19,7 +19,7 @@ type Program = &'static [&'static str];
 pub struct Need {
     pub languages: &'static [Language],
     pub what: &'static str,
-    /// The program that tells whether it is there. The first one that starts decides, as in the
+    /// The program that shows whether it is there. The first one that starts decides, as in the
     /// builds.
     programs: &'static [Program],
     /// The variable that names another program, as in the builds.

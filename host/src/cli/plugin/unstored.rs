@@ -3,11 +3,13 @@
 
 use std::path::Path;
 
-use super::component_file;
 use super::registry::{RegistryAddress, RegistryClient};
+use super::{component_file, project};
+use crate::admin_api::plugins::CheckedPlugin;
 use crate::cli::client::AdminClient;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::complain;
+use crate::cli::progress::ProgressLine;
 
 /// A component for the service.
 pub struct UnstoredComponent {
@@ -17,11 +19,12 @@ pub struct UnstoredComponent {
 }
 
 /// Reads a component of a file, or pulls it from a registry and prints the digest that its address
-/// has now.
+/// has now. The service is asked whether that of a project is the plugin that the project says.
 ///
 /// # Errors
 ///
-/// [`CommandFailure`] if the file cannot be read, or the component cannot be pulled.
+/// [`CommandFailure`] if the file cannot be read, the component cannot be pulled, or a project has
+/// another plugin.
 pub async fn read(what: &str, client: &AdminClient) -> Result<UnstoredComponent, CommandFailure> {
     if RegistryAddress::is_meant(what) {
         let address = RegistryAddress::parse(what).map_err(CommandFailure::usage)?;
@@ -43,8 +46,33 @@ pub async fn read(what: &str, client: &AdminClient) -> Result<UnstoredComponent,
             client.flags().command("plugin list")
         )),
     })?;
-    Ok(UnstoredComponent {
-        wasm: read.with_its_cases()?,
-        source: None,
-    })
+    let wasm = read.with_its_cases()?;
+    if project::is_project(path) {
+        check_project(path, &wasm, client).await?;
+    }
+    Ok(UnstoredComponent { wasm, source: None })
+}
+
+/// Refuses a component that is not the plugin of the project. One that the service refuses is left to the
+/// request of the command, whose refusal is recorded.
+async fn check_project(
+    folder: &Path,
+    wasm: &[u8],
+    client: &AdminClient,
+) -> Result<(), CommandFailure> {
+    let progress = ProgressLine::start("compiling and running the trial");
+    let request = client.post_wasm::<CheckedPlugin>("/admin/v1/plugins/check", wasm.to_vec());
+    let answer = request.await?;
+    drop(progress);
+    let Ok(answer) = answer else {
+        return Ok(());
+    };
+    let CheckedPlugin {
+        name,
+        kind,
+        contract,
+        ..
+    } = &*answer;
+    project::check_described(folder, *kind, contract, name)
+        .map_err(|failure| failure.also("nothing was changed"))
 }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{check, stored, unstored, verifying};
+use super::{check, named::stored, unstored, verifying};
 use crate::admin_api::plugins::{
     DifferenceView, FieldDifference, SendDifferences, VerifiedPlugin, VerifiedSends, VerifyRequest,
 };
@@ -30,7 +30,7 @@ pub struct Verify {
     /// Only failed and parked deliveries, and sends that the provider did not accept
     #[arg(long)]
     failed: bool,
-    /// Stop after this many seconds, with what was compared by then
+    /// Stop after this many seconds, and report the comparisons made by then
     #[arg(long, value_name = "SECONDS")]
     seconds: Option<u64>,
     #[command(flatten)]
@@ -101,7 +101,7 @@ impl Verify {
     }
 }
 
-/// What decided which deliveries were chosen.
+/// The rule that chose the deliveries.
 #[derive(Clone, Copy, Default)]
 pub struct GivenOptions<'a> {
     /// The `--since` of the command, if it was given.
@@ -172,24 +172,33 @@ pub fn show_part(verified: &VerifiedPlugin, what: &str, asked: &GivenOptions<'_>
                 verified.connections_not_covered
             ));
         }
-        return say(&again(asked));
+        // The activation or the rollout that the configuration bounds has been decided already.
+        if !asked.by_policy {
+            say(&again(asked));
+        }
+        return;
     }
     let (other_version, own_version) = distinguished(
         (&other.version, other.digest.short()),
         (&verified.version, verified.digest.short()),
     );
+    // The deliveries of an adapter give no leads.
+    let leads = (verified.leads + verified.candidate_leads > 0).then(|| {
+        format!(
+            "; {} with {other_version}, {} with {own_version}",
+            count(verified.leads, "lead", "leads"),
+            verified.candidate_leads,
+        )
+    });
     say(&safe(&format!(
-        "{candidate} compared with {other_name} on {}{}: {} the same; {} with {}, {} with {}.",
-        verified.of_total(what),
+        "{candidate} compared with {other_name} on {}{}: {} the same{}.",
+        verified.coverage(what),
         more_of(verified)
             .filter(|_| asked.more)
             .map(|last| format!(" (more: --last {last})"))
             .unwrap_or_default(),
         verified.same,
-        count(verified.leads, "lead", "leads"),
-        other_version,
-        verified.candidate_leads,
-        own_version,
+        leads.unwrap_or_default(),
     )));
     if verified.is_part() {
         say("The other deliveries were not compared; the numbers below cover only these.");
@@ -254,8 +263,8 @@ fn why_none(name: &str, connections: usize, asked: &GivenOptions<'_>) -> String 
     format!("there is no {which} of the connections that use {name}{since}{policy}")
 }
 
-/// Returns what to do if there is nothing to compare. Of the options, only those that were given can be
-/// changed or left out.
+/// Returns what to do if there is nothing to compare. It names only options that were given:
+/// those can be changed or left out.
 fn again(asked: &GivenOptions<'_>) -> String {
     let options = match (asked.failed, asked.since) {
         (true, Some(_)) => " (or without --failed, or with an earlier --since)",
@@ -357,7 +366,7 @@ impl VersionDifferences<'_> {
             ("delivery no longer fails", self.no_longer_failing),
             ("lead vanishes", self.vanished),
             ("lead appears", self.appeared),
-            ("other item changes its kind", self.items),
+            ("other item differs", self.items),
         ];
         print(&groups, self.fields, (other, candidate), "DELIVERY");
     }

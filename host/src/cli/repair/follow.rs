@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::path;
+use super::path::path;
 use crate::admin_api::repairs::RepairView;
 use crate::cli::client::{AdminAnswer, AdminClient};
 use crate::cli::failure::CommandFailure;

@@ -2,15 +2,17 @@
 //! --converted-by` starts one.
 
 mod follow;
+pub mod path;
 mod receipt;
 
 use clap::{Args, Subcommand};
 use serde_json::json;
 
+use self::path::path;
 use crate::admin_api::repairs::{
     RepairChanges, RepairFacts, RepairList, RepairRequest, RepairView,
 };
-use crate::cli::client::{AdminAnswer, AdminClient, ServiceAddress, encoded, query};
+use crate::cli::client::{AdminAnswer, AdminClient, ServiceAddress, query};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, say};
 use crate::cli::page::{PageFlags, show_next_page};
@@ -266,8 +268,4 @@ impl UndoRepair {
         let begun = client.post(&path, &json!({})).await?;
         followed(&client, begun, self.detach, RepairState::Undone).await
     }
-}
-
-fn path(id: &str) -> String {
-    format!("/admin/v1/repairs/{}", encoded(id))
 }

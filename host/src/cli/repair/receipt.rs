@@ -29,7 +29,7 @@ fn lines(repair: &RepairView, flags: &ServiceFlags) -> Vec<String> {
     let facts = &repair.facts;
     let (id, state) = (facts.id, facts.state);
     let mut lines = vec![format!(
-        "Repair {id} of what {} converted: {state}.",
+        "Repair {id} of the deliveries that {} converted: {state}.",
         version(facts)
     )];
     lines.push(format!(
@@ -41,7 +41,7 @@ fn lines(repair: &RepairView, flags: &ServiceFlags) -> Vec<String> {
         lines.push(format!("It ended early: {why}."));
     }
     if facts.found == Some(0) && facts.deliveries.sum() == 0 {
-        lines.push("The version converted no such delivery: there is nothing to repair.".into());
+        lines.push("No stored delivery was converted last by the version: there is nothing to repair. Deliveries past their retention are no longer stored.".into());
         return lines;
     }
     lines.push(deliveries(facts.found, &facts.deliveries));

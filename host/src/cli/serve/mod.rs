@@ -20,7 +20,7 @@ use super::command::ServiceFlags;
 use super::failure::CommandFailure;
 use super::output::say;
 use crate::app::App;
-use crate::clock::SystemClock;
+use crate::clock::{DatabaseClock, SharedClock, SystemClock};
 use crate::config::Config;
 use crate::core::Core;
 use crate::domain::phone;
@@ -210,7 +210,10 @@ impl Serve {
         flags: &ServiceFlags,
     ) -> Result<App, CommandFailure> {
         let folder = config.store.data_dir.clone();
-        let clock = Arc::new(SystemClock);
+        let clock: SharedClock = match location {
+            StoreLocation::File(_) => Arc::new(SystemClock),
+            StoreLocation::Postgres { .. } => Arc::new(DatabaseClock::default()),
+        };
         let store = store::open_remembered(location, clock.clone(), &folder)
             .await
             .map_err(|error| CommandFailure::new(error.to_string()))?;
@@ -273,7 +276,7 @@ fn within_files(mut config: Config) -> Config {
         return config;
     };
     let server = &mut config.server;
-    let room = most.saturating_sub(limits::FILES_KEPT).max(most / 2);
+    let room = most.saturating_sub(limits::FILES_RESERVED).max(most / 2);
     if room < server.connections {
         tracing::warn!(
             files = most,

@@ -56,6 +56,10 @@ impl ShowStatus {
         let path = ServiceOverview::rollbacks_path(overview.status.now);
         let rollbacks: Audit = client.get(&format!("/admin/v1{path}")).await?.content;
         overview.rollbacks = rollbacks.rows;
+        for path in ServiceOverview::ended_rollouts_paths(overview.status.now) {
+            let ended: Audit = client.get(&format!("/admin/v1{path}")).await?.content;
+            overview.ended_rollouts.extend(ended.rows);
+        }
         let repairs: RepairList = client.get("/admin/v1/repairs").await?.content;
         overview.repairs = repairs.repairs;
         for left in overview.versions_to_look_for() {

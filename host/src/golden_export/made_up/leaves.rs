@@ -289,7 +289,7 @@ impl JsonScan<'_> {
         let types = members
             .iter()
             .filter(|(key, _)| TYPES.contains(&&*simple(key)));
-        let mut told = types.filter_map(|(_, range)| {
+        let mut declared = types.filter_map(|(_, range)| {
             let [leaf] = &self.leaves[range.clone()] else {
                 return None;
             };
@@ -297,12 +297,14 @@ impl JsonScan<'_> {
             let is_told = leaf.form == LeafForm::JsonText;
             (is_told && PersonalField::from_name(&text).is_some()).then_some(text)
         });
-        let Some(told) = told.next() else { return };
+        let Some(declared) = declared.next() else {
+            return;
+        };
         for (key, range) in members {
             if GENERIC.contains(&&*simple(key)) || VALUES.contains(&&*simple(key)) {
                 for leaf in &mut self.leaves[range.clone()] {
                     if PersonalField::from_name(&leaf.name).is_none() {
-                        leaf.name.clone_from(&told);
+                        leaf.name.clone_from(&declared);
                     }
                 }
             }

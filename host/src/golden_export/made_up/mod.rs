@@ -12,13 +12,17 @@ use std::collections::HashSet;
 
 use self::field::PersonalField;
 use self::leaves::{Leaf, is_json, leaves};
-use self::shape::{Shapes, digits_of, each_word, is_telling, phone_tail};
+use self::shape::{
+    Shapes, digits_of, each_word, is_short_name, is_telling, joins_names, phone_tail,
+};
 
 /// The made-up persons of one delivery.
 pub struct MadeUp {
     shapes: Shapes,
     /// Words of names, in lower case.
     words: HashSet<String>,
+    /// Words of names that are too short to be looked for in texts, such as `sá`.
+    short_words: HashSet<String>,
     /// The ends of phone numbers.
     phones: HashSet<String>,
     /// The digits of documents.
@@ -36,6 +40,7 @@ impl MadeUp {
         Self {
             shapes: Shapes::new(salt),
             words: HashSet::new(),
+            short_words: HashSet::new(),
             phones: HashSet::new(),
             numbers: HashSet::new(),
             ids: HashSet::new(),
@@ -50,8 +55,14 @@ impl MadeUp {
         match PersonalField::from_name(name) {
             Some(PersonalField::Name) => {
                 let words = value.split(|one: char| !one.is_alphabetic());
-                let telling = words.filter(|word| is_telling(word));
-                self.words.extend(telling.map(str::to_lowercase));
+                for word in words {
+                    let known = match is_telling(word) {
+                        true => &mut self.words,
+                        false if is_short_name(word) => &mut self.short_words,
+                        false => continue,
+                    };
+                    known.insert(word.to_lowercase());
+                }
             }
             Some(PersonalField::Phone) => self.phones.extend(phone_tail(value)),
             Some(PersonalField::Number) => {
@@ -137,8 +148,17 @@ impl MadeUp {
             Some(PersonalField::Id) => shapes.id(value),
             Some(PersonalField::Ip) => shapes.ip(value),
             None if self.ids.contains(value) => shapes.id(value),
+            None if self.is_name(value) => shapes.words(value),
             None => self.text(value),
         }
+    }
+
+    /// Returns whether a value has only words of names: then a short word is one of a name too.
+    fn is_name(&self, value: &str) -> bool {
+        let words = value.split_whitespace().map(str::to_lowercase);
+        let mut others = words.filter(|word| !joins_names(word)).peekable();
+        others.peek().is_some()
+            && others.all(|word| self.words.contains(&word) || self.short_words.contains(&word))
     }
 
     /// Replaces what a text has of the persons: e-mail addresses, phone numbers, documents and names.
@@ -302,6 +322,18 @@ mod tests {
             before.as_object().map(serde_json::Map::len),
             after.as_object().map(serde_json::Map::len)
         );
+    }
+
+    #[test]
+    fn a_short_word_of_a_name_is_replaced_where_it_is_the_whole_value() {
+        let body = "first=Rui&last=S%C3%A1&who=Rui+de+S%C3%A1&text=Quero+s%C3%A1&lang=de";
+        let mut persons = MadeUp::new(b"a salt");
+        persons.learn("name", "Rui de S\u{e1}");
+        let made = persons.body(body, true);
+        assert!(!made.contains("Rui"), "{made}");
+        assert!(!made.contains("last=S%C3%A1"), "{made}");
+        assert!(!made.contains("+S%C3%A1"), "{made}");
+        assert!(made.ends_with("&text=Quero+s%C3%A1&lang=de"), "{made}");
     }
 
     #[test]

@@ -17,7 +17,7 @@ const SMALL: [&str; 19] = [
     "sra", "van", "von", "y",
 ];
 
-/// Words of labels and of test submissions, which some people type as a name. They name nobody, and elsewhere in a
+/// Words of labels and of test submissions, which some people type as a name. They name no person, and elsewhere in a
 /// delivery they say what a field is, or that it is a test.
 const LABELS: [&str; 42] = [
     "address",
@@ -90,6 +90,17 @@ pub fn phone_tail(text: &str) -> Option<String> {
 pub fn is_telling(word: &str) -> bool {
     let word = word.to_lowercase();
     word.chars().count() > 2 && !SMALL.contains(&&*word) && !LABELS.contains(&&*word)
+}
+
+/// Returns whether a word, in lower case, joins the words of a name, such as `de`.
+pub fn joins_names(word: &str) -> bool {
+    SMALL.contains(&word)
+}
+
+/// Returns whether a word of a name is one that other texts may have too, because it has two letters.
+pub fn is_short_name(word: &str) -> bool {
+    let word = word.to_lowercase();
+    word.chars().count() == 2 && !SMALL.contains(&&*word) && !LABELS.contains(&&*word)
 }
 
 impl Shapes {

@@ -25,7 +25,8 @@ pub struct AdminApi<'a> {
     pub caller: &'a AdminCaller,
 }
 
-/// A refusal of the API.
+/// A refusal or a failure of the API. Its status says whose turn it is: 4xx the user's, 5xx the
+/// service's, as [`ApiError`] has them (507, 503 or 500 for the store).
 #[derive(Debug)]
 pub struct ApiRefusal {
     pub status: StatusCode,
@@ -64,8 +65,8 @@ impl AdminApi<'_> {
     ///
     /// # Errors
     ///
-    /// [`ApiRefusal`] if the caller's role does not allow the operation, the operation refuses or
-    /// fails, or its answer cannot be parsed as `T`.
+    /// [`ApiRefusal`] with 403 if the caller's role does not allow the operation, the status of its
+    /// refusal or failure, and 500 if its answer cannot be parsed as `T`.
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ApiRefusal> {
         self.ask(Method::GET, path, Vec::new()).await
     }
@@ -74,8 +75,8 @@ impl AdminApi<'_> {
     ///
     /// # Errors
     ///
-    /// [`ApiRefusal`] if the caller's role does not allow the operation, the operation refuses or
-    /// fails, or its answer cannot be parsed as `T`.
+    /// [`ApiRefusal`] with 403 if the caller's role does not allow the operation, the status of its
+    /// refusal or failure, and 500 if its answer cannot be parsed as `T`.
     pub async fn post<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -88,8 +89,8 @@ impl AdminApi<'_> {
     ///
     /// # Errors
     ///
-    /// [`ApiRefusal`] if the caller's role does not allow the operation, the operation refuses or
-    /// fails, or its answer cannot be parsed as `T`.
+    /// [`ApiRefusal`] with 403 if the caller's role does not allow the operation, the status of its
+    /// refusal or failure, and 500 if its answer cannot be parsed as `T`.
     pub async fn post_bytes<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -102,8 +103,8 @@ impl AdminApi<'_> {
     ///
     /// # Errors
     ///
-    /// [`ApiRefusal`] if the caller's role does not allow the operation, the operation refuses or
-    /// fails, or its answer cannot be parsed as `T`.
+    /// [`ApiRefusal`] with 403 if the caller's role does not allow the operation, the status of its
+    /// refusal or failure, and 500 if its answer cannot be parsed as `T`.
     pub async fn patch<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -116,8 +117,8 @@ impl AdminApi<'_> {
     ///
     /// # Errors
     ///
-    /// [`ApiRefusal`] if the caller's role does not allow the operation, the operation refuses or
-    /// fails, or its answer cannot be parsed as `T`.
+    /// [`ApiRefusal`] with 403 if the caller's role does not allow the operation, the status of its
+    /// refusal or failure, and 500 if its answer cannot be parsed as `T`.
     pub async fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<T, ApiRefusal> {
         self.ask(Method::DELETE, path, Vec::new()).await
     }

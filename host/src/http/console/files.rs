@@ -8,17 +8,17 @@ use crate::http::reply::ApiResponse;
 
 /// Returns the style of all pages.
 pub fn style(call: &Call<'_>) -> ApiResponse {
-    static KEPT: OnceLock<Asset> = OnceLock::new();
+    static CACHED: OnceLock<Asset> = OnceLock::new();
     let text = include_str!("../../../templates/console/style.css");
-    let asset = KEPT.get_or_init(|| Asset::new("text/css; charset=utf-8", text));
+    let asset = CACHED.get_or_init(|| Asset::new("text/css; charset=utf-8", text));
     asset.answer(call)
 }
 
 /// Returns the script, which only adds comfort.
 pub fn script(call: &Call<'_>) -> ApiResponse {
-    static KEPT: OnceLock<Asset> = OnceLock::new();
+    static CACHED: OnceLock<Asset> = OnceLock::new();
     let text = include_str!("../../../templates/console/script.js");
-    let asset = KEPT.get_or_init(|| Asset::new("text/javascript; charset=utf-8", text));
+    let asset = CACHED.get_or_init(|| Asset::new("text/javascript; charset=utf-8", text));
     asset.answer(call)
 }
 

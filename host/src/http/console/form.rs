@@ -16,7 +16,7 @@ use crate::http::call::Call;
 pub const TOKEN: &str = "form-token";
 
 /// The fields of a sent form, and its file.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Form {
     fields: Vec<(String, String)>,
     file: Option<Bytes>,
@@ -27,7 +27,8 @@ impl Form {
     ///
     /// # Errors
     ///
-    /// [`ApiRefusal`] if the page that sends it is not of this service, or the body cannot be read.
+    /// [`ApiRefusal`] with 403 if the page that sends it is not of this service, 400, 408 or 413 if
+    /// the body cannot be read, and 503 if the service is overloaded.
     pub async fn read(call: &Call<'_>, body: UnreadBody, limit: usize) -> Result<Self, ApiRefusal> {
         check_origin(call)?;
         let body = body.read(call.http, limit).await?;
@@ -99,7 +100,7 @@ impl Form {
     ///
     /// # Errors
     ///
-    /// [`ApiRefusal`] if it carries another token, or none.
+    /// [`ApiRefusal`] with 403 if it carries another token, or none.
     pub fn check(&self, token: &str) -> Result<(), ApiRefusal> {
         // Digests are compared, so timing reveals nothing about the tokens.
         if Sha256::digest(self.get(TOKEN)) == Sha256::digest(token) {
@@ -107,7 +108,7 @@ impl Form {
         }
         Err(ApiRefusal::new(
             StatusCode::FORBIDDEN,
-            "This form belongs to an earlier session. Go back, load the page again, and send it once more.",
+            "Nothing was saved: you have signed in again since this page was loaded, and its form belongs to the session before. Your browser's Back shows what you typed: copy it, load that page again, and send it from there.",
         ))
     }
 }
@@ -116,7 +117,7 @@ impl Form {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if it comes from elsewhere, or does not say.
+/// [`ApiRefusal`] with 403 if it comes from elsewhere, or does not say.
 pub fn check_origin(call: &Call<'_>) -> Result<(), ApiRefusal> {
     let text = |name| {
         call.head
@@ -135,7 +136,8 @@ pub fn check_origin(call: &Call<'_>) -> Result<(), ApiRefusal> {
     ))
 }
 
-fn is_origin_of(origin: &str, host: &str) -> bool {
+/// Returns whether an origin is that of this host.
+pub fn is_origin_of(origin: &str, host: &str) -> bool {
     let authority = origin
         .strip_prefix("https://")
         .or_else(|| origin.strip_prefix("http://"));

@@ -2,18 +2,11 @@
 
 use std::time::Duration;
 
-use askama::Template;
-use hyper::StatusCode;
-
-use super::Visit;
-use super::api::ApiRefusal;
 use super::form;
-use super::sessions::{Notice, Session};
+use super::sessions::Notice;
 use crate::domain::id::ConnectionId;
 use crate::domain::key::Role;
 use crate::domain::time::Micros;
-use crate::http::call::Call;
-use crate::http::route::ConsoleRoute;
 
 /// The part around a page's content.
 pub struct Frame {
@@ -118,59 +111,6 @@ pub fn span(length: Duration) -> String {
     let unit = UNITS.iter().find(|(unit, _)| seconds >= *unit);
     let (unit, name) = unit.unwrap_or(&(1, "s"));
     format!("{} {name}", seconds / unit)
-}
-
-/// A page with a refusal.
-#[derive(Template)]
-#[template(path = "console/refusal.html")]
-pub struct RefusalPage {
-    frame: Frame,
-    status: StatusCode,
-    message: String,
-}
-
-impl RefusalPage {
-    /// Returns the page of a refusal.
-    pub fn new(visit: &Visit<'_>, refusal: &ApiRefusal) -> Self {
-        Self {
-            frame: visit.frame("none", "Not possible"),
-            status: refusal.status,
-            message: refusal.message.clone(),
-        }
-    }
-}
-
-/// A page that says that the store does not answer, without the frame: whose session it is, the store
-/// knows.
-#[derive(Template)]
-#[template(path = "console/unavailable.html")]
-pub struct UnavailablePage {
-    host: String,
-    message: String,
-    /// Why, as far as the browser of a session may know it.
-    cause: Option<String>,
-    /// The address that was asked, or the first page in place of a form.
-    again: String,
-}
-
-impl UnavailablePage {
-    /// Returns the page of a refusal.
-    pub fn new(
-        call: &Call<'_>,
-        route: ConsoleRoute<'_>,
-        session: Option<&Session>,
-        refusal: &ApiRefusal,
-    ) -> Self {
-        let asked = call.head.uri.path_and_query();
-        let asked = asked.filter(|_| !route.is_form());
-        let outage = session.and_then(|_| call.http.core.store.outage());
-        Self {
-            host: call.http.pipeline.fleet.name().to_owned(),
-            message: refusal.message.clone(),
-            cause: outage.map(|outage| outage.reason),
-            again: asked.map_or_else(|| "/console".to_owned(), ToString::to_string),
-        }
-    }
 }
 
 #[cfg(test)]

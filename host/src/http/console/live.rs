@@ -8,9 +8,10 @@ use hyper::StatusCode;
 use hyper::body::Bytes;
 use tokio::sync::mpsc;
 
-use super::Visit;
 use super::sessions::Session;
+use super::visit::Visit;
 use crate::domain::id::DeliveryId;
+use crate::domain::repair::Repair;
 use crate::http::auth;
 use crate::http::payload::Payload;
 use crate::http::reply::{self, ApiResponse};
@@ -67,7 +68,7 @@ async fn follow(http: &Http, session: &Session, to_page: &mpsc::Sender<Bytes>) {
     if to_page.send(BEGIN).await.is_err() {
         return;
     }
-    let mut last = newest(http).await.ok().flatten();
+    let mut last = Newest::read(http).await.ok();
     let mut looks = 0;
     let mut every = tokio::time::interval(limits::CONSOLE_LOOK);
     loop {
@@ -77,23 +78,42 @@ async fn follow(http: &Http, session: &Session, to_page: &mpsc::Sender<Bytes>) {
             return;
         }
         looks += 1;
-        // Most of what happens comes with a delivery. The rest is seen at the beat.
-        let found = newest(http).await.unwrap_or(last);
-        if found == last && looks < limits::CONSOLE_BEAT {
+        let found = Newest::read(http).await.ok();
+        let is_news = found.is_some() && found != last;
+        if !is_news && looks < limits::CONSOLE_BEAT {
             continue;
         }
-        (last, looks) = (found, 0);
+        (last, looks) = (found.or(last), 0);
         if to_page.send(CHANGED).await.is_err() {
             return;
         }
     }
 }
 
-async fn newest(http: &Http) -> Result<Option<DeliveryId>, StoreError> {
-    let filter = DeliveryFilter {
-        limit: 1,
-        ..DeliveryFilter::default()
-    };
-    let found = http.core.store.deliveries(&filter).await?;
-    Ok(found.first().map(|delivery| delivery.id))
+/// What shows that something happened. Most of it comes with a delivery; what changes in no row of these is
+/// seen at the beat.
+#[derive(PartialEq, Eq)]
+struct Newest {
+    delivery: Option<DeliveryId>,
+    repair: Option<Repair>,
+    /// The generations of the rollouts by their plugins.
+    rollouts: Vec<(String, i64)>,
+}
+
+impl Newest {
+    async fn read(http: &Http) -> Result<Self, StoreError> {
+        let store = &http.core.store;
+        let filter = DeliveryFilter {
+            limit: 1,
+            ..DeliveryFilter::default()
+        };
+        let deliveries = store.deliveries(&filter).await?;
+        let repairs = store.repairs(None, 1).await?;
+        let rollouts = store.rollouts().await?.into_iter();
+        Ok(Self {
+            delivery: deliveries.first().map(|delivery| delivery.id),
+            repair: repairs.into_iter().next(),
+            rollouts: rollouts.map(|one| (one.name, one.generation)).collect(),
+        })
+    }
 }

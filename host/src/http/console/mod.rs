@@ -2,6 +2,7 @@
 //! over the typed answers of the admin API, which the console asks as the operator who is signed in.
 //! Nothing is loaded from elsewhere, and all of it works without script.
 
+pub mod answer;
 mod api;
 mod archive;
 mod chart;
@@ -11,98 +12,37 @@ mod frame;
 mod live;
 mod multipart;
 mod pages;
+mod refusal;
 pub mod sessions;
 mod sign_in;
+pub mod visit;
 
 use std::time::Duration;
 
-use askama::Template;
 use hyper::StatusCode;
 use hyper::header::{
-    CONTENT_SECURITY_POLICY, COOKIE, HeaderName, HeaderValue, LOCATION, REFERRER_POLICY,
-    RETRY_AFTER, SET_COOKIE,
+    CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, REFERRER_POLICY, RETRY_AFTER,
 };
 
+use self::answer::{FormOutcome, cookie, page, see_other, with_cookie};
+use self::visit::Visit;
 use crate::domain::key::Role;
 use crate::domain::time::whole_seconds;
-use crate::http::auth::{self, AdminCaller};
+use crate::http::auth::{self};
 use crate::http::body::UnreadBody;
 use crate::http::call::Call;
 use crate::http::endpoints::admin;
 use crate::http::error::ApiError;
-use crate::http::reply::{self, ApiResponse};
+use crate::http::reply::ApiResponse;
 use crate::http::route::ConsoleRoute;
 use crate::limits;
-use api::{AdminApi, ApiRefusal};
+use api::ApiRefusal;
 use form::Form;
-use frame::Frame;
 use sessions::{Notice, Session};
 
 /// Pages load what is theirs, and send forms to this address alone.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
      base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
-
-const HTML: &str = "text/html; charset=utf-8";
-
-/// The name of the session's cookie.
-const SESSION_COOKIE: &str = "leadhost-console";
-
-/// A request of an operator who is signed in.
-pub struct Visit<'a> {
-    pub call: &'a Call<'a>,
-    pub caller: &'a AdminCaller,
-    pub session: &'a Session,
-}
-
-/// The outcome of a form.
-pub enum FormOutcome {
-    /// To a page, which shows what was done.
-    Done { to: String, notice: String },
-    /// To a page of its own.
-    Page(ApiResponse),
-}
-
-impl FormOutcome {
-    /// Returns to a page below `/console`, with a sentence about what was done.
-    pub fn done(to: impl Into<String>, notice: impl Into<String>) -> Self {
-        Self::Done {
-            to: to.into(),
-            notice: notice.into(),
-        }
-    }
-}
-
-impl<'a> Visit<'a> {
-    /// Returns the admin API, asked as this operator.
-    pub fn api(&self) -> AdminApi<'a> {
-        AdminApi {
-            call: self.call,
-            caller: self.caller,
-        }
-    }
-
-    /// Returns the frame of a page. `section` is the first part of its path.
-    pub fn frame(&self, section: &'static str, title: impl Into<String>) -> Frame {
-        Frame {
-            section,
-            title: title.into(),
-            who: self.caller.label(),
-            role: self.caller.role(),
-            form_token: self.session.form_token.clone(),
-            notice: self.call.http.sessions.take_notice(self.session),
-            host: self.call.http.pipeline.fleet.name().to_owned(),
-            public_url: self
-                .call
-                .http
-                .core
-                .config
-                .server
-                .public("")
-                .unwrap_or_default(),
-            now: self.call.http.core.clock.now(),
-        }
-    }
-}
 
 /// Answers a page or a form. A refusal is a page too.
 pub async fn run(call: &Call<'_>, route: ConsoleRoute<'_>, body: UnreadBody) -> ApiResponse {
@@ -138,7 +78,7 @@ fn refused(call: &Call<'_>, route: ConsoleRoute<'_>, refusal: &ApiRefusal) -> Ap
     if refusal.status != StatusCode::SERVICE_UNAVAILABLE {
         return sign_in::refusal(call, refusal);
     }
-    let shown = frame::UnavailablePage::new(call, route, live_session(call).as_ref(), refusal);
+    let shown = refusal::UnavailablePage::new(call, route, live_session(call).as_ref(), refusal);
     page(refusal.status, &shown).unwrap_or_else(|_| sign_in::refusal(call, refusal))
 }
 
@@ -175,19 +115,13 @@ async fn answer(
         _ => {}
     }
     let Some(session) = live_session(call) else {
-        if route == ConsoleRoute::Live {
-            return Ok(live::over());
-        }
-        return Ok(sign_in::required(call, route));
+        return signed_out(call, route);
     };
     let caller = match auth::signed_in(call, &session.key).await {
         Ok(caller) => caller,
         Err(ApiError::Unauthorized(_)) => {
             call.http.sessions.end(&session);
-            if route == ConsoleRoute::Live {
-                return Ok(live::over());
-            }
-            return Ok(sign_in::required(call, route));
+            return signed_out(call, route);
         }
         Err(error) => return Err(error.into()),
     };
@@ -206,7 +140,16 @@ async fn answer(
     };
     match result {
         Ok(reply) => Ok(reply),
-        Err(refusal) => page(refusal.status, &frame::RefusalPage::new(&visit, &refusal)),
+        Err(refusal) => page(refusal.status, &refusal::RefusalPage::new(&visit, &refusal)),
+    }
+}
+
+/// Answers a browser without a session.
+fn signed_out(call: &Call<'_>, route: ConsoleRoute<'_>) -> Result<ApiResponse, ApiRefusal> {
+    match route {
+        ConsoleRoute::Live => Ok(live::over()),
+        ConsoleRoute::Nothing => Err(pages::nothing_here()),
+        route => Ok(sign_in::required(call, route)),
     }
 }
 
@@ -257,49 +200,4 @@ fn largest(visit: &Visit<'_>, route: ConsoleRoute<'_>) -> usize {
         }
         _ => limits::ADMIN_BODY_BYTES,
     }
-}
-
-/// Returns the answer that shows a template.
-fn page(status: StatusCode, template: &impl Template) -> Result<ApiResponse, ApiRefusal> {
-    let text = template.render().map_err(ApiError::internal)?;
-    Ok(reply::bytes_of(status, HTML, text))
-}
-
-fn see_other(to: &str) -> ApiResponse {
-    let mut reply = reply::empty(StatusCode::SEE_OTHER);
-    let to = HeaderValue::from_str(to).unwrap_or(HeaderValue::from_static("/console"));
-    reply.headers_mut().insert(LOCATION, to);
-    reply
-}
-
-/// Adds the cookie of a session. With no lifetime it removes the cookie.
-fn with_cookie(
-    mut reply: ApiResponse,
-    call: &Call<'_>,
-    token: &str,
-    lifetime: Duration,
-) -> ApiResponse {
-    let secure = if call.http.core.config.server.has_tls() {
-        "; Secure"
-    } else {
-        ""
-    };
-    let cookie = format!(
-        "{SESSION_COOKIE}={token}; Path=/console; Max-Age={}; HttpOnly; SameSite=Strict{secure}",
-        lifetime.as_secs()
-    );
-    if let Ok(cookie) = HeaderValue::from_str(&cookie) {
-        reply.headers_mut().insert(SET_COOKIE, cookie);
-    }
-    reply
-}
-
-/// Returns the token that the browser sends.
-fn cookie<'a>(call: &'a Call<'_>) -> Option<&'a str> {
-    let lines = call.head.headers.get_all(COOKIE).iter();
-    let pairs = lines
-        .filter_map(|line| line.to_str().ok())
-        .flat_map(|line| line.split(';'));
-    let mut named = pairs.filter_map(|pair| pair.trim().split_once('='));
-    named.find_map(|(name, value)| (name == SESSION_COOKIE).then_some(value))
 }

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_and_the_file_are_told_apart() {
+    fn fields_and_the_file_are_distinguished() {
         let parts = parts(&Bytes::from(FORM), "xyz").expect("a form");
         let shown: Vec<(&str, bool, &[u8])> = parts
             .iter()

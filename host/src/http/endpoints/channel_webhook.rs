@@ -48,6 +48,6 @@ fn address(instance: &str, token: &str) -> Result<Address, ApiError> {
     let instance = instance.parse().map(AgentId);
     match (instance, token.parse()) {
         (Ok(instance), Ok(token)) => Ok(Address::Channel { instance, token }),
-        _ => Err(ingest::unknown_channel()),
+        _ => Err(ingest::inbound::unknown_channel()),
     }
 }

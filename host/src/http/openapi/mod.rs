@@ -182,7 +182,7 @@ fn tags(surface: Surface) -> Value {
         {"name": "channels", "description": "Webhooks from channel providers."},
         {"name": "deals", "description": deals},
         {"name": "products", "description": "The products that deals are about."},
-        {"name": "desk", "description": "Tickets: conversations and deals that were handed to people."},
+        {"name": "desk", "description": "Tickets: conversations and deals that were handed over to a person."},
         {"name": "data", "description": "A workspace's data, for exports and analytics."},
         {"name": "status", "description": "The state of the service: its hosts, its waiting work and its problems."},
         {"name": "plugins", "description": "Converters and adapters, their versions, and which version is active."},

@@ -1,6 +1,6 @@
 //! The pages and forms of the console, and the files that its pages load.
 
-/// Every address under `/console`.
+/// Every address under `/console`, and `Nothing` for those without a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConsoleRoute<'a> {
     Style,
@@ -72,6 +72,7 @@ pub enum ConsoleRoute<'a> {
     RevokeKey { id: &'a str },
     Audit,
     Service,
+    Nothing,
 }
 
 impl<'a> ConsoleRoute<'a> {
@@ -263,6 +264,7 @@ impl<'a> ConsoleRoute<'a> {
             Self::RevokeKey { .. } => "/console/keys/{key}/revoke",
             Self::Audit => "/console/audit",
             Self::Service => "/console/service",
+            Self::Nothing => "/console/{page}",
         }
     }
 }

@@ -214,6 +214,10 @@ impl<'a> Route<'a> {
         if let Some(route) = Self::parse(surface, wanted, segments) {
             return Ok(route);
         }
+        // An address of the console always answers with a page, also where there is none.
+        if surface == Surface::Admin && wanted == "GET" && segments.first() == Some(&CONSOLE) {
+            return Ok(Self::Console(ConsoleRoute::Nothing));
+        }
         let there: Vec<_> = METHODS
             .into_iter()
             .filter(|method| Self::parse(surface, method, segments).is_some())
@@ -412,7 +416,7 @@ impl Surface {
         matches!(self, Self::Data | Self::Both)
     }
 
-    /// Returns its place in [`Self::ALL`].
+    /// Returns its index in [`Self::ALL`].
     pub fn place(self) -> usize {
         self as usize
     }

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 
 use serde_json::{Map, Value};
 
-use super::{Issue, IssueKind, PathStep, joined};
+use super::issue::{Issue, IssueKind, PathStep, joined};
 use crate::limits;
 
 /// The issues found so far.
@@ -413,7 +413,7 @@ impl<'a> Node<'a> {
 mod tests {
     use serde_json::json;
 
-    use super::super::message;
+    use super::super::issue::message;
     use super::*;
 
     /// Checks the issues of the member `a` of a body.

@@ -57,9 +57,10 @@ pub fn allowed_host(entry: &Value) -> Result<AllowedHost, String> {
 
 fn parse(text: &str, private: bool) -> Result<AllowedHost, String> {
     let url = Url::parse(text).map_err(|error| format!("`{text}`: {error}; {EXPECTED}"))?;
-    if !matches!(url.scheme(), "http" | "https") {
-        return Err(format!("`{text}`: expected http or https"));
-    }
+    let scheme = url
+        .scheme()
+        .parse()
+        .map_err(|_| format!("`{text}`: expected http or https"))?;
     if !url.username().is_empty() || url.password().is_some() {
         // The message does not repeat the address, because it contains a credential.
         return Err("an address must not contain credentials: declare them as secrets".to_owned());
@@ -80,7 +81,7 @@ fn parse(text: &str, private: bool) -> Result<AllowedHost, String> {
         None => host.to_string(),
     };
     Ok(AllowedHost {
-        scheme: url.scheme().to_owned(),
+        scheme,
         authority: authority.to_lowercase(),
         private,
     })

@@ -12,7 +12,7 @@ use super::address::allowed_host;
 use super::formats::{REGION, TIME_ZONE, is_region, is_time_zone};
 use super::reader::{FileTable, kind};
 use crate::domain::connection::AllowedHost;
-use crate::domain::exchange::{SenderCheck, SignedPart, ValueLocation};
+use crate::domain::exchange::{SenderCheck, SignedPart, UrlScheme, ValueLocation};
 use crate::domain::plugin::{Description, PluginKind};
 use crate::domain::word::UnknownWord;
 
@@ -232,7 +232,7 @@ fn read_allow(table: &FileTable<'_>, active: Option<&AvailablePlugin>) -> Vec<Al
                 .hosts
                 .iter()
                 .map(|host| AllowedHost {
-                    scheme: "https".to_owned(),
+                    scheme: UrlScheme::Https,
                     authority: host.to_lowercase(),
                     private: false,
                 })

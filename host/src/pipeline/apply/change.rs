@@ -11,7 +11,11 @@ use super::connection::DeclaredConnection;
 use super::declaration::Declaration;
 use super::plan::{self, new_secret};
 use super::reader::Unchecked;
-use super::{ApplyError, active_plugins, carry_out, check_configurations, try_configurations};
+use super::{
+    carrying::carry_out,
+    configurations::{active_plugins, check_configurations, try_configurations},
+    outcome::ApplyError,
+};
 use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::exchange::InputProblem;
 use crate::domain::plugin::PluginKind;

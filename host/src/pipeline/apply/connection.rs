@@ -6,6 +6,7 @@ use super::greeting;
 use super::names::{Unique, known, known_instance};
 use super::reader::FileTable;
 use crate::domain::connection::{ANY_ORIGIN, ConnectionKind, ConnectionSettings};
+use crate::domain::exchange::UrlScheme;
 use crate::domain::plugin::PluginKind;
 use crate::domain::workspace::Agent;
 use crate::store::PlannedAgent;
@@ -88,6 +89,6 @@ fn read_origins(table: &FileTable<'_>) -> Vec<String> {
 
 fn is_origin(text: &str) -> bool {
     url::Url::parse(text).is_ok_and(|url| {
-        matches!(url.scheme(), "http" | "https") && url.origin().ascii_serialization() == text
+        url.scheme().parse::<UrlScheme>().is_ok() && url.origin().ascii_serialization() == text
     })
 }

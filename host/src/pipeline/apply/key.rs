@@ -6,8 +6,8 @@ use crate::domain::text::storable;
 use crate::domain::time::Micros;
 use crate::store::{Applied, Store, StoreError};
 
-use super::MadeKey;
 use super::declaration::DeclaredKey;
+use super::outcome::MadeKey;
 
 /// A request for a key.
 #[derive(Clone, Debug)]

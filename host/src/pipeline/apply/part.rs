@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::declaration::read_owners;
 use super::instance::read_agents;
 use super::reader::{FileTable, Problems};
-use super::{ApplyError, carry_out};
+use super::{carrying::carry_out, outcome::ApplyError};
 use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::text;
 use crate::domain::workspace::{Agent, Workspace};

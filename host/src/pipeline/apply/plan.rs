@@ -11,10 +11,10 @@ use crate::domain::time::Micros;
 use crate::seal::{Sealer, Secrets};
 use crate::store::{Plan, PlannedConnection};
 
-use super::ApplyError;
 use super::binding::DeclaredSecret;
 use super::connection::DeclaredConnection;
 use super::declaration::Declaration;
+use super::outcome::ApplyError;
 
 /// Random characters of a generated secret: 190 bits.
 const GENERATED_CHARACTERS: usize = 32;

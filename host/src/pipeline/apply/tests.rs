@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::ApplyError;
 use super::binding::{AvailablePlugin, AvailablePlugins, DeclaredSecret};
 use super::changed::{ChangedConnection, ChangedValue, changed_connections};
 use super::declaration::{self, Declaration};
+use super::outcome::ApplyError;
 use super::plan::plan;
 use crate::domain::connection::{Connection, ConnectionKind, ConnectionSettings};
 use crate::domain::exchange::InputProblem;

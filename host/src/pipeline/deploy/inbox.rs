@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{AcceptedWords, DeployError, Deployed, concerns, upload};
+use super::{AcceptedWords, concerns, error::DeployError, outcome::Deployed, upload::upload};
 use crate::domain::accept::AcceptWord;
-use crate::domain::audit::{Act, ActOutcome, AuditActor, AuditRow};
+use crate::domain::audit::{Act, ActOutcome, AuditActor, AuditRow, OperatorAct};
 use crate::domain::audit_text;
 use crate::domain::plugin::Digest;
 use crate::domain::text::quoted;
@@ -68,7 +68,7 @@ fn origin_of(path: &Path) -> String {
 async fn overtake_removed(pipeline: &Pipeline, folder: &Path) {
     let refusals = match pipeline.core.store.refusals().await {
         Ok(refusals) => refusals,
-        Err(error) => return tracing::warn!(%error, "refusals of removed inbox files not found"),
+        Err(error) => return tracing::warn!(%error, "lookup of refused inbox files failed"),
     };
     let shown = refusals.iter().filter(|one| one.overtaken_at.is_none());
     for refusal in shown {
@@ -84,7 +84,7 @@ async fn overtake_removed(pipeline: &Pipeline, folder: &Path) {
 async fn overtake(pipeline: &Pipeline, origin: &str, digest: Option<&Digest>) {
     let (store, now) = (&pipeline.core.store, pipeline.core.clock.now());
     if let Err(error) = store.overtake_refusals_of_file(origin, digest, now).await {
-        tracing::warn!(origin, %error, "earlier refusals of the inbox file not marked as overtaken");
+        tracing::warn!(origin, %error, "earlier refusals of the inbox file not marked as superseded");
     }
 }
 
@@ -110,7 +110,7 @@ pub async fn take_in(pipeline: &Arc<Pipeline>, wasm: Vec<u8>, origin: &str) {
         }
         Ok(None) => {}
         Err(error) => {
-            return tracing::error!(origin, %error, "inbox file not looked up");
+            return tracing::error!(origin, %error, "inbox file lookup failed");
         }
     }
     let detail = json!({ "digest": digest });
@@ -169,7 +169,12 @@ async fn record(
     let act = Act {
         outcome,
         begun,
-        ..Act::done(by, now, ("activate-plugin", digest.short()), &detail)
+        ..Act::done(
+            by,
+            now,
+            (OperatorAct::ActivatePlugin, digest.short()),
+            &detail,
+        )
     };
     pipeline.core.store.add_audit(act).await
 }
@@ -236,7 +241,7 @@ async fn reason(pipeline: &Pipeline, error: &DeployError, origin: &str) -> Strin
     match concerns::is_same_version_as_upload(pipeline, name, version).await {
         Ok(true) => words.push(AcceptWord::SameVersion),
         Ok(false) => {}
-        Err(error) => tracing::warn!(origin, %error, "active version not looked up"),
+        Err(error) => tracing::warn!(origin, %error, "active version lookup failed"),
     }
     let accept: String = AcceptWord::in_order(words)
         .iter()
@@ -270,7 +275,7 @@ async fn known(pipeline: &Pipeline, digest: &Digest) -> Result<Option<KnownBytes
 async fn already_stored(pipeline: &Pipeline, origin: &str, name: &str, digest: &Digest) {
     let active = match activation(pipeline, name).await {
         Ok(active) => active.map(|active| active.digest),
-        Err(error) => return tracing::error!(origin, %error, "inbox file not looked up"),
+        Err(error) => return tracing::error!(origin, %error, "inbox file lookup failed"),
     };
     if active.as_ref() == Some(digest) {
         return tracing::debug!(

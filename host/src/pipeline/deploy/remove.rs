@@ -1,9 +1,10 @@
 //! The removal of a stored version that nothing names.
 
-use super::DeployError;
-use super::concerns::UPLOAD;
+use super::concern::UPLOAD;
+use super::error::DeployError;
 use crate::domain::plugin::Digest;
 use crate::pipeline::state::Pipeline;
+use crate::pipeline::versions::serving;
 use crate::store::{DeliveryFilter, PluginRecord, PluginRemoval, PluginUse, StoreError};
 
 /// Removes a stored version, and its machine code on this host.
@@ -20,6 +21,9 @@ pub async fn remove(pipeline: &Pipeline, version: &PluginRecord) -> Result<(), D
         digest: digest.clone(),
         by: uses.iter().map(ToString::to_string).collect(),
     };
+    if serving(pipeline, &version.description.name).await?.as_ref() == Some(digest) {
+        return Err(named(&[PluginUse::Active]));
+    }
     // It reads many rows, so it is not part of the write.
     let uses = uses(pipeline, digest).await?;
     if !uses.is_empty() {

@@ -1,24 +1,10 @@
 //! The trusted keys, `plugins.trusted_keys`: with them, a component is stored, activated or rolled out only
 //! if one of them has signed it. Versions that served before continue to serve, with a warning.
 
-use super::DeployError;
+use super::error::DeployError;
 use crate::domain::plugin::Digest;
-use crate::domain::publisher::PublicKey;
 use crate::pipeline::state::Pipeline;
 use crate::plugin::{LoadError, Loaded, signature};
-
-/// Returns why a component may not serve, for a person.
-pub(super) fn describe(digest: &Digest, signer: Option<PublicKey>) -> String {
-    let digest = digest.short();
-    match signer {
-        None => format!(
-            "the component {digest} is not signed, and this service takes only components that a key of plugins.trusted_keys has signed: sign it with `leadhost plugin sign FILE --key KEY_FILE`"
-        ),
-        Some(key) => format!(
-            "the component {digest} is signed by {key}, which is not in plugins.trusted_keys: have it signed by a trusted key, or add this key there on every host and restart them"
-        ),
-    }
-}
 
 /// Returns a component that has arrived, if it may serve. This comes before anything of it is compiled
 /// or run. A broken signature is left for its trial, which refuses it.

@@ -1,8 +1,9 @@
-//! The rule of two persons, `plugins.two_person`: a version that may do more than the one before it
+//! The rule of two persons, `plugins.two_person`: a version with further permissions than the one before it
 //! is activated or rolled out when two admin keys have accepted that. The first acceptance waits in
 //! the store for the second.
 
-use super::{Concern, DeployError};
+use super::Concern;
+use super::error::{DeployCommand, DeployError};
 use crate::domain::acceptance::{AcceptedConcern, FirstAcceptance};
 use crate::domain::audit::AuditActor;
 use crate::domain::id::KeyId;
@@ -18,7 +19,7 @@ use crate::store::StoreError;
 ///
 /// # Errors
 ///
-/// [`DeployError::SecondKey`] if no other key has accepted what the version may do more: then the
+/// [`DeployError::SecondKey`] if no other key has accepted the further permissions of the version: then the
 /// acceptance of this one is stored. [`DeployError::NoKey`] if the acceptance has no key.
 /// [`DeployError`] if the store fails.
 pub async fn first_acceptance(
@@ -26,7 +27,7 @@ pub async fn first_acceptance(
     candidate: &Loaded,
     accepted: &[Concern],
     by: Option<&AuditActor>,
-    command: &'static str,
+    command: DeployCommand,
 ) -> Result<Option<FirstAcceptance>, DeployError> {
     let more: Vec<AcceptedConcern> = accepted
         .iter()
@@ -112,7 +113,7 @@ async fn wait(
         name: candidate.description.name.clone(),
         concerns,
         at: now,
-        until: now.plus(limits::ACCEPTANCE_KEPT),
+        until: now.plus(limits::ACCEPTANCE_LIFETIME),
     };
     pipeline.core.store.add_acceptance(&first).await?;
     tracing::info!(plugin = %first.name, digest = first.digest.short(), label = %first.label, "plugin version accepted by the first of two keys");

@@ -4,32 +4,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{ComponentOrigin, Concern, DeployError, concerns, publisher_of, stored_version};
-use crate::domain::accept::AcceptWord;
+use super::verified::Verified;
+use super::{
+    concerns,
+    error::DeployError,
+    outcome::ComponentOrigin,
+    rolled_back,
+    stored::{publisher_of, stored_version},
+};
 use crate::domain::plugin::Digest;
 use crate::pipeline::state::Pipeline;
 use crate::pipeline::verify::{self, Choice, VerifyReport};
 use crate::pipeline::versions::{VersionError, activation, loaded, serving};
 use crate::plugin::{LoadError, Loaded, PreparedVersion};
 use crate::store::PluginRecord;
-
-/// A version that was compared with another one.
-#[derive(Debug)]
-pub struct Verified {
-    pub candidate: Arc<Loaded>,
-    /// The number of golden cases that it carries and has passed.
-    pub golden: u32,
-    /// The active version, as the store has it.
-    pub active: Option<Digest>,
-    /// The version that it was compared with. `None` if there is none.
-    pub against: Option<Arc<Loaded>>,
-    pub report: VerifyReport,
-    /// The differences that exceed the policy of the configuration, each in a sentence.
-    pub drift: Vec<String>,
-    /// The other concerns that an activation would raise. Only a verification that an operator has
-    /// asked for finds them.
-    pub concerns: Vec<Concern>,
-}
 
 /// Verifies a component that is not stored.
 ///
@@ -102,17 +90,9 @@ pub(super) async fn before_activation(
     compare(pipeline, candidate, prepared.golden, choice, budget).await
 }
 
-impl Verified {
-    /// Returns the concern about each difference that exceeds the policy.
-    pub(super) fn drift_concerns(&self) -> impl Iterator<Item = Concern> {
-        let drift = self.drift.iter().cloned();
-        drift.map(|what| Concern::new(AcceptWord::Drift, what))
-    }
-}
-
 /// Compares a version with another one on the deliveries that the first one converted last: how
-/// leads would be with the other one. `against`: the active version if `None`, or the previous one
-/// if the version itself is active.
+/// leads would be with the other one. `against`: the active version if `None`, or the previous one that was not
+/// rolled back if the version itself is active.
 ///
 /// # Errors
 ///
@@ -127,14 +107,13 @@ pub async fn impact(
 ) -> Result<Verified, DeployError> {
     let name = &record.description.name;
     let active = activation(pipeline, name).await?;
-    let other = against.or_else(|| {
-        let active = active.as_ref()?;
-        if active.digest == record.digest {
-            active.previous.clone()
-        } else {
-            Some(active.digest.clone())
+    let other = match (against, &active) {
+        (Some(against), _) => Some(against),
+        (None, Some(active)) if active.digest == record.digest => {
+            rolled_back::previous_good(pipeline, active).await?
         }
-    });
+        (None, active) => active.as_ref().map(|active| active.digest.clone()),
+    };
     let other = other.ok_or_else(|| DeployError::NothingToCompare(name.clone()))?;
     let (candidate, record) = stored_version(pipeline, &record.digest).await?;
     let (against, _) = stored_version(pipeline, &other).await?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::state::VersionLoad;
-use crate::clock;
+use crate::clock::{self, Clock as _, SystemClock};
 use crate::domain::plugin::Digest;
 use crate::limits;
 use crate::pipeline::state::Pipeline;
@@ -67,7 +67,11 @@ async fn step(pipeline: &Arc<Pipeline>) -> Result<bool, StoreError> {
     let since = clock::boot();
     let fleet = &pipeline.fleet;
     let beat = fleet.beat();
-    pipeline.core.store.beat(&beat).await?;
+    if let Some(now) = pipeline.core.store.beat(&beat).await? {
+        let took = clock::boot().saturating_sub(since);
+        pipeline.core.clock.follow(now, took);
+        fleet.clocks.compare(SystemClock.now(), now);
+    }
     // In this order: a proposal that is gone by then may have become active.
     let proposals = pipeline.core.store.proposals().await?;
     let activations = pipeline.core.store.activations().await?;

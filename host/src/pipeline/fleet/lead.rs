@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::domain::audit::Act;
 use crate::domain::host_names;
 use crate::domain::plugin::Digest;
+use crate::domain::rollout::Rollout;
 use crate::limits;
 use crate::pipeline::state::Pipeline;
 use crate::pipeline::versions::serving;
@@ -21,7 +23,9 @@ pub enum FleetError {
     /// The reason of each host.
     #[error("it is not activated, because not every host can serve it: {}", line(.0))]
     NotPrepared(Vec<Behind>),
-    #[error("another version of `{0}` was activated meanwhile: review it and try again")]
+    #[error(
+        "another version of `{0}` was activated while this was decided, and is active now: see `leadhost plugin list`, and try again if you still want the change"
+    )]
     Changed(String),
     #[error("the activation of `{0}` timed out: try again")]
     Lapsed(String),
@@ -59,6 +63,52 @@ pub async fn flip(
     loaded: &Loaded,
     instead_of: Option<&Digest>,
 ) -> Result<Activation, FleetError> {
+    let proposal = agreed(pipeline, loaded, instead_of).await?;
+    pipeline
+        .core
+        .store
+        .flip(&proposal, pipeline.core.clock.now())
+        .await?
+        .ok_or_else(|| FleetError::Lapsed(proposal.name))
+}
+
+/// Activates a version like [`flip`], changes the rollout of its plugin, and adds the act to the audit, all or
+/// nothing. Returns `None` if the rollout was changed since its generation was read.
+///
+/// # Errors
+///
+/// As for [`flip`].
+pub async fn flip_in_rollout(
+    pipeline: &Pipeline,
+    loaded: &Loaded,
+    instead_of: Option<&Digest>,
+    (changed, act): (&Rollout, &Act),
+) -> Result<Option<(Activation, Rollout)>, FleetError> {
+    let proposal = agreed(pipeline, loaded, instead_of).await?;
+    let (store, now) = (&pipeline.core.store, pipeline.core.clock.now());
+    let flipped = store
+        .flip_in_rollout(&proposal, (changed, act), now)
+        .await?;
+    if flipped.is_some() {
+        return Ok(flipped);
+    }
+    let rollouts = store.rollouts().await?;
+    let is_as_read = rollouts
+        .iter()
+        .any(|one| one.name == changed.name && one.generation == changed.generation);
+    if is_as_read {
+        return Err(FleetError::Lapsed(proposal.name));
+    }
+    withdraw(pipeline, &proposal).await;
+    Ok(None)
+}
+
+/// Proposes a version, and has every live host prepare it.
+async fn agreed(
+    pipeline: &Pipeline,
+    loaded: &Loaded,
+    instead_of: Option<&Digest>,
+) -> Result<Proposal, FleetError> {
     let name = &loaded.description.name;
     let compile = pipeline.core.config.plugins.compile_time();
     // If the announcement is lost, hosts see the proposal late, and compile only then.
@@ -83,18 +133,12 @@ pub async fn flip(
     }
     let behind = prepared(pipeline, &proposal, patience).await;
     match behind {
-        Ok(behind) if behind.is_empty() => {}
+        Ok(behind) if behind.is_empty() => Ok(proposal),
         refused => {
             withdraw(pipeline, &proposal).await;
-            return Err(refused.map_or_else(FleetError::from, FleetError::NotPrepared));
+            Err(refused.map_or_else(FleetError::from, FleetError::NotPrepared))
         }
     }
-    pipeline
-        .core
-        .store
-        .flip(&proposal, pipeline.core.clock.now())
-        .await?
-        .ok_or_else(|| FleetError::Lapsed(name.clone()))
 }
 
 async fn withdraw(pipeline: &Pipeline, proposal: &Proposal) {
@@ -177,7 +221,7 @@ pub async fn converged(pipeline: &Pipeline, activation: &Activation) -> Vec<Behi
 }
 
 /// Returns the hosts that run an activation, and those that do not.
-pub fn where_it_serves(hosts: &[SeenHost], activation: &Activation) -> (Vec<String>, Vec<Behind>) {
+pub fn hosts_that_serve(hosts: &[SeenHost], activation: &Activation) -> (Vec<String>, Vec<Behind>) {
     let mut serving = Vec::new();
     let mut not = Vec::new();
     for host in named_apart(hosts.iter().filter(|host| host.alive).cloned()) {

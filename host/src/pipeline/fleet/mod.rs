@@ -20,8 +20,8 @@ use tokio::task::JoinHandle;
 pub use activations::join;
 pub use announcements::announce;
 pub use jobs::FleetJob;
-pub use lead::{Behind, FleetError, where_it_serves};
-pub(super) use lead::{converged, flip};
+pub use lead::{Behind, FleetError, hosts_that_serve};
+pub(super) use lead::{converged, flip, flip_in_rollout};
 
 use crate::pipeline::state::Pipeline;
 use crate::shutdown::Shutdown;

@@ -1,5 +1,7 @@
 //! The state of a host in its fleet.
 
+mod clocks;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
+use self::clocks::ClockComparison;
 use crate::clock;
 use crate::config;
 use crate::domain::id::HostId;
@@ -29,6 +32,8 @@ pub struct FleetMembership {
     /// Another host reported something.
     pub(super) said: Notify,
     pub(super) started: AtomicBool,
+    /// The clock of this machine beside that of the database.
+    pub(super) clocks: ClockComparison,
 }
 
 #[derive(Default)]
@@ -77,6 +82,7 @@ impl FleetMembership {
             look: Notify::new(),
             said: Notify::new(),
             started: AtomicBool::new(false),
+            clocks: ClockComparison::default(),
         }
     }
 
@@ -185,6 +191,7 @@ impl FleetMembership {
                 .map(|(name, served)| (name.clone(), served.now.clone()))
                 .collect(),
             prepared: state.prepared.clone(),
+            clock_ahead_minutes: self.clocks.wrong_minutes(),
         }
     }
 

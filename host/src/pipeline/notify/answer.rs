@@ -3,7 +3,7 @@
 use crate::domain::channel::{Category, RefusedSend, SendAnswer};
 use crate::domain::id::{ConversationId, MessageId};
 use crate::domain::message::MessageState;
-use crate::pipeline::send::{self, Outgoing};
+use crate::pipeline::send::{self, outgoing::Outgoing};
 use crate::telemetry::NotificationOutcome;
 
 /// The outcome of a notification for its partner. `http` words it.
@@ -80,7 +80,7 @@ pub(super) fn answer_of(
 ) -> NotificationResult {
     let message = outgoing.message;
     match said {
-        SendAnswer::Refused(refused) if !refused.category.is_kept() => {
+        SendAnswer::Refused(refused) if !refused.category.is_retryable() => {
             let (cause, text) = match refused.category {
                 Category::UnknownTemplate => (
                     FailureCause::Template,

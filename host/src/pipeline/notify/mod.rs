@@ -20,7 +20,7 @@ use tokio::sync::oneshot;
 use self::answer::answer_of;
 use super::connections::{Live, accepting};
 use super::lease::LeaseDeadline;
-use super::send::{self, Outgoing};
+use super::send::{self, outgoing::Outgoing};
 use super::templates::{self, Composed, Misfit, TemplateError, requested::TemplateUse};
 use crate::domain::contact;
 use crate::domain::id::{ConversationId, MessageId};

@@ -42,7 +42,7 @@ pub enum RepairError {
         "repair {0} is running: wait for its end, or cancel it with `leadhost repair cancel {0}`, and then undo it"
     )]
     Running(RepairId),
-    #[error("repair {id} is {state}: it is undone once")]
+    #[error("repair {id} is {state}: a repair can be undone only once")]
     Undone { id: RepairId, state: RepairState },
     #[error(
         "repair {0} ended longer ago than receipts are kept (`retention.deliveries_days`), and a part of its receipt is removed: it cannot be undone any more"

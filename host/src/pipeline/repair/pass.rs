@@ -4,10 +4,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::domain::audit::{Act, AuditActor};
-use crate::domain::repair::{Repair, RepairOutcome, RepairReceipt, RepairState};
+use crate::domain::audit::{Act, AuditActor, OperatorAct};
+use crate::domain::repair::{Repair, RepairOutcome, RepairReceipt, RepairState, RepairUndone};
 use crate::limits;
 use crate::pipeline::fleet::FleetJob;
 use crate::pipeline::state::Pipeline;
@@ -99,7 +99,11 @@ impl<'a> RepairPass<'a> {
         match self.pipeline.core.store.change_repair(&ended).await? {
             RepairChanged::Done(repair) => {
                 let receipt = log_end(self.pipeline, &repair).await?;
-                record_end(self.pipeline, &repair, &receipt).await
+                let undo = match self.repair.state {
+                    RepairState::Undoing => undo_detail(&receipt),
+                    _ => Value::Null,
+                };
+                record_end(self.pipeline, &repair, &receipt, undo).await
             }
             RepairChanged::Open(_) | RepairChanged::Stale => Ok(()),
         }
@@ -107,7 +111,7 @@ impl<'a> RepairPass<'a> {
 }
 
 /// Adds the end of a repair, or of its undo, to the audit with what it has done. The row of its start has
-/// only the plan.
+/// only the plan. `undo`: what became of the changes, if an undo ends.
 ///
 /// # Errors
 ///
@@ -116,6 +120,7 @@ async fn record_end(
     pipeline: &Pipeline,
     repair: &Repair,
     receipt: &RepairReceipt,
+    undo: Value,
 ) -> Result<(), StoreError> {
     let by = AuditActor::service("service");
     let detail = json!({
@@ -125,11 +130,28 @@ async fn record_end(
         "deliveries": repair.counts.dealt(),
         "deals": receipt.deals,
         "contacts": receipt.contacts,
+        "undo": undo,
         "why": repair.why,
     });
     let now = pipeline.core.clock.now();
-    let row = Act::done(by, now, ("end-repair", &repair.plan.plugin), &detail);
+    let row = Act::done(
+        by,
+        now,
+        (OperatorAct::EndRepair, &repair.plan.plugin),
+        &detail,
+    );
     pipeline.core.store.add_audit(row).await.map(|_row| ())
+}
+
+/// Returns what became of the changes of a repair by its undo, for the audit.
+fn undo_detail(receipt: &RepairReceipt) -> Value {
+    json!({
+        "undone": receipt.changes(Some(RepairUndone::Undone)),
+        "changedSince": receipt.changes(Some(RepairUndone::ChangedSince)),
+        "stays": receipt.changes(Some(RepairUndone::Stays)),
+        "inUse": receipt.changes(Some(RepairUndone::InUse)),
+        "left": receipt.changes(None),
+    })
 }
 
 /// Logs the end of a repair or of its undo. Returns its receipt in numbers.

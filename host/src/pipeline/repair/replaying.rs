@@ -216,13 +216,8 @@ async fn attempt(pass: &mut RepairPass<'_>, id: DeliveryId) -> Result<ReplayAtte
             return Ok(ReplayAttempt::Again);
         }
         Err(ReplayError::Emptied(_)) => return Ok(ReplayAttempt::Done(RepairOutcome::Emptied)),
-        Err(ReplayError::NotFound(_)) => {
-            let is_there = pass.pipeline.core.store.delivery(id).await?.is_some();
-            return Ok(match is_there {
-                true => ReplayAttempt::Waits(RepairOutcome::Leased),
-                false => ReplayAttempt::Done(RepairOutcome::Gone),
-            });
-        }
+        Err(ReplayError::Busy(_)) => return Ok(ReplayAttempt::Waits(RepairOutcome::Leased)),
+        Err(ReplayError::NotFound(_)) => return Ok(ReplayAttempt::Done(RepairOutcome::Gone)),
         Err(error) => InRepair::Failed(error.to_string()),
     };
     Ok(match replayed {

@@ -106,7 +106,7 @@ async fn apart(
                 Ok(false) => return Ok(false),
                 Err(error) if error.is_temporary() => return Err(error),
                 Err(error) if attempt == ATTEMPTS => {
-                    tracing::warn!(repair = %pass.repair.id, change = change.number, %error, "change of a repair not taken back, it is left");
+                    tracing::warn!(repair = %pass.repair.id, change = change.number, %error, "change of a repair not undone");
                     left.push(change.number);
                     break;
                 }

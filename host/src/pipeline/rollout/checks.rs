@@ -5,15 +5,15 @@
 use std::sync::Arc;
 
 use super::guard::Part;
-use super::state::{LiveRollout, Turn};
-use super::{Cost, record};
-use crate::domain::id::{ConnectionId, DeliveryId};
+use super::observed::observe;
+use super::state::LiveRollout;
+use crate::domain::id::DeliveryId;
 use crate::pipeline::check::CheckError;
 use crate::pipeline::connections::Live;
 use crate::pipeline::failure::ConvertError;
 use crate::pipeline::proof::{self, Unmasked};
 use crate::pipeline::state::Pipeline;
-use crate::pipeline::verify::compare::{ComparedOutcomes, ComparedSubject, Subject};
+use crate::pipeline::verify::compare::Subject;
 use crate::pipeline::verify::outcome::{Reason, VersionOutcome};
 use crate::plugin::{CallBudget, Loaded};
 
@@ -62,8 +62,11 @@ pub fn compare(
                 Ok(()) => VersionOutcome::Converted(Vec::new()),
                 Err(why) => VersionOutcome::Refused(Reason::Service(why.to_string())),
             };
-            let delivery = (came.delivery.id, &came.delivery.connection);
-            observe(&task_pipeline, &rollout, delivery, &after);
+            let of = (
+                Subject::Delivery(came.delivery.id),
+                &came.delivery.connection,
+            );
+            observe(&task_pipeline, &rollout, Part::Checks, of, &after);
         }
     }));
 }
@@ -94,32 +97,9 @@ fn ask(
             && is_fault
             && other.digest == rollout.candidate.digest
         {
-            let delivery = (delivery, &live.connection.id);
+            let of = (Subject::Delivery(delivery), &live.connection.id);
             let after = VersionOutcome::Failed(Reason::from(&error));
-            observe(&task_pipeline, &rollout, delivery, &after);
+            observe(&task_pipeline, &rollout, Part::Checks, of, &after);
         }
     }));
-}
-
-/// Adds a comparison: the sender passes the checks of the stable version.
-fn observe(
-    pipeline: &Pipeline,
-    rollout: &LiveRollout,
-    (delivery, connection): (DeliveryId, &ConnectionId),
-    candidate: &VersionOutcome,
-) {
-    let compared = ComparedSubject {
-        subject: Subject::Delivery(delivery),
-        connection,
-        is_answered: false,
-    };
-    let passed = VersionOutcome::Converted(Vec::new());
-    let one = ComparedOutcomes::compare(&compared, &passed, candidate);
-    record(
-        pipeline,
-        rollout,
-        (Part::Checks, Turn::AtOnce),
-        one,
-        Cost::default(),
-    );
 }

@@ -120,9 +120,9 @@ type ByConnection = BTreeMap<ConnectionId, FlawCounts>;
 pub struct HourComparison {
     /// The hour before the activation.
     pub before: ByConnection,
-    /// Since the activation.
+    /// The time since the activation.
     pub since: ByConnection,
-    /// Of the flaws since then: those that were compared, and those that the version before the candidate
+    /// The flaws since then that were compared, and how many of them the version before the candidate
     /// has on the same delivery too.
     pub explained: ByConnection,
 }
@@ -158,7 +158,7 @@ impl Worse {
             "on connection {connection} {} of {} {}, {} of {} in the hour before",
             since.flawed,
             since.of,
-            flaw.of_deliveries(),
+            flaw.describe_deliveries(),
             before.flawed,
             before.of
         )
@@ -318,7 +318,7 @@ pub struct LastHour {
 
 struct ConnectionHour {
     plugin: String,
-    /// The version whose results are counted. Those of another one begin anew.
+    /// The version whose results are counted. If another one is compared, the counts start at zero.
     version: Digest,
     /// By the number of the slot since 1970.
     slots: BTreeMap<i64, FlawCounts>,

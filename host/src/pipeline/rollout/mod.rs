@@ -13,14 +13,17 @@ pub(super) mod sends;
 pub(super) mod served;
 pub(super) mod state;
 
+pub mod observed;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sha2::{Digest as _, Sha256};
 
-pub use self::state::{Cost, LiveRollout, Observations};
+pub use self::state::{Cost, LiveRollout, Observations, SLOWER, TIMES_SLOWER};
 
 use self::guard::Part;
+use self::observed::{CONTROL, Winner, record};
 use self::state::{AnsweredDelivery, CallTimes, Turn};
 use super::connections::Live;
 use super::convert::{self, Converted};
@@ -33,12 +36,13 @@ use crate::domain::plugin::FetchFailure;
 use crate::domain::rollout::RolloutStage;
 use crate::limits;
 use crate::pipeline::state::Pipeline;
-use crate::pipeline::verify::compare::{ComparedOutcomes, ComparedSubject, Memory, Subject};
+use crate::pipeline::verify::compare::{
+    AnsweredVersions, ComparedOutcomes, ComparedSubject, Memory, Subject,
+};
 use crate::pipeline::verify::flaws::Flaws;
 use crate::pipeline::verify::outcome::{ItemFields, Reason, VersionOutcome};
 use crate::plugin::{CallBudget, CallError, Loaded};
 use crate::store::{ItemResult, NewDelivery};
-use crate::telemetry::ComparisonResult;
 
 /// The result of a conversion, and the version that it is of.
 pub struct Chosen {
@@ -73,7 +77,7 @@ pub async fn convert(
 ) -> Chosen {
     let rollout = match budget {
         // An operator's replay is for the active version.
-        CallBudget::Inline | CallBudget::Worker => pipeline.rollouts.get(&live.connection.plugin),
+        CallBudget::Inline | CallBudget::Leased => pipeline.rollouts.get(&live.connection.plugin),
         _ => None,
     };
     let Some(rollout) = rollout else {
@@ -119,7 +123,8 @@ pub fn answered(pipeline: &Pipeline, plugin: &str, delivery: DeliveryId, served:
     };
     let active = pipeline.core.plugins.active(plugin);
     let is_active = active.is_some_and(|active| active.digest == rollout.candidate.digest);
-    if rollout.samples(delivery, is_active) {
+    let is_counted = rollout.observed.has_counted(Subject::Delivery(delivery));
+    if !is_counted && rollout.samples(delivery, is_active) {
         rollout.observed.offer(AnsweredDelivery {
             id: delivery,
             served,
@@ -137,8 +142,11 @@ struct RolloutConversion<'a> {
 
 impl RolloutConversion<'_> {
     async fn with(&self, plugin: &Arc<Loaded>) -> Chosen {
-        let converted =
-            convert::uncounted(self.pipeline, self.live, plugin, self.delivery, self.budget);
+        self.within(plugin, self.budget).await
+    }
+
+    async fn within(&self, plugin: &Arc<Loaded>, budget: CallBudget) -> Chosen {
+        let converted = convert::uncounted(self.pipeline, self.live, plugin, self.delivery, budget);
         Chosen {
             plugin: Arc::clone(plugin),
             converted: converted.await,
@@ -150,7 +158,17 @@ impl RolloutConversion<'_> {
 
     async fn canary(&self, rollout: &LiveRollout) -> Chosen {
         let began = Instant::now();
-        let stable = self.with(&rollout.stable).await;
+        let mut stable = self.with(&rollout.stable).await;
+        // It was not asked. It may convert this one, and then the candidate is compared with it.
+        if rollout.rollout.plan.guards
+            && is_skipped(&stable)
+            && rollout.takes(&affinity(&stable.converted, self.delivery))
+        {
+            let asked = self.within(&rollout.stable, CallBudget::Control).await;
+            if asked.converted.is_ok() {
+                stable = asked;
+            }
+        }
         let stable_took = began.elapsed();
         // The worker converts it again.
         if matches!(
@@ -257,7 +275,7 @@ impl RolloutConversion<'_> {
             let compared = ComparedSubject {
                 subject: Subject::Delivery(id),
                 connection: &connection,
-                is_answered: false,
+                answered: AnsweredVersions::default(),
             };
             let before = Converted::outcome(&stable.converted);
             let after = Converted::outcome(&candidate.converted);
@@ -342,6 +360,18 @@ impl RolloutConversion<'_> {
     }
 }
 
+/// Returns whether the version was not called, because it has just failed on others of the connection. One
+/// that was only too slow for a request is called by the worker.
+fn is_skipped(chosen: &Chosen) -> bool {
+    matches!(
+        &chosen.converted,
+        Err(ConvertError::Call(CallError::CircuitOpen {
+            inline_only: false,
+            ..
+        }))
+    )
+}
+
 /// The results of both versions, and how they compare.
 struct BothChosen {
     stable: Chosen,
@@ -374,10 +404,6 @@ pub fn fallback(pipeline: &Pipeline, plugin: &Loaded) -> Option<Arc<Loaded>> {
 /// The longest conversion by the stable version after which the candidate converts too.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A call that runs out of the short time of a request is the candidate's fault if the stable
-/// version took less than one part in so many of that time just before.
-const CONTROL: u32 = 4;
-
 /// Returns the pointers of a conversion: a call that differs may fail where the other one does
 /// not, and then there is no answer to compare.
 fn fetches(outcome: &VersionOutcome) -> Vec<&ItemFields> {
@@ -391,8 +417,9 @@ fn fetches(outcome: &VersionOutcome) -> Vec<&ItemFields> {
 /// The answer of a version to a completion: items for the store.
 pub type Completed = Result<Result<Vec<ItemResult>, FetchFailure>, CallError>;
 
-/// Compares what both versions make of the answer to a fetch. Returns the result of the stable
-/// version if it is to be used, or else that of the candidate, and which one it is.
+/// Compares what both versions make of the answer to a fetch: in a canary always, in a probation if the
+/// candidate fails. Returns the result of the stable version if it is to be used, or else that of the
+/// candidate, and which one it is.
 pub async fn better(
     pipeline: &Pipeline,
     rollout: &LiveRollout,
@@ -413,7 +440,7 @@ pub async fn better(
         let compared = ComparedSubject {
             subject: Subject::Delivery(delivery),
             connection: &connection,
-            is_answered: false,
+            answered: AnsweredVersions::default(),
         };
         let (before, after) = (outcome(&stable), outcome(&candidate));
         let is_converted = |one: &VersionOutcome| matches!(one, VersionOutcome::Converted(_));
@@ -423,26 +450,17 @@ pub async fn better(
         (stable, candidate, comparison, fails, both_convert)
     });
     let (stable, candidate, comparison, fails, both_convert) = compared.await;
-    let harmful = record(
-        pipeline,
-        rollout,
-        (Part::Deliveries, Turn::AtOnce),
-        comparison,
-        Cost::default(),
-    );
+    // In a probation a fetch is compared because it failed, and perhaps again at its next attempt.
+    let is_first =
+        rollout.is_canary() || rollout.observed.counts_at_once(Subject::Delivery(delivery));
+    let turn = (Part::Deliveries, Turn::AtOnce);
+    let harmful = is_first && record(pipeline, rollout, turn, comparison, Cost::default());
     let is_worse = fails || both_convert && harmful && rollout.rollout.plan.guards;
     rollout.observed.chosen(!is_worse);
     match is_worse {
         true => (stable, Winner::Stable),
         false => (candidate, Winner::Candidate),
     }
-}
-
-/// The version whose result is used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Winner {
-    Stable,
-    Candidate,
 }
 
 fn was_made(completed: &Completed) -> bool {
@@ -455,48 +473,6 @@ fn outcome(completed: &Completed) -> VersionOutcome {
         Ok(Err(failure)) => VersionOutcome::Refused(Reason::Plugin(failure.message.clone())),
         Err(error) => VersionOutcome::Failed(error.into()),
     }
-}
-
-/// Adds the comparison of a delivery or a send to what this host has seen. Returns whether the
-/// candidate does harm.
-pub fn record(
-    pipeline: &Pipeline,
-    rollout: &LiveRollout,
-    (part, turn): (Part, Turn),
-    one: ComparedOutcomes,
-    cost: Cost,
-) -> bool {
-    let one = one.into_stored();
-    let harmful = one.harm.is_harmful();
-    let policy = &pipeline.core.config.verify;
-    let of = &rollout.rollout;
-    let step = (of.stage == RolloutStage::Canary).then(|| of.percent());
-    let added = rollout
-        .observed
-        .add((part, step, turn), one.clone(), cost, policy);
-    // The rollout has ended here: the metrics have what its last report has.
-    let Some(tripped) = added else {
-        return harmful;
-    };
-    // A delivery whose sender passes both checks is counted by its conversion.
-    if part != Part::Checks || harmful {
-        let result = match (harmful, one.same == one.compared) {
-            (true, _) => ComparisonResult::Harmful,
-            (false, true) => ComparisonResult::Same,
-            (false, false) => ComparisonResult::Different,
-        };
-        pipeline.core.metrics.rollouts.compared(
-            &rollout.rollout.name,
-            &rollout.candidate.digest,
-            result,
-            one.differences(),
-        );
-    }
-    let is_guarded = rollout.rollout.plan.guards && rollout.rollout.stage != RolloutStage::Shadow;
-    if tripped && is_guarded && rollout.observed.stop() {
-        pipeline.rollouts.hurry();
-    }
-    harmful
 }
 
 /// Returns what identifies the lead of a delivery: the external id, phone or e-mail address of the

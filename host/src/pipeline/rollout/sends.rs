@@ -16,17 +16,18 @@
 //! of trials and without effect: so sends that only the stable version made are compared too.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::guard::Part;
-use super::state::{LiveRollout, SentSend, Turn};
-use super::{Cost, Winner, record};
+use super::observed::{CONTROL, Winner, observe};
+use super::state::{LiveRollout, SentSend};
 use crate::domain::channel::{Category, SendAnswer, SendStep, TemplateSend};
 use crate::domain::exchange::{HttpRequest, HttpResponse};
-use crate::domain::id::{ConnectionId, ContactId, MessageId};
+use crate::domain::id::ContactId;
 use crate::domain::rollout::RolloutStage;
 use crate::pipeline::connections::Live;
 use crate::pipeline::state::Pipeline;
-use crate::pipeline::verify::compare::{ComparedOutcomes, ComparedSubject, Subject};
+use crate::pipeline::verify::compare::Subject;
 use crate::pipeline::verify::composed;
 use crate::pipeline::verify::outcome::{Reason, VersionOutcome};
 use crate::plugin::{CallBudget, CallError, Loaded};
@@ -117,7 +118,9 @@ impl Composing<'_> {
         contact: ContactId,
         budget: CallBudget,
     ) -> ChosenStep {
+        let began = Instant::now();
         let stable = self.with(&rollout.stable).await;
+        let stable_took = began.elapsed();
         let key = format!("{} {contact}", self.live.connection.id.as_str());
         if !stable.is_call() || !rollout.takes(&key) {
             return stable;
@@ -127,8 +130,38 @@ impl Composing<'_> {
             // It is counted when the answer was read.
             return candidate;
         }
+        self.no_request(rollout, &candidate, stable_took);
         rollout.observed.chosen(false);
         stable
+    }
+
+    /// Counts a candidate whose call for a request fails, where the stable version took so long to make one.
+    fn no_request(&self, rollout: &LiveRollout, candidate: &ChosenStep, stable_took: Duration) {
+        let Err(error) = &candidate.step else {
+            return;
+        };
+        let has_failed = match error {
+            // A shortage of processor time is not the fault of the candidate.
+            CallError::OutOfTime {
+                inline: true,
+                budget,
+                ..
+            } => stable_took * CONTROL <= *budget,
+            error => error.is_fault(),
+        };
+        let Ok(message) = self.send.message_id.parse() else {
+            return;
+        };
+        if has_failed && rollout.observed.counts_at_once(Subject::Message(message)) {
+            let (pipeline, live) = (self.pipeline, self.live);
+            failed(
+                pipeline,
+                live,
+                &candidate.plugin,
+                self.send,
+                Reason::from(error),
+            );
+        }
     }
 
     /// The candidate is active; the version before it is the fallback.
@@ -145,8 +178,10 @@ impl Composing<'_> {
             }
             return candidate;
         }
+        let began = Instant::now();
         let stable = self.with(&rollout.stable).await;
         if stable.sends() {
+            self.no_request(rollout, &candidate, began.elapsed());
             rollout.observed.chosen(false);
             return stable;
         }
@@ -265,12 +300,9 @@ pub fn failed(
     let Ok(message) = send.message_id.parse() else {
         return;
     };
-    let (before, after) = (
-        VersionOutcome::Converted(Vec::new()),
-        VersionOutcome::Failed(why),
-    );
-    let of = (message, &live.connection.id);
-    observe(pipeline, &rollout, of, &before, &after);
+    let of = (Subject::Message(message), &live.connection.id);
+    let failed = VersionOutcome::Failed(why);
+    observe(pipeline, &rollout, Part::Sends, of, &failed);
 }
 
 /// Has a version read the provider's answer to its request, and counts the send if it is a candidate. If
@@ -358,32 +390,10 @@ impl AnswerReading<'_> {
 pub fn answered(pipeline: &Pipeline, adapter: &str, sent: SentSend) {
     if let Some(rollout) = pipeline.rollouts.get(adapter)
         && rollout.samples_send(sent.message)
+        && !rollout.observed.has_counted(Subject::Message(sent.message))
     {
         rollout.observed.offer_send(sent);
     }
-}
-
-/// Adds the comparison of a send to this host's observations.
-pub fn observe(
-    pipeline: &Pipeline,
-    rollout: &LiveRollout,
-    (message, connection): (MessageId, &ConnectionId),
-    before: &VersionOutcome,
-    after: &VersionOutcome,
-) {
-    let compared = ComparedSubject {
-        subject: Subject::Message(message),
-        connection,
-        is_answered: false,
-    };
-    let one = ComparedOutcomes::compare(&compared, before, after);
-    record(
-        pipeline,
-        rollout,
-        (Part::Sends, Turn::AtOnce),
-        one,
-        Cost::default(),
-    );
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The rollouts that this host acts on, and its observations of each.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::domain::id::{ConnectionId, DeliveryId, MessageId};
 use crate::domain::rollout::{Rollout, RolloutStage};
 use crate::domain::time;
 use crate::limits;
-use crate::pipeline::verify::compare::{Memory, Tally};
+use crate::pipeline::verify::compare::{Memory, Subject, Tally};
 use crate::pipeline::verify::flaws::Flaws;
 use crate::plugin::Loaded;
 
@@ -284,10 +284,10 @@ impl CallTimes {
 }
 
 /// A candidate is far slower if it takes more than so many times the time of the stable version…
-const TIMES_SLOWER: u32 = 3;
+pub const TIMES_SLOWER: u32 = 3;
 
-/// …and so much.
-const SLOWER: Duration = Duration::from_millis(5);
+/// …and so much longer.
+pub const SLOWER: Duration = Duration::from_millis(5);
 
 /// A send with its answer, to be compared.
 pub struct SentSend {
@@ -337,13 +337,15 @@ pub enum Turn {
     Waited,
 }
 
-/// What [`Observed`] counts.
+/// The counts of [`Observed`].
 #[derive(Default)]
 struct Counted {
     /// `waiting` includes what was taken out of a queue and is being compared.
     seen: Observations,
     /// The last report is made: what comes later counts nowhere.
     has_ended: bool,
+    /// The newest deliveries and sends that were counted before their outcome, because the candidate failed.
+    failed: VecDeque<Subject>,
 }
 
 /// This host's observations of a rollout since it follows it.
@@ -410,6 +412,25 @@ impl Observed {
             true => seen.served += 1,
             false => seen.saved += 1,
         }
+    }
+
+    /// Remembers a delivery or a send that is counted before its outcome. Returns false if it was counted
+    /// already.
+    pub fn counts_at_once(&self, subject: Subject) -> bool {
+        let failed = &mut self.lock().failed;
+        if failed.contains(&subject) {
+            return false;
+        }
+        if failed.len() >= limits::ROLLOUT_FAILED {
+            failed.pop_front();
+        }
+        failed.push_back(subject);
+        true
+    }
+
+    /// Returns whether a delivery or a send was counted before its outcome.
+    pub fn has_counted(&self, subject: Subject) -> bool {
+        self.lock().failed.contains(&subject)
     }
 
     /// Puts a delivery into the queue of those to compare, if there is room.
@@ -569,7 +590,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_when_a_rollout_ends_counts_as_dropped() {
+    fn comparisons_that_wait_when_a_rollout_ends_count_as_dropped() {
         let (observed, _waiting) = Observed::new();
         for _ in 0..limits::ROLLOUT_WAITING + 2 {
             observed.offer(AnsweredDelivery {
@@ -585,7 +606,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_being_compared_waits_until_it_is_counted_and_is_dropped_at_the_end() {
+    async fn a_running_comparison_waits_until_it_is_counted_and_is_dropped_at_the_end() {
         let (observed, mut queues) = Observed::new();
         let offer = || {
             observed.offer(AnsweredDelivery {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::addressed::{Addressed, template_send};
-use super::{Outgoing, not_sent};
+use super::outgoing::{Outgoing, not_sent};
 use crate::domain::channel::{
     AcceptedSend, Category, RefusedSend, SendAnswer, SendStep, TemplateSend,
 };

@@ -9,6 +9,7 @@
 
 mod addressed;
 mod attempt;
+pub mod outgoing;
 mod settle;
 
 pub(super) use addressed::{Addressed, template_send};
@@ -16,50 +17,16 @@ pub(super) use attempt::Attempt;
 pub(super) use settle::{settle, state_after};
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use self::attempt::PreparedSend;
-use super::connections::{Live, describe_message};
+use self::outgoing::Outgoing;
+use super::connections::describe_message;
 use super::lease::LeaseDeadline;
-use crate::domain::channel::{Category, RefusedSend, SendAnswer};
-use crate::domain::id::{ContactId, ConversationId, MessageId};
+use crate::domain::channel::SendAnswer;
 use crate::domain::time::Micros;
-use crate::limits;
 use crate::pipeline::state::Pipeline;
-use crate::plugin::CallBudget;
-use crate::store::{
-    Channel, HeldSend, Lease, MessageOutcome, SendOutcome, SendStart, Write, WriteOutcome,
-};
-use crate::trace::{self, Span, SpanKind};
-
-/// A message that is being sent, by the request that brought it or by the worker.
-pub(super) struct Outgoing {
-    pub live: Arc<Live>,
-    pub channel: Channel,
-    pub message: MessageId,
-    pub conversation: ConversationId,
-    pub contact: ContactId,
-    pub recipient: String,
-    pub payload: String,
-    /// Attempts before this one.
-    pub attempts: u32,
-    pub until: Micros,
-    pub lease: Lease,
-    pub held: LeaseDeadline,
-    /// Whether a request waits for it.
-    pub is_awaited: bool,
-}
-
-impl Outgoing {
-    /// Returns the budget of the candidate of a rollout: short while a request waits, because the stable
-    /// version may have to take over within its time.
-    fn candidate_budget(&self) -> CallBudget {
-        match self.is_awaited {
-            true => CallBudget::Brief,
-            false => CallBudget::Worker,
-        }
-    }
-}
+use crate::store::{HeldSend, MessageOutcome, SendOutcome, SendStart, Write, WriteOutcome};
+use crate::trace::{self, Span, SpanKind, StepFailure, StepOutcome};
 
 /// Sends a message whose state in the store is already `sending`.
 pub(super) async fn at_once(pipeline: &Pipeline, outgoing: &Outgoing) -> Attempt {
@@ -87,9 +54,9 @@ fn send_span(outgoing: &Outgoing) -> Span {
 /// Notes the result of an attempt. The provider's own words are left out: they may name people.
 fn note_answer(span: &Span, attempt: &Attempt) {
     match &attempt.answer {
-        SendAnswer::Accepted(_) => span.set("leadhost.send.outcome", "accepted"),
+        SendAnswer::Accepted(_) => span.set("leadhost.send.outcome", StepOutcome::Accepted),
         SendAnswer::Refused(refused) => span.fail(refused.category.as_str()),
-        SendAnswer::Unknown(_) => span.fail("unknown"),
+        SendAnswer::Unknown(_) => span.fail(StepFailure::Unknown),
     }
 }
 
@@ -141,7 +108,7 @@ pub async fn run(pipeline: &Arc<Pipeline>, held: HeldSend, lease: LeaseDeadline)
         })
     };
     let Some(attempt) = span.run(sending).await else {
-        span.fail("not_begun");
+        span.fail(StepFailure::NotBegun);
         return;
     };
     note_answer(&span, &attempt);
@@ -196,36 +163,11 @@ async fn begin(pipeline: &Pipeline, outgoing: &Outgoing) -> bool {
     }
 }
 
-/// Returns a refusal by the host itself, before anything was sent.
-fn not_sent(category: Category, code: &str, reason: String) -> SendAnswer {
-    SendAnswer::Refused(RefusedSend {
-        category,
-        code: code.to_owned(),
-        title: "Not sent".to_owned(),
-        text: reason,
-        details: String::new(),
-        retry_after: None,
-    })
-}
-
-/// Returns the time of the next attempt: after the backoff, or after the provider's retry-after
-/// if that is longer, up to a bound.
-fn next(pipeline: &Pipeline, outgoing: &Outgoing, retry_after: Option<Duration>) -> Micros {
-    let asked = retry_after.unwrap_or_default();
-    let messages = &pipeline.core.config.messages;
-    let backoff = crate::pipeline::backoff::doubled(
-        messages.backoff_first(),
-        messages.backoff_longest(),
-        outgoing.attempts + 1,
-    );
-    let wait = backoff.max(asked).min(limits::HOLD_LONGEST);
-    pipeline.core.clock.now().plus(wait)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::id::{ConnectionId, WorkspaceId};
+    use crate::domain::id::{ConnectionId, ContactId, ConversationId, MessageId, WorkspaceId};
+    use crate::store::Lease;
 
     fn held() -> HeldSend {
         let now = Micros(0);

@@ -5,7 +5,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::{Attempt, Outgoing, next};
+use super::{
+    Attempt,
+    outgoing::{Outgoing, next},
+};
 use crate::domain::channel::{
     AcceptedSend, AcceptedStage, AttemptOutcome, Category, ChannelError, RefusedSend, SendAnswer,
 };
@@ -32,7 +35,7 @@ pub fn state_after(answer: &SendAnswer) -> MessageState {
             AcceptedStage::Sent => MessageState::Sent,
             AcceptedStage::Delivered => MessageState::Delivered,
         },
-        SendAnswer::Refused(refused) if refused.category.is_kept() => MessageState::Waiting,
+        SendAnswer::Refused(refused) if refused.category.is_retryable() => MessageState::Waiting,
         SendAnswer::Refused(_) => MessageState::Failed,
         SendAnswer::Unknown(_) => MessageState::Unknown,
     }
@@ -90,7 +93,7 @@ pub async fn settle(
     settlement.kept_send = kept_send(pipeline, outgoing, &attempt, now);
     pipeline.core.metrics.messaging.send(attempt_outcome(said));
     log_outcome(outgoing, said);
-    // Read before the write: after it, the instance is paused in any case. Of many concurrent
+    // Read before the write: after it, the instance is paused in any case. Among many concurrent
     // failures, those that find it paused log nothing.
     let pauses_first = settlement.pause.is_some() && {
         let known = pipeline.connections.get(&outgoing.channel.connection);
@@ -227,7 +230,7 @@ fn outcome(
         },
         SendAnswer::Refused(refused) => {
             let error = error_of(refused);
-            if !refused.category.is_kept() {
+            if !refused.category.is_retryable() {
                 return SendOutcome::Refused(error);
             }
             let at = match refused.category {
@@ -377,7 +380,7 @@ fn log_outcome(outgoing: &Outgoing, said: &SendAnswer) {
             %message_id,
             category = refused.category.as_str(),
             code = %refused.code,
-            kept = refused.category.is_kept(),
+            kept = refused.category.is_retryable(),
             "message not sent"
         ),
     }
@@ -444,7 +447,7 @@ mod tests {
         check(&accepted("delivered"), MessageState::Delivered);
         check(&SendAnswer::Unknown(String::new()), MessageState::Unknown);
         for category in Category::ALL {
-            let expect = if category.is_kept() {
+            let expect = if category.is_retryable() {
                 MessageState::Waiting
             } else {
                 MessageState::Failed

@@ -11,7 +11,7 @@ pub(super) mod state;
 pub mod task;
 mod trial;
 
-use self::sketch::Leads;
+use self::sketch::counts::Leads;
 use self::state::{Delivered, ObservedConversion, Sketched};
 use super::connections::Live;
 use super::convert::Converted;

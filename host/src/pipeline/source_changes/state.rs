@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-use super::sketch::Leads;
+use super::sketch::counts::Leads;
 use crate::domain::connection::ConnectionKind;
 use crate::domain::id::{ConnectionId, DeliveryId, WorkspaceId};
 use crate::domain::plugin::Digest;
@@ -35,7 +35,7 @@ pub struct Delivered {
     pub plugin: String,
     pub digest: Digest,
     pub outcome: ObservedConversion,
-    /// What the sketch gets of it. `None` for webhooks, and for a delivery that is converted again.
+    /// The part for the sketch. `None` for webhooks, and for a delivery that is converted again.
     pub sketched: Option<Sketched>,
     /// The answer to a fetch on which the version failed.
     pub failed: Option<KeptAnswer>,
@@ -50,7 +50,7 @@ pub struct Delivered {
     pub configuration: i64,
 }
 
-/// What the sketch of a source gets.
+/// The part of a delivery that the sketch of a source gets.
 pub enum Sketched {
     Delivery {
         /// With the secrets masked. `None` if it is too large to be read.
@@ -63,11 +63,15 @@ pub enum Sketched {
     Answer(Leads),
 }
 
-/// The last conversions of a connection by one version, each delivery once.
+/// The last conversions of a connection, each delivery once.
 #[derive(Debug, Default)]
 pub struct LastConversions {
+    /// The version of the newest one.
     digest: Option<Digest>,
+    /// Those by this version.
     last: VecDeque<(DeliveryId, ObservedConversion)>,
+    /// Those that succeeded, by any version: in a canary the versions alternate.
+    converted: VecDeque<DeliveryId>,
 }
 
 /// Conversions in a row that have to fail, or to succeed again.
@@ -75,7 +79,7 @@ const IN_A_ROW: usize = limits::BREAKER_FAILURES as usize;
 const WORKS: usize = 10;
 
 impl LastConversions {
-    /// Adds a conversion. Those of another version are forgotten.
+    /// Adds a conversion. For other versions, only the deliveries that they converted are remembered.
     pub fn add(&mut self, digest: &Digest, delivery: DeliveryId, outcome: ObservedConversion) {
         if outcome == ObservedConversion::Unknown {
             return;
@@ -89,9 +93,16 @@ impl LastConversions {
             self.last.pop_front();
         }
         self.last.push_back((delivery, outcome));
+        self.converted.retain(|known| *known != delivery);
+        if outcome == ObservedConversion::Converted {
+            if self.converted.len() >= limits::BLAME_LAST {
+                self.converted.pop_front();
+            }
+            self.converted.push_back(delivery);
+        }
     }
 
-    /// Returns the version that converted them.
+    /// Returns the version that was called last.
     pub fn digest(&self) -> Option<&Digest> {
         self.digest.as_ref()
     }
@@ -129,13 +140,18 @@ impl LastConversions {
         (failed.count(), self.last.len())
     }
 
-    /// Returns the ones for a trial, newest first: those that failed, or any. The newest may not be
-    /// stored yet, so there are more than a trial needs.
-    pub fn for_trial(&self, failed: bool) -> Vec<DeliveryId> {
-        let chosen = self
+    /// Returns those that failed, newest first. The newest may not be stored yet, so there are more than a
+    /// trial needs; the same for [`Self::converted`].
+    pub fn failing(&self) -> Vec<DeliveryId> {
+        let failing = self
             .newest()
-            .filter(|(_, outcome)| !failed || *outcome != ObservedConversion::Converted);
-        chosen.map(|(delivery, _)| *delivery).collect()
+            .filter(|(_, outcome)| *outcome != ObservedConversion::Converted);
+        failing.map(|(delivery, _)| *delivery).collect()
+    }
+
+    /// Returns those that any version converted, newest first.
+    pub fn converted(&self) -> Vec<DeliveryId> {
+        self.converted.iter().rev().copied().collect()
     }
 
     fn newest(&self) -> impl Iterator<Item = &(DeliveryId, ObservedConversion)> {
@@ -205,7 +221,7 @@ mod tests {
         last.add(&digest, id(1), ObservedConversion::Failed);
         last.add(&digest, id(2), ObservedConversion::Refused);
         assert!(last.keep_failing());
-        assert_eq!(last.for_trial(true), [id(2), id(1), id(0)]);
+        assert_eq!(last.failing(), [id(2), id(1), id(0)]);
         last.add(&digest, id(3), ObservedConversion::Converted);
         assert!(!last.keep_failing() && !last.works());
         for number in 4..10 {
@@ -227,5 +243,13 @@ mod tests {
             ObservedConversion::Failed,
         );
         assert_eq!(last.failed(), (1, 1));
+        // What the version before converted.
+        assert_eq!(last.converted()[..2], [id(19), id(18)]);
+        last.add(
+            &Digest::compute(b"a third"),
+            id(19),
+            ObservedConversion::Refused,
+        );
+        assert_eq!(last.converted()[..2], [id(18), id(17)]);
     }
 }

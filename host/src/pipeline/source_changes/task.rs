@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 
-use super::sketch::{self, FailingDeliveries, Sketch, SketchCounts, TrialVerdict};
+use super::sketch::counts::SketchCounts;
+use super::sketch::verdict::{FailingDeliveries, TrialVerdict};
+use super::sketch::{Sketch, paths};
 use super::state::{Delivered, LastConversions, ObservedConversion, Sketched};
 use super::trial::{Asked, VersionTrial};
 use crate::domain::connection::{ChangeCause, ConnectionKind, ConnectionSketch, SourceChange};
@@ -91,6 +93,8 @@ struct WatchedSource {
     /// Whether there was a conversion since the last trial of failures that said something.
     is_fresh: bool,
     trial: TrialState,
+    /// Whether the last trial was of failures: a change of leads that waits is next.
+    has_tried_failures: bool,
     /// The result of the trial of the difference to report.
     verdict: Option<TrialVerdict>,
     /// That deliveries keep failing, or no longer do, until it is stored.
@@ -110,7 +114,7 @@ enum TrialState {
 /// A change of whether deliveries keep failing.
 enum FailingNews {
     Begun(FailingDeliveries),
-    /// Of this version.
+    /// The version on which they failed.
     Ended(String),
 }
 
@@ -153,7 +157,7 @@ impl SourceWatch {
                 is_form,
                 leads,
             } => {
-                let paths = body.map(|body| sketch::paths(&body, is_form));
+                let paths = body.map(|body| paths::paths(&body, is_form));
                 SketchCounts::from_delivery(at, version, paths, leads)
             }
             Sketched::Answer(leads) => SketchCounts::from_answer(at, version, leads),
@@ -202,6 +206,7 @@ impl SourceWatch {
             let of_trial = of_trial.filter(|(delivery, _)| trial.deliveries.contains(delivery));
             trial.failed = of_trial.cloned().collect();
             watched.trial = TrialState::Running;
+            watched.has_tried_failures = matches!(trial.asked, Asked::Failures);
             watched.is_fresh = false;
             let pipeline = Arc::clone(pipeline);
             self.trials.spawn(async move {
@@ -290,6 +295,7 @@ impl WatchedSource {
             last: LastConversions::default(),
             is_fresh: false,
             trial: TrialState::Never,
+            has_tried_failures: false,
             verdict: None,
             failing: None,
             written: Instant::now(),
@@ -320,10 +326,10 @@ impl WatchedSource {
         self.failing.is_some() || self.has_news && !self.waits()
     }
 
-    /// Returns whether a trial of both versions may complete the report of a change.
+    /// Returns whether a trial of both versions will complete the report of a change. It may have to
+    /// wait until [`limits::BLAME_EVERY`] has passed since the last one.
     fn waits(&self) -> bool {
-        let is_asked = self.sketch.fields_in_question().is_some();
-        is_asked && (matches!(self.trial, TrialState::Running) || self.may_ask())
+        self.sketch.fields_in_question().is_some()
     }
 
     fn may_ask(&self) -> bool {
@@ -348,16 +354,19 @@ impl WatchedSource {
         let is_asked = self.last.keep_failing() && !is_reported && self.is_fresh;
         let asked = match fields {
             _ if !self.may_ask() => return None,
+            Some(fields) if !is_asked || self.has_tried_failures => Asked::Fields(fields.to_vec()),
             _ if is_asked => Asked::Failures,
-            Some(fields) => Asked::Fields(fields.to_vec()),
-            None => return None,
+            _ => return None,
         };
-        let is_failures = matches!(asked, Asked::Failures);
+        let deliveries = match &asked {
+            Asked::Failures => self.last.failing(),
+            Asked::Fields(_) => self.last.converted(),
+        };
         Some(VersionTrial {
             connection: id.clone(),
             plugin: self.plugin.clone(),
             digest: digest.clone(),
-            deliveries: self.last.for_trial(is_failures),
+            deliveries,
             failed: Vec::new(),
             asked,
             before: self.sketch.version_before().to_owned(),
@@ -420,7 +429,6 @@ impl WatchedSource {
                 if self.has_news && !self.waits() {
                     self.has_news = false;
                     self.verdict = None;
-                    self.sketch.answer(None);
                     self.report(pipeline);
                 }
                 self.is_stored = self.has_news;
@@ -454,6 +462,7 @@ impl WatchedSource {
     fn report(&self, pipeline: &Pipeline) {
         if let Some(change) = self.sketch.drift() {
             tracing::warn!(
+                workspace = %self.workspace,
                 connection = self.name.as_str(),
                 what = change.what.as_str(),
                 before = change.before.as_str(),
@@ -473,6 +482,7 @@ impl WatchedSource {
         };
         let of_kind = |kind| (self.kind == kind).then_some(self.name.as_str());
         tracing::warn!(
+            workspace = %self.workspace,
             connection = of_kind(ConnectionKind::Source),
             instance = of_kind(ConnectionKind::Channel),
             plugin = self.plugin.as_str(),
@@ -524,7 +534,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_trial_has_answered_is_asked_again_only_after_another_conversion() {
+    fn a_trial_is_repeated_only_after_another_conversion() {
         let id = failed(0).connection;
         let mut watched = WatchedSource::new(&failed(0), Default::default());
         for number in 0..3 {
@@ -545,7 +555,7 @@ mod tests {
     fn a_stored_change_is_reported_by_its_host_although_another_one_writes_the_sketch_meanwhile() {
         let (at, mut sketch) = (Micros(1), Sketch::default());
         let mut deliver = |body: &str| {
-            let paths = sketch::paths(body.as_bytes(), false);
+            let paths = paths::paths(body.as_bytes(), false);
             let one = SketchCounts::from_delivery(at, "1.0.0", Some(paths), None);
             sketch.add(&one, at)
         };

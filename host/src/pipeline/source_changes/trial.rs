@@ -4,7 +4,8 @@
 
 use std::sync::Arc;
 
-use super::sketch::{Leads, TrialVerdict};
+use super::sketch::counts::Leads;
+use super::sketch::verdict::TrialVerdict;
 use super::{leads, version};
 use crate::domain::id::{ConnectionId, DeliveryId};
 use crate::domain::plugin::Digest;
@@ -31,7 +32,7 @@ pub enum Asked {
 pub struct VersionTrial {
     pub connection: ConnectionId,
     pub plugin: String,
-    /// The version that converted them.
+    /// The version that was called last.
     pub digest: Digest,
     /// In the order in which they are tried, until enough of them were.
     pub deliveries: Vec<DeliveryId>,
@@ -111,7 +112,9 @@ impl VersionTrial {
         };
         verdict.previous = Some(version(&previous));
         for id in &self.deliveries {
-            if verdict.tried >= limits::BLAME_DELIVERIES {
+            // A field may have fallen in few of them, so the first ones do not acquit the version.
+            let is_clear = matches!(self.asked, Asked::Failures) || verdict.better > 0;
+            if verdict.tried >= limits::BLAME_DELIVERIES && is_clear {
                 break;
             }
             self.one(pipeline, &active, &previous, *id, &mut verdict)
@@ -219,7 +222,7 @@ impl VersionTrial {
     }
 }
 
-/// What a version makes of a delivery, with the stored answers to its fetches.
+/// The result of a version for a delivery, with the stored answers to its fetches.
 enum Outcome {
     /// It fails, or refuses the delivery or an answer.
     Failed {

@@ -42,7 +42,7 @@ pub async fn list(pipeline: &Pipeline, live: &Live) -> Result<Arc<TemplateList>,
         Ok(Arc::new(found.unwrap_or_default()))
     };
     let answer = templates.asked.ask(id, question).await?;
-    if answer.may_be_kept {
+    if answer.may_be_cached {
         templates.keep(id, &answer.value);
     }
     Ok(answer.value)

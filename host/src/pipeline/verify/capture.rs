@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::convert_and_complete;
+use super::conversion::convert_and_complete;
 use super::outcome::VersionOutcome;
 use crate::pipeline::connections::Live;
 use crate::pipeline::replay_answers::ANSWERS_PER_READ;

@@ -268,7 +268,7 @@ mod tests {
 
     use super::*;
     use crate::domain::channel::{AcceptedSend, RefusedSend};
-    use crate::domain::exchange::{SlotArgument, SlotFunction};
+    use crate::domain::exchange::{SlotArgument, SlotFunction, UrlScheme};
 
     fn literal(text: &str) -> Vec<TextSegment> {
         vec![TextSegment::Literal(text.to_owned())]
@@ -284,7 +284,7 @@ mod tests {
     fn request(content_type: &str, body: Vec<TextSegment>) -> HttpRequest {
         HttpRequest {
             method: "POST".to_owned(),
-            scheme: "https".to_owned(),
+            scheme: UrlScheme::Https,
             authority: "api.example.com".to_owned(),
             path: literal("/v1/messages"),
             query: vec![
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_are_told_apart_and_show_no_argument() {
+    fn slots_are_distinguished_without_their_arguments() {
         let with = |name: &str| {
             let mut body = literal(r#"{"token":""#);
             body.push(slot(name));

@@ -1,4 +1,4 @@
-//! What is wrong with a delivery under one version: it fails, is refused, brings no lead, or brings a lead
+//! The flaws of a delivery under one version: it fails, is refused, brings no lead, or brings a lead
 //! that lacks a field.
 
 use super::outcome::VersionOutcome;
@@ -6,7 +6,7 @@ use crate::domain::difference::ItemKind;
 use crate::domain::word::words;
 
 words! {
-    /// What is wrong with a delivery.
+    /// A flaw of a delivery's result.
     Flaw: "the flaw" {
         Failed = "failed",
         Refused = "refused",
@@ -21,7 +21,7 @@ words! {
 
 impl Flaw {
     /// Returns what so many deliveries are or do, in words that follow their number.
-    pub fn of_deliveries(self) -> &'static str {
+    pub fn describe_deliveries(self) -> &'static str {
         match self {
             Self::Failed => "deliveries fail",
             Self::Refused => "deliveries are refused",
@@ -56,8 +56,8 @@ impl Flaws {
         flaws
     }
 
-    /// Returns those of a delivery that was converted. Of each lead: whether it has a name, a phone, an e-mail
-    /// address, an external id and a listing.
+    /// Returns those of a delivery that was converted. `leads` says of each lead whether it has a name, a
+    /// phone, an e-mail address, an external id and a listing.
     pub fn converted(leads: impl IntoIterator<Item = [bool; 5]>) -> Self {
         let mut flaws = Self::default();
         flaws.set(Flaw::Failed, false);

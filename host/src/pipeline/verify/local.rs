@@ -24,6 +24,13 @@ pub struct CapturedDelivery {
     pub answers: Vec<KeptAnswer>,
 }
 
+/// The result of a version for a captured delivery.
+pub struct LocalOutcome {
+    pub outcome: VersionOutcome,
+    /// The log of the plugin in the call that failed; empty if none did.
+    pub log: Vec<String>,
+}
+
 /// Returns what the version makes of the delivery. `connections`: those of its workspace, with the
 /// one that received it; those of other workspaces are not reached. Every failure is an outcome too.
 pub async fn outcome_of(
@@ -31,16 +38,25 @@ pub async fn outcome_of(
     plugin: &Arc<Loaded>,
     delivery: &CapturedDelivery,
     connections: &[CapturedLive],
-) -> VersionOutcome {
-    let mut items = match converted(plugins, plugin, delivery, connections).await {
-        Ok(Ok(items)) => items,
-        Ok(Err(problem)) => return VersionOutcome::Refused(Reason::Plugin(problem.to_string())),
-        Err(error) => return VersionOutcome::Failed(Reason::from(&error)),
+) -> LocalOutcome {
+    let mut log = Vec::new();
+    let outcome = match converted(plugins, plugin, delivery, connections).await {
+        Ok(Ok(mut items)) => {
+            match complete(plugins, plugin, delivery, connections, &mut items).await {
+                Ok(()) => VersionOutcome::from_items(items.iter().map(|item| &item.result)),
+                Err(error) => {
+                    log = error.log().to_vec();
+                    VersionOutcome::Failed(Reason::from(&error))
+                }
+            }
+        }
+        Ok(Err(problem)) => VersionOutcome::Refused(Reason::Plugin(problem.to_string())),
+        Err(error) => {
+            log = error.log().to_vec();
+            VersionOutcome::Failed(Reason::from(&error))
+        }
     };
-    match complete(plugins, plugin, delivery, connections, &mut items).await {
-        Ok(()) => VersionOutcome::from_items(items.iter().map(|item| &item.result)),
-        Err(error) => VersionOutcome::Failed(Reason::from(&error)),
-    }
+    LocalOutcome { outcome, log }
 }
 
 async fn converted(

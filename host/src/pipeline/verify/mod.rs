@@ -6,6 +6,7 @@
 mod capture;
 pub mod compare;
 pub mod composed;
+pub mod conversion;
 pub mod cost;
 pub mod flaws;
 mod local;
@@ -28,20 +29,17 @@ pub use self::local::{CapturedDelivery, outcome_of};
 pub use self::policy::{drift, drift_of_checks, drift_of_cost, drift_of_sends};
 pub use self::sample::{Choice, Total};
 
-use self::compare::{ComparedOutcomes, ComparedSubject, Memory};
+use self::compare::{AnsweredVersions, ComparedOutcomes, ComparedSubject, Memory};
+use self::conversion::{Both, Compared, convert_and_complete};
 use self::cost::{Costs, ProcessorTimes};
-use self::outcome::{Reason, VersionOutcome};
 use self::pace::Pace;
 use self::sample::Sampled;
 use crate::domain::id::DeliveryId;
 use crate::limits;
-use crate::pipeline::connections::Live;
-use crate::pipeline::convert::{Converted, convert};
 use crate::pipeline::offload;
-use crate::pipeline::replay_answers::{self, ReplayAnswerError, UsedAnswer};
 use crate::pipeline::state::Pipeline;
-use crate::plugin::{CallBudget, Loaded};
-use crate::store::{NewDelivery, StoreError};
+use crate::plugin::Loaded;
+use crate::store::StoreError;
 
 /// The result of a verification.
 #[derive(Debug, Default)]
@@ -167,24 +165,6 @@ pub async fn run(
     Ok(report)
 }
 
-/// One delivery or send, on which both versions were called.
-pub enum Compared {
-    /// Its body is gone, after an erasure or by its age.
-    Emptied,
-    /// The host could not make a call just now.
-    NotTried,
-    Both(Box<Both>),
-}
-
-/// The comparison of the outcomes of a delivery or send under both versions.
-pub struct Both {
-    pub comparison: ComparedOutcomes,
-    /// The memory that they needed, if both converted it.
-    pub memory: Option<Memory>,
-    /// The processor time that they needed, if both converted it.
-    pub processor: Option<ProcessorTimes>,
-}
-
 /// Converts one stored delivery with both versions.
 ///
 /// # Errors
@@ -222,12 +202,15 @@ pub async fn one(
         candidate: candidate.processor,
     });
     let is_large = serving.is_large || candidate.is_large;
-    let is_answered = !serving.answers.is_empty();
+    let answered = AnsweredVersions {
+        serving: !serving.answers.is_empty(),
+        candidate: !candidate.answers.is_empty(),
+    };
     let comparison = offload::run(is_large, move || {
         let compared = ComparedSubject {
             subject: Subject::Delivery(id),
             connection: &connection,
-            is_answered,
+            answered,
         };
         ComparedOutcomes::compare(&compared, &serving.outcome, &candidate.outcome)
     });
@@ -236,65 +219,4 @@ pub async fn one(
         memory,
         processor,
     })))
-}
-
-/// The outcome of a delivery under one version, with its cost.
-struct MeasuredOutcome {
-    outcome: VersionOutcome,
-    /// The stored answers that completed pointers.
-    answers: Vec<UsedAnswer>,
-    memory: u64,
-    processor: Duration,
-    /// It takes long to compare.
-    is_large: bool,
-}
-
-/// Returns the result of a version for a delivery, with fetches completed as far as there are
-/// answers. `None`: the host could not make a call.
-async fn convert_and_complete(
-    pipeline: &Arc<Pipeline>,
-    plugin: &Arc<Loaded>,
-    live: &Arc<Live>,
-    request: &NewDelivery,
-) -> Result<Option<MeasuredOutcome>, StoreError> {
-    let mut converted = convert(pipeline, live, plugin, request, CallBudget::Trial).await;
-    let mut answers = Vec::new();
-    if let Ok(converted) = &mut converted {
-        let result = &mut converted.result;
-        let completed = replay_answers::complete_with(
-            pipeline,
-            plugin,
-            request,
-            result,
-            Vec::new(),
-            CallBudget::Trial,
-        )
-        .await;
-        match completed {
-            Ok(used) => answers = used,
-            Err(ReplayAnswerError::Store(error)) => return Err(error),
-            Err(error) if error.is_of_the_host() => return Ok(None),
-            Err(error) => {
-                return Ok(Some(MeasuredOutcome {
-                    outcome: VersionOutcome::Failed(Reason::from(&error)),
-                    answers,
-                    memory: 0,
-                    processor: Duration::ZERO,
-                    is_large: false,
-                }));
-            }
-        }
-    }
-    let (memory, processor) = converted
-        .as_ref()
-        .map_or((0, Duration::ZERO), |one| (one.memory, one.processor));
-    let is_large = Converted::is_large(&converted, request);
-    let outcome = offload::run(is_large, move || Converted::outcome(&converted)).await;
-    Ok(outcome.map(|outcome| MeasuredOutcome {
-        outcome,
-        answers,
-        memory,
-        processor,
-        is_large,
-    }))
 }

@@ -33,6 +33,14 @@ pub fn drift(tally: &Tally, policy: &config::VerifySection) -> Vec<String> {
             check(lost, tally.events, policy.lost_per_mille, &what);
         }
     }
+    // The response to a different request is unknown until the request is sent.
+    let refetched = changed(tally);
+    check(
+        &refetched,
+        tally.compared,
+        policy.changed_fetches_per_mille,
+        "deliveries fetch a lead by another request, which cannot be compared",
+    );
     let allowed = policy.leads_per_mille;
     check(&tally.vanished, tally.leads, allowed, "leads vanish");
     check(
@@ -79,17 +87,21 @@ pub fn drift_of_sends(tally: &Tally, policy: &config::VerifySection) -> Vec<Stri
         let allowed = policy.changed_answers_per_mille;
         found.extend(exceeding(missed, of, allowed, what));
     }
-    let changed = DifferenceGroup {
-        count: tally.harm.changed,
-        ..DifferenceGroup::default()
-    };
     found.extend(exceeding(
-        &changed,
+        &changed(tally),
         of,
         policy.changed_sends_per_mille,
         "sends have another request",
     ));
     found
+}
+
+/// Returns the number of those with another request as a difference.
+fn changed(tally: &Tally) -> DifferenceGroup {
+    DifferenceGroup {
+        count: tally.harm.changed,
+        ..DifferenceGroup::default()
+    }
 }
 
 /// Conversions without which time and memory are not judged.
@@ -209,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_harms_a_lead_exceeds_a_strict_policy_and_nothing_else_does() {
+    fn only_harm_to_a_lead_exceeds_a_strict_policy() {
         for (harmful, words) in [
             (
                 tally(|one| one.newly_failing = group(1)),

@@ -115,7 +115,7 @@ pub async fn choose(
             is_whole &= has_all;
             let older = match has_all {
                 true => Vec::new(),
-                false => of_rare_outcomes(pipeline, connection, choice, rows).await?,
+                false => newest_of_each_outcome(pipeline, connection, choice, rows).await?,
             };
             done.extend(by_outcome(newest.into_iter().chain(older).collect()));
         }
@@ -183,7 +183,7 @@ fn looked_at(connections: usize) -> u32 {
 /// Returns the newest deliveries of each outcome of a conversion that has ended, also of those that the
 /// newest deliveries of the connection do not have: among its newest `rows`, and those without a route
 /// among all.
-async fn of_rare_outcomes(
+async fn newest_of_each_outcome(
     pipeline: &Pipeline,
     connection: &Connection,
     choice: &Choice,

@@ -3,9 +3,12 @@
 
 use std::sync::Arc;
 
-use super::compare::{ComparedOutcomes, ComparedSubject, Subject};
+use super::compare::{AnsweredVersions, ComparedOutcomes, ComparedSubject, Subject};
 use super::outcome::{Reason, VersionOutcome};
-use super::{Both, Compared, composed};
+use super::{
+    composed,
+    conversion::{Both, Compared},
+};
 use crate::domain::channel::{SendAnswer, SendStep, TemplateSend};
 use crate::domain::exchange::HttpResponse;
 use crate::domain::id::{ConnectionId, MessageId, WorkspaceId};
@@ -82,7 +85,7 @@ async fn compare(
         let compared = ComparedSubject {
             subject: Subject::Message(message),
             connection: &connection,
-            is_answered: false,
+            answered: AnsweredVersions::default(),
         };
         let (before, after) = (before.outcome()?, after.outcome()?);
         Some(ComparedOutcomes::compare(&compared, &before, &after))

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::ser::Formatter;
 
-use super::Fault;
+use super::guest::Fault;
 use crate::limits;
 
 /// Returns the answer as JSON.

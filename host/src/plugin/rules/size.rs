@@ -44,7 +44,7 @@ pub fn request(request: &HttpRequest) -> Result<(), String> {
             size.add(value);
         }
     }
-    size.bytes += request.method.len() + request.scheme.len() + request.authority.len();
+    size.bytes += request.method.len() + request.scheme.as_str().len() + request.authority.len();
     size.add(&request.path);
     size.add(&request.body);
     size.at_most("a request", limits::REQUEST_BYTES)
@@ -144,12 +144,12 @@ impl MessageSize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::exchange::{Slot, SlotFunction};
+    use crate::domain::exchange::{Slot, SlotFunction, UrlScheme};
 
     fn a_request() -> HttpRequest {
         HttpRequest {
             method: "GET".to_owned(),
-            scheme: "https".to_owned(),
+            scheme: UrlScheme::Https,
             authority: "leads.example.com".to_owned(),
             path: Vec::new(),
             query: Vec::new(),

@@ -8,7 +8,10 @@ use serde_json::Value;
 use tokio::io::AsyncWriteExt as _;
 use tokio::sync::{Semaphore, oneshot};
 
-use super::{BoundedSchema, ConfigFault, SchemaCheckRequest, SchemaCheckResponse, check};
+use super::{
+    BoundedSchema, ConfigFault,
+    evaluation::{SchemaCheckRequest, SchemaCheckResponse, check},
+};
 use crate::limits;
 use crate::plugin::compile::Compiler;
 

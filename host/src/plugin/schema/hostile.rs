@@ -7,6 +7,7 @@ use leadhost_fuzz::{damaged_text, holds};
 use serde_json::{Value, json};
 
 use super::*;
+use crate::limits;
 use crate::plugin::test_rng::TestRng;
 
 fn refused(schema: &Value) -> String {

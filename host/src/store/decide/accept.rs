@@ -227,9 +227,24 @@ fn wait_for_the_rest(delivery: &mut DeliveryRecord, now: Micros) {
 
 /// Releases a delivery unchanged.
 pub fn release(set: &mut WorkingSet, id: DeliveryId, lease: Lease) -> WriteOutcome {
+    change_held(set, id, lease, |delivery| delivery.held = false)
+}
+
+/// Extends the lease on a delivery, which stays as it is otherwise.
+pub fn renew(set: &mut WorkingSet, id: DeliveryId, lease: Lease, until: Micros) -> WriteOutcome {
+    change_held(set, id, lease, |delivery| delivery.held_until = Some(until))
+}
+
+/// Changes a delivery that is held with this lease.
+fn change_held(
+    set: &mut WorkingSet,
+    id: DeliveryId,
+    lease: Lease,
+    change: impl FnOnce(&mut DeliveryRecord),
+) -> WriteOutcome {
     match set.deliveries.get_mut(&id) {
         Some(delivery) if delivery.held && delivery.lease == lease.0 => {
-            delivery.held = false;
+            change(delivery);
             delivery.change.touch();
             WriteOutcome::Done(delivery.outcome(id))
         }

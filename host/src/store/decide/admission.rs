@@ -29,7 +29,8 @@ pub(super) fn admit(
     Some(u32::try_from(evicted.len()).unwrap_or(u32::MAX))
 }
 
-/// Like [`admit`], for a stored delivery that the worker found to be unproven. Its sender
+/// Like [`admit`], for a stored delivery that the worker found to be unproven. Returns the number of
+/// evicted deliveries. Its sender
 /// was answered with 200, so it stays even if there is no room.
 pub(super) fn admit_stored(
     set: &mut WorkingSet,

@@ -77,6 +77,17 @@ impl Comparison {
     }
 }
 
+/// Returns the difference that a row which a replay would make is.
+pub(super) fn created(field: &str) -> FieldDiff {
+    FieldDiff {
+        field: field.to_owned(),
+        before: Value::Null,
+        after: Value::Bool(true),
+        applied: false,
+        edited_by_person: false,
+    }
+}
+
 /// Returns the changes of a deal among these differences, as its history has them.
 pub(super) fn deal_changes(diff: &[FieldDiff]) -> Vec<FieldChange> {
     diff.iter()

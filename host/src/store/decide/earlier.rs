@@ -1,4 +1,4 @@
-//! What went wrong before a later attempt: a line for each among the notes of the delivery, with the error
+//! Notes on the failures before a later attempt: a line for each among the notes of the delivery, with the error
 //! of the last failure, their number and the version. These lines stand before the other notes, and stay
 //! when those are replaced.
 

@@ -88,7 +88,12 @@ fn answered(
     Some(set.dialogue.messages.get(&id)?.conversation)
 }
 
-fn message_of(set: &WorkingSet, channel: &Channel, external_id: &str) -> Option<MessageId> {
+/// Returns the stored message with this external id.
+pub(super) fn message_of(
+    set: &WorkingSet,
+    channel: &Channel,
+    external_id: &str,
+) -> Option<MessageId> {
     let key = (channel.connection.clone(), external_id.to_owned());
     set.dialogue.references.get(&key)?.message
 }

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
-
 use super::DealRecord;
 use super::diff::Comparison;
 use super::items::{ItemContext, free_place, stored};
@@ -196,13 +194,7 @@ pub(super) fn preview(
         // An item before it would own the key.
         (_, None) if !known.first_use => ItemRecord::new(ItemStatus::Duplicate, id()),
         (_, None) => ItemRecord {
-            diff: vec![FieldDiff {
-                field: CREATED.to_owned(),
-                before: Value::Null,
-                after: Value::Bool(true),
-                applied: false,
-                edited_by_person: false,
-            }],
+            diff: vec![diff::created(CREATED)],
             ..ItemRecord::new(ItemStatus::Converted, id())
         },
     };
@@ -368,9 +360,10 @@ fn remember(set: &mut WorkingSet, context: &ItemContext<'_>, deal: DealId, diff:
     if !changes.is_empty() {
         let by = ChangedBy::Source {
             delivery_id: context.delivery,
+            replayed: context.mode == Some(Mode::Replay { apply: true }),
             repair_id: context.repair(),
         };
-        super::deal::history(set, context.workspace, deal, by, changes);
+        super::deal::edit::history(set, context.workspace, deal, by, changes);
     }
 }
 

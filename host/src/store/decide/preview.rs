@@ -4,11 +4,14 @@
 use std::collections::BTreeMap;
 
 use super::items::{ITEMS_LAST_PLACE, ItemContext, stored};
-use super::lead;
 use super::working_set::{ItemRecord, WorkingSet};
+use super::{diff, inbound, lead};
 use crate::domain::delivery::{ItemStatus, status_of};
+use crate::domain::repair::CREATED_MESSAGE;
 use crate::store::change::RowChange;
-use crate::store::{DeliveryOutcome, ItemResult, NewFetch, Reconversion, WriteOutcome};
+use crate::store::{
+    DeliveryOutcome, Event, ItemResult, NewEvent, NewFetch, Reconversion, WriteOutcome,
+};
 
 /// Returns the status and the items that the delivery would have. It is held under this lease, and is
 /// released with the last part.
@@ -79,15 +82,42 @@ fn item_of(
         ItemResult::Invalid(problem) => {
             ItemRecord::with_message(ItemStatus::Invalid, None, &problem.to_string())
         }
-        // An event that was taken has no effect a second time.
-        ItemResult::Event(_) => stored(set, context.delivery, index)
-            .filter(|item| item.status != ItemStatus::Unrouted)
-            .unwrap_or_else(|| ItemRecord::new(ItemStatus::Updated, None)),
+        ItemResult::Event(new) => event_of(set, context, index, new),
         ItemResult::Unrouted(message) => {
             ItemRecord::with_message(ItemStatus::Unrouted, None, message)
         }
     };
     (None, item)
+}
+
+/// Returns what an event would be. One that was taken has no effect a second time; a message that is not
+/// stored yet is the difference [`CREATED_MESSAGE`].
+fn event_of(
+    set: &WorkingSet,
+    context: &mut ItemContext<'_>,
+    index: u32,
+    new: &NewEvent,
+) -> ItemRecord {
+    let (channel, before) = (&new.channel, stored(set, context.delivery, index));
+    let Event::Inbound(message) = &new.event else {
+        return before
+            .filter(|item| item.status != ItemStatus::Unrouted)
+            .unwrap_or_else(|| ItemRecord::new(ItemStatus::Updated, None));
+    };
+    let external_id = Some(message.external_id.clone());
+    if inbound::message_of(set, channel, &message.external_id).is_some() {
+        return before
+            .filter(ItemRecord::is_finished)
+            .unwrap_or_else(|| ItemRecord::new(ItemStatus::Duplicate, external_id));
+    }
+    let key = (channel.connection.clone(), message.external_id.clone());
+    if !context.used.insert(key) {
+        return ItemRecord::new(ItemStatus::Duplicate, external_id);
+    }
+    ItemRecord {
+        diff: vec![diff::created(CREATED_MESSAGE)],
+        ..ItemRecord::new(ItemStatus::Converted, external_id)
+    }
 }
 
 fn fetch_of(

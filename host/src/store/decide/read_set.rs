@@ -164,7 +164,7 @@ pub fn read_set<'a>(
                     }
                 }
             }
-            Write::Release { delivery, .. } => {
+            Write::Release { delivery, .. } | Write::Renew { delivery, .. } => {
                 read_set.places(*delivery, []);
             }
             Write::Answer(answer) => {

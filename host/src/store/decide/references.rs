@@ -87,7 +87,7 @@ pub(super) fn wait(
     said: &MessageProgress,
     recipient_id: Option<&str>,
 ) -> bool {
-    let until = set.now.plus(limits::REFERENCE_KEPT);
+    let until = set.now.plus(limits::REFERENCE_RETENTION);
     let references = &mut set.dialogue.references;
     let reference = references.entry(key).or_insert_with(|| Reference {
         workspace: channel.workspace,

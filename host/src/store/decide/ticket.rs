@@ -157,7 +157,7 @@ mod tests {
     use crate::store::DealPatch;
 
     const CHANGED: TicketPatched = TicketPatched::Done { changed: true };
-    const KEPT: TicketPatched = TicketPatched::Done { changed: false };
+    const UNCHANGED: TicketPatched = TicketPatched::Done { changed: false };
 
     /// Returns a conversation that was handed over because it was not answered, and its
     /// ticket.
@@ -250,7 +250,7 @@ mod tests {
         let (_, id) = handed(set);
         assert_eq!(to_owner(set, id, Some(OLGA)), CHANGED);
         assert_eq!(ticket(set).1.owner, Some(owner()));
-        assert_eq!(to_owner(set, id, Some(OLGA)), KEPT);
+        assert_eq!(to_owner(set, id, Some(OLGA)), UNCHANGED);
         assert_eq!(to_owner(set, id, None), CHANGED);
         assert_eq!(ticket(set).1.owner, None);
         assert_eq!(set.dialogue.changed_tickets, [id]);
@@ -260,9 +260,9 @@ mod tests {
     fn a_patch_without_changes_or_with_unknown_names_leaves_no_trace() {
         let set = &mut working_set();
         let (_, id) = handed(set);
-        assert_eq!(patch_ticket(set, ticket_wish(id)), KEPT);
-        assert_eq!(to_status(set, id, TicketStatus::Open), KEPT);
-        assert_eq!(to_owner(set, id, None), KEPT);
+        assert_eq!(patch_ticket(set, ticket_wish(id)), UNCHANGED);
+        assert_eq!(to_status(set, id, TicketStatus::Open), UNCHANGED);
+        assert_eq!(to_owner(set, id, None), UNCHANGED);
         let wrong = TicketPatch {
             status: Some(TicketStatus::Resolved),
             owner_email: Some(Some("nobody@example.com".to_owned())),
@@ -293,7 +293,7 @@ mod tests {
         set.now = answered;
         assert_eq!(to_status(set, id, TicketStatus::Answered), CHANGED);
         set.now = time(86_520);
-        assert_eq!(to_status(set, id, TicketStatus::Answered), KEPT);
+        assert_eq!(to_status(set, id, TicketStatus::Answered), UNCHANGED);
         assert_eq!(to_status(set, id, TicketStatus::Open), CHANGED);
         assert_eq!(to_status(set, id, TicketStatus::Answered), CHANGED);
         assert_eq!(ticket(set).1.answered_at, Some(answered));
@@ -313,7 +313,7 @@ mod tests {
         );
         assert_eq!(set.dialogue.changed_conversations, [conversation_id]);
         assert!(set.dialogue.live_tickets.is_empty());
-        assert_eq!(to_status(set, id, TicketStatus::Resolved), KEPT);
+        assert_eq!(to_status(set, id, TicketStatus::Resolved), UNCHANGED);
         // The next message begins a new one.
         let next = notify(set, notification());
         assert_ne!(message(set, next).conversation, conversation_id);

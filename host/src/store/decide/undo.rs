@@ -50,7 +50,7 @@ pub(super) fn changes(set: &mut WorkingSet, undo: &RepairUndo) -> WriteOutcome {
         let by = ChangedBy::Repair {
             repair_id: undo.repair,
         };
-        deal::history(set, workspace, id, by, changes);
+        deal::edit::history(set, workspace, id, by, changes);
     }
     WriteOutcome::RepairUndone
 }
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_changed_or_edited_or_erased_since_stays() {
+    fn values_that_were_changed_edited_or_erased_since_stay() {
         let mut changed = changed();
         let other = changed.change("deal.title", json!("A flat"), json!("Rita called"));
         let mut erased = changed.change("contact.name", Value::Null, json!("Rita"));

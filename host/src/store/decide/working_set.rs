@@ -31,7 +31,7 @@ use crate::store::{
 
 pub type ClaimKey = (ConnectionId, String);
 
-/// What a key becomes that a contact gets.
+/// The change of a key that a contact gets.
 enum AddedKey {
     /// No contact has it: it becomes the contact's own.
     Own((WorkspaceId, String)),

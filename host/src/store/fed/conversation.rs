@@ -2,14 +2,14 @@
 
 use serde_json::{Map, Value};
 
-use super::{Fed, written};
+use super::record::{Fed, written};
 use crate::domain::id::{AgentId, ContactId, ConversationId, DealId, WorkspaceId};
 use crate::domain::row::Entity;
 use crate::domain::time::Micros;
 use crate::store::StoreError;
 use crate::store::change::RowChange;
 use crate::store::row::RowColumns;
-use crate::store::schema::{OnConflict, TableSchema, column, leaves, leaves_as, nullable};
+use crate::store::schema::table::{OnConflict, TableSchema, column, leaves, leaves_as, nullable};
 use crate::store::sql::SqlType::{Json, Number, Text, Time, Truth, Uuid};
 use crate::store::sql::{Arg, Sql, args, json, made};
 

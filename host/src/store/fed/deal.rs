@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Fed, written};
+use super::record::{Fed, written};
 use crate::domain::deal::{self, DealStage, DealStatus};
 use crate::domain::id::{
     AgentId, ConnectionId, ContactId, DealId, DeliveryId, OwnerId, PartnerId, ProductId,
@@ -13,7 +13,9 @@ use crate::domain::time::Micros;
 use crate::store::StoreError;
 use crate::store::change::RowChange;
 use crate::store::row::RowColumns;
-use crate::store::schema::{OnConflict, TableSchema, column, jsonb, leaves, leaves_as, nullable};
+use crate::store::schema::table::{
+    OnConflict, TableSchema, column, jsonb, leaves, leaves_as, nullable,
+};
 use crate::store::sql::SqlType::{Json, Number, Text, Time, Uuid};
 use crate::store::sql::{Arg, Sql, args, json, made};
 

@@ -1,6 +1,6 @@
 //! Messages of conversations.
 
-use super::{Fed, written};
+use super::record::{Fed, written};
 use crate::domain::id::{AgentId, ContactId, ConversationId, MessageId, WorkspaceId};
 use crate::domain::message::{Actor, Metadata};
 use crate::domain::plugin::RanWith;
@@ -9,7 +9,7 @@ use crate::domain::time::Micros;
 use crate::store::StoreError;
 use crate::store::change::RowChange;
 use crate::store::row::RowColumns;
-use crate::store::schema::{
+use crate::store::schema::table::{
     Ends, OnConflict, TableSchema, column, leaves, leaves_as, nullable, nullable_jsonb,
 };
 use crate::store::sql::SqlType::{Json, Number, Text, Time, Uuid};

@@ -1,13 +1,13 @@
 //! Failures that channels report.
 
-use super::{Fed, written};
+use super::record::{Fed, written};
 use crate::domain::id::{AgentId, ConversationId, DealId, MessageErrorId, MessageId, WorkspaceId};
 use crate::domain::row::Entity;
 use crate::domain::time::Micros;
 use crate::store::StoreError;
 use crate::store::change::RowChange;
 use crate::store::row::RowColumns;
-use crate::store::schema::{OnConflict, TableSchema, column, leaves, leaves_as, nullable};
+use crate::store::schema::table::{OnConflict, TableSchema, column, leaves, leaves_as, nullable};
 use crate::store::sql::SqlType::{Number, Text, Time, Uuid};
 use crate::store::sql::{Arg, Sql, args, made};
 

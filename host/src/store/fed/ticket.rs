@@ -1,6 +1,6 @@
 //! Tickets: conversations and deals that people handle.
 
-use super::{Fed, written};
+use super::record::{Fed, written};
 use crate::domain::id::{
     AgentId, ContactId, ConversationId, DealId, OwnerId, TicketId, WorkspaceId,
 };
@@ -10,7 +10,7 @@ use crate::domain::time::Micros;
 use crate::store::StoreError;
 use crate::store::change::RowChange;
 use crate::store::row::RowColumns;
-use crate::store::schema::{OnConflict, TableSchema, column, nullable};
+use crate::store::schema::table::{OnConflict, TableSchema, column, nullable};
 use crate::store::sql::SqlType::{Number, Text, Time, Uuid};
 use crate::store::sql::{Arg, Sql, args, made};
 

@@ -8,6 +8,7 @@
 //! not served, and the file is not changed.
 
 mod source;
+pub mod tables;
 mod target;
 mod value;
 
@@ -17,57 +18,14 @@ use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 use self::source::{Counters, MoveSource};
+use self::tables::TABLES;
 use self::target::{MoveTarget, TargetState};
 use self::value::Sum;
 use super::StoreError;
-use super::schema::{self, TableSchema};
+use super::schema::table::TableSchema;
 use crate::clock::Clock;
 use crate::config::StoreUrl;
 use crate::limits;
-
-/// The tables that are moved, in an order in which referenced tables come first.
-static TABLES: [&TableSchema; 40] = [
-    &schema::WORKSPACES,
-    &schema::PARTNERS,
-    &schema::AGENTS,
-    &schema::OWNERS,
-    &schema::PRODUCTS,
-    &schema::TOMBSTONES,
-    &schema::CONNECTIONS,
-    &schema::CONNECTION_SKETCHES,
-    &schema::KEYS,
-    &schema::PLUGINS,
-    &schema::ACTIVATIONS,
-    &schema::REFUSALS,
-    &schema::AUDIT,
-    &schema::ROLLOUTS,
-    &schema::REPAIRS,
-    &schema::FEED_CLOCK,
-    &schema::CONTACTS,
-    &schema::CONTACT_KEYS,
-    &schema::SHARED_KEYS,
-    &schema::DEALS,
-    &schema::DEAL_HISTORY,
-    &schema::DEAL_LOGS,
-    &schema::REPAIR_CHANGES,
-    &schema::CONVERSATIONS,
-    &schema::TICKETS,
-    &schema::MESSAGES,
-    &schema::SENDS,
-    &schema::KEPT_SENDS,
-    &schema::CHANNEL_REFS,
-    &schema::HOLDS,
-    &schema::MESSAGE_ERRORS,
-    &schema::TEMPLATE_LISTS,
-    &schema::IDEMPOTENCY,
-    &schema::DEDUPE,
-    &schema::DELIVERIES,
-    &schema::ITEMS,
-    &schema::FETCHES,
-    &schema::ANSWERS,
-    &schema::QUEUE,
-    &schema::ERASURES,
-];
 
 /// The parameters of a move.
 pub struct MoveOptions<'a> {

@@ -17,7 +17,7 @@ use super::value::{self, MovedValue};
 use crate::clock::Clock;
 use crate::limits;
 use crate::store::error::odd;
-use crate::store::schema::TableSchema;
+use crate::store::schema::table::TableSchema;
 use crate::store::{StoreError, sqlite};
 
 /// Identifies a row: the values of its key columns.
@@ -300,7 +300,7 @@ impl ToSql for KeyPart {
 mod tests {
     use super::*;
     use crate::clock::SystemClock;
-    use crate::store::moving::TABLES;
+    use crate::store::moving::tables::TABLES;
     use crate::store::schema;
     use crate::store::sql::{SqlType, SqlValue};
 

@@ -11,13 +11,13 @@ use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, Postgres, Row as _};
 use uuid::Uuid;
 
-use super::TABLES;
 use super::source::{Counters, MovingPage, RowKey};
+use super::tables::TABLES;
 use super::value::{self, MovedValue, Sum};
 use crate::config::StoreUrl;
 use crate::limits;
 use crate::store::postgres::columns::at;
-use crate::store::schema::{ColumnSchema, TableSchema};
+use crate::store::schema::table::{ColumnSchema, TableSchema};
 use crate::store::sql::{SqlType, SqlValue};
 use crate::store::{StoreError, postgres};
 
@@ -370,7 +370,7 @@ async fn refuse_served(
         .try_get(0)?;
     if progress.served || traces {
         return Err(StoreError::Refused(format!(
-            "the store {source} was moved into this database before (done at {done_at}), and a host has served it from there since: --restart would discard what has arrived. Nothing was done now. Move into another, empty database; or, if the data in this one is not needed, empty it by running `drop schema {} cascade` as its owner",
+            "the store {source} was moved into this database before (done at {done_at}), and a host was started on it since: --restart would discard what has arrived. Nothing was done now. Move into another, empty database; or, if the data in this one is not needed, empty it by running `drop schema {} cascade` as its owner",
             postgres::SCHEMA,
         )));
     }

@@ -17,7 +17,7 @@ use crate::domain::time::Micros;
 use crate::store::StoreError;
 use crate::store::error::odd;
 use crate::store::postgres::columns;
-use crate::store::schema::{ColumnSchema, TableSchema};
+use crate::store::schema::table::{ColumnSchema, TableSchema};
 use crate::store::sql::{SqlType, SqlValue};
 
 /// The value of a column.

@@ -5,7 +5,7 @@ use crate::domain::key::Role;
 use crate::store::database::Database;
 use crate::store::postgres::VisibleRows;
 use crate::store::row::audit::audit_row;
-use crate::store::sql::{Sql, args, sql, steps};
+use crate::store::sql::{Sql, Tx, args, sql, steps};
 use crate::store::{AuditFilter, StoreError};
 
 // One host at a time: two that read the last row at once would both follow it. Readers are not
@@ -29,31 +29,35 @@ values (:number, :at, :key_id, :label, :role, :address, :act, :target, :outcome,
 /// [`StoreError`] if the database fails.
 pub async fn add(database: &Database, act: Act) -> Result<AuditRow, StoreError> {
     database
-        .write(
-            VisibleRows::Exempt,
-            steps!(|tx| {
-                tx.run(&ONE_AT_A_TIME, &[]).await?;
-                let last = tx.row(&LAST, &[], |row| audit_row(row)).await?;
-                let row = AuditRow::new(last.as_ref(), act.clone());
-                let args = args! {
-                    number: row.number,
-                    at: row.at,
-                    key_id: row.key_id,
-                    label: &row.label,
-                    role: row.role.map(Role::as_str),
-                    address: &row.address,
-                    act: &row.act,
-                    target: &row.target,
-                    outcome: row.outcome.as_str(),
-                    begun: row.begun,
-                    detail: &row.detail,
-                    hash: &row.hash,
-                };
-                tx.run(&ADD, &args).await?;
-                Ok(row)
-            }),
-        )
+        .write(VisibleRows::Exempt, steps!(|tx| add_in(tx, act).await))
         .await
+}
+
+/// Adds an act like [`add`], in a transaction that changes more.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn add_in(tx: &mut Tx, act: Act) -> Result<AuditRow, StoreError> {
+    tx.run(&ONE_AT_A_TIME, &[]).await?;
+    let last = tx.row(&LAST, &[], |row| audit_row(row)).await?;
+    let row = AuditRow::new(last.as_ref(), act);
+    let args = args! {
+        number: row.number,
+        at: row.at,
+        key_id: row.key_id,
+        label: &row.label,
+        role: row.role.map(Role::as_str),
+        address: &row.address,
+        act: &row.act,
+        target: &row.target,
+        outcome: row.outcome.as_str(),
+        begun: row.begun,
+        detail: &row.detail,
+        hash: &row.hash,
+    };
+    tx.run(&ADD, &args).await?;
+    Ok(row)
 }
 
 static NEWEST: Sql = sql("

@@ -14,7 +14,7 @@ use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
 use crate::store::claim_turns::{ClaimCandidate, ClaimTurns};
 use crate::store::database::Database;
-use crate::store::operations::batch::load::{SEND, WHOLE};
+use crate::store::operations::batch::load::locked::{SEND, WHOLE};
 use crate::store::postgres::VisibleRows;
 use crate::store::row::{RowColumns as _, deliveries, fetches, messages};
 use crate::store::sql::{Sql, SqlRow, Tx, args, sql, steps};

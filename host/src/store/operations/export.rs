@@ -9,7 +9,7 @@ use crate::store::row::RowColumns as _;
 use crate::store::row::export::{
     self, ExportField, ExportFields, ExportPageBuilder, columns, not_exported,
 };
-use crate::store::schema::{self, TableSchema};
+use crate::store::schema::{self, table::TableSchema};
 use crate::store::sql::{Sql, args, made, sql, steps};
 use crate::store::{ExportPage, MessageErrorFilter, Scope, StoreError};
 

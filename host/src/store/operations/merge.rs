@@ -6,7 +6,7 @@ use crate::domain::id::{ContactId, RepairId, WorkspaceId};
 use crate::domain::repair::{MERGED, RepairedKind, TAKEN_KEYS};
 use crate::domain::row::Entity;
 use crate::store::database::Database;
-use crate::store::operations::batch::load::place;
+use crate::store::operations::batch::load::locked::place;
 use crate::store::operations::repairs::NEW_CHANGES;
 use crate::store::operations::tombstones;
 use crate::store::postgres::VisibleRows;

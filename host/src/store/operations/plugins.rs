@@ -1,14 +1,19 @@
 //! Plugin versions by their digest, the activations, and the files that were refused.
 
+use super::{audit, rollouts};
+use crate::domain::audit::Act;
 use crate::domain::plugin::Digest;
+use crate::domain::rollout::Rollout;
 use crate::domain::time::Micros;
 use crate::limits;
 use crate::store::database::Database;
 use crate::store::postgres::VisibleRows;
+use crate::store::postgres::health::CHANNEL;
 use crate::store::row::RowColumns as _;
 use crate::store::row::plugins::{activation, record, refusal as refusal_of};
-use crate::store::sql::{Sql, args, json, sql, steps};
-use crate::store::{Activation, PluginRecord, PluginRefusal, StoreError};
+use crate::store::sql::{Sql, Tx, args, json, sql, steps};
+use crate::store::sqlite::threads::End;
+use crate::store::{Activation, Announcement, PluginRecord, PluginRefusal, Proposal, StoreError};
 
 static PUT: Sql = sql("
 insert into plugins (digest, description, contract, bytes, checks, golden, origin, stored_at, wasm,
@@ -171,22 +176,115 @@ pub async fn activate(
     database
         .write(
             VisibleRows::Exempt,
+            steps!(|tx| activate_in(tx, &name, &digest, now).await),
+        )
+        .await
+}
+
+/// Activates a version, changes the rollout of its plugin and adds the act to the audit, in one transaction.
+/// Returns `None`, and does nothing, if the rollout was changed since its generation was read.
+///
+/// # Errors
+///
+/// As for [`activate`].
+pub async fn activate_in_rollout(
+    database: &Database,
+    digest: Digest,
+    (changed, act): (Rollout, Act),
+    now: Micros,
+) -> Result<Option<(Activation, Rollout)>, StoreError> {
+    database
+        .write(
+            VisibleRows::Exempt,
             steps!(|tx| {
-                let args = args! { digest: &digest };
-                let stored = tx.row(&IS_STORED, &args, |row| row.text("digest")).await?;
-                if stored.is_none() {
-                    return Err(StoreError::Refused(format!(
-                        "Plugin `{name}` has no stored version {digest}. Upload it first."
-                    )));
-                }
-                tx.run(&ONE_AT_A_TIME, &[]).await?;
-                let args = args! { name: &name, digest: &digest, now };
-                tx.run(&ACTIVATE, &args).await?;
-                let args = args! { name: &name };
-                tx.only(&ACTIVATION, &args, |row| activation(row)).await
+                let name = changed.name.clone();
+                let in_rollout = Some((changed, act));
+                let done = activate_with(tx, &name, &digest, in_rollout, now).await?;
+                Ok(done.and_then(|(activation, changed)| Some((activation, changed?))))
             }),
         )
         .await
+}
+
+static WITHDRAW: Sql = sql("
+delete from proposals                               -- postgres
+where name = :name and number = :number             -- postgres
+returning until_at > clock_timestamp() as stands    -- postgres");
+
+static ANNOUNCE: Sql = sql("
+select pg_notify(:channel, :what) -- postgres");
+
+/// Activates the version that was proposed to the hosts of a shared store, and announces it. `in_rollout`: the
+/// change of the rollout of its plugin, and the act for the audit, in the same transaction. Returns `None`, and
+/// does nothing, if the proposal no longer stands, or the rollout was changed since its generation was read.
+///
+/// # Errors
+///
+/// As for [`activate`].
+pub async fn flip(
+    database: &Database,
+    proposal: Proposal,
+    in_rollout: Option<(Rollout, Act)>,
+    now: Micros,
+) -> Result<Option<(Activation, Option<Rollout>)>, StoreError> {
+    database
+        .write_or_undo_aside(steps!(|tx| {
+            tx.run(&ONE_AT_A_TIME, &[]).await?;
+            let args = args! { name: &proposal.name, number: proposal.number };
+            let stands = tx.row(&WITHDRAW, &args, |row| row.flag("stands")).await?;
+            if stands != Some(true) {
+                return Ok((None, End::Undo));
+            }
+            let Proposal { name, digest, .. } = &proposal;
+            let Some(done) = activate_with(tx, name, digest, in_rollout, now).await? else {
+                return Ok((None, End::Undo));
+            };
+            let args = args! { channel: CHANNEL, what: Announcement::Plugins.as_str() };
+            tx.run(&ANNOUNCE, &args).await?;
+            Ok((Some(done), End::Commit))
+        }))
+        .await
+}
+
+/// Activates a version, after the change of the rollout of its plugin and with the act for the audit. Returns
+/// `None`, and does nothing, if the rollout was changed since its generation was read.
+async fn activate_with(
+    tx: &mut Tx,
+    name: &str,
+    digest: &Digest,
+    in_rollout: Option<(Rollout, Act)>,
+    now: Micros,
+) -> Result<Option<(Activation, Option<Rollout>)>, StoreError> {
+    let Some((next, act)) = in_rollout else {
+        let activation = activate_in(tx, name, digest, now).await?;
+        return Ok(Some((activation, None)));
+    };
+    let Some(changed) = rollouts::change_in(tx, &next).await? else {
+        return Ok(None);
+    };
+    let activation = activate_in(tx, name, digest, now).await?;
+    audit::add_in(tx, act).await?;
+    Ok(Some((activation, Some(changed))))
+}
+
+async fn activate_in(
+    tx: &mut Tx,
+    name: &str,
+    digest: &Digest,
+    now: Micros,
+) -> Result<Activation, StoreError> {
+    let args = args! { digest };
+    let stored = tx.row(&IS_STORED, &args, |row| row.text("digest")).await?;
+    if stored.is_none() {
+        return Err(StoreError::Refused(format!(
+            "Plugin `{name}` has no stored version {digest}. Upload it first."
+        )));
+    }
+    tx.run(&ONE_AT_A_TIME, &[]).await?;
+    let args = args! { name, digest, now };
+    tx.run(&ACTIVATE, &args).await?;
+    let args = args! { name };
+    tx.only(&ACTIVATION, &args, |row| activation(row)).await
 }
 
 static NOTE_REFUSAL: Sql = sql("
@@ -309,6 +407,8 @@ pub const SQL: &[&Sql] = &[
     &ACTIVATE,
     &IS_STORED,
     &ACTIVATION,
+    &WITHDRAW,
+    &ANNOUNCE,
     &NOTE_REFUSAL,
     &FORGET_REFUSALS,
     &OVERTAKE_FILE,

@@ -12,7 +12,7 @@ use crate::store::database::Database;
 use crate::store::postgres::VisibleRows;
 use crate::store::row::RowColumns as _;
 use crate::store::row::repairs::{change, moved, repair, sum};
-use crate::store::schema::{self, OnConflict};
+use crate::store::schema::{self, table::OnConflict};
 use crate::store::sql::{Sql, Tx, args, json, made, sql, steps};
 use crate::store::{RepairChanged, RepairMove, StoreError};
 

@@ -9,7 +9,7 @@ use crate::store::StoreError;
 use crate::store::database::Database;
 use crate::store::postgres::VisibleRows;
 use crate::store::row::rollouts::{report as report_of, rollout};
-use crate::store::sql::{Sql, args, json, sql, steps};
+use crate::store::sql::{Sql, Tx, args, json, sql, steps};
 
 static LIST: Sql = sql("
 select name, number, candidate, stable, stage, paused, step, plan, generation, spent_seconds,
@@ -120,27 +120,34 @@ pub async fn change(database: &Database, changed: Rollout) -> Result<Option<Roll
     database
         .write(
             VisibleRows::Exempt,
-            steps!(|tx| {
-                tx.run(&ONE_AT_A_TIME, &[]).await?;
-                let args = args! {
-                    name: &changed.name,
-                    stage: changed.stage.as_str(),
-                    paused: changed.paused,
-                    step: i64::try_from(changed.step).unwrap_or(i64::MAX),
-                    spent_seconds: seconds(changed.recorded_spent),
-                    spent_at: changed.spent_at,
-                    stage_at: changed.stage_at,
-                    why: changed.why.as_deref(),
-                    generation: changed.generation,
-                };
-                if tx.run(&CHANGE, &args).await? == 0 {
-                    return Ok(None);
-                }
-                let args = args! { name: &changed.name };
-                Ok(Some(tx.only(&ONE, &args, |row| rollout(row)).await?))
-            }),
+            steps!(|tx| change_in(tx, &changed).await),
         )
         .await
+}
+
+/// Changes a rollout like [`change`], in a transaction that changes more.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn change_in(tx: &mut Tx, changed: &Rollout) -> Result<Option<Rollout>, StoreError> {
+    tx.run(&ONE_AT_A_TIME, &[]).await?;
+    let args = args! {
+        name: &changed.name,
+        stage: changed.stage.as_str(),
+        paused: changed.paused,
+        step: i64::try_from(changed.step).unwrap_or(i64::MAX),
+        spent_seconds: seconds(changed.recorded_spent),
+        spent_at: changed.spent_at,
+        stage_at: changed.stage_at,
+        why: changed.why.as_deref(),
+        generation: changed.generation,
+    };
+    if tx.run(&CHANGE, &args).await? == 0 {
+        return Ok(None);
+    }
+    let args = args! { name: &changed.name };
+    Ok(Some(tx.only(&ONE, &args, |row| rollout(row)).await?))
 }
 
 static SPEND: Sql = sql("

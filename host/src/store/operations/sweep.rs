@@ -160,7 +160,7 @@ pub async fn sweep(
         )
         .await?;
     removed += too_many_references(database, limit).await?;
-    let forgotten = now.minus(limits::TOMBSTONES_KEPT);
+    let forgotten = now.minus(limits::TOMBSTONE_RETENTION);
     removed += tombstones::forget(database, forgotten, limit).await?;
     // Receipts are kept as long as deliveries, from the end of their repair; so are the comparisons of
     // rollouts.

@@ -136,7 +136,7 @@ impl Db {
                 .after_release(move |_, connection| {
                     // An error closes the connection without a goodbye message, which a
                     // dead server would not receive.
-                    let kept = kept.may_be_kept(connection.age);
+                    let kept = kept.may_be_reused(connection.age);
                     let kept = kept.then_some(true).ok_or(sqlx::Error::PoolClosed);
                     Box::pin(std::future::ready(kept))
                 })

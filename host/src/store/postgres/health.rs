@@ -121,7 +121,7 @@ impl Health {
 
     /// Returns whether a released connection may stay in the pool. A dead connection that was
     /// not noticed would keep its place.
-    pub fn may_be_kept(&self, age: Duration) -> bool {
+    pub fn may_be_reused(&self, age: Duration) -> bool {
         self.outage.borrow().is_none() && !self.is_of_before(age)
     }
 

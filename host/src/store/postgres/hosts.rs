@@ -7,15 +7,14 @@ use std::time::Duration;
 use sqlx::Row as _;
 
 use super::columns;
-use super::db::{Db, VisibleRows};
+use super::db::Db;
 use super::health::CHANNEL;
 use crate::domain::id::HostId;
 use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
 use crate::limits;
 use crate::store::row::RowColumns as _;
-use crate::store::row::plugins::activation;
-use crate::store::{Activation, Announcement, Beat, Fence, Proposal, SeenHost, StoreError};
+use crate::store::{Announcement, Beat, Fence, Proposal, SeenHost, StoreError};
 
 const ANNOUNCE: &str = "select pg_notify($1, $2)";
 
@@ -41,23 +40,24 @@ with long_dead as (
 insert into hosts as h (id, name, version, report)
 values ($1, $2, $3, $4::json)
 on conflict (id) do update
-set seen_at = clock_timestamp(), report = excluded.report";
+set seen_at = clock_timestamp(), report = excluded.report
+returning (extract(epoch from clock_timestamp()) * 1000000)::bigint";
 
-/// Stores a heartbeat, and removes hosts that have been dead for long.
+/// Stores a heartbeat, and removes hosts that have been dead for long. Returns the time of the database.
 ///
 /// # Errors
 ///
 /// [`StoreError`] if the database fails.
-pub async fn beat(db: &Db, beat: &Beat) -> Result<(), StoreError> {
-    sqlx::query(BEAT)
+pub async fn beat(db: &Db, beat: &Beat) -> Result<Micros, StoreError> {
+    let row = sqlx::query(BEAT)
         .bind(beat.host.0)
         .bind(columns::text(&beat.name))
         .bind(&beat.version)
         .bind(columns::json(&beat.report)?)
-        .bind(limits::HOST_KEPT.as_secs_f64())
-        .execute(db.aside())
+        .bind(limits::DEAD_HOST_RETENTION.as_secs_f64())
+        .fetch_one(db.aside())
         .await?;
-    Ok(())
+    Ok(Micros(row.try_get(0)?))
 }
 
 const LEAVE: &str = "
@@ -187,8 +187,7 @@ pub async fn proposals(db: &Db) -> Result<Vec<Proposal>, StoreError> {
 
 const WITHDRAW: &str = "
 delete from proposals
-where name = $1 and number = $2
-returning until_at > clock_timestamp() as stands";
+where name = $1 and number = $2";
 
 /// Withdraws a proposal.
 ///
@@ -202,70 +201,6 @@ pub async fn withdraw(db: &Db, proposal: &Proposal) -> Result<(), StoreError> {
         .execute(db.aside())
         .await?;
     Ok(())
-}
-
-// Activations of two plugins at the same time would take the same generation.
-const ONE_AT_A_TIME: &str = "lock table activations in share row exclusive mode";
-
-// The generation grows over all plugins, so it orders every activation.
-const FLIP: &str = "
-insert into activations as a (name, digest, previous, generation, activated_at)
-values ($1, $2, null, (select coalesce(max(generation), 0) + 1 from activations), $3)
-on conflict (name) do update
-set previous = a.digest, digest = excluded.digest, generation = excluded.generation,
-  activated_at = excluded.activated_at
-where a.digest <> excluded.digest";
-
-const FLIPPED: &str = "
-select name, digest, previous, generation, activated_at
-from activations
-where name = $1";
-
-/// Activates the proposed version and announces it. `None`: the proposal is not valid any more.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
-pub async fn flip(
-    db: &Db,
-    proposal: &Proposal,
-    now: Micros,
-) -> Result<Option<Activation>, StoreError> {
-    let mut transaction = db.begin(VisibleRows::Exempt).await?;
-    sqlx::query(ONE_AT_A_TIME)
-        .execute(&mut *transaction)
-        .await?;
-    let stands = sqlx::query(WITHDRAW)
-        .bind(columns::text(&proposal.name))
-        .bind(proposal.number)
-        .fetch_optional(&mut *transaction)
-        .await?;
-    let stands = match stands {
-        Some(row) => row.try_get("stands")?,
-        None => false,
-    };
-    if !stands {
-        transaction.rollback().await?;
-        return Ok(None);
-    }
-    sqlx::query(FLIP)
-        .bind(columns::text(&proposal.name))
-        .bind(&proposal.digest.0)
-        .bind(columns::at(now))
-        .execute(&mut *transaction)
-        .await?;
-    let row = sqlx::query(FLIPPED)
-        .bind(columns::text(&proposal.name))
-        .fetch_one(&mut *transaction)
-        .await?;
-    let activation = activation(&row)?;
-    sqlx::query(ANNOUNCE)
-        .bind(CHANNEL)
-        .bind(Announcement::Plugins.as_str())
-        .execute(&mut *transaction)
-        .await?;
-    transaction.commit().await?;
-    Ok(Some(activation))
 }
 
 // A holder that renews its lease keeps its fencing token.
@@ -352,5 +287,5 @@ pub async fn seal_with(db: &Db, key: &str, older: &[String]) -> Result<String, S
 }
 
 pub const SQL: &[&str] = &[
-    ANNOUNCE, BEAT, LEAVE, HOSTS, PROPOSE, PROPOSALS, WITHDRAW, FLIP, FLIPPED, HOLD_JOB, LEAVE_JOB,
+    ANNOUNCE, BEAT, LEAVE, HOSTS, PROPOSE, PROPOSALS, WITHDRAW, HOLD_JOB, LEAVE_JOB,
 ];

@@ -9,7 +9,7 @@
 pub(super) mod columns;
 mod commit;
 mod commit_status;
-mod db;
+pub(super) mod db;
 pub(super) mod error;
 pub(super) mod examine;
 pub(super) mod health;
@@ -18,6 +18,7 @@ mod open;
 pub(super) mod rate;
 pub(super) mod run;
 mod server;
+mod statements;
 
 use std::sync::Arc;
 
@@ -25,13 +26,13 @@ use uuid::Uuid;
 
 pub(super) use self::commit::commit;
 pub use self::db::HELLO;
-pub(super) use self::db::{Db, SCHEMA, Transaction, VisibleRows, read_url};
+pub(super) use self::db::{Db, SCHEMA, VisibleRows, read_url};
 pub(super) use self::open::{let_others_open, note_newest};
+#[doc(hidden)]
+pub use self::statements::statements;
 use super::StoreError;
 use super::high_water_mark::HighWaterMark;
-use super::operations;
-use super::sql::Dialect;
-use crate::clock::SharedClock;
+use crate::clock::{SharedClock, boot};
 
 /// Opens the store in the database of this URL, and creates what is missing there. Uses
 /// at most this many connections. Compares the store with the high-water mark of its last
@@ -48,6 +49,9 @@ pub(super) async fn open(
 ) -> Result<(Arc<Db>, Uuid), StoreError> {
     let db = Arc::new(Db::new(url, connections, Arc::clone(&high_water_mark))?);
     let id = open::prepare(&db, clock.as_ref()).await?;
+    let asked = boot();
+    let now = open::time(&db).await?;
+    clock.follow(now, boot().saturating_sub(asked));
     let (sight, recorded) = open::look(&db, id).await?;
     high_water_mark.meets(sight, recorded.as_deref(), clock.now());
     tokio::spawn(open::keep_noting(Arc::downgrade(&db)));
@@ -65,23 +69,3 @@ pub(super) async fn open(
 pub(super) async fn owner(url: &str) -> Result<sqlx::postgres::PgConnection, StoreError> {
     open::bring_up_to_date(&Db::new(url, 1, HighWaterMark::in_memory())?).await
 }
-
-/// Returns every statement by its area. For tests that run them against a server.
-#[doc(hidden)]
-pub fn statements() -> Vec<(&'static str, &'static str)> {
-    let own = STATEMENTS
-        .iter()
-        .flat_map(|(area, statements)| statements.iter().map(|sql| (*area, *sql)));
-    own.chain(operations::statements(Dialect::Postgres))
-        .collect()
-}
-
-const STATEMENTS: &[(&str, &[&str])] = &[
-    ("hosts", hosts::SQL),
-    ("open", open::SQL),
-    ("examine", examine::SQL),
-    ("commit_status", commit_status::SQL),
-    ("rate", rate::SQL),
-    ("health", health::SQL),
-    ("server", server::SQL),
-];

@@ -13,6 +13,7 @@ use super::db::{Db, ROLE, SCHEMA};
 use super::{error, server};
 use crate::clock::Clock;
 use crate::domain::id::uuid_at;
+use crate::domain::time::Micros;
 use crate::limits;
 use crate::store::StoreError;
 use crate::store::high_water_mark::Mark;
@@ -48,6 +49,7 @@ select r.rolsuper or r.rolbypassrls as passes,
 from pg_roles as r
 where r.rolname = $1";
 const STORE_ID: &str = "select id from store";
+const TIME: &str = "select (extract(epoch from clock_timestamp()) * 1000000)::bigint";
 const LOOK: &str = "
 select server, coalesce((select max(last_us) from feed_clock), 0) as newest
 from store";
@@ -145,6 +147,16 @@ pub fn supports(found: i32) -> Result<(), StoreError> {
 /// Returns the schema version that this program makes.
 pub fn newest_schema() -> i64 {
     i64::try_from(FIRST + MIGRATIONS.len() - 1).unwrap_or(i64::MAX)
+}
+
+/// Returns the database's time.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn time(db: &Db) -> Result<Micros, StoreError> {
+    let now = sqlx::query_scalar(TIME).fetch_one(db.pool()).await?;
+    Ok(Micros(now))
 }
 
 /// Returns the state of the store, and the server on which it was last written according to the
@@ -427,6 +439,7 @@ pub(super) const SQL: &[&str] = &[
     SCHEMA_VERSION,
     ROLE_OF_MINE,
     STORE_ID,
+    TIME,
     UNFINISHED_MOVE,
     LOOK,
     NOTE_SERVER,

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use async_trait::async_trait;
 
-use super::DatabaseStore;
+use super::database_store::DatabaseStore;
 use crate::domain::acceptance::FirstAcceptance;
 use crate::domain::audit::{Act, AuditRow};
 use crate::domain::connection::{Connection, ConnectionPause, ConnectionSketch, SourceShape};
@@ -233,6 +233,19 @@ pub trait AdministrationStore: Send + Sync + 'static {
         digest: &Digest,
         now: Micros,
     ) -> Result<Activation, StoreError>;
+
+    /// Makes a version serve like [`activate`](Self::activate), changes the rollout of its plugin, and adds the
+    /// act to the audit: all or nothing. Returns `None` if the rollout was changed since its generation was read.
+    ///
+    /// # Errors
+    ///
+    /// As for [`activate`](Self::activate).
+    async fn activate_in_rollout(
+        &self,
+        digest: &Digest,
+        changed: (&Rollout, &Act),
+        now: Micros,
+    ) -> Result<Option<(Activation, Rollout)>, StoreError>;
 
     /// Stores the acceptance of a version by the first of two admin keys, in place of an earlier one
     /// by the same key.
@@ -698,6 +711,16 @@ impl AdministrationStore for DatabaseStore {
         now: Micros,
     ) -> Result<Activation, StoreError> {
         plugins::activate(&self.database, name.to_owned(), digest.clone(), now).await
+    }
+
+    async fn activate_in_rollout(
+        &self,
+        digest: &Digest,
+        changed: (&Rollout, &Act),
+        now: Micros,
+    ) -> Result<Option<(Activation, Rollout)>, StoreError> {
+        let (digest, changed) = (digest.clone(), (changed.0.clone(), changed.1.clone()));
+        plugins::activate_in_rollout(&self.database, digest, changed, now).await
     }
 
     async fn note_refusal(&self, refusal: &PluginRefusal) -> Result<(), StoreError> {

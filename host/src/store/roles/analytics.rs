@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::DatabaseStore;
+use super::database_store::DatabaseStore;
 use crate::domain::analytics::MetricSet;
 use crate::domain::id::WorkspaceId;
 use crate::domain::time::Micros;

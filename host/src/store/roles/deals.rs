@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::DatabaseStore;
+use super::database_store::DatabaseStore;
 use crate::domain::id::{ContactId, DealId, ProductId, WorkspaceId};
 use crate::domain::ticket::TicketView;
 use crate::store::operations::{deals, desk, merge, people, products, remove};

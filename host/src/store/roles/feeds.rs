@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::DatabaseStore;
+use super::database_store::DatabaseStore;
 use crate::domain::row::Entity;
 use crate::store::operations::export;
 use crate::store::{ExportPage, MessageErrorFilter, Scope, StoreError};

@@ -6,9 +6,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::broadcast;
 
-use super::DatabaseStore;
+use super::database_store::DatabaseStore;
+use crate::domain::audit::Act;
 use crate::domain::id::{HostId, WorkspaceId};
 use crate::domain::plugin::Digest;
+use crate::domain::rollout::Rollout;
 use crate::domain::time::Micros;
 use crate::store::database::{self, Database};
 use crate::store::operations::{plugins, sealing};
@@ -37,12 +39,12 @@ pub trait FleetStore: Send + Sync + 'static {
     async fn announce(&self, what: Announcement) -> Result<(), StoreError>;
 
     /// Sends a heartbeat with the versions that the host serves and has prepared. Forgets hosts
-    /// that are long dead.
+    /// that are long dead. Returns the time of the database, if it has a clock of its own.
     ///
     /// # Errors
     ///
     /// [`StoreError`] if the database fails.
-    async fn beat(&self, beat: &Beat) -> Result<(), StoreError>;
+    async fn beat(&self, beat: &Beat) -> Result<Option<Micros>, StoreError>;
 
     /// Removes a host that stops, and releases its jobs and proposals.
     ///
@@ -99,6 +101,20 @@ pub trait FleetStore: Send + Sync + 'static {
         proposal: &Proposal,
         now: Micros,
     ) -> Result<Option<Activation>, StoreError>;
+
+    /// Activates the proposed version like [`flip`](Self::flip), changes the rollout of its plugin, and adds
+    /// the act to the audit: all or nothing. Returns `None` if the proposal no longer stands, or the rollout was changed since its
+    /// generation was read.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn flip_in_rollout(
+        &self,
+        proposal: &Proposal,
+        changed: (&Rollout, &Act),
+        now: Micros,
+    ) -> Result<Option<(Activation, Rollout)>, StoreError>;
 
     /// Takes a periodic job, or extends the lease on it, for this long. Returns `None` while
     /// another host holds it.
@@ -168,13 +184,16 @@ impl FleetStore for DatabaseStore {
         }
     }
 
-    async fn beat(&self, beat: &Beat) -> Result<(), StoreError> {
+    async fn beat(&self, beat: &Beat) -> Result<Option<Micros>, StoreError> {
         match &self.database {
             Database::Sqlite(db) => {
                 db.alone().beat(beat, self.clock.now());
-                Ok(())
+                Ok(None)
             }
-            Database::Postgres(db) => database::aside(db.health(), hosts::beat(db, beat)).await,
+            Database::Postgres(db) => {
+                let now = database::aside(db.health(), hosts::beat(db, beat)).await?;
+                Ok(Some(now))
+            }
         }
     }
 
@@ -248,8 +267,36 @@ impl FleetStore for DatabaseStore {
                 db.alone().announce(Announcement::Plugins);
                 Ok(Some(activation))
             }
-            Database::Postgres(db) => {
-                database::aside(db.health(), hosts::flip(db, proposal, now)).await
+            Database::Postgres(_) => {
+                let flipped = plugins::flip(&self.database, proposal.clone(), None, now).await?;
+                Ok(flipped.map(|(activation, _)| activation))
+            }
+        }
+    }
+
+    async fn flip_in_rollout(
+        &self,
+        proposal: &Proposal,
+        changed: (&Rollout, &Act),
+        now: Micros,
+    ) -> Result<Option<(Activation, Rollout)>, StoreError> {
+        match &self.database {
+            Database::Sqlite(db) => {
+                if !db.alone().withdraw(proposal, now) {
+                    return Ok(None);
+                }
+                let digest = proposal.digest.clone();
+                let changed = (changed.0.clone(), changed.1.clone());
+                let flipped =
+                    plugins::activate_in_rollout(&self.database, digest, changed, now).await?;
+                db.alone().announce(Announcement::Plugins);
+                Ok(flipped)
+            }
+            Database::Postgres(_) => {
+                let changed = (changed.0.clone(), changed.1.clone());
+                let flipped = plugins::flip(&self.database, proposal.clone(), Some(changed), now);
+                let flipped = flipped.await?;
+                Ok(flipped.and_then(|(activation, changed)| Some((activation, changed?))))
             }
         }
     }

@@ -4,11 +4,12 @@ use std::collections::HashMap;
 
 use async_trait::async_trait;
 
-use super::DatabaseStore;
+use super::database_store::DatabaseStore;
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::{ConnectionId, ContactId, DeliveryId, WorkspaceId};
 use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
+use crate::store::commit;
 use crate::store::operations::{activity, answers, claim, deliveries, sweep};
 use crate::store::{
     ActivityOf, ActivitySlot, Backlog, Batch, ClaimTurns, ConvertedFilter, DeliveryCount,
@@ -235,7 +236,7 @@ pub trait IntakeStore: Send + Sync + 'static {
 #[async_trait]
 impl IntakeStore for DatabaseStore {
     async fn commit_batch(&self, batch: Batch) -> Result<Vec<WriteOutcome>, StoreError> {
-        self.database.commit(&self.clock, batch).await
+        commit::commit(&self.database, &self.clock, batch).await
     }
 
     async fn claim(

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::DatabaseStore;
+use super::database_store::DatabaseStore;
 use crate::domain::channel::AttemptOutcome;
 use crate::domain::connection::Connection;
 use crate::domain::id::{MessageId, WorkspaceId};

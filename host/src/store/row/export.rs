@@ -19,7 +19,10 @@ use crate::domain::row::{Entity, ExportRow};
 use crate::domain::time::Micros;
 use crate::limits;
 use crate::memory;
-use crate::store::schema::{self, Exported, TableSchema};
+use crate::store::schema::{
+    self,
+    table::{Exported, TableSchema},
+};
 use crate::store::{ExportPage, StoreError, sql};
 
 /// A column of an exported row, and how it is written.

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::RowColumns;
 use crate::domain::id::ProductId;
 use crate::domain::time::Micros;
-use crate::store::operations::apply::RowEffect;
+use crate::store::plan::RowEffect;
 use crate::store::{ImportId, Imported, PlannedProduct, Product, ProductChange, StoreError};
 
 /// Reads a product as the API shows it.

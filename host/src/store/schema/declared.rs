@@ -1,6 +1,6 @@
 //! Tables for the declarations of operators, and for plugins.
 
-use super::{Ends, TableSchema, column, jsonb, nullable, nullable_jsonb};
+use super::table::{Ends, TableSchema, column, jsonb, nullable, nullable_jsonb};
 use crate::domain::row::Entity;
 use crate::store::sql::SqlType::{Bytes, Json, Number, Text, Time, Truth, Uuid};
 

@@ -1,6 +1,6 @@
 //! Tables of feeds and erasures.
 
-use super::{TableSchema, column, nullable};
+use super::table::{TableSchema, column, nullable};
 use crate::store::sql::SqlType::{Json, Number, Text, Time, Uuid};
 
 pub static FEED_CLOCK: TableSchema = TableSchema {

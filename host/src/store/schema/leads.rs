@@ -1,6 +1,6 @@
 //! Tables of leads, and of partners' work on deals.
 
-use super::{Ends, TableSchema, column, jsonb, nullable, nullable_jsonb};
+use super::table::{Ends, TableSchema, column, jsonb, nullable, nullable_jsonb};
 use crate::store::sql::SqlType::{Bytes, Json, Number, Text, Time, Uuid};
 
 pub static QUEUE: TableSchema = TableSchema {

@@ -1,6 +1,6 @@
 //! Tables of messaging and the desk.
 
-use super::{Ends, TableSchema, column, nullable};
+use super::table::{Ends, TableSchema, column, nullable};
 use crate::store::sql::SqlType::{Bytes, Json, Number, Text, Time, Truth, Uuid};
 
 pub static SENDS: TableSchema = TableSchema {

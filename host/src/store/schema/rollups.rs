@@ -1,6 +1,6 @@
 //! Tables of analytics.
 
-use super::{Ends, TableSchema, column, nullable};
+use super::table::{Ends, TableSchema, column, nullable};
 use crate::store::sql::SqlType::{Number, Text, Time, Truth, Uuid};
 
 pub static ROLLUP_RUNS: TableSchema = TableSchema {

@@ -8,8 +8,8 @@ mod statement;
 mod transaction;
 mod value;
 
-pub use self::statement::{Dialect, Sql, Text, Together, made, sql};
+pub use self::statement::{Dialect, Sql, Text, Together, listed, made, sql};
 pub(in crate::store) use self::transaction::steps;
-pub use self::transaction::{SqlRow, Tx, listed};
+pub use self::transaction::{SqlRow, Tx};
 pub(in crate::store) use self::value::args;
 pub use self::value::{Arg, Json, SqlType, SqlValue, json};

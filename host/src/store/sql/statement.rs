@@ -9,7 +9,7 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use super::value::SqlType;
+use super::value::{Arg, SqlType};
 
 /// A statement for both databases. Kept in a `static`, so that its text is translated only once.
 pub struct Sql {
@@ -48,6 +48,11 @@ pub struct Text {
 pub enum Dialect {
     Sqlite,
     Postgres,
+}
+
+/// Returns the rows of one statement in the form that [`Tx::run_together`](super::Tx::run_together) takes.
+pub fn listed<'r, 'a, const N: usize>(rows: &'r [[Arg<'a>; N]]) -> Vec<&'r [Arg<'a>]> {
+    rows.iter().map(|row| row.as_slice()).collect()
 }
 
 /// Returns a statement with this text.

@@ -9,14 +9,16 @@ use super::value::Arg;
 use crate::domain::id::WorkspaceId;
 use crate::domain::time::Micros;
 use crate::store::StoreError;
+use crate::store::postgres::db::Transaction as PostgresTransaction;
+use crate::store::postgres::run as on_postgres;
 use crate::store::row::{ColumnRef, RowColumns};
-use crate::store::{postgres, sqlite};
+use crate::store::sqlite::run as on_sqlite;
 
 /// The place where the statements of an operation run: a transaction that writes, a snapshot that
 /// reads, or, on PostgreSQL, a connection on which each statement stands alone.
 pub enum Tx {
     Sqlite(rusqlite::Connection),
-    Postgres(postgres::Transaction),
+    Postgres(PostgresTransaction),
 }
 
 /// Wraps the steps of an operation in its transaction: `steps!(|tx| tx.run(..).await)`.
@@ -56,10 +58,10 @@ impl Tx {
     pub async fn run(&mut self, sql: &'static Sql, args: &[Arg<'_>]) -> Result<u64, StoreError> {
         match self {
             Self::Sqlite(connection) => {
-                sqlite::run::execute(connection, sql.text(Dialect::Sqlite), args)
+                on_sqlite::execute(connection, sql.text(Dialect::Sqlite), args)
             }
             Self::Postgres(transaction) => {
-                postgres::run::execute(transaction, sql.text(Dialect::Postgres), args).await
+                on_postgres::execute(transaction, sql.text(Dialect::Postgres), args).await
             }
         }
     }
@@ -79,7 +81,7 @@ impl Tx {
             Self::Sqlite(connection) => {
                 let mut found = Vec::new();
                 let text = sql.text(Dialect::Sqlite);
-                sqlite::run::query(connection, text, args, &mut |row| {
+                on_sqlite::query(connection, text, args, &mut |row| {
                     found.push(read(&SqlRow::Sqlite(row))?);
                     Ok(true)
                 })?;
@@ -87,7 +89,7 @@ impl Tx {
             }
             Self::Postgres(transaction) => {
                 let text = sql.text(Dialect::Postgres);
-                let rows = postgres::run::query(transaction, text, args).await?;
+                let rows = on_postgres::query(transaction, text, args).await?;
                 rows.iter()
                     .map(|row| read(&SqlRow::Postgres(row)))
                     .collect()
@@ -110,14 +112,14 @@ impl Tx {
         match self {
             Self::Sqlite(connection) => {
                 let text = sql.text(Dialect::Sqlite);
-                sqlite::run::query(connection, text, args, &mut |row| {
+                on_sqlite::query(connection, text, args, &mut |row| {
                     read(&SqlRow::Sqlite(row))
                 })
             }
             Self::Postgres(transaction) => {
                 let text = sql.text(Dialect::Postgres);
                 let read = |row: &PgRow| read(&SqlRow::Postgres(row));
-                postgres::run::query_while(transaction, text, args, read).await
+                on_postgres::query_while(transaction, text, args, read).await
             }
         }
     }
@@ -173,11 +175,11 @@ impl Tx {
         match self {
             Self::Sqlite(connection) => {
                 let rows = rows.iter().map(<[_; N]>::as_slice);
-                sqlite::run::execute_each(connection, sql.text(Dialect::Sqlite), rows)
+                on_sqlite::execute_each(connection, sql.text(Dialect::Sqlite), rows)
             }
             Self::Postgres(transaction) => {
                 let text = sql.text(Dialect::Postgres);
-                postgres::run::execute_each(transaction, text, rows).await
+                on_postgres::execute_each(transaction, text, rows).await
             }
         }
     }
@@ -201,7 +203,7 @@ impl Tx {
             Self::Sqlite(connection) => {
                 for (at, (changed, rows)) in run {
                     let text = together.statements()[at].text(Dialect::Sqlite);
-                    *changed = sqlite::run::execute_each(connection, text, rows.into_iter())?;
+                    *changed = on_sqlite::execute_each(connection, text, rows.into_iter())?;
                 }
             }
             Self::Postgres(transaction) => {
@@ -210,7 +212,7 @@ impl Tx {
                     return Ok(changed);
                 }
                 let text = together.text(|at| is_run[at]);
-                let found = postgres::run::execute_together(transaction, text, &rows).await?;
+                let found = on_postgres::execute_together(transaction, text, &rows).await?;
                 for (changed, found) in counts.into_iter().zip(found) {
                     *changed = found;
                 }
@@ -238,7 +240,7 @@ impl Tx {
                 let mut found = Vec::new();
                 let text = sql.text(Dialect::Sqlite);
                 let rows = rows.iter().map(<[_; N]>::as_slice);
-                sqlite::run::query_each(connection, text, rows, &mut |row| {
+                on_sqlite::query_each(connection, text, rows, &mut |row| {
                     found.push(read(&SqlRow::Sqlite(row))?);
                     Ok(true)
                 })?;
@@ -246,18 +248,13 @@ impl Tx {
             }
             Self::Postgres(transaction) => {
                 let text = sql.text(Dialect::Postgres);
-                let rows = postgres::run::query_each(transaction, text, rows).await?;
+                let rows = on_postgres::query_each(transaction, text, rows).await?;
                 rows.iter()
                     .map(|row| read(&SqlRow::Postgres(row)))
                     .collect()
             }
         }
     }
-}
-
-/// Returns the rows of one statement in the form that [`Tx::run_together`] takes.
-pub fn listed<'r, 'a, const N: usize>(rows: &'r [[Arg<'a>; N]]) -> Vec<&'r [Arg<'a>]> {
-    rows.iter().map(|row| row.as_slice()).collect()
 }
 
 /// Forwards a call to the row of either database.

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, InterruptHandle};
 use rustix::fs::{CWD, RenameFlags};
+use serde::Serialize;
 use uuid::Uuid;
 
 use super::connections::SqliteOptions;
@@ -22,7 +23,7 @@ use super::open;
 use super::threads::beside;
 use crate::clock::SystemClock;
 use crate::domain::time::Micros;
-use crate::store::{BackupSummary, StoreError};
+use crate::store::StoreError;
 
 const SIZE: &str = "
 select (page_count - freelist_count) * page_size
@@ -39,6 +40,19 @@ select
   (select count(*) from conversations) as conversations,
   (select count(*) from messages) as messages,
   (select max(last_us) from feed_clock) as newest";
+
+/// The result of a backup.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BackupSummary {
+    /// The store's id.
+    pub store: String,
+    pub bytes: u64,
+    /// The numbers of the main kinds of rows.
+    pub rows: Vec<(&'static str, u64)>,
+    /// The newest stamp of any feed. The copy contains the exports up to it.
+    pub newest: Option<Micros>,
+}
 
 /// Copies the store of `file` into the new file `to`. From time to time, `progress`
 /// receives the bytes written and the approximate total.

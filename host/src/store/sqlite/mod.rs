@@ -3,10 +3,10 @@
 //! `operations`.
 
 pub(super) mod backup;
-mod checkpoint;
+pub(super) mod checkpoint;
 mod commits;
 mod connections;
-mod db;
+pub(super) mod db;
 pub(super) mod error;
 pub(super) mod examine;
 mod open;
@@ -17,7 +17,6 @@ pub(super) mod threads;
 use std::path::Path;
 use std::sync::Arc;
 
-pub(super) use self::checkpoint::empty_log;
 pub(super) use self::db::Db;
 pub(super) use self::open::{alone, leave, note_newest};
 use uuid::Uuid;

@@ -281,7 +281,7 @@ pub fn refuse_old(connection: &Connection) -> Result<(), StoreError> {
 
 const NEWEST: &str = "select coalesce(max(last_us), 0) from feed_clock";
 
-/// Returns the newest stamp of any feed.
+/// Returns the newest stamp of any feed, in microseconds since 1970.
 ///
 /// # Errors
 ///

@@ -76,12 +76,12 @@ impl SingleHost {
         let _ = self.announced.send(what);
     }
 
-    /// Records a heartbeat. Forgets other hosts without a heartbeat for `limits::HOST_KEPT`.
+    /// Records a heartbeat. Forgets other hosts without a heartbeat for `limits::DEAD_HOST_RETENTION`.
     pub fn beat(&self, beat: &Beat, now: Micros) {
         let mut state = self.state();
-        state
-            .hosts
-            .retain(|host| host.id == beat.host || now.since(host.seen_at) < limits::HOST_KEPT);
+        state.hosts.retain(|host| {
+            host.id == beat.host || now.since(host.seen_at) < limits::DEAD_HOST_RETENTION
+        });
         let found = state.hosts.iter().position(|host| host.id == beat.host);
         let seen = SeenHost {
             id: beat.host,

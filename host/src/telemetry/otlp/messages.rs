@@ -181,11 +181,11 @@ pub mod metric {
     #[derive(Clone, PartialEq, prost::Oneof)]
     pub enum Data {
         #[prost(message, tag = "5")]
-        Gauge(super::Gauge),
+        Gauge(crate::telemetry::otlp::messages::Gauge),
         #[prost(message, tag = "7")]
-        Sum(super::OtlpSum),
+        Sum(crate::telemetry::otlp::messages::OtlpSum),
         #[prost(message, tag = "9")]
-        Histogram(super::Histogram),
+        Histogram(crate::telemetry::otlp::messages::Histogram),
     }
 }
 

@@ -40,7 +40,7 @@ func Complete(completion leadhost.Completion) leadhost.CompleteResult {
 }
 
 // read returns the lead of a form. A value under a usual name (`nome`, `first_name`,
-// `telefone`, `e-mail`, ...) fills its field; everything else is kept as an attribute.
+// `telefone`, `e-mail`, ...) fills its field; everything else but other people is kept as an attribute.
 // fields.Take("deal.ref", "refs[0]") reads a name that is not usual, by its path.
 func read(form *leadhost.Value, path string) leadhost.Item {
 	if !form.IsObject() {

@@ -5,9 +5,6 @@
 
 #include "json.h"
 
-// Deeper nesting is no lead, and as an attribute is refused by the host.
-enum { MAX_DEPTH = 127 };
-
 // A text that is read from `at` on.
 struct parser {
     const char *at, *end;

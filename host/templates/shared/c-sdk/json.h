@@ -49,6 +49,9 @@ struct value {
     bool read;
 };
 
+// Deeper nesting is no lead, and as an attribute is refused by the host.
+enum { MAX_DEPTH = 127 };
+
 // Returns the JSON value of a text; NULL if it is not JSON or nests deeper than 127
 // levels. A byte order mark is skipped. Of two members with one name the last counts.
 struct value *json_parse(struct text text);

@@ -15,7 +15,7 @@ export function problem(message, path = "") {
   return { message, path };
 }
 
-/** More lines than anybody reads. */
+/** More lines than a person reads. */
 const MAX_NOTES = 200;
 const notes = [];
 let called = false;
@@ -58,5 +58,12 @@ export function withOwnNotes(functions) {
 export function note(line) {
   if (notes.length < MAX_NOTES) {
     notes.push(String(line));
+  }
+}
+
+/** Adds a line unless the notes have it: the leads of a list are often alike. */
+export function noteOnce(line) {
+  if (!notes.includes(line)) {
+    note(line);
   }
 }

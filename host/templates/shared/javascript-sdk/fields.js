@@ -7,6 +7,8 @@ import { find, isAbsent, isObject, jsonText, textOf, wholeNumber } from "./json.
 import { digits, fold, isEmailName, isFullPhone, isNameQuestion, isOthers, isPhoneName } from "./looks.js";
 import { isPhoneNumber, looksLikeEmail, looksLikeName, looksLikePhone } from "./looks.js";
 import * as names from "./names.js";
+import { isSamePhone, Rest } from "./people.js";
+import { noteOnce } from "./plugin.js";
 import { free, isContact, questionsIn } from "./questions.js";
 import { timeOf } from "./time.js";
 
@@ -27,8 +29,9 @@ export class Fields {
   #places = [];
   /** The keys that were read, of each object and array. */
   #read = new Map();
-  /** Whether something was read that is not in the form itself. */
-  #isReadInside = false;
+  /** The contacts of the lead. */
+  #phones = [];
+  #emails = [];
   /** Whether the name may be an event's, or says nothing without a phone or an e-mail address. */
   #isNameUnsure = false;
 
@@ -116,6 +119,7 @@ export class Fields {
       const asked = this.#places.filter(({ hasQuestions }) => hasQuestions);
       asked.forEach((place) => this.#phonesIn(place, likely(place, isOwn), isFullPhone, out));
     }
+    this.#phones = out;
     return out;
   }
 
@@ -129,6 +133,7 @@ export class Fields {
       const asked = this.#places.filter(({ hasQuestions }) => hasQuestions);
       asked.forEach((place) => this.#emailsIn(likely(place, isOwn), out));
     }
+    this.#emails = out;
     return out;
   }
 
@@ -192,16 +197,22 @@ export class Fields {
     return fields.filter(([, text]) => text !== undefined);
   }
 
-  /** Returns what was not read so far, as attributes: call it last. */
+  /**
+   * Returns what was not read so far, as attributes: call it last. Other people are left out, and
+   * a note says where they are: an erasure would not find them in an attribute.
+   */
   rest() {
-    const rest = Object.assign(Object.create(null), this.#restOf(this.#form));
+    const left = new Rest(this.#read, this.#phones, this.#emails);
+    const rest = Object.assign(Object.create(null), Object.fromEntries(left.ofForm(this.#form)));
     for (const { of } of this.#places.filter(isAsked)) {
-      for (const [question, answer] of Object.entries(this.#restOf(of))) {
+      for (const [question, answer] of left.ofForm(of)) {
         rest[free(question, rest)] = answer;
       }
     }
-    const given = Object.keys(rest).filter((key) => !isAbsent(rest[key]));
-    return given.sort().map((key) => [key, jsonText(rest[key])]);
+    for (const path of left.leftOut.sort()) {
+      noteOnce(`the people under \`${path}\` are not kept with the lead; the raw delivery has them`);
+    }
+    return Object.keys(rest).sort().map((key) => [key, jsonText(rest[key])]);
   }
 
   #collect(object, name, depth) {
@@ -235,7 +246,6 @@ export class Fields {
     if (found === undefined) {
       return undefined;
     }
-    this.#isReadInside ||= found.of !== this.#form;
     if (!this.#read.has(found.of)) {
       this.#read.set(found.of, new Set());
     }
@@ -332,23 +342,6 @@ export class Fields {
         out.push(found.text);
       }
     }
-  }
-
-  /** Returns a value without what was read of it; as it is, if nothing was. */
-  #restOf(value) {
-    const isWhole = value !== this.#form && !this.#isReadInside;
-    if (isWhole || typeof value !== "object" || value === null) {
-      return value;
-    }
-    const read = this.#read.get(value);
-    const isList = Array.isArray(value);
-    const keys = Object.keys(value).filter((key) => !read?.has(isList ? Number(key) : key));
-    const left = keys.map((key) => [key, this.#restOf(value[key])]);
-    if (read === undefined && left.every(([key, rest]) => rest === value[key])) {
-      return value;
-    }
-    const given = left.filter(([, rest]) => !isAbsent(rest));
-    return isList ? given.map(([, rest]) => rest) : Object.fromEntries(given);
   }
 }
 
@@ -550,10 +543,4 @@ const PHONE_PARTS = ["PHONES", "NUMBERS", "AREA_CODES", "PHONE_AREAS", "COUNTRY_
 
 function codeIn(found) {
   return found !== undefined && /^[0-9+() ]+$/.test(found.text) ? digits(found.text) : "";
-}
-
-/** One number may come whole and in parts. */
-function isSamePhone(one, other) {
-  const [short, long] = [digits(one), digits(other)].sort((a, b) => a.length - b.length);
-  return one === other || (short.length >= 8 && long.endsWith(short));
 }

@@ -123,6 +123,9 @@ export class Fields {
   source(): string | undefined;
   /** Returns the fields of the campaign, by the names that the host knows. */
   campaign(): Array<[string, string]>;
-  /** Returns what was not read so far, as attributes: call it last. */
+  /**
+   * Returns what was not read so far, as attributes: call it last. Other people are left out, and
+   * a note says where they are.
+   */
   rest(): Array<[string, string]>;
 }

@@ -1,4 +1,4 @@
-// What a name asks for, and what a text looks like.
+// Recognises the names of fields, and the shapes of their values.
 
 import * as names from "./names.js";
 
@@ -69,4 +69,14 @@ export function isFullPhone(text) {
 export function isOthers(name) {
   const isClient = name.includes("client") && (!name.includes("cliente") || name.includes("clientemail"));
   return isClient || names.OTHERS.some((part) => name.includes(part));
+}
+
+/**
+ * Whether an object of this name is no private person's: it is the advertiser's, one of its
+ * staff's, or a thing's, or the contact of one of these.
+ */
+export function isBusiness(name, inBusiness) {
+  const isPublic = isOthers(name) && !names.PRIVATE.some((part) => name.includes(part));
+  const isThing = names.LISTING_OBJECTS.includes(name) || names.THINGS.includes(name);
+  return isPublic || isThing || (inBusiness && names.CONTACT_OBJECTS.includes(name));
 }

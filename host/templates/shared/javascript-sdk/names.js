@@ -200,7 +200,7 @@ export const DATES = words("date data fecha datacadastro");
 /** Times of day beside a date. */
 export const HOURS = words("time hora ora hour horario");
 
-/** Where the lead came from. */
+/** Names of the source of the lead. */
 export const SOURCES = words(`
   leadorigin leadsource origemlead origemdolead origem origen origin source fonte fuente canal
   midia portal utmsource
@@ -274,6 +274,20 @@ export const OTHERS = words(`
   consultor atendente realtor notif from landlord office escritorio branch conjuge spouse
   organizer organizador creator createdby criadopor updatedby staff employee funcionario
   displayphone remetente suporte
+`);
+
+/** Parts of such names that are a private person's, and neither the advertiser's nor its staff's. */
+export const PRIVATE = words("propriet dono duen landlord friend amigo referr indica conjuge spouse");
+
+/** Objects that are no person, though they may have a phone or an address; so are listings. */
+export const THINGS = words(`
+  company empresa organization organizacao condominio projeto project form formulario page pagina
+  site source origem campaign campanha conta
+`);
+
+/** Objects in these that have their own contact. */
+export const CONTACT_OBJECTS = words(`
+  contact contato contacto contatos contactos contacts contactinfo contactdetails info
 `);
 
 /** Credentials that sources send in a body, such as Google Ads; as they are written. */

@@ -61,12 +61,17 @@ export function isContact(question, answer) {
   return text !== undefined && ((isPhone && looksLikePhone(text)) || (isEmail && looksLikeEmail(text)));
 }
 
+/** Whether a value is a question with its answer. */
+export function isQuestion(item) {
+  return (pairOf(item, undefined, new Map()) ?? []).length > 0;
+}
+
 /** What the questions so far ask for; a longer body has few others. */
 const MEANINGS = new Map();
 const MAX_MEANINGS = 10_000;
 
 /** Returns what a question asks for. */
-function meaningOf(question) {
+export function meaningOf(question) {
   const known = MEANINGS.get(question);
   if (known !== undefined) {
     return known;

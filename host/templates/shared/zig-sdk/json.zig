@@ -218,7 +218,7 @@ pub fn parse(text: []const u8) ParseError!*Value {
 }
 
 /// Deeper nesting is no lead, and as an attribute is refused by the host.
-const max_depth = 127;
+pub const max_depth = 127;
 
 const Parser = struct {
     rest: []const u8,

@@ -28,6 +28,7 @@ pub const panic = std.debug.FullPanic(crash);
 
 fn crash(message: []const u8, _: ?usize) noreturn {
     @branchHint(.cold);
-    log("{s}", .{message});
+    // The host finds the message of a crash by its first word.
+    log("panic: {s}", .{message});
     @trap();
 }

@@ -107,6 +107,11 @@ impl Converter for Misbehave {
                 let lead = leads::excessive(&word(config), size);
                 Ok(vec![Item::lead(lead.external_id(delivery.id.clone()))].into())
             }
+            "phones-or-trap" => {
+                assert!(delivery.query_field("trap").is_none(), "as asked");
+                let lead = leads::excessive("phones", size);
+                Ok(vec![Item::lead(lead.external_id(delivery.id.clone()))].into())
+            }
             "leads" => Ok(leads::many(&delivery.id, size).into()),
             "output" => Ok(note("x".repeat(size))),
             "items" => {

@@ -15,14 +15,16 @@ mod seed;
 use std::collections::BTreeSet;
 
 use leadhost::domain::analytics::MetricSet;
-use leadhost_tests::{Host, On, Random};
+use leadhost_tests::{Host, On, Random, sized};
 
 use self::asker::Asker;
 use self::days::zones;
 use self::question::{ERAS, Question, Set};
 
 /// Questions in addition to one for each zone, in rounds.
-const ROUNDS: usize = 3;
+fn rounds() -> usize {
+    sized(1, 3)
+}
 const QUESTIONS: usize = 50;
 
 /// Zones that are requested often, so that they get a cube.
@@ -66,7 +68,7 @@ async fn answers(on: On) -> Vec<(String, String)> {
         }
     }
     favourites(&asker, &mut random).await;
-    for round in 0..ROUNDS {
+    for round in 0..rounds() {
         asker.change(round).await;
         host.count_analytics().await;
         raw = asker.raw().await;

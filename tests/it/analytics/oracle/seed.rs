@@ -11,7 +11,7 @@ use leadhost::domain::message::MessageState;
 use leadhost::domain::ticket::TicketStatus;
 use leadhost::domain::time::{self, Micros};
 use leadhost::store::*;
-use leadhost_tests::Random;
+use leadhost_tests::{Random, sized};
 use serde_json::json;
 
 use super::asker::Asker;
@@ -21,7 +21,9 @@ use crate::store::messages::{
 };
 use crate::store::world::{lead, object};
 
-const STRANGERS: usize = 2_000;
+fn strangers() -> usize {
+    sized(600, 2_000)
+}
 const NOTIFIED: usize = 120;
 /// One in this many of the strangers is a lead already; every second of those is a
 /// test lead.
@@ -39,7 +41,7 @@ impl Asker<'_> {
     pub async fn seed(&mut self) {
         let mut random = Random::new(0xacc0);
         let lines = self.lines();
-        for some in (0..STRANGERS).collect::<Vec<_>>().chunks(200) {
+        for some in (0..strangers()).collect::<Vec<_>>().chunks(200) {
             let mut writes = Vec::new();
             for person in some {
                 if person % LEADS == 0 {
@@ -79,7 +81,7 @@ impl Asker<'_> {
     /// Sends a notification that is accepted and perhaps answered; time passes.
     async fn notify(&self, turn: usize, random: &mut Random) {
         let world = &self.world;
-        let phone = phone(STRANGERS + turn);
+        let phone = phone(strangers() + turn);
         let mut new = notification(world, &phone);
         new.channel = random.choose(&self.lines()).clone();
         let source = *random.choose(&["crm", "portal", "Fórum & cia", "crm,portal"]);
@@ -163,7 +165,11 @@ impl Asker<'_> {
         }
         let person = (4 * round + 1) * LEADS;
         self.lead(person, Action::Update, true).await;
-        for person in [round, 11 * LEADS + 2 * LEADS * round, STRANGERS + 3 * round] {
+        for person in [
+            round,
+            11 * LEADS + 2 * LEADS * round,
+            strangers() + 3 * round,
+        ] {
             self.erase(person).await;
         }
     }

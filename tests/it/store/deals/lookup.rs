@@ -4,7 +4,8 @@ use leadhost::domain::contact::phone_key;
 use leadhost::domain::deal::DealView;
 use leadhost::domain::id::DealId;
 use leadhost::limits;
-use leadhost::store::DealFilter;
+use leadhost::store::{DealFilter, StoreError};
+use leadhost_tests::until;
 use serde_json::json;
 
 use super::super::world::*;
@@ -16,6 +17,18 @@ async fn find(world: &World, filter: DealFilter) -> Vec<DealView> {
         .await
         .expect("it reads")
         .deals
+}
+
+/// Finds deals of many megabytes, which a database on a busy machine may not read within the deadline.
+async fn find_long(world: &World, filter: &DealFilter) -> Vec<DealView> {
+    until(
+        "the database reads them within its deadline",
+        async || match world.store.deals(&world.scope, filter, 100).await {
+            Err(StoreError::Unavailable(_)) => None,
+            found => Some(found.expect("it reads").deals),
+        },
+    )
+    .await
 }
 
 fn ids(deals: &[DealView]) -> Vec<String> {
@@ -257,7 +270,7 @@ pub async fn the_newest_of_long_deals_are_shown(world: &World) {
         .map(|item| item.deal_id.unwrap().to_string())
         .collect();
     newest.sort_by(|one, other| other.cmp(one));
-    assert_eq!(ids(&find(world, filter.clone()).await), newest[..2]);
+    assert_eq!(ids(&find_long(world, &filter).await), newest[..2]);
     world.advance(1).await;
     // A deal longer than the bound for a page is shown alone, and the store still
     // works.
@@ -265,11 +278,8 @@ pub async fn the_newest_of_long_deals_are_shown(world: &World) {
     new.deal_props = object(json!({"message": text.repeat(4)}));
     let outcome = world.long_items(vec![lead(new)]).await;
     let longest = outcome.items[0].deal_id.unwrap();
-    assert_eq!(
-        ids(&find(world, filter.clone()).await),
-        [longest.to_string()]
-    );
-    assert_eq!(find(world, filter).await.len(), 1);
+    assert_eq!(ids(&find_long(world, &filter).await), [longest.to_string()]);
+    assert_eq!(find_long(world, &filter).await.len(), 1);
 }
 
 pub async fn deals_of_another_workspace_are_not_found(world: &World) {

@@ -14,7 +14,7 @@ use super::super::world::*;
 use super::*;
 
 const CHANGED: DealPatched = DealPatched::Done { changed: true };
-const KEPT: DealPatched = DealPatched::Done { changed: false };
+const UNCHANGED: DealPatched = DealPatched::Done { changed: false };
 
 fn to_stage(by: ByPartner, deal: DealId, stage: DealStage) -> DealPatch {
     let stage = Some(stage);
@@ -66,7 +66,7 @@ pub async fn a_change_is_one_stamp_and_one_history_row(world: &World) {
     assert_eq!(shown.deal.owner_email.as_deref(), Some("olga@example.com"));
     assert_eq!(shown.property.external_id.as_deref(), Some("P-1"));
     // A change to the current values changes and stamps nothing.
-    assert_eq!(patch(world, all()).await, KEPT);
+    assert_eq!(patch(world, all()).await, UNCHANGED);
     assert_eq!(clock(world, Entity::Deals).await, before + 1);
     let past = past(world, id).await;
     assert!(past.delivery_id.is_some(), "a lead made it");
@@ -161,7 +161,7 @@ pub async fn two_changes_of_one_batch_are_one_stamp_and_two_history_rows(world: 
     let writes = wishes.map(|wish| Write::PatchDeal(Box::new(wish)));
     let written = world.commit(&writes).await;
     let found: Vec<_> = written.iter().map(patched).collect();
-    assert_eq!(found, [CHANGED, CHANGED, KEPT]);
+    assert_eq!(found, [CHANGED, CHANGED, UNCHANGED]);
     let row = world.deal(id).await;
     assert_eq!(
         (&row["status"], &row["stage_code"]),
@@ -267,4 +267,30 @@ pub async fn a_source_overwrites_no_change_of_a_partner(world: &World) {
     assert_eq!(again.status, ItemStatus::Duplicate);
     assert_eq!(past(world, id).await.history.len(), 2);
     assert_eq!(world.deal(id).await, after);
+}
+
+pub async fn the_history_of_a_deal_tells_a_replay_from_a_new_delivery(world: &World) {
+    let mut new = world.known_as("L1");
+    new.title = Some("First".to_owned());
+    let first = world
+        .commit_one(world.accept(vec![lead(new.clone())]))
+        .await;
+    let id = first.items[0].deal_id.expect("a deal");
+    let is_replay = async || {
+        let history = past(world, id).await.history;
+        let ChangedBy::Source { replayed, .. } = history[0].by else {
+            panic!("{history:?}");
+        };
+        replayed
+    };
+    new.title = Some("Second".to_owned());
+    let apply = Mode::Replay { apply: true };
+    world
+        .replay(first.delivery, apply, vec![lead(new.clone())])
+        .await;
+    assert!(is_replay().await);
+    new.title = Some("Third".to_owned());
+    new.action = Action::Update;
+    world.item(lead(new)).await;
+    assert!(!is_replay().await);
 }

@@ -26,7 +26,8 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use leadhost::clock::{Clock, SystemClock};
 use leadhost::domain::row::Entity;
 use leadhost::domain::time::Micros;
-use leadhost_tests::{On, Random};
+use leadhost_tests::size::given;
+use leadhost_tests::{On, Random, sized};
 
 use self::client::{FeedClient, StampPrecision};
 use self::hosts::{Environment, RunningHosts};
@@ -38,7 +39,9 @@ leadhost_tests::on_every_store! {
 }
 
 /// Row changes of a run on each store, contacts and deals together.
-const CHANGES: usize = 200_000;
+fn changes() -> u64 {
+    given("LEADHOST_FEED_CHANGES", sized(20_000, 200_000))
+}
 
 const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -47,15 +50,6 @@ const LIVES: usize = 4;
 const WRITERS: usize = 4;
 const CLIENTS: usize = 2;
 const FEEDS: [Entity; 2] = [Entity::Deals, Entity::Contacts];
-
-/// Returns the number in this variable, or the default.
-fn given(name: &str, otherwise: u64) -> u64 {
-    let Some(text) = std::env::var_os(name) else {
-        return otherwise;
-    };
-    let number = text.to_str().and_then(|text| text.parse().ok());
-    number.unwrap_or_else(|| panic!("{name} is a whole number, not {text:?}"))
-}
 
 /// The machine's clock with a shift.
 #[derive(Default)]
@@ -92,7 +86,7 @@ impl Stepping {
 }
 
 async fn no_row_is_ever_missed(on: On) {
-    let changes = given("LEADHOST_FEED_CHANGES", CHANGES as u64);
+    let changes = changes();
     let changes = usize::try_from(changes).unwrap();
     let seed = given("LEADHOST_FEED_SEED", SEED);
     let environment = Environment::new(on, seed).await;

@@ -398,7 +398,7 @@ pub async fn statuses_of_unknown_messages_are_forgotten_and_the_report_is_not(wo
         let swept = world.store.sweep(&retention, world.now(), 100).await;
         swept.expect("it sweeps")
     };
-    world.advance(seconds(limits::REFERENCE_KEPT)).await;
+    world.advance(seconds(limits::REFERENCE_RETENTION)).await;
     assert_eq!(sweep().await, 0);
     world.advance(1).await;
     assert_eq!(sweep().await, 2);

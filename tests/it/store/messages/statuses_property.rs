@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use leadhost::domain::message::MessageState;
 use leadhost::domain::row::Entity;
 use leadhost::store::*;
-use leadhost_tests::{On, Random};
+use leadhost_tests::{On, Random, sized};
 use serde_json::Value;
 
 use super::super::world::*;
@@ -16,15 +16,12 @@ leadhost_tests::on_every_store! {
     many_statuses_have_the_same_result_in_any_order,
 }
 
-/// The number of statuses: as many as take some seconds, or the value of the
-/// variable.
+/// The number of statuses: as many as take some seconds.
 fn size(on: &On) -> usize {
-    let asked = std::env::var_os("LEADHOST_STATUSES");
-    let asked = asked.and_then(|text| text.to_str()?.parse().ok());
-    asked.unwrap_or(match on {
-        On::Sqlite => 20_000,
-        On::Postgres(_) => 10_000,
-    })
+    match on {
+        On::Sqlite => sized(4_000, 20_000),
+        On::Postgres(_) => sized(2_000, 10_000),
+    }
 }
 
 /// Statuses of one message, repeats included.

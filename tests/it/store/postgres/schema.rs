@@ -1,7 +1,10 @@
 //! Compares the migrated schema with the descriptions of the tables, and refuses schemas
 //! from before the first release.
 
-use leadhost::store::schema::{ColumnSchema, TABLES, TableSchema};
+use leadhost::store::schema::{
+    TABLES,
+    table::{ColumnSchema, TableSchema},
+};
 use leadhost_tests::postgres::{database, empty_database};
 use sqlx::Row as _;
 use sqlx::postgres::{PgConnection, PgRow};

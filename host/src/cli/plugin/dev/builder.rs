@@ -13,7 +13,9 @@ use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
 use tokio::process::{Child, Command};
 
+use crate::cli::output::complain;
 use crate::cli::progress::ProgressLine;
+use crate::cli::table::safe;
 use crate::shutdown::Shutdown;
 
 /// Bytes of a build's output that are kept: the first and the last ones of so many.
@@ -58,6 +60,9 @@ pub async fn run(
     let mut build = RunningBuild::start(folder, commands, input)?;
     let mut said = KeptOutput::default();
     let progress = ProgressLine::start(what);
+    if !progress.is_shown() {
+        complain(&safe(&format!("{what}: {}", commands.join("; "))));
+    }
     let mut tick = tokio::time::interval(SHOWN_EVERY);
     let mut buffer = vec![0; 16 << 10];
     let mut is_open = true;
@@ -233,7 +238,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_a_build_leaves_running_does_not_delay_it() {
+    async fn a_background_process_of_a_build_does_not_delay_it() {
         let built = build(&["sleep 30 & echo done"]).await;
         let BuildOutcome::Built(took) = built else {
             panic!("it is built: {built:?}");

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use super::repeats::{Novelty, RepeatedFailures};
 use super::requests::AnsweredRequest;
 use super::sends::{line_within, outcome_lines, step_lines};
-use crate::cli::output::say;
+use crate::cli::output::{is_closed, say};
 use crate::cli::plugin::run::milliseconds;
 use crate::cli::table::safe;
 use crate::domain::channel::{EventBody, TemplatePage, TemplateStep};
@@ -62,13 +62,13 @@ impl CallBoard {
         }
     }
 
-    /// Shows what arrives, without end.
+    /// Prints requests and calls until the reader of the output is gone.
     pub async fn run(
         mut self,
         mut calls: mpsc::Receiver<Watched>,
         mut requests: mpsc::Receiver<AnsweredRequest>,
     ) {
-        loop {
+        while !is_closed() {
             tokio::select! {
                 // The calls for a request end before its answer.
                 biased;
@@ -382,11 +382,12 @@ mod tests {
     use super::*;
     use crate::domain::exchange::InputProblem;
     use crate::domain::lead::Action;
-    use crate::domain::plugin::ConverterOutput;
+    use crate::domain::plugin::{ConverterOutput, Digest};
     use crate::plugin::CallUsage;
 
     fn call(output: Result<WatchedOutput, String>) -> WatchedCall {
         WatchedCall {
+            digest: Digest::compute(b"form"),
             plugin: "form".to_owned(),
             function: "convert",
             id: "d-1".to_owned(),

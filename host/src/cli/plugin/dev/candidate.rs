@@ -1,5 +1,5 @@
-//! The component that a build wrote, with the golden cases that have an expectation, and what the
-//! cases show when one fails.
+//! The component that a build wrote, with the golden cases that have an expectation, and what the cases show
+//! when one fails. A project without a folder of cases has those that its build packed.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -65,7 +65,7 @@ pub fn read(folder: &Path) -> Result<DevCandidate, CommandFailure> {
     let golden = folder.join(GOLDEN);
     let all = match golden.is_dir() {
         true => load_dir(&golden).map_err(|error| CommandFailure::new(error.to_string()))?,
-        false => Vec::new(),
+        false => file.carried_cases()?.unwrap_or_default(),
     };
     let (cases, unwritten): (Vec<Case>, Vec<Case>) =
         all.into_iter().partition(|case| case.expect.is_some());

@@ -119,7 +119,11 @@ impl Dev {
         let is_own = project.name == SANDBOX;
         let hidden = (service.has_sandbox && !is_own).then_some(SANDBOX);
         let board = CallBoard::new(Arc::clone(&service.app.core.store), hidden, self.quiet);
-        let board = tokio::spawn(board.run(calls, requests));
+        let stop = shutdown.clone();
+        let board = tokio::spawn(async move {
+            board.run(calls, requests).await;
+            stop.begin();
+        });
         let mut session = DevSession {
             flags: self,
             shutdown,

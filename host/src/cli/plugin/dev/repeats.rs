@@ -1,9 +1,10 @@
 //! Calls that fail again and again in the same way: the service makes the call for a stored delivery
-//! until it succeeds. Such a failure is shown once, and then only counted.
+//! until it succeeds. Such a failure of a version is shown once, and then only counted.
 
 use std::collections::VecDeque;
 
-use crate::plugin::WatchedCall;
+use crate::domain::plugin::Digest;
+use crate::plugin::{WatchedCall, with_innermost_place};
 
 /// Failures that are remembered.
 const REMEMBERED: usize = 64;
@@ -14,6 +15,7 @@ pub struct RepeatedFailures(VecDeque<ShownFailure>);
 
 /// A call that failed.
 struct ShownFailure {
+    digest: Digest,
     function: &'static str,
     /// The id of the delivery or of the message.
     id: String,
@@ -38,7 +40,8 @@ impl RepeatedFailures {
         let is_same = |known: &ShownFailure| known.function == call.function && known.id == call.id;
         let known = self.0.iter().position(is_same);
         if let (Some(known), Err(error)) = (known, &call.output)
-            && self.0[known].error == *error
+            && self.0[known].digest == call.digest
+            && with_innermost_place(&self.0[known].error) == with_innermost_place(error)
         {
             self.0[known].again += 1;
             return Novelty::Repeated;
@@ -46,6 +49,7 @@ impl RepeatedFailures {
         let mut over = known.and_then(|known| self.0.remove(known));
         if let Err(error) = &call.output {
             self.0.push_back(ShownFailure {
+                digest: call.digest.clone(),
                 function: call.function,
                 id: call.id.clone(),
                 error: error.clone(),
@@ -89,6 +93,7 @@ mod tests {
 
     fn call(id: &str, error: Option<&str>) -> WatchedCall {
         WatchedCall {
+            digest: Digest::compute(b"form"),
             plugin: "form".to_owned(),
             function: "convert",
             id: id.to_owned(),
@@ -129,6 +134,24 @@ mod tests {
         assert_eq!(failures.look(&crash), Novelty::New(None));
         assert_eq!(failures.look(&call("d-1", None)), Novelty::New(None));
         assert_eq!(failures.look(&crash), Novelty::New(None));
+    }
+
+    #[test]
+    fn a_crash_is_the_same_by_its_innermost_function() {
+        let mut failures = RepeatedFailures::default();
+        let crash = |place: &str| call("d-1", Some(&format!("it trapped, in {place}")));
+        failures.look(&crash("main.read < main.convert < main.run"));
+        let other_caller = crash("main.read < main.convert < main.start");
+        assert_eq!(failures.look(&other_caller), Novelty::Repeated);
+        let mut edited = crash("main.read < main.convert");
+        edited.digest = Digest::compute(b"edited");
+        let by_the_edited = failures.look(&edited);
+        assert!(
+            matches!(by_the_edited, Novelty::New(Some(_))),
+            "{by_the_edited:?}"
+        );
+        let elsewhere = failures.look(&crash("main.phone < main.convert"));
+        assert_eq!(elsewhere, Novelty::New(None));
     }
 
     #[test]

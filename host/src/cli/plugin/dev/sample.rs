@@ -132,7 +132,7 @@ fn header(check: &SenderCheck, secrets: &Secrets, body: &str) -> Option<String> 
     let sign = format!("openssl dgst -{digest} -hmac {}", quoted(secret));
     let sign = match check.encoding {
         Encoding::Hex => format!("{sign} {body} | sed 's/.* //'"),
-        Encoding::Base64 => format!("{sign} -binary {body} | base64"),
+        Encoding::Base64 => format!("{sign} -binary {body} | openssl base64 -A"),
         Encoding::Base64Url | Encoding::Plain => return None,
     };
     // The plugin says name and prefix: the shell may not read them.

@@ -148,7 +148,7 @@ fn slot_text(slot: &Slot) -> String {
 mod tests {
     use super::*;
     use crate::domain::channel::Category;
-    use crate::domain::exchange::{HttpResponse, SlotFunction};
+    use crate::domain::exchange::{HttpResponse, SlotFunction, UrlScheme};
 
     fn literal(text: &str) -> TextSegment {
         TextSegment::Literal(text.to_owned())
@@ -162,7 +162,7 @@ mod tests {
         });
         let request = HttpRequest {
             method: "POST".to_owned(),
-            scheme: "https".to_owned(),
+            scheme: UrlScheme::Https,
             authority: "api.example".to_owned(),
             path: vec![literal("/v1/messages")],
             query: vec![("a".to_owned(), vec![literal("b")])],

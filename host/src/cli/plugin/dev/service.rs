@@ -34,7 +34,7 @@ use crate::store::{self, StoreLocation};
 /// The file of the sandbox adapter, in a folder of plugins.
 const SANDBOX: &str = "adapter-sandbox.wasm";
 
-/// Where the connection or the instance of the author is in the file of the workspace.
+/// The place of the author's connection or instance in the file of the workspace.
 const OWN: [&str; 2] = ["connections[0].", "instances[0]."];
 
 /// Why a build does not serve.
@@ -210,7 +210,7 @@ fn config(port: u16, limits: PluginsSection, folder: &Path) -> Result<Config, Co
     Ok(config)
 }
 
-/// Where the components come from, as the store has it.
+/// The origin of the components, as the store has it.
 const UPLOAD: &str = "upload";
 
 fn everything() -> AcceptedWords {

@@ -40,7 +40,7 @@ pub async fn find(registry: &str) -> Result<Credentials, CommandFailure> {
     let (key, file) = (registry.to_owned(), place.file.clone());
     let (send, received) = oneshot::channel();
     // It waits for a child process, and ends with this process if that does not end.
-    std::thread::spawn(move || send.send(kept(&file, &key)));
+    std::thread::spawn(move || send.send(stored_credential(&file, &key)));
     let found = timeout(PATIENCE, received).await.map_err(|_| {
         place.failed(&format!(
             "the program that keeps them did not answer within {} s",
@@ -61,13 +61,13 @@ fn configuration() -> Option<PathBuf> {
 
 /// Why there are no credentials.
 enum Unusable {
-    /// What is wrong with the file, after its path.
+    /// The fault of the file, after its path.
     File(String),
     Credential(CredentialRetrievalError),
 }
 
 /// Reads the credentials from Docker's configuration, or from the program that it names.
-fn kept(file: &Path, registry: &str) -> Result<DockerCredential, Unusable> {
+fn stored_credential(file: &Path, registry: &str) -> Result<DockerCredential, Unusable> {
     // The crate's own look-up takes a missing file for one that cannot be read, and says of no other what
     // is wrong with it.
     let text = std::fs::read(file).map_err(|error| match error.kind() {
@@ -138,7 +138,7 @@ impl CredentialsPlace<'_> {
 fn none() -> Credentials {
     Credentials {
         auth: RegistryAuth::Anonymous,
-        said: "no credentials, because Docker's configuration has none for it".to_owned(),
+        said: "no credentials: Docker's configuration has none for it".to_owned(),
     }
 }
 
@@ -197,7 +197,7 @@ mod tests {
         let file = folder.path().join("config.json");
         let kept_in = |text: &str| {
             std::fs::write(&file, text).expect("a file");
-            match kept(&file, "localhost:5000") {
+            match stored_credential(&file, "localhost:5000") {
                 Err(Unusable::File(why)) => why,
                 Err(Unusable::Credential(error)) => error.to_string(),
                 Ok(_) => "found".to_owned(),

@@ -69,7 +69,7 @@ impl Exchange<'_> {
                 "log in with `docker login {registry}` or `podman login --compat-auth-file ~/.docker/config.json {registry}` under a name that may do this"
             )),
             Cause::Missing => CommandFailure::new(safe(&format!(
-                "the registry {registry} does not have {address}, or does not show it to {}",
+                "the registry {registry} does not have {address}, or does not show it (asked with {})",
                 self.credentials.said
             )))
             .hint("check the name, and the tag or digest"),

@@ -10,8 +10,8 @@ use super::super::api::ApiRefusal;
 use super::super::chart::Chart;
 use super::super::form::encoded;
 use super::super::frame::Frame;
-use super::super::{Visit, page};
-use super::Filters;
+use super::super::{answer::page, visit::Visit};
+use super::filters::Filters;
 use crate::admin_api::analytics::{AnalyticsSeries, WorkspaceAnalytics};
 use crate::admin_api::workspaces::{Agents, WorkspaceView, Workspaces};
 use crate::domain::analytics::{Granularity, MetricSet};
@@ -37,7 +37,7 @@ pub struct AnalyticsPage {
     set: MetricSet,
     /// `None`: there is no workspace, or something in the form is wrong.
     shown: Option<AnalyticsView>,
-    /// What is wrong in the form.
+    /// The fault of the form.
     problem: Option<String>,
 }
 
@@ -58,7 +58,8 @@ struct AnalyticsView {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the address names something unknown, or the counts cannot be read.
+/// [`ApiRefusal`] with 400 if the measure, the dimension or the interval is unknown, 404 if there
+/// is no such workspace, and 5xx if the counts cannot be read.
 pub async fn show(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
     let shown = found(visit).await?;
     let status = match shown.problem {

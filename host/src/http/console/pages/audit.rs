@@ -2,13 +2,13 @@
 
 use askama::Template;
 
-use super::super::Visit;
 use super::super::api::ApiRefusal;
 use super::super::frame::Frame;
-use super::Filters;
+use super::super::{answer::page, visit::Visit};
+use super::filters::{Filtered, Filters, status_of};
 use crate::admin_api::audit::Audit;
-use crate::domain::audit::AuditRow;
-use crate::http::endpoints::admin::audit::ACTS;
+use crate::domain::audit::{AuditRow, OperatorAct};
+use crate::http::reply::ApiResponse;
 
 #[derive(Template)]
 #[template(path = "console/audit.html")]
@@ -17,24 +17,25 @@ pub struct AuditPage {
     filters: Filters,
     rows: Vec<AuditRow>,
     next: Option<String>,
+    problem: Option<ApiRefusal>,
 }
 
-/// Returns the list.
+/// Shows the list.
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if a filter is invalid, or the store cannot be read.
-pub async fn list(visit: &Visit<'_>) -> Result<AuditPage, ApiRefusal> {
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, and 5xx if the store cannot be
+/// read.
+pub async fn list(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
     let filters = Filters::read(visit, &["actor", "act", "since", "before"]);
-    let list: Audit = visit
-        .api()
-        .get(&format!("/audit{}", filters.query()))
-        .await?;
-    let next = filters.next_page("/audit", list.next);
-    Ok(AuditPage {
+    let path = format!("/audit{}", filters.query());
+    let Filtered { found, problem } = Filtered::<Audit>::list(visit, &path).await?;
+    let shown = AuditPage {
         frame: visit.frame("audit", "Audit"),
+        next: filters.next_page("/audit", found.next),
         filters,
-        rows: list.rows,
-        next,
-    })
+        rows: found.rows,
+        problem,
+    };
+    page(status_of(shown.problem.as_ref()), &shown)
 }

@@ -11,8 +11,11 @@ use serde_json::{Value, json};
 use super::super::api::ApiRefusal;
 use super::super::form::{Form, encoded};
 use super::super::frame::Frame;
-use super::super::{FormOutcome, Visit, page};
-use super::Filters;
+use super::super::{
+    answer::{FormOutcome, page},
+    visit::Visit,
+};
+use super::filters::Filters;
 use crate::admin_api::apply::{FileProblem, GENERATED, RefusedFile};
 use crate::admin_api::connections::{Bound, ChangeRequest, Changed, Connections};
 use crate::admin_api::instances::InstanceView;
@@ -34,6 +37,14 @@ impl Kind {
         match self {
             Self::Connection => "connections",
             Self::Instance => "instances",
+        }
+    }
+
+    /// The filter of deliveries that names one.
+    fn filter(self) -> &'static str {
+        match self {
+            Self::Connection => "connection",
+            Self::Instance => "instance",
         }
     }
 }
@@ -63,7 +74,7 @@ impl ChangeForms {
     ///
     /// # Errors
     ///
-    /// [`ApiRefusal`] if the plugins cannot be read.
+    /// [`ApiRefusal`] with 5xx if the plugins cannot be read.
     pub async fn new(
         visit: &Visit<'_>,
         page: String,
@@ -135,20 +146,24 @@ pub struct ChangedPage {
     /// The address of the connection or instance, below `/console`.
     back: String,
     which: String,
+    /// The filter of deliveries that names it.
+    filter: &'static str,
     changed: Changed,
     /// The lines for the workspace file.
     declaration: String,
     what: ChangedPart,
-    /// What waits, if it is still paused.
+    /// The work that waits, if it is still paused.
     waits: Option<&'static str>,
     /// Deliveries of it that wait in quarantine for another secret.
     quarantined: Option<QuarantinedDeliveries>,
 }
 
-/// What a form has changed.
+/// The changes of a form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangedPart {
     Secret,
+    /// A secret, and a pause has ended with it.
+    SecretOfResumed,
     Config,
     Entry(AppliedEntry),
 }
@@ -164,7 +179,7 @@ pub enum AppliedEntry {
 /// The deliveries in quarantine that a release would look at.
 struct QuarantinedDeliveries {
     count: u64,
-    /// What is released is what was counted.
+    /// The end of the time in which they were counted, so that a release takes the same ones.
     until: String,
 }
 
@@ -172,8 +187,9 @@ struct QuarantinedDeliveries {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the user's role does not allow it, the connection is unknown, was changed
-/// meanwhile, the secret is refused, or the store fails.
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if the connection is unknown,
+/// 409 if it was changed meanwhile, 400 or 422 if the secret is refused, and 5xx if the store
+/// fails.
 pub async fn secret(
     visit: &Visit<'_>,
     kind: Kind,
@@ -181,6 +197,10 @@ pub async fn secret(
     form: &Form,
 ) -> Result<FormOutcome, ApiRefusal> {
     let name = form.get("secret").to_owned();
+    if name.is_empty() {
+        let message = "Its name is missing: choose or write the name of the secret.";
+        return Err(ApiRefusal::new(StatusCode::BAD_REQUEST, message));
+    }
     let is_made = form.has("generate");
     let mut request = ChangeRequest {
         version: version(form)?,
@@ -192,25 +212,30 @@ pub async fn secret(
         request.secrets = BTreeMap::from([(name.clone(), form.get("value").to_owned())]);
     }
     let changed = send(visit, kind, which, &request).await?;
-    if form.has("resume") {
-        resume(visit, kind, which).await;
-    }
+    let is_resumed = form.has("resume") && resume(visit, kind, which).await;
     let value = match is_made {
         true => GENERATED.to_owned(),
         false => format!("env:{}", variable(&name)),
     };
     let entry = json!({"name": changed.name, "secrets": { name: value }});
     let declaration = lines(kind, &entry);
-    let what = ChangedPart::Secret;
+    let what = match is_resumed {
+        true => ChangedPart::SecretOfResumed,
+        false => ChangedPart::Secret,
+    };
     shown(visit, kind, which, changed, declaration, what).await
 }
 
-/// Ends the pause after a change. If that fails, the next page says that it is still paused.
-async fn resume(visit: &Visit<'_>, kind: Kind, which: &str) {
+/// Ends the pause after a change. Returns false if that fails: the next page says that it is still paused.
+async fn resume(visit: &Visit<'_>, kind: Kind, which: &str) -> bool {
     let path = format!("/{}/{}/resume", kind.list(), encoded(which));
     let resumed: Result<Value, _> = visit.api().post(&path, &json!({})).await;
-    if let Err(refusal) = resumed {
-        tracing::debug!(reason = refusal.message, "pause not ended after a change");
+    match resumed {
+        Ok(_) => true,
+        Err(refusal) => {
+            tracing::debug!(reason = refusal.message, "pause not ended after a change");
+            false
+        }
     }
 }
 
@@ -218,8 +243,9 @@ async fn resume(visit: &Visit<'_>, kind: Kind, which: &str) {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the user's role does not allow it, the connection is unknown, was changed
-/// meanwhile, the configuration is refused, or the store fails.
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if the connection is unknown,
+/// 409 if it was changed meanwhile, 400 or 422 if the configuration is refused, and 5xx if the
+/// store fails.
 pub async fn config(
     visit: &Visit<'_>,
     kind: Kind,
@@ -243,7 +269,7 @@ pub async fn config(
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the page cannot be made.
+/// [`ApiRefusal`] with 500 if the page cannot be made.
 pub async fn shown_entry(
     visit: &Visit<'_>,
     which: &str,
@@ -263,17 +289,14 @@ fn lines(kind: Kind, entry: &Value) -> String {
 /// Returns the deliveries in quarantine of a connection or an instance. `None` if there is none, or if they
 /// cannot be counted now.
 async fn quarantined(visit: &Visit<'_>, kind: Kind, which: &str) -> Option<QuarantinedDeliveries> {
-    // The filter of deliveries is one of connections.
-    if kind == Kind::Instance {
-        return None;
-    }
     let request = ReplayManyRequest {
         apply: false,
         release: true,
         after: None,
     };
     let path = format!(
-        "/deliveries/replay?status=quarantined&connection={}",
+        "/deliveries/replay?status=quarantined&{}={}",
+        kind.filter(),
         encoded(which)
     );
     let found: ReplayedMany = visit.api().post(&path, &request).await.ok()?;
@@ -287,7 +310,7 @@ async fn quarantined(visit: &Visit<'_>, kind: Kind, which: &str) -> Option<Quara
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if it is no JSON object.
+/// [`ApiRefusal`] with 400 if it is no JSON object.
 pub fn typed_config(form: &Form) -> Result<Value, ApiRefusal> {
     let found: Result<serde_json::Map<String, Value>, _> =
         serde_json::from_str(form.text("config"));
@@ -346,13 +369,14 @@ async fn shown(
         _ if changed.fields.is_empty() => "is as it was",
         ChangedPart::Entry(AppliedEntry::Retired) => "is retired",
         ChangedPart::Entry(AppliedEntry::BroughtBack) => "is in use again",
-        ChangedPart::Secret | ChangedPart::Config | ChangedPart::Entry(AppliedEntry::Changed) => {
-            "is changed"
-        }
+        ChangedPart::Secret
+        | ChangedPart::SecretOfResumed
+        | ChangedPart::Config
+        | ChangedPart::Entry(AppliedEntry::Changed) => "is changed",
     };
     let title = format!("{}/{} {is}", changed.workspace, changed.name);
     let quarantined = match what {
-        ChangedPart::Secret => quarantined(visit, kind, which).await,
+        ChangedPart::Secret | ChangedPart::SecretOfResumed => quarantined(visit, kind, which).await,
         ChangedPart::Config | ChangedPart::Entry(_) => None,
     };
     // The change is made, so the page shows it even if the state of the pause cannot be read now.
@@ -365,6 +389,7 @@ async fn shown(
         frame: visit.frame(kind.list(), title),
         back: format!("/{}/{}", kind.list(), encoded(which)),
         which: which.to_owned(),
+        filter: kind.filter(),
         declaration,
         changed,
         what,

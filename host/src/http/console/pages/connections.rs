@@ -8,8 +8,12 @@ use hyper::StatusCode;
 use super::super::api::ApiRefusal;
 use super::super::form::{Form, encoded};
 use super::super::frame::Frame;
-use super::super::{FormOutcome, Visit, page};
+use super::super::{
+    answer::{FormOutcome, page},
+    visit::Visit,
+};
 use super::change::{self, ChangeForms, Kind};
+use super::workspace::has_workspace;
 use crate::admin_api::connections::{
     BY_AN_OPERATOR, ConnectionPaused, ConnectionView, Connections, PauseRequest,
     TestDeliveryRequest, TestedDelivery,
@@ -22,18 +26,20 @@ use crate::admin_api::tried::{TriedBody, TryRequest};
 pub struct ConnectionsPage {
     frame: Frame,
     connections: Vec<ConnectionView>,
+    has_workspace: bool,
 }
 
 /// Returns the list.
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the store cannot be read.
+/// [`ApiRefusal`] with 5xx if the store cannot be read.
 pub async fn list(visit: &Visit<'_>) -> Result<ConnectionsPage, ApiRefusal> {
     let list: Connections = visit.api().get("/connections").await?;
     Ok(ConnectionsPage {
         frame: visit.frame("connections", "Connections"),
         connections: list.connections,
+        has_workspace: has_workspace(visit).await?,
     })
 }
 
@@ -54,7 +60,7 @@ pub struct ConnectionPage {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if there is none, or the store cannot be read.
+/// [`ApiRefusal`] with 404 if there is none and 5xx if the store cannot be read.
 pub async fn named(visit: &Visit<'_>, which: &str) -> Result<ConnectionView, ApiRefusal> {
     let list: Connections = visit.api().get("/connections").await?;
     let mut all = list.connections.into_iter();
@@ -70,7 +76,7 @@ pub async fn named(visit: &Visit<'_>, which: &str) -> Result<ConnectionView, Api
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if there is none of this id, or the store cannot be read.
+/// [`ApiRefusal`] with 404 if there is none of this id and 5xx if the store cannot be read.
 pub async fn show(visit: &Visit<'_>, which: &str) -> Result<ConnectionPage, ApiRefusal> {
     let connection = named(visit, which).await?;
     let page = format!("/connections/{}", connection.id);
@@ -117,7 +123,7 @@ pub enum Change {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the connection cannot be read.
+/// [`ApiRefusal`] with 404 if there is none of this id and 5xx if the store cannot be read.
 pub async fn change(
     visit: &Visit<'_>,
     which: &str,
@@ -180,8 +186,8 @@ async fn tried(visit: &Visit<'_>, plugin: &str, form: &Form) -> Result<TriedBody
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the user's role does not allow it, there is no such connection, or the store
-/// fails.
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such
+/// connection, and 5xx if the store fails.
 pub async fn pause(visit: &Visit<'_>, which: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let reason = form
         .filled("reason")
@@ -198,8 +204,8 @@ pub async fn pause(visit: &Visit<'_>, which: &str, form: &Form) -> Result<FormOu
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the user's role does not allow it, there is no such connection, or the store
-/// fails.
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such
+/// connection, and 5xx if the store fails.
 pub async fn resume(visit: &Visit<'_>, which: &str) -> Result<FormOutcome, ApiRefusal> {
     let path = format!("/connections/{}/resume", encoded(which));
     let _: ConnectionPaused = visit.api().post(&path, &serde_json::json!({})).await?;
@@ -222,8 +228,9 @@ pub struct TestedPage {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the user's role does not allow it, there is no such connection, its converter is
-/// not active, the body is refused, or the store fails.
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such
+/// connection, 409 if no version of its converter is active, 400 if the body is refused, and 5xx if
+/// the store fails.
 pub async fn test(visit: &Visit<'_>, which: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let request = TestDeliveryRequest {
         body: form.text("body").to_owned(),

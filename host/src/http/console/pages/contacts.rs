@@ -6,8 +6,11 @@ use hyper::StatusCode;
 use super::super::api::ApiRefusal;
 use super::super::form::{Form, encoded};
 use super::super::frame::Frame;
-use super::super::{FormOutcome, Visit, page, see_other};
-use super::Filters;
+use super::super::{
+    answer::{FormOutcome, page, see_other},
+    visit::Visit,
+};
+use super::filters::Filters;
 use crate::admin_api::contacts::{
     ContactDetail, ContactSummary, Contacts, EraseReceipt, EraseRequest, ErasureRecord,
     ErasureView, Erasures,
@@ -37,7 +40,8 @@ pub struct ContactsPage {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if a filter is invalid, or the store cannot be read.
+/// [`ApiRefusal`] with 400 if a filter is invalid, 404 if there is no such workspace, and 5xx if
+/// the store cannot be read.
 pub async fn find(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
     let filters = Filters::read(visit, &["q", "workspace"]);
     if filters.get("q").is_empty() {
@@ -88,7 +92,7 @@ pub struct ContactPage {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if there is no such contact, or the store cannot be read.
+/// [`ApiRefusal`] with 404 if there is no such contact and 5xx if the store cannot be read.
 pub async fn show(visit: &Visit<'_>, id: &str) -> Result<ContactPage, ApiRefusal> {
     let path = format!("/contacts/{}", encoded(id));
     let contact: ContactDetail = visit.api().get(&path).await?;
@@ -119,7 +123,7 @@ pub struct ErasurePage {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if there is no such erasure, or the store cannot be read.
+/// [`ApiRefusal`] with 404 if there is no such erasure and 5xx if the store cannot be read.
 pub async fn receipt(visit: &Visit<'_>, id: &str) -> Result<ErasurePage, ApiRefusal> {
     let path = format!("/erasures/{}", encoded(id));
     Ok(ErasurePage {
@@ -132,8 +136,8 @@ pub async fn receipt(visit: &Visit<'_>, id: &str) -> Result<ErasurePage, ApiRefu
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the user's role does not allow it, there is no such contact, the service is
-/// stopping, or the store fails.
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such contact,
+/// 503 if the service is stopping, and 5xx if the store fails.
 pub async fn erase(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let mut request = EraseRequest {
         workspace: form.filled("workspace"),

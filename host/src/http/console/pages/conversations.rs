@@ -3,11 +3,11 @@
 use askama::Template;
 use hyper::StatusCode;
 
-use super::super::Visit;
 use super::super::api::ApiRefusal;
 use super::super::form::encoded;
 use super::super::frame::Frame;
-use super::Filters;
+use super::super::visit::Visit;
+use super::filters::Filters;
 use crate::admin_api::instances::{InstanceView, Instances};
 use crate::admin_api::outbox::{MessageView, Messages};
 use crate::domain::id::AgentId;
@@ -32,7 +32,7 @@ pub struct ConversationPage {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if there is no such conversation, or the store cannot be read.
+/// [`ApiRefusal`] with 404 if there is no such conversation and 5xx if the store cannot be read.
 pub async fn show(visit: &Visit<'_>, id: &str) -> Result<ConversationPage, ApiRefusal> {
     let filters = Filters::read(visit, &["before"]);
     let api = visit.api();

@@ -7,8 +7,14 @@ use serde_json::{Map, Value};
 use super::super::api::ApiRefusal;
 use super::super::form::encoded;
 use super::super::frame::Frame;
-use super::super::{Visit, page, see_other};
-use super::{Filters, plain};
+use super::super::{
+    answer::{page, see_other},
+    visit::Visit,
+};
+use super::{
+    filters::{Filtered, Filters, status_of},
+    words::plain,
+};
 use crate::admin_api::deals::{DealDetail, DealSummary, Deals};
 use crate::admin_api::workspaces::{WorkspaceView, Workspaces};
 use crate::domain::time::Micros;
@@ -24,36 +30,39 @@ pub struct DealsPage {
     next: Option<String>,
     /// The time back to which the page has looked, if older ones may match too.
     searched_until: Option<Micros>,
+    problem: Option<ApiRefusal>,
 }
 
 /// Shows the list, or the one deal whose id was typed.
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if a filter is invalid, or the store cannot be read.
+/// [`ApiRefusal`] with 404 if the address names a deal that does not exist, and 5xx if the store
+/// cannot be read.
 pub async fn find(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
     // The address of one deal in earlier versions.
     if let Some(id) = visit.call.query().filled(&["id"]) {
         return page(StatusCode::OK, &show(visit, id.trim()).await?);
     }
     let filters = Filters::read(visit, &["q", "workspace", "before"]);
-    let api = visit.api();
-    let list: Deals = api.get(&format!("/deals{}", filters.query())).await?;
-    if let [only] = list.deals.as_slice()
+    let path = format!("/deals{}", filters.query());
+    let Filtered { found, problem } = Filtered::<Deals>::list(visit, &path).await?;
+    if let [only] = found.deals.as_slice()
         && only.id.to_string() == filters.get("q")
     {
         return Ok(see_other(&format!("/console/deals/{}", only.id)));
     }
-    let workspaces: Workspaces = api.get("/workspaces").await?;
+    let workspaces: Workspaces = visit.api().get("/workspaces").await?;
     let shown = DealsPage {
         frame: visit.frame("deals", "Deals"),
-        next: filters.next_page("/deals", list.next),
+        next: filters.next_page("/deals", found.next),
         filters,
         workspaces: workspaces.workspaces,
-        deals: list.deals,
-        searched_until: list.searched_until,
+        deals: found.deals,
+        searched_until: found.searched_until,
+        problem,
     };
-    page(StatusCode::OK, &shown)
+    page(status_of(shown.problem.as_ref()), &shown)
 }
 
 #[derive(Template)]
@@ -69,7 +78,7 @@ pub struct OneDealPage {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if there is no such deal, or the store cannot be read.
+/// [`ApiRefusal`] with 404 if there is no such deal and 5xx if the store cannot be read.
 pub async fn show(visit: &Visit<'_>, id: &str) -> Result<OneDealPage, ApiRefusal> {
     let path = format!("/deals/{}", encoded(id));
     let deal: DealDetail = visit.api().get(&path).await?;

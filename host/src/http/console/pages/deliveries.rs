@@ -15,8 +15,14 @@ use super::super::archive;
 use super::super::form::{Form, encoded};
 use super::super::frame::Frame;
 use super::super::sessions::Notice;
-use super::super::{FormOutcome, Visit, page, see_other};
-use super::{Filters, replays};
+use super::super::{
+    answer::{FormOutcome, page, see_other},
+    visit::Visit,
+};
+use super::{
+    filters::{Filtered, Filters, status_of},
+    replays,
+};
 use crate::admin_api::captures::GoldenExport;
 use crate::admin_api::connections::{ConnectionView, Connections};
 use crate::admin_api::deliveries::{
@@ -49,20 +55,21 @@ pub struct DeliveriesPage {
     next: Option<String>,
     /// The time back to which the page has looked, if older ones may match too.
     searched_until: Option<Micros>,
+    problem: Option<ApiRefusal>,
 }
 
 /// Shows the list, or the one delivery whose id was typed.
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if a filter is invalid, or the store cannot be read.
+/// [`ApiRefusal`] with 5xx if the store cannot be read.
 pub async fn find(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
     let shown = list(visit).await?;
     match shown.deliveries.as_slice() {
         [only] if only.facts.id.to_string() == shown.filters.get("q") => {
             Ok(see_other(&format!("/console/deliveries/{}", only.facts.id)))
         }
-        _ => page(StatusCode::OK, &shown),
+        _ => page(status_of(shown.problem.as_ref()), &shown),
     }
 }
 
@@ -72,14 +79,15 @@ async fn list(visit: &Visit<'_>) -> Result<DeliveriesPage, ApiRefusal> {
     let api = visit.api();
     let connections: Connections = api.get("/connections").await?;
     let instances: Instances = api.get("/instances").await?;
-    let list: Deliveries = api.get(&format!("/deliveries{}", filters.query())).await?;
-    let next = filters.next_page("/deliveries", list.next);
+    let path = format!("/deliveries{}", filters.query());
+    let Filtered { found, problem } = Filtered::<Deliveries>::list(visit, &path).await?;
+    let next = filters.next_page("/deliveries", found.next);
     let is_search = !filters.get("q").is_empty();
     let quarantined = filters.get("status") == DeliveryStatus::Quarantined.as_str();
     let queued = filters.get("status") == DeliveryStatus::Queued.as_str();
-    let mut narrowing = ["status", "connection", "version", "since"].into_iter();
+    let mut narrowing = ["status", "connection", "instance", "version", "since"].into_iter();
     let is_narrow = narrowing.any(|name| !filters.get(name).is_empty());
-    let is_any = !is_search && !list.deliveries.is_empty();
+    let is_any = !is_search && !found.deliveries.is_empty();
     Ok(DeliveriesPage {
         may_replay: is_any && is_narrow && !quarantined && !queued,
         may_release: is_any && quarantined,
@@ -88,9 +96,10 @@ async fn list(visit: &Visit<'_>) -> Result<DeliveriesPage, ApiRefusal> {
         statuses: DeliveryStatus::ALL,
         senders: WorkspacesOfSenders::new(&connections.connections, &instances.instances),
         connections: connections.connections,
-        deliveries: list.deliveries,
+        deliveries: found.deliveries,
         next,
-        searched_until: list.searched_until,
+        searched_until: found.searched_until,
+        problem,
     })
 }
 
@@ -99,10 +108,10 @@ async fn list(visit: &Visit<'_>) -> Result<DeliveriesPage, ApiRefusal> {
 pub struct DeliveryPage {
     frame: Frame,
     delivery: DeliveryDetailView,
-    body: String,
+    body: ShownBody,
     command: String,
     /// The stored answers to its fetches, each with its body as people read it.
-    answers: Vec<(AnswerView, String)>,
+    answers: Vec<(AnswerView, ShownBody)>,
     is_quarantined: bool,
     /// Whether converting it again counts at once, so that nothing can be shown before.
     is_tried_again: bool,
@@ -110,6 +119,14 @@ pub struct DeliveryPage {
     has_made_nothing: bool,
     /// The result of a replay that was only tried.
     replayed: Option<Replayed>,
+}
+
+/// A body as people read it.
+#[derive(Debug, PartialEq, Eq)]
+struct ShownBody {
+    text: String,
+    /// How the text differs from the body, or empty.
+    note: &'static str,
 }
 
 impl DeliveryPage {
@@ -126,7 +143,7 @@ impl DeliveryPage {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if there is none with this id, or the store cannot be read.
+/// [`ApiRefusal`] with 404 if there is none with this id and 5xx if the store cannot be read.
 pub async fn show(visit: &Visit<'_>, id: &str) -> Result<DeliveryPage, ApiRefusal> {
     with_replay(visit, id, None).await
 }
@@ -139,11 +156,9 @@ async fn with_replay(
     let mut delivery: DeliveryDetailView = visit.api().get(&format!("/deliveries/{id}")).await?;
     let answers = std::mem::take(&mut delivery.answers).into_iter();
     let answers = answers.map(|answer| {
-        let body = match (&answer.body, &answer.body_base64) {
-            (Some(text), _) => pretty_text(text),
-            (None, base64) => base64.clone().unwrap_or_default(),
-        };
-        (answer, body)
+        let (text, note) = text_of(answer.body.as_deref(), answer.body_base64.as_deref());
+        let text = pretty_text(&text);
+        (answer, ShownBody { text, note })
     });
     Ok(DeliveryPage {
         answers: answers.collect(),
@@ -165,12 +180,14 @@ async fn with_replay(
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the user's role does not allow it, there is no such delivery, it cannot be
-/// replayed, or the store fails.
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such delivery,
+/// 409 or 422 if it cannot be replayed, and 5xx if the store fails.
 pub async fn replay(visit: &Visit<'_>, id: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let request = ReplayRequest {
         apply: form.has("apply"),
         release: form.has("release"),
+        // An unknown word is of no form of this page.
+        expected: DeliveryStatus::from_text(form.get("status")),
     };
     let (apply, release) = (request.apply, request.release);
     let path = format!("/deliveries/{}/replay", encoded(id));
@@ -190,8 +207,8 @@ pub async fn replay(visit: &Visit<'_>, id: &str, form: &Form) -> Result<FormOutc
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the user's role does not allow it, there is no such delivery, it cannot be written
-/// as a golden case, or the store fails.
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such delivery,
+/// 409 if it cannot be written as a golden case, and 5xx if the store fails.
 pub async fn export(visit: &Visit<'_>, id: &str) -> Result<FormOutcome, ApiRefusal> {
     let path = format!("/deliveries/{}/golden", encoded(id));
     let exported: GoldenExport = visit.api().post(&path, &serde_json::json!({})).await?;
@@ -221,12 +238,34 @@ pub async fn export(visit: &Visit<'_>, id: &str) -> Result<FormOutcome, ApiRefus
     Ok(FormOutcome::Page(reply))
 }
 
+/// The note of a body that is mostly text.
+const NOT_UTF8: &str = "The body is not UTF-8. A � stands for bytes that are no text.";
+
+/// The note of a body that is no text.
+const NO_TEXT: &str = "The body is no text. These are its bytes in Base64.";
+
+/// Returns the text of a body, and how that differs from the body.
+fn text_of<'a>(body: Option<&'a str>, base64: Option<&'a str>) -> (Cow<'a, str>, &'static str) {
+    let (None, Some(base64)) = (body, base64) else {
+        return (body.unwrap_or_default().into(), "");
+    };
+    let bytes = STANDARD.decode(base64).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let is_odd = |c: &char| {
+        let is_blank = matches!(c, '\t' | '\n' | '\r');
+        *c == char::REPLACEMENT_CHARACTER || (c.is_control() && !is_blank)
+    };
+    let odd = text.chars().filter(is_odd).count();
+    match odd * 10 <= text.chars().count() {
+        true => (text.into_owned().into(), NOT_UTF8),
+        false => (base64.into(), NO_TEXT),
+    }
+}
+
 /// Returns the body as a person reads it: a form by its fields, JSON indented, with the digits of its
 /// numbers kept.
-fn pretty(request: &RequestView) -> String {
-    let Some(body) = &request.body else {
-        return request.body_base64.clone().unwrap_or_default();
-    };
+fn pretty(request: &RequestView) -> ShownBody {
+    let (body, note) = text_of(request.body.as_deref(), request.body_base64.as_deref());
     let mut headers = request.headers.iter();
     let is_form = headers
         .any(|(name, value)| name.eq_ignore_ascii_case("content-type") && value.starts_with(FORM));
@@ -235,9 +274,11 @@ fn pretty(request: &RequestView) -> String {
         let lines: Vec<String> = fields
             .map(|(name, value)| format!("{name} = {value}"))
             .collect();
-        return lines.join("\n");
+        let text = lines.join("\n");
+        return ShownBody { text, note };
     }
-    pretty_text(body)
+    let text = pretty_text(&body);
+    ShownBody { text, note }
 }
 
 fn pretty_text(body: &str) -> String {
@@ -433,7 +474,20 @@ mod tests {
             body: Some("first=Rui&text=Quero+visitar%21".to_owned()),
             body_base64: None,
         };
-        assert_eq!(pretty(&request), "first = Rui\ntext = Quero visitar!");
+        assert_eq!(pretty(&request).text, "first = Rui\ntext = Quero visitar!");
+    }
+
+    #[test]
+    fn a_body_that_is_not_utf8_says_so() {
+        let check = |bytes: &[u8], expect: (&str, &str)| {
+            let base64 = STANDARD.encode(bytes);
+            let (text, note) = text_of(None, Some(&base64));
+            assert_eq!((text.as_ref(), note), expect);
+        };
+        let latin = b"{\"name\":\"Jo\xe3o Prado\"}";
+        check(latin, ("{\"name\":\"Jo\u{fffd}o Prado\"}", NOT_UTF8));
+        check(b"\x00\x01\xff\xfe", ("AAH//g==", NO_TEXT));
+        assert_eq!(text_of(Some("Jo\u{e3}o"), None), ("Jo\u{e3}o".into(), ""));
     }
 
     #[test]

@@ -5,16 +5,19 @@ use std::collections::BTreeMap;
 
 use askama::Template;
 use hyper::StatusCode;
-use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
 use super::super::api::ApiRefusal;
 use super::super::form::Form;
 use super::super::frame::Frame;
-use super::super::{FormOutcome, Visit, page};
+use super::super::{
+    answer::{FormOutcome, page},
+    visit::Visit,
+};
 use super::change::{self, AppliedEntry};
+use super::faults::Faults;
 use super::{connections, new_connection, part};
-use crate::admin_api::apply::{ApplyReport, FileProblem, RefusedFile};
+use crate::admin_api::apply::{ApplyReport, FileProblem};
 use crate::admin_api::connections::{ConnectionView, GreetingView};
 use crate::admin_api::instances::Instances;
 use crate::admin_api::workspaces::WorkspaceView;
@@ -52,9 +55,6 @@ const GREETING_TEXTS: [&str; 3] = [
     "greeting-language",
 ];
 
-/// What is wrong, by field. That of no field is under an empty name.
-type Faults = BTreeMap<String, Vec<String>>;
-
 #[derive(Template)]
 #[template(path = "console/edit_connection.html")]
 pub struct EditConnectionPage {
@@ -87,18 +87,6 @@ impl EditConnectionPage {
     fn is_active(&self) -> bool {
         let chosen = self.typed("plugin");
         self.converters.iter().any(|one| one == chosen)
-    }
-
-    fn faults(&self, field: &str) -> &[String] {
-        self.faults.get(field).map_or(&[], Vec::as_slice)
-    }
-
-    /// Returns the attributes of an input whose field has a fault: they name the place that says which.
-    fn fault_of(&self, field: &str) -> String {
-        match self.faults(field) {
-            [] => String::new(),
-            _ => format!(" aria-invalid=\"true\" aria-describedby=\"{field}-fault\""),
-        }
     }
 }
 
@@ -159,7 +147,11 @@ impl Known {
         }
         put(
             "secrets",
-            bound.secrets.iter().map(|one| kept(one)).collect(),
+            bound
+                .secrets
+                .iter()
+                .map(|one| unchanged_secret(one))
+                .collect(),
         );
         entry
     }
@@ -172,7 +164,7 @@ impl Known {
 }
 
 /// Returns a secret whose value stays: the host makes only those that a connection lacks.
-fn kept(name: &str) -> (String, Value) {
+fn unchanged_secret(name: &str) -> (String, Value) {
     (name.to_owned(), json!({"generate": ""}))
 }
 
@@ -231,7 +223,8 @@ fn greeted(greeting: &GreetingView) -> Value {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if there is no connection of this id, or the store cannot be read.
+/// [`ApiRefusal`] with 404 if there is no connection of this id and 5xx if the store cannot be
+/// read.
 pub async fn show(visit: &Visit<'_>, which: &str) -> Result<EditConnectionPage, ApiRefusal> {
     let known = Known::read(visit, which).await?;
     with(visit, &known).await
@@ -301,7 +294,7 @@ async fn with(visit: &Visit<'_>, known: &Known) -> Result<EditConnectionPage, Ap
             .iter()
             .map(|one| (one.clone(), true))
             .collect(),
-        faults: Faults::new(),
+        faults: Faults::default(),
         new_partner: None,
         frame: visit.frame("connections", format!("Change {slug}/{}", connection.name)),
         id: connection.id.clone(),
@@ -338,7 +331,7 @@ async fn filled(
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the connection cannot be read.
+/// [`ApiRefusal`] with 404 if there is no connection of this id and 5xx if it cannot be read.
 pub async fn save(visit: &Visit<'_>, which: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let known = Known::read(visit, which).await?;
     let (status, faults) = match saved(visit, &known, form).await {
@@ -362,7 +355,7 @@ async fn saved(
     known: &Known,
     form: &Form,
 ) -> Result<Option<FormOutcome>, (StatusCode, Faults)> {
-    let refused = |refusal: ApiRefusal| (refusal.status, faults(refusal));
+    let refused = |refusal: ApiRefusal| (refusal.status, Faults::from_refusal(refusal, input_of));
     let entry = typed(known, form).map_err(|faults| (StatusCode::BAD_REQUEST, faults))?;
     if form.get("seen") != known.seen() {
         let message = format!(
@@ -426,44 +419,17 @@ async fn done(
     change::shown_entry(visit, &id, changed, declaration, what).await
 }
 
-/// Returns the problems of a refusal, by field.
-fn faults(refusal: ApiRefusal) -> Faults {
-    let mut faults = Faults::new();
-    let problems = match RefusedFile::deserialize(&refusal.body) {
-        Ok(refused) => refused.problems,
-        Err(_) => vec![FileProblem {
-            path: None,
-            message: refusal.message,
-        }],
-    };
-    for problem in problems {
-        let (field, line) = at_field(problem);
-        faults.entry(field).or_default().push(line);
+/// Returns the field for a key of the entry, if the form has one.
+fn input_of(key: &str) -> &str {
+    match TEXTS.contains(&key) || OTHERS.contains(&key) {
+        true => key,
+        false => "",
     }
-    faults
-}
-
-/// Returns the field of a problem, and what to say there. A path of another part of the file has no field.
-fn at_field(problem: FileProblem) -> (String, String) {
-    let path = problem.path.as_deref().unwrap_or_default();
-    let Some(within) = path.strip_prefix("connections[0].") else {
-        return (String::new(), change::line(problem));
-    };
-    let end = within.find(['.', '[']).unwrap_or(within.len());
-    let (field, place) = within.split_at(end);
-    if !TEXTS.contains(&field) && !OTHERS.contains(&field) {
-        return (String::new(), change::line(problem));
-    }
-    let line = match place.is_empty() {
-        true => problem.message.clone(),
-        false => format!("{within}: {}", problem.message),
-    };
-    (field.to_owned(), line)
 }
 
 /// Returns the entry that was typed.
 fn typed(known: &Known, form: &Form) -> Result<Value, Faults> {
-    let mut faults = Faults::new();
+    let mut faults = Faults::default();
     let mut entry = Map::new();
     let texts = |name: &str| -> Vec<String> {
         let lines = form.text(name).lines().map(str::trim);
@@ -477,10 +443,7 @@ fn typed(known: &Known, form: &Form) -> Result<Value, Faults> {
             entry.insert(field.to_owned(), value);
         }
         Ok(None) => {}
-        Err(refusal) => faults
-            .entry(field.to_owned())
-            .or_default()
-            .push(refusal.message),
+        Err(refusal) => faults.add(field, refusal.message),
     };
     let filled = |name: &str| Ok(form.filled(name).map(Value::from));
     put("name", Ok(Some(json!(known.connection.name))));
@@ -549,7 +512,7 @@ fn secrets(known: &Known, form: &Form) -> Result<Value, ApiRefusal> {
     let had = known.connection.bound.secrets.iter();
     let mut secrets: Map<String, Value> = had
         .filter(|name| keep.contains(name))
-        .map(|one| kept(one))
+        .map(|one| unchanged_secret(one))
         .collect();
     secrets.extend(part::secrets(form)?);
     Ok(secrets.into())
@@ -593,7 +556,8 @@ pub struct RetirementPage {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if there is no connection of this id, or the store cannot be read.
+/// [`ApiRefusal`] with 404 if there is no connection of this id and 5xx if the store cannot be
+/// read.
 pub async fn retirement(visit: &Visit<'_>, which: &str) -> Result<RetirementPage, ApiRefusal> {
     let connection = connections::named(visit, which).await?;
     let name = name_in_workspace(&connection.workspace, &connection.name);
@@ -612,7 +576,7 @@ pub async fn retirement(visit: &Visit<'_>, which: &str) -> Result<RetirementPage
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the connection cannot be read.
+/// [`ApiRefusal`] with 404 if there is no connection of this id and 5xx if it cannot be read.
 pub async fn retire(
     visit: &Visit<'_>,
     which: &str,
@@ -642,7 +606,7 @@ pub async fn retire(
     };
     let status = refusal.status;
     let mut shown = retirement(visit, which).await?;
-    shown.problems = faults(refusal).into_values().flatten().collect();
+    shown.problems = Faults::from_refusal(refusal, input_of).all();
     Ok(FormOutcome::Page(page(status, &shown)?))
 }
 
@@ -650,27 +614,6 @@ pub async fn retire(
 mod tests {
     use super::*;
     use crate::domain::exchange::{Place, Scheme, ValueLocation};
-
-    #[test]
-    fn a_problem_is_shown_at_its_field() {
-        let check = |path: Option<&str>, field: &str, line: &str| {
-            let problem = FileProblem {
-                path: path.map(str::to_owned),
-                message: "is wrong".to_owned(),
-            };
-            let found = at_field(problem);
-            assert_eq!(found, (field.to_owned(), line.to_owned()), "{path:?}");
-        };
-        check(Some("connections[0].plugin"), "plugin", "is wrong");
-        let path = "connections[0].checks[1].secret";
-        check(Some(path), "checks", "checks[1].secret: is wrong");
-        let path = "connections[0].secrets.app-key";
-        check(Some(path), "secrets", "secrets.app-key: is wrong");
-        let path = "connections[0].name";
-        check(Some(path), "", "connections[0].name: is wrong");
-        check(Some("workspace.slug"), "", "workspace.slug: is wrong");
-        check(None, "", "is wrong");
-    }
 
     #[test]
     fn a_check_is_declared_with_what_is_not_its_default() {

@@ -2,11 +2,11 @@
 
 use askama::Template;
 
-use super::super::Visit;
 use super::super::api::ApiRefusal;
 use super::super::form::encoded;
 use super::super::frame::Frame;
-use super::Filters;
+use super::super::visit::Visit;
+use super::filters::Filters;
 use crate::admin_api::plugin_calls::CarriedCases;
 use crate::domain::size;
 
@@ -24,8 +24,8 @@ pub struct GoldenCasesPage {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the user's role does not allow it, there is no such version or case, or the store
-/// fails.
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such version or
+/// case, and 5xx if the store fails.
 pub async fn show(
     visit: &Visit<'_>,
     name: &str,

@@ -5,8 +5,12 @@ use askama::Template;
 use super::super::api::ApiRefusal;
 use super::super::form::{Form, encoded};
 use super::super::frame::Frame;
-use super::super::{FormOutcome, Visit, page};
+use super::super::{
+    answer::{FormOutcome, page},
+    visit::Visit,
+};
 use super::change::{self, ChangeForms, Kind};
+use super::workspace::has_workspace;
 use crate::admin_api::connections::{BY_AN_OPERATOR, PauseRequest};
 use crate::admin_api::instances::{InstancePaused, InstanceView, Instances, Templates};
 
@@ -15,18 +19,20 @@ use crate::admin_api::instances::{InstancePaused, InstanceView, Instances, Templ
 pub struct InstancesPage {
     frame: Frame,
     instances: Vec<InstanceView>,
+    has_workspace: bool,
 }
 
 /// Returns the list.
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the store cannot be read.
+/// [`ApiRefusal`] with 5xx if the store cannot be read.
 pub async fn list(visit: &Visit<'_>) -> Result<InstancesPage, ApiRefusal> {
     let list: Instances = visit.api().get("/instances").await?;
     Ok(InstancesPage {
         frame: visit.frame("instances", "Instances"),
         instances: list.instances,
+        has_workspace: has_workspace(visit).await?,
     })
 }
 
@@ -44,7 +50,7 @@ pub struct InstancePage {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if there is none of this name, or the store cannot be read.
+/// [`ApiRefusal`] with 404 if there is none of this name and 5xx if the store cannot be read.
 pub async fn show(visit: &Visit<'_>, which: &str) -> Result<InstancePage, ApiRefusal> {
     let path = format!("/instances/{}", encoded(which));
     let mut instance: InstanceView = visit.api().get(&path).await?;
@@ -71,8 +77,8 @@ pub async fn show(visit: &Visit<'_>, which: &str) -> Result<InstancePage, ApiRef
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the user's role does not allow it, there is no such instance, it has no adapter,
-/// or the store fails.
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such instance,
+/// 409 if it has no adapter, and 5xx if the store fails.
 pub async fn pause(visit: &Visit<'_>, which: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let reason = form
         .filled("reason")
@@ -89,8 +95,8 @@ pub async fn pause(visit: &Visit<'_>, which: &str, form: &Form) -> Result<FormOu
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the user's role does not allow it, there is no such instance, it has no adapter,
-/// or the store fails.
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such instance,
+/// 409 if it has no adapter, and 5xx if the store fails.
 pub async fn resume(visit: &Visit<'_>, which: &str) -> Result<FormOutcome, ApiRefusal> {
     let path = format!("/instances/{}/resume", encoded(which));
     let _: InstancePaused = visit.api().post(&path, &serde_json::json!({})).await?;
@@ -101,8 +107,9 @@ pub async fn resume(visit: &Visit<'_>, which: &str) -> Result<FormOutcome, ApiRe
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the user's role does not allow it, there is no such instance, its provider does
-/// not list templates, or the store fails.
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such instance,
+/// 409 if it has no adapter, 422 if its provider does not list templates, and 5xx if the store
+/// fails.
 pub async fn sync_templates(visit: &Visit<'_>, which: &str) -> Result<FormOutcome, ApiRefusal> {
     let path = format!("/instances/{}/sync-templates", encoded(which));
     let _: serde_json::Value = visit.api().post(&path, &serde_json::json!({})).await?;
@@ -116,7 +123,7 @@ pub async fn sync_templates(visit: &Visit<'_>, which: &str) -> Result<FormOutcom
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the instance cannot be read.
+/// [`ApiRefusal`] with 404 if there is none of this name and 5xx if the store cannot be read.
 pub async fn change(
     visit: &Visit<'_>,
     which: &str,

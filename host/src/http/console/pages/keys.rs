@@ -4,15 +4,16 @@ use std::collections::BTreeSet;
 
 use askama::Template;
 use hyper::StatusCode;
-use serde::Deserialize as _;
 
 use super::super::api::ApiRefusal;
 use super::super::form::{Form, encoded};
 use super::super::frame::Frame;
-use super::super::{FormOutcome, Visit, page};
-use super::change::line;
-use super::{Filters, part};
-use crate::admin_api::apply::RefusedFile;
+use super::super::{
+    answer::{FormOutcome, page},
+    visit::Visit,
+};
+use super::faults::Faults;
+use super::{filters::Filters, part};
 use crate::admin_api::connections::Connections;
 use crate::admin_api::keys::{CreateKeyRequest, CreatedKey, KeyRevoked, KeyState, KeyView, Keys};
 use crate::admin_api::workspaces::Workspaces;
@@ -59,7 +60,7 @@ impl KeysPage {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the store cannot be read.
+/// [`ApiRefusal`] with 5xx if the store cannot be read.
 pub async fn list(visit: &Visit<'_>) -> Result<KeysPage, ApiRefusal> {
     let api = visit.api();
     let list: Keys = api.get("/keys").await?;
@@ -83,7 +84,7 @@ pub async fn list(visit: &Visit<'_>) -> Result<KeysPage, ApiRefusal> {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the store cannot be read.
+/// [`ApiRefusal`] with 5xx if the store cannot be read.
 pub async fn create(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let created = created(visit, form).await;
     let mut shown = list(visit).await?;
@@ -134,7 +135,7 @@ async fn created(visit: &Visit<'_>, form: &Form) -> Result<CreatedKey, ApiRefusa
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the store cannot be read.
+/// [`ApiRefusal`] with 5xx if the store cannot be read.
 pub async fn make_partner(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let made = partner_made(visit, form).await;
     let mut shown = list(visit).await?;
@@ -145,14 +146,11 @@ pub async fn make_partner(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome,
             StatusCode::OK
         }
         Err(refusal) => {
-            shown.problem = Some(match RefusedFile::deserialize(&refusal.body) {
-                Ok(refused) => {
-                    let lines: Vec<String> = refused.problems.into_iter().map(line).collect();
-                    lines.join("; ")
-                }
-                Err(_) => refusal.message,
-            });
-            refusal.status
+            let status = refusal.status;
+            // A partner has one field, and the faults need no place.
+            let faults = Faults::from_refusal(refusal, |_| "");
+            shown.problem = Some(faults.all().join("; "));
+            status
         }
     };
     Ok(FormOutcome::Page(page(status, &shown)?))
@@ -175,8 +173,8 @@ async fn partner_made(visit: &Visit<'_>, form: &Form) -> Result<String, ApiRefus
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the user's role does not allow it, there is no live key with this id, it is the
-/// user's own, or the store fails.
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no live key with
+/// this id, 409 if it is the user's own, and 5xx if the store fails.
 pub async fn revoke(visit: &Visit<'_>, id: &str) -> Result<FormOutcome, ApiRefusal> {
     let _: KeyRevoked = visit
         .api()

@@ -8,8 +8,11 @@ use hyper::StatusCode;
 use super::super::api::ApiRefusal;
 use super::super::form::{Form, encoded};
 use super::super::frame::Frame;
-use super::super::{FormOutcome, Visit, page};
-use super::Filters;
+use super::super::{
+    answer::{FormOutcome, page},
+    visit::Visit,
+};
+use super::filters::{Filtered, Filters, status_of};
 use crate::admin_api::instances::Instances;
 use crate::admin_api::outbox::{
     MessageView, Messages, ReplyRequest, ResolveManyRequest, ResolveRequest, Resolved,
@@ -19,6 +22,7 @@ use crate::domain::id::ConversationId;
 use crate::domain::message::MessageState;
 use crate::domain::text::counted;
 use crate::domain::workspace::name_in_workspace;
+use crate::http::reply::ApiResponse;
 use crate::limits;
 
 /// The filters of the list, and of the messages that are resolved together.
@@ -33,27 +37,29 @@ pub struct MessagesPage {
     instances: Instances,
     messages: Vec<MessageView>,
     next: Option<String>,
+    problem: Option<ApiRefusal>,
 }
 
-/// Returns the list.
+/// Shows the list.
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if a filter is invalid, or the store cannot be read.
-pub async fn list(visit: &Visit<'_>) -> Result<MessagesPage, ApiRefusal> {
+/// [`ApiRefusal`] with 5xx if the store cannot be read.
+pub async fn list(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
     let filters = Filters::read(visit, &[&FILTERS[..], &["before"]].concat());
-    let api = visit.api();
-    let instances: Instances = api.get("/instances").await?;
-    let list: Messages = api.get(&format!("/outbox{}", filters.query())).await?;
-    let next = filters.next_page("/messages", list.next);
-    Ok(MessagesPage {
+    let instances: Instances = visit.api().get("/instances").await?;
+    let path = format!("/outbox{}", filters.query());
+    let Filtered { found, problem } = Filtered::<Messages>::list(visit, &path).await?;
+    let shown = MessagesPage {
         frame: visit.frame("messages", "Messages"),
+        next: filters.next_page("/messages", found.next),
         filters,
         states: MessageState::ALL,
         instances,
-        messages: list.messages,
-        next,
-    })
+        messages: found.messages,
+        problem,
+    };
+    page(status_of(shown.problem.as_ref()), &shown)
 }
 
 /// Returns `workspace/name` of the instance of a message.
@@ -83,8 +89,8 @@ impl MessagesPage {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the user's role does not allow it, the instance is not a sandbox, the sandbox
-/// refuses the text, or the store fails.
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 409 if the instance is not a
+/// sandbox, 400 or 422 if the sandbox refuses the text, and 5xx if the store fails.
 pub async fn reply(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let request = ReplyRequest {
         to: form.get("to").to_owned(),
@@ -123,8 +129,8 @@ fn conversation_of(form: &Form) -> Option<String> {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the user's role does not allow it, there is no such message, it needs no decision,
-/// or the store fails.
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such message,
+/// 409 if it needs no decision, and 5xx if the store fails.
 pub async fn resolve(visit: &Visit<'_>, id: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let verdict = verdict_of(form);
     let path = format!("/outbox/{}/resolve", encoded(id));
@@ -169,8 +175,8 @@ impl ResolvePage {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the user's role does not allow it, too many messages are named, or the store
-/// fails.
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 400 if no message or too many are
+/// named, and 5xx if the store fails.
 pub async fn resolve_many(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let mut filters = Filters::from_form(form, &FILTERS);
     filters.put("state", MessageState::Unknown.as_str().to_owned());

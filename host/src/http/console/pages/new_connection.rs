@@ -5,16 +5,18 @@ use std::collections::BTreeMap;
 
 use askama::Template;
 use hyper::StatusCode;
-use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
 use super::super::api::ApiRefusal;
 use super::super::form::Form;
 use super::super::frame::Frame;
-use super::super::{FormOutcome, Visit, page};
-use super::change::line;
+use super::super::{
+    answer::{FormOutcome, page},
+    visit::Visit,
+};
+use super::faults::Faults;
 use super::part;
-use crate::admin_api::apply::{FileProblem, RefusedFile};
+use crate::admin_api::apply::FileProblem;
 use crate::admin_api::connections::{Connections, Senders};
 use crate::admin_api::instances::Instances;
 use crate::admin_api::plugins::PluginList;
@@ -49,7 +51,7 @@ pub struct NewConnectionPage {
     /// The values typed so far, by field.
     typed: BTreeMap<String, String>,
     tried: Option<TriedBody>,
-    problems: Vec<String>,
+    faults: Faults,
     /// A partner that the workspace does not have: saving the form again makes it.
     new_partner: Option<String>,
 }
@@ -64,7 +66,7 @@ impl NewConnectionPage {
     }
 }
 
-/// What an entry of a connection may name.
+/// The names that an entry of a connection may use.
 pub struct Choices {
     pub partners: Vec<String>,
     /// Each as `workspace/name`.
@@ -78,7 +80,7 @@ impl Choices {
     ///
     /// # Errors
     ///
-    /// [`ApiRefusal`] if the store cannot be read.
+    /// [`ApiRefusal`] with 5xx if the store cannot be read.
     pub async fn read(visit: &Visit<'_>) -> Result<Self, ApiRefusal> {
         let api = visit.api();
         let Connections { connections } = api.get("/connections").await?;
@@ -107,7 +109,7 @@ impl Choices {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the store cannot be read.
+/// [`ApiRefusal`] with 5xx if the store cannot be read.
 pub async fn show(visit: &Visit<'_>) -> Result<NewConnectionPage, ApiRefusal> {
     let Workspaces { workspaces } = visit.api().get("/workspaces").await?;
     let Choices {
@@ -123,7 +125,7 @@ pub async fn show(visit: &Visit<'_>) -> Result<NewConnectionPage, ApiRefusal> {
         converters,
         typed: BTreeMap::new(),
         tried: None,
-        problems: Vec::new(),
+        faults: Faults::default(),
         new_partner: None,
     })
 }
@@ -157,7 +159,7 @@ async fn filled(visit: &Visit<'_>, form: &Form) -> Result<NewConnectionPage, Api
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the store cannot be read.
+/// [`ApiRefusal`] with 5xx if the store cannot be read.
 pub async fn try_body(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let mut shown = filled(visit, form).await?;
     let status = match tried(visit, form).await {
@@ -166,7 +168,7 @@ pub async fn try_body(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, Api
             StatusCode::OK
         }
         Err(refusal) => {
-            shown.problems.push(refusal.message);
+            shown.faults.add("", refusal.message);
             refusal.status
         }
     };
@@ -205,7 +207,7 @@ pub struct MadeConnectionPage {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the store cannot be read.
+/// [`ApiRefusal`] with 5xx if the store cannot be read.
 pub async fn make(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let refusal = match made(visit, form).await {
         Ok(Some(made)) => return Ok(FormOutcome::Page(page(StatusCode::OK, &made)?)),
@@ -216,12 +218,19 @@ pub async fn make(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefu
         }
         Err(refusal) => refusal,
     };
+    let status = refusal.status;
     let mut shown = filled(visit, form).await?;
-    shown.problems = match RefusedFile::deserialize(&refusal.body) {
-        Ok(refused) => refused.problems.into_iter().map(line).collect(),
-        Err(_) => vec![refusal.message],
-    };
-    Ok(FormOutcome::Page(page(refusal.status, &shown)?))
+    shown.faults = Faults::from_refusal(refusal, input_of);
+    Ok(FormOutcome::Page(page(status, &shown)?))
+}
+
+/// Returns the field for a key of the entry: one of its own, or that of the further keys.
+fn input_of(key: &str) -> &str {
+    let own = ["name", "partner", "plugin", "instance", "config", "secrets"];
+    match own.contains(&key) {
+        true => key,
+        false => "more",
+    }
 }
 
 /// Makes the connection. `None`: nothing is made yet, because the workspace lacks the partner, and the form

@@ -4,9 +4,9 @@
 use hyper::StatusCode;
 use serde_json::{Map, Value, json};
 
-use super::super::Visit;
 use super::super::api::ApiRefusal;
 use super::super::form::Form;
+use super::super::visit::Visit;
 use super::change::variable;
 use crate::admin_api::apply::{self, ApplyReport};
 use crate::admin_api::workspaces::{WorkspaceView, Workspaces};
@@ -16,13 +16,18 @@ use crate::domain::workspace::{ChangeKind, PartKind};
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if there is none, or the store cannot be read.
+/// [`ApiRefusal`] with 400 if there is none and 5xx if the store cannot be read.
 pub async fn workspace(visit: &Visit<'_>, slug: &str) -> Result<WorkspaceView, ApiRefusal> {
     let Workspaces { workspaces } = visit.api().get("/workspaces").await?;
     let mut workspaces = workspaces.into_iter();
     workspaces
         .find(|workspace| workspace.slug == slug)
-        .ok_or_else(|| refused(format!("There is no workspace `{slug}`.")))
+        .ok_or_else(|| {
+            refused(match slug {
+                "" => "Choose a workspace.".to_owned(),
+                slug => format!("There is no workspace `{slug}`."),
+            })
+        })
 }
 
 /// Returns the file that declares a partner, and its connection if there is one.
@@ -48,7 +53,8 @@ pub fn file(workspace: &WorkspaceView, partner: &str, connection: Option<Value>)
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] of the operation.
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 422 if the file has problems, 409
+/// if a stored secret cannot be decrypted, and 5xx if the store fails.
 pub async fn apply(visit: &Visit<'_>, file: &Value) -> Result<ApplyReport, ApiRefusal> {
     visit.api().post("/apply?part=true", file).await
 }
@@ -57,7 +63,8 @@ pub async fn apply(visit: &Visit<'_>, file: &Value) -> Result<ApplyReport, ApiRe
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] of the operation.
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 422 if the file has problems, 409
+/// if a stored secret cannot be decrypted, and 5xx if the store cannot be read.
 pub async fn would_make_partner(visit: &Visit<'_>, file: &Value) -> Result<bool, ApiRefusal> {
     let report: ApplyReport = visit
         .api()
@@ -76,7 +83,7 @@ pub fn makes_partner(report: &ApplyReport) -> bool {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if it belongs to another workspace.
+/// [`ApiRefusal`] with 400 if it belongs to another workspace.
 pub fn instance_of<'a>(workspace: &str, chosen: &'a str) -> Result<&'a str, ApiRefusal> {
     match chosen.split_once('/') {
         Some((of, name)) if of == workspace => Ok(name),
@@ -90,7 +97,7 @@ pub fn instance_of<'a>(workspace: &str, chosen: &'a str) -> Result<&'a str, ApiR
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if a line is none, or names what only the command line can read.
+/// [`ApiRefusal`] with 400 if a line is none, or names what only the command line can read.
 pub fn secrets(form: &Form) -> Result<Map<String, Value>, ApiRefusal> {
     let mut secrets = Map::new();
     for line in form.text("secrets").lines().map(str::trim) {
@@ -106,6 +113,14 @@ pub fn secrets(form: &Form) -> Result<Map<String, Value>, ApiRefusal> {
         {
             return Err(refused(format!(
                 "Secrets: `{}` comes from a variable or a file, which only `leadhost apply` reads; write its value, or generate:",
+                name.trim()
+            )));
+        }
+        // As in a workspace file, where the quotes are no part of the value.
+        let quotes = ['"', '\''];
+        if value.trim().starts_with(quotes) && value.trim().ends_with(quotes) {
+            return Err(refused(format!(
+                "Secrets: the value of `{}` stands in quotes, which would be a part of it; write it without them",
                 name.trim()
             )));
         }
@@ -129,7 +144,7 @@ fn resolved(mut entry: Value) -> Value {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if it is none.
+/// [`ApiRefusal`] with 400 if it is none.
 pub fn object(what: &str, text: &str) -> Result<Map<String, Value>, ApiRefusal> {
     serde_json::from_str(text)
         .map_err(|error| refused(format!("{what}: this is not a JSON object ({error}).")))

@@ -11,8 +11,14 @@ use super::super::api::ApiRefusal;
 use super::super::chart::Chart;
 use super::super::form::{Form, encoded};
 use super::super::frame::{self, Frame};
-use super::super::{FormOutcome, Visit, page};
-use super::{Filters, slot_names};
+use super::super::{
+    answer::{FormOutcome, page},
+    visit::Visit,
+};
+use super::{
+    filters::{Filtered, status_of},
+    words::slot_names,
+};
 use crate::admin_api::activity::ActivityPeriod;
 use crate::admin_api::audit::Audit;
 use crate::admin_api::connections::Connections;
@@ -24,12 +30,13 @@ use crate::admin_api::plugins::{
     RefusalView, RefusedActivation, RollbackRequest, VerifiedPlugin, VerifyRequest, VersionState,
 };
 use crate::admin_api::rollouts::{RolloutChangeRequest, RolloutRequest, RolloutView};
-use crate::domain::audit::{ActOutcome, AuditRow};
+use crate::domain::audit::{ActOutcome, AuditRow, OperatorAct};
 use crate::domain::connection::ChangeCause;
 use crate::domain::plugin::Digest;
 use crate::domain::repair::RepairField;
 use crate::domain::rollout::{RolloutChange, RolloutMode, RolloutStage};
 use crate::domain::{size, text};
+use crate::http::reply::ApiResponse;
 use crate::pipeline::deploy::rolled_back::rollback_of;
 
 #[derive(Template)]
@@ -54,7 +61,7 @@ impl PluginsPage {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the store cannot be read.
+/// [`ApiRefusal`] with 5xx if the store cannot be read.
 pub async fn list(visit: &Visit<'_>) -> Result<PluginsPage, ApiRefusal> {
     let list: PluginList = visit.api().get("/plugins").await?;
     Ok(PluginsPage {
@@ -87,14 +94,43 @@ pub struct PluginPage {
     failing: Vec<ServiceProblem>,
     /// The ids of the connections whose sources send what both versions fail on.
     failing_sources: Vec<String>,
+    /// Why the period of its address was refused.
+    problem: Option<ApiRefusal>,
+    /// The form of a rollout whose steps or times were refused.
+    wrong: Option<WrongRollout>,
 }
 
 impl PluginPage {
     /// Returns whether the page is read again by itself: while a rollout is open, and unless it shows the
     /// answer to a form.
     fn is_live(&self) -> bool {
-        let is_answer = self.verified.is_some() || self.impact.is_some() || self.refused.is_some();
-        self.plugin.rollout.is_some() && !is_answer
+        let is_answer = self.verified.is_some()
+            || self.impact.is_some()
+            || self.refused.is_some()
+            || self.wrong.is_some();
+        self.plugin.rollout.is_some() && !is_answer && self.problem.is_none()
+    }
+
+    /// Returns whether the last rollout is still the news of the plugin: the version with which it ended
+    /// serves, and no other was activated since.
+    fn is_news(&self, rollout: &RolloutView) -> bool {
+        let serves = match rollout.stage {
+            RolloutStage::Done => &rollout.candidate,
+            _ => &rollout.stable,
+        };
+        rollout.stage.is_open() || self.plugin.digest.as_ref() == Some(&serves.digest)
+    }
+
+    /// Returns whether a canary is open: until it ends, no other version can be activated.
+    fn has_canary(&self) -> bool {
+        let open = self.plugin.rollout.as_ref();
+        open.is_some_and(|open| matches!(open.stage, RolloutStage::Verified | RolloutStage::Canary))
+    }
+
+    /// Returns the refused form of a rollout of this version.
+    fn wrong(&self, version: &PluginVersion) -> Option<&WrongRollout> {
+        let wrong = self.wrong.as_ref();
+        wrong.filter(|wrong| wrong.digest == version.digest.0)
     }
 
     /// Returns what a version is: also whether it is the candidate of the open rollout, or was rolled back.
@@ -118,7 +154,7 @@ impl PluginPage {
         // A rollout that an operator ended does not count as a rollback of its candidate. The exception is a
         // candidate that was active: the service then refuses a rollback to it.
         let is_previous = version.state == VersionState::Previous;
-        if by.is_some_and(|row| is_previous || row.act != "end-rollout") {
+        if by.is_some_and(|row| is_previous || row.act != OperatorAct::EndRollout.as_str()) {
             return true;
         }
         let last = self.rollout.as_ref();
@@ -175,6 +211,14 @@ struct ImpactPart {
     /// Since when its deliveries were compared, as the form has it.
     since: String,
     fields: &'static [RepairField],
+}
+
+/// The form of a rollout as it was typed, and why it was refused.
+struct WrongRollout {
+    digest: String,
+    steps: String,
+    every_minutes: String,
+    message: String,
 }
 
 /// A deploy with concerns that must be accepted, and the form that accepts them.
@@ -247,12 +291,22 @@ impl RefusedDeploy {
     }
 }
 
+/// Shows the page of a plugin, for the period of its address.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] with 404 if there is none of this name and 5xx if the store cannot be read.
+pub async fn find(visit: &Visit<'_>, name: &str) -> Result<ApiResponse, ApiRefusal> {
+    let shown = show(visit, name).await?;
+    page(status_of(shown.problem.as_ref()), &shown)
+}
+
 /// Returns the page of a plugin.
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if there is none of this name, or the store cannot be read.
-pub async fn show(visit: &Visit<'_>, name: &str) -> Result<PluginPage, ApiRefusal> {
+/// [`ApiRefusal`] with 404 if there is none of this name and 5xx if the store cannot be read.
+async fn show(visit: &Visit<'_>, name: &str) -> Result<PluginPage, ApiRefusal> {
     let api = visit.api();
     let list: PluginList = api.get("/plugins").await?;
     let plugin = list.plugins.into_iter().find(|plugin| plugin.name == name);
@@ -271,9 +325,9 @@ pub async fn show(visit: &Visit<'_>, name: &str) -> Result<PluginPage, ApiRefusa
         (rank, Reverse(version.stored_at))
     });
     let rollout = last_rollout(visit, name).await?;
-    let filters = Filters::read(visit, &["period"]);
-    let path = format!("/plugins/{}/calls{}", encoded(name), filters.query());
-    let calls: PluginCallHistory = api.get(&path).await?;
+    let path = format!("/plugins/{}/calls", encoded(name));
+    let Filtered { found, problem } =
+        Filtered::<PluginCallHistory>::for_period(visit, &path).await?;
     let connections: Connections = api.get("/connections").await?;
     let instances: Instances = api.get("/instances").await?;
     Ok(PluginPage {
@@ -287,10 +341,12 @@ pub async fn show(visit: &Visit<'_>, name: &str) -> Result<PluginPage, ApiRefusa
         verified: None,
         impact: None,
         refused: None,
-        charts: charts(&calls),
-        calls,
+        charts: charts(&found),
+        calls: found,
         periods: ActivityPeriod::ALL,
         timeline: timeline(visit, name).await?,
+        problem,
+        wrong: None,
     })
 }
 
@@ -304,7 +360,7 @@ fn failing_sources(connections: &Connections) -> Vec<String> {
     failing.map(|one| one.id.to_string()).collect()
 }
 
-/// What the page calls the candidate of the open rollout.
+/// The page's name for the candidate of the open rollout.
 const CANDIDATE: &str = "candidate";
 
 /// Draws what the calls of each version came to, and what they needed.
@@ -354,16 +410,16 @@ async fn timeline(visit: &Visit<'_>, name: &str) -> Result<Vec<AuditRow>, ApiRef
 }
 
 /// The acts that change which version of a plugin serves, or could serve.
-const TIMELINE: [&str; 9] = [
-    "upload-plugin",
-    "activate-plugin",
-    "roll-back-plugin",
-    "remove-plugin",
-    "start-rollout",
-    "change-rollout",
-    "promote-rollout",
-    "roll-back-rollout",
-    "end-rollout",
+const TIMELINE: [OperatorAct; 9] = [
+    OperatorAct::UploadPlugin,
+    OperatorAct::ActivatePlugin,
+    OperatorAct::RollBackPlugin,
+    OperatorAct::RemovePlugin,
+    OperatorAct::StartRollout,
+    OperatorAct::ChangeRollout,
+    OperatorAct::PromoteRollout,
+    OperatorAct::RollBackRollout,
+    OperatorAct::EndRollout,
 ];
 
 /// The newest rows of each act, of all plugins, among which those of one plugin are looked for.
@@ -373,8 +429,8 @@ const TIMELINE_ROWS: u32 = 50;
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the user's role does not allow it, no file was chosen, the component is refused,
-/// or the store fails.
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 400 if no file was chosen, 422 if
+/// the component is refused, 409 if a concern is not accepted, and 5xx if the store fails.
 pub async fn upload(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let component = form.file().ok_or_else(|| {
         ApiRefusal::new(StatusCode::BAD_REQUEST, "Choose the file of a component.")
@@ -403,7 +459,7 @@ pub async fn upload(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRe
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the store cannot be read.
+/// [`ApiRefusal`] with 5xx if the store cannot be read.
 pub async fn last_rollout(
     visit: &Visit<'_>,
     name: &str,
@@ -420,8 +476,8 @@ pub async fn last_rollout(
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the user's role does not allow it, there is no such version, the activation is
-/// refused, or the store fails.
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such version,
+/// 409 if a concern is not accepted, 422 if the component is refused, and 5xx if the store fails.
 pub async fn activate(
     visit: &Visit<'_>,
     name: &str,
@@ -473,7 +529,8 @@ async fn refused(
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the user's role does not allow it, there is no such version, or the store fails.
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such version,
+/// 409 if there is none to compare with, and 5xx if the store fails.
 pub async fn verify(visit: &Visit<'_>, name: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let request = VerifyRequest {
         digest: form.get("digest").to_owned(),
@@ -489,8 +546,8 @@ pub async fn verify(visit: &Visit<'_>, name: &str, form: &Form) -> Result<FormOu
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the user's role does not allow it, there is no such version, there is none to
-/// compare with, or the store fails.
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such version,
+/// 409 if there is none to compare with, and 5xx if the store fails.
 pub async fn impact(visit: &Visit<'_>, name: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let request = ImpactRequest {
         digest: form.get("digest").to_owned(),
@@ -515,8 +572,9 @@ pub async fn impact(visit: &Visit<'_>, name: &str, form: &Form) -> Result<FormOu
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the user's role does not allow it, there is no version to return to, the rollback
-/// is refused, or the store fails.
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such plugin,
+/// 409 if there is no version to return to, or a concern is not accepted, 422 if that version
+/// cannot be loaded, and 5xx if the store fails.
 pub async fn roll_back(
     visit: &Visit<'_>,
     name: &str,
@@ -546,13 +604,32 @@ pub async fn roll_back(
     Ok(FormOutcome::done(format!("/plugins/{name}"), notice))
 }
 
-/// Starts a shadow or a canary of a stored version.
+/// Starts a shadow or a canary of a stored version. If a field is wrong, the form keeps what was typed.
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the user's role does not allow it, a field is wrong, the rollout is refused, or
-/// the store fails.
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such version,
+/// 409 if the rollout is refused, 422 if the component is, and 5xx if the store fails.
 pub async fn start_rollout(
+    visit: &Visit<'_>,
+    name: &str,
+    form: &Form,
+) -> Result<FormOutcome, ApiRefusal> {
+    let refusal = match rollout_started(visit, name, form).await {
+        Err(refusal) if refusal.status == StatusCode::BAD_REQUEST => refusal,
+        started => return started,
+    };
+    let mut shown = show(visit, name).await?;
+    shown.wrong = Some(WrongRollout {
+        digest: form.get("digest").to_owned(),
+        steps: form.get("steps").to_owned(),
+        every_minutes: form.get("every-minutes").to_owned(),
+        message: refusal.message,
+    });
+    Ok(FormOutcome::Page(page(refusal.status, &shown)?))
+}
+
+async fn rollout_started(
     visit: &Visit<'_>,
     name: &str,
     form: &Form,
@@ -567,7 +644,7 @@ pub async fn start_rollout(
         Some(text) => {
             let steps: Result<Vec<u8>, _> =
                 text.split(',').map(|step| step.trim().parse()).collect();
-            Some(steps.map_err(|_| wrong(format!("`{text}`: write percentages as 1,10,50,100.")))?)
+            Some(steps.map_err(|_| wrong(format!("`{text}`: write percentages as 1,10,50,100")))?)
         }
     };
     let every_seconds = match form.filled("every-minutes") {
@@ -575,7 +652,7 @@ pub async fn start_rollout(
         Some(text) => {
             let minutes: u64 = text
                 .parse()
-                .map_err(|_| wrong(format!("`{text}`: write minutes as a whole number.")))?;
+                .map_err(|_| wrong(format!("`{text}`: write minutes as a whole number")))?;
             Some(minutes.saturating_mul(60))
         }
     };
@@ -605,15 +682,14 @@ pub async fn start_rollout(
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the user's role does not allow it, no rollout is open, its stage does not allow
-/// the change, or the store fails.
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 409 if no rollout is open, or its
+/// stage does not allow the change, and 5xx if the store fails.
 pub async fn change_rollout(
     visit: &Visit<'_>,
     name: &str,
     form: &Form,
 ) -> Result<FormOutcome, ApiRefusal> {
-    let word = form.get("change");
-    let change: RolloutChange = word.parse().map_err(|_| {
+    let change: RolloutChange = form.get("change").parse().map_err(|_| {
         ApiRefusal::new(
             StatusCode::BAD_REQUEST,
             "Choose what to do with the rollout.",
@@ -624,6 +700,11 @@ pub async fn change_rollout(
         .api()
         .patch(&path, &RolloutChangeRequest { change })
         .await?;
-    let notice = format!("The rollout of {name}: {word}.");
+    let notice = match change {
+        RolloutChange::Pause => format!("The rollout of {name} is paused."),
+        RolloutChange::Resume => format!("The rollout of {name} is resumed."),
+        RolloutChange::Promote => format!("The candidate of {name} was promoted: it is active."),
+        RolloutChange::Abort => format!("The rollout of {name} was aborted."),
+    };
     Ok(FormOutcome::done(format!("/plugins/{name}"), notice))
 }

@@ -7,8 +7,11 @@ use serde_json::{Value, json};
 use super::super::api::ApiRefusal;
 use super::super::form::{Form, encoded};
 use super::super::frame::Frame;
-use super::super::{FormOutcome, Visit, page};
-use super::Filters;
+use super::super::{
+    answer::{FormOutcome, page},
+    visit::Visit,
+};
+use super::filters::Filters;
 use crate::admin_api::connections::{ConnectionView, Connections};
 use crate::admin_api::repairs::{
     RepairChangeView, RepairChanges, RepairFacts, RepairList, RepairRequest, RepairView,
@@ -29,7 +32,7 @@ pub struct RepairsPage {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the store cannot be read.
+/// [`ApiRefusal`] with 5xx if the store cannot be read.
 pub async fn list(visit: &Visit<'_>) -> Result<RepairsPage, ApiRefusal> {
     let filters = Filters::read(visit, &["before"]);
     let list: RepairList = visit
@@ -62,7 +65,7 @@ pub struct RepairPage {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if there is none with this id, or the store cannot be read.
+/// [`ApiRefusal`] with 404 if there is none with this id and 5xx if the store cannot be read.
 pub async fn show(visit: &Visit<'_>, id: &str) -> Result<RepairPage, ApiRefusal> {
     let api = visit.api();
     let filters = Filters::read(visit, &["after"]);
@@ -147,8 +150,8 @@ fn has_ended(repair: &RepairFacts) -> bool {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the user's role does not allow it, the field is unknown, another repair is open,
-/// or the store fails.
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 400 if the field is unknown, 404
+/// if the version is, 409 if another repair is open, and 5xx if the store fails.
 pub async fn start(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let field = form.filled("field").map(|word| word.parse()).transpose();
     let request = RepairRequest {
@@ -175,8 +178,8 @@ pub async fn start(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRef
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the user's role does not allow it, there is no such repair, it is not under way,
-/// or the store fails.
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such repair,
+/// 409 if it is not under way, and 5xx if the store fails.
 pub async fn cancel(visit: &Visit<'_>, id: &str) -> Result<FormOutcome, ApiRefusal> {
     let path = format!("/repairs/{}/cancel", encoded(id));
     let _: Value = visit.api().post(&path, &json!({})).await?;
@@ -190,8 +193,8 @@ pub async fn cancel(visit: &Visit<'_>, id: &str) -> Result<FormOutcome, ApiRefus
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the user's role does not allow it, there is no such repair, it cannot be undone,
-/// or the store fails.
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such repair,
+/// 409 if it cannot be undone, and 5xx if the store fails.
 pub async fn undo(visit: &Visit<'_>, id: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     if !form.has("confirmed") {
         let mut shown = show(visit, id).await?;

@@ -7,13 +7,23 @@ use hyper::StatusCode;
 use super::super::api::ApiRefusal;
 use super::super::form::Form;
 use super::super::frame::Frame;
-use super::super::{FormOutcome, Visit, page};
-use super::Filters;
+use super::super::{
+    answer::{FormOutcome, page},
+    visit::Visit,
+};
+use super::filters::Filters;
 use crate::admin_api::replays::{ReplayManyRequest, ReplayedMany};
 use crate::domain::text::{self, counted};
 
 /// The filters that the deliveries of a replay may have; the list of deliveries has them too.
-pub const FILTERS: [&str; 5] = ["status", "connection", "version", "since", "until"];
+pub const FILTERS: [&str; 6] = [
+    "status",
+    "connection",
+    "instance",
+    "version",
+    "since",
+    "until",
+];
 
 #[derive(Template)]
 #[template(path = "console/replays.html")]
@@ -80,8 +90,8 @@ impl ReplaysPage {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the user's role does not allow it, the filters are invalid or name too many
-/// deliveries, or the store fails.
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 400 if the filters are invalid or
+/// name too many deliveries, and 5xx if the store fails.
 pub async fn submit(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let mut filters = Filters::from_form(form, &FILTERS);
     let after = form.filled("after").map(|id| id.parse()).transpose();

@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use askama::Template;
 
-use super::super::Visit;
 use super::super::api::ApiRefusal;
 use super::super::frame::{self, Frame};
+use super::super::visit::Visit;
 use crate::admin_api::config::EffectiveConfig;
 use crate::admin_api::etl::EtlStatus;
 use crate::admin_api::status::ServiceStatus;
 use crate::domain::{size, text};
+use crate::limits;
 
 #[derive(Template)]
 #[template(path = "console/service.html")]
@@ -21,11 +22,30 @@ pub struct ServicePage {
     config: EffectiveConfig,
 }
 
+impl ServicePage {
+    /// Returns what to do about a disk that runs full, or `None` if it has room.
+    fn disk_advice(&self) -> Option<String> {
+        let disk = self.status.disk.as_ref()?;
+        let free = disk.free_bytes?;
+        if free >= limits::DOCTOR_LOW_DISK_BYTES {
+            return None;
+        }
+        let mut settings = self.config.settings.iter();
+        let days = settings.find(|one| one.key == "retention.deliveries_days")?;
+        Some(format!(
+            "Make room on the disk of the data folder {}: with less than {} free the service is not ready, and it refuses writes with 507 while the files have no room. It needs no restart afterwards. retention.deliveries_days is {}: with fewer days the store keeps fewer bodies, and reuses their room. `leadhost doctor` says what takes the room.",
+            disk.folder,
+            size::readable(disk.reserve_bytes),
+            days.value
+        ))
+    }
+}
+
 /// Returns the page.
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the state of the service cannot be read.
+/// [`ApiRefusal`] with 5xx if the state of the service cannot be read.
 pub async fn show(visit: &Visit<'_>) -> Result<ServicePage, ApiRefusal> {
     let api = visit.api();
     let status = api.get("/status").await?;

@@ -2,16 +2,17 @@
 
 use askama::Template;
 
-use super::super::Visit;
 use super::super::api::ApiRefusal;
 use super::super::form::encoded;
 use super::super::frame::Frame;
-use super::Filters;
+use super::super::{answer::page, visit::Visit};
+use super::filters::{Filtered, Filters, status_of};
 use crate::admin_api::outbox::{MessageView, Messages};
 use crate::admin_api::people::{TicketSummary, Tickets};
 use crate::admin_api::workspaces::{WorkspaceView, Workspaces};
 use crate::domain::message::Actor;
 use crate::domain::ticket::TicketStatus;
+use crate::http::reply::ApiResponse;
 
 #[derive(Template)]
 #[template(path = "console/tickets.html")]
@@ -22,26 +23,29 @@ pub struct TicketListPage {
     workspaces: Vec<WorkspaceView>,
     tickets: Vec<TicketSummary>,
     next: Option<String>,
+    problem: Option<ApiRefusal>,
 }
 
-/// Returns the list.
+/// Shows the list.
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if a filter is invalid, or the store cannot be read.
-pub async fn list(visit: &Visit<'_>) -> Result<TicketListPage, ApiRefusal> {
+/// [`ApiRefusal`] with 5xx if the store cannot be read.
+pub async fn list(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
     let filters = Filters::read(visit, &["status", "contact", "deal", "workspace", "before"]);
-    let api = visit.api();
-    let workspaces: Workspaces = api.get("/workspaces").await?;
-    let list: Tickets = api.get(&format!("/tickets{}", filters.query())).await?;
-    Ok(TicketListPage {
+    let workspaces: Workspaces = visit.api().get("/workspaces").await?;
+    let path = format!("/tickets{}", filters.query());
+    let Filtered { found, problem } = Filtered::<Tickets>::list(visit, &path).await?;
+    let shown = TicketListPage {
         frame: visit.frame("tickets", "Tickets"),
-        next: filters.next_page("/tickets", list.next),
+        next: filters.next_page("/tickets", found.next),
         filters,
         statuses: TicketStatus::ALL,
         workspaces: workspaces.workspaces,
-        tickets: list.tickets,
-    })
+        tickets: found.tickets,
+        problem,
+    };
+    page(status_of(shown.problem.as_ref()), &shown)
 }
 
 /// The messages that the page of a ticket shows.
@@ -60,7 +64,7 @@ pub struct TicketPage {
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if there is no such ticket, or the store cannot be read.
+/// [`ApiRefusal`] with 404 if there is no such ticket and 5xx if the store cannot be read.
 pub async fn show(visit: &Visit<'_>, id: &str) -> Result<TicketPage, ApiRefusal> {
     let api = visit.api();
     let ticket: TicketSummary = api.get(&format!("/tickets/{}", encoded(id))).await?;

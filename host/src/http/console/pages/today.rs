@@ -2,11 +2,14 @@
 
 use askama::Template;
 
-use super::super::Visit;
 use super::super::api::ApiRefusal;
 use super::super::chart::Chart;
 use super::super::frame::Frame;
-use super::{Filters, slot_names};
+use super::super::{answer::page, visit::Visit};
+use super::{
+    filters::{Filtered, status_of},
+    words::slot_names,
+};
 use crate::admin_api::activity::{Activity, ActivityPeriod, ActivityRow};
 use crate::admin_api::audit::Audit;
 use crate::admin_api::deliveries::{Deliveries, DeliveryView};
@@ -17,6 +20,7 @@ use crate::admin_api::senders::WorkspacesOfSenders;
 use crate::admin_api::status::ServiceStatus;
 use crate::domain::text;
 use crate::http::endpoints::health;
+use crate::http::reply::ApiResponse;
 use crate::limits;
 
 #[derive(Template)]
@@ -32,20 +36,19 @@ pub struct TodayPage {
     activity: Activity,
     periods: [ActivityPeriod; ActivityPeriod::ALL.len()],
     charts: Vec<Chart>,
+    problem: Option<ApiRefusal>,
 }
 
-/// Returns the page.
+/// Shows the page.
 ///
 /// # Errors
 ///
-/// [`ApiRefusal`] if the state of the service cannot be read.
-pub async fn show(visit: &Visit<'_>) -> Result<TodayPage, ApiRefusal> {
+/// [`ApiRefusal`] with 5xx if the state of the service cannot be read.
+pub async fn show(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
     let api = visit.api();
     let overview = overview(visit).await?;
     let deliveries: Deliveries = api.get("/deliveries?limit=15").await?;
-    let filters = Filters::read(visit, &["period"]);
-    let activity: Activity = api.get(&format!("/activity{}", filters.query())).await?;
-    let charts = charts(&activity);
+    let Filtered { found, problem } = Filtered::<Activity>::for_period(visit, "/activity").await?;
     let mut problems = overview.problems();
     let more = problems.len().saturating_sub(limits::STATUS_PROBLEMS);
     problems.truncate(limits::STATUS_PROBLEMS);
@@ -53,17 +56,19 @@ pub async fn show(visit: &Visit<'_>) -> Result<TodayPage, ApiRefusal> {
         &overview.connections.connections,
         &overview.instances.instances,
     );
-    Ok(TodayPage {
+    let shown = TodayPage {
         frame: visit.frame("", "Today"),
         status: overview.status,
         problems,
         more,
         deliveries: deliveries.deliveries,
         senders,
-        activity,
         periods: ActivityPeriod::ALL,
-        charts,
-    })
+        charts: charts(&found),
+        activity: found,
+        problem,
+    };
+    page(status_of(shown.problem.as_ref()), &shown)
 }
 
 /// Draws what came in and went out, by connection and instance.
@@ -92,6 +97,11 @@ async fn overview(visit: &Visit<'_>) -> Result<ServiceOverview, ApiRefusal> {
         .get(&ServiceOverview::rollbacks_path(status.now))
         .await?;
     let repairs: RepairList = api.get("/repairs").await?;
+    let mut ended_rollouts = Vec::new();
+    for path in ServiceOverview::ended_rollouts_paths(status.now) {
+        let ended: Audit = api.get(&path).await?;
+        ended_rollouts.extend(ended.rows);
+    }
     let mut overview = ServiceOverview {
         status,
         connections: api.get("/connections").await?,
@@ -99,6 +109,7 @@ async fn overview(visit: &Visit<'_>) -> Result<ServiceOverview, ApiRefusal> {
         plugins: api.get("/plugins").await?,
         rollouts: last.rollouts,
         rollbacks: rollbacks.rows,
+        ended_rollouts,
         repairs: repairs.repairs,
         unrepaired: Vec::new(),
         last_hour: api.get("/activity?period=hour").await?,

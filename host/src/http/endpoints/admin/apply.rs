@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hyper::StatusCode;
 use serde_json::{Value, json};
 
-use super::{flag, read_json};
+use super::request::{flag, read_json};
 use crate::admin_api::apply::{
     ApplyReport, ChangeView, ChangedConnectionView, FileProblem, NewKey, RefusedFile,
 };

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use hyper::StatusCode;
 use serde_json::{Value, json};
 
-use super::{apply, connections, instances, read_json};
+use super::{apply, connections, instances, request::read_json};
 use crate::admin_api::connections::{ChangeRequest, Changed};
-use crate::domain::audit::{ActOutcome, AuditRow};
+use crate::domain::audit::{ActOutcome, AuditRow, OperatorAct};
 use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::workspace::Workspace;
 use crate::http::body::UnreadBody;
@@ -24,8 +24,10 @@ use crate::store::{AuditFilter, Store, StoreError};
 ///
 /// # Errors
 ///
-/// The body is invalid, the name matches no connection or several, the change does not fit the converter,
-/// another operator has changed the connection since, or the store fails.
+/// [`ApiError::BadRequest`] if the body is invalid, [`ApiError::NotFound`] if the name matches no
+/// connection, [`ApiError::Conflict`] if it matches several or another operator has changed the
+/// connection since, [`ApiError::Unprocessable`] if the change does not fit the converter, and
+/// [`ApiError::Store`] if the store fails.
 pub async fn connection(
     call: &Call<'_>,
     which: &str,
@@ -180,14 +182,14 @@ fn fields_of(row: &AuditRow, workspace: &Workspace, known: &Connection) -> Optio
         ConnectionKind::Source => "connection",
         ConnectionKind::Channel => "channel",
     };
-    let fields = match row.act.as_str() {
-        "apply" => {
+    let fields = match row.act.parse().ok()? {
+        OperatorAct::Apply => {
             let changed = detail["changedConnections"].as_array()?;
             let is_it = |one: &&Value| one["name"] == known.name.as_str() && one["kind"] == kind;
             &changed.iter().find(is_it)?["fields"]
         }
-        "change-connection" if known.kind == ConnectionKind::Channel => return None,
-        "change-instance" if known.kind == ConnectionKind::Source => return None,
+        OperatorAct::ChangeConnection if known.kind == ConnectionKind::Channel => return None,
+        OperatorAct::ChangeInstance if known.kind == ConnectionKind::Source => return None,
         _ if detail["connection"] == known.name.as_str() => &detail["fields"],
         _ => return None,
     };

@@ -6,7 +6,7 @@ use hyper::StatusCode;
 use serde_json::json;
 use tokio::time::{Instant, timeout_at};
 
-use super::{NamedKind, only, read_json};
+use super::request::{NamedKind, check_length, only, read_json};
 use crate::admin_api::connections::{
     Bound, ConnectionPaused, ConnectionView, Connections, PauseRequest, Senders,
 };
@@ -83,11 +83,16 @@ pub async fn set_pause(
 }
 
 /// Returns the pause that an operator requests.
-pub fn requested(request: PauseRequest, now: Micros) -> ConnectionPause {
-    ConnectionPause {
+///
+/// # Errors
+///
+/// [`ApiError::BadRequest`] if the reason is too long.
+pub fn requested(request: PauseRequest, now: Micros) -> Result<ConnectionPause, ApiError> {
+    check_length("reason", &request.reason)?;
+    Ok(ConnectionPause {
         since: now,
         reason: storable(request.reason),
-    }
+    })
 }
 
 fn to_view(
@@ -194,7 +199,7 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
 ///
 /// # Errors
 ///
-/// The body is invalid, the name matches no connection or several, or the store fails.
+/// [`ApiError::BadRequest`] if the body is invalid, and the errors of [`resume`].
 pub async fn pause(
     call: &Call<'_>,
     which: &str,
@@ -202,7 +207,7 @@ pub async fn pause(
 ) -> Result<ApiResponse, ApiError> {
     let request: PauseRequest = read_json(call, body).await?;
     let connection = find(&*call.http.core.store, which).await?;
-    let pause = requested(request, call.http.core.clock.now());
+    let pause = requested(request, call.http.core.clock.now())?;
     set_pause(call, &connection, Some(&pause)).await?;
     let answer = ConnectionPaused {
         id: connection.id,
@@ -216,7 +221,8 @@ pub async fn pause(
 ///
 /// # Errors
 ///
-/// The name matches no connection or several, or the store fails.
+/// [`ApiError::NotFound`] if the name matches no connection, [`ApiError::Conflict`] if it matches
+/// several, and [`ApiError::Store`] if the store fails.
 pub async fn resume(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError> {
     let connection = find(&*call.http.core.store, which).await?;
     set_pause(call, &connection, None).await?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hyper::StatusCode;
 
 use super::connections::{bound, requested, set_pause};
-use super::{NamedKind, only, read_json};
+use super::request::{NamedKind, only, read_json};
 use crate::admin_api::connections::PauseRequest;
 use crate::admin_api::instances::{
     ChannelSettings, InstancePaused, InstanceView, Instances, Templates,
@@ -102,7 +102,7 @@ pub async fn find(store: &dyn Store, text: &str) -> Result<InstanceRecord, ApiEr
     only(NamedKind::Instance, text, named)
 }
 
-/// What is known of the webhooks of each channel.
+/// The known facts about the webhooks of each channel.
 struct Webhooks {
     /// When the last one came.
     last: HashMap<ConnectionId, Micros>,
@@ -225,7 +225,7 @@ pub async fn pause(
 ) -> Result<ApiResponse, ApiError> {
     let request: PauseRequest = read_json(call, body).await?;
     let instance = find(&*call.http.core.store, which).await?;
-    let pause = requested(request, call.http.core.clock.now());
+    let pause = requested(request, call.http.core.clock.now())?;
     set_pause(call, instance.channel()?, Some(&pause)).await?;
     let answer = InstancePaused {
         id: instance.agent.id,

@@ -21,29 +21,21 @@ mod outbox;
 mod people;
 mod plugins;
 mod repairs;
+pub mod request;
 mod status;
 mod tickets;
 mod trial;
 mod workspaces;
 
-use std::borrow::Cow;
-
 use hyper::header::HOST;
-use percent_encoding::percent_decode_str;
-use serde::de::DeserializeOwned;
 
-use crate::domain::key::Role;
-use crate::domain::time::{self, Micros};
-use crate::domain::workspace::name_in_workspace;
+use self::request::{decoded, needs};
 use crate::http::auth::AdminCaller;
 use crate::http::body::UnreadBody;
 use crate::http::call::Call;
-use crate::http::error::{AmbiguousName, ApiError, ConflictDetails};
-use crate::http::json;
-use crate::http::query::Query;
+use crate::http::error::ApiError;
 use crate::http::reply::ApiResponse;
 use crate::http::route::AdminRoute;
-use crate::limits;
 
 /// Runs an operation and records it in the audit.
 ///
@@ -67,21 +59,6 @@ pub async fn run(
     audit::recorded(call, caller, route, operation).await
 }
 
-/// Checks that the caller's key has this role.
-///
-/// # Errors
-///
-/// [`ApiError::Forbidden`] if it has a lesser one.
-fn needs(caller: &AdminCaller, role: Role, what: &str) -> Result<(), ApiError> {
-    if caller.role() >= role {
-        return Ok(());
-    }
-    Err(ApiError::Forbidden(format!(
-        "This key has the role {}, and `{what}` needs the role {role}: `leadhost key create --kind admin --role {role}`, run with a key of the role admin, makes such a key.",
-        caller.role()
-    )))
-}
-
 async fn operation(
     call: &Call<'_>,
     caller: &AdminCaller,
@@ -98,7 +75,7 @@ async fn operation(
         AdminRoute::RevokeKey { id } => keys::revoke(call, caller, &decoded(id)).await,
         AdminRoute::ListPlugins => plugins::list::list(call).await,
         AdminRoute::UploadPlugin => plugins::upload::upload(call, caller, body).await,
-        AdminRoute::CheckPlugin => plugins::check::check(call, caller, body).await,
+        AdminRoute::CheckPlugin => plugins::upload::check(call, caller, body).await,
         AdminRoute::ListVerifications => plugins::verify::running(call),
         AdminRoute::VerifyUpload => plugins::verify::upload(call, caller, body).await,
         AdminRoute::VerifyPlugin { name } => {
@@ -108,18 +85,18 @@ async fn operation(
             plugins::verify::impact(call, &decoded(name), body).await
         }
         AdminRoute::ActivatePlugin { name } => {
-            plugins::activate::activate(call, caller, &decoded(name), body).await
+            plugins::versions::activate(call, caller, &decoded(name), body).await
         }
         AdminRoute::RollBackPlugin { name } => {
-            plugins::rollback::roll_back(call, caller, &decoded(name), body).await
+            plugins::versions::roll_back(call, caller, &decoded(name), body).await
         }
         AdminRoute::RemovePlugin { name, digest } => {
-            plugins::remove::remove(call, &decoded(name), &decoded(digest)).await
+            plugins::versions::remove(call, &decoded(name), &decoded(digest)).await
         }
         AdminRoute::ListRollouts => plugins::rollout::list(call).await,
         AdminRoute::PluginCalls { name } => plugins::calls::show(call, &decoded(name)).await,
         AdminRoute::PluginGolden { name, digest } => {
-            plugins::golden::show(call, &decoded(name), &decoded(digest)).await
+            plugins::versions::golden_cases(call, &decoded(name), &decoded(digest)).await
         }
         AdminRoute::ShowRollout { name } => plugins::rollout::show(call, &decoded(name)).await,
         AdminRoute::StartRollout { name } => {
@@ -244,126 +221,6 @@ fn without_port(authority: &str) -> &str {
     match authority.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => authority,
-    }
-}
-
-fn decoded(segment: &str) -> Cow<'_, str> {
-    percent_decode_str(segment).decode_utf8_lossy()
-}
-
-/// The kinds of items that a request may name with or without their workspace.
-#[derive(Clone, Copy)]
-enum NamedKind {
-    Connection,
-    Instance,
-}
-
-impl NamedKind {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Connection => "connection",
-            Self::Instance => "instance",
-        }
-    }
-}
-
-/// Returns the only item with this name. Each item comes with its workspace and its own name.
-fn only<T>(
-    kind: NamedKind,
-    text: &str,
-    all: impl Iterator<Item = (String, String, T)>,
-) -> Result<T, ApiError> {
-    let what = kind.as_str();
-    let mut found: Vec<_> = all
-        .filter(|(workspace, name, _)| name == text || name_in_workspace(workspace, name) == text)
-        .collect();
-    match found.len() {
-        0 => Err(ApiError::NotFound(format!(
-            "There is no {what} `{text}`; `leadhost {what} list` shows those that exist."
-        ))),
-        1 => Ok(found.remove(0).2),
-        _ => {
-            let names: Vec<String> = found
-                .iter()
-                .map(|(workspace, name, _)| name_in_workspace(workspace, name))
-                .collect();
-            let message = format!(
-                "`{text}` is in several workspaces: write one of {}.",
-                names.join(", ")
-            );
-            let names = match kind {
-                NamedKind::Connection => AmbiguousName::Connections(names),
-                NamedKind::Instance => AmbiguousName::Instances(names),
-            };
-            Err(ApiError::Conflict {
-                message,
-                details: Some(ConflictDetails::Ambiguous(names)),
-            })
-        }
-    }
-}
-
-/// Reads a JSON body. An empty body counts as an empty object.
-async fn read_json<T: DeserializeOwned>(call: &Call<'_>, body: UnreadBody) -> Result<T, ApiError> {
-    json::refuse_compressed(&call.head.headers)?;
-    let body = body.read(call.http, limits::ADMIN_BODY_BYTES).await?;
-    let bytes: &[u8] = if body.bytes.is_empty() {
-        b"{}"
-    } else {
-        &body.bytes
-    };
-    serde_json::from_slice(bytes).map_err(|error| {
-        let what = if error.is_data() {
-            "not as expected"
-        } else {
-            "not JSON"
-        };
-        ApiError::BadRequest(format!("The body is {what}: {error}."))
-    })
-}
-
-/// Reads the `limit` of a paged list.
-fn page_limit(query: &Query<'_>) -> Result<u32, ApiError> {
-    let Some(text) = query.filled(&["limit"]) else {
-        return Ok(limits::ROWS_PER_PAGE);
-    };
-    let limit: u32 = text
-        .parse()
-        .map_err(|_| ApiError::BadRequest(format!("`limit={text}`: expected a whole number.")))?;
-    Ok(limit.clamp(1, limits::DELIVERIES_PER_PAGE))
-}
-
-/// Returns the row before which the next page begins, or `None` if the page is not full and so
-/// the last.
-fn last_of_full<T>(rows: &[T], limit: u32) -> Option<&T> {
-    rows.last().filter(|_| rows.len() >= limit as usize)
-}
-
-/// Reads a time of the query.
-fn moment(call: &Call<'_>, name: &str) -> Result<Option<Micros>, ApiError> {
-    let query = call.query();
-    let text = query.filled(&[name]);
-    text.map(|text| moment_of(call, name, text)).transpose()
-}
-
-/// Reads the time that a parameter names: as such, or by how long ago it was.
-fn moment_of(call: &Call<'_>, name: &str, text: &str) -> Result<Micros, ApiError> {
-    let ago = || Some(call.http.core.clock.now().minus(time::parse_span(text)?));
-    time::parse(text).or_else(ago).ok_or_else(|| {
-        ApiError::BadRequest(format!(
-            "`{name}={text}` is not a time: write 2026-01-31, 2026-01-31T12:00:00Z, or how long ago it was, such as 24h."
-        ))
-    })
-}
-
-/// Reads a boolean of the query. Absent means false.
-fn flag(call: &Call<'_>, name: &str) -> Result<bool, ApiError> {
-    match call.query().get(name) {
-        None | Some("" | "false") => Ok(false),
-        Some("true") => Ok(true),
-        Some(other) => Err(ApiError::BadRequest(format!(
-            "`{name}={other}`: expected true or false."
-        ))),
     }
 }
 

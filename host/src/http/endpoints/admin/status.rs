@@ -41,7 +41,7 @@ pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         .into_iter()
         .map(|activation| {
             let loaded = http.core.plugins.active(&activation.name);
-            let (serving, behind) = fleet::where_it_serves(&hosts, &activation);
+            let (serving, behind) = fleet::hosts_that_serve(&hosts, &activation);
             let untrusted = loaded
                 .as_ref()
                 .is_some_and(|loaded| !deploy::is_trusted(&http.pipeline, loaded));
@@ -71,6 +71,7 @@ pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
             started_at: http.core.plugins.calls_counted_since(),
             seen_at: now,
             alive: true,
+            clock_ahead_minutes: 0,
         });
     }
     let refused = match http.refused_writes.recent(now) {
@@ -202,7 +203,7 @@ impl From<SeenHost> for HostView {
             started_at,
             seen_at,
             alive,
-            report: _,
+            report,
         } = host;
         Self {
             id,
@@ -211,6 +212,7 @@ impl From<SeenHost> for HostView {
             started_at,
             seen_at,
             alive,
+            clock_ahead_minutes: report.clock_ahead_minutes,
         }
     }
 }

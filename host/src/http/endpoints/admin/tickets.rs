@@ -6,7 +6,11 @@ use std::cmp::Reverse;
 use hyper::StatusCode;
 
 use super::people::WorkspaceNames;
-use super::{contacts, last_of_full, page_limit, workspaces};
+use super::{
+    contacts,
+    request::{last_of_full, page_limit},
+    workspaces,
+};
 use crate::admin_api::people::Tickets;
 use crate::domain::id::{ContactId, TicketId};
 use crate::domain::ticket::TicketStatus;

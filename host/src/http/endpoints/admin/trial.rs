@@ -9,7 +9,7 @@ use leadhost_golden::{Call as GoldenCall, Case, Delivery};
 use serde_json::{Value, json};
 
 use super::connections::find;
-use super::read_json;
+use super::request::read_json;
 use crate::admin_api::connections::{TestDeliveryRequest, TestReply, TestedDelivery};
 use crate::admin_api::tried::{self, TriedBody, TryRequest};
 use crate::domain::delivery::DeliveryStatus;
@@ -28,7 +28,8 @@ const EXPLAINS: &str = "mapping";
 ///
 /// # Errors
 ///
-/// The body is invalid, no converter of this name is active, it does not take the configuration, or the
+/// [`ApiError::BadRequest`] if the body is invalid, [`ApiError::NotFound`] if no converter of this
+/// name is active, and [`ApiError::Unprocessable`] if it does not take the configuration or the
 /// call gives no answer.
 pub async fn body(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let request: TryRequest = read_json(call, body).await?;
@@ -91,8 +92,9 @@ pub async fn body(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiE
 ///
 /// # Errors
 ///
-/// The body is invalid, the name matches no connection or several, no version of its converter is
-/// active, or the store fails.
+/// [`ApiError::BadRequest`] if the body is invalid, [`ApiError::NotFound`] if the name matches no
+/// connection, [`ApiError::Conflict`] if it matches several or no version of its converter is
+/// active, and [`ApiError::Store`] if the store fails.
 pub async fn delivery(
     call: &Call<'_>,
     which: &str,

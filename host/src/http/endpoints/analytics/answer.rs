@@ -1,7 +1,7 @@
 //! Writes an answer as JSON into one buffer. Rows are not built as values first, and members
 //! that many rows share are serialised once.
 
-use super::Fresh;
+use super::fresh::Fresh;
 use super::query::{AnalyticsQuery, Dimension};
 use super::table::{AnalyticsTable, DimensionValue};
 use crate::domain::zone::Day;

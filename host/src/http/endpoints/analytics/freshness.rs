@@ -5,7 +5,7 @@ use hyper::StatusCode;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Fresh, marked};
+use super::{fresh::Fresh, marked};
 use crate::domain::analytics::MetricSet;
 use crate::domain::time::Micros;
 use crate::http::auth::WorkspaceCaller;

@@ -8,6 +8,7 @@
 //! reading the counts.
 
 mod answer;
+pub mod fresh;
 pub mod freshness;
 pub mod query;
 pub mod range;
@@ -16,6 +17,7 @@ pub mod table;
 use hyper::StatusCode;
 use hyper::header::{CACHE_CONTROL, ETAG, HeaderName, HeaderValue, VARY};
 
+use self::fresh::Fresh;
 use self::query::AnalyticsQuery;
 use self::table::AnalyticsTable;
 use crate::domain::analytics::{Granularity, MetricSet};
@@ -28,7 +30,7 @@ use crate::http::error::ApiError;
 use crate::http::lines::{self, NDJSON};
 use crate::http::reply::{self, ApiResponse};
 use crate::limits;
-use crate::store::{RollupCells, RollupState, is_stale};
+use crate::store::{RollupCells, RollupState};
 
 /// Increased when the same counts are answered in another shape.
 const SHAPE: u32 = 1;
@@ -135,23 +137,6 @@ pub fn too_many_rows() -> ApiError {
          agents or sources only.",
         limits::ANALYTICS_ROWS
     ))
-}
-
-/// The freshness of counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fresh {
-    pub as_of: Option<Micros>,
-    pub stale: bool,
-}
-
-impl Fresh {
-    /// Returns the freshness of counts in this state.
-    pub fn from_state(state: &RollupState, now: Micros) -> Self {
-        Self {
-            as_of: state.as_of,
-            stale: is_stale(state.as_of, now),
-        }
-    }
 }
 
 fn tag(

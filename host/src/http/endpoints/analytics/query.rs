@@ -282,7 +282,7 @@ fn in_order<T: Ord>(mut members: Vec<T>) -> Vec<T> {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::*;
+    use crate::http::endpoints::analytics::query::*;
 
     fn at(text: &str) -> Micros {
         time::parse(text).expect("a time")

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_given_is_refused_and_so_is_an_email_that_is_none() {
+    fn a_request_without_a_filter_or_with_an_invalid_email_is_refused() {
         for query in ["", "phoneNumber=", "email=%20", "unknown=1", "email=ana"] {
             assert!(
                 matches!(read(query), Err(ApiError::BadRequest(_))),

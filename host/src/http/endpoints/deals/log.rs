@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::{not_found, parse_id};
+use super::id::{not_found, parse_id};
 use crate::domain::id::{DealId, DealLogId};
 use crate::domain::time::Micros;
 use crate::http::auth::PartnerCaller;
@@ -17,7 +17,10 @@ use crate::http::idempotency::{self, IdempotencyHeader};
 use crate::http::json;
 use crate::http::reply::ApiResponse;
 use crate::http::route::TokenRoute;
-use crate::http::zod::{self, Issue, IssueKind, Node, TextLength};
+use crate::http::zod::{
+    self, Node, TextLength,
+    issue::{Issue, IssueKind},
+};
 use crate::limits;
 use crate::pipeline::deals;
 use crate::store::{CreatedDealLog, DealLogged, NewDealLog, StoredAnswer};

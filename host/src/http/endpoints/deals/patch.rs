@@ -7,7 +7,7 @@ use hyper::StatusCode;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{not_found, parse_id};
+use super::id::{not_found, parse_id};
 use crate::domain::contact;
 use crate::domain::deal::{self, DealStage, DealStatus};
 use crate::http::auth::PartnerCaller;
@@ -16,7 +16,7 @@ use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::reply::{self, ApiResponse};
-use crate::http::zod::{self, Issue, Node, TextLength};
+use crate::http::zod::{self, Node, TextLength, issue::Issue};
 use crate::limits;
 use crate::pipeline::deals;
 use crate::store::{DealPatch, DealPatched};

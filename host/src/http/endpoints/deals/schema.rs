@@ -191,7 +191,7 @@ mod tests {
     use crate::http::route::Surface;
     use crate::http::zod;
 
-    fn is_whole<T>((found, issues): (Option<T>, Vec<zod::Issue>)) -> bool {
+    fn is_whole<T>((found, issues): (Option<T>, Vec<zod::issue::Issue>)) -> bool {
         found.is_some() && issues.is_empty()
     }
 

@@ -2,7 +2,7 @@
 
 use hyper::StatusCode;
 
-use super::{not_found, parse_id};
+use super::id::{not_found, parse_id};
 use crate::http::auth::PartnerCaller;
 use crate::http::call::Call;
 use crate::http::error::ApiError;

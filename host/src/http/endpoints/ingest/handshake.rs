@@ -15,7 +15,7 @@ use crate::pipeline::intake::{self, Address, Handshake};
 ///
 /// [`ApiError::NotFound`] for an unknown address, and the errors of [`answer`].
 pub async fn run(call: &Call<'_>, connection: &str) -> Result<ApiResponse, ApiError> {
-    answer(call, super::address(connection)?).await
+    answer(call, super::inbound::address(connection)?).await
 }
 
 /// Answers the handshake of a source or a channel's provider.
@@ -26,7 +26,7 @@ pub async fn run(call: &Call<'_>, connection: &str) -> Result<ApiResponse, ApiEr
 /// [`ApiError::BadRequest`] if it is refused, and [`ApiError::Overloaded`] if the plugin is not
 /// available.
 pub async fn answer(call: &Call<'_>, address: Address) -> Result<ApiResponse, ApiError> {
-    let inbound = super::inbound(call, address, Bytes::new());
+    let inbound = super::inbound::inbound(call, address, Bytes::new());
     match intake::handshake(&call.http.pipeline, inbound).await? {
         Handshake::Answer(reply) => Ok(super::post::filled(reply)),
         Handshake::None => Err(ApiError::NoHandshake),

@@ -25,7 +25,7 @@ const REMEMBERED: u32 = 600;
 /// [`ApiError::Forbidden`] if the connection does not allow the origin, and the errors of an
 /// unknown connection.
 pub async fn preflight(call: &Call<'_>, connection: &str) -> Result<ApiResponse, ApiError> {
-    let address = super::address(connection)?;
+    let address = super::inbound::address(connection)?;
     let headers = &call.head.headers;
     let origin = allowed(call, &address, headers).await?.ok_or_else(|| {
         ApiError::Forbidden(

@@ -101,7 +101,7 @@ pub async fn run(
     body: UnreadBody,
 ) -> Result<ApiResponse, ApiError> {
     // An address that cannot exist is refused before its body is read.
-    let address = super::address(connection)?;
+    let address = super::inbound::address(connection)?;
     let answered = match take(call, address.clone(), body).await {
         Ok((_, Some(reply))) => Ok(filled(reply)),
         Ok((outcome, None)) => reply::json(StatusCode::OK, &answer(outcome)),
@@ -148,11 +148,11 @@ pub async fn take(
     let (sent, held) = body.read(http, limit).await?.into_parts();
     reading.set("http.request.body.size", sent.len());
     let (inbound, held) = match coding {
-        None => (super::inbound(call, address, sent), held),
+        None => (super::inbound::inbound(call, address, sent), held),
         Some(coding) => {
             let work = decoding::decode(http, &connection, coding, sent.clone(), limit, held);
             let (body, held) = work.await?;
-            let inbound = super::inbound(call, address, body.into()).as_sent(sent);
+            let inbound = super::inbound::inbound(call, address, body.into()).as_sent(sent);
             (inbound, held)
         }
     };

@@ -5,9 +5,13 @@
 use serde_json::Value;
 
 use crate::domain::contact;
+use crate::domain::exchange::UrlScheme;
 use crate::domain::id::AgentId;
 use crate::http::error::ApiError;
-use crate::http::zod::{Issue, Node, PathStep, TextLength};
+use crate::http::zod::{
+    Node, TextLength,
+    issue::{Issue, PathStep},
+};
 use crate::limits;
 use crate::pipeline::templates::requested::{
     Component, ComponentKind, Document, Media, ParameterValue, PlaceholderValues,
@@ -259,7 +263,10 @@ fn link(link: &Node<'_>) -> Option<String> {
     link.text_as("url", length, |text| {
         let url = url::Url::parse(text).ok()?;
         // Schemes that a provider can fetch and a phone may open.
-        matches!(url.scheme(), "http" | "https").then(|| text.to_owned())
+        url.scheme()
+            .parse::<UrlScheme>()
+            .is_ok()
+            .then(|| text.to_owned())
     })
 }
 

@@ -9,7 +9,7 @@ use crate::domain::phone::{self, Phone};
 use crate::http::auth::PartnerCaller;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
-use crate::http::zod::Issue;
+use crate::http::zod::issue::Issue;
 use crate::pipeline::connections::{ConnectionError, Live};
 
 /// Returns the channel of the instance that a body names, and the body's phone number, normalised

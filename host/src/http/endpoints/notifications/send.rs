@@ -44,7 +44,7 @@ pub async fn run(
             .metrics
             .messaging
             .notification(NotificationOutcome::Invalid);
-        return Err(zod::invalid(&issues));
+        return Err(zod::issue::invalid(&issues));
     };
     let Some((live, channel)) = live.and_then(|live| {
         let channel = live.channel()?;
@@ -83,7 +83,9 @@ pub async fn run(
         NotifyOutcome::Answer { answer, replayed } => {
             idempotency::stored_reply(call, answer, replayed)
         }
-        NotifyOutcome::Misfit(misfits) => Err(zod::invalid(&body::misfits(&value, &misfits))),
+        NotifyOutcome::Misfit(misfits) => {
+            Err(zod::issue::invalid(&body::misfits(&value, &misfits)))
+        }
         NotifyOutcome::Banned => Err(body::banned()),
         NotifyOutcome::KeyReused => Err(idempotency::reused()),
         NotifyOutcome::Running => Err(ApiError::UnderWay {

@@ -4,7 +4,7 @@
 
 use hyper::StatusCode;
 
-use super::{not_found, parse_id, view};
+use super::view::{not_found, parse_id, view};
 use crate::domain::contact;
 use crate::domain::ticket::TicketStatus;
 use crate::http::auth::PartnerCaller;

@@ -2,7 +2,7 @@
 
 use hyper::StatusCode;
 
-use super::{parse_id, view};
+use super::view::{parse_id, view};
 use crate::http::auth::PartnerCaller;
 use crate::http::call::Call;
 use crate::http::error::ApiError;

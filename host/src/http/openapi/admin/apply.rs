@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::operation;
+use super::parts::operation;
 use crate::admin_api::apply::ApplyReport;
 use crate::domain::zone;
 use crate::http::openapi::operation::{Operation, Parameter};

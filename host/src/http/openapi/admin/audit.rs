@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{operation, page_limit};
+use super::parts::{operation, page_limit};
 use crate::admin_api::audit::Audit;
 use crate::http::openapi::operation::{Operation, Parameter};
 use crate::http::openapi::schemas::Schemas;

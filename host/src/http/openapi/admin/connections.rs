@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::operation;
+use super::parts::operation;
 use crate::admin_api::connections::{
     ChangeRequest, Changed, ConnectionPaused, Connections, PauseRequest, TestDeliveryRequest,
     TestedDelivery,
@@ -64,7 +64,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
             .named("tryBody", "connections", "Shows what a converter reads in a body")
             .describe("The active version converts the body under this configuration. Nothing is stored. The mapping converter says of each field where it was read and whether that was guessed, and what it left unread.")
             .takes(&to_try, &[("guessed", "Without a configuration", json!({"plugin": "mapping", "body": "{\"nome\":\"Ada Prado\"}"}))])
-            .answers(200, "What it reads.", &tried, &[("lead", "A lead", tried_lead())])
+            .answers(200, "The items that the converter reads.", &tried, &[("lead", "A lead", tried_lead())])
             .refuses(&[404, 422]),
         operation("post", "/admin/v1/connections/{connection}/test")
             .named("testConnection", "connections", "Accepts a test delivery")

@@ -2,7 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{before, deals, operation, page_limit, people, workspace};
+use super::{
+    deals,
+    parts::{before, operation, page_limit, workspace},
+    people,
+};
 use crate::admin_api::contacts::{
     ContactDetail, Contacts, EraseReceipt, EraseRequest, ErasureRecord, Erasures,
 };

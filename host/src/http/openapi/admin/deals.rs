@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{before, operation, page_limit, workspace};
+use super::parts::{before, operation, page_limit, workspace};
 use crate::admin_api::deals::{DealDetail, DealRemoved, Deals};
 use crate::http::openapi::operation::{Operation, Parameter};
 use crate::http::openapi::schemas::Schemas;
@@ -117,6 +117,7 @@ fn example() -> Value {
             "keyId": "019cae2a-1001-7b42-8c11-2d3e4f5a6b7c",
             "key": "crm pk_…Mx5T",
             "deliveryId": null,
+            "replayed": false,
             "repairId": null,
             "changes": [{
                 "field": "status",

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{before, operation, page_limit};
+use super::parts::{before, operation, page_limit};
 use crate::admin_api::captures::{CaptureRequest, CapturedDeliveries, GoldenExport};
 use crate::admin_api::deliveries::{Deliveries, DeliveryDetailView, ReplayRequest, Replayed};
 use crate::admin_api::replays::{ReplayManyRequest, ReplayedMany};
@@ -109,7 +109,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
             )
             .answers(
                 200,
-                "What became of the deliveries.",
+                "The results, counted by status.",
                 &replayed_many,
                 &[("differs", "Two deals would change", many_differ())],
             )
@@ -282,6 +282,7 @@ fn many_differ() -> Value {
         "changes": {
             "deals": {"rows": 2, "fields": {"title": 2}},
             "contacts": {"rows": 0, "fields": {}},
+            "messages": 0,
             "kept": 0,
         },
         "refused": 0,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::operation;
+use super::parts::operation;
 use crate::admin_api::etl::{EtlRuns, EtlStatus, RebuildRequest, Rebuilds};
 use crate::http::openapi::operation::Operation;
 use crate::http::openapi::schemas::Schemas;

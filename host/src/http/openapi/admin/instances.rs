@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::connections::{
     CHANGE, CHANGE_CONFLICT, CHANGE_PROBLEMS, change_examples, change_problem, changed_examples,
 };
-use super::operation;
+use super::parts::operation;
 use crate::admin_api::connections::{ChangeRequest, Changed, PauseRequest};
 use crate::admin_api::instances::{InstancePaused, InstanceView, Instances, Templates};
 use crate::http::openapi::operation::{Operation, Parameter};

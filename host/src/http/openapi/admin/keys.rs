@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::operation;
+use super::parts::operation;
 use crate::admin_api::keys::{CreateKeyRequest, CreatedKey, KeyRevoked, Keys};
 use crate::http::openapi::operation::{Operation, Parameter};
 use crate::http::openapi::schemas::Schemas;

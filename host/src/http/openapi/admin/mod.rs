@@ -11,6 +11,7 @@ mod etl;
 mod instances;
 mod keys;
 mod outbox;
+pub mod parts;
 mod people;
 mod plugins;
 mod repairs;
@@ -20,11 +21,10 @@ mod workspaces;
 
 use serde_json::json;
 
-use super::operation::{Operation, Parameter};
+use super::operation::Operation;
 use super::schemas::Schemas;
 use crate::http::error::Family;
 use crate::http::route::Access;
-use crate::limits;
 
 /// Returns all operations of the admin API and that of the metrics, and adds their types to
 /// `schemas`.
@@ -50,10 +50,6 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     all
 }
 
-fn operation(method: &'static str, path: &'static str) -> Operation {
-    Operation::new(method, path, Family::Admin, Access::AdminKey)
-}
-
 fn metrics() -> Operation {
     let text = json!({
         "application/openmetrics-text": {"schema": {"type": "string"}},
@@ -67,36 +63,4 @@ fn metrics() -> Operation {
              without exemplars.",
             text,
         )
-}
-
-/// The `limit` of a paged list.
-fn page_limit() -> Parameter {
-    Parameter::query(
-        "limit",
-        json!({
-            "type": "integer",
-            "minimum": 1,
-            "maximum": limits::DELIVERIES_PER_PAGE,
-            "default": limits::ROWS_PER_PAGE,
-        }),
-        "Rows per page. A value out of range is adjusted, not refused.",
-    )
-}
-
-/// The `workspace` that bounds a search.
-fn workspace() -> Parameter {
-    Parameter::query(
-        "workspace",
-        json!({"type": "string"}),
-        "The workspace's slug or id. Without it, all workspaces are searched.",
-    )
-}
-
-/// The `before` of a paged list.
-fn before(what: &str) -> Parameter {
-    Parameter::query(
-        "before",
-        json!({"type": "string"}),
-        &format!("The `next` of the previous page: only {what} older than this one."),
-    )
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{before, operation, page_limit};
+use super::parts::{before, operation, page_limit};
 use crate::admin_api::outbox::{
     Messages, ReplyRequest, ResolveManyRequest, ResolveRequest, Resolved, ResolvedMany,
     SimulatedEvent, StatusRequest,
@@ -138,7 +138,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
             )
             .answers(
                 200,
-                "What became of them.",
+                "The results, counted by state.",
                 &resolved_many,
                 &[(
                     "failed",

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{before, operation, page_limit, workspace};
+use super::parts::{before, operation, page_limit, workspace};
 use crate::admin_api::people::{TicketSummary, Tickets};
 use crate::domain::ticket::TicketStatus;
 use crate::http::openapi::operation::{Operation, Parameter};

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::operation;
+use super::parts::operation;
 use crate::admin_api::activity::ActivityPeriod;
 use crate::admin_api::plugin_calls::{CarriedCases, PluginCallHistory};
 use crate::admin_api::plugins::{
@@ -609,16 +609,17 @@ fn refuses_activation(operation: Operation) -> Operation {
         (
             "second",
             "A second admin key has to accept it",
-            second_key("activate"),
+            second_key("portal 1.4.0 is not activated", "activate"),
         )],
     )
 }
 
-/// The refusal of a version that one of two admin keys has accepted.
-pub fn second_key(command: &str) -> Value {
+/// The refusal of a version that one of two admin keys has accepted: what is not done, and the command of the
+/// second key.
+pub fn second_key(not_done: &str, command: &str) -> Value {
     let short = &DIGEST[..12];
     json!({
-        "error": format!("portal 1.4.0 is not active yet: a second admin key has to accept this: it asks to call api.portal.example. Run `leadhost plugin {command} portal@{short} --accept new-hosts` with another key that has a different label, within 24 h"),
+        "error": format!("{not_done} yet: a second admin key has to accept this: it asks to call api.portal.example. Run `leadhost plugin {command} portal@{short} --accept new-hosts` with another key that has a different label, within 24 h"),
         "secondKey": {"accept": ["new-hosts"], "withinSeconds": 86_400},
     })
 }

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::parts::{before, operation, page_limit};
 use super::plugins::DIGEST;
-use super::{before, operation, page_limit};
 use crate::admin_api::repairs::{RepairChanges, RepairList, RepairRequest, RepairView};
 use crate::http::openapi::operation::{Operation, Parameter};
 use crate::http::openapi::schemas::Schemas;

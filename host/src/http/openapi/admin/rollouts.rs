@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::operation;
+use super::parts::operation;
 use super::plugins::{BEFORE, DIGEST, concern, name, refuses_component, second_key};
 use crate::admin_api::rollouts::{RolloutChangeRequest, RolloutList, RolloutRequest, RolloutView};
 use crate::http::openapi::operation::Operation;
@@ -112,7 +112,7 @@ fn start(schemas: &mut Schemas, rollout: &Value) -> Operation {
                 (
                     "second",
                     "A second admin key has to accept it",
-                    second_key("rollout start"),
+                    second_key("the rollout of portal 1.4.0 is not started", "rollout start"),
                 ),
                 (
                     "open",
@@ -154,12 +154,12 @@ fn change(schemas: &mut Schemas, rollout: &Value) -> Operation {
                 (
                     "none",
                     "No rollout is open",
-                    json!({"error": "`portal` has no open rollout: `leadhost plugin rollout portal` shows how the last one ended"}),
+                    json!({"error": "`portal` has no open rollout: the last one, of 5f3a9c01, is aborted (`ops` ended it); see `leadhost plugin rollout portal`"}),
                 ),
                 (
                     "stage",
                     "A shadow has no steps to stay in",
-                    json!({"error": "the rollout of `portal` cannot be paused in the stage shadow"}),
+                    json!({"error": "the rollout of `portal` cannot be paused in the stage shadow: see `leadhost plugin rollout portal`, or end it with `leadhost plugin rollout abort portal`"}),
                 ),
             ],
         );
@@ -241,6 +241,7 @@ fn canary() -> Value {
     rollout["warning"] = Value::Null;
     rollout["waiting"] = json!(0);
     rollout["hour"] = Value::Null;
+    rollout["rolledBack"] = Value::Null;
     rollout
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::operation;
+use super::parts::operation;
 use crate::admin_api::config::EffectiveConfig;
 use crate::admin_api::status::ServiceStatus;
 use crate::http::openapi::operation::Operation;
@@ -14,7 +14,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let config = schemas.answer::<EffectiveConfig>();
     vec![
         operation("get", "/admin/v1/status")
-            .named("showStatus", "status", "Shows what runs and what waits")
+            .named("showStatus", "status", "Shows the state of the service and its backlog")
             .describe("The backlog is that of the whole store. Calls of plugins and connections are those of this host.")
             .answers(
                 200,
@@ -95,6 +95,7 @@ fn example() -> Value {
             "startedAt": "2026-03-02T12:00:00.000000Z",
             "seenAt": "2026-03-02T12:15:30.000000Z",
             "alive": true,
+            "clockAheadMinutes": 0,
         }],
         "connections": {"open": 4, "idle": 3, "most": 20, "asked": 1},
         "pluginCalls": {"waiting": 0, "running": 0},

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::operation;
+use super::parts::operation;
 use crate::admin_api::analytics::WorkspaceAnalytics;
 use crate::admin_api::workspaces::{
     AgentRequest, Agents, ImportReport, OwnerRequest, Owners, PartApplied, ProductRemoved,
@@ -91,7 +91,7 @@ fn count_analytics(schemas: &mut Schemas) -> Operation {
     .parameter(Parameter::path(
         "metricSet",
         json!({"type": "string", "enum": sets}),
-        "What is counted.",
+        "The measures, by workspace.",
     ));
     analytics::with_question(operation)
         .answers(

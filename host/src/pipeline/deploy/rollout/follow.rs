@@ -39,6 +39,8 @@ struct Follower {
     loads: HashMap<Digest, CandidateLoad>,
     /// The last report on each rollout, by its number.
     reported: HashMap<i64, Reported>,
+    /// The deliveries of the last rollouts that were not compared, by the rollouts' numbers, since they ended here.
+    dropped: HashMap<i64, u64>,
 }
 
 enum CandidateLoad {
@@ -62,10 +64,15 @@ impl Follower {
             let live = followed
                 .iter()
                 .find(|live| live.rollout.number == rollout.number);
-            let dropped = live.map_or(0, |live| live.observed.dropped());
+            let dropped = match live {
+                Some(live) => live.observed.dropped(),
+                None => self.dropped.get(&rollout.number).copied().unwrap_or(0),
+            };
             let metrics = &pipeline.core.metrics.rollouts;
             metrics.stage(&rollout.name, rollout.stage, dropped);
         }
+        self.dropped
+            .retain(|number, _| rollouts.iter().any(|one| one.number == *number));
         let (open, ended): (Vec<Rollout>, Vec<Rollout>) = rollouts
             .into_iter()
             .partition(|rollout| rollout.stage.is_open());
@@ -109,6 +116,7 @@ impl Follower {
         }
         let generation = now.unwrap_or(rollout).generation;
         let seen = live.observed.at_end();
+        self.dropped.insert(rollout.number, seen.dropped);
         self.report(pipeline, rollout, generation, None, seen).await
     }
 

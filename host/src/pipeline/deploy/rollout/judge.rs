@@ -5,18 +5,26 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::error::RolloutError;
 use super::status::{self, RolloutStatus};
-use super::{announce, record, service};
-use crate::domain::audit::AuditActor;
+use super::step::{OVERTAKEN, RolloutStep, noted, service};
+use crate::config;
+use crate::domain::audit::{AuditActor, OperatorAct};
 use crate::domain::id::ConnectionId;
 use crate::domain::rollout::{RECORDED, Rollout, RolloutStage};
+use crate::domain::size;
 use crate::domain::time::Micros;
 use crate::limits;
-use crate::pipeline::deploy::{DeployError, replace, rollout_of, stored_version, trust};
+use crate::pipeline::deploy::{
+    error::DeployError,
+    stored::{rollout_of, stored_version},
+    swap::replace,
+    trust,
+};
 use crate::pipeline::fleet::FleetJob;
-use crate::pipeline::rollout::Observations;
 use crate::pipeline::rollout::guard::{self, Part};
 use crate::pipeline::rollout::hour::HourComparison;
+use crate::pipeline::rollout::{Observations, SLOWER, TIMES_SLOWER};
 use crate::pipeline::rounds::Rounds;
 use crate::pipeline::state::Pipeline;
 use crate::pipeline::verify::compare::ComparisonCounts;
@@ -64,6 +72,8 @@ struct JudgedRollout {
     hours: VecDeque<HourComparison>,
     /// Whether the log has what the step waits for after its time.
     has_said: bool,
+    /// Since when another version than the candidate is active in the probation.
+    overtaken: Option<Instant>,
 }
 
 /// The counts at a moment, by the places of [`Part::ALL`].
@@ -86,6 +96,7 @@ impl JudgedRollout {
             moments: VecDeque::new(),
             hours: VecDeque::new(),
             has_said: false,
+            overtaken: None,
         }
     }
 
@@ -194,7 +205,7 @@ impl Judge {
             now.spent_at = Some(pipeline.core.clock.now());
             pipeline.core.store.spend_rollout(&now).await?;
         }
-        decide(pipeline, &status, tripped, spent).await?;
+        decide(pipeline, &status, tripped, spent, &mut watched.overtaken).await?;
         watched.looked = Some(now);
         Ok(())
     }
@@ -262,7 +273,7 @@ async fn tripped(
         }
         return Some(why.join("; "));
     }
-    if let Some(why) = slow(seen).or_else(|| large(seen)) {
+    if let Some(why) = slow(seen).or_else(|| large(seen, policy)) {
         return Some(why);
     }
     worse_than_before(pipeline, watched, status).await
@@ -326,72 +337,80 @@ fn slow(seen: &Observations) -> Option<String> {
     let mean = seen.mean_times()?;
     let (stable, candidate) = (mean.stable.as_micros(), mean.candidate.as_micros());
     (seen.timed >= ENOUGH && seen.slower * 2 > seen.timed).then(|| {
-        format!("a conversion takes {candidate} µs with it and {stable} µs with the stable version")
+        format!(
+            "{} of {} conversions took more than {TIMES_SLOWER} times as long and {} ms longer with it: {candidate} µs on average, {stable} µs with the stable version",
+            seen.slower,
+            seen.timed,
+            SLOWER.as_millis(),
+        )
     })
 }
 
 /// Returns why the candidate needs too much memory: for most deliveries, so that a rare large one is
 /// no reason.
-fn large(seen: &Observations) -> Option<String> {
-    let mebibytes = |total: u64| (total / seen.measured.max(1)).div_ceil(1 << 20);
-    let (stable, candidate) = (
-        mebibytes(seen.stable_bytes),
-        mebibytes(seen.candidate_bytes),
-    );
+fn large(seen: &Observations, policy: &config::VerifySection) -> Option<String> {
+    let mean = |total: u64| size::readable(total / seen.measured.max(1));
     (seen.measured >= ENOUGH && seen.larger * 2 > seen.measured).then(|| {
         format!(
-            "a conversion needs {candidate} MiB of memory with it and {stable} MiB with the stable version"
+            "{} of {} conversions needed more than {} times the memory and {} MiB more with it: {} on average, {} with the stable version",
+            seen.larger,
+            seen.measured,
+            policy.memory_times,
+            policy.memory_mib,
+            mean(seen.candidate_bytes),
+            mean(seen.stable_bytes),
         )
     })
 }
 
-/// Takes the rollout to where it belongs. Returns whether it was changed.
+/// How long the host of an operator who activates another version has to end the probation, with the
+/// operator's reason. It waits for the other hosts before it.
+const UNRECORDED: Duration = limits::CONVERGE_PATIENCE.saturating_add(Duration::from_secs(5));
+
+/// Takes the rollout to where it belongs. Returns whether it was changed. `overtaken`: since when another
+/// version than the candidate is active in the probation.
 async fn decide(
     pipeline: &Arc<Pipeline>,
     status: &RolloutStatus,
     tripped: Option<String>,
     spent: Duration,
+    overtaken: &mut Option<Instant>,
 ) -> Result<bool, StoreError> {
     let rollout = &status.rollout;
     let active = serving(pipeline, &rollout.name).await?;
     let is_active = |digest| active.as_ref() == Some(digest);
     let is_time = spent >= rollout.plan.every;
     let (now, by) = (pipeline.core.clock.now(), service());
+    let is_overtaken = rollout.stage == RolloutStage::Probation && !is_active(&rollout.candidate);
+    if !is_overtaken {
+        *overtaken = None;
+    } else if pipeline.core.store.is_shared()
+        && overtaken.get_or_insert_with(Instant::now).elapsed() < UNRECORDED
+    {
+        return Ok(false);
+    }
     match rollout.stage {
-        // The swap was done, and the host stopped before it was recorded.
-        RolloutStage::Verified | RolloutStage::Canary if is_active(&rollout.candidate) => {
-            // An operator who promotes it here records that first.
+        RolloutStage::Probation if is_overtaken => {
+            // An operator who activates another version here records that first.
             let _alone = pipeline.deploying.lock().await;
-            activated(pipeline, rollout, &by).await
+            let why = OVERTAKEN.to_owned();
+            end(pipeline, rollout, RolloutStage::Aborted, why).await
         }
-        RolloutStage::Probation if tripped.is_some() && is_active(&rollout.candidate) => {
+        RolloutStage::Probation if tripped.is_some() => {
             let why = tripped.unwrap_or_default();
-            match Box::pin(replace(pipeline, &rollout.stable, &rollout.candidate, None)).await {
-                Ok(_) => roll_back(pipeline, status, why).await,
+            match Box::pin(take_back(pipeline, rollout, status, why)).await {
+                Ok(()) => Ok(true),
                 Err(error) => failed(rollout, "rollback", error),
-            }
-        }
-        RolloutStage::Probation if !is_active(&rollout.candidate) => {
-            // An operator who aborts it here records that first, too.
-            let _alone = pipeline.deploying.lock().await;
-            // The swap was done, and the host stopped before it was recorded; or an operator
-            // activated another version.
-            match tripped.filter(|_| is_active(&rollout.stable)) {
-                Some(why) => roll_back(pipeline, status, why).await,
-                None => {
-                    let why = "another version was activated".to_owned();
-                    end(pipeline, rollout, RolloutStage::Aborted, why).await
-                }
             }
         }
         RolloutStage::Verified | RolloutStage::Canary if tripped.is_some() => {
             let why = tripped.unwrap_or_default();
-            roll_back(pipeline, status, why).await
+            roll_back(pipeline, rollout, status, why).await
         }
         RolloutStage::Verified | RolloutStage::Shadow | RolloutStage::Canary
             if !is_active(&rollout.stable) =>
         {
-            let why = "another version was activated".to_owned();
+            let why = OVERTAKEN.to_owned();
             end(pipeline, rollout, RolloutStage::Aborted, why).await
         }
         RolloutStage::Verified if status.behind.is_empty() => {
@@ -414,10 +433,10 @@ async fn decide(
             if !is_last {
                 let mut next = rollout.in_stage(RolloutStage::Canary, now, None);
                 next.step += 1;
-                return change(pipeline, &next, "next-rollout-step", &by).await;
+                return change(pipeline, &next, OperatorAct::NextRolloutStep, &by).await;
             }
             match Box::pin(promote(pipeline, rollout, &by)).await {
-                Ok(promoted) => Ok(promoted),
+                Ok(()) => Ok(true),
                 Err(error) => failed(rollout, "activation", error),
             }
         }
@@ -437,11 +456,10 @@ pub async fn first_step(
     by: &AuditActor,
 ) -> Result<bool, StoreError> {
     let next = rollout.in_stage(RolloutStage::Canary, pipeline.core.clock.now(), None);
-    change(pipeline, &next, "next-rollout-step", by).await
+    change(pipeline, &next, OperatorAct::NextRolloutStep, by).await
 }
 
-/// Activates the candidate for an operator, or for the judge itself. Returns whether it stays active:
-/// if the rollout has ended meanwhile, the stable version is activated again.
+/// Activates the candidate for an operator, or for the judge itself: the probation begins.
 ///
 /// # Errors
 ///
@@ -451,34 +469,10 @@ pub async fn promote(
     pipeline: &Arc<Pipeline>,
     rollout: &Rollout,
     by: &AuditActor,
-) -> Result<bool, DeployError> {
+) -> Result<(), DeployError> {
     // The keys may have been set since it began.
     let (candidate, _) = stored_version(pipeline, &rollout.candidate).await?;
     trust::stored(pipeline, &candidate)?;
-    let (_, alone) = replace(pipeline, &rollout.candidate, &rollout.stable, Some(rollout)).await?;
-    if activated(pipeline, rollout, by).await? {
-        return Ok(true);
-    }
-    drop(alone);
-    let now = rollout_of(pipeline, &rollout.name).await?;
-    let has_ended = now.is_some_and(|one| one.number == rollout.number && !one.stage.is_open());
-    if has_ended {
-        drop(replace(pipeline, &rollout.stable, &rollout.candidate, None).await?);
-    }
-    Ok(!has_ended)
-}
-
-/// The candidate is active: the probation begins. Returns false if the rollout was changed
-/// meanwhile.
-///
-/// # Errors
-///
-/// [`StoreError`] if the store fails.
-async fn activated(
-    pipeline: &Arc<Pipeline>,
-    rollout: &Rollout,
-    by: &AuditActor,
-) -> Result<bool, StoreError> {
     let now = pipeline.core.clock.now();
     let next = match rollout.plan.probation {
         Duration::ZERO => {
@@ -490,25 +484,62 @@ async fn activated(
             ..rollout.in_stage(RolloutStage::Probation, now, None)
         },
     };
-    change(pipeline, &next, "promote-rollout", by).await
+    let act = OperatorAct::PromoteRollout;
+    let step = RolloutStep { next, act, by };
+    replace(pipeline, &rollout.candidate, &rollout.stable, step).await?;
+    Ok(())
 }
 
-/// Ends a rollout whose guard has tripped, and logs an example of a failure. Returns false if it was
-/// changed meanwhile.
+/// Activates the stable version again, because a guard has tripped in the probation.
+async fn take_back(
+    pipeline: &Arc<Pipeline>,
+    rollout: &Rollout,
+    status: &RolloutStatus,
+    why: String,
+) -> Result<(), DeployError> {
+    let now = pipeline.core.clock.now();
+    let by = service();
+    let step = RolloutStep {
+        next: rollout.in_stage(RolloutStage::RolledBack, now, Some(why.clone())),
+        act: OperatorAct::RollBackRollout,
+        by: &by,
+    };
+    replace(pipeline, &rollout.stable, &rollout.candidate, step).await?;
+    report_rollback(pipeline, status, &why);
+    Ok(())
+}
+
+/// Ends a rollout whose guard has tripped in the canary. If an operator has promoted it since the judge
+/// looked, its stable version is activated again. Returns false if it was changed otherwise.
 async fn roll_back(
     pipeline: &Arc<Pipeline>,
+    rollout: &Rollout,
     status: &RolloutStatus,
     why: String,
 ) -> Result<bool, StoreError> {
-    let rollout = &status.rollout;
-    let is_stored = end(pipeline, rollout, RolloutStage::RolledBack, why.clone()).await?;
-    if is_stored {
-        let (plugin, candidate) = (&rollout.name, rollout.candidate.short());
-        let example = status.failure().map(|one| one.subject.to_string());
-        pipeline.core.metrics.rollouts.rolled_back(plugin);
-        tracing::error!(%plugin, candidate, why, example, "rollout rolled back, stable version active");
+    if end(pipeline, rollout, RolloutStage::RolledBack, why.clone()).await? {
+        report_rollback(pipeline, status, &why);
+        return Ok(true);
     }
-    Ok(is_stored)
+    let now = rollout_of(pipeline, &rollout.name).await?;
+    let promoted =
+        |one: &Rollout| one.number == rollout.number && one.stage == RolloutStage::Probation;
+    match now.filter(promoted) {
+        Some(promoted) => match Box::pin(take_back(pipeline, &promoted, status, why)).await {
+            Ok(()) => Ok(true),
+            Err(error) => failed(rollout, "rollback", error),
+        },
+        None => Ok(false),
+    }
+}
+
+/// Logs and counts a rollback, with an example of a failure.
+fn report_rollback(pipeline: &Pipeline, status: &RolloutStatus, why: &str) {
+    let rollout = &status.rollout;
+    let (plugin, candidate) = (&rollout.name, rollout.candidate.short());
+    let example = status.failure().map(|one| one.subject.to_string());
+    pipeline.core.metrics.rollouts.rolled_back(plugin);
+    tracing::error!(%plugin, candidate, why, example, "rollout rolled back, stable version active");
 }
 
 /// Ends a rollout, as the service itself. Returns false if it was changed meanwhile.
@@ -541,8 +572,8 @@ pub async fn end_by(
     let now = pipeline.core.clock.now();
     let ended = rollout.in_stage(stage, now, Some(why));
     let act = match stage {
-        RolloutStage::RolledBack => "roll-back-rollout",
-        _ => "end-rollout",
+        RolloutStage::RolledBack => OperatorAct::RollBackRollout,
+        _ => OperatorAct::EndRollout,
     };
     change(pipeline, &ended, act, by).await
 }
@@ -551,24 +582,13 @@ pub async fn end_by(
 async fn change(
     pipeline: &Arc<Pipeline>,
     next: &Rollout,
-    act: &str,
+    act: OperatorAct,
     by: &AuditActor,
 ) -> Result<bool, StoreError> {
     let Some(stored) = pipeline.core.store.change_rollout(next).await? else {
         return Ok(false);
     };
-    let (plugin, candidate) = (&stored.name, stored.candidate.short());
-    // The reason of an operator has the label of a key, which may be a name.
-    let why = match (&by.key, stored.stage) {
-        (Some(_), RolloutStage::Aborted) => "an operator ended it",
-        _ => stored.why.as_deref().unwrap_or_default(),
-    };
-    // A rollback is logged as an error.
-    if stored.stage != RolloutStage::RolledBack {
-        tracing::info!(%plugin, candidate, stage = stored.stage.as_str(), percent = stored.share(), why, "rollout changed");
-    }
-    record(pipeline, &stored, act, by).await?;
-    announce(pipeline).await;
+    noted(pipeline, &stored, act, by).await?;
     Ok(true)
 }
 
@@ -576,6 +596,11 @@ async fn change(
 fn failed(rollout: &Rollout, what: &str, error: DeployError) -> Result<bool, StoreError> {
     match error {
         DeployError::Store(error) => Err(error),
+        // Its text may have the label of a key, which may be a name.
+        DeployError::Rollout(RolloutError::Changed { .. }) => {
+            tracing::warn!(plugin = %rollout.name, candidate = rollout.candidate.short(), step = what, error = "the rollout was changed meanwhile", "rollout step failed, retrying");
+            Ok(false)
+        }
         error => {
             tracing::warn!(plugin = %rollout.name, candidate = rollout.candidate.short(), step = what, %error, "rollout step failed, retrying");
             Ok(false)

@@ -5,66 +5,29 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::error::RolloutError;
 use super::status::{self, RolloutStatus};
-use super::{announce, judge, service};
+use super::{
+    judge,
+    step::{OVERTAKEN, RolloutStep, announce, service},
+};
 use crate::domain::acceptance::FirstAcceptance;
-use crate::domain::audit::AuditActor;
+use crate::domain::audit::{AuditActor, OperatorAct};
 use crate::domain::plugin::Digest;
 use crate::domain::rollout::{Rollout, RolloutChange, RolloutMode, RolloutPlan, RolloutStage};
-use crate::domain::time::Micros;
 use crate::limits;
 use crate::pipeline::deploy::{
-    AcceptedWords, Concern, DeployError, ROLL_OUT, TriedStored, Verified, replace, reviewed,
-    rollout_of, stored_version, trust, two_person,
+    AcceptedWords, Concern, Verified,
+    error::{DeployCommand, DeployError},
+    review::{TriedStored, reviewed},
+    stored::{rollout_of, stored_version},
+    swap::replace,
+    trust, two_person,
 };
 use crate::pipeline::fleet::FleetError;
 use crate::pipeline::state::Pipeline;
 use crate::pipeline::versions::serving;
-
-/// Why a rollout cannot be started or changed.
-#[derive(Debug, thiserror::Error)]
-pub enum RolloutError {
-    #[error(
-        "no version of `{0}` is active, so there is none to compare with: activate the version with `leadhost plugin activate`"
-    )]
-    NothingActive(String),
-    #[error("{} of `{name}` is active already", digest.short())]
-    Active { name: String, digest: Digest },
-    #[error("{} of `{name}` is another kind of plugin than the active version", digest.short())]
-    AnotherKind { name: String, digest: Digest },
-    #[error(
-        "a rollout of `{name}` is open ({}, {}), which `{by}` started at {}: see `leadhost plugin rollout {name}`, or end it with `leadhost plugin rollout abort {name}`",
-        candidate.short(),
-        stage.as_str(),
-        at.to_the_second()
-    )]
-    Open {
-        name: String,
-        candidate: Digest,
-        stage: RolloutStage,
-        /// The label of the key that started it.
-        by: String,
-        at: Micros,
-    },
-    #[error(
-        "`{0}` has no open rollout: `leadhost plugin rollout {0}` shows how the last one ended"
-    )]
-    NotOpen(String),
-    #[error("the rollout of `{name}` cannot be {what} in the stage {}", stage.as_str())]
-    WrongStage {
-        name: String,
-        what: &'static str,
-        stage: RolloutStage,
-    },
-    #[error("the rollout of `{0}` was changed meanwhile: see `leadhost plugin rollout {0}`")]
-    Changed(String),
-}
-
-impl From<RolloutError> for DeployError {
-    fn from(error: RolloutError) -> Self {
-        Self::Rollout(error)
-    }
-}
+use crate::store::StoreError;
 
 /// A request to start a rollout.
 #[derive(Clone, Debug)]
@@ -77,6 +40,8 @@ pub struct RolloutOrder {
 /// A rollout that was started.
 pub struct StartedRollout {
     pub status: RolloutStatus,
+    /// The last rollout before it, if a guard rolled the same candidate back.
+    pub rolled_back: Option<Rollout>,
     /// The comparison on stored deliveries. A shadow needs none.
     pub verified: Option<Box<Verified>>,
     /// The acceptance by the first of two keys, if two were needed.
@@ -109,9 +74,10 @@ pub async fn shadow(
         }
         .into());
     }
-    let rollout = begin(pipeline, name, digest, active, order).await?;
+    let (rollout, rolled_back) = begin(pipeline, name, digest, active, order).await?;
     Ok(StartedRollout {
         status: followed(pipeline, rollout).await?,
+        rolled_back,
         verified: None,
         first_acceptance: None,
         accepted: Vec::new(),
@@ -146,8 +112,8 @@ pub async fn canary(
         }
         .into());
     }
-    let (agreed, _alone) = reviewed(pipeline, tried, accept, ROLL_OUT).await?;
-    let rollout = begin(pipeline, name, &loaded.digest, active, order).await?;
+    let (agreed, _alone) = reviewed(pipeline, tried, accept, DeployCommand::StartRollout).await?;
+    let (rollout, rolled_back) = begin(pipeline, name, &loaded.digest, active, order).await?;
     two_person::used(pipeline, agreed.first_acceptance.as_ref()).await;
     let mut status = followed(pipeline, rollout).await?;
     if status.behind.is_empty() {
@@ -159,19 +125,65 @@ pub async fn canary(
     }
     Ok(StartedRollout {
         status,
+        rolled_back,
         verified: Some(Box::new(agreed.verified)),
         first_acceptance: agreed.first_acceptance,
         accepted: agreed.accepted,
     })
 }
 
+/// Refuses a canary of a plugin that has an open one already, before its comparison. [`canary`] decides it
+/// again.
+///
+/// # Errors
+///
+/// [`DeployError`] if a canary or the probation after one is open, or the store fails.
+pub async fn may_begin_canary(pipeline: &Pipeline, name: &str) -> Result<(), DeployError> {
+    let last = rollout_of(pipeline, name).await?;
+    let Some(last) = last.filter(|last| last.stage.is_open()) else {
+        return Ok(());
+    };
+    let active = serving(pipeline, name).await?;
+    let is_overtaken = active.is_some_and(|active| is_overtaken(&last, &active, None));
+    // A canary ends a shadow.
+    if last.stage == RolloutStage::Shadow || is_overtaken {
+        return Ok(());
+    }
+    Err(open(last).into())
+}
+
+/// Returns whether the activation of another version has overtaken a rollout. `replaced`: the version that
+/// was active before, if it is known.
+fn is_overtaken(rollout: &Rollout, active: &Digest, replaced: Option<&Digest>) -> bool {
+    match rollout.stage {
+        RolloutStage::Shadow => rollout.stable != *active,
+        // A guard and an operator who aborts activate the stable version first, and record the end then.
+        RolloutStage::Probation if rollout.stable == *active => {
+            replaced == Some(&rollout.candidate)
+        }
+        RolloutStage::Probation => rollout.candidate != *active,
+        _ => false,
+    }
+}
+
+fn open(rollout: Rollout) -> RolloutError {
+    RolloutError::Open {
+        name: rollout.name,
+        candidate: rollout.candidate,
+        stage: rollout.stage,
+        by: rollout.started_by,
+        at: rollout.started_at,
+    }
+}
+
+/// Returns the new rollout, and the last one before it if a guard rolled the same candidate back.
 async fn begin(
     pipeline: &Arc<Pipeline>,
     name: &str,
     candidate: &Digest,
     stable: Digest,
     order: RolloutOrder,
-) -> Result<Rollout, DeployError> {
+) -> Result<(Rollout, Option<Rollout>), DeployError> {
     if *candidate == stable {
         return Err(RolloutError::Active {
             name: name.to_owned(),
@@ -179,10 +191,13 @@ async fn begin(
         }
         .into());
     }
-    close_overtaken(pipeline, name, &stable).await?;
+    close_overtaken(pipeline, name, &stable, None, OVERTAKEN).await?;
     if order.plan.mode == RolloutMode::Canary {
         close_shadow(pipeline, name, &order.by).await?;
     }
+    let last = rollout_of(pipeline, name).await?;
+    let rolled_back =
+        last.filter(|last| last.stage == RolloutStage::RolledBack && last.candidate == *candidate);
     let now = pipeline.core.clock.now();
     let new = Rollout {
         name: name.to_owned(),
@@ -206,36 +221,30 @@ async fn begin(
     };
     let (rollout, is_new) = pipeline.core.store.begin_rollout(&new).await?;
     if !is_new {
-        return Err(RolloutError::Open {
-            name: rollout.name,
-            candidate: rollout.candidate,
-            stage: rollout.stage,
-            by: rollout.started_by,
-            at: rollout.started_at,
-        }
-        .into());
+        return Err(open(rollout).into());
     }
     tracing::info!(plugin = %name, candidate = candidate.short(), stage = rollout.stage.as_str(), percent = rollout.share(), "rollout started");
     announce(pipeline).await;
-    Ok(rollout)
+    Ok((rollout, rolled_back))
 }
 
-/// Ends an open rollout that the activation of another version has ended, if the judge has not
-/// done so yet.
-async fn close_overtaken(
+/// Ends a shadow or a probation that the activation of another version has overtaken, so that the next
+/// rollout need not wait for the judge. `replaced`: the version that was active before, if the caller
+/// activated the other one. `why`: the reason that people read.
+///
+/// # Errors
+///
+/// [`StoreError`] if the store fails. The judge ends it then.
+pub async fn close_overtaken(
     pipeline: &Arc<Pipeline>,
     name: &str,
     active: &Digest,
-) -> Result<(), DeployError> {
+    replaced: Option<&Digest>,
+    why: &str,
+) -> Result<(), StoreError> {
     let last = rollout_of(pipeline, name).await?;
-    let overtaken = last.filter(|one| match one.stage {
-        RolloutStage::Shadow => one.stable != *active,
-        RolloutStage::Probation => one.candidate != *active,
-        _ => false,
-    });
-    if let Some(rollout) = overtaken {
-        let why = "another version was activated".to_owned();
-        judge::end(pipeline, &rollout, RolloutStage::Aborted, why).await?;
+    if let Some(rollout) = last.filter(|last| is_overtaken(last, active, replaced)) {
+        judge::end(pipeline, &rollout, RolloutStage::Aborted, why.to_owned()).await?;
     }
     Ok(())
 }
@@ -267,61 +276,123 @@ pub async fn change(
     change: RolloutChange,
     by: &AuditActor,
 ) -> Result<RolloutStatus, DeployError> {
-    let rollout = rollout_of(pipeline, plugin).await?;
-    let rollout = rollout
-        .filter(|one| one.stage.is_open())
-        .ok_or_else(|| RolloutError::NotOpen(plugin.to_owned()))?;
+    let last = rollout_of(pipeline, plugin).await?;
+    let rollout = match last {
+        Some(last) if last.stage.is_open() => last,
+        last => {
+            let (name, last) = (plugin.to_owned(), last.map(Box::new));
+            return Err(RolloutError::NotOpen { name, last }.into());
+        }
+    };
     let wrong = |what| RolloutError::WrongStage {
         name: plugin.to_owned(),
         what,
         stage: rollout.stage,
     };
     match (change, rollout.stage) {
+        (RolloutChange::Pause, RolloutStage::Canary) if rollout.paused => {}
+        (RolloutChange::Resume, RolloutStage::Canary) if !rollout.paused => {}
         (RolloutChange::Pause, RolloutStage::Canary) => paused(pipeline, &rollout, true).await?,
         (RolloutChange::Resume, RolloutStage::Canary) => paused(pipeline, &rollout, false).await?,
         (RolloutChange::Promote, RolloutStage::Verified | RolloutStage::Canary) => {
-            let promoted = judge::promote(pipeline, &rollout, by).await;
-            if !promoted.map_err(|error| overtaken(error, plugin))? {
-                return Err(RolloutError::Changed(plugin.to_owned()).into());
+            if let Err(error) = judge::promote(pipeline, &rollout, by).await {
+                return Err(overtaken(pipeline, plugin, error).await?);
             }
         }
-        (RolloutChange::Abort, stage) => {
-            let replaced = match stage {
-                RolloutStage::Probation => {
-                    let replaced =
-                        replace(pipeline, &rollout.stable, &rollout.candidate, None).await;
-                    Some(replaced.map_err(|error| overtaken(error, plugin))?)
-                }
-                _ => None,
-            };
-            let why = format!("`{}` ended it", by.label);
-            judge::end_by(pipeline, &rollout, RolloutStage::Aborted, why, by).await?;
-            drop(replaced);
-        }
+        (RolloutChange::Abort, _) => abort(pipeline, &rollout, by).await?,
         (RolloutChange::Pause, _) => return Err(wrong("paused").into()),
         (RolloutChange::Resume, _) => return Err(wrong("resumed").into()),
         (RolloutChange::Promote, _) => return Err(wrong("promoted").into()),
     }
-    let changed = status::latest(pipeline, plugin).await?;
+    let latest = status::latest(pipeline, plugin).await?;
     // The judge may have changed it at the same moment: an abort holds if it has ended by now.
-    let is_done = |changed: &Rollout| {
-        changed.number == rollout.number
-            && (change != RolloutChange::Abort || !changed.stage.is_open())
+    let is_done = |latest: &Rollout| {
+        latest.number == rollout.number
+            && (change != RolloutChange::Abort || !latest.stage.is_open())
     };
-    match changed.filter(|status| is_done(&status.rollout)) {
+    match latest.filter(|status| is_done(&status.rollout)) {
         Some(status) => followed(pipeline, status.rollout).await,
-        None => Err(RolloutError::Changed(plugin.to_owned()).into()),
+        None => Err(changed_meanwhile(pipeline, plugin).await?.into()),
+    }
+}
+
+/// Attempts of an abort, if the judge or another operator changes the rollout at the same moment.
+const ABORTS: usize = 3;
+
+/// Ends a rollout. In a probation, the stable version is activated again. A rollout that was only taken to its
+/// next stage meanwhile, such as one that was promoted, is ended there.
+async fn abort(
+    pipeline: &Arc<Pipeline>,
+    rollout: &Rollout,
+    by: &AuditActor,
+) -> Result<(), DeployError> {
+    let mut rollout = rollout.clone();
+    for _ in 0..ABORTS {
+        let ended = match rollout.stage {
+            RolloutStage::Probation => take_back(pipeline, &rollout, by).await,
+            _ => {
+                let why = reason_of(by);
+                let ended = judge::end_by(pipeline, &rollout, RolloutStage::Aborted, why, by);
+                ended.await.map_err(DeployError::from)
+            }
+        };
+        match ended {
+            Ok(true) => return Ok(()),
+            Ok(false) => {}
+            Err(error) => return Err(overtaken(pipeline, &rollout.name, error).await?),
+        }
+        let last = rollout_of(pipeline, &rollout.name).await?;
+        match last.filter(|last| last.number == rollout.number && last.stage.is_open()) {
+            Some(last) => rollout = last,
+            None => break,
+        }
+    }
+    Ok(())
+}
+
+fn reason_of(by: &AuditActor) -> String {
+    format!("`{}` ended it", by.label)
+}
+
+/// Activates the stable version again. Returns false if the rollout was changed meanwhile.
+async fn take_back(
+    pipeline: &Arc<Pipeline>,
+    rollout: &Rollout,
+    by: &AuditActor,
+) -> Result<bool, DeployError> {
+    let now = pipeline.core.clock.now();
+    let step = RolloutStep {
+        next: rollout.in_stage(RolloutStage::Aborted, now, Some(reason_of(by))),
+        act: OperatorAct::EndRollout,
+        by,
+    };
+    match replace(pipeline, &rollout.stable, &rollout.candidate, step).await {
+        Ok(_) => Ok(true),
+        Err(DeployError::Rollout(RolloutError::Changed { .. })) => Ok(false),
+        Err(error) => Err(error),
     }
 }
 
 /// Returns the error of an operator whose change came after another one of the same rollout.
-fn overtaken(error: DeployError, plugin: &str) -> DeployError {
+async fn overtaken(
+    pipeline: &Pipeline,
+    plugin: &str,
+    error: DeployError,
+) -> Result<DeployError, DeployError> {
     match error {
         DeployError::Fleet(FleetError::Changed(_)) => {
-            RolloutError::Changed(plugin.to_owned()).into()
+            Ok(changed_meanwhile(pipeline, plugin).await?.into())
         }
-        other => other,
+        other => Ok(other),
     }
+}
+
+async fn changed_meanwhile(pipeline: &Pipeline, plugin: &str) -> Result<RolloutError, DeployError> {
+    let last = rollout_of(pipeline, plugin).await?;
+    Ok(RolloutError::Changed {
+        name: plugin.to_owned(),
+        last: last.map(Box::new),
+    })
 }
 
 async fn paused(
@@ -343,7 +414,7 @@ async fn paused(
             announce(pipeline).await;
             Ok(())
         }
-        None => Err(RolloutError::Changed(rollout.name.clone()).into()),
+        None => Err(changed_meanwhile(pipeline, &rollout.name).await?.into()),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::pipeline::rollout::guard::Part;
 use crate::pipeline::rollout::state::{AnsweredDelivery, Next, SentSend, Turn, Waiting};
 use crate::pipeline::rollout::{self, Cost, LiveRollout, served};
 use crate::pipeline::state::Pipeline;
-use crate::pipeline::verify::{self, Compared};
+use crate::pipeline::verify::{self, conversion::Compared};
 
 /// Deliveries that are not compared again.
 const RECENT: usize = 64;
@@ -74,7 +74,7 @@ fn add(pipeline: &Pipeline, live: &LiveRollout, part: Part, compared: Compared) 
                 took: None,
                 memory: both.memory,
             };
-            rollout::record(pipeline, live, (part, Turn::Waited), both.comparison, cost);
+            rollout::observed::record(pipeline, live, (part, Turn::Waited), both.comparison, cost);
         }
         // Its person may have been erased while it waited.
         Compared::Emptied | Compared::NotTried => live.observed.drop_one(Turn::Waited),

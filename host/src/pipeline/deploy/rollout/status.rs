@@ -7,7 +7,7 @@ use crate::config;
 use crate::domain::host_names;
 use crate::domain::id::HostId;
 use crate::domain::rollout::{Rollout, RolloutStage};
-use crate::pipeline::deploy::rollout_of;
+use crate::pipeline::deploy::stored::rollout_of;
 use crate::pipeline::fleet::Behind;
 use crate::pipeline::rollout::Observations;
 use crate::pipeline::rollout::guard::Part;
@@ -57,6 +57,13 @@ impl RolloutStatus {
             };
             return Some(format!(
                 "{more} more {comparisons}: {made} of {needed} in this step"
+            ));
+        }
+        // A rollout that never had an effect has proved nothing.
+        if self.seen.served == 0 && self.seen.saved > 0 {
+            return Some(format!(
+                "a first result of the candidate that can be used, of {} that it was chosen for; an operator may promote or abort it",
+                self.seen.saved
             ));
         }
         if rollout.step + 1 < plan.steps.len() {

@@ -4,7 +4,9 @@
 //! answer. Texts for people are cut to their bounds; ids are not, since a cut id would be
 //! another id.
 
+mod bindings;
 mod events;
+pub mod words;
 
 use std::time::Duration;
 
@@ -16,9 +18,10 @@ use wasmtime::component::InstancePre;
 
 use self::bindings::exports::leadhost::adapter::adapter as wit;
 use self::bindings::{ChannelAdapter, ChannelAdapterPre};
+use self::words::{category, text, word};
 use super::types::{self, golden_delivery, golden_response};
 use crate::domain::channel::{
-    AcceptedSend, Category, Placeholder, RefusedSend, SendAnswer, SendStep, Template, TemplatePage,
+    AcceptedSend, Placeholder, RefusedSend, SendAnswer, SendStep, Template, TemplatePage,
     TemplateSend, TemplateStep, Webhook,
 };
 use crate::domain::exchange::{
@@ -28,23 +31,13 @@ use crate::domain::plugin::{Description, PluginDelivery, PluginKind};
 use crate::domain::text::{storable, storable_json};
 use crate::limits;
 use crate::plugin::abi::golden::shown;
-use crate::plugin::abi::texts::{cut, notes, storable_list, storable_pairs};
-use crate::plugin::abi::{self, Fault};
+use crate::plugin::abi::guest::{self, Fault};
+use crate::plugin::abi::texts::{notes, storable_list, storable_pairs};
 use crate::plugin::instance_state::InstanceState;
 use crate::plugin::rules;
 
 pub const CONTRACT: &str = "leadhost:adapter@1.0.0";
 pub const EXPORT: &str = "leadhost:adapter/adapter@1.0.0";
-
-mod bindings {
-    wasmtime::component::bindgen!({
-        path: ["../wit/v1/types", "../wit/v1/adapter"],
-        world: "leadhost:adapter/channel-adapter",
-        with: { "leadhost:types/core@1.0.0": crate::plugin::abi::v1::types::core },
-        additional_derives: [serde::Serialize],
-        exports: { default: async },
-    });
-}
 
 /// An adapter that implements version 1 of the contract.
 pub struct Adapter {
@@ -73,7 +66,7 @@ impl Adapter {
 }
 
 #[async_trait]
-impl abi::PluginExports for Adapter {
+impl guest::PluginExports for Adapter {
     async fn describe(&self, store: &mut Store<InstanceState>) -> Result<Description, Fault> {
         let guest = self.start(store).await?;
         Ok(exported(&guest).call_describe(store).await?.into())
@@ -115,7 +108,7 @@ impl abi::PluginExports for Adapter {
 }
 
 #[async_trait]
-impl abi::Adapter for Adapter {
+impl guest::Adapter for Adapter {
     async fn routes(
         &self,
         store: &mut Store<InstanceState>,
@@ -245,7 +238,7 @@ async fn answer(
         ),
         Call::ListTemplates => shown(guest.call_list_templates(store, &config).await?),
         Call::ReadTemplates => shown(guest.call_read_templates(store, &config, &response).await?),
-        Call::Convert | Call::Complete => Err(abi::missing_function(case, PluginKind::Adapter)),
+        Call::Convert | Call::Complete => Err(guest::missing_function(case, PluginKind::Adapter)),
     }
 }
 
@@ -315,22 +308,6 @@ impl From<wit::Refused> for RefusedSend {
                 .map(|seconds| Duration::from_secs(u64::from(seconds))),
         }
     }
-}
-
-/// Adapters may not use the categories that the host sets itself.
-fn category(word: &str) -> Category {
-    match Category::from_text(word) {
-        Category::Expired | Category::GivenUp => Category::Request,
-        known => known,
-    }
-}
-
-fn word(text: String) -> String {
-    cut(text, limits::CHANNEL_WORD_BYTES)
-}
-
-fn text(text: String) -> String {
-    cut(text, limits::CHANNEL_TEXT_BYTES)
 }
 
 // ---- out: templates

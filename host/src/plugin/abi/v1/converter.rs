@@ -3,6 +3,7 @@
 //! refused here: a bad item becomes an invalid item, and any other violation refuses the
 //! answer.
 
+mod bindings;
 mod bounds;
 
 use std::time::Duration;
@@ -26,23 +27,13 @@ use crate::domain::plugin::{
 use crate::domain::text::storable;
 use crate::limits;
 use crate::plugin::abi::golden::shown;
+use crate::plugin::abi::guest::{self, Fault};
 use crate::plugin::abi::texts::{attributes, cut_note, notes, storable_list, storable_pairs};
-use crate::plugin::abi::{self, Fault};
 use crate::plugin::instance_state::InstanceState;
 use crate::plugin::rules;
 
 pub const CONTRACT: &str = "leadhost:converter@1.0.0";
 pub const EXPORT: &str = "leadhost:converter/converter@1.0.0";
-
-mod bindings {
-    wasmtime::component::bindgen!({
-        path: ["../wit/v1/types", "../wit/v1/converter"],
-        world: "leadhost:converter/lead-converter",
-        with: { "leadhost:types/core@1.0.0": crate::plugin::abi::v1::types::core },
-        additional_derives: [serde::Serialize],
-        exports: { default: async },
-    });
-}
 
 /// A converter that implements version 1 of the contract.
 pub struct Converter {
@@ -71,7 +62,7 @@ impl Converter {
 }
 
 #[async_trait]
-impl abi::PluginExports for Converter {
+impl guest::PluginExports for Converter {
     async fn describe(&self, store: &mut Store<InstanceState>) -> Result<Description, Fault> {
         let guest = self.start(store).await?;
         let description = exported(&guest).call_describe(store).await?;
@@ -114,7 +105,7 @@ impl abi::PluginExports for Converter {
 }
 
 #[async_trait]
-impl abi::Converter for Converter {
+impl guest::Converter for Converter {
     async fn convert(
         &self,
         store: &mut Store<InstanceState>,
@@ -139,18 +130,16 @@ impl abi::Converter for Converter {
         }
     }
 
-    #[cfg(feature = "bench")]
     async fn keep(
         &self,
         store: &mut Store<InstanceState>,
-    ) -> wasmtime::Result<Box<dyn abi::KeptInstance>> {
+    ) -> wasmtime::Result<Box<dyn guest::KeptInstance>> {
         Ok(Box::new(self.start(store).await?))
     }
 }
 
-#[cfg(feature = "bench")]
 #[async_trait]
-impl abi::KeptInstance for LeadConverter {
+impl guest::KeptInstance for LeadConverter {
     async fn convert(
         &self,
         store: &mut Store<InstanceState>,
@@ -219,7 +208,7 @@ async fn answer(
         | Call::ReadAnswer
         | Call::ReadWebhook
         | Call::ListTemplates
-        | Call::ReadTemplates => Err(abi::missing_function(case, PluginKind::Converter)),
+        | Call::ReadTemplates => Err(guest::missing_function(case, PluginKind::Converter)),
     }
 }
 

@@ -4,7 +4,7 @@ mod adapter;
 mod converter;
 pub(super) mod types;
 
-use super::{Guest, Offer};
+use super::guest::{Guest, Offer};
 use crate::domain::plugin::PluginKind;
 
 pub const CONVERTER: Offer = Offer {

@@ -13,7 +13,7 @@ use crate::domain::exchange::{
 };
 use crate::domain::plugin::{Description, PluginDelivery, SecretDeclaration};
 use crate::domain::word::UnknownWord;
-use crate::plugin::abi::Fault;
+use crate::plugin::abi::guest::Fault;
 use crate::plugin::abi::texts::cut_note;
 use crate::plugin::rules;
 
@@ -268,7 +268,7 @@ impl TryFrom<core::HttpRequest> for HttpRequest {
         };
         Ok(Self {
             method: request.method,
-            scheme: request.scheme,
+            scheme: request.scheme.parse()?,
             authority: request.authority,
             path: all(request.path)?,
             query: fields(request.query)?,
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_slot_function_is_refused_in_replies_and_requests() {
+    fn unknown_words_are_refused_in_replies_and_requests() {
         let slot = |function: &str| {
             core::Segment::Slot(core::Slot {
                 function: function.to_owned(),
@@ -387,10 +387,10 @@ mod tests {
         };
         assert!(replied("secret").is_ok());
         assert!(matches!(replied("env"), Err(Fault::Rule(why)) if why.contains("\"env\"")));
-        let asked = |function: &str| {
+        let asked = |scheme: &str, function: &str| {
             HttpRequest::try_from(core::HttpRequest {
                 method: "GET".to_owned(),
-                scheme: "https".to_owned(),
+                scheme: scheme.to_owned(),
                 authority: "x.example".to_owned(),
                 path: Vec::new(),
                 query: vec![("q".to_owned(), vec![slot(function)])],
@@ -398,7 +398,12 @@ mod tests {
                 body: Vec::new(),
             })
         };
-        assert!(asked("basic").is_ok());
-        assert!(asked("rot13").is_err());
+        assert!(asked("https", "basic").is_ok());
+        assert!(asked("https", "rot13").is_err());
+        let unknown = asked("ftp", "basic").expect_err("calls are made over HTTP only");
+        assert_eq!(
+            unknown.to_string(),
+            r#"the scheme of a request "ftp": not known to this host, expected one of https, http"#
+        );
     }
 }

@@ -8,7 +8,7 @@ use super::super::conversation::{self, ConversationOpening};
 use super::super::notify;
 use super::super::people::{self, PersonDetails};
 use super::super::working_set::WorkingSet;
-use super::{Before, DealChanges, answered, earlier_use, history};
+use super::edit::{Before, DealChanges, answered, earlier_use, history};
 use crate::domain::deal::{DealStage, DealStatus};
 use crate::domain::id::ProductId;
 use crate::store::{CreatedDeal, DealCreated, NewDeal};

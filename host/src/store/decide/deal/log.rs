@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::working_set::{NewLog, WorkingSet};
-use super::{Before, DealChanges, answered, earlier_use, edited, history, is_edited, own};
+use super::edit::{Before, DealChanges, answered, earlier_use, edited, history, is_edited, own};
 use crate::domain::deal::{LOGS, LOGS_SHOWN};
 use crate::store::{CreatedDealLog, DealLogged, NewDealLog};
 

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::super::working_set::WorkingSet;
 use super::super::{conversation, ticket};
-use super::{DealChanges, edited, history, own};
+use super::edit::{DealChanges, edited, history, own};
 use crate::domain::deal::{DealStage, DealStatus, moved};
 use crate::domain::id::{ConversationId, DealId};
 use crate::store::{DealPatch, DealPatched};
@@ -105,7 +105,7 @@ mod tests {
     use crate::store::{ByPartner, ChangedBy};
 
     const CHANGED: DealPatched = DealPatched::Done { changed: true };
-    const KEPT: DealPatched = DealPatched::Done { changed: false };
+    const UNCHANGED: DealPatched = DealPatched::Done { changed: false };
 
     fn to_stage(set: &mut WorkingSet, deal: DealId, stage: DealStage) -> DealPatched {
         let stage = Some(stage);
@@ -183,7 +183,7 @@ mod tests {
         let id = stored_deal(set);
         assert_eq!(to_status(set, id, DealStatus::Lost), CHANGED);
         assert_eq!(to_stage(set, id, DealStage::InService), CHANGED);
-        assert_eq!(to_status(set, id, DealStatus::Open), KEPT);
+        assert_eq!(to_status(set, id, DealStatus::Open), UNCHANGED);
         assert_eq!(set.changed_deals, [id]);
         assert_eq!(set.new_history.len(), 2);
     }
@@ -201,7 +201,7 @@ mod tests {
                 ..wish(id)
             },
         ] {
-            assert_eq!(change(set, wish), KEPT);
+            assert_eq!(change(set, wish), UNCHANGED);
         }
         assert!(set.changed_deals.is_empty() && set.new_history.is_empty());
         assert!(set.dialogue.changed_conversations.is_empty());

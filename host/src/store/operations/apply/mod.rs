@@ -1,10 +1,12 @@
 //! Applies a declared workspace: creates and changes what the plan names, removes nothing, and
 //! returns only the differences.
 
+pub mod resolved;
 mod statements;
 
 use std::collections::BTreeMap;
 
+use self::resolved::ResolvedConnection;
 use self::statements::Declare;
 pub use self::statements::SQL;
 use crate::domain::connection::ConnectionKind;
@@ -12,39 +14,13 @@ use crate::domain::id::{AgentId, ConnectionId, OwnerId, PartnerId, WorkspaceId};
 use crate::domain::time::Micros;
 use crate::domain::workspace::{ChangeKind, PartKind};
 use crate::store::database::Database;
+use crate::store::plan::RowEffect;
 use crate::store::postgres::VisibleRows;
 use crate::store::sql::{Tx, steps};
 use crate::store::sqlite::threads::End;
 use crate::store::{
     Applied, AppliedChange, Plan, PlannedAgent, PlannedConnection, PlannedOwner, StoreError,
 };
-
-/// The effect of a plan on a row.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum RowEffect {
-    Created,
-    Changed,
-    /// It already equalled the plan.
-    Kept,
-}
-
-impl RowEffect {
-    /// Returns the effect of a statement that writes only differences.
-    pub fn changed(rows: u64) -> Self {
-        if rows > 0 { Self::Changed } else { Self::Kept }
-    }
-}
-
-/// A connection of the plan, with the rows that it names resolved.
-pub struct ResolvedConnection<'a> {
-    pub planned: &'a PlannedConnection,
-    /// Set for a source.
-    pub partner: Option<PartnerId>,
-    pub agent: Option<AgentId>,
-    /// Its own region, or the workspace's.
-    pub region: &'a str,
-    pub time_zone: &'a str,
-}
 
 /// Applies a plan in one transaction. With `dry_run` it is rolled back at the end, so that the
 /// answer shows what would change.

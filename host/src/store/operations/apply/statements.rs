@@ -1,11 +1,12 @@
 //! Statements that apply a declared workspace. Rows are found by their names. Statements that
 //! change rows write only differences, and return how many rows differed.
 
-use super::{ResolvedConnection, RowEffect};
+use super::resolved::ResolvedConnection;
 use crate::domain::connection::ConnectionKind;
 use crate::domain::id::{AgentId, ConnectionId, OwnerId, PartnerId, WorkspaceId};
 use crate::domain::time::Micros;
 use crate::store::operations::products;
+use crate::store::plan::RowEffect;
 use crate::store::row::RowColumns as _;
 use crate::store::row::agents::kind_text;
 use crate::store::row::products::ProductWriter;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use uuid::Uuid;
 
-use super::{ErasureTx, LOCK_WORK, WORK};
+use super::erasing::{ErasureTx, LOCK_WORK, WORK};
 use crate::domain::row::Entity;
 use crate::limits;
 use crate::store::erase::ERASED_ANSWER;

@@ -91,20 +91,19 @@ macro_rules! has_led {
 
 mod count;
 mod dialogue;
+pub mod erasing;
 mod person;
 mod raw;
 mod record;
 mod standing;
 
-use uuid::Uuid;
-
 pub use self::count::count;
+use self::erasing::{ErasureTx, LOCK_CONTACT, LOCK_WORK, WORK};
 pub use self::person::person;
 pub use self::raw::{deliveries, unlinked};
 pub use self::record::{begin, left, list, one};
-use super::remove::{self, rows_of};
+use super::remove::{self};
 use super::repairs;
-use super::tombstones;
 use crate::domain::id::ErasureId;
 use crate::domain::row::Entity;
 use crate::domain::time::Micros;
@@ -112,51 +111,9 @@ use crate::limits;
 use crate::store::database::Database;
 use crate::store::postgres::VisibleRows;
 use crate::store::row::RowColumns as _;
-use crate::store::schema;
-use crate::store::sql::{Sql, Tx, args, made, sql, steps};
+use crate::store::sql::{Sql, args, sql, steps};
 use crate::store::tombstones::Removal;
 use crate::store::{EraseStep, Erased, Extent, Person, StoreError};
-
-/// A transaction that erases, and the person.
-struct ErasureTx<'a> {
-    tx: &'a mut Tx,
-    person: &'a Person,
-    now: Micros,
-}
-
-impl ErasureTx<'_> {
-    /// Returns the ids that a statement finds by workspace and contact, at most `limit`.
-    async fn ids_of_contact(
-        &mut self,
-        sql: &'static Sql,
-        limit: u32,
-    ) -> Result<Vec<Uuid>, StoreError> {
-        let args = args! {
-            workspace: self.person.workspace,
-            contact: self.person.id,
-            limit,
-        };
-        self.tx.rows(sql, &args, |row| row.id("id")).await
-    }
-
-    /// Returns the ids that a statement finds among these.
-    async fn ids_of(&mut self, sql: &'static Sql, ids: &[Uuid]) -> Result<Vec<Uuid>, StoreError> {
-        let rows = rows_of(self.person.workspace, ids);
-        self.tx.rows_each(sql, &rows, |row| row.id("id")).await
-    }
-
-    /// Runs a statement for these ids and returns how many rows it touched.
-    async fn run(&mut self, sql: &'static Sql, ids: &[Uuid]) -> Result<u64, StoreError> {
-        let rows = rows_of(self.person.workspace, ids);
-        self.tx.run_each(sql, &rows).await
-    }
-
-    /// Writes the tombstones of the removed rows.
-    async fn bury(&mut self, gone: &Removal) -> Result<(), StoreError> {
-        tombstones::bury(self.tx, self.person.workspace, gone).await?;
-        Ok(())
-    }
-}
 
 /// Runs the next step. If the database keeps its writes in a log beside its file, the caller
 /// empties the log after the last step: until then it contains the removed rows.
@@ -236,17 +193,6 @@ async fn next(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError> {
 }
 
 // Locks the work of deliveries and of messages. A message is in the queue under its own id.
-static LOCK_WORK: Sql = sql("
-each (workspace_id uuid, id uuid)                                          -- postgres
-select delivery_id                                                         -- postgres
-from queue                                                                 -- postgres
-where delivery_id in (select id from each)                                 -- postgres
-and (workspace_id in (select workspace_id from each)) is true              -- postgres
-order by delivery_id, item                                                 -- postgres
-for update                                                                 -- postgres
-");
-
-static WORK: Sql = made(|| schema::QUEUE.remove_with("delivery_id"));
 
 static DEALS: Sql = sql("
 select id
@@ -268,14 +214,6 @@ async fn deals(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError> {
     let removed = remove::deals(work.tx, workspace, &found, work.now).await?;
     Ok(Some(removed))
 }
-
-static LOCK_CONTACT: Sql = sql("
-select id                              -- postgres
-from contacts                          -- postgres
-where workspace_id = :workspace        -- postgres
-and id = :contact                      -- postgres
-for update                             -- postgres
-");
 
 // One row of any kind is enough.
 static LEFT: Sql = sql(concat!(

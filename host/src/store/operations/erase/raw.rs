@@ -3,7 +3,10 @@
 
 use uuid::Uuid;
 
-use super::{ErasureTx, LOCK_WORK, WORK, record};
+use super::{
+    erasing::{ErasureTx, LOCK_WORK, WORK},
+    record,
+};
 use crate::domain::id::{ContactId, DeliveryId, ErasureId, WorkspaceId};
 use crate::limits;
 use crate::store::database::Database;

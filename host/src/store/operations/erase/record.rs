@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use super::{LOCK_CONTACT, standing};
+use super::{erasing::LOCK_CONTACT, standing};
 use crate::domain::id::{ContactId, ErasureId, WorkspaceId};
 use crate::domain::time::Micros;
 use crate::store::database::Database;
@@ -150,8 +150,8 @@ pub async fn end(
 
 static ONE: Sql = erasures!("where id = :id");
 
-/// Returns an erasure of any workspace, or `None` if there is none with this id. Of the deliveries that it
-/// left, it names those that still stand, with their current status.
+/// Returns an erasure of any workspace, or `None` if there is none with this id. It names the
+/// deliveries that it left and that still exist, with their current status.
 ///
 /// # Errors
 ///

@@ -32,6 +32,8 @@ struct fields {
     size_t count;
     // Whether the name may be an event's, or says nothing without a phone or an e-mail address.
     bool is_name_unsure;
+    // What is kept of the rest; it knows the contacts of the lead.
+    struct rest rest;
 };
 
 static const struct text NO_TEXT = {"", 0};
@@ -470,14 +472,6 @@ static struct text with_codes(struct text phone, struct value *area, struct valu
     return written(&out);
 }
 
-// Whether two spellings are one number: it may come whole and without its codes.
-static bool is_same_phone(struct text a, struct text b)
-{
-    struct text x = digits(a), y = digits(b);
-    bool is_long = x.length >= 8 && y.length >= 8;
-    return equal(a, b) || (is_long && (ends_with(x, y) || ends_with(y, x)));
-}
-
 // Whether an object has nothing but the parts of a phone.
 static bool is_phone_only(const struct view *parts)
 {
@@ -583,6 +577,7 @@ struct texts fields_phones(struct fields *fields)
             if (may_answer(view, view->fields[field]))
                 add_contacts(&out, view, view->fields[field], is_full_phone);
     }
+    fields->rest.phones = out;
     return out;
 }
 
@@ -607,6 +602,7 @@ struct texts fields_emails(struct fields *fields)
             if (may_answer(view, view->fields[field]))
                 add_contacts(&out, NULL, view->fields[field], NULL);
     }
+    fields->rest.emails = out;
     return out;
 }
 
@@ -740,38 +736,10 @@ listing_list fields_listings(struct fields *fields)
     return out;
 }
 
-static bool has_read(const struct value *value)
-{
-    bool found = value->read;
-    for (const struct value *child = value->first; child != NULL && !found; child = child->next)
-        found = has_read(child);
-    return found;
-}
-
-// Returns a value without what is read of it, NULL if nothing is left; the value itself if
-// nothing is read.
-static struct value *unread(struct value *value)
-{
-    if (value->read)
-        return NULL;
-    if (!has_read(value))
-        return value;
-    struct value *left = value_from_text(NO_TEXT);
-    left->kind = value->kind;
-    left->name = value->name;
-    for (struct value *child = value->first; child != NULL; child = child->next) {
-        struct value *rest = unread(child);
-        if (value_is_absent(rest))
-            continue;
-        value_append_copy(left, rest, rest->name);
-    }
-    return left;
-}
-
-static void add_rest(struct value *left, struct value *field, bool is_asked)
+static void add_rest(struct fields *fields, struct value *left, struct value *field, bool is_asked)
 {
     // One more than a host accepts is enough: it refuses the lead and says why.
-    struct value *value = left->count <= MAX_ATTRIBUTES ? unread(field) : NULL;
+    struct value *value = left->count <= MAX_ATTRIBUTES ? rest_of_member(&fields->rest, field) : NULL;
     if (!value_is_absent(value))
         value_append_copy(left, value, is_asked ? free_name(field->name, left) : field->name);
 }
@@ -781,12 +749,13 @@ attribute_list fields_rest(struct fields *fields)
     struct value *left = value_from_text(NO_TEXT);
     left->kind = JSON_OBJECT;
     for (struct value *field = fields->form->first; field != NULL; field = field->next)
-        add_rest(left, field, false);
+        add_rest(fields, left, field, false);
     for (size_t at = 0; at < fields->count; at++) {
         const struct value *asked = fields->views[at].asked;
         for (struct value *field = asked ? asked->first : NULL; field != NULL; field = field->next)
-            add_rest(left, field, true);
+            add_rest(fields, left, field, true);
     }
+    note_left_out(&fields->rest);
     value_order(left);
     attribute_list out = {new_memory(left->count, sizeof *out.ptr), 0};
     for (struct value *field = left->first; field != NULL; field = field->next) {

@@ -33,6 +33,28 @@ string_list list_from(struct texts texts)
     return out;
 }
 
+// More lines than a person reads.
+enum { MAX_NOTES = 200 };
+static struct text notes[MAX_NOTES];
+static size_t note_count;
+
+void note_once(struct text line)
+{
+    for (size_t at = 0; at < note_count; at++)
+        if (equal(notes[at], line))
+            return;
+    if (note_count < MAX_NOTES)
+        notes[note_count++] = line;
+}
+
+string_list noted(void)
+{
+    string_list out = {new_memory(note_count, sizeof *out.ptr), note_count};
+    for (size_t at = 0; at < note_count; at++)
+        out.ptr[at] = string_from(notes[at]);
+    return out;
+}
+
 location_list usual_secrets(void)
 {
     location_list out = {NULL, sizeof names_usual_secrets / sizeof *names_usual_secrets - 1};

@@ -1,4 +1,4 @@
-// What converters need: bodies as a tree whose numbers keep every digit, the fields of a
+// Helpers for converters: bodies as a tree whose numbers keep every digit, the fields of a
 // form by their usual names, and leads as the contract has them.
 //
 // Nothing is freed: the host makes a fresh instance for each call and drops it after.
@@ -88,8 +88,15 @@ bool fields_are_lead(const struct fields *fields, const lead *lead);
 attribute_list fields_campaign(struct fields *fields);
 
 // Returns what is not read, as attributes in order of name. An object of which a part is
-// read keeps the other parts; empty values are left out.
+// read keeps the other parts; empty values are left out. Other people are left out, and a note
+// says where they are: an erasure would not find them in an attribute.
 attribute_list fields_rest(struct fields *fields);
+
+// Adds a line to the notes of the delivery, unless they have it: the leads of a list are often
+// alike.
+void note_once(struct text line);
+// Returns the notes so far, for a conversion.
+string_list noted(void);
 
 // Returns the body of a delivery: a form, urlencoded or in parts, if its content type says so
 // and it does not begin like JSON, else JSON. A text in it that is itself JSON, under a name such

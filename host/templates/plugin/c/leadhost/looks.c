@@ -1,4 +1,4 @@
-// What a name asks for, and what a text looks like.
+// Recognises the names of fields, and the shapes of their values.
 
 #include <string.h>
 
@@ -112,6 +112,13 @@ bool is_others(struct text name)
 {
     return contains_any(name, names_others) || contains(name, "clientemail") ||
            (contains(name, "client") && !contains(name, "cliente"));
+}
+
+bool is_business(struct text name, bool in_business)
+{
+    return (is_others(name) && !contains_any(name, names_private)) ||
+           is_among(name, names_listing_objects) || is_among(name, names_things) ||
+           (in_business && is_among(name, names_contact_objects));
 }
 
 bool is_phone_name(struct text name)

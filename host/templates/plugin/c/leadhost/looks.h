@@ -1,4 +1,4 @@
-// What a name asks for, and what a text looks like. Names are folded.
+// Recognises the names of fields, and the shapes of their values. Names are folded.
 #ifndef LOOKS_H
 #define LOOKS_H
 
@@ -32,6 +32,12 @@ bool is_email_name(struct text name);
 // Whether a question asks for the whole name: `Qual o seu nome completo?`.
 bool is_name_question(struct text name);
 
+// Whether an object of this name is no private person's: it is the advertiser's, one of its
+// staff's, or a thing's, or the contact of one of these.
+bool is_business(struct text name, bool in_business);
+// Whether two spellings are one number: it may come whole and without its codes.
+bool is_same_phone(struct text a, struct text b);
+
 // --- Lists of questions and answers, as form builders send them ---
 
 // Returns the answers by their questions, in order of these, of a list with this folded name,
@@ -45,5 +51,35 @@ struct text free_name(struct text name, const struct value *taken);
 
 // Whether a folded question asks for a phone or an e-mail address, and the answer is one.
 bool is_contact(struct text name, const struct value *answer);
+// Whether an object is a question with its answer.
+bool is_question(struct value *item);
+
+// --- Other people ---
+
+// The most places of other people that are noted.
+enum { MAX_REPORTED = 20 };
+
+// Makes what is not read of a form, without other people.
+struct rest {
+    // The contacts of the lead.
+    struct texts phones, emails;
+    // The places of other people.
+    struct text left_out[MAX_REPORTED];
+    size_t count;
+};
+
+// Where a value is: under a folded name, in an object of a business or not, as an item of a list or
+// not, at a depth.
+struct spot {
+    struct text name, path;
+    bool in_business, is_item;
+    int depth;
+};
+
+// Returns what is left of a value, NULL if nothing is; the value itself if all of it is.
+struct value *rest_of(struct rest *rest, struct value *value, struct spot spot);
+struct value *rest_of_member(struct rest *rest, struct value *member);
+// Notes where other people are left out.
+void note_left_out(struct rest *rest);
 
 #endif

@@ -232,7 +232,7 @@ static const char *const names_hours[] = {
     "time", "hora", "ora", "hour", "horario", NULL,
 };
 
-// Where the lead came from.
+// Names of the source of the lead.
 static const char *const names_sources[] = {
     "leadorigin", "leadsource", "origemlead", "origemdolead", "origem", "origen",
     "origin", "source", "fonte", "fuente", "canal", "midia", "portal", "utmsource", NULL,
@@ -332,6 +332,25 @@ static const char *const names_others[] = {
     "office", "escritorio", "branch", "conjuge", "spouse", "organizer", "organizador",
     "creator", "createdby", "criadopor", "updatedby", "staff", "employee", "funcionario",
     "displayphone", "remetente", "suporte", NULL,
+};
+
+// Parts of such names that are a private person's, and neither the advertiser's nor its staff's.
+static const char *const names_private[] = {
+    "propriet", "dono", "duen", "landlord", "friend", "amigo", "referr", "indica", "conjuge",
+    "spouse", NULL,
+};
+
+// Objects that are no person, though they may have a phone or an address; so are listings.
+static const char *const names_things[] = {
+    "company", "empresa", "organization", "organizacao", "condominio", "projeto", "project",
+    "form", "formulario", "page", "pagina", "site", "source", "origem", "campaign",
+    "campanha", "conta", NULL,
+};
+
+// Objects in these that have their own contact.
+static const char *const names_contact_objects[] = {
+    "contact", "contato", "contacto", "contatos", "contactos", "contacts", "contactinfo",
+    "contactdetails", "info", NULL,
 };
 
 // Credentials that sources send in a body, such as Google Ads; as they are written.

@@ -205,6 +205,12 @@ static bool add_question(struct value *out, struct value *item, struct text key,
     return true;
 }
 
+bool is_question(struct value *item)
+{
+    struct value *out = value_from_text(NO_TEXT);
+    return add_question(out, item, NO_TEXT, out) && out->count > 0;
+}
+
 struct value *questions_in(struct text name, struct value *list, struct value *beside)
 {
     bool is_form = is_among(name, names_question_lists);

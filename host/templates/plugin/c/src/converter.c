@@ -31,7 +31,7 @@ bool exports_leadhost_converter_converter_handshake(delivery *delivery, handshak
 }
 
 // Returns the lead of a form. A value under a usual name (`nome`, `first_name`, `telefone`,
-// `e-mail`, ...) fills its field; everything else is kept as an attribute.
+// `e-mail`, ...) fills its field; everything else but other people is kept as an attribute.
 // TAKE(form, "deal.ref", "refs[0]") reads a name that is not usual, by its path.
 static item read(struct value *form, struct text path)
 {
@@ -63,6 +63,7 @@ bool exports_leadhost_converter_converter_convert(delivery *delivery, conversion
     if (body == NULL)
         return false;
     *ret = (conversion){.items = items_from(body, read)};
+    ret->notes = noted();
     return true;
 }
 

@@ -17,6 +17,8 @@ type Fields struct {
 	views []*view
 	// Whether the name may be an event's, or says nothing without a phone or an e-mail address.
 	nameUnsure bool
+	// The contacts of the lead.
+	phones, emails []string
 }
 
 // view is one object in which fields of the lead may be.
@@ -219,6 +221,7 @@ func (f *Fields) Phones() []string {
 	for _, field := range f.answers(len(out)) {
 		out = field.view.phones(out, field.Name, isFullPhone)
 	}
+	f.phones = out
 	return out
 }
 
@@ -263,6 +266,7 @@ func (f *Fields) Emails() []string {
 	for _, field := range f.answers(len(out)) {
 		out = field.view.emails(out, field.Name)
 	}
+	f.emails = out
 	return out
 }
 
@@ -356,15 +360,17 @@ func (f *Fields) Campaign() []Attribute {
 }
 
 // Rest returns what is not read, as attributes in order of name. An object of which a
-// part is read keeps the other parts; empty values are left out.
+// part is read keeps the other parts; empty values are left out. Other people are left out,
+// and a note says where they are: an erasure would not find them in an attribute.
 func (f *Fields) Rest() []Attribute {
 	var left []Field
+	rest := rest{phones: f.phones, emails: f.emails}
 	add := func(field Field, isAsked bool) {
 		// One more than a host accepts is enough: it refuses the lead and says why.
 		if len(left) > maxAttributes {
 			return
 		}
-		value := field.Value.unread()
+		value := rest.of(field.Value, spot{name: field.Name, path: below("", field.Name)})
 		if value.Absent() {
 			return
 		}
@@ -384,37 +390,15 @@ func (f *Fields) Rest() []Attribute {
 			add(field, true)
 		}
 	}
+	slices.Sort(rest.leftOut)
+	for _, path := range rest.leftOut {
+		noteOnce("the people under `" + path + "` are not kept with the lead; the raw delivery has them")
+	}
 	var out []Attribute
 	for _, field := range ordered(left) {
 		out = append(out, Attribute{field.Name, field.Value.JSON()})
 	}
 	return out
-}
-
-// unread returns the value without what is read; the value itself if nothing is.
-func (v *Value) unread() *Value {
-	if v.read {
-		return nil
-	}
-	left, changed := &Value{Kind: v.Kind, Raw: v.Raw}, false
-	for _, item := range v.Items {
-		rest := item.unread()
-		changed = changed || rest != item
-		if !rest.Absent() {
-			left.Items = append(left.Items, rest)
-		}
-	}
-	for _, field := range v.Fields {
-		rest := field.Value.unread()
-		changed = changed || rest != field.Value
-		if !rest.Absent() {
-			left.Fields = append(left.Fields, Field{field.Name, rest})
-		}
-	}
-	if changed {
-		return left
-	}
-	return v
 }
 
 func (f *Fields) first(names []string, wanted func(*view) bool) string {

@@ -94,13 +94,36 @@ func Ignored(why string) Item {
 	return Item{Outcome: contract.MakeOutcomeIgnored(why)}
 }
 
-// Converted returns the result of a conversion with lines for the delivery's log.
+// Converted returns the result of a conversion with lines for the delivery's log, after those of
+// Rest.
 func Converted(items []Item, notes ...string) ConvertResult {
+	notes = append(takeNotes(), notes...)
 	return wit.Ok[contract.Conversion, Problem](contract.Conversion{Items: items, Notes: notes})
+}
+
+// notes are the lines so far.
+var notes []string
+
+// More lines than a person reads.
+const maxNotes = 200
+
+// noteOnce adds a line unless the notes have it: the leads of a list are often alike.
+func noteOnce(line string) {
+	if len(notes) < maxNotes && !slices.Contains(notes, line) {
+		notes = append(notes, line)
+	}
+}
+
+// takeNotes returns the lines so far, and forgets them.
+func takeNotes() []string {
+	taken := notes
+	notes = nil
+	return taken
 }
 
 // Refused returns a result that refuses the body as a whole: the sender gets 400.
 func Refused(message string) ConvertResult {
+	takeNotes()
 	return wit.Err[contract.Conversion, Problem](Problem{Message: message})
 }
 

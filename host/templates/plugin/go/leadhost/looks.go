@@ -102,3 +102,11 @@ func isOthers(name string) bool {
 	return isOther || strings.Contains(name, "client") && !strings.Contains(name, "cliente") ||
 		strings.Contains(name, "clientemail")
 }
+
+// isBusiness reports whether an object of this name is no private person's: it is the
+// advertiser's, one of its staff's, or a thing's, or the contact of one of these.
+func isBusiness(name string, inBusiness bool) bool {
+	isPrivate := slices.ContainsFunc(private, func(part string) bool { return strings.Contains(name, part) })
+	return isOthers(name) && !isPrivate || slices.Contains(listingObjects, name) ||
+		slices.Contains(things, name) || inBusiness && slices.Contains(contactObjects, name)
+}

@@ -197,7 +197,7 @@ var (
 	dates = []string{"date", "data", "fecha", "datacadastro"}
 	// Times of day beside a date.
 	hours = []string{"time", "hora", "ora", "hour", "horario"}
-	// Where the lead came from.
+	// Names of the source of the lead.
 	sources = []string{
 		"leadorigin", "leadsource", "origemlead", "origemdolead", "origem", "origen",
 		"origin", "source", "fonte", "fuente", "canal", "midia", "portal", "utmsource",
@@ -282,6 +282,22 @@ var (
 		"escritorio", "branch", "conjuge", "spouse", "organizer", "organizador", "creator",
 		"createdby", "criadopor", "updatedby", "staff", "employee", "funcionario",
 		"displayphone", "remetente", "suporte",
+	}
+	// Parts of such names that are a private person's, and neither the advertiser's nor its staff's.
+	private = []string{
+		"propriet", "dono", "duen", "landlord", "friend", "amigo", "referr", "indica", "conjuge",
+		"spouse",
+	}
+	// Objects that are no person, though they may have a phone or an address; so are listings.
+	things = []string{
+		"company", "empresa", "organization", "organizacao", "condominio", "projeto", "project",
+		"form", "formulario", "page", "pagina", "site", "source", "origem", "campaign",
+		"campanha", "conta",
+	}
+	// Objects in these that have their own contact.
+	contactObjects = []string{
+		"contact", "contato", "contacto", "contatos", "contactos", "contacts", "contactinfo",
+		"contactdetails", "info",
 	}
 	// Credentials that sources send in a body, such as Google Ads; as they are written.
 	usualSecrets = []string{

@@ -61,10 +61,14 @@ func free(name string, taken []Field) string {
 // isContact reports whether a question asks for a phone or an e-mail address, and the answer
 // is one.
 func isContact(pair Field) bool {
-	name, text := Fold(pair.Name), pair.Value.Scalar()
-	isPhone := slices.Contains(phones, name) || isPhoneName(name)
-	isEmail := slices.Contains(emails, name) || isEmailName(name)
+	isPhone, isEmail := asksFor(Fold(pair.Name))
+	text := pair.Value.Scalar()
 	return isPhone && looksLikePhone(text) || isEmail && looksLikeEmail(text)
+}
+
+// asksFor reports whether a folded question asks for a phone, and for an e-mail address.
+func asksFor(name string) (isPhone, isEmail bool) {
+	return slices.Contains(phones, name) || isPhoneName(name), slices.Contains(emails, name) || isEmailName(name)
 }
 
 func isUsualContact(name string) bool {
@@ -213,8 +217,8 @@ func unwrapped(value *Value) *Value {
 // isRecord reports whether an answer has a person or more answers in it, so that the list is
 // one of leads.
 func isRecord(pair Field) bool {
-	name := Fold(pair.Name)
-	return !isUsualContact(name) && !isPhoneName(name) && !isEmailName(name) &&
+	isPhone, isEmail := asksFor(Fold(pair.Name))
+	return !isPhone && !isEmail &&
 		(slices.ContainsFunc(pair.Value.Items, (*Value).IsObject) ||
 			slices.ContainsFunc(pair.Value.Fields, func(field Field) bool { return isUsualContact(Fold(field.Name)) }))
 }

@@ -1,8 +1,9 @@
 // Reads the leads of {{name}}: an object, or a list of objects.
 //
 // A value under a usual name (`nome`, `first_name`, `telefone`, `e-mail`, …) fills its
-// field, wherever it is; everything else is kept as an attribute. `fields.take("deal.ref")`
-// reads a name that is not usual, by its path. Raise the version with each change.
+// field, wherever it is; everything else but other people is kept as an attribute.
+// `fields.take("deal.ref")` reads a name that is not usual, by its path. Raise the version with
+// each change.
 
 import {
   conversion,

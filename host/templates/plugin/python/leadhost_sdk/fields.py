@@ -9,9 +9,11 @@ from typing import Any, NamedTuple, Optional
 from wit_world.exports.converter import Listing
 
 from . import names
+from .items import note_once
 from .looks import digits, fold, is_email_name, is_full_phone, is_name_question, is_others
 from .looks import is_phone_name, is_phone_number
 from .looks import looks_like_email, looks_like_name, looks_like_phone
+from .people import Rest, is_same_phone
 from .questions import free, is_contact, questions_in
 from .time import time_of
 from .values import Path, find, is_absent, json_text, text_of, whole_number
@@ -48,8 +50,9 @@ class Fields:
         self._form = form
         # The keys that were read, by the id of each dict and list.
         self._read: dict[int, set[Any]] = {}
-        # Whether something was read that is not in the form itself.
-        self._inside = False
+        # The contacts of the lead.
+        self._phones: list[str] = []
+        self._emails: list[str] = []
         # Whether the name may be an event's, or says nothing without a phone or an e-mail address.
         self._is_name_unsure = False
         self._places: list[Place] = []
@@ -123,6 +126,7 @@ class Fields:
         if not out:
             for place in filter(_has_questions, self._places):
                 self._phones_in(place, place.likely(_is_own), is_full_phone, out)
+        self._phones = out
         return out
 
     def emails(self) -> list[str]:
@@ -135,6 +139,7 @@ class Fields:
         if not out:
             for place in filter(_has_questions, self._places):
                 self._emails_in(place.likely(_is_own), out)
+        self._emails = out
         return out
 
     def message(self) -> Optional[str]:
@@ -185,12 +190,16 @@ class Fields:
         return [(name, text) for name, text in fields if text is not None]
 
     def rest(self) -> list[tuple[str, str]]:
-        """Returns what was not read so far, as attributes: call it last."""
-        rest = self._rest_of(self._form)
+        """Returns what was not read so far, as attributes: call it last. Other people are left
+        out, and a note says where they are: an erasure would not find them in an attribute."""
+        left = Rest(self._read, self._phones, self._emails)
+        rest = left.of_form(self._form)
         for place in filter(_is_asked, self._places):
-            for question, answer in self._rest_of(place.value).items():
+            for question, answer in left.of_form(place.value).items():
                 rest[free(question, rest)] = answer
-        return [(name, json_text(rest[name])) for name in sorted(rest) if not is_absent(rest[name])]
+        for path in sorted(left.left_out):
+            note_once(f"the people under `{path}` are not kept with the lead; the raw delivery has them")
+        return [(name, json_text(rest[name])) for name in sorted(rest)]
 
     def _collect(self, value, name, depth):
         if not isinstance(value, dict) or depth > MAX_DEPTH or len(self._places) >= MAX_PLACES:
@@ -212,7 +221,6 @@ class Fields:
     def _take(self, found):
         if found is None:
             return None
-        self._inside |= found.of is not self._form
         self._read.setdefault(id(found.of), set()).add(found.key)
         return found.text
 
@@ -260,7 +268,7 @@ class Fields:
             if found is None or not fits(found.text) or len(out) == MAX_CONTACTS:
                 continue
             phone = self._with_codes(self._take(found), inner, place, fold(field.key))
-            if not any(_is_same_phone(known, phone) for known in out):
+            if not any(is_same_phone(known, phone) for known in out):
                 out.append(phone)
 
     def _with_codes(self, phone, inner, place, name):
@@ -294,18 +302,6 @@ class Fields:
             if found is not None and looks_like_email(found.text) and len(out) < MAX_CONTACTS:
                 if self._take(found) not in out:
                     out.append(found.text)
-
-    def _rest_of(self, value):
-        """Returns a value without what was read of it; as it is, if nothing was."""
-        if not isinstance(value, (dict, list)) or (value is not self._form and not self._inside):
-            return value
-        read = self._read.get(id(value), ())
-        fields = value.items() if isinstance(value, dict) else enumerate(value)
-        left = [(key, inner, self._rest_of(inner)) for key, inner in fields if key not in read]
-        if not read and all(inner is rest for _, inner, rest in left):
-            return value
-        rests = {key: rest for key, _, rest in left if not is_absent(rest)}
-        return rests if isinstance(value, dict) else list(rests.values())
 
 
 class Shape:
@@ -506,9 +502,3 @@ def _has_questions(place):
 
 def _is_own(name):
     return not is_others(name)
-
-
-def _is_same_phone(one, other):
-    """One number may come whole and in parts."""
-    short, long = sorted((digits(one), digits(other)), key=len)
-    return one == other or (len(short) >= 8 and long.endswith(short))

@@ -102,7 +102,7 @@ def _with_own_notes(call: Callable) -> Callable:
     return begin
 
 
-# More lines than anybody reads.
+# More lines than a person reads.
 MAX_NOTES = 200
 _notes: list[str] = []
 
@@ -111,3 +111,9 @@ def note(line: object) -> None:
     """Adds a line to the notes of the delivery."""
     if len(_notes) < MAX_NOTES:
         _notes.append(str(line))
+
+
+def note_once(line: str) -> None:
+    """Adds a line unless the notes have it: the leads of a list are often alike."""
+    if line not in _notes:
+        note(line)

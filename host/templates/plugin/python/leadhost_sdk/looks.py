@@ -1,4 +1,4 @@
-"""What a name asks for, and what a text looks like."""
+"""Recognises the names of fields, and the shapes of their values."""
 
 import functools
 import re
@@ -62,3 +62,12 @@ def is_others(name):
     """Whether a name is another person's; `client` is the advertiser, `cliente` the lead."""
     is_client = "client" in name and ("cliente" not in name or "clientemail" in name)
     return is_client or any(part in name for part in names.OTHERS)
+
+
+@functools.lru_cache(maxsize=10_000)
+def is_business(name, in_business):
+    """Whether a dict of this name is no private person's: it is the advertiser's, one of its
+    staff's, or a thing's, or the contact of one of these."""
+    is_public = is_others(name) and not any(part in name for part in names.PRIVATE)
+    is_thing = name in names.LISTING_OBJECTS or name in names.THINGS
+    return is_public or is_thing or (in_business and name in names.CONTACT_OBJECTS)

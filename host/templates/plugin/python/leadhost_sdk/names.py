@@ -194,7 +194,7 @@ DATES = "date data fecha datacadastro".split()
 # Times of day beside a date.
 HOURS = "time hora ora hour horario".split()
 
-# Where the lead came from.
+# Names of the source of the lead.
 SOURCES = """
     leadorigin leadsource origemlead origemdolead origem origen origin source fonte fuente canal
     midia portal utmsource
@@ -268,6 +268,20 @@ OTHERS = """
     salesperson consultor atendente realtor notif from landlord office escritorio branch conjuge
     spouse organizer organizador creator createdby criadopor updatedby staff employee
     funcionario displayphone remetente suporte
+""".split()
+
+# Parts of such names that are a private person's, and neither the advertiser's nor its staff's.
+PRIVATE = "propriet dono duen landlord friend amigo referr indica conjuge spouse".split()
+
+# Objects that are no person, though they may have a phone or an address; so are listings.
+THINGS = """
+    company empresa organization organizacao condominio projeto project form formulario page
+    pagina site source origem campaign campanha conta
+""".split()
+
+# Objects in these that have their own contact.
+CONTACT_OBJECTS = """
+    contact contato contacto contatos contactos contacts contactinfo contactdetails info
 """.split()
 
 # Credentials that sources send in a body, such as Google Ads; as they are written.

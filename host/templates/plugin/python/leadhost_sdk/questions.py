@@ -52,12 +52,17 @@ def free(name: str, taken: dict[str, Any]) -> str:
 
 def is_contact(question: str, answer: Any) -> bool:
     """Whether a question asks for a phone or an e-mail address, and the answer is one."""
-    meaning, text = _meaning(question), text_of(answer)
+    meaning, text = meaning_of(question), text_of(answer)
     is_phone = meaning.is_phone and text is not None and looks_like_phone(text)
     return is_phone or (meaning.is_email and text is not None and looks_like_email(text))
 
 
-class _Meaning(NamedTuple):
+def is_question(item: Any) -> bool:
+    """Whether a value is a question with its answer."""
+    return isinstance(_pair(item, None, {}), tuple)
+
+
+class Meaning(NamedTuple):
     """What a question asks for."""
 
     is_phone: bool
@@ -67,9 +72,9 @@ class _Meaning(NamedTuple):
 
 
 @functools.lru_cache(maxsize=10_000)
-def _meaning(question):
+def meaning_of(question):
     name = fold(question)
-    return _Meaning(
+    return Meaning(
         is_phone=name in names.PHONES or is_phone_name(name),
         is_email=name in names.EMAILS or is_email_name(name),
         is_usual=name in _USUAL or is_name_question(name),
@@ -107,11 +112,11 @@ def _question(fields, key, at, answer, titles):
         if name != at
     )
     asked = list(filter(None, (titles.get(_id_in(fields)), *own)))
-    is_other = any(_meaning(name).is_other for name in asked)
+    is_other = any(meaning_of(name).is_other for name in asked)
     kinds = (text_of(fields.get(name)) for name in ([] if is_other else names.KINDS))
     kinds = list(filter(None, kinds))
     contacts = (name for name in asked + kinds if is_contact(name, answer))
-    usual = (name for name in asked if _meaning(name).is_usual)
+    usual = (name for name in asked if meaning_of(name).is_usual)
     return next(contacts, None) or next(usual, None) or next(iter(asked + kinds), None)
 
 
@@ -155,7 +160,7 @@ def _unwrapped(value):
 
 def _is_record(question, answer):
     """Whether an answer has a person or more answers in it, so that the list is one of leads."""
-    if _meaning(question).is_phone or _meaning(question).is_email:
+    if meaning_of(question).is_phone or meaning_of(question).is_email:
         return False
     if isinstance(answer, list):
         return any(isinstance(node, dict) for node in answer)

@@ -3,10 +3,9 @@
 //! lists of questions and answers. The place with a phone or an e-mail address comes first.
 //! What is read is noted, so that all the rest can be kept.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 
-use leadhost_sdk::serde_json::Value;
+use leadhost_sdk::serde_json::{Map, Value};
 use leadhost_sdk::{
     Delivery, Lead, Problem, body_bytes, digits, form, is_absent, json, multipart, parse_json,
     text_of,
@@ -16,6 +15,7 @@ use crate::looks::{
     fold, is_email_name, is_full_phone, is_name_question, is_others, is_phone_name,
     looks_like_email, looks_like_name, looks_like_phone,
 };
+use crate::people::{Rest, is_same_phone};
 use crate::questions::{self, free};
 use crate::{names, time};
 
@@ -28,6 +28,8 @@ const MAX_CONTACTS: usize = 20;
 const MAX_CODES: usize = 20;
 /// A longer text is not the name of a source.
 const MAX_SOURCE: usize = 200;
+/// More lines than a person reads.
+const MAX_NOTES: usize = 200;
 /// What Meta sends as the values of a test lead begins with this.
 const TEST_MARK: &str = "<test lead";
 
@@ -130,6 +132,9 @@ pub struct Fields<'a> {
     places: Vec<Place<'a>>,
     /// The addresses of the values that were read.
     read: HashSet<*const Value>,
+    /// The contacts of the lead.
+    phones: Vec<String>,
+    emails: Vec<String>,
     /// Whether the name may be an event's, or says nothing without a phone or an e-mail address.
     is_name_unsure: bool,
 }
@@ -145,6 +150,8 @@ impl<'a> Fields<'a> {
             form,
             places,
             read,
+            phones: Vec::new(),
+            emails: Vec::new(),
             is_name_unsure: false,
         }
     }
@@ -239,6 +246,7 @@ impl<'a> Fields<'a> {
                 place.phones(place.likely(is_own), is_full_phone, read, &mut out);
             }
         }
+        self.phones.clone_from(&out);
         out
     }
 
@@ -259,6 +267,7 @@ impl<'a> Fields<'a> {
         for found in found {
             self.push(&mut out, Some(found));
         }
+        self.emails.clone_from(&out);
         out
     }
 
@@ -336,56 +345,38 @@ impl<'a> Fields<'a> {
         out
     }
 
-    /// Returns what was not read so far, by name: call it last.
-    pub fn rest(&self) -> Vec<(String, Value)> {
-        let Value::Object(mut rest) = self.rest_of(self.form).into_owned() else {
-            return Vec::new();
+    /// Returns what was not read so far, by name: call it last. Other people are left out, and a
+    /// note says where they are: an erasure would not find them in an attribute.
+    pub fn rest(&self, notes: &mut Vec<String>) -> Vec<(String, Value)> {
+        let mut left = Rest {
+            read: &self.read,
+            phones: &self.phones,
+            emails: &self.emails,
+            left_out: Vec::new(),
         };
-        let asked = self.places.iter().flat_map(|place| &place.asked);
-        for (question, answer) in asked.filter(|(_, answer)| self.is_left(answer)) {
-            let answer = self.rest_of(answer);
-            if !is_absent(&answer) {
+        let mut rest = Map::new();
+        for (name, value) in self.form.as_object().into_iter().flatten() {
+            if let Some(value) = left.of_member(name, value) {
+                rest.insert(name.clone(), value.into_owned());
+            }
+        }
+        for (question, answer) in self.places.iter().flat_map(|place| &place.asked) {
+            if let Some(answer) = left.of_member(question, answer) {
                 let name = free(question, |name| rest.contains_key(name));
                 rest.insert(name, answer.into_owned());
             }
         }
-        let rest = rest.into_iter();
-        rest.filter(|(_, value)| !is_absent(value)).collect()
-    }
-
-    /// Returns a value without what was read of it; a value of which nothing was read as it is.
-    fn rest_of(&self, value: &'a Value) -> Cow<'a, Value> {
-        let is_whole = |rest: &Cow<'_, Value>| matches!(rest, Cow::Borrowed(_));
-        match value {
-            Value::Object(fields) => {
-                let left = fields.iter().filter(|(_, value)| self.is_left(value));
-                let left: Vec<_> = left
-                    .map(|(key, value)| (key, self.rest_of(value)))
-                    .collect();
-                if left.len() == fields.len() && left.iter().all(|(_, rest)| is_whole(rest)) {
-                    return Cow::Borrowed(value);
-                }
-                let left = left.into_iter().filter(|(_, rest)| !is_absent(rest));
-                Cow::Owned(
-                    left.map(|(key, rest)| (key.clone(), rest.into_owned()))
-                        .collect(),
-                )
+        left.left_out.sort();
+        for path in left.left_out {
+            let note = format!(
+                "the people under `{path}` are not kept with the lead; the raw delivery has them"
+            );
+            // The leads of a list are often alike.
+            if notes.len() < MAX_NOTES && !notes.contains(&note) {
+                notes.push(note);
             }
-            Value::Array(items) => {
-                let left = items.iter().filter(|value| self.is_left(value));
-                let left: Vec<_> = left.map(|value| self.rest_of(value)).collect();
-                if left.len() == items.len() && left.iter().all(is_whole) {
-                    return Cow::Borrowed(value);
-                }
-                let left = left.into_iter().filter(|rest| !is_absent(rest));
-                Cow::Owned(left.map(Cow::into_owned).collect())
-            }
-            _ => Cow::Borrowed(value),
         }
-    }
-
-    fn is_left(&self, value: &Value) -> bool {
-        !self.read.contains(&std::ptr::from_ref(value))
+        rest.into_iter().collect()
     }
 
     fn text(&self, names: &[&str], is_wanted: fn(&Place<'_>) -> bool) -> Option<Found<'a>> {
@@ -792,10 +783,4 @@ fn is_of_lead(name: &str, word: &str) -> bool {
     let mut of = ["", "do", "da", "de", "del"].into_iter();
     name.strip_suffix(word).is_some_and(is_lead)
         || after.is_some_and(|after| of.any(|of| after.strip_prefix(of).is_some_and(is_lead)))
-}
-
-/// One number may come whole and in parts.
-fn is_same_phone(one: &str, other: &str) -> bool {
-    let (a, b) = (digits(one), digits(other));
-    one == other || a.len().min(b.len()) >= 8 && (a.ends_with(&b) || b.ends_with(&a))
 }

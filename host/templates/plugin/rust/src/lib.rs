@@ -1,13 +1,14 @@
 //! Reads the leads of {{name}}: an object, or a list of objects.
 //!
 //! A value under a usual name (`nome`, `first_name`, `telefone`, `e-mail`, …) fills its
-//! field, wherever it is; everything else is kept as an attribute.
+//! field, wherever it is; everything else but other people is kept as an attribute.
 //! `fields.take(&["deal.ref"])` reads a name that is not usual, by its path. Raise the
 //! version with each change.
 
 mod guess;
 mod looks;
 mod names;
+mod people;
 mod questions;
 #[cfg(test)]
 mod tests;
@@ -31,12 +32,17 @@ impl Converter for Form {
     fn convert(_: &NoConfig, delivery: &Delivery) -> Result<Conversion, Problem> {
         let body = guess::body(delivery)?;
         let forms = guess::forms_in(&body).into_iter();
-        let items: Vec<Item> = forms.map(|(form, path)| read(form, &path)).collect();
-        Ok(items.into())
+        let mut notes = Vec::new();
+        let read = |(form, path): (_, String)| read(form, &path, &mut notes);
+        let items: Vec<Item> = forms.map(read).collect();
+        Ok(Conversion {
+            notes,
+            ..items.into()
+        })
     }
 }
 
-fn read(form: &Value, path: &str) -> Item {
+fn read(form: &Value, path: &str, notes: &mut Vec<String>) -> Item {
     if !form.is_object() {
         return Item::invalid("a lead must be an object", path);
     }
@@ -60,6 +66,6 @@ fn read(form: &Value, path: &str) -> Item {
         return Item::invalid(problem, path);
     }
     // Last: what nothing above has read.
-    let rest = fields.rest().into_iter();
+    let rest = fields.rest(notes).into_iter();
     Item::lead(rest.fold(lead, |lead, (name, value)| lead.attribute(&name, &value)))
 }

@@ -1,4 +1,4 @@
-//! What a name asks for, and what a text looks like.
+//! Recognises the names of fields, and the shapes of their values.
 
 use leadhost_sdk::digits;
 
@@ -75,6 +75,16 @@ pub fn is_name_question(name: &str) -> bool {
 pub fn is_full_phone(text: &str) -> bool {
     let is_sign = |c: char| c.is_ascii_digit() || "+()-. ".contains(c);
     text.starts_with('+') && (10..=15).contains(&digits(text).len()) && text.chars().all(is_sign)
+}
+
+/// Whether an object of this name is no private person's: it is the advertiser's, one of its
+/// staff's, or a thing's, or the contact of one of these.
+pub fn is_business(name: &str, in_business: bool) -> bool {
+    let is_private = names::PRIVATE.iter().any(|part| name.contains(part));
+    let is_thing = names::LISTING_OBJECTS.contains(&name) || names::THINGS.contains(&name);
+    is_others(name) && !is_private
+        || is_thing
+        || in_business && names::CONTACT_OBJECTS.contains(&name)
 }
 
 /// Whether a name is another person's; `client` is the advertiser, `cliente` the lead.

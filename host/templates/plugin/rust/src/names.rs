@@ -249,7 +249,7 @@ pub const DATES: &[&str] = &["date", "data", "fecha", "datacadastro"];
 /// Times of day beside a date.
 pub const HOURS: &[&str] = &["time", "hora", "ora", "hour", "horario"];
 
-/// Where the lead came from.
+/// Names of the source of the lead.
 #[rustfmt::skip]
 pub const SOURCES: &[&str] = &[
     "leadorigin", "leadsource", "origemlead", "origemdolead", "origem", "origen", "origin",
@@ -340,4 +340,26 @@ pub const OTHERS: &[&str] = &[
     "atendente", "realtor", "notif", "from", "landlord", "office", "escritorio", "branch",
     "conjuge", "spouse", "organizer", "organizador", "creator", "createdby", "criadopor",
     "updatedby", "staff", "employee", "funcionario", "displayphone", "remetente", "suporte",
+];
+
+/// Parts of such names that are a private person's, and neither the advertiser's nor its staff's.
+#[rustfmt::skip]
+pub const PRIVATE: &[&str] = &[
+    "propriet", "dono", "duen", "landlord", "friend", "amigo", "referr", "indica", "conjuge",
+    "spouse",
+];
+
+/// Objects that are no person, though they may have a phone or an address; so are listings.
+#[rustfmt::skip]
+pub const THINGS: &[&str] = &[
+    "company", "empresa", "organization", "organizacao", "condominio", "projeto", "project",
+    "form", "formulario", "page", "pagina", "site", "source", "origem", "campaign", "campanha",
+    "conta",
+];
+
+/// Objects in these that have their own contact.
+#[rustfmt::skip]
+pub const CONTACT_OBJECTS: &[&str] = &[
+    "contact", "contato", "contacto", "contatos", "contactos", "contacts", "contactinfo",
+    "contactdetails", "info",
 ];

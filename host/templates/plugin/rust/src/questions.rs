@@ -63,12 +63,23 @@ pub fn free(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
 
 /// Whether a question asks for a phone or an e-mail address, and the answer is one.
 pub fn is_contact(question: &str, answer: &Value) -> bool {
-    let name = fold(question);
-    let is_phone = names::PHONES.contains(&name.as_str()) || is_phone_name(&name);
-    let is_email = names::EMAILS.contains(&name.as_str()) || is_email_name(&name);
+    let (is_phone, is_email) = asks_for(&fold(question));
     text_of(answer).is_some_and(|text| {
         is_phone && looks_like_phone(&text) || is_email && looks_like_email(&text)
     })
+}
+
+/// Whether a folded question asks for a phone, and for an e-mail address.
+pub fn asks_for(name: &str) -> (bool, bool) {
+    (
+        names::PHONES.contains(&name) || is_phone_name(name),
+        names::EMAILS.contains(&name) || is_email_name(name),
+    )
+}
+
+/// Whether a value is a question with its answer.
+pub fn is_question(item: &Value) -> bool {
+    matches!(pair(item, None, &HashMap::new()), Some(Some(_)))
 }
 
 fn is_usual_contact(name: &str) -> bool {
@@ -198,8 +209,7 @@ fn unwrapped(value: &Value) -> &Value {
 
 /// Whether an answer has a person or more answers in it, so that the list is one of leads.
 fn is_record(question: &str, answer: &Value) -> bool {
-    let name = fold(question);
-    if is_usual_contact(&name) || is_phone_name(&name) || is_email_name(&name) {
+    if asks_for(&fold(question)) != (false, false) {
         return false;
     }
     match answer {

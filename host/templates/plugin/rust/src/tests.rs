@@ -106,7 +106,8 @@ fn a_name_may_say_whose_it_is() {
 
 #[test]
 fn a_lead_without_a_phone_and_an_email_has_a_name_or_answers_and_an_id() {
-    let is_lead = |form: Value| matches!(read(&form, "").outcome, Outcome::Lead(_));
+    let is_lead =
+        |form: Value| matches!(read(&form, "", &mut Vec::new()).outcome, Outcome::Lead(_));
     let answers = json!([{ "question": "Prazo", "answer": "3 meses" }]);
     assert!(is_lead(json!({ "id": "1", "name": "Ana" })));
     assert!(is_lead(json!({ "name": "Ana", "message": "Olá" })));
@@ -131,7 +132,7 @@ fn a_field_or_a_value_says_that_a_lead_is_a_test() {
 }
 
 fn only(form: Value) -> Lead {
-    let Item { outcome, .. } = read(&form, "");
+    let Item { outcome, .. } = read(&form, "", &mut Vec::new());
     match outcome {
         Outcome::Lead(lead) => lead,
         other => panic!("{other:?}"),

@@ -41,7 +41,7 @@ pub fn complete(_: *const leadhost.types.Completion) !leadhost.CompleteResult {
 }
 
 /// Returns the lead of a form. A value under a usual name (`nome`, `first_name`,
-/// `telefone`, `e-mail`, ...) fills its field; everything else is kept as an attribute.
+/// `telefone`, `e-mail`, ...) fills its field; everything else but other people is kept as an attribute.
 /// fields.take(&.{ "deal.ref", "refs[0]" }) reads a name that is not usual, by its path.
 fn read(form: *leadhost.Value, path: []const u8) !leadhost.types.Item {
     if (!form.isObject()) return leadhost.invalid("a lead must be an object", path);

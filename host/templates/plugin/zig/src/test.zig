@@ -112,13 +112,13 @@ test "phones have the codes beside them" {
             "(11) 90000-0006",
         },
     }) |case| {
-        const found = try leadhost.Fields.init(try json.parse(case[0]));
+        var found = try leadhost.Fields.init(try json.parse(case[0]));
         try expectText(case[1], try std.mem.join(leadhost.allocator, ", ", try found.phones()));
     }
 }
 
 test "a code that is not used is kept" {
-    const found = try leadhost.Fields.init(try json.parse(
+    var found = try leadhost.Fields.init(try json.parse(
         \\{"ddd":"11","phone":"1 555 010 0001","country_code":1}
     ));
     try expectText("+1 555 010 0001", (try found.phones())[0]);

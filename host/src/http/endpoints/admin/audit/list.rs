@@ -3,10 +3,10 @@
 
 use hyper::StatusCode;
 
-use super::ACTS;
 use crate::admin_api::audit::Audit;
+use crate::domain::audit::OperatorAct;
 use crate::http::call::Call;
-use crate::http::endpoints::admin::{last_of_full, moment, page_limit};
+use crate::http::endpoints::admin::request::{last_of_full, moment, page_limit};
 use crate::http::error::ApiError;
 use crate::http::query::Query;
 use crate::http::reply::{self, ApiResponse};
@@ -43,13 +43,17 @@ fn act(query: &Query<'_>) -> Result<Option<String>, ApiError> {
     let Some(text) = query.filled(&["act"]) else {
         return Ok(None);
     };
-    if !ACTS.contains(&text) {
-        return Err(ApiError::BadRequest(format!(
+    match text.parse::<OperatorAct>() {
+        Ok(act) => Ok(Some(act.as_str().to_owned())),
+        Err(_) => Err(ApiError::BadRequest(format!(
             "`act={text}` is not an act; there are {}.",
-            ACTS.join(", ")
-        )));
+            OperatorAct::ALL
+                .iter()
+                .map(|act| act.as_str())
+                .collect::<Vec<_>>()
+                .join(", ")
+        ))),
     }
-    Ok(Some(text.to_owned()))
 }
 
 fn number(query: &Query<'_>, name: &str) -> Result<Option<i64>, ApiError> {

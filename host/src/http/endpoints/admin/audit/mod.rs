@@ -5,59 +5,13 @@ pub mod list;
 
 use serde_json::{Map, Value, json};
 
-use crate::domain::audit::{Act, ActOutcome, AuditActor};
+use crate::domain::audit::{Act, ActOutcome, AuditActor, OperatorAct};
 use crate::domain::audit_text::{LABEL_CHARACTERS, named, reason};
 use crate::http::auth::AdminCaller;
 use crate::http::call::{Audited, Call};
 use crate::http::error::{ApiError, ConflictDetails};
 use crate::http::reply::ApiResponse;
 use crate::http::route::AdminRoute;
-
-/// The acts of the rows: every operation of [`AdminRoute::changes`], and, at the end, what the service
-/// itself does with a rollout and a repair.
-pub const ACTS: [&str; 41] = [
-    "apply",
-    "create-key",
-    "revoke-key",
-    "upload-plugin",
-    "activate-plugin",
-    "roll-back-plugin",
-    "remove-plugin",
-    "start-rollout",
-    "change-rollout",
-    "replay-delivery",
-    "replay-deliveries",
-    "capture-deliveries",
-    "export-golden",
-    "start-repair",
-    "cancel-repair",
-    "undo-repair",
-    "change-connection",
-    "pause-connection",
-    "resume-connection",
-    "test-connection",
-    "change-instance",
-    "pause-instance",
-    "resume-instance",
-    "sync-templates",
-    "play-reply",
-    "play-status",
-    "resolve-message",
-    "resolve-messages",
-    "remove-deal",
-    "erase-contact",
-    "import-products",
-    "remove-product",
-    "run-etl",
-    "rebuild-etl",
-    "put-owners",
-    "put-agents",
-    "next-rollout-step",
-    "promote-rollout",
-    "roll-back-rollout",
-    "end-rollout",
-    "end-repair",
-];
 
 /// Runs an operation. If it changes something, its rows are stored before and after it.
 ///
@@ -79,10 +33,13 @@ pub async fn recorded(
     let _hold = core.shutdown.hold();
     let activates = call.query().get("activate") == Some("true");
     let name = match route {
-        AdminRoute::UploadPlugin if activates => "activate-plugin",
+        AdminRoute::UploadPlugin if activates => OperatorAct::ActivatePlugin.as_str(),
         _ => route.act(),
     };
-    debug_assert!(ACTS.contains(&name), "`{name}` is not in ACTS");
+    debug_assert!(
+        name.parse::<OperatorAct>().is_ok(),
+        "`{name}` is not an act"
+    );
     let actor = actor(call, caller);
     let act = Act {
         at: core.clock.now(),
@@ -91,16 +48,18 @@ pub async fn recorded(
         role: actor.role,
         address: actor.address,
         act: name.to_owned(),
-        target: named(&super::decoded(&route.target())),
+        target: named(&super::request::decoded(&route.target())),
         outcome: ActOutcome::Begun,
         begun: None,
         detail: "{}".to_owned(),
     };
     let begun = core.store.add_audit(act.clone()).await?;
+    call.audit_begun(begun.number);
     let result = operation.await;
     let Audited {
         mut detail,
         is_partly_done,
+        ..
     } = call.audited();
     let outcome = match &result {
         Ok(_) => ActOutcome::Done,

@@ -20,7 +20,7 @@ use crate::domain::{contact, phone};
 use crate::http::auth::AdminCaller;
 use crate::http::body::UnreadBody;
 use crate::http::call::Call;
-use crate::http::endpoints::admin::{read_json, workspaces};
+use crate::http::endpoints::admin::{request::read_json, workspaces};
 use crate::http::error::ApiError;
 use crate::http::reply::{self, ApiResponse};
 use crate::pipeline::erase::{self, EraseError, ErasureRequest};
@@ -138,7 +138,7 @@ async fn find(
     }
     // The error does not repeat the search value: answers may be logged elsewhere.
     Err(ApiError::NotFound(
-        "There is no such contact. An erased one is found only by the contact's id, which the receipt names.".to_owned(),
+        "There is no such contact. An erased one is found only by the contact's id, which the receipt names. A delivery that has made no contact, such as one in quarantine, is not found by its person: it is removed when its retention ends.".to_owned(),
     ))
 }
 

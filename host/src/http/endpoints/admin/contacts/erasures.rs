@@ -11,7 +11,10 @@ use super::{counts, remaining};
 use crate::admin_api::contacts::{ErasureRecord, ErasureView, Erasures};
 use crate::domain::id::{ErasureId, KeyId, WorkspaceId};
 use crate::http::call::Call;
-use crate::http::endpoints::admin::{last_of_full, page_limit, workspaces};
+use crate::http::endpoints::admin::{
+    request::{last_of_full, page_limit},
+    workspaces,
+};
 use crate::http::error::ApiError;
 use crate::http::reply::{self, ApiResponse};
 use crate::store::{Erasure, ErasureFilter, Store, StoreError};

@@ -13,7 +13,10 @@ use crate::domain::workspace::Workspace;
 use crate::domain::{contact, phone};
 use crate::http::call::Call;
 use crate::http::endpoints::admin::people::WorkspaceNames;
-use crate::http::endpoints::admin::{last_of_full, page_limit, workspaces};
+use crate::http::endpoints::admin::{
+    request::{last_of_full, page_limit},
+    workspaces,
+};
 use crate::http::error::ApiError;
 use crate::http::reply::{self, ApiResponse};
 use crate::store::{DealFilter, FoundDeal, NewestDeals, Store, StoreError};

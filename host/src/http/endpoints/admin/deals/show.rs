@@ -114,7 +114,7 @@ struct HistoryNames {
     partners: BTreeMap<PartnerId, String>,
     /// The label and its hint.
     keys: BTreeMap<KeyId, String>,
-    /// Of owners, products and contacts, by their ids as text.
+    /// The names of owners, products and contacts, by their ids as text.
     values: BTreeMap<String, String>,
 }
 
@@ -138,6 +138,7 @@ impl HistoryNames {
     }
 
     fn change(&self, change: DealChange) -> DealChangeView {
+        let replayed = matches!(change.by, ChangedBy::Source { replayed: true, .. });
         let (by, partner, delivery_id, repair_id) = match change.by {
             ChangedBy::Partner { partner_id, key_id } => {
                 (Changer::Partner, Some((partner_id, key_id)), None, None)
@@ -145,6 +146,7 @@ impl HistoryNames {
             ChangedBy::Source {
                 delivery_id,
                 repair_id,
+                ..
             } => (Changer::Source, None, Some(delivery_id), repair_id),
             ChangedBy::Repair { repair_id } => (Changer::Repair, None, None, Some(repair_id)),
         };
@@ -164,6 +166,7 @@ impl HistoryNames {
             key_id,
             key: key_id.and_then(|id| self.keys.get(&id)).cloned(),
             delivery_id,
+            replayed,
             repair_id,
             changes: changes.collect(),
         }

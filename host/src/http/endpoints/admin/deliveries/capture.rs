@@ -22,7 +22,7 @@ use crate::domain::connection::ConnectionKind;
 use crate::domain::id::ConnectionId;
 use crate::http::body::UnreadBody;
 use crate::http::call::Call;
-use crate::http::endpoints::admin::read_json;
+use crate::http::endpoints::admin::request::read_json;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, ApiResponse};
 use crate::limits;

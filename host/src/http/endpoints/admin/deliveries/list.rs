@@ -12,7 +12,8 @@ use crate::domain::plugin::Digest;
 use crate::domain::time::Micros;
 use crate::http::call::Call;
 use crate::http::endpoints::admin::{
-    connections, contacts, instances, last_of_full, moment, page_limit,
+    connections, contacts, instances,
+    request::{last_of_full, moment, page_limit},
 };
 use crate::http::error::ApiError;
 use crate::http::query::Query;

@@ -11,7 +11,7 @@ use super::parse_id;
 use crate::admin_api::deliveries::{ReplayRequest, Replayed};
 use crate::http::body::UnreadBody;
 use crate::http::call::Call;
-use crate::http::endpoints::admin::read_json;
+use crate::http::endpoints::admin::request::read_json;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, ApiResponse};
 use crate::pipeline::replay::{self, ReplayError, ReplayOptions};
@@ -20,13 +20,17 @@ use crate::pipeline::replay::{self, ReplayError, ReplayOptions};
 ///
 /// # Errors
 ///
-/// The body is invalid, the delivery is unknown or cannot be replayed, or the store fails.
+/// [`ApiError::BadRequest`] if the body is invalid, [`ApiError::NotFound`] if there is no such
+/// delivery, [`ApiError::Conflict`] if it has not the expected status, is in quarantine, has no body any
+/// more or another attempt has it, [`ApiError::Unprocessable`] if a pointer cannot be completed from its stored answer, and
+/// [`ApiError::Store`] if the store fails.
 pub async fn replay(call: &Call<'_>, id: &str, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let id = parse_id(id)?;
     let request: ReplayRequest = read_json(call, body).await?;
     let options = ReplayOptions {
         apply: request.apply,
         release: request.release,
+        expected: request.expected,
     };
     let http = Arc::clone(call.http);
     let replayed = call
@@ -55,6 +59,9 @@ fn refusal(error: ReplayError) -> ApiError {
         ReplayError::NotFound(_) => ApiError::NotFound(error.to_string()),
         ReplayError::Quarantined(_)
         | ReplayError::StillUnproven { .. }
+        | ReplayError::Busy(_)
+        | ReplayError::Changed { .. }
+        | ReplayError::NotQuarantined { .. }
         | ReplayError::Emptied(_)
         | ReplayError::TakenOver(_) => ApiError::conflict(error.to_string()),
         ReplayError::Completion { .. } => ApiError::unprocessable(error.to_string()),

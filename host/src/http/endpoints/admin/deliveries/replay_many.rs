@@ -16,7 +16,7 @@ use crate::domain::delivery::{DeliveryStatus, ItemStatus};
 use crate::domain::id::{ConnectionId, DeliveryId};
 use crate::http::body::UnreadBody;
 use crate::http::call::Call;
-use crate::http::endpoints::admin::read_json;
+use crate::http::endpoints::admin::request::read_json;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, ApiResponse};
 use crate::http::state::Http;
@@ -28,7 +28,9 @@ use crate::store::{DeliveryFilter, DeliverySummary, Store};
 ///
 /// # Errors
 ///
-/// The body or a filter is invalid, the filters name too many deliveries, or the store fails.
+/// [`ApiError::BadRequest`] if the body or a filter is invalid or the filters name too many
+/// deliveries, [`ApiError::NotFound`] or [`ApiError::Conflict`] if a filter names nothing or
+/// several items, and [`ApiError::Store`] if the store fails.
 pub async fn replay(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let request: ReplayManyRequest = read_json(call, body).await?;
     let mut filter = list::filter(call).await?;
@@ -63,7 +65,7 @@ pub async fn replay(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, Ap
             "Name a connection, a status, a version or `since`.".to_owned(),
         ));
     }
-    // What arrives from now on is converted as usual. The end is exclusive.
+    // Deliveries that arrive from now on are converted as usual. The end is exclusive.
     let next = call.http.core.clock.now().plus(Duration::from_millis(1));
     let until = filter.until.unwrap_or(next);
     filter.until = Some(until);
@@ -73,11 +75,18 @@ pub async fn replay(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, Ap
         until,
         ..ReplayedMany::default()
     };
-    if request.release && !request.apply {
+    let (apply, release) = (request.apply, request.release);
+    let filters: BTreeMap<String, String> = call
+        .query()
+        .pairs()
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
+    call.audit(json!({ "apply": apply, "release": release, "filters": filters }));
+    if release && !apply {
         answer.left = named.len() as u64;
+        call.audit(json!({ "handled": 0, "left": answer.left }));
         return reply::json(StatusCode::OK, &answer);
     }
-    let (apply, release) = (request.apply, request.release);
     let http = Arc::clone(call.http);
     let running = call.http.core.spawn(async move {
         run(&http, &named, &request, &mut answer)
@@ -85,15 +94,7 @@ pub async fn replay(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, Ap
             .map(|()| answer)
     });
     let answer = running.await.map_err(ApiError::internal)??;
-    let filters: BTreeMap<String, String> = call
-        .query()
-        .pairs()
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .collect();
     call.audit(json!({
-        "apply": apply,
-        "release": release,
-        "filters": filters,
         "handled": answer.handled,
         "statuses": answer.statuses,
         "refused": answer.refused,
@@ -109,10 +110,6 @@ async fn run(
     request: &ReplayManyRequest,
     answer: &mut ReplayedMany,
 ) -> Result<(), ApiError> {
-    let options = ReplayOptions {
-        apply: request.apply,
-        release: request.release,
-    };
     let began = Instant::now();
     let mut last = None;
     let mut made = HashSet::new();
@@ -127,6 +124,12 @@ async fn run(
             answer.unconverted += 1;
             continue;
         }
+        let options = ReplayOptions {
+            apply: request.apply,
+            release: request.release,
+            // If another operator has converted it meanwhile, what it would change was never shown.
+            expected: summary.status.has_made_nothing().then_some(summary.status),
+        };
         match replay::one(&http.pipeline, summary.id, options).await {
             Ok(outcome) => {
                 let items: Vec<ItemView> = outcome.items.into_iter().map(Into::into).collect();

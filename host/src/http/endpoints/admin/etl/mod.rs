@@ -1,26 +1,27 @@
 //! The counting of analytics, for operators.
 
+pub mod names;
 pub mod run;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use hyper::StatusCode;
 
+use self::names::RebuildWorkspaces;
 use crate::admin_api::etl::{
     BuildView, EtlStatus, MetricSetFreshness, MetricSetView, RebuildRequest, Rebuilds,
     WorkspaceBehind,
 };
 use crate::domain::analytics::MetricSet;
-use crate::domain::id::WorkspaceId;
 use crate::domain::zone;
 use crate::http::body::UnreadBody;
 use crate::http::call::Call;
-use crate::http::endpoints::admin::{read_json, workspaces};
+use crate::http::endpoints::admin::{request::read_json, workspaces};
 use crate::http::error::ApiError;
 use crate::http::reply::{self, ApiResponse};
 use crate::http::state::Http;
 use crate::pipeline::fleet;
-use crate::store::{Announcement, RollupStatus, Store, StoreError, is_stale};
+use crate::store::{Announcement, RollupStatus, is_stale};
 
 /// `GET /admin/v1/etl`: how far each metric set is counted, what lags behind, and which builds
 /// are in progress.
@@ -111,22 +112,5 @@ pub fn freshness(http: &Http, status: &RollupStatus) -> MetricSetFreshness {
         metric_set: status.set,
         as_of: status.as_of,
         stale: is_stale(status.as_of, http.core.clock.now()),
-    }
-}
-
-/// The names by which operators know workspaces.
-struct RebuildWorkspaces(HashMap<WorkspaceId, String>);
-
-impl RebuildWorkspaces {
-    async fn load(store: &dyn Store) -> Result<Self, StoreError> {
-        let all = store.workspaces().await?;
-        let names = all.into_iter().map(|one| (one.id, one.slug));
-        Ok(Self(names.collect()))
-    }
-
-    /// Returns the slug, or the id of a removed workspace.
-    fn name(&self, id: WorkspaceId) -> String {
-        let known = self.0.get(&id);
-        known.map_or_else(|| id.to_string(), Clone::clone)
     }
 }

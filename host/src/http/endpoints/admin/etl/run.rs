@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hyper::StatusCode;
 
-use super::RebuildWorkspaces;
+use super::names::RebuildWorkspaces;
 use crate::admin_api::etl::{EtlRun, EtlRuns, UncountedWorkspace};
 use crate::http::call::Call;
 use crate::http::error::ApiError;

@@ -9,7 +9,7 @@ use crate::domain::id::{PartnerId, WorkspaceId};
 use crate::domain::key::{KeyKind, Role};
 use crate::http::body::UnreadBody;
 use crate::http::call::Call;
-use crate::http::endpoints::admin::read_json;
+use crate::http::endpoints::admin::request::{check_length, read_json};
 use crate::http::error::ApiError;
 use crate::http::reply::{self, ApiResponse};
 use crate::pipeline::apply::{KeyRequest, mint};
@@ -37,6 +37,7 @@ pub async fn create(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, Ap
             )));
         }
     };
+    check_length("label", &request.label)?;
     let now = call.http.core.clock.now();
     let wanted = KeyRequest {
         kind,
@@ -95,10 +96,12 @@ async fn scope(
         .iter()
         .find(|one| one.slug == *slug)
         .ok_or_else(|| {
-            ApiError::NotFound(format!(
-                "There is no workspace `{slug}`; there are: {}.",
-                slugs.join(", ")
-            ))
+            ApiError::NotFound(match slugs.join(", ").as_str() {
+                "" => {
+                    "There is no workspace yet: `leadhost apply` makes one from a file.".to_owned()
+                }
+                all => format!("There is no workspace `{slug}`; there are: {all}."),
+            })
         })?;
     let Some(name) = &request.partner else {
         return Ok((Some(workspace.id), None));

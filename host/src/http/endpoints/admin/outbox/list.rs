@@ -8,7 +8,10 @@ use crate::admin_api::outbox::{MessageView, Messages};
 use crate::domain::id::ContactId;
 use crate::domain::message::MessageState;
 use crate::http::call::Call;
-use crate::http::endpoints::admin::{contacts, instances, last_of_full, page_limit};
+use crate::http::endpoints::admin::{
+    contacts, instances,
+    request::{last_of_full, page_limit},
+};
 use crate::http::error::ApiError;
 use crate::http::reply::{self, ApiResponse};
 use crate::limits;

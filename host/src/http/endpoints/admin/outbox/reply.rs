@@ -12,7 +12,7 @@ use crate::domain::message::Actor;
 use crate::domain::phone;
 use crate::http::body::UnreadBody;
 use crate::http::call::Call;
-use crate::http::endpoints::admin::{instances, read_json};
+use crate::http::endpoints::admin::{instances, request::read_json};
 use crate::http::error::ApiError;
 use crate::http::reply::{self, ApiResponse};
 use crate::pipeline::apply::DEFAULT_REGION;

@@ -8,7 +8,7 @@ use super::{channel_of, find, parse_id};
 use crate::admin_api::outbox::{ResolveRequest, Resolved, Verdict};
 use crate::http::body::UnreadBody;
 use crate::http::call::Call;
-use crate::http::endpoints::admin::read_json;
+use crate::http::endpoints::admin::request::read_json;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, ApiResponse};
 use crate::http::state::Http;
@@ -68,9 +68,13 @@ pub async fn settle(
             id: outcome.message,
             state: outcome.state,
         }),
-        _ => Err(ApiError::conflict(format!(
-            "Message {} is {}: only a message that waits, or whose outcome is unknown, can be resolved.",
-            message.id, message.metadata.status
-        ))),
+        _ => {
+            // Another operator or the worker may have changed it since it was read.
+            let now = find(&*http.core.store, message.id).await?;
+            Err(ApiError::conflict(format!(
+                "Message {} is {} by now: only a message that waits, or whose outcome is unknown, can be resolved.",
+                now.id, now.metadata.status
+            )))
+        }
     }
 }

@@ -17,7 +17,7 @@ use crate::domain::id::MessageId;
 use crate::domain::message::MessageState;
 use crate::http::body::UnreadBody;
 use crate::http::call::Call;
-use crate::http::endpoints::admin::read_json;
+use crate::http::endpoints::admin::request::read_json;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, ApiResponse};
 use crate::http::state::Http;
@@ -61,7 +61,7 @@ pub async fn resolve(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, A
     reply::json(StatusCode::OK, &run.answer)
 }
 
-/// What a request has done when it ended.
+/// The work that a request had done when it ended.
 #[derive(Default)]
 struct ResolveRun {
     answer: ResolvedMany,

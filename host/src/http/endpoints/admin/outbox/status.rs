@@ -8,7 +8,7 @@ use super::{find, parse_id, play, sandbox_of, simulated};
 use crate::admin_api::outbox::StatusRequest;
 use crate::http::body::UnreadBody;
 use crate::http::call::Call;
-use crate::http::endpoints::admin::read_json;
+use crate::http::endpoints::admin::request::read_json;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, ApiResponse};
 use crate::store::OutboxMessage;

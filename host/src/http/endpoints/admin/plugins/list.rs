@@ -45,7 +45,7 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
             let served = call.http.core.plugins.active(&name);
             let fleet = activation
                 .filter(|_| store.is_shared())
-                .map(|one| fleet::where_it_serves(&hosts, one));
+                .map(|one| fleet::hosts_that_serve(&hosts, one));
             let (served_by, behind) = fleet.unzip();
             PluginView {
                 digest: activation.map(|one| one.digest.clone()),
@@ -68,7 +68,7 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let has_inbox = !call.http.core.config.plugins.inbox.is_empty() || store.is_shared();
     let refusals = match has_inbox {
         true => store.refusals().await?,
-        // The service takes no files any more, so nothing can mend them.
+        // The service takes no files any more, so nothing can correct them.
         false => Vec::new(),
     };
     let list = PluginList {

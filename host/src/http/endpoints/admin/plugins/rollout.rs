@@ -9,10 +9,14 @@ use hyper::StatusCode;
 use serde_json::{Value, json};
 
 use super::connection_names::connection_names;
-use super::{accepted, audit_accepted, audit_first, refusal, verify, while_wanted, whole};
+use super::{
+    comparison,
+    order::{accepted, audit_accepted, audit_first, while_wanted, whole},
+    outcome::refusal,
+};
 use crate::admin_api::open_rollouts::{OpenRollout, RolloutVersion};
 use crate::admin_api::rollouts::{
-    CheckDifferences, HourView, RolloutChangeRequest, RolloutConnection, RolloutList,
+    CheckDifferences, HourView, RolledBack, RolloutChangeRequest, RolloutConnection, RolloutList,
     RolloutPlanView, RolloutRequest, RolloutView,
 };
 use crate::domain::plugin::Digest;
@@ -23,7 +27,7 @@ use crate::http::body::UnreadBody;
 use crate::http::call::Call;
 use crate::http::endpoints::admin::audit::actor;
 use crate::http::endpoints::admin::outbox::SANDBOX;
-use crate::http::endpoints::admin::read_json;
+use crate::http::endpoints::admin::request::read_json;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, ApiResponse};
 use crate::limits;
@@ -67,6 +71,9 @@ pub async fn start(
         let shadow = async move { rollout::operate::shadow(&http.pipeline, &digest, order).await };
         call.http.core.spawn(shadow)
     } else {
+        // Its comparison takes seconds.
+        let may_begin = rollout::operate::may_begin_canary(&http.pipeline, name).await;
+        may_begin.map_err(refusal)?;
         let tried = deploy::try_stored(&http.pipeline, name, &digest);
         let tried = while_wanted(call, tried).await?;
         let canary =
@@ -75,13 +82,19 @@ pub async fn start(
     };
     let StartedRollout {
         status,
+        rolled_back,
         verified,
         first_acceptance,
         accepted,
     } = begun.await.map_err(ApiError::internal)?.map_err(refusal)?;
     audit_accepted(call, &accepted);
     audit_first(call, first_acceptance.as_ref());
-    reply::json(StatusCode::CREATED, &to_view(call, status, verified).await?)
+    let mut view = to_view(call, status, verified).await?;
+    view.rolled_back = rolled_back.map(|last| RolledBack {
+        at: last.stage_at,
+        why: last.why,
+    });
+    reply::json(StatusCode::CREATED, &view)
 }
 
 /// Returns the status of a plugin's last rollout.
@@ -131,7 +144,7 @@ pub async fn change(
     call.audit(json!({ "change": request.change }));
     let rollouts = call.http.core.store.rollouts().await?;
     if let Some(before) = rollouts.iter().find(|one| one.name == name) {
-        call.audit(json!({ "candidate": before.candidate, "before": of_audit(before) }));
+        call.audit(json!({ "candidate": before.candidate, "before": audited_state(before) }));
     }
     let (http, name, by) = (Arc::clone(call.http), name.to_owned(), actor(call, caller));
     let changed =
@@ -143,12 +156,12 @@ pub async fn change(
         .await
         .map_err(ApiError::internal)?
         .map_err(refusal)?;
-    call.audit(json!({ "after": of_audit(&status.rollout) }));
+    call.audit(json!({ "after": audited_state(&status.rollout) }));
     reply::json(StatusCode::OK, &to_view(call, status, None).await?)
 }
 
 /// Returns what an operator's change can change, for the audit.
-fn of_audit(rollout: &Rollout) -> Value {
+fn audited_state(rollout: &Rollout) -> Value {
     json!({ "stage": rollout.stage, "percent": rollout.share(), "paused": rollout.paused })
 }
 
@@ -257,6 +270,7 @@ async fn to_view(
     let connections = tally.connections.into_iter();
     let hour = seen.hour.deliveries();
     Ok(RolloutView {
+        rolled_back: None,
         percent: match rollout.stage {
             RolloutStage::Verified => 0,
             _ => rollout.percent(),
@@ -288,16 +302,16 @@ async fn to_view(
         candidate_us: mean.map(|mean| micros(mean.candidate)),
         stable_bytes: mean_memory(seen.stable_bytes),
         candidate_bytes: mean_memory(seen.candidate_bytes),
-        newly_failing: verify::group(tally.newly_failing),
-        no_longer_failing: verify::group(tally.no_longer_failing),
-        appeared: verify::group(tally.appeared),
-        vanished: verify::group(tally.vanished),
-        items: verify::group(tally.items),
-        fields: verify::fields(tally.fields),
-        sends: (sends.compared > 0).then(|| verify::send_differences(sends)),
+        newly_failing: comparison::group(tally.newly_failing),
+        no_longer_failing: comparison::group(tally.no_longer_failing),
+        appeared: comparison::group(tally.appeared),
+        vanished: comparison::group(tally.vanished),
+        items: comparison::group(tally.items),
+        fields: comparison::fields(tally.fields),
+        sends: (sends.compared > 0).then(|| comparison::send_differences(sends)),
         checks: (checks.compared > 0).then(|| CheckDifferences {
             compared: checks.compared,
-            refused: verify::group(checks.newly_failing),
+            refused: comparison::group(checks.newly_failing),
         }),
         hour: hour.map(|(before, since)| HourView { before, since }),
         connections: connections
@@ -314,7 +328,7 @@ async fn to_view(
         drift,
         hosts,
         behind: behind.into_iter().map(Into::into).collect(),
-        verification: verified.map(|verified| verify::to_view(*verified)),
+        verification: verified.map(|verified| comparison::to_view(*verified)),
     })
 }
 

@@ -1,26 +1,58 @@
-//! `POST /admin/v1/plugins?activate=true&accept=..&source=..`: the body is a component. It is stored,
-//! and activated if the request asks for it and raises no concern that is not accepted.
+//! The operations whose body is a component: it is checked without a trace, or stored and activated.
 
 use std::sync::Arc;
 
 use hyper::StatusCode;
 use serde_json::json;
 
-use super::{accepted, audit_accepted, audit_first, component, refusal, to_view, while_wanted};
-use crate::admin_api::plugins::DeployedPlugin;
+use super::{
+    order::{accepted, audit_accepted, audit_first, component, while_wanted},
+    outcome::{refusal, to_view},
+};
+use crate::admin_api::plugins::{CheckedPlugin, DeployedPlugin};
 use crate::domain::plugin::Digest;
 use crate::http::auth::AdminCaller;
 use crate::http::body::UnreadBody;
 use crate::http::call::Call;
-use crate::http::endpoints::admin::flag;
+use crate::http::endpoints::admin::request::flag;
 use crate::http::error::ApiError;
 use crate::http::query::Query;
 use crate::http::reply::{self, ApiResponse};
 use crate::limits;
-use crate::pipeline::deploy;
-use crate::pipeline::deploy::ComponentOrigin;
+use crate::pipeline::deploy::{self, ComponentOrigin};
 
-/// Stores a component, and activates it if the request asks for it. Returns the version.
+/// `POST /admin/v1/plugins/check`: the body is a component. It is compiled, tried and compared with the
+/// active version, and nothing is kept. Returns its description and the concerns about it.
+///
+/// # Errors
+///
+/// [`ApiError::BodyTooLarge`] or another error of [`UnreadBody::read`] if the body cannot be read,
+/// [`ApiError::Unprocessable`] if the component is refused, [`ApiError::Overloaded`] if too many trials
+/// wait, [`ApiError::BadRequest`] if the client leaves, and [`ApiError::Store`] if the store fails.
+pub async fn check(
+    call: &Call<'_>,
+    caller: &AdminCaller,
+    body: UnreadBody,
+) -> Result<ApiResponse, ApiError> {
+    let wasm = component(call, body).await?;
+    let http = Arc::clone(call.http);
+    let origin = ComponentOrigin::upload(caller.key());
+    let report = while_wanted(call, deploy::check(&http.pipeline, wasm, origin)).await?;
+    let checked = CheckedPlugin {
+        name: report.description.name,
+        version: report.description.version,
+        digest: report.digest,
+        kind: report.kind,
+        contract: report.contract,
+        golden: report.golden,
+        publisher: report.publisher,
+        concerns: report.concerns.into_iter().map(Into::into).collect(),
+    };
+    reply::json(StatusCode::OK, &checked)
+}
+
+/// `POST /admin/v1/plugins?activate=true&accept=..&source=..`: stores a component, and activates it if the
+/// request asks for it and raises no concern that is not accepted. Returns the version.
 ///
 /// # Errors
 ///

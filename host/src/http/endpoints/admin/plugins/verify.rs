@@ -6,32 +6,28 @@
 //! is changed. `GET /admin/v1/plugins/verify` shows the progress of those that run on this host, also
 //! of those before an activation.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::StatusCode;
 
-use super::{component, while_wanted, whole};
+use super::comparison::to_view;
+use super::order::{component, while_wanted, whole};
 use crate::admin_api::plugins::{
-    ComparedVersion, DifferenceView, ExampleView, FieldDifference, ImpactRequest, NeededView,
-    RunningVerifications, SendDifferences, VerificationView, VerifiedCost, VerifiedPlugin,
-    VerifiedSends, VerifyRequest,
+    ImpactRequest, RunningVerifications, VerificationView, VerifiedPlugin, VerifyRequest,
 };
-use crate::domain::difference::DifferenceKind;
-use crate::domain::plugin::PluginKind;
 use crate::http::auth::AdminCaller;
 use crate::http::body::UnreadBody;
 use crate::http::call::Call;
-use crate::http::endpoints::admin::{flag, moment, read_json, repairs};
+use crate::http::endpoints::admin::{
+    repairs,
+    request::{flag, moment, read_json},
+};
 use crate::http::error::ApiError;
 use crate::http::reply::{self, ApiResponse};
 use crate::limits;
-use crate::pipeline::deploy::{self, ComponentOrigin, Verified};
-use crate::pipeline::verify::cost::NeededSummary;
-use crate::pipeline::verify::{
-    Choice, Covered, DifferenceGroup, Example, Subject, Tally, VerifyReport,
-};
+use crate::pipeline::deploy::{self, ComponentOrigin};
+use crate::pipeline::verify::Choice;
 
 /// Compares a component with the version that serves. Returns the differences.
 ///
@@ -154,152 +150,4 @@ fn bounds(call: &Call<'_>) -> Result<(Choice, Duration), ApiError> {
         converted_by: None,
     };
     Ok((choice, Duration::from_secs(seconds)))
-}
-
-/// Returns the answer about a comparison.
-pub fn to_view(verified: Verified) -> VerifiedPlugin {
-    let Verified {
-        candidate,
-        golden,
-        active,
-        against,
-        report,
-        drift,
-        concerns,
-    } = verified;
-    let VerifyReport {
-        connections,
-        connections_not_covered,
-        total,
-        deliveries,
-        sends,
-        costs,
-        took,
-    } = report;
-    let Covered {
-        chosen,
-        emptied,
-        not_tried,
-        not_reached,
-        tally,
-    } = deliveries;
-    let sends = (candidate.kind == PluginKind::Adapter).then(|| VerifiedSends {
-        chosen: sends.chosen,
-        emptied: sends.emptied,
-        not_tried: sends.not_tried,
-        not_reached: sends.not_reached,
-        differences: send_differences(sends.tally),
-    });
-    VerifiedPlugin {
-        name: candidate.description.name.clone(),
-        version: candidate.description.version.clone(),
-        digest: candidate.digest.clone(),
-        golden,
-        against: against.map(|against| ComparedVersion {
-            version: against.description.version.clone(),
-            digest: against.digest.clone(),
-            active: active.as_ref() == Some(&against.digest),
-        }),
-        chosen,
-        total: total.deliveries,
-        total_is_least: total.is_least,
-        connections,
-        connections_not_covered,
-        emptied,
-        not_tried,
-        not_reached,
-        compared: tally.compared,
-        same: tally.same,
-        leads: tally.leads,
-        candidate_leads: tally.candidate_leads,
-        newly_failing: group(tally.newly_failing),
-        no_longer_failing: group(tally.no_longer_failing),
-        appeared: group(tally.appeared),
-        vanished: group(tally.vanished),
-        items: group(tally.items),
-        fields: fields(tally.fields),
-        sends,
-        cost: costs.summaries().map(|(other, candidate)| VerifiedCost {
-            conversions: costs.serving.len() as u64,
-            other: needed(other),
-            candidate: needed(candidate),
-        }),
-        drift,
-        concerns: concerns.into_iter().map(Into::into).collect(),
-        repairs: Vec::new(),
-        took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-    }
-}
-
-fn needed(summary: NeededSummary) -> NeededView {
-    let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-    NeededView {
-        mean_us: micros(summary.mean),
-        p95_us: micros(summary.p95),
-        memory_bytes: summary.memory,
-    }
-}
-
-/// Returns the differences of sends.
-pub fn send_differences(tally: Tally) -> SendDifferences {
-    SendDifferences {
-        compared: tally.compared,
-        same: tally.same,
-        changed: tally.harm.changed,
-        newly_failing: group(tally.newly_failing),
-        no_longer_failing: group(tally.no_longer_failing),
-        items: group(tally.items),
-        fields: fields(tally.fields),
-    }
-}
-
-/// Returns the differences of fields.
-pub fn fields(fields: BTreeMap<(String, DifferenceKind), DifferenceGroup>) -> Vec<FieldDifference> {
-    fields.into_iter().map(Into::into).collect()
-}
-
-/// Returns differences of one kind.
-pub fn group(group: DifferenceGroup) -> DifferenceView {
-    group.into()
-}
-
-impl From<((String, DifferenceKind), DifferenceGroup)> for FieldDifference {
-    fn from(((field, change), differences): ((String, DifferenceKind), DifferenceGroup)) -> Self {
-        Self {
-            field,
-            change,
-            differences: differences.into(),
-        }
-    }
-}
-
-impl From<DifferenceGroup> for DifferenceView {
-    fn from(group: DifferenceGroup) -> Self {
-        Self {
-            count: group.count,
-            examples: group.examples.into_iter().map(Into::into).collect(),
-        }
-    }
-}
-
-impl From<Example> for ExampleView {
-    fn from(example: Example) -> Self {
-        let Example {
-            subject,
-            connection,
-            before,
-            after,
-        } = example;
-        let (delivery_id, message_id) = match subject {
-            Subject::Delivery(id) => (Some(id), None),
-            Subject::Message(id) => (None, Some(id)),
-        };
-        Self {
-            delivery_id,
-            message_id,
-            connection_id: connection,
-            before,
-            after,
-        }
-    }
 }

@@ -4,11 +4,11 @@
 use hyper::StatusCode;
 use serde_json::Value;
 
-use super::find;
+use super::view::find;
 use crate::admin_api::repairs::{RepairChangeView, RepairChanges};
 use crate::domain::repair::RepairChange;
 use crate::http::call::Call;
-use crate::http::endpoints::admin::{last_of_full, page_limit};
+use crate::http::endpoints::admin::request::{last_of_full, page_limit};
 use crate::http::error::ApiError;
 use crate::http::query::Query;
 use crate::http::reply::{self, ApiResponse};

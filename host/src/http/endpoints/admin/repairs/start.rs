@@ -7,14 +7,17 @@ use std::sync::Arc;
 use hyper::StatusCode;
 use serde_json::json;
 
-use super::{refusal, to_view};
+use super::view::{refusal, to_view};
 use crate::admin_api::repairs::RepairRequest;
 use crate::domain::plugin::Digest;
 use crate::domain::repair::RepairPlan;
 use crate::http::auth::AdminCaller;
 use crate::http::body::UnreadBody;
 use crate::http::call::Call;
-use crate::http::endpoints::admin::{connections, moment_of, read_json};
+use crate::http::endpoints::admin::{
+    connections,
+    request::{moment_of, read_json},
+};
 use crate::http::error::ApiError;
 use crate::http::reply::{self, ApiResponse};
 use crate::pipeline::repair::{RepairOrder, operate};
@@ -63,20 +66,25 @@ pub async fn start(
     reply::json(StatusCode::CREATED, &to_view(call, repair).await?)
 }
 
-/// Returns the one stored version that the request names.
+/// Returns the one stored version that the request names: by its number or the beginning of its digest,
+/// alone or after `NAME@`.
 async fn version(store: &dyn Store, request: &RepairRequest) -> Result<PluginRecord, ApiError> {
     let wanted = request.converted_by.trim();
-    let start = wanted.to_ascii_lowercase();
+    let (plugin, number_or_digest) = match wanted.rsplit_once('@') {
+        Some((plugin, version)) => (Some(plugin), version),
+        None => (None, wanted),
+    };
+    let start = number_or_digest.to_ascii_lowercase();
     let is_digest =
         start.len() >= Digest::SHORTEST && start.bytes().all(|byte| byte.is_ascii_hexdigit());
     let is_meant = |record: &PluginRecord| {
-        record.description.version == wanted || (is_digest && record.digest.0.starts_with(&start))
+        record.description.version == number_or_digest
+            || (is_digest && record.digest.0.starts_with(&start))
     };
+    let plugins = [plugin, request.plugin.as_deref()];
+    let is_of_plugin = |name: &str| plugins.iter().flatten().all(|wanted| *wanted == name);
     let mut found = store.plugins().await?;
-    found.retain(|record| {
-        let name = &record.description.name;
-        is_meant(record) && request.plugin.as_ref().is_none_or(|wanted| wanted == name)
-    });
+    found.retain(|record| is_meant(record) && is_of_plugin(&record.description.name));
     let names: Vec<String> = found
         .iter()
         .map(|record| format!("{}@{}", record.description.name, record.digest.short()))
@@ -90,7 +98,7 @@ async fn version(store: &dyn Store, request: &RepairRequest) -> Result<PluginRec
         return Ok(first);
     }
     let message = format!(
-        "`convertedBy={wanted}` may be any of {}: give more of its digest, or name its plugin.",
+        "`convertedBy={wanted}` may be any of {}: write one of these.",
         names.join(", ")
     );
     Err(ApiError::BadRequest(message))

@@ -10,7 +10,7 @@ use crate::http::call::Call;
 use crate::http::endpoints::analytics::query::{AnalyticsQuery, Dimension};
 use crate::http::endpoints::analytics::range::{self, SplitRange};
 use crate::http::endpoints::analytics::table::{AnalyticsTable, DimensionValue};
-use crate::http::endpoints::analytics::{self, Fresh};
+use crate::http::endpoints::analytics::{self, fresh::Fresh};
 use crate::http::error::ApiError;
 use crate::http::reply::{self, ApiResponse};
 use crate::limits;

@@ -13,7 +13,10 @@ use crate::admin_api::workspaces::{AgentView, Agents, OwnerView, Owners, PartApp
 use crate::domain::workspace::{Agent, ChangeKind, Owner};
 use crate::http::body::UnreadBody;
 use crate::http::call::Call;
-use crate::http::endpoints::admin::{apply, flag, read_json};
+use crate::http::endpoints::admin::{
+    apply,
+    request::{flag, read_json},
+};
 use crate::http::error::ApiError;
 use crate::http::reply::{self, ApiResponse};
 use crate::pipeline::apply::{DeclarationPart, apply_part};

@@ -4,7 +4,7 @@
 
 use crate::domain::id::AgentId;
 use crate::http::endpoints::notifications::body as notification;
-use crate::http::zod::{Issue, Node, TextLength};
+use crate::http::zod::{Node, TextLength, issue::Issue};
 use crate::limits;
 use crate::pipeline::templates::requested::TemplateUse;
 use crate::store::NotificationDetails;
@@ -239,15 +239,15 @@ mod fuzz {
             let mut at = Some(body);
             for (number, step) in issue.path.iter().enumerate() {
                 let next = at.and_then(|at| match step {
-                    zod::PathStep::Field(name) => at.get(name),
-                    zod::PathStep::Index(index) => at.get(index),
+                    zod::issue::PathStep::Field(name) => at.get(name),
+                    zod::issue::PathStep::Index(index) => at.get(index),
                 });
                 let is_last = number + 1 == issue.path.len();
                 assert!(next.is_some() || is_last, "{issue:?}");
                 at = next;
             }
         }
-        let message = zod::message(issues);
+        let message = zod::issue::message(issues);
         assert!(serde_json::from_str::<serde_json::Value>(&message).is_ok());
     }
 

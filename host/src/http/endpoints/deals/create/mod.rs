@@ -48,7 +48,7 @@ pub async fn run(
     let (agent, phone) = (read.instance, read.phone_number.as_deref());
     let (live, phone) = instance::addressed(call, caller, agent, phone, &mut issues).await?;
     let (Some(draft), true) = (read.deal, issues.is_empty()) else {
-        return Err(zod::invalid(&issues));
+        return Err(zod::issue::invalid(&issues));
     };
     let named = [&draft.product_id, &draft.product_external_id].map(Clone::clone);
     let route = PartnerRoute::CreateDeal.name();
@@ -64,7 +64,9 @@ pub async fn run(
     });
     match work.await.map_err(ApiError::internal)?? {
         Created::Answer { answer, replayed } => idempotency::stored_reply(call, answer, replayed),
-        Created::Misfit(misfits) => Err(zod::invalid(&notification::misfits(&body, &misfits))),
+        Created::Misfit(misfits) => {
+            Err(zod::issue::invalid(&notification::misfits(&body, &misfits)))
+        }
         Created::Banned => Err(notification::banned()),
         Created::NoProduct => Err(no_product(&named)),
         Created::TwoProducts => Err(two_products(&named)),

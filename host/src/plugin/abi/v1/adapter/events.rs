@@ -3,7 +3,8 @@
 
 use serde_json::{Map, Value};
 
-use super::{category, text, wit, word};
+use super::bindings::exports::leadhost::adapter::adapter as wit;
+use super::words::{category, text, word};
 use crate::domain::channel::{
     ChannelError, ChannelEvent, ContactChange, EventBody, InboundMessage, StatusUpdate,
     TemplateChange,
@@ -12,7 +13,7 @@ use crate::domain::exchange::{InputProblem, Pairs};
 use crate::domain::json;
 use crate::domain::text::storable;
 use crate::limits;
-use crate::plugin::abi::Fault;
+use crate::plugin::abi::guest::Fault;
 use crate::plugin::abi::texts::{attributes, cut, cut_note, storable_pairs};
 use crate::plugin::rules::{self, size};
 

@@ -3,7 +3,7 @@
 //! size and the limit. Only that item becomes invalid; the others are kept, and the raw
 //! delivery has all of it.
 
-use super::wit;
+use super::bindings::exports::leadhost::converter::converter as wit;
 use crate::limits;
 use crate::plugin::abi::v1::types::core;
 use crate::plugin::rules::size;

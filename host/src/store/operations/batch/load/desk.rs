@@ -6,8 +6,8 @@
 
 use std::collections::BTreeSet;
 
-use super::ids;
 use super::links::Links;
+use super::locked::ids;
 use crate::domain::id::{ConversationId, DealId, TicketId, WorkspaceId};
 use crate::store::StoreError;
 use crate::store::decide::{ReadSet, TicketRecord, WorkingSet};

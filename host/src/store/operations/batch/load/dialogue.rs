@@ -6,7 +6,10 @@ use std::collections::BTreeSet;
 use uuid::Uuid;
 
 use super::links::Links;
-use super::{LockedRows, SEND, asked, desk, ids};
+use super::{
+    desk,
+    locked::{LockedRows, SEND, asked, ids},
+};
 use crate::domain::id::{
     AgentId, ConnectionId, ContactId, ConversationId, DealId, MessageErrorId, MessageId,
     WorkspaceId,

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{LockedRows, WHOLE, asked, ids, place};
+use super::locked::{LockedRows, WHOLE, asked, ids, place};
 use crate::domain::deal::DealStatus;
 use crate::domain::delivery::ItemStatus;
 use crate::domain::id::{

@@ -23,61 +23,19 @@ pub mod desk;
 pub mod dialogue;
 pub mod leads;
 mod links;
+pub mod locked;
 pub mod repairs;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use uuid::Uuid;
 
+use self::locked::{LockedRows, QueueRow, SEND, WHOLE, place};
 use crate::domain::id::{DealId, DeliveryId, WorkspaceId};
-use crate::domain::time::Micros;
-use crate::store::decide::{self, ClaimKey, ItemPlaces, ReadSet, ReferenceKey, WorkingSet};
+use crate::store::decide::{self, ItemPlaces, ReadSet, WorkingSet};
 use crate::store::row::RowColumns as _;
-use crate::store::sql::{Arg, Sql, SqlRow, Tx, args, sql};
-use crate::store::{IdempotencyKey, StoreError, Write};
-
-/// The place in the queue of a delivery itself, as opposed to the fetches of its items.
-pub const WHOLE: i32 = -1;
-
-/// The place in the queue of an unsent message, under its own id.
-pub const SEND: i32 = -2;
-
-/// Returns the place in the queue of an item and its fetch.
-pub fn place(index: u32) -> i32 {
-    i32::try_from(index).expect("the index of an item fits")
-}
-
-/// The rows that the transaction has locked.
-#[derive(Default)]
-pub struct LockedRows {
-    /// By the id of a delivery and a place, or by the id of a message.
-    pub work: HashMap<(Uuid, i32), QueueRow>,
-    /// Dedupe keys that are claimed, including expired ones.
-    pub claims: HashSet<ClaimKey>,
-    pub requests: HashSet<IdempotencyKey>,
-    pub references: HashSet<ReferenceKey>,
-}
-
-/// A row of the queue.
-pub struct QueueRow {
-    pub workspace: WorkspaceId,
-    pub lease: i64,
-    pub until: Option<Micros>,
-}
-
-impl LockedRows {
-    /// Returns the workspaces of the locked work.
-    pub fn workspaces(&self) -> BTreeSet<WorkspaceId> {
-        self.work.values().map(|work| work.workspace).collect()
-    }
-
-    /// Returns the lease of a piece of work, and whether it is held.
-    fn lease(&self, delivery: DeliveryId, place: i32) -> (i64, bool) {
-        self.work
-            .get(&(delivery.0, place))
-            .map_or((0, false), |work| (work.lease, work.until.is_some()))
-    }
-}
+use crate::store::sql::{Arg, Sql, Tx, args, sql};
+use crate::store::{StoreError, Write};
 
 // The wanted rows are sorted, and are processed in that order.
 static WORK: Sql = sql("
@@ -143,27 +101,6 @@ async fn lock_work(
         .await?;
     locked.work.extend(found);
     Ok(())
-}
-
-/// Returns workspaces and ids as rows of `each (workspace_id uuid, id uuid)`.
-fn ids<I: Copy + Into<Uuid>>(wanted: &BTreeSet<(WorkspaceId, I)>) -> Vec<[Arg<'static>; 2]> {
-    wanted
-        .iter()
-        .map(|(workspace_id, id)| {
-            let id: Uuid = (*id).into();
-            args! { workspace_id: *workspace_id, id }
-        })
-        .collect()
-}
-
-/// Returns the lookup that a row answers, by its place from 0. The text cannot be compared, because
-/// it may have been stored without the characters that the database does not accept.
-fn asked<'a, T>(wanted: &[&'a T], row: &SqlRow<'_>) -> Result<&'a T, StoreError> {
-    let place: usize = row.number("place")?;
-    let asked = wanted.get(place).copied();
-    asked.ok_or_else(|| StoreError::Inconsistent {
-        what: format!("a row answers lookup {place}, which was not requested"),
-    })
 }
 
 /// Loads everything that the writes touch, once the work that they name is locked.

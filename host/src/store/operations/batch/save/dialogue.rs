@@ -7,14 +7,14 @@ use crate::domain::channel::Template;
 use crate::domain::id::{ConnectionId, ContactId};
 use crate::domain::time::Micros;
 use crate::store::decide::{IdempotencyRecord, Reference, ReferenceKey, TemplateState, WorkingSet};
-use crate::store::operations::batch::load::LockedRows;
 use crate::store::operations::batch::load::dialogue::contact_of;
+use crate::store::operations::batch::load::locked::LockedRows;
 use crate::store::row::RowColumns as _;
-use crate::store::schema::{self, OnConflict};
+use crate::store::schema::{self, table::OnConflict};
 use crate::store::sql::{Arg, Json, Sql, Tx, args, json, made, sql};
 use crate::store::{IdempotencyKey, StoreError};
 
-use super::all_made;
+use super::made::all_made;
 use crate::store::change::RowChange;
 
 static NEW_REQUESTS: Sql = made(|| schema::IDEMPOTENCY.insert(&[], OnConflict::Skip));

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 use std::sync::LazyLock;
 
-use super::all_made;
+use super::made::all_made;
 use crate::domain::id::WorkspaceId;
 use crate::domain::row::Entity;
 use crate::domain::time::Micros;
@@ -16,7 +16,7 @@ use crate::store::decide::{
     ContactRecord, ConversationRecord, DealRecord, MessageErrorRecord, MessageRecord, TicketRecord,
     WorkingSet,
 };
-use crate::store::fed::Fed;
+use crate::store::fed::record::Fed;
 use crate::store::operations::stamp::{self, Stamps};
 use crate::store::sql::{Arg, Sql, Together, Tx, listed};
 

@@ -8,12 +8,12 @@ use std::sync::LazyLock;
 use crate::domain::exchange::HttpResponse;
 use crate::domain::id::{ConnectionId, DeliveryId};
 use crate::store::decide::{Claim, ClaimKey, DeliveryRecord, FetchRecord, ItemRecord, WorkingSet};
-use crate::store::operations::batch::load::{LockedRows, place};
-use crate::store::schema::{self, OnConflict};
+use crate::store::operations::batch::load::locked::{LockedRows, place};
+use crate::store::schema::{self, table::OnConflict};
 use crate::store::sql::{Arg, Json, Sql, Together, Tx, args, json, listed, made, sql};
 use crate::store::{StoreError, Write};
 
-use super::all_made;
+use super::made::all_made;
 use crate::store::change::RowChange;
 
 static NEW_CLAIMS: Sql = made(|| schema::DEDUPE.insert(&[], OnConflict::Skip));

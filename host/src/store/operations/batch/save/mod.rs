@@ -5,11 +5,12 @@
 mod dialogue;
 mod feeds;
 mod leads;
+pub mod made;
 mod queue;
 mod repairs;
 
 use crate::store::decide::WorkingSet;
-use crate::store::operations::batch::load::LockedRows;
+use crate::store::operations::batch::load::locked::LockedRows;
 use crate::store::operations::sweep;
 use crate::store::sql::{Sql, Tx};
 use crate::store::{StoreError, Write};
@@ -45,15 +46,6 @@ pub async fn all(
     // by that much until the next delivery arrives.
     sweep::remove(tx, &set.evicted, set.now).await?;
     feeds::changed(tx, set).await
-}
-
-/// Checks the count of rows that another host may create too. A missing row was created by another
-/// host after this transaction looked for it, so the transaction runs again.
-fn all_made(sent: usize, made: u64) -> Result<(), StoreError> {
-    if u64::try_from(sent).is_ok_and(|sent| made < sent) {
-        return Err(StoreError::Contended);
-    }
-    Ok(())
 }
 
 /// Returns every statement, including those generated from the descriptions.

@@ -8,8 +8,8 @@ use crate::domain::delivery::DeliveryStatus;
 use crate::domain::time::Micros;
 use crate::store::change::RowChange;
 use crate::store::decide::{DeliveryRecord, WorkingSet};
-use crate::store::operations::batch::load::{LockedRows, SEND, WHOLE, place};
-use crate::store::schema::{self, OnConflict};
+use crate::store::operations::batch::load::locked::{LockedRows, SEND, WHOLE, place};
+use crate::store::schema::{self, table::OnConflict};
 use crate::store::sql::{Arg, Sql, SqlValue, Tx, args, made};
 use crate::store::{StoreError, Write};
 

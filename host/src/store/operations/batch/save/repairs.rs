@@ -3,7 +3,7 @@
 
 use crate::store::StoreError;
 use crate::store::decide::WorkingSet;
-use crate::store::operations::batch::load::place;
+use crate::store::operations::batch::load::locked::place;
 use crate::store::operations::repairs::NEW_CHANGES;
 use crate::store::schema;
 use crate::store::sql::{Sql, Tx, args, json, made, sql};

@@ -6,6 +6,8 @@ const std = @import("std");
 const contract = @import("contract.zig");
 const looks = @import("looks.zig");
 const names = @import("names.zig");
+const notes = @import("notes.zig");
+const people = @import("people.zig");
 const questions = @import("questions.zig");
 const timeOf = @import("time.zig").timeOf;
 const allocator = @import("heap.zig").allocator;
@@ -35,6 +37,8 @@ pub const Fields = struct {
     views: std.ArrayList(View) = .empty,
     /// Whether the name may be an event's, or says nothing without a phone or an e-mail address.
     is_name_unsure: bool = false,
+    /// What is kept of the rest; it knows the contacts of the lead.
+    left: people.Rest = .{},
 
     pub fn init(form: *Value) Error!Fields {
         var fields: Fields = .{ .form = form };
@@ -115,7 +119,12 @@ pub const Fields = struct {
     }
 
     /// Returns the phones as they were written, best first, with the codes beside them.
-    pub fn phones(fields: *const Fields) Error!Names {
+    pub fn phones(fields: *Fields) Error!Names {
+        fields.left.phones = try fields.findPhones();
+        return fields.left.phones;
+    }
+
+    fn findPhones(fields: *const Fields) Error!Names {
         var out: std.ArrayList([]const u8) = .empty;
         for (fields.views.items) |*view| {
             for (names.phones) |one| try view.phones(&out, one, looks.isPhoneNumber);
@@ -138,7 +147,12 @@ pub const Fields = struct {
     }
 
     /// Returns the e-mail addresses, best first.
-    pub fn emails(fields: *const Fields) Error!Names {
+    pub fn emails(fields: *Fields) Error!Names {
+        fields.left.emails = try fields.findEmails();
+        return fields.left.emails;
+    }
+
+    fn findEmails(fields: *const Fields) Error!Names {
         var out: std.ArrayList([]const u8) = .empty;
         for (fields.views.items) |*view| {
             for (names.emails) |one| try view.emails(&out, one);
@@ -212,14 +226,21 @@ pub const Fields = struct {
     }
 
     /// Returns what is not read, as attributes in order of name. An object of which a part
-    /// is read keeps the other parts; empty values are left out.
-    pub fn rest(fields: *const Fields) Error!contract.List(contract.Pair) {
+    /// is read keeps the other parts; empty values are left out. Other people are left out, and a
+    /// note says where they are: an erasure would not find them in an attribute.
+    pub fn rest(fields: *Fields) Error!contract.List(contract.Pair) {
         const left = try Value.create(.object, "");
         var next = fields.form.first;
-        while (next) |field| : (next = field.next) try addRest(left, field, false);
+        while (next) |field| : (next = field.next) try fields.addRest(left, field, false);
         for (fields.views.items) |*view| {
             next = if (view.asked) |asked| asked.first else null;
-            while (next) |answer| : (next = answer.next) try addRest(left, answer, true);
+            while (next) |answer| : (next = answer.next) try fields.addRest(left, answer, true);
+        }
+        const places = fields.left.left_out.items;
+        std.mem.sort([]const u8, places, {}, isBefore);
+        for (places) |path| {
+            const text = "the people under `{s}` are not kept with the lead; the raw delivery has them";
+            notes.addOnce(try std.fmt.allocPrint(allocator, text, .{path}));
         }
         try left.order();
         var out: std.ArrayList(contract.Pair) = .empty;
@@ -230,10 +251,14 @@ pub const Fields = struct {
         return .from(out.items);
     }
 
-    fn addRest(left: *Value, field: *Value, is_asked: bool) Error!void {
+    fn isBefore(_: void, a: []const u8, b: []const u8) bool {
+        return std.mem.lessThan(u8, a, b);
+    }
+
+    fn addRest(fields: *Fields, left: *Value, field: *Value, is_asked: bool) Error!void {
         // One more than a host accepts is enough: it refuses the lead and says why.
         if (left.count > max_attributes) return;
-        const value = try unread(field) orelse return;
+        const value = try fields.left.ofMember(field) orelse return;
         if (value.isAbsent()) return;
         try left.appendCopy(value, if (is_asked) try questions.free(field.name, left) else field.name);
     }
@@ -469,7 +494,7 @@ const View = struct {
                     view.codeOf(object, wanted, &names.country_codes),
                 );
                 for (out.items) |known| {
-                    if (try isSamePhone(known, phone)) break;
+                    if (try looks.isSamePhone(known, phone)) break;
                 } else try out.append(allocator, phone);
             }
         }
@@ -551,30 +576,6 @@ fn only(value: *Value) *Value {
     return if (value.kind == .array and value.count == 1) value.first.? else value;
 }
 
-/// Returns a value without what is read of it, null if nothing is left; the value itself if
-/// nothing is read.
-fn unread(value: *Value) Error!?*Value {
-    if (value.is_read) return null;
-    if (!hasRead(value)) return value;
-    const left = try Value.create(value.kind, "");
-    left.name = value.name;
-    var next = value.first;
-    while (next) |child| : (next = child.next) {
-        const rest = try unread(child) orelse continue;
-        if (rest.isAbsent()) continue;
-        try left.appendCopy(rest, rest.name);
-    }
-    return left;
-}
-
-fn hasRead(value: *const Value) bool {
-    var next = value.first;
-    while (next) |child| : (next = child.next) {
-        if (hasRead(child)) return true;
-    }
-    return value.is_read;
-}
-
 fn add(out: *std.ArrayList([]const u8), text: []const u8) Error!void {
     if (text.len > 0 and !looks.isAmong(text, out.items)) try out.append(allocator, text);
 }
@@ -645,12 +646,4 @@ fn withCodes(phone: []const u8, area: ?*Value, country: ?*Value) Error![]const u
         out = try std.mem.concat(allocator, u8, parts);
     }
     return out;
-}
-
-/// Whether two spellings are one number: it may come whole and without its codes.
-fn isSamePhone(a: []const u8, b: []const u8) Error!bool {
-    const x = try looks.digits(a);
-    const y = try looks.digits(b);
-    const has_end = std.mem.endsWith(u8, x, y) or std.mem.endsWith(u8, y, x);
-    return looks.eql(a, b) or (has_end and @min(x.len, y.len) >= 8);
 }

@@ -1,4 +1,4 @@
-//! What converters need: bodies as a tree whose numbers keep every digit, the fields of a
+//! Helpers for converters: bodies as a tree whose numbers keep every digit, the fields of a
 //! form by their usual names, and leads as the contract has them.
 
 const std = @import("std");
@@ -8,6 +8,7 @@ const json = @import("json.zig");
 const looks = @import("looks.zig");
 const multipart = @import("multipart.zig");
 const names = @import("names.zig");
+const notes = @import("notes.zig");
 
 /// Memory that the host drops after the call; never free it.
 pub const allocator = @import("heap.zig").allocator;
@@ -48,9 +49,9 @@ pub fn description(name: []const u8, version: []const u8, summary: []const u8) c
     return .{ .name = .from(name), .version = .from(version), .summary = .from(summary) };
 }
 
-/// The leads of a body.
+/// The leads of a body, with the notes of `Fields.rest`.
 pub fn converted(items: []const contract.Item) ConvertResult {
-    return .ok(.{ .items = .from(items) });
+    return .ok(.{ .items = .from(items), .notes = notes.taken() });
 }
 
 /// Refuses the body as a whole: the sender gets 400.

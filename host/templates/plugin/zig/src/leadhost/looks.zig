@@ -1,4 +1,4 @@
-//! What a name asks for, and what a text looks like.
+//! Recognises the names of fields, and the shapes of their values.
 
 const std = @import("std");
 const names = @import("names.zig");
@@ -116,6 +116,22 @@ pub fn looksLikePhone(text: []const u8) bool {
     return count >= 8 and count <= 20 and countLetters(text) <= 5 and !is_date and !contains(text, "//");
 }
 
+/// Whether two spellings are one number: it may come whole and without its codes.
+pub fn isSamePhone(a: []const u8, b: []const u8) Error!bool {
+    const x = try digits(a);
+    const y = try digits(b);
+    const has_end = std.mem.endsWith(u8, x, y) or std.mem.endsWith(u8, y, x);
+    return eql(a, b) or (has_end and @min(x.len, y.len) >= 8);
+}
+
+pub fn asksForPhone(name: []const u8) bool {
+    return isAmong(name, &names.phones) or isPhoneName(name);
+}
+
+pub fn asksForEmail(name: []const u8) bool {
+    return isAmong(name, &names.emails) or isEmailName(name);
+}
+
 pub fn isPhoneName(name: []const u8) bool {
     return containsAny(name, &names.phone_parts) and !std.mem.endsWith(u8, name, "id") and !isOthers(name);
 }
@@ -141,4 +157,12 @@ pub fn isFullPhone(text: []const u8) bool {
 pub fn isOthers(name: []const u8) bool {
     const is_client = contains(name, "client") and !contains(name, "cliente");
     return is_client or contains(name, "clientemail") or containsAny(name, &names.others);
+}
+
+/// Whether an object of this name is no private person's: it is the advertiser's, one of its
+/// staff's, or a thing's, or the contact of one of these.
+pub fn isBusiness(name: []const u8, in_business: bool) bool {
+    const is_public = isOthers(name) and !containsAny(name, &names.private);
+    const is_thing = isAmong(name, &names.listing_objects) or isAmong(name, &names.things);
+    return is_public or is_thing or (in_business and isAmong(name, &names.contact_objects));
 }

@@ -224,7 +224,7 @@ pub const dates = [_][]const u8{ "date", "data", "fecha", "datacadastro" };
 /// Times of day beside a date.
 pub const hours = [_][]const u8{ "time", "hora", "ora", "hour", "horario" };
 
-/// Where the lead came from.
+/// Names of the source of the lead.
 pub const sources = [_][]const u8{
     "leadorigin", "leadsource", "origemlead", "origemdolead", "origem", "origen", "origin",
     "source",     "fonte",      "fuente",     "canal",        "midia",  "portal", "utmsource",
@@ -311,6 +311,22 @@ pub const others = [_][]const u8{
     "salesperson", "consultor", "atendente",   "realtor",      "notif",       "from",         "landlord",  "office",    "escritorio",
     "branch",      "conjuge",   "spouse",      "organizer",    "organizador", "creator",      "createdby", "criadopor", "updatedby",
     "staff",       "employee",  "funcionario", "displayphone", "remetente",   "suporte",
+};
+
+/// Parts of such names that are a private person's, and neither the advertiser's nor its staff's.
+pub const private = [_][]const u8{
+    "propriet", "dono", "duen", "landlord", "friend", "amigo", "referr", "indica", "conjuge", "spouse",
+};
+
+/// Objects that are no person, though they may have a phone or an address; so are listings.
+pub const things = [_][]const u8{
+    "company", "empresa", "organization", "organizacao", "condominio", "projeto",  "project",  "form",  "formulario",
+    "page",    "pagina",  "site",         "source",      "origem",     "campaign", "campanha", "conta",
+};
+
+/// Objects in these that have their own contact.
+pub const contact_objects = [_][]const u8{
+    "contact", "contato", "contacto", "contatos", "contactos", "contacts", "contactinfo", "contactdetails", "info",
 };
 
 /// Credentials that sources send in a body, such as Google Ads; as they are written.

@@ -49,12 +49,16 @@ pub fn free(name: []const u8, taken: *const Value) Error![]const u8 {
     return out;
 }
 
+/// Whether an object is a question with its answer.
+pub fn isQuestion(item: *const Value) Error!bool {
+    return try pairOf(item, "", &.{ .kind = .object }) == .pair;
+}
+
 /// Whether a folded question asks for a phone or an e-mail address, and the answer is one.
 pub fn isContact(name: []const u8, answer: *const Value) bool {
     const text = answer.scalar();
-    const is_phone = looks.isAmong(name, &names.phones) or looks.isPhoneName(name);
-    const is_email = looks.isAmong(name, &names.emails) or looks.isEmailName(name);
-    return (is_phone and looks.looksLikePhone(text)) or (is_email and looks.looksLikeEmail(text));
+    return (looks.asksForPhone(name) and looks.looksLikePhone(text)) or
+        (looks.asksForEmail(name) and looks.looksLikeEmail(text));
 }
 
 fn isUsualContact(name: []const u8) bool {
@@ -198,7 +202,7 @@ fn unwrapped(value: *Value) *Value {
 /// Whether an answer has a person or more answers in it, so that the list is one of leads.
 fn isRecord(question: []const u8, answer: *const Value) Error!bool {
     const name = try looks.fold(question);
-    if (isUsualContact(name) or looks.isPhoneName(name) or looks.isEmailName(name)) return false;
+    if (looks.asksForPhone(name) or looks.asksForEmail(name)) return false;
     var next = answer.first;
     while (next) |inside| : (next = inside.next) {
         if (answer.kind == .array and inside.isObject()) return true;

@@ -1,0 +1,85 @@
+//! The responses of the console: pages, redirects, and the cookie of a session.
+
+use std::time::Duration;
+
+use super::api::ApiRefusal;
+use askama::Template;
+use hyper::StatusCode;
+use hyper::header::{COOKIE, HeaderValue, LOCATION, SET_COOKIE};
+
+use crate::http::call::Call;
+use crate::http::error::ApiError;
+use crate::http::reply::{self, ApiResponse};
+
+const HTML: &str = "text/html; charset=utf-8";
+
+/// The name of the session's cookie.
+const SESSION_COOKIE: &str = "leadhost-console";
+
+/// The outcome of a form.
+pub enum FormOutcome {
+    /// To a page, which shows what was done.
+    Done { to: String, notice: String },
+    /// To a page of its own.
+    Page(ApiResponse),
+}
+
+impl FormOutcome {
+    /// Returns to a page below `/console`, with a sentence about what was done.
+    pub fn done(to: impl Into<String>, notice: impl Into<String>) -> Self {
+        Self::Done {
+            to: to.into(),
+            notice: notice.into(),
+        }
+    }
+}
+
+/// Returns the answer that shows a template.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] if the template cannot be rendered.
+pub fn page(status: StatusCode, template: &impl Template) -> Result<ApiResponse, ApiRefusal> {
+    let text = template.render().map_err(ApiError::internal)?;
+    Ok(reply::bytes_of(status, HTML, text))
+}
+
+/// Returns a redirect to a page.
+pub fn see_other(to: &str) -> ApiResponse {
+    let mut reply = reply::empty(StatusCode::SEE_OTHER);
+    let to = HeaderValue::from_str(to).unwrap_or(HeaderValue::from_static("/console"));
+    reply.headers_mut().insert(LOCATION, to);
+    reply
+}
+
+/// Adds the cookie of a session. With no lifetime it removes the cookie.
+pub fn with_cookie(
+    mut reply: ApiResponse,
+    call: &Call<'_>,
+    token: &str,
+    lifetime: Duration,
+) -> ApiResponse {
+    let secure = if call.http.core.config.server.has_tls() {
+        "; Secure"
+    } else {
+        ""
+    };
+    let cookie = format!(
+        "{SESSION_COOKIE}={token}; Path=/console; Max-Age={}; HttpOnly; SameSite=Strict{secure}",
+        lifetime.as_secs()
+    );
+    if let Ok(cookie) = HeaderValue::from_str(&cookie) {
+        reply.headers_mut().insert(SET_COOKIE, cookie);
+    }
+    reply
+}
+
+/// Returns the token that the browser sends.
+pub fn cookie<'a>(call: &'a Call<'_>) -> Option<&'a str> {
+    let lines = call.head.headers.get_all(COOKIE).iter();
+    let pairs = lines
+        .filter_map(|line| line.to_str().ok())
+        .flat_map(|line| line.split(';'));
+    let mut named = pairs.filter_map(|pair| pair.trim().split_once('='));
+    named.find_map(|(name, value)| (name == SESSION_COOKIE).then_some(value))
+}

@@ -1,0 +1,162 @@
+//! Comparisons of versions as the answers show them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::admin_api::plugins::{
+    ComparedVersion, DifferenceView, ExampleView, FieldDifference, NeededView, SendDifferences,
+    VerifiedCost, VerifiedPlugin, VerifiedSends,
+};
+use crate::domain::difference::DifferenceKind;
+use crate::domain::plugin::PluginKind;
+use crate::pipeline::deploy::Verified;
+use crate::pipeline::verify::cost::NeededSummary;
+use crate::pipeline::verify::{Covered, DifferenceGroup, Example, Subject, Tally, VerifyReport};
+
+/// Returns the answer about a comparison.
+pub fn to_view(verified: Verified) -> VerifiedPlugin {
+    let Verified {
+        candidate,
+        golden,
+        active,
+        against,
+        report,
+        drift,
+        concerns,
+    } = verified;
+    let VerifyReport {
+        connections,
+        connections_not_covered,
+        total,
+        deliveries,
+        sends,
+        costs,
+        took,
+    } = report;
+    let Covered {
+        chosen,
+        emptied,
+        not_tried,
+        not_reached,
+        tally,
+    } = deliveries;
+    let sends = (candidate.kind == PluginKind::Adapter).then(|| VerifiedSends {
+        chosen: sends.chosen,
+        emptied: sends.emptied,
+        not_tried: sends.not_tried,
+        not_reached: sends.not_reached,
+        differences: send_differences(sends.tally),
+    });
+    VerifiedPlugin {
+        name: candidate.description.name.clone(),
+        version: candidate.description.version.clone(),
+        digest: candidate.digest.clone(),
+        golden,
+        against: against.map(|against| ComparedVersion {
+            version: against.description.version.clone(),
+            digest: against.digest.clone(),
+            active: active.as_ref() == Some(&against.digest),
+        }),
+        chosen,
+        total: total.deliveries,
+        total_is_least: total.is_least,
+        connections,
+        connections_not_covered,
+        emptied,
+        not_tried,
+        not_reached,
+        compared: tally.compared,
+        same: tally.same,
+        leads: tally.leads,
+        candidate_leads: tally.candidate_leads,
+        newly_failing: group(tally.newly_failing),
+        no_longer_failing: group(tally.no_longer_failing),
+        appeared: group(tally.appeared),
+        vanished: group(tally.vanished),
+        items: group(tally.items),
+        fields: fields(tally.fields),
+        sends,
+        cost: costs.summaries().map(|(other, candidate)| VerifiedCost {
+            conversions: costs.serving.len() as u64,
+            other: needed(other),
+            candidate: needed(candidate),
+        }),
+        drift,
+        concerns: concerns.into_iter().map(Into::into).collect(),
+        repairs: Vec::new(),
+        took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+    }
+}
+
+fn needed(summary: NeededSummary) -> NeededView {
+    let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+    NeededView {
+        mean_us: micros(summary.mean),
+        p95_us: micros(summary.p95),
+        memory_bytes: summary.memory,
+    }
+}
+
+/// Returns the differences of sends.
+pub fn send_differences(tally: Tally) -> SendDifferences {
+    SendDifferences {
+        compared: tally.compared,
+        same: tally.same,
+        changed: tally.harm.changed,
+        newly_failing: group(tally.newly_failing),
+        no_longer_failing: group(tally.no_longer_failing),
+        items: group(tally.items),
+        fields: fields(tally.fields),
+    }
+}
+
+/// Returns the differences of fields.
+pub fn fields(fields: BTreeMap<(String, DifferenceKind), DifferenceGroup>) -> Vec<FieldDifference> {
+    fields.into_iter().map(Into::into).collect()
+}
+
+/// Returns differences of one kind.
+pub fn group(group: DifferenceGroup) -> DifferenceView {
+    group.into()
+}
+
+impl From<((String, DifferenceKind), DifferenceGroup)> for FieldDifference {
+    fn from(((field, change), differences): ((String, DifferenceKind), DifferenceGroup)) -> Self {
+        Self {
+            field,
+            change,
+            differences: differences.into(),
+        }
+    }
+}
+
+impl From<DifferenceGroup> for DifferenceView {
+    fn from(group: DifferenceGroup) -> Self {
+        Self {
+            count: group.count,
+            examples: group.examples.into_iter().map(Into::into).collect(),
+        }
+    }
+}
+
+impl From<Example> for ExampleView {
+    fn from(example: Example) -> Self {
+        let Example {
+            subject,
+            connection,
+            before,
+            after,
+        } = example;
+        let (delivery_id, message_id) = match subject {
+            Subject::Delivery(id) => (Some(id), None),
+            Subject::Message(id) => (None, Some(id)),
+        };
+        Self {
+            delivery_id,
+            message_id,
+            connection_id: connection,
+            before,
+            after,
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! The id of a deal in a path.
+
+use crate::domain::id::DealId;
+use crate::http::error::ApiError;
+
+/// Reads the deal id of a path. A text that is not an id counts as unknown.
+///
+/// # Errors
+///
+/// [`ApiError::NotFound`] if the text is not an id.
+pub fn parse_id(text: &str) -> Result<DealId, ApiError> {
+    text.parse().map_err(|_| not_found())
+}
+
+/// Returns the refusal of an unknown id.
+pub fn not_found() -> ApiError {
+    ApiError::NotFound("Deal not found: none of this partner's deals has this id.".to_owned())
+}

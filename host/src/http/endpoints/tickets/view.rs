@@ -1,0 +1,47 @@
+//! A ticket as the desk shows it, and its id in a path.
+
+use crate::domain::id::TicketId;
+use crate::domain::ticket::TicketView;
+use crate::http::auth::PartnerCaller;
+use crate::http::call::Call;
+use crate::http::error::ApiError;
+use crate::store::TicketFilter;
+
+/// Reads the ticket id of a path. A text that is not an id counts as unknown.
+///
+/// # Errors
+///
+/// [`ApiError::NotFound`] if the text is not an id.
+pub fn parse_id(text: &str) -> Result<TicketId, ApiError> {
+    text.parse().map_err(|_| not_found())
+}
+
+/// Returns the refusal of an unknown id.
+pub fn not_found() -> ApiError {
+    ApiError::NotFound("Ticket not found: the workspace has none with this id.".to_owned())
+}
+
+/// Returns the ticket as it is now.
+///
+/// # Errors
+///
+/// [`ApiError::NotFound`] if the workspace has no such ticket, and [`ApiError::Store`] if the store cannot be
+/// read.
+pub async fn view(
+    call: &Call<'_>,
+    caller: &PartnerCaller,
+    ticket: TicketId,
+) -> Result<TicketView, ApiError> {
+    let filter = TicketFilter {
+        ticket: Some(ticket),
+        limit: 1,
+        ..TicketFilter::default()
+    };
+    let mut found = call
+        .http
+        .core
+        .store
+        .tickets(caller.scope(), &filter)
+        .await?;
+    found.pop().ok_or_else(not_found)
+}
