@@ -12,7 +12,6 @@ leadhost_tests::on_every_store! {
     the_same_id_fifty_times_at_once_is_one_deal,
     without_an_id_the_same_content_is_the_same_lead_for_ten_minutes,
     a_connection_may_take_each_repeat_for_a_new_lead,
-    the_same_id_in_two_connections_is_two_leads,
     an_update_of_its_source_changes_the_deal_and_stamps_it,
 }
 
@@ -95,19 +94,6 @@ async fn a_connection_may_take_each_repeat_for_a_new_lead(on: On) {
         assert_eq!(answer["status"], "converted");
     }
     assert_eq!(host.rows(&declared, "deals").await.len(), 2);
-}
-
-async fn the_same_id_in_two_connections_is_two_leads(on: On) {
-    let host = Host::working(on).await;
-    host.converter(guests::example_form()).await;
-    let other = FORM.replace("\"form\"", "\"other\"");
-    let declared = host.declare(&format!("{FORM}{other}")).await;
-    for name in ["form", "other"] {
-        let ask = host.post(&declared.address(name));
-        let body = lead("f-1", "Lia Prado", "11 98888-0001");
-        let answer = ask.json(&body).send().await.expect(200).json();
-        assert_eq!(answer["status"], "converted", "{name}");
-    }
 }
 
 async fn an_update_of_its_source_changes_the_deal_and_stamps_it(on: On) {

@@ -4,45 +4,15 @@ use leadhost_tests::provider::{Misbehaviour, Taken};
 use leadhost_tests::{Ask, On};
 use serde_json::Value;
 
-use super::fixture::{OTHER_PHONE, PHONE, WA_ID, WhatsAppFixture, ids, refusal, template};
+use super::fixture::{PHONE, WA_ID, WhatsAppFixture, ids, refusal};
 
 leadhost_tests::on_every_store! {
-    the_same_key_and_body_is_one_message,
-    the_same_key_with_another_body_is_refused,
     the_same_key_while_the_first_is_running_is_refused,
     many_at_once_with_one_key_are_one_message,
-    without_a_key_or_with_another_each_is_a_message,
-    a_refusal_of_the_request_does_not_use_up_its_key,
-    the_answer_to_an_unknown_template_is_kept,
 }
 
 fn keyed(desk: &WhatsAppFixture, key: &str, body: &Value) -> Ask {
     desk.notify(body).header("idempotency-key", key)
-}
-
-async fn the_same_key_and_body_is_one_message(on: On) {
-    let desk = WhatsAppFixture::new(on).await;
-    let request = desk.greeting(PHONE);
-    let first = keyed(&desk, "a", &request).send().await.expect(200);
-    assert_eq!(first.header("idempotency-replayed"), "");
-    desk.host.advance(3_600).await;
-    let again = keyed(&desk, "a", &request).send().await.expect(200);
-    assert_eq!(again.header("idempotency-replayed"), "true");
-    assert_eq!(again.json(), first.json());
-    assert_eq!(ids(&again), ids(&first));
-    assert_eq!(desk.whatsapp.accepted_for(WA_ID), 1);
-    assert_eq!(desk.messages().await.len(), 1);
-}
-
-async fn the_same_key_with_another_body_is_refused(on: On) {
-    let desk = WhatsAppFixture::new(on).await;
-    keyed(&desk, "a", &desk.greeting(PHONE))
-        .send()
-        .await
-        .expect(200);
-    let other = keyed(&desk, "a", &desk.greeting(OTHER_PHONE)).send().await;
-    refusal(other, 422);
-    assert_eq!(desk.whatsapp.sends().len(), 1);
 }
 
 async fn the_same_key_while_the_first_is_running_is_refused(on: On) {
@@ -77,32 +47,4 @@ async fn many_at_once_with_one_key_are_one_message(on: On) {
     assert!(taken >= 1);
     assert_eq!(desk.whatsapp.accepted_for(WA_ID), 1);
     assert_eq!(desk.messages().await.len(), 1);
-}
-
-async fn without_a_key_or_with_another_each_is_a_message(on: On) {
-    let desk = WhatsAppFixture::new(on).await;
-    let request = desk.greeting(PHONE);
-    keyed(&desk, "a", &request).send().await.expect(200);
-    keyed(&desk, "b", &request).send().await.expect(200);
-    desk.notify(&request).send().await.expect(200);
-    desk.notify(&request).send().await.expect(200);
-    assert_eq!(desk.whatsapp.accepted_for(WA_ID), 4);
-}
-
-async fn a_refusal_of_the_request_does_not_use_up_its_key(on: On) {
-    let desk = WhatsAppFixture::new(on).await;
-    let mut wrong = desk.greeting(PHONE);
-    wrong["phoneNumber"] = "123".into();
-    refusal(keyed(&desk, "a", &wrong).send().await, 400);
-    let right = keyed(&desk, "a", &desk.greeting(PHONE)).send().await;
-    assert_eq!(right.expect(200).header("idempotency-replayed"), "");
-}
-
-async fn the_answer_to_an_unknown_template_is_kept(on: On) {
-    let desk = WhatsAppFixture::new(on).await;
-    let request = desk.notification(PHONE, template("nenhum", &[]));
-    refusal(keyed(&desk, "a", &request).send().await, 500);
-    let again = keyed(&desk, "a", &request).send().await;
-    assert_eq!(again.header("idempotency-replayed"), "true");
-    assert_eq!(refusal(again, 500), "Template 'nenhum' not found");
 }

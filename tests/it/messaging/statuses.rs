@@ -10,7 +10,6 @@ use super::fixture::{PHONE, SentMessage, WA_ID, WhatsAppFixture, taken};
 leadhost_tests::on_every_store! {
     statuses_in_every_order_end_in_the_same_message,
     the_same_status_again_changes_nothing,
-    a_read_message_was_delivered,
     a_status_before_the_answer_is_not_lost,
     a_status_before_the_answer_that_does_not_name_our_id_is_not_lost,
     a_message_that_failed_and_then_arrived_is_delivered,
@@ -98,17 +97,6 @@ async fn the_same_status_again_changes_nothing(on: On) {
         conversation,
         "receipts do not rewrite the conversation"
     );
-}
-
-async fn a_read_message_was_delivered(on: On) {
-    let desk = WhatsAppFixture::new(on).await;
-    let sent = desk.greets(PHONE).await;
-    desk.whatsapp.set_time(BEGINNING + 30);
-    desk.whatsapp.status(&sent.wamid, "read");
-    desk.flush().await;
-    let row = desk.row("messages", &sent.message).await;
-    assert_eq!(row["read_at"], "2030-01-15T12:00:30.000000Z");
-    assert_eq!(row["delivered_at"], row["read_at"]);
 }
 
 /// The provider accepts the message, sends its status, and only then answers

@@ -6,7 +6,7 @@ const ON_POSTGRES: &str = "::on_postgres::";
 /// What PostgreSQL does differently: several hosts, policies, the status of a commit, leases, rates, migrations.
 /// The small size has these areas on both stores; the other tests on PostgreSQL repeat through HTTP what `store`
 /// proves of it.
-const DIFFERENT_ON_POSTGRES: [&str; 12] = [
+const DIFFERENT_ON_POSTGRES: [&str; 13] = [
     "admission::rates::",
     "analytics::job::",
     "channels::routes::",
@@ -16,6 +16,7 @@ const DIFFERENT_ON_POSTGRES: [&str; 12] = [
     "ingest::dedupe::",
     "messaging::idempotency::",
     "moving::",
+    "notifications::repeats::",
     "products::import::",
     "store::",
     "tenants::",
