@@ -9,7 +9,7 @@ use leadhost::domain::plugin::Digest;
 use leadhost_tests::components::target;
 use leadhost_tests::program::binary;
 use leadhost_tests::service::{command, leadhost};
-use leadhost_tests::{On, Service, figures};
+use leadhost_tests::{On, Service, figures, left_out};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -104,11 +104,10 @@ async fn the_quickstart_comes_up_takes_leads_and_keeps_everything_over_a_restart
     }
 }
 
-#[expect(clippy::print_stderr, reason = "a test that is left out is said aloud")]
 async fn the_quickstarts_commands_work_as_they_are(on: On) {
     let there = |tool: &str| Command::new(tool).arg("--help").output().is_ok();
     if !there("curl") || !there("openssl") {
-        eprintln!("LEFT OUT: the quickstart's commands need curl and openssl");
+        left_out("the quickstart's commands need curl and openssl");
         return;
     }
     let folder = folder();

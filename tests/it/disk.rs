@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use leadhost_tests::load::{export, post};
-use leadhost_tests::{Hosts, On, Service, figures, until};
+use leadhost_tests::{Hosts, On, Service, figures, left_out, until};
 
 /// A file system in memory. It is unmounted when it is dropped.
 struct SmallDisk(tempfile::TempDir);
@@ -33,11 +33,10 @@ impl Drop for SmallDisk {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[expect(clippy::print_stderr, reason = "a test that is left out is said aloud")]
 async fn a_full_disk_refuses_only_writes_and_leads_are_accepted_again_once_there_is_room() {
     let Some(disk) = SmallDisk::mount(32) else {
-        eprintln!(
-            "LEFT OUT: no small file system can be mounted here; other tests cover it by the store's own bound"
+        left_out(
+            "no small file system can be mounted here; other tests cover it by the store's own bound",
         );
         return;
     };

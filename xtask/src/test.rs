@@ -10,12 +10,12 @@ use std::num::NonZero;
 
 use crate::args::Args;
 use crate::console::Guide;
-use crate::failure::Failure;
+use crate::failure::{Context as _, Failure};
 use crate::install::Install;
 use crate::postgres::{self, Postgres};
 use crate::{
     api, bad_deploy, clients, console, deploy, faults, guests, languages, monitoring, plugins,
-    registry,
+    registry, repository,
 };
 use choice::Choice;
 use harness::{Call, Ran};
@@ -139,9 +139,13 @@ fn run_all(install: Install, is_full: bool, report: &mut Report) -> Result<(), F
     }
 
     let leadhost = programs.leadhost.display().to_string();
+    let unable = repository::target().join("tmp/left-out");
+    repository::write_if_changed(&unable, b"")?;
+    let unable_text = unable.display().to_string();
     let mut variables = vec![
         ("LEADHOST_PROGRAM", leadhost.as_str()),
         ("LEADHOST_TEST_BUILT", "1"),
+        ("LEADHOST_TEST_LEFT_OUT", unable_text.as_str()),
     ];
     if has_postgres {
         variables.push((REQUIRE_POSTGRES, "1"));
@@ -159,6 +163,8 @@ fn run_all(install: Install, is_full: bool, report: &mut Report) -> Result<(), F
     let choice = choice::choose(names, is_full);
     let integration = report::timed(|| run_integration(&programs, &choice, &variables));
     report.tests("integration tests", integration);
+    let unable = std::fs::read_to_string(&unable).context("reading what tests left out")?;
+    report.left_out(unable.lines().map(str::to_owned));
     postgres::sweep();
     report.suite("examples of the SDK", report::timed(harness::run_doc_tests));
     match is_full {

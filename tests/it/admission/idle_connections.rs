@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use leadhost_tests::{Host, Hosts, On, Options, figures, sized};
+use leadhost_tests::{Host, Hosts, On, Options, figures, left_out, sized};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -77,7 +77,6 @@ fn many() -> usize {
 const EACH: u64 = 23_000;
 
 #[tokio::test(flavor = "multi_thread")]
-#[expect(clippy::print_stderr, reason = "a test that is left out is said aloud")]
 async fn thousands_of_idle_connections_fit_in_a_small_memory() {
     let many = many();
     let mut limit = getrlimit(Resource::Nofile);
@@ -85,9 +84,9 @@ async fn thousands_of_idle_connections_fit_in_a_small_memory() {
     let raised = setrlimit(Resource::Nofile, limit).is_ok();
     let needed = many as u64 + 2_000;
     if !raised || limit.maximum.is_some_and(|most| most < needed) {
-        eprintln!(
-            "LEFT OUT: {needed} files cannot be open here; the tests with crowds of four cover it"
-        );
+        left_out(&format!(
+            "{needed} files cannot be open here; the tests with crowds of four cover it"
+        ));
         return;
     }
     let hosts = Hosts::portal(On::Sqlite).apply().await;

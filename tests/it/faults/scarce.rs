@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use leadhost_tests::guests::Variant;
 use leadhost_tests::load::{Follower, Load, Targets, What};
-use leadhost_tests::{Hosts, On, Service, figures, until};
+use leadhost_tests::{Hosts, On, Service, figures, left_out, until};
 use serde_json::Value;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
@@ -86,11 +86,10 @@ const HEAVY: usize = 3;
 /// Concurrent deliveries of nearly the largest size.
 const LARGE: usize = 48;
 
-#[expect(clippy::print_stderr, reason = "a test that is left out is said aloud")]
 async fn in_256_megabytes_plugins_bodies_and_pages_fit_together(on: On) {
     let Some(group) = Group::create(BYTES) else {
-        eprintln!(
-            "LEFT OUT: no control group with a memory limit can be created here, which needs root; the peak of a host with narrow bounds covers it"
+        left_out(
+            "no control group with a memory limit can be created here, which needs root; the peak of a host with narrow bounds covers it",
         );
         return;
     };

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use leadhost_tests::load::post;
 use leadhost_tests::program::{binary, preloaded};
-use leadhost_tests::{Hosts, On, figures, until};
+use leadhost_tests::{Hosts, On, figures, left_out, until};
 
 const SENDERS: usize = 16;
 
@@ -57,16 +57,13 @@ async fn a_disk_that_never_syncs_is_detected() {
 
 /// Records the calls of the program while this many leads come in. `None`, after printing
 /// the reason, if they cannot be traced.
-#[expect(clippy::print_stderr, reason = "a test that is left out is said aloud")]
 async fn watched(count: usize, preload: Option<&Path>) -> Option<CallAnalysis> {
     let looks = Command::new("strace")
         .args(["-D", "-f", "-o", "/dev/null", "true"])
         .stderr(Stdio::null())
         .status();
     if !looks.is_ok_and(|status| status.success()) {
-        eprintln!(
-            "LEFT OUT: the system calls of the program cannot be traced here; apt-get install strace"
-        );
+        left_out("the system calls of the program cannot be traced here; apt-get install strace");
         return None;
     }
     let hosts = Hosts::portal(On::Sqlite).apply().await;
