@@ -30,8 +30,8 @@ Builds the plugins, the guests, the tests and the service, and runs the tests in
     (no flag)      all unit tests; each promise of the store on SQLite and on PostgreSQL; the other
                    integration tests on SQLite, and on PostgreSQL where that differs; and of each
                    suite from outside what needs no registry
-    --full         every test on both stores at full size, and all suites of `cargo xtask suite`.
-                   Ends with 1 if anything was left out. Needs the registries of npm and Python
+    --full         every test on both stores at full size, and all suites of `cargo xtask suite`
+                   but `image`. Ends with 1 if anything was left out. Needs the registries of npm and Python
     --no-install   never install anything; report what is missing
 
 The last lines say for each suite what passed, failed and was left out, its minutes, and which tests
@@ -54,7 +54,8 @@ Builds what changed, and runs the tests whose names contain one of the words.
     --unit         the unit tests of all crates
     --full         at full size
 
-It prepares nothing: run `cargo xtask test` or `cargo xtask plugins` once before.
+Run `cargo xtask test` or `cargo xtask plugins` once before; `cargo xtask guests` builds the guests in
+JavaScript and Python.
 ";
 
 pub const SUITE_HELP: &str = "\
@@ -375,20 +376,23 @@ pub fn run_suites(mut args: Args) -> Result<(), Failure> {
         false => Guide::Left,
     };
     let names = args.words()?;
-    let mut report = Report::default();
-    for name in &names {
-        let known = SUITES.iter().find(|suite| suite.name == name);
-        let outcome = report::timed(|| match (name.as_str(), known) {
-            ("console", _) => console::test(install, guide).map(|()| Vec::new()),
-            ("image", _) => deploy::build_image().map(|()| Vec::new()),
-            (_, Some(suite)) => (suite.whole)(install),
-            _ => Err(Failure::usage(format!("there is no suite `{name}`"))
-                .hint("cargo xtask suite --help lists them")),
-        });
-        report.outside(name, outcome);
+    let find = |name: &str| SUITES.iter().find(|suite| suite.name == name);
+    let unknown = |name: &&String| name.as_str() != "image" && find(name).is_none();
+    if let Some(unknown) = names.iter().find(unknown) {
+        return Err(Failure::usage(format!("there is no suite `{unknown}`"))
+            .hint("cargo xtask suite --help lists them"));
     }
     if names.is_empty() {
         return Err(Failure::usage("no suite is named").hint("cargo xtask suite --help lists them"));
+    }
+    let mut report = Report::default();
+    for name in &names {
+        let outcome = report::timed(|| match find(name) {
+            Some(suite) if suite.name != "console" => (suite.whole)(install),
+            Some(_) => console::test(install, guide).map(|()| Vec::new()),
+            None => deploy::build_image().map(|()| Vec::new()),
+        });
+        report.outside(name, outcome);
     }
     report.print();
     report.judge(true)

@@ -3,8 +3,7 @@
 //! continues. Every acknowledged lead is stored exactly once, each request ends in
 //! time with a helpful answer, and the service recovers by itself.
 //!
-//! Each test has its own server. The sizes are those of a usual run;
-//! `LEADHOST_LONG_BAD_DAYS=1` makes the outages as long as real ones.
+//! Each test has its own server.
 
 mod commit;
 mod killed;

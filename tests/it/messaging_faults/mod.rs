@@ -4,9 +4,6 @@
 //! the database is unavailable. In every case: nothing acknowledged is lost, no
 //! message is sent twice, no forbidden message is sent, and every status and answer
 //! is stored where it belongs.
-//!
-//! The sizes are those of a usual run; `LEADHOST_LONG_BAD_DAYS=1` makes the outages
-//! as long as real ones.
 
 mod adapter_swaps;
 mod database;

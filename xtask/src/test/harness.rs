@@ -38,6 +38,7 @@ pub struct Call<'a> {
 pub struct Ran {
     pub passed: usize,
     pub failed: usize,
+    pub ignored: usize,
     /// Each test with its seconds.
     pub seconds: Vec<(f64, String)>,
     /// What failed tests said, and why the program ended before its summary.
@@ -49,6 +50,7 @@ impl Ran {
     pub fn add(&mut self, other: Self) {
         self.passed += other.passed;
         self.failed += other.failed;
+        self.ignored += other.ignored;
         self.seconds.extend(other.seconds);
         self.faults.extend(other.faults);
     }
@@ -126,6 +128,7 @@ impl Output {
             self.has_summary = true;
             self.ran.passed = count(summary, " passed");
             self.ran.failed = count(summary, " failed");
+            self.ran.ignored = count(summary, " ignored");
         }
         if line.starts_with("---- ") && line.ends_with(" stdout ----") {
             self.faults.push(Vec::new());
@@ -180,7 +183,7 @@ pub fn run_doc_tests() -> Result<(), Failure> {
 mod tests {
     use super::*;
 
-    const OUTPUT: &str = "running 3 tests\ntest a::one ... ok <0.250s>\ntest b ... FAILED <1.500s>\n\nfailures:\n\n---- b stdout ----\n\nthread 'b' panicked at b.rs:1:\nno lead\nstack backtrace:\n   0: main\n\n\nfailures:\n    b\n\ntest result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 7 filtered out";
+    const OUTPUT: &str = "running 3 tests\ntest a::one ... ok <0.250s>\ntest b ... FAILED <1.500s>\n\nfailures:\n\n---- b stdout ----\n\nthread 'b' panicked at b.rs:1:\nno lead\nstack backtrace:\n   0: main\n\n\nfailures:\n    b\n\ntest result: FAILED. 1 passed; 1 failed; 2 ignored; 0 measured; 7 filtered out";
 
     #[test]
     fn failed_tests_are_repeated_without_backtraces_and_the_list_of_names() {
@@ -188,7 +191,7 @@ mod tests {
         OUTPUT.lines().for_each(|line| output.read(line));
         assert!(output.has_summary);
         let ran = output.ran();
-        assert_eq!((ran.passed, ran.failed), (1, 1));
+        assert_eq!((ran.passed, ran.failed, ran.ignored), (1, 1, 2));
         assert_eq!(ran.seconds, [(0.25, "a::one".into()), (1.5, "b".into())]);
         let said = "---- b stdout ----\nthread 'b' panicked at b.rs:1:\nno lead";
         assert_eq!(ran.faults, [said]);

@@ -69,6 +69,10 @@ impl Report {
                 let word = format!("{} passed, {} failed", ran.passed, ran.failed);
                 self.line(name, &word, seconds);
                 self.seconds.extend(ran.seconds);
+                if ran.ignored > 0 {
+                    self.left_out
+                        .push(format!("{name}: {} ignored tests", ran.ignored));
+                }
                 if ran.failed > 0 {
                     self.faults.push(format!("{name}: {} failed", ran.failed));
                 }
@@ -106,7 +110,9 @@ impl Report {
     pub fn print(&self) {
         let mut slowest: Vec<_> = self.seconds.iter().collect();
         slowest.sort_by(|one, other| other.0.total_cmp(&one.0));
-        eprintln!("\nThe slowest tests:");
+        if !slowest.is_empty() {
+            eprintln!("\nThe slowest tests:");
+        }
         for (seconds, name) in slowest.into_iter().take(SLOWEST) {
             eprintln!("{seconds:>8.1} s  {name}");
         }

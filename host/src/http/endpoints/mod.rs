@@ -1,6 +1,6 @@
 //! One operation, one file; the small verbs of one resource (list, pause, resume) share a file.
-//! `ARCHITECTURE.md` has the recipe for adding an endpoint. An endpoint imports no other one, except
-//! as `tests/it/layers.rs` lists.
+//! `ARCHITECTURE.md` has the recipe for adding an endpoint. An endpoint imports no other one, with
+//! the exceptions that `ARCHITECTURE.md` names.
 
 pub mod admin;
 pub mod analytics;
