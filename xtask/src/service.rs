@@ -13,6 +13,26 @@ use serde_json::Value;
 use crate::failure::{Context, Failure};
 use crate::{repository, run};
 
+/// Makes an empty data folder, without what an earlier run left there. Its host uses the code that others
+/// compiled.
+///
+/// # Errors
+///
+/// [`Failure`] if the folder cannot be replaced.
+pub fn replace_data(data: &Path) -> Result<(), Failure> {
+    if data.exists() {
+        fs::remove_dir_all(data).context(format!("removing {}", data.display()))?;
+    }
+    // The service refuses a folder that others may use.
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(data)
+        .context(format!("creating {}", data.display()))?;
+    xtask::compiled::share(&repository::target(), data)
+        .context(format!("writing {}", data.display()))
+}
+
 /// A running service for one test.
 pub struct Service {
     pub program: PathBuf,
@@ -37,17 +57,7 @@ impl Service {
         store: Option<&str>,
     ) -> Result<Self, Failure> {
         let data = folder.join("data");
-        if data.exists() {
-            fs::remove_dir_all(&data).context(format!("removing {}", data.display()))?;
-        }
-        // The service refuses a folder that others may use.
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&data)
-            .context(format!("creating {}", data.display()))?;
-        xtask::compiled::share(&repository::target(), &data)
-            .context(format!("writing {}", data.display()))?;
+        replace_data(&data)?;
         let log = folder.join("service.log");
         let log = fs::File::create(&log).context(format!("creating {}", log.display()))?;
         let mut command = Command::new(program);

@@ -3,7 +3,7 @@
 
 mod choice;
 mod harness;
-mod programs;
+pub mod programs;
 mod report;
 
 use std::num::NonZero;
@@ -109,7 +109,7 @@ fn run_all(install: Install, is_full: bool, report: &mut Report) -> Result<(), F
     // Both use both cores, but each waits for one compiler at times.
     let (components, programs) = std::thread::scope(|scope| {
         let components = scope.spawn(|| report::timed(|| build_components(install)));
-        let programs = report::timed(|| programs::build(&["--lib", "--bins", "--tests"]));
+        let programs = report::timed(|| programs::build(programs::ALL_TESTS));
         let components = components.join().expect("a build does not panic");
         (components, programs)
     });
@@ -216,13 +216,9 @@ fn run_unit(
 ) -> Result<Ran, Failure> {
     let mut all = Ran::default();
     for program in &programs.unit {
-        let names = matching(program.names()?, words);
-        if names.is_empty() {
-            continue;
-        }
         let call = Call {
             program,
-            names: if words.is_empty() { &[] } else { &names },
+            names: &matching(program.names()?, words),
             threads: threads(),
             variables,
             is_detailed,
@@ -238,18 +234,15 @@ fn run_integration(
     choice: &Choice,
     variables: &[(&str, &str)],
 ) -> Result<Ran, Failure> {
-    let run = |names: &[String], threads| match names.is_empty() {
-        true => Ok(Ran::default()),
-        false => {
-            let call = Call {
-                program: &programs.integration,
-                names,
-                threads,
-                variables,
-                is_detailed: false,
-            };
-            call.run()
-        }
+    let run = |names, threads| {
+        let call = Call {
+            program: &programs.integration,
+            names,
+            threads,
+            variables,
+            is_detailed: false,
+        };
+        call.run()
     };
     let threads = threads();
     let of_long = (threads / LONG_SHARE).max(1);
@@ -280,9 +273,9 @@ pub fn run_only(mut args: Args) -> Result<(), Failure> {
     if words.is_empty() {
         return Err(Failure::usage("no test is named").hint("cargo xtask t --help"));
     }
-    let targets: &[&str] = match is_unit {
-        true => &["--lib", "--bins", "--tests"],
-        false => &["--test", "it", "--bin", "leadhost"],
+    let targets = match is_unit {
+        true => programs::ALL_TESTS,
+        false => programs::INTEGRATION_TESTS,
     };
     let programs = programs::build(targets)?;
     let leadhost = programs.leadhost.display().to_string();
@@ -293,18 +286,14 @@ pub fn run_only(mut args: Args) -> Result<(), Failure> {
     let ran = match is_unit {
         true => run_unit(&programs, &words, &variables, true)?,
         false => {
-            let names = matching(programs.integration.names()?, &words);
             let call = Call {
                 program: &programs.integration,
-                names: &names,
+                names: &matching(programs.integration.names()?, &words),
                 threads: threads(),
                 variables: &variables,
                 is_detailed: true,
             };
-            match names.is_empty() {
-                true => Ran::default(),
-                false => call.run()?,
-            }
+            call.run()?
         }
     };
     if ran.passed + ran.failed == 0 {

@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::io::Read as _;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -12,7 +11,7 @@ use serde_json::Value;
 use xtask::double::proof::base64;
 
 use crate::failure::{Context, Failure};
-use crate::{repository, run};
+use crate::{run, service};
 
 /// The names of the hosts, and of their data folders.
 const ON_SQLITE: &[&str] = &["a"];
@@ -90,17 +89,7 @@ impl Drop for Hosts {
 impl Host {
     fn start(mut command: Command, folder: &Path, name: &str) -> Result<Self, Failure> {
         let data = folder.join(name);
-        if data.exists() {
-            fs::remove_dir_all(&data).context(format!("removing {}", data.display()))?;
-        }
-        // The service refuses a folder that others may use.
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&data)
-            .context(format!("creating {}", data.display()))?;
-        xtask::compiled::share(&repository::target(), &data)
-            .context(format!("writing {}", data.display()))?;
+        service::replace_data(&data)?;
         let log = folder.join(format!("{name}.log"));
         let log = fs::File::create(&log).context(format!("creating {}", log.display()))?;
         // In the group of this task, so that the terminal's Ctrl-C reaches the hosts too.

@@ -5,10 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde_json::Value;
-
 use super::folder;
 use crate::failure::{Context, Failure};
+use crate::test::programs;
 use crate::{process, repository};
 
 /// The schema whose changes an upgrade crosses.
@@ -69,7 +68,12 @@ impl Built {
         let program = folder.join("leadhost");
         build(&repository::root(), &program)?;
         let tests = folder.join("tests");
-        copy(&self::tests()?, &tests)?;
+        copy(
+            &programs::build(programs::INTEGRATION_TESTS)?
+                .integration
+                .path,
+            &tests,
+        )?;
         Ok(Self {
             tests,
             program,
@@ -140,30 +144,6 @@ fn before(folder: &Path) -> Result<Option<Before>, Failure> {
         build(&sources, &program)?;
     }
     Ok(Some(Before { program, commit }))
-}
-
-/// The program of the tests.
-///
-/// # Errors
-///
-/// [`Failure`] if they do not build, or Cargo does not name their program.
-pub fn tests() -> Result<PathBuf, Failure> {
-    let said = process::output(repository::cargo().args([
-        "test",
-        // With the same features as the other tests.
-        "--workspace",
-        "--test",
-        "it",
-        "--no-run",
-        "--message-format",
-        "json",
-    ]))?;
-    let program = said
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-        .filter(|message| message["target"]["name"] == "it")
-        .find_map(|message| message["executable"].as_str().map(PathBuf::from));
-    program.ok_or_else(|| Failure::new("cargo did not report the path of the test program"))
 }
 
 /// The current commit, marked if there are uncommitted changes.

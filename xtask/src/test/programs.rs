@@ -11,6 +11,12 @@ use crate::{process, repository};
 /// The target of the integration tests.
 const INTEGRATION: &str = "it";
 
+/// The targets of [`build`] for the integration tests and the service alone.
+pub const INTEGRATION_TESTS: &[&str] = &["--test", INTEGRATION, "--bin", "leadhost"];
+
+/// The targets of [`build`] for all tests.
+pub const ALL_TESTS: &[&str] = &["--lib", "--bins", "--tests"];
+
 /// What the build leaves.
 pub struct Programs {
     pub integration: TestProgram,
