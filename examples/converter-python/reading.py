@@ -1,6 +1,8 @@
 """Helpers for reading what forms send: JSON whose numbers keep every digit, and texts
 that may be blank. Copy this file into your own converter."""
 
+import codecs
+import contextlib
 import json
 import re
 from typing import Optional
@@ -13,6 +15,11 @@ MAX_DEPTH = 64
 # A string that is not closed ends with the text, so that each character is read once.
 STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
 NO_BRACKETS = re.compile(r"[^\[\]{}]+")
+# Half of a surrogate pair is in the group.
+ESCAPE = re.compile(r"(?is)\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|(\\ud[89a-f][0-9a-f]{2})|\\.")
+
+# Found when the component is built, which has no files later.
+WINDOWS_1252 = codecs.lookup("cp1252")
 
 
 class Number(str):
@@ -21,21 +28,15 @@ class Number(str):
 
 def parse_body(content: core.Content) -> object:
     """Returns the JSON value of a body; raises ValueError if it is not JSON."""
-    if isinstance(content, core.Content_Text):
-        text = content.value
-    else:
-        # The host passes a UTF-8 body as text, so bytes are not UTF-8: old senders'
-        # Latin-1, in which every byte is a character.
-        text = content.value.decode("latin-1")
+    # The host passes a UTF-8 body as text, so bytes are not UTF-8.
+    text = content.value if isinstance(content, core.Content_Text) else decoded(content.value)
     text = text.removeprefix("\ufeff")
     if is_too_deep(text):
         raise ValueError("nested too deeply")
-    value = json.loads(text, parse_int=Number, parse_float=Number, parse_constant=refuse)
     if "\\ud" in text or "\\uD" in text:
-        # Half of a surrogate pair is not text, and cannot leave the component:
-        # UnicodeEncodeError is a ValueError.
-        attribute_text(value).encode()
-    return value
+        # Half of a surrogate pair cannot leave the component: it becomes U+FFFD.
+        text = ESCAPE.sub(lambda escape: "\\ufffd" if escape[1] else escape[0], text)
+    return json.loads(text, parse_int=Number, parse_float=Number, parse_constant=refuse)
 
 
 def is_too_deep(text: str) -> bool:
@@ -47,6 +48,21 @@ def is_too_deep(text: str) -> bool:
         if not brackets:
             return False
     return bool(brackets)
+
+
+def decoded(data: bytes) -> str:
+    """Returns bytes as text: of UTF-8, with U+FFFD for each bad sequence, if at least as many
+    characters of several bytes are good as bad, or if windows-1252 would read `â€`, `ðŸ`, or `Ã`
+    after a small letter, which nobody writes; else of windows-1252, as old senders mean by
+    Latin-1."""
+    with contextlib.suppress(UnicodeDecodeError):
+        return data.decode()
+    text = data.decode(errors="replace")
+    bad = text.count("\ufffd")
+    is_good = bad <= sum(character > "\x7f" for character in text) - bad
+    if is_good or re.search(rb"\xe2\x80|\xf0\x9f|[a-z]\xc3", data):
+        return text
+    return WINDOWS_1252.decode(data, "replace")[0]
 
 
 def text_of(value: object) -> Optional[str]:

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{Completion, Content, Delivery, HttpResponse, Problem, parse_json};
+use crate::{Completion, Content, Delivery, HttpResponse, Problem, parse_json, reading};
 
 impl Delivery {
     /// Returns the first header of that name, ignoring case.
@@ -78,19 +78,17 @@ pub fn body_bytes(content: &Content) -> &[u8] {
     }
 }
 
-/// Returns a body as text. A body that is not UTF-8 is read as Latin-1, which old
-/// senders still use and in which every byte is a character.
+/// Returns a body as text: of UTF-8, whose bad sequences are U+FFFD each, or else of windows-1252,
+/// which old senders still use.
 pub fn content_text(content: &Content) -> String {
     match content {
         Content::Text(text) => text.clone(),
-        Content::Bytes(bytes) => match std::str::from_utf8(bytes) {
-            Ok(text) => text.to_owned(),
-            Err(_) => bytes.iter().copied().map(char::from).collect(),
-        },
+        Content::Bytes(bytes) => reading::decode(bytes).into_owned(),
     }
 }
 
-/// Returns a body as JSON. Accepts a byte order mark and Latin-1.
+/// Returns a body as JSON. Accepts a byte order mark, and what [`content_text`] and [`parse_json`]
+/// accept.
 ///
 /// # Errors
 ///
@@ -149,8 +147,14 @@ mod tests {
     }
 
     #[test]
-    fn latin_1_bodies_are_read() {
-        let body = Content::Bytes(b"{\"nome\":\"Jo\xe3o\"}".to_vec());
-        assert_eq!(content_json(&body).unwrap()["nome"], "João");
+    fn bodies_of_windows_1252_and_of_utf_8_with_a_fault_are_read() {
+        for (name, expect) in [
+            (&b"Jo\xe3o D\x92\xc1vila"[..], "João D’Ávila"),
+            (b"Jo\xc3\xa3o \xf0\x9f\x98", "João \u{fffd}"),
+            (b"Jo\xe3o \\ud83d", "João \u{fffd}"),
+        ] {
+            let body = Content::Bytes([b"{\"nome\":\"", name, b"\"}"].concat());
+            assert_eq!(content_json(&body).unwrap()["nome"], expect);
+        }
     }
 }

@@ -9,8 +9,10 @@ use std::collections::BTreeMap;
 use percent_encoding::percent_decode;
 use serde_json::{Map, Value};
 
-/// Returns the decoded fields of an urlencoded text in order, including repeats. A name or a
-/// value that is not UTF-8 is read as Latin-1, which old senders still use.
+use crate::reading;
+
+/// Returns the decoded fields of an urlencoded text in order, including repeats. Each name and each
+/// value that is not UTF-8 is read by itself as [`crate::content_text`] reads a body.
 pub fn fields(body: &[u8]) -> Vec<(String, String)> {
     let pairs = body.split(|byte| *byte == b'&');
     pairs
@@ -28,9 +30,8 @@ fn decode(text: &[u8]) -> String {
         .iter()
         .map(|byte| if *byte == b'+' { b' ' } else { *byte })
         .collect();
-    let bytes = percent_decode(&spaced).collect();
-    String::from_utf8(bytes)
-        .unwrap_or_else(|error| error.into_bytes().into_iter().map(char::from).collect())
+    let bytes: Vec<u8> = percent_decode(&spaced).collect();
+    reading::decode(&bytes).into_owned()
 }
 
 /// Returns an urlencoded text as a tree; see [`tree_of`].
@@ -179,13 +180,17 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_not_utf_8_are_read_as_latin_1() {
+    fn bytes_that_are_not_utf_8_are_read_by_themselves() {
         check(
             "nome=Jos%E9&rua=S%C3%A3o+%",
             &json!({"nome": "José", "rua": "São %"}),
         );
         let raw = b"cidade=S\xe3o+Jos%e9&%E9=1";
         assert_eq!(tree(raw), json!({"cidade": "São José", "é": "1"}));
+        check(
+            "nome=Jo%C3%A3o+D%e2%80%99%C3&recado=Quero%e2%80&obs=R%24+350+%96+%80",
+            &json!({"nome": "João D’\u{fffd}", "recado": "Quero\u{fffd}", "obs": "R$ 350 – €"}),
+        );
     }
 
     #[test]

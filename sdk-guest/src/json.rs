@@ -2,20 +2,19 @@
 
 use serde_json::Value;
 
-use crate::Problem;
+use crate::{Problem, reading};
 
-/// Parses a body as JSON. A byte order mark is skipped, and numbers keep their
-/// digits.
+/// Parses a body as JSON. A byte order mark is skipped, numbers keep their digits, and half of a
+/// surrogate pair in an escape is read as U+FFFD.
 ///
 /// # Errors
 ///
 /// [`Problem`] if the text is empty, is not valid JSON, or nests deeper than 128 levels.
 pub fn parse_json(text: &str) -> Result<Value, Problem> {
-    let text = text.trim_start_matches('\u{feff}');
-    if text.trim().is_empty() {
+    if text.trim_start_matches('\u{feff}').trim().is_empty() {
         return Err(Problem::new("the body is empty, JSON was expected"));
     }
-    serde_json::from_str(text)
+    reading::parse(text)
         .map_err(|error| Problem::new(format!("the body is not valid JSON: {error}")))
 }
 

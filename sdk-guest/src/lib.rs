@@ -22,6 +22,7 @@ mod event;
 mod heap;
 mod item;
 mod lead;
+mod reading;
 mod reply;
 mod request;
 mod sender;

@@ -9,10 +9,8 @@ const MAX_DEPTH = 64;
  * Numbers are raw JSON, since ids above 2^53 would lose digits as JavaScript numbers.
  */
 export function parseBody(content) {
-  let text = content.tag === "text" ? content.val : latin1(content.val);
-  if (text.startsWith("\uFEFF")) {
-    text = text.slice(1);
-  }
+  let text = content.tag === "text" ? content.val : decoded(latin1(content.val));
+  text = withoutHalves(text.startsWith("\uFEFF") ? text.slice(1) : text);
   if (isTooDeep(text)) {
     return undefined;
   }
@@ -95,18 +93,58 @@ function isEscaped(text, at) {
   return (at - before) % 2 === 1;
 }
 
-function keepDigits(key, value, context) {
-  // Half of a surrogate pair is not text, and cannot leave the component.
-  if (!key.isWellFormed() || (typeof value === "string" && !value.isWellFormed())) {
-    throw new SyntaxError("a lone surrogate");
-  }
+function keepDigits(_, value, context) {
   return typeof value === "number" ? JSON.rawJSON(context.source) : value;
 }
 
+/** Writes U+FFFD for an escape that is half of a surrogate pair, which cannot leave the component. */
+function withoutHalves(text) {
+  const escape = /\\(?:u(?:d[89ab][0-9a-f]{2}\\ud[c-f]|d[89a-f])[0-9a-f]{2}|.)/gis;
+  const isHalf = (escape) => /^\\ud.{3}$/i.test(escape);
+  return /\\ud/i.test(text) ? text.replace(escape, (all) => (isHalf(all) ? "\\ufffd" : all)) : text;
+}
+
+/** Writes bytes as `%E9`. */
+function escaped(bytes) {
+  return bytes.replace(/[\x80-\xff]/g, (character) => `%${character.charCodeAt(0).toString(16)}`);
+}
+
+/** A character of several bytes, or as much of it as there is. */
+const SEQUENCE = new RegExp(
+  "[\\xc2-\\xdf][\\x80-\\xbf]?" +
+    "|(?:\\xe0[\\xa0-\\xbf]|[\\xe1-\\xec\\xee\\xef][\\x80-\\xbf]|\\xed[\\x80-\\x9f])[\\x80-\\xbf]?" +
+    "|(?:\\xf0[\\x90-\\xbf]|[\\xf1-\\xf3][\\x80-\\xbf]|\\xf4[\\x80-\\x8f])[\\x80-\\xbf]{0,2}" +
+    "|[\\x80-\\xff]",
+  "g",
+);
+
+/** The characters of 0x80 to 0x9F; those that have none are U+FFFD. */
+const WINDOWS_1252 = "€\uFFFD‚ƒ„…†‡ˆ‰Š‹Œ\uFFFDŽ\uFFFD\uFFFD‘’“”•–—˜™š›œ\uFFFDžŸ";
+
 /**
- * Returns bytes as text. The host passes a UTF-8 body as text, so bytes are not UTF-8:
- * old senders' Latin-1, in which every byte is a character.
+ * Reads bytes as UTF-8, with U+FFFD for each bad sequence, if at least as many characters of several
+ * bytes are good as bad, or if windows-1252 would read `â€`, `ðŸ`, or `Ã` after a small letter, which
+ * nobody writes; else as windows-1252, as old senders mean by Latin-1.
  */
+function decoded(bytes) {
+  let [good, bad, isWhole] = [0, 0, true];
+  const text = bytes.replace(SEQUENCE, (sequence) => {
+    try {
+      const character = decodeURIComponent(escaped(sequence));
+      character === "\uFFFD" ? bad++ : good++;
+      return character;
+    } catch {
+      bad++;
+      isWhole = false;
+      return "\uFFFD";
+    }
+  });
+  return isWhole || good >= bad || /\xe2\x80|\xf0\x9f|[a-z]\xc3/.test(bytes)
+    ? text
+    : bytes.replace(/[\x80-\x9f]/g, (byte) => WINDOWS_1252[byte.charCodeAt(0) - 0x80]);
+}
+
+/** Returns a text of which each character is a byte. */
 function latin1(bytes) {
   let text = "";
   for (const byte of bytes) {

@@ -1,9 +1,39 @@
-//! Measures of JSON text that need no parsing, and lookups by path in a parsed value.
+//! JSON text as senders write it, and as the service does; measures of it that need no parsing; and
+//! lookups by path in a parsed value.
 
 use std::io;
 
+use memchr::memchr2_iter;
 use serde::Serialize;
 use serde_json::Value;
+
+pub use self::reading::{decode, parse, without_halves};
+
+#[path = "../../../sdk-guest/src/reading.rs"]
+mod reading;
+
+/// Returns JSON text with U+0085, U+2028 and U+2029 as escapes: many readers of lines end one there.
+/// The usual text is not copied.
+pub fn without_line_ends(json: Vec<u8>) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut taken = 0;
+    for at in memchr2_iter(0xc2, 0xe2, &json) {
+        let (length, escape) = match &json[at..] {
+            [0xc2, 0x85, ..] => (2, br"\u0085"),
+            [0xe2, 0x80, 0xa8, ..] => (3, br"\u2028"),
+            [0xe2, 0x80, 0xa9, ..] => (3, br"\u2029"),
+            _ => continue,
+        };
+        out.extend_from_slice(&json[taken..at]);
+        out.extend_from_slice(escape);
+        taken = at + length;
+    }
+    if taken == 0 {
+        return json;
+    }
+    out.extend_from_slice(&json[taken..]);
+    out
+}
 
 /// Returns the length of the value as JSON text in bytes, without building the text.
 pub fn length(value: &impl Serialize) -> usize {
@@ -106,6 +136,24 @@ mod tests {
             serde_json::json!({"a": ["é\n\u{1}\"", 1.50, -7, true], "": {}}),
         ] {
             assert_eq!(length(&value), value.to_string().len());
+        }
+    }
+
+    #[test]
+    fn characters_at_which_readers_end_a_line_are_escaped() {
+        let text = "\u{85}a\u{2028}b\u{2029}\u{2027}é\u{a0}\u{20a8}\u{85}";
+        let plain = serde_json::json!({ text: [text] }).to_string();
+        let written = String::from_utf8(without_line_ends(plain.clone().into_bytes()));
+        let written = written.expect("text");
+        assert!(
+            !written.contains(['\u{85}', '\u{2028}', '\u{2029}']),
+            "{written}"
+        );
+        assert!(written.contains(r"\u0085a\u2028b\u2029"), "{written}");
+        let read = |json: &str| serde_json::from_str::<Value>(json).expect("JSON");
+        assert_eq!(read(&written), read(&plain));
+        for other in [&b""[..], b"\xe2\x80", b"\xc2", "\"é – â€\"".as_bytes()] {
+            assert_eq!(without_line_ends(other.to_vec()), other);
         }
     }
 

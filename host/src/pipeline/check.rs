@@ -15,6 +15,7 @@ use crate::domain::exchange::{
     Encoding, Place, Scheme, SenderCheck, SignedKind, ValueLocation, first,
 };
 use crate::domain::hex;
+use crate::domain::json;
 use crate::domain::time::Micros;
 use crate::seal::Secrets;
 
@@ -139,8 +140,8 @@ fn find(location: &ValueLocation, sent: Presented<'_>) -> Option<String> {
             if sent.body.depth() > crate::limits::JSON_DEPTH {
                 return None;
             }
-            let body: Value = serde_json::from_slice(sent.body).ok()?;
-            let found = crate::domain::json::at(&body, &location.name)?;
+            let body: Value = json::parse(&json::decode(sent.body)).ok()?;
+            let found = json::at(&body, &location.name)?;
             match found {
                 Value::String(text) => Some(text.clone()),
                 Value::Number(number) => Some(number.to_string()),
@@ -473,6 +474,19 @@ mod tests {
             run(&check, "k1", &[], br#"{"Google_key":"k1"}"#, Micros(0)),
             Ok(())
         );
+        for damaged in [
+            br#"{"name":"Ana \ud83d","google_key":"k1"}"#.as_slice(),
+            b"\xef\xbb\xbf{\"google_key\":\"k1\"}",
+            b"{\"name\":\"Jos\xe9\",\"google_key\":\"k1\"}",
+            b"{\"name\":\"Jos\xc3\xa9 \xf0\x9f\",\"google_key\":\"k1\"}",
+        ] {
+            let text = String::from_utf8_lossy(damaged);
+            assert_eq!(run(&check, "k1", &[], damaged, Micros(0)), Ok(()), "{text}");
+            assert!(
+                run(&check, "k2", &[], damaged, Micros(0)).is_err(),
+                "{text}"
+            );
+        }
         assert!(run(&check, "k1", &[], br#"{"google_key":"k2"}"#, Micros(0)).is_err());
         assert!(run(&check, "k1", &[], b"not json", Micros(0)).is_err());
     }

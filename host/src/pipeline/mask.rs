@@ -232,13 +232,13 @@ fn fields<'c>(mut content: Cow<'c, str>, names: &[&str], body: &DeliveryBody) ->
 
 /// Returns the text at this path of a JSON body.
 fn value_at(content: &str, path: &str) -> Option<String> {
-    let body: serde_json::Value = serde_json::from_str(content).ok()?;
+    let body: serde_json::Value = json::parse(content).ok()?;
     json::at(&body, path)?.as_str().map(str::to_owned)
 }
 
 /// Decodes the escapes between the quotes of a JSON string.
 fn unescaped(raw: &str) -> String {
-    serde_json::from_str(&format!("\"{raw}\"")).unwrap_or_default()
+    json::parse(&format!("\"{raw}\"")).unwrap_or_default()
 }
 
 /// Masks the string values of members of this name, in any case, for which `is_secret`
@@ -409,6 +409,10 @@ mod tests {
         check(
             r#"{"id":"lead-1","Auth":{"id":"a\u0062c"},"x":{"id":"abc"}}"#,
             r#"{"id":"lead-1","Auth":{"id":"***"},"x":{"id":"***"}}"#,
+        );
+        check(
+            r#"{"name":"Ana \ud83d","id":"lead-1","auth":{"id":"abc\ude00"}}"#,
+            r#"{"name":"Ana \ud83d","id":"lead-1","auth":{"id":"***"}}"#,
         );
         check(r#"{"id":"lead-1"}"#, r#"{"id":"lead-1"}"#);
     }

@@ -12,6 +12,7 @@ leadhost_tests::on_every_store! {
     a_wrong_secret_is_kept_for_another_check_and_not_shown,
     a_delivery_that_could_not_be_checked_at_once_is_checked_later,
     bytes_that_are_no_utf_8_are_masked_too,
+    a_damaged_body_is_checked_by_its_secret_and_converted,
     a_secret_that_stands_under_the_name_of_an_id_leaves_the_leads_own_id,
 }
 
@@ -112,6 +113,32 @@ async fn a_delivery_that_could_not_be_checked_at_once_is_checked_later(on: On) {
     host.pass(3_600).await;
     host.becomes(ids[0], DeliveryStatus::Converted).await;
     host.becomes(ids[1], DeliveryStatus::Quarantined).await;
+}
+
+async fn a_damaged_body_is_checked_by_its_secret_and_converted(on: On) {
+    let (host, declared) = ads(on).await;
+    let plain = String::from_utf8(body("made-up-form-key")).unwrap();
+    for (id, name, expect) in [
+        ("1", &br"Ivo \ud83d"[..], "Ivo \u{fffd}"),
+        ("2", b"Iv\xf3 D\x92\xc1vila", "Ivó D’Ávila"),
+        ("3", b"Iv\xc3\xb3 D\xe2\x80", "Ivó D\u{fffd}"),
+    ] {
+        // Another lead of another person.
+        let plain = plain.replace("88888-0005", &format!("88888-000{id}"));
+        let id = format!("TeSter-{id}");
+        let plain = plain.replace("TeSter-1", &id);
+        let (before, after) = plain.split_once("Ivo Salles").unwrap();
+        let bytes = [before.as_bytes(), name, after.as_bytes()].concat();
+        let ask = host.post(&declared.address("ads")).body(bytes.clone());
+        let answer = ask.send().await.expect(200);
+        assert_eq!(answer.json()["status"], "converted", "{id}");
+        let deals = host.deals(&declared, &format!("externalId={id}")).await;
+        assert_eq!(deals[0]["person"]["name"], expect);
+        let wrong = String::from_utf8_lossy(&bytes).replace("made-up-form-key", "their-own-key");
+        let ask = host.post(&declared.address("ads")).body(wrong.into_bytes());
+        ask.send().await.expect(401);
+    }
+    assert!(!host.keeps("made-up-form-key").await);
 }
 
 async fn bytes_that_are_no_utf_8_are_masked_too(on: On) {

@@ -34,7 +34,7 @@ impl Leaf {
     /// Returns the value itself. `written`: its place in the body.
     pub fn read<'a>(&self, written: &'a str) -> Cow<'a, str> {
         match self.form {
-            LeafForm::JsonText => serde_json::from_str(written).unwrap_or_default(),
+            LeafForm::JsonText => json::parse(written).unwrap_or_default(),
             LeafForm::JsonNumber | LeafForm::Plain => Cow::Borrowed(written),
             LeafForm::Form => Cow::Owned(form_text(written)),
         }
@@ -500,6 +500,11 @@ mod tests {
             "{\"a\\u0062\": [\"x\", 1.50, true, null], \"c\": {\"d\": \"\\\"\"}}",
             false,
             &[("ab", "x"), ("ab", "1.50"), ("d", "\"")],
+        );
+        check(
+            r#"{"name": "Ana \ud83d"}"#,
+            false,
+            &[("name", "Ana \u{fffd}")],
         );
         check("[]", false, &[]);
     }

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 
+use crate::domain::json;
 use crate::domain::phone::written;
 use crate::store::{Person, UnlinkedDelivery};
 
@@ -68,7 +69,7 @@ impl PersonSearch {
     pub fn finds(&self, delivery: &UnlinkedDelivery) -> bool {
         self.is_in(&delivery.query)
             || self.is_in(&delivery.headers)
-            || self.is_in(&String::from_utf8_lossy(&delivery.body))
+            || self.is_in(&json::decode(&delivery.body))
     }
 
     /// Searches the text as it is, with percent-encoding decoded, and with JSON escapes decoded.
@@ -84,7 +85,7 @@ impl PersonSearch {
         }
         // JSON escapes, or an area code in a field of its own.
         if text.contains('\\') || is_area(text) {
-            let value: Option<Value> = serde_json::from_str(text).ok();
+            let value: Option<Value> = json::parse(text).ok();
             return value.is_some_and(|value| self.is_in_value(&value));
         }
         false
@@ -252,6 +253,7 @@ mod tests {
         for text in [
             r#"{"email":"Rita@Example.com"}"#,
             r#"{"email":"rita\u0040example.com"}"#,
+            r#"{"name":"Rita \ud83d","email":"rita\u0040example.com"}"#,
             "email=rita%40example.com",
             r#"{"phone":"+55 (11) 98765-4321"}"#,
             r#"{"phone":11987654321}"#,

@@ -4,6 +4,7 @@
 use serde_json::{Map, Value};
 
 use crate::domain::exchange::Pairs;
+use crate::domain::json;
 use crate::domain::text::{storable, storable_json};
 use crate::limits;
 
@@ -29,14 +30,15 @@ pub fn storable_pairs(pairs: Pairs) -> Pairs {
         .collect()
 }
 
-/// Parses names and JSON texts into values.
+/// Parses names and JSON texts into values. Half of a surrogate pair is read as U+FFFD: a plugin may
+/// write an attribute as its source wrote it.
 ///
 /// # Errors
 /// Returns the name of the first attribute that is not JSON, and why, if there is one.
 pub fn attributes(pairs: Pairs) -> Result<Map<String, Value>, String> {
     pairs
         .into_iter()
-        .map(|(name, text)| match serde_json::from_str(&text) {
+        .map(|(name, text)| match json::parse(&text) {
             Ok(value) => Ok((storable(name), storable_json(value))),
             Err(error) => Err(format!(
                 "the attribute `{name}`, which is not JSON: {error}"
@@ -54,4 +56,17 @@ pub fn cut_note(text: String) -> String {
 pub fn notes(mut notes: Vec<String>) -> Vec<String> {
     notes.truncate(limits::NOTES_PER_DELIVERY);
     notes.into_iter().map(cut_note).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_attribute_with_half_an_emoji_is_taken() {
+        let pairs = |text: &str| vec![("a".to_owned(), text.to_owned())];
+        let taken = attributes(pairs(r#"["Ana \ud83d", 1.50]"#)).expect("JSON");
+        assert_eq!(taken["a"].to_string(), "[\"Ana \u{fffd}\",1.50]");
+        assert!(attributes(pairs(r#"["\ud83"]"#)).is_err());
+    }
 }

@@ -56,37 +56,7 @@ static int hex(char digit)
     return found ? (int)(found - digits) : -1;
 }
 
-// Returns the length of the UTF-8 character at the beginning; 0 if it is none.
-static size_t character_length(const unsigned char *at, size_t length)
-{
-    size_t count = at[0] < 0x80 ? 1 : at[0] < 0xC2 ? 0 : at[0] < 0xE0 ? 2 : at[0] < 0xF0 ? 3 : at[0] < 0xF5 ? 4 : 0;
-    if (count > length)
-        return 0;
-    for (size_t index = 1; index < count; index++)
-        if ((at[index] & 0xC0) != 0x80)
-            return 0;
-    bool is_long = (at[0] == 0xE0 && at[1] < 0xA0) || (at[0] == 0xF0 && at[1] < 0x90);
-    bool is_none = (at[0] == 0xED && at[1] > 0x9F) || (at[0] == 0xF4 && at[1] > 0x8F);
-    return is_long || is_none ? 0 : count;
-}
-
-static bool is_utf8(struct text text)
-{
-    for (size_t at = 0, count; at < text.length; at += count) {
-        count = character_length((const unsigned char *)text.at + at, text.length - at);
-        if (count == 0)
-            return false;
-    }
-    return true;
-}
-
-struct text text_from_bytes(struct text bytes)
-{
-    return is_utf8(bytes) ? bytes : text_from_latin1(bytes);
-}
-
-// Returns the text without `+` and `%41`; a `%` without two digits stays. What is not UTF-8
-// is read as Latin-1, which old senders still use.
+// Returns the text without `+` and `%41`; a `%` without two digits stays.
 static struct text decoded(struct text text)
 {
     char *bytes = new_memory(text.length, 1);

@@ -140,31 +140,23 @@ static long parse_hex(struct parser *parser)
     return unit;
 }
 
-// Writes what follows `\u`. Half of a surrogate pair is no character, and cannot leave the
-// component.
+// Writes what follows `\u`. Half of a surrogate pair, which cannot leave the component, is U+FFFD.
 static bool parse_unicode(struct parser *parser, struct writer *out)
 {
     long unit = parse_hex(parser);
-    if (unit >= 0xD800 && unit <= 0xDBFF) {
-        long low = skip(parser, "\\u") ? parse_hex(parser) : -1;
-        if (low < 0xDC00 || low > 0xDFFF)
-            return false;
-        unit = 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
-    } else if (unit < 0 || (unit >= 0xDC00 && unit <= 0xDFFF)) {
+    if (unit < 0)
         return false;
+    if (unit >= 0xD800 && unit <= 0xDFFF) {
+        struct parser next = *parser;
+        long low = unit < 0xDC00 && skip(&next, "\\u") ? parse_hex(&next) : -1;
+        if (low >= 0xDC00 && low <= 0xDFFF) {
+            unit = 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
+            *parser = next;
+        } else {
+            unit = 0xFFFD;
+        }
     }
-    char bytes[4];
-    size_t length = 0;
-    if (unit < 0x80) {
-        bytes[length++] = (char)unit;
-    } else {
-        int shift = unit < 0x800 ? 6 : unit < 0x10000 ? 12 : 18;
-        int lead = shift == 6 ? 0xC0 : shift == 12 ? 0xE0 : 0xF0;
-        bytes[length++] = (char)(lead | unit >> shift);
-        while ((shift -= 6) >= 0)
-            bytes[length++] = (char)(0x80 | (unit >> shift & 0x3F));
-    }
-    write_text(out, (struct text){bytes, length});
+    write_character(out, (unsigned)unit);
     return true;
 }
 

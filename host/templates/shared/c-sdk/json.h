@@ -14,9 +14,9 @@ struct text {
 struct text text_from(const char *string);
 bool text_is(struct text text, const char *string);
 struct text text_trimmed(struct text text);
-// Returns bytes of Latin-1, in which every byte is a character, as UTF-8.
-struct text text_from_latin1(struct text bytes);
-// Returns bytes of UTF-8 as they are, and others as those of Latin-1, which old senders still use.
+// Returns bytes as UTF-8, with U+FFFD for each bad sequence, if at least as many characters of several
+// bytes are good as bad, or if windows-1252 would read `â€`, `ðŸ`, or `Ã` after a small letter, which
+// nobody writes; else as windows-1252, as old senders mean by Latin-1.
 struct text text_from_bytes(struct text bytes);
 
 // Returns memory filled with zeros; traps if there is none.
@@ -30,6 +30,7 @@ struct writer {
 
 void write_text(struct writer *out, struct text text);
 void write_string(struct writer *out, const char *string);
+void write_character(struct writer *out, unsigned character);
 struct text written(const struct writer *out);
 
 // --- JSON and forms ---

@@ -9,7 +9,7 @@ import (
 // ParseForm returns an urlencoded text as an object of strings. `a[b][0]=x` becomes
 // {"a":{"b":["x"]}}; `a[]=x&a[]=y` and `a=x&a=y` become {"a":["x","y"]}. A name that has
 // values and children has its values under the empty name. A name or a value that is not
-// UTF-8 is read as Latin-1, which old senders still use.
+// UTF-8 is read by itself, as decoded does.
 func ParseForm(text string) *Value {
 	root := &formNode{}
 	for _, pair := range strings.Split(text, "&") {
@@ -140,18 +140,52 @@ func decode(text string) string {
 	return decoded(string(out))
 }
 
-// decoded returns bytes as UTF-8: bytes that are not are read as Latin-1.
+// windows1252 are the characters of 0x80 to 0x9F; those that have none are U+FFFD.
+var windows1252 = []rune("€\uFFFD‚ƒ„…†‡ˆ‰Š‹Œ\uFFFDŽ\uFFFD\uFFFD‘’“”•–—˜™š›œ\uFFFDžŸ")
+
+// decoded returns bytes as UTF-8, with U+FFFD for each bad sequence, if at least as many characters
+// of several bytes are good as bad, or if windows-1252 would read `â€`, `ðŸ`, or `Ã` after a small
+// letter, which nobody writes; else as windows-1252, as old senders mean by Latin-1.
 func decoded(text string) string {
 	if utf8.ValidString(text) {
 		return text
 	}
-	return latin1([]byte(text))
+	out, good, bad, isCut := make([]byte, 0, len(text)), 0, 0, false
+	for at, size := 0, 0; at < len(text); at += size {
+		rest := text[at:]
+		isCut = isCut || strings.HasPrefix(rest, "\xE2\x80") || strings.HasPrefix(rest, "\xF0\x9F") ||
+			at > 0 && rest[0] == 0xC3 && text[at-1] >= 'a' && text[at-1] <= 'z'
+		var character rune
+		character, size = utf8.DecodeRuneInString(rest)
+		if character == utf8.RuneError {
+			bad++
+			size = max(size, badBytes(rest))
+		} else if size > 1 {
+			good++
+		}
+		out = utf8.AppendRune(out, character)
+	}
+	if good >= bad || isCut {
+		return string(out)
+	}
+	out = out[:0]
+	for at := 0; at < len(text); at++ {
+		character := rune(text[at])
+		if character >= 0x80 && character < 0xA0 {
+			character = windows1252[character-0x80]
+		}
+		out = utf8.AppendRune(out, character)
+	}
+	return string(out)
 }
 
-func latin1(bytes []byte) string {
-	runes := make([]rune, len(bytes))
-	for index, character := range bytes {
-		runes[index] = rune(character)
+// badBytes returns how many of the first bytes begin a character that they do not complete, at least
+// one.
+func badBytes(text string) int {
+	for size := min(len(text), 3); size > 1; size-- {
+		if utf8.ValidString(text[:size]+"\x80") || utf8.ValidString(text[:size]+"\x80\x80") {
+			return size
+		}
 	}
-	return string(runes)
+	return 1
 }

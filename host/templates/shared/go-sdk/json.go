@@ -195,19 +195,22 @@ func (p *parser) quoted() (string, bool) {
 	}
 }
 
-// unicode reads what follows `\u`. Half of a surrogate pair is no character, and cannot
-// leave the component.
+// unicode reads what follows `\u`. Half of a surrogate pair, which cannot leave the component, is
+// U+FFFD.
 func (p *parser) unicode() (rune, bool) {
 	unit, ok := p.hex()
 	if !ok || !utf16.IsSurrogate(unit) {
 		return unit, ok
 	}
-	if !p.skip(`\u`) {
-		return 0, false
+	at := p.at
+	if p.skip(`\u`) {
+		if second, ok := p.hex(); ok && utf16.DecodeRune(unit, second) != utf8.RuneError {
+			return utf16.DecodeRune(unit, second), true
+		}
 	}
-	second, ok := p.hex()
-	unit = utf16.DecodeRune(unit, second)
-	return unit, ok && unit != utf8.RuneError
+	// What follows is a character of its own, or no JSON.
+	p.at = at
+	return utf8.RuneError, true
 }
 
 func (p *parser) hex() (rune, bool) {

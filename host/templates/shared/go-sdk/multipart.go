@@ -17,7 +17,7 @@ const (
 )
 
 // ParseMultipart returns the fields of a multipart/form-data body as ParseForm does: of a file, its
-// name. A name or a text that is not UTF-8 is read as Latin-1. A delimiter counts only at the
+// name. A name or a text that is not UTF-8 is read by itself. A delimiter counts only at the
 // beginning of a line, so the time grows with the length of the body and no faster. The last
 // delimiter may be missing.
 func ParseMultipart(contentType, body string) (*Value, error) {

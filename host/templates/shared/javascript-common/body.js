@@ -10,16 +10,18 @@ const MAX_DEPTH = 16;
 
 /** Returns the body as JSON values. Throws a problem, which refuses the whole delivery. */
 export function parseBody(delivery) {
-  const text = bodyText(delivery.body);
+  const { tag, val } = delivery.body;
+  // Each character is a byte, so that each name and value is decoded by itself.
+  const bytes = tag === "text" ? val : latin1(val);
   if (contentType(delivery) === "multipart/form-data") {
-    const decode = delivery.body.tag === "text" ? (piece) => piece : utf8OrLatin1;
-    return tree(multipartFields(header(delivery, "content-type"), text, decode));
+    const decode = tag === "text" ? (piece) => piece : decoded;
+    return tree(multipartFields(header(delivery, "content-type"), bytes, decode));
   }
   // Some senders label JSON as a form.
-  if (contentType(delivery) === "application/x-www-form-urlencoded" && !/^\s*[{[]/.test(text)) {
-    return parseForm(delivery.body.tag === "text" ? text : escaped(text));
+  if (contentType(delivery) === "application/x-www-form-urlencoded" && !/^\s*[{[]/.test(bytes)) {
+    return parseForm(tag === "text" ? bytes : escaped(bytes));
   }
-  const value = parseJson(text);
+  const value = parseJson(tag === "text" ? bytes : decoded(bytes));
   if (value === undefined) {
     throw problem("the body is not valid JSON");
   }
@@ -28,7 +30,7 @@ export function parseBody(delivery) {
 
 /**
  * Returns a form as a tree: `a[b][0]=x` is `{ a: { b: ["x"] } }`, `a=x&a=y` a list. A name
- * or a value that is not UTF-8 is read as Latin-1, which old senders still use.
+ * or a value that is not UTF-8 is read by itself, as `decoded` does.
  */
 export function parseForm(text) {
   const pairs = text.trim().split("&").filter((pair) => pair !== "");
@@ -54,9 +56,9 @@ function tree(fields) {
   return isObject(tree) ? tree : Object.fromEntries(Object.entries(tree ?? {}));
 }
 
-/** Returns the text of a body. Bytes are not UTF-8, so they are the Latin-1 of old senders. */
+/** Returns the text of a body; `decoded` reads bytes, which are not UTF-8. */
 export function bodyText(body) {
-  return body.tag === "text" ? body.val : latin1(body.val);
+  return body.tag === "text" ? body.val : decoded(latin1(body.val));
 }
 
 /** Returns the media type, in lower case and without parameters; empty if there is none. */
@@ -120,22 +122,48 @@ function decode(text) {
     return decodeURIComponent(spaced);
   } catch {
     const bytes = spaced.replace(/[^\x00-\x7f]+/g, encodeURIComponent);
-    return bytes.replace(/%([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(parseInt(hex, 16)));
+    return decoded(bytes.replace(/%([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(parseInt(hex, 16))));
   }
 }
 
-/** Writes the bytes of a Latin-1 text as `%E9`, so that each name and value is decoded by itself. */
-function escaped(text) {
-  return text.replace(/[\x80-\xff]/g, (character) => `%${character.charCodeAt(0).toString(16)}`);
+/** Writes bytes as `%E9`. */
+function escaped(bytes) {
+  return bytes.replace(/[\x80-\xff]/g, (character) => `%${character.charCodeAt(0).toString(16)}`);
 }
 
-/** Reads the bytes of a Latin-1 text as UTF-8, if they are. */
-function utf8OrLatin1(text) {
-  try {
-    return decodeURIComponent(escaped(text.replaceAll("%", "%25")));
-  } catch {
-    return text;
-  }
+/** A character of several bytes, or as much of it as there is. */
+const SEQUENCE = new RegExp(
+  "[\\xc2-\\xdf][\\x80-\\xbf]?" +
+    "|(?:\\xe0[\\xa0-\\xbf]|[\\xe1-\\xec\\xee\\xef][\\x80-\\xbf]|\\xed[\\x80-\\x9f])[\\x80-\\xbf]?" +
+    "|(?:\\xf0[\\x90-\\xbf]|[\\xf1-\\xf3][\\x80-\\xbf]|\\xf4[\\x80-\\x8f])[\\x80-\\xbf]{0,2}" +
+    "|[\\x80-\\xff]",
+  "g",
+);
+
+/** The characters of 0x80 to 0x9F; those that have none are U+FFFD. */
+const WINDOWS_1252 = "€\uFFFD‚ƒ„…†‡ˆ‰Š‹Œ\uFFFDŽ\uFFFD\uFFFD‘’“”•–—˜™š›œ\uFFFDžŸ";
+
+/**
+ * Reads bytes as UTF-8, with U+FFFD for each bad sequence, if at least as many characters of several
+ * bytes are good as bad, or if windows-1252 would read `â€`, `ðŸ`, or `Ã` after a small letter, which
+ * nobody writes; else as windows-1252, as old senders mean by Latin-1.
+ */
+function decoded(bytes) {
+  let [good, bad, isWhole] = [0, 0, true];
+  const text = bytes.replace(SEQUENCE, (sequence) => {
+    try {
+      const character = decodeURIComponent(escaped(sequence));
+      character === "\uFFFD" ? bad++ : good++;
+      return character;
+    } catch {
+      bad++;
+      isWhole = false;
+      return "\uFFFD";
+    }
+  });
+  return isWhole || good >= bad || /\xe2\x80|\xf0\x9f|[a-z]\xc3/.test(bytes)
+    ? text
+    : bytes.replace(/[\x80-\x9f]/g, (byte) => WINDOWS_1252[byte.charCodeAt(0) - 0x80]);
 }
 
 function latin1(bytes) {

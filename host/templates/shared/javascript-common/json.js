@@ -7,21 +7,21 @@
 export const MAX_DEPTH = 127;
 
 /**
- * Returns the value of a JSON text, or `undefined` if it is not JSON, is nested too deep,
- * or has half of a surrogate pair in it, which is not text. Of two members with one name the
- * last counts. In a component, numbers are raw JSON with the digits that were sent. Node
- * before 21, which only runs tests, cannot keep them: there they are JavaScript's own.
+ * Returns the value of a JSON text, or `undefined` if it is not JSON or is nested too deep. Half
+ * of a surrogate pair is U+FFFD. Of two members with one name the last counts. In a component,
+ * numbers are raw JSON with the digits that were sent. Node before 21, which only runs tests,
+ * cannot keep them: there they are JavaScript's own.
  */
 export function parseJson(text) {
   try {
-    const json = text.startsWith("\uFEFF") ? text.slice(1) : text;
+    const json = withoutHalves(text.startsWith("\uFEFF") ? text.slice(1) : text);
     if (isDeep(json)) {
       return undefined;
     }
     let members = 0;
     const value = JSON.parse(json, function (key, value, context) {
       members += Array.isArray(this) ? 0 : 1;
-      return checked(key, typeof value === "number" ? raw(context?.source ?? String(value)) : value);
+      return typeof value === "number" ? raw(context?.source ?? String(value)) : value;
     });
     // The engine gives a number the digits of the first member of its name. The value itself
     // is a member too.
@@ -116,11 +116,11 @@ function raw(digits) {
   return JSON.rawJSON === undefined ? Number(digits) : JSON.rawJSON(digits);
 }
 
-function checked(key, value) {
-  if (!key.isWellFormed() || (typeof value === "string" && !value.isWellFormed())) {
-    throw new SyntaxError("a lone surrogate");
-  }
-  return value;
+/** Writes U+FFFD for an escape that is half of a surrogate pair, which cannot leave the component. */
+function withoutHalves(text) {
+  const escape = /\\(?:u(?:d[89ab][0-9a-f]{2}\\ud[c-f]|d[89a-f])[0-9a-f]{2}|.)/gis;
+  const isHalf = (escape) => /^\\ud.{3}$/i.test(escape);
+  return /\\ud/i.test(text) ? text.replace(escape, (all) => (isHalf(all) ? "\\ufffd" : all)) : text;
 }
 
 /** Returns how many members the objects of a JSON text have, repeated ones included. */
@@ -134,11 +134,11 @@ function parseRepeated(text) {
   const marked = text.replace(token, (all, string, colon) =>
     string === undefined ? `"n${all}"` : colon === undefined ? `"s${string.slice(1)}` : all,
   );
-  return JSON.parse(marked, (key, value) => {
+  return JSON.parse(marked, (_, value) => {
     if (typeof value !== "string") {
-      return checked(key, value);
+      return value;
     }
-    return value.startsWith("n") ? raw(value.slice(1)) : checked(key, value.slice(1));
+    return value.startsWith("n") ? raw(value.slice(1)) : value.slice(1);
   });
 }
 

@@ -1,5 +1,7 @@
 """JSON as sources send it: numbers keep every digit, and an absent value has many forms."""
 
+import codecs
+import contextlib
 import json
 import re
 from typing import Any, Optional, Union
@@ -10,6 +12,12 @@ Path = Union[str, list[str]]
 # refused by the host.
 MAX_DEPTH = 127
 
+# Half of a surrogate pair is in the group.
+_ESCAPE = re.compile(r"(?is)\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|(\\ud[89a-f][0-9a-f]{2})|\\.")
+
+# Found when the component is built, which has no files later.
+_WINDOWS_1252 = codecs.lookup("cp1252")
+
 
 class Number(str):
     """A number of a JSON text, as it was written."""
@@ -17,15 +25,14 @@ class Number(str):
 
 def parse_json(text: str) -> Any:
     """Returns the value of a JSON text, its numbers as `Number`; raises ValueError if it is
-    not JSON, is nested too deep, or has half of a surrogate pair in it, which is not text."""
+    not JSON or is nested too deep. Half of a surrogate pair, which cannot leave the component, is
+    U+FFFD."""
     if _is_deep(text):
         raise ValueError("nested too deep")
     text = text.removeprefix("\ufeff")
-    value = json.loads(text, parse_int=Number, parse_float=Number, parse_constant=_refuse)
     if re.search(r"\\u[dD]", text):
-        # UnicodeEncodeError is a ValueError.
-        json_text(value).encode()
-    return value
+        text = _ESCAPE.sub(lambda escape: "\\ufffd" if escape[1] else escape[0], text)
+    return json.loads(text, parse_int=Number, parse_float=Number, parse_constant=_refuse)
 
 
 def json_text(value: Any) -> str:
@@ -38,6 +45,21 @@ def json_text(value: Any) -> str:
         fields = (json_text(name) + ":" + json_text(inner) for name, inner in value.items())
         return "{" + ",".join(fields) + "}"
     return json.dumps(value, ensure_ascii=False)
+
+
+def decoded(data: bytes) -> str:
+    """Returns bytes as text: of UTF-8, with U+FFFD for each bad sequence, if at least as many
+    characters of several bytes are good as bad, or if windows-1252 would read `â€`, `ðŸ`, or `Ã`
+    after a small letter, which nobody writes; else of windows-1252, as old senders mean by
+    Latin-1."""
+    with contextlib.suppress(UnicodeDecodeError):
+        return data.decode()
+    text = data.decode(errors="replace")
+    bad = text.count("\ufffd")
+    is_good = bad <= sum(character > "\x7f" for character in text) - bad
+    if is_good or re.search(rb"\xe2\x80|\xf0\x9f|[a-z]\xc3", data):
+        return text
+    return _WINDOWS_1252.decode(data, "replace")[0]
 
 
 def text_of(value: Any) -> Optional[str]:

@@ -160,8 +160,7 @@ fn numberText(number: usize) Error![]const u8 {
     return std.fmt.allocPrint(allocator, "{d}", .{number});
 }
 
-/// Returns the text without `+` and `%41`; a `%` without two digits stays. What is not
-/// UTF-8 is read as Latin-1, which old senders still use.
+/// Returns the text without `+` and `%41`; a `%` without two digits stays.
 fn decode(text: []const u8) Error![]const u8 {
     const bytes = try allocator.alloc(u8, text.len);
     var length: usize = 0;
@@ -181,17 +180,65 @@ fn decode(text: []const u8) Error![]const u8 {
     return fromBytes(bytes[0..length]);
 }
 
-/// Returns bytes of UTF-8 as they are, and others as those of Latin-1.
-pub fn fromBytes(bytes: []const u8) Error![]const u8 {
-    return if (std.unicode.utf8ValidateSlice(bytes)) bytes else fromLatin1(bytes);
-}
+/// The characters of 0x80 to 0x9F; those that have none are U+FFFD.
+const windows_1252 = [32]u21{
+    0x20AC, 0xFFFD, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160,
+    0x2039, 0x0152, 0xFFFD, 0x017D, 0xFFFD, 0xFFFD, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022,
+    0x2013, 0x2014, 0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0xFFFD, 0x017E, 0x0178,
+};
 
-/// Returns bytes of Latin-1, in which every byte is a character, as UTF-8.
-pub fn fromLatin1(bytes: []const u8) Error![]const u8 {
-    var out: std.ArrayList(u8) = try .initCapacity(allocator, 2 * bytes.len);
+/// Returns bytes as UTF-8, with U+FFFD for each bad sequence, if at least as many characters of several
+/// bytes are good as bad, or if windows-1252 would read `â€`, `ðŸ`, or `Ã` after a small letter, which
+/// nobody writes; else as windows-1252, as old senders mean by Latin-1.
+pub fn fromBytes(bytes: []const u8) Error![]const u8 {
+    if (std.unicode.utf8ValidateSlice(bytes)) return bytes;
+    const replacement = "\u{FFFD}";
+    var out: std.ArrayList(u8) = .empty;
+    var good: usize = 0;
+    var bad: usize = 0;
+    var is_cut = false;
+    var at: usize = 0;
+    while (at < bytes.len) {
+        const rest = bytes[at..];
+        is_cut = is_cut or std.mem.startsWith(u8, rest, "\xE2\x80") or std.mem.startsWith(u8, rest, "\xF0\x9F") or
+            (at > 0 and rest[0] == 0xC3 and std.ascii.isLower(bytes[at - 1]));
+        const length, const is_whole = sequence(rest);
+        const character = if (is_whole) rest[0..length] else replacement;
+        if (std.mem.eql(u8, character, replacement)) bad += 1 else if (length > 1) good += 1;
+        try out.appendSlice(allocator, character);
+        at += length;
+    }
+    if (good >= bad or is_cut) return out.items;
+    out.clearRetainingCapacity();
     for (bytes) |byte| {
-        if (byte >= 0x80) out.appendAssumeCapacity(0xC0 | byte >> 6);
-        out.appendAssumeCapacity(if (byte < 0x80) byte else 0x80 | (byte & 0x3F));
+        const character: u21 = if (byte >= 0x80 and byte < 0xA0) windows_1252[byte - 0x80] else byte;
+        var encoded: [4]u8 = undefined;
+        const length = std.unicode.utf8Encode(character, &encoded) catch unreachable;
+        try out.appendSlice(allocator, encoded[0..length]);
     }
     return out.items;
+}
+
+/// Returns the length of the character at the beginning, and true; or how many bytes begin a character
+/// that they do not complete, at least one, and false.
+fn sequence(bytes: []const u8) struct { usize, bool } {
+    const length = std.unicode.utf8ByteSequenceLength(bytes[0]) catch return .{ 1, false };
+    // Bounds of the second byte: no longer form than needed, no surrogate, nothing above U+10FFFF.
+    var low: u8 = switch (bytes[0]) {
+        0xC0, 0xC1, 0xF5...0xFF => return .{ 1, false },
+        0xE0 => 0xA0,
+        0xF0 => 0x90,
+        else => 0x80,
+    };
+    var high: u8 = switch (bytes[0]) {
+        0xED => 0x9F,
+        0xF4 => 0x8F,
+        else => 0xBF,
+    };
+    for (1..length) |at| {
+        if (at == bytes.len or bytes[at] < low or bytes[at] > high) return .{ at, false };
+        low = 0x80;
+        high = 0xBF;
+    }
+    return .{ length, true };
 }

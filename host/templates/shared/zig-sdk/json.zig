@@ -310,18 +310,22 @@ const Parser = struct {
         }
     }
 
-    /// Reads what follows `\u`. Half of a surrogate pair is no character, and cannot leave
-    /// the component.
+    /// Reads what follows `\u`. Half of a surrogate pair, which cannot leave the component, is
+    /// U+FFFD.
     fn unicode(parser: *Parser, out: *std.ArrayList(u8)) ParseError!void {
         var units = [2]u16{ try parser.hex(), 0 };
         var character: u21 = units[0];
         if (std.unicode.utf16IsHighSurrogate(units[0])) {
-            if (!parser.skip("\\u")) return error.NotJson;
-            units[1] = try parser.hex();
-            character = std.unicode.utf16DecodeSurrogatePair(&units) catch return error.NotJson;
+            var next = parser.*;
+            units[1] = if (next.skip("\\u")) next.hex() catch 0 else 0;
+            if (std.unicode.utf16DecodeSurrogatePair(&units)) |whole| {
+                character = whole;
+                parser.* = next;
+            } else |_| {}
         }
         var bytes: [4]u8 = undefined;
-        const length = std.unicode.utf8Encode(character, &bytes) catch return error.NotJson;
+        const length = std.unicode.utf8Encode(character, &bytes) catch
+            return out.appendSlice(allocator, "\u{FFFD}");
         try out.appendSlice(allocator, bytes[0..length]);
     }
 

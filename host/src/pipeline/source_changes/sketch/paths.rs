@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use crate::domain::text;
+use crate::domain::{json, text};
 use crate::limits;
 
 const KINDS: [&str; ANY] = ["string", "number", "bool", "null", "object", "array"];
@@ -41,7 +41,9 @@ pub fn paths(body: &[u8], is_form: bool) -> Paths {
         }
         return walk.paths;
     }
-    let mut json = serde_json::Deserializer::from_slice(body);
+    let text = json::decode(body);
+    let text = json::without_halves(text.trim_start_matches('\u{feff}'));
+    let mut json = serde_json::Deserializer::from_str(&text);
     match WalkSeed(&mut walk).deserialize(&mut json) {
         Ok(()) => walk.paths,
         Err(_) => Paths::new(),
@@ -214,6 +216,9 @@ mod tests {
         ];
         assert_eq!(json_paths(body), expect);
         assert_eq!(json_paths("[1]"), ["[] number"]);
+        assert_eq!(json_paths("\u{feff}{\"a\": \"\\ud83d\"}"), ["a string"]);
+        let latin = paths(b"{\"regi\xe3o\": \"S\xe3o\"}", false);
+        assert_eq!(latin.into_keys().collect::<Vec<_>>(), ["região"]);
         let form = paths(b"nome=Lia&telefone=1%202&nome=x", true);
         assert_eq!(form.into_keys().collect::<Vec<_>>(), ["nome", "telefone"]);
         for other in ["", "<lead/>", "{\"a\": 1", "name=Lia", "17", "\"text\""] {

@@ -27,6 +27,7 @@ use crate::domain::channel::{
 use crate::domain::exchange::{
     HandshakeAnswer, HttpRequest, HttpResponse, InputProblem, Pairs, SenderChecks,
 };
+use crate::domain::json;
 use crate::domain::plugin::{Description, PluginDelivery, PluginKind};
 use crate::domain::text::{storable, storable_json};
 use crate::limits;
@@ -361,17 +362,17 @@ fn template(template: wit::Template) -> Result<Template, String> {
     Ok(template)
 }
 
-/// Returns the JSON text unchanged, unless it contains U+0000, which cannot be stored. An
-/// empty text is an empty list.
+/// Returns the JSON text unchanged, unless it contains U+0000, which cannot be stored, or half of a
+/// surrogate pair, which some readers refuse. An empty text is an empty list.
 fn components(text: String) -> Result<String, serde_json::Error> {
     if text.is_empty() {
         return Ok("[]".to_owned());
     }
     if text.contains("\\u0000") {
-        return Ok(storable_json(serde_json::from_str(&text)?).to_string());
+        return Ok(storable_json(json::parse(&text)?).to_string());
     }
     serde_json::from_str::<serde::de::IgnoredAny>(&text)?;
-    Ok(text)
+    Ok(json::without_halves(&text).into_owned())
 }
 
 #[cfg(test)]
@@ -403,5 +404,8 @@ mod tests {
         assert!(error.contains("not JSON"), "{error}");
         let taken = template(a_template("welcome", String::new())).expect("a template");
         assert_eq!(taken.components, "[]");
+        let half = r#"[{"text":"Oi \ud83d","n":1.50}]"#.to_owned();
+        let taken = template(a_template("welcome", half)).expect("a template");
+        assert_eq!(taken.components, r#"[{"text":"Oi \ufffd","n":1.50}]"#);
     }
 }

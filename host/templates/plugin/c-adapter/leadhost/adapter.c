@@ -221,13 +221,12 @@ send_answer with_retry_after(send_answer answer, const http_response *response)
     return answer;
 }
 
-// The host passes UTF-8 as text, so bytes are Latin-1.
 static struct text content_text(const leadhost_types_core_content_t *content)
 {
     if (content->tag == LEADHOST_TYPES_CORE_CONTENT_TEXT)
         return text_in(content->val.text);
     struct text bytes = {(char *)content->val.bytes.ptr, content->val.bytes.len};
-    return bytes.length > 0 ? text_from_latin1(bytes) : text_from("");
+    return bytes.length > 0 ? text_from_bytes(bytes) : text_from("");
 }
 
 struct value *answer_body(const http_response *response)

@@ -115,10 +115,9 @@ static struct value *parse(const delivery *delivery, const char **why)
         if (form.length == 0 || (form.at[0] != '{' && form.at[0] != '['))
             return form_parse(form);
     }
-    // The host passes UTF-8 as text, so bytes are Latin-1.
     bool is_text = delivery->body.tag == LEADHOST_TYPES_CORE_CONTENT_TEXT;
     *why = "the body is not valid JSON";
-    return json_parse(without_mark(is_text ? text : text_from_latin1(text)));
+    return json_parse(without_mark(is_text ? text : text_from_bytes(text)));
 }
 
 struct value *body_parse(const delivery *delivery, problem *err)

@@ -48,13 +48,14 @@ static void json_is_written_as_it_was_read(void)
            "{\"a\":2,\"b\":{\"c\":4}}");
     expect("a byte order mark", json_text(parsed("\xEF\xBB\xBF [1 , 2] ")), "[1,2]");
     expect("escapes", parsed("\"\\ud83d\\ude00\\u00e3\\ufffd\\/\"")->text, "😀ã\xEF\xBF\xBD/");
+    expect("half a pair", parsed("\"\\ud83d \\ud83d\\uDE00\\udc00x\"")->text, "\uFFFD 😀\uFFFDx");
 }
 
 static void what_is_not_json_is_refused(void)
 {
     const char *bodies[] = {
-        "", "{", "a=1", "{\"a\":1}x", "{\"a\" 1}", "[1,]", "01", "1.", "-", "\"\\ud800\"",
-        "\"\\udc00x\"", "\"\\u12\"", "\"\n\"", "nul", "{\"a\":1,}",
+        "", "{", "a=1", "{\"a\":1}x", "{\"a\" 1}", "[1,]", "01", "1.", "-", "\"\\ud80\"",
+        "\"\\ud83d\\u12\"", "\"\\u12\"", "\"\n\"", "nul", "{\"a\":1,}",
     };
     for (size_t at = 0; at < sizeof bodies / sizeof *bodies; at++)
         if (json_parse(text_from(bodies[at])) != NULL)
@@ -91,6 +92,8 @@ static void brackets_of_a_form_make_a_tree(void)
         {"a[1]=x&a[]=y&a[]=z", "{\"a\":[\"y\",\"x\",\"z\"]}"},
         {"a[7]=x&a[]=y&=z", "{\"0\":\"z\",\"a\":{\"0\":\"y\",\"7\":\"x\"}}"},
         {"a=S\xe3o+Jos%E9&%e9=1", "{\"a\":\"São José\",\"é\":\"1\"}"},
+        {"a=%96+%80&b=J%C3%A3%C3", "{\"a\":\"– €\",\"b\":\"Jã\uFFFD\"}"},
+        {"a=Oi%e2%80&b=%f0%9f%98", "{\"a\":\"Oi\uFFFD\",\"b\":\"\uFFFD\"}"},
     };
     for (size_t at = 0; at < sizeof cases / sizeof *cases; at++)
         expect(cases[at][0], json_text(form_parse(text_from(cases[at][0]))), cases[at][1]);

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	contract "adapter/bindings/leadhost_adapter_adapter"
 	core "adapter/bindings/leadhost_types_core"
@@ -321,16 +320,12 @@ func NoTemplates() ReadTemplatesResult {
 	return wit.Err[contract.TemplatePage](refused.contract())
 }
 
-// ContentText returns a body as text. The host passes UTF-8 as text, so bytes are read as
-// Latin-1, in which every byte is a character.
+// ContentText returns a body as text; decoded reads bytes, which are not UTF-8.
 func ContentText(body core.Content) string {
 	if body.Tag() == core.Content_Text {
 		return body.Text()
 	}
-	if bytes := body.Bytes(); !utf8.Valid(bytes) {
-		return latin1(bytes)
-	}
-	return string(body.Bytes())
+	return decoded(string(body.Bytes()))
 }
 
 // Header returns the first header of that name, in lower case; "" if there is none.

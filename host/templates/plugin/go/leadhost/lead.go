@@ -198,8 +198,7 @@ func rawBody(delivery Delivery) string {
 	return string(delivery.Body.Bytes())
 }
 
-// BodyText returns the body as text. The host passes UTF-8 as text, so bytes are read as
-// Latin-1, in which every byte is a character.
+// BodyText returns the body as text; decoded reads bytes, which are not UTF-8.
 func BodyText(delivery Delivery) string {
 	return decoded(rawBody(delivery))
 }

@@ -27,12 +27,15 @@ func TestJSONIsWrittenAsItWasRead(t *testing.T) {
 
 func TestWhatIsNotJSONIsRefused(t *testing.T) {
 	bodies := []string{
-		"", "{", "a=1", `{"a":1}x`, `{"a" 1}`, `"\ud800"`, `"\udc00x"`, strings.Repeat("[", 100_000),
+		"", "{", "a=1", `{"a":1}x`, `{"a" 1}`, `"\ud80"`, `"\ud83d\u12"`, strings.Repeat("[", 100_000),
 	}
 	for _, body := range bodies {
 		if _, err := ParseJSON(body); err == nil {
 			t.Errorf("%.20s is accepted", body)
 		}
+	}
+	if text := parsed(t, `"\ud83d \ud83d\uDE00\udc00x"`).Scalar(); text != "\ufffd 😀\ufffdx" {
+		t.Errorf("half a pair became %q", text)
 	}
 	if text := parsed(t, `"\ud83d\ude00\u00e3\ufffd \\ud800"`).Scalar(); text != "😀ã\ufffd \\ud800" {
 		t.Errorf("the escapes became %q", text)
@@ -67,6 +70,8 @@ func TestBracketsOfAFormMakeATree(t *testing.T) {
 		"a[1]=x&a[]=y&a[]=z":     `{"a":["y","x","z"]}`,
 		"a[7]=x&a[]=y&=z":        `{"0":"z","a":{"0":"y","7":"x"}}`,
 		"a=S\xe3o+Jos%E9&%e9=1":  `{"a":"São José","é":"1"}`,
+		"a=%96+%80&b=J%C3%A3%C3": `{"a":"– €","b":"Jã�"}`,
+		"a=Oi%e2%80&b=%f0%9f%98": `{"a":"Oi�","b":"�"}`,
 		"f[tel][value]=1&0=zero": `{"0":"zero","f":{"tel":{"value":"1"}}}`,
 	} {
 		if out := ParseForm(body).JSON(); out != expect {

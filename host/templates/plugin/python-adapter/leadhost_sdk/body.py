@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl
 from wit_world.imports import core
 
 from .adapter import problem
-from .values import parse_json
+from .values import decoded, parse_json
 
 
 def events_in(delivery: core.Delivery, key: str) -> list[Any]:
@@ -28,8 +28,8 @@ def form_fields(delivery: core.Delivery) -> dict[str, str]:
 
 
 def body_text(body: core.Content) -> str:
-    """Returns the text of a body. Bytes are not UTF-8, so they are read as Latin-1."""
-    return body.value if isinstance(body, core.Content_Text) else body.value.decode("latin-1")
+    """Returns the text of a body; `decoded` reads bytes, which are not UTF-8."""
+    return body.value if isinstance(body, core.Content_Text) else decoded(body.value)
 
 
 def content_type(delivery: core.Delivery) -> str:

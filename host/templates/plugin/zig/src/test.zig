@@ -24,13 +24,14 @@ test "JSON is written as it was read" {
         try expectText(text, try (try json.parse(text)).json());
     }
     try expectText("[1,2]", try (try json.parse("\u{FEFF} [1 , 2] ")).json());
+    try expectText("\u{FFFD} 😀\u{FFFD}x", (try json.parse("\"\\ud83d \\ud83d\\uDE00\\udc00x\"")).raw);
     try expectText("😀ã\u{FFFD}/", (try json.parse("\"\\ud83d\\ude00\\u00e3\\ufffd\\/\"")).raw);
 }
 
 test "what is not JSON is refused" {
     for ([_][]const u8{
-        "",            "{",            "a=1",       "{\"a\":1}x", "{\"a\" 1}", "[1,]",       "01",                        "1.", "-",
-        "\"\\ud800\"", "\"\\udc00x\"", "\"\\u12\"", "\"\n\"",     "nul",       "{\"a\":1,}", &@as([1000]u8, @splat('[')),
+        "",           "{",                "a=1",       "{\"a\":1}x", "{\"a\" 1}", "[1,]",       "01",                        "1.", "-",
+        "\"\\ud80\"", "\"\\ud83d\\u12\"", "\"\\u12\"", "\"\n\"",     "nul",       "{\"a\":1,}", &@as([1000]u8, @splat('[')),
     }) |text| {
         try testing.expectError(error.NotJson, json.parse(text));
     }
@@ -61,6 +62,8 @@ test "brackets of a form make a tree" {
         .{ "a[1]=x&a[]=y&a[]=z", "{\"a\":[\"y\",\"x\",\"z\"]}" },
         .{ "a[7]=x&a[]=y&=z", "{\"0\":\"z\",\"a\":{\"0\":\"y\",\"7\":\"x\"}}" },
         .{ "a=S\xe3o+Jos%E9&%e9=1", "{\"a\":\"São José\",\"é\":\"1\"}" },
+        .{ "a=%96+%80&b=J%C3%A3%C3", "{\"a\":\"– €\",\"b\":\"Jã\u{FFFD}\"}" },
+        .{ "a=Oi%e2%80&b=%f0%9f%98", "{\"a\":\"Oi\u{FFFD}\",\"b\":\"\u{FFFD}\"}" },
     }) |case| {
         try expectText(case[1], try (try form.parse(case[0])).json());
     }

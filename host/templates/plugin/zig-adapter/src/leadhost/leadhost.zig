@@ -219,10 +219,10 @@ pub fn optional(text: []const u8) contract.Option(contract.String) {
     return .{ .is_some = text.len > 0, .value = .from(text) };
 }
 
-/// Returns a body as text. The host passes UTF-8 as text, so bytes are read as Latin-1.
+/// Returns a body as text; `form.fromBytes` reads bytes, which are not UTF-8.
 pub fn contentText(body: *const contract.Content) Error![]const u8 {
     const bytes = body.value.slice();
-    return if (body.tag == .text) bytes else form.fromLatin1(bytes);
+    return if (body.tag == .text) bytes else form.fromBytes(bytes);
 }
 
 /// Returns an epoch as RFC 3339, and an ISO text unchanged except that an offset like `+0000` gets its

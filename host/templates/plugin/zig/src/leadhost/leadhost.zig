@@ -142,10 +142,10 @@ fn withoutMark(text: []const u8) []const u8 {
     return trim(std.mem.cutPrefix(u8, text, "\u{FEFF}") orelse text);
 }
 
-/// Returns the body as text. The host passes UTF-8 as text, so bytes are read as Latin-1.
+/// Returns the body as text; `form.fromBytes` reads bytes, which are not UTF-8.
 pub fn bodyText(delivery: *const contract.Delivery) Error![]const u8 {
     const bytes = delivery.body.value.slice();
-    return if (delivery.body.tag == .text) bytes else form.fromLatin1(bytes);
+    return if (delivery.body.tag == .text) bytes else form.fromBytes(bytes);
 }
 
 /// Returns the first header of that name, in lower case; "" if there is none.
