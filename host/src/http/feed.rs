@@ -20,6 +20,7 @@ use super::payload::Payload;
 use super::query::Query;
 use super::reply::{self, ApiResponse};
 use crate::domain::cursor::Cursor;
+use crate::domain::json;
 use crate::domain::row::Entity;
 use crate::domain::time::{self, Micros};
 use crate::limits;
@@ -208,14 +209,16 @@ const LINES: PageForm = PageForm {
     end: "}\n",
 };
 
-/// Returns the payload of a page. The rows are JSON already, so the store's pieces are sent
-/// unchanged, one after the other. Only a short answer is copied into one piece.
+/// Returns the payload of a page. The rows are JSON already, so the store's pieces are sent one after
+/// the other, unchanged but for characters at which readers end a line. Only a short answer is copied
+/// into one piece.
 fn payload(page: ExportPage, form: &PageForm, next: Option<&str>) -> Payload {
     let begin = Bytes::from_static(form.begin.as_bytes());
     let mut end = form.after_rows[usize::from(page.rows.is_empty())].into();
     tail(&mut end, page.rows.len(), next);
     end.extend_from_slice(form.end.as_bytes());
-    let rows = page.joined(form.between);
+    let rows = page.joined(form.between).into_iter();
+    let rows: Vec<_> = rows.map(json::without_line_ends).collect();
     let of_rows: usize = rows.iter().map(Vec::len).sum();
     let bytes = begin.len() + of_rows + end.len();
     let pieces = iter::once(begin)

@@ -5,6 +5,7 @@ use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
 
 use super::payload::Payload;
+use crate::domain::json;
 
 pub type ApiResponse = Response<Payload>;
 
@@ -29,12 +30,17 @@ pub fn empty(status: StatusCode) -> ApiResponse {
     reply
 }
 
-/// Returns an answer with these bytes and this content type.
+/// Returns an answer with these bytes and this content type. In JSON, characters at which readers end
+/// a line are escaped.
 pub fn bytes_of(
     status: StatusCode,
     content_type: &'static str,
     body: impl Into<Bytes>,
 ) -> ApiResponse {
+    let mut body: Bytes = body.into();
+    if content_type.contains("json") {
+        body = json::without_line_ends(body.into()).into();
+    }
     with_payload(status, content_type, Payload::whole(body))
 }
 

@@ -8,6 +8,7 @@ use super::{export, leads, page, rows};
 leadhost_tests::on_every_store! {
     every_key_is_on_every_row,
     rows_come_as_lines_when_asked_for,
+    no_json_has_a_character_at_which_readers_end_a_line,
     large_answers_are_compressed_for_clients_that_accept_it,
 }
 
@@ -43,6 +44,39 @@ async fn every_key_is_on_every_row(on: On) {
     let deal = check("deals", &keys).await;
     assert_eq!(deal["person_id"], contact["id"]);
     assert_eq!(deal["external_id"], "lead-Ana");
+}
+
+async fn no_json_has_a_character_at_which_readers_end_a_line(on: On) {
+    let host = Host::new(on).await;
+    let seeded = host.workspace("demo").await;
+    let name = "Ana\u{2028}Souza\u{85}e\u{2029}Lima";
+    let email = "ana@example.com";
+    host.leads_with(&seeded, &[(name, "", email)], |lead| {
+        lead.deal_props.insert(name.to_owned(), name.into());
+    })
+    .await;
+    let partner = |target: &str| {
+        let ask = host.get(target);
+        ask.partner(&seeded.partner_key)
+    };
+    let asks = [
+        export(&host, &seeded, "deals").header("accept", "application/x-ndjson"),
+        export(&host, &seeded, "contacts").header("accept", "application/x-ndjson"),
+        export(&host, &seeded, "deals"),
+        partner("/deal?email=ana@example.com"),
+    ];
+    for ask in asks {
+        let answer = ask.send().await.expect(200);
+        let text = answer.text();
+        let breaks = ['\u{85}', '\u{2028}', '\u{2029}'];
+        assert!(!text.contains(breaks), "{text}");
+        assert!(text.contains(r"Ana\u2028Souza\u0085e\u2029Lima"), "{text}");
+        for line in text.lines() {
+            let value: Value = serde_json::from_str(line).expect("JSON");
+            let has_name = value.to_string().contains(name);
+            assert!(has_name || value.get("count").is_some(), "{value}");
+        }
+    }
 }
 
 async fn rows_come_as_lines_when_asked_for(on: On) {

@@ -92,11 +92,18 @@ fn payload(deals: Vec<DealView>) -> Payload {
         between: b',',
         end: b"]".to_vec(),
     };
-    let write = |deal: &DealView, piece: &mut Vec<u8>| {
-        // Cannot fail, as it did not when the length was counted.
-        let _ = serde_json::to_writer(piece, deal);
-    };
-    StreamedList::new(frame, deals, json::length, write).into_payload()
+    // Written twice: not all deals are in memory as bytes at once.
+    StreamedList::new(
+        frame,
+        deals,
+        |deal| written(deal).len(),
+        |deal, piece| piece.extend(written(deal)),
+    )
+    .into_payload()
+}
+
+fn written(deal: &DealView) -> Vec<u8> {
+    json::without_line_ends(serde_json::to_vec(deal).expect("a deal is JSON"))
 }
 
 /// Returns `None` if nothing can match. A blank value counts as not given.
