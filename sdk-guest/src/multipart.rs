@@ -21,7 +21,7 @@ pub struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// Returns the part as text: UTF-8, else Latin-1.
+    /// Returns the part as text, as [`content_text`] does.
     pub fn text(&self) -> String {
         content_text(&Content::Bytes(self.body.into()))
     }
@@ -52,6 +52,27 @@ pub fn parts<'a>(content_type: &str, body: &'a Content) -> Result<Vec<Part<'a>>,
         .filter(|boundary| (1..=MAX_BOUNDARY).contains(&boundary.len()))
         .ok_or_else(|| Problem::new("the multipart body's boundary is missing or too long"))?;
     split(body_bytes(body), format!("--{boundary}").as_bytes())
+}
+
+/// Returns the parts of a body whose own lines say that it is `multipart/form-data`, whatever its content
+/// type: it begins with a delimiter, and the headers below that have `Content-Disposition: form-data`.
+pub fn detect(body: &Content) -> Option<Vec<Part<'_>>> {
+    let body = body_bytes(body);
+    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
+    let body = body.trim_ascii_start();
+    let mut lines = body.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let delimiter = lines.next()?;
+    let boundary = delimiter.strip_prefix(b"--")?.len();
+    let is_form = |line: &[u8]| {
+        let line = String::from_utf8_lossy(line).to_ascii_lowercase();
+        let (name, value) = line.split_once(':').unwrap_or_default();
+        name.trim() == "content-disposition" && media_type(value) == "form-data"
+    };
+    let mut headers = lines.take_while(|line| !line.is_empty());
+    if !(1..=MAX_BOUNDARY).contains(&boundary) || !headers.any(is_form) {
+        return None;
+    }
+    split(body, delimiter).ok()
 }
 
 /// Returns the text fields among the parts as pairs, for [`crate::form::tree_of`].
@@ -249,13 +270,48 @@ mod tests {
     }
 
     #[test]
-    fn names_and_texts_that_are_not_utf_8_are_latin_1_each_by_itself() {
+    fn names_and_texts_that_are_not_utf_8_are_read_by_themselves() {
         let mut bytes =
             b"--xYz\r\nContent-Disposition: form-data; name=\"observa\xe7\xe3o\"\r\n\r\n".to_vec();
         bytes.extend("olá\r\n--xYz--".as_bytes());
         let body = Content::Bytes(bytes);
         let fields = text_fields(&parts(TYPE, &body).unwrap());
         assert_eq!(fields, [("observação".to_owned(), "olá".to_owned())]);
+    }
+
+    #[test]
+    fn a_body_is_known_by_its_own_lines() {
+        let check = |text: &str, expect: Option<&[&str]>| {
+            let body = body(text);
+            let found = detect(&body).map(|parts| {
+                let parts = parts.iter();
+                parts.map(|part| part.name.clone()).collect::<Vec<_>>()
+            });
+            let expect = expect.map(|names| names.iter().map(ToString::to_string).collect());
+            assert_eq!(found, expect, "{text}");
+        };
+        let part = |name: &str| {
+            format!("--x \r\nX: y\r\ncontent-disposition : Form-Data; name={name}\r\n\r\nv\r\n")
+        };
+        let two = format!("{}{}--x--\r\n", part("a"), part("b"));
+        check(&two, Some(&["a", "b"]));
+        check(
+            &format!("\u{feff}\r\n{}", two.replace('\r', "")),
+            Some(&["a", "b"]),
+        );
+        check(&part("a"), Some(&["a"]));
+        check(&two.replace("--x", "--"), None);
+        check(
+            &two.replace("--x", &format!("--{}", "x".repeat(MAX_BOUNDARY + 1))),
+            None,
+        );
+        check(&two.replace("Form-Data", "attachment"), None);
+        check(
+            "--x\r\n\r\ncontent-disposition: form-data; name=a\r\n\r\nv",
+            None,
+        );
+        check("--x", None);
+        check("", None);
     }
 
     #[test]
@@ -273,6 +329,9 @@ mod tests {
         let good = sample().into_bytes();
         for end in 0..good.len() {
             let _ = parts(TYPE, &Content::Bytes(good[..end].into()));
+            let _ = detect(&Content::Bytes(
+                good[10..].iter().take(end).copied().collect(),
+            ));
             for value in [b'\r', b'\n', b'-', b'"', b';', b':', 0xff] {
                 let mut mutated = good.clone();
                 mutated[end] = value;

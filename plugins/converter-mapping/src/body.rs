@@ -10,6 +10,7 @@ use leadhost_sdk::{
 
 use crate::config::{Config, Format};
 use crate::fold::fold;
+use crate::heuristics::{is_full_phone, is_unread_phone};
 use crate::path::Step;
 use crate::xml;
 
@@ -43,23 +44,28 @@ pub fn read(config: &Config, delivery: &Delivery) -> Result<Value, Problem> {
 }
 
 fn guess(delivery: &Delivery) -> Result<Value, Problem> {
+    let not_multipart = match multipart_tree(delivery) {
+        Ok(tree) => return Ok(tree),
+        Err(problem) => problem,
+    };
     let kind = delivery.content_type();
-    if kind == "multipart/form-data" {
-        return multipart_tree(delivery);
-    }
     let text = content_text(&delivery.body);
     let trimmed = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']);
     match trimmed.chars().next() {
         // Some sources send all data in the address.
-        None if !delivery.query.is_empty() => Ok(form::tree_of(&delivery.query)),
+        None if !delivery.query.is_empty() => Ok(tree_with_plus(delivery.query.clone())),
         None => Err(Problem::new("the body is empty")),
         Some('{' | '[') => parse_json(&text),
         Some('<') => xml::parse(&text),
         Some(_) if kind.ends_with("json") => parse_json(&text),
+        Some(_) if kind == "multipart/form-data" && trimmed.trim_end().contains('\n') => {
+            Err(not_multipart)
+        }
         Some(_) if kind == "application/x-www-form-urlencoded" || trimmed.contains('=') => {
             Ok(form_tree(delivery))
         }
         Some('"') => parse_json(&text),
+        Some(_) if kind == "multipart/form-data" => Err(not_multipart),
         Some(_) => Err(Problem::new(format!(
             "the body is neither JSON nor XML nor a form (content type `{kind}`)"
         ))),
@@ -67,16 +73,33 @@ fn guess(delivery: &Delivery) -> Result<Value, Problem> {
 }
 
 fn form_tree(delivery: &Delivery) -> Value {
-    match &delivery.body {
-        Content::Text(text) => form::tree(text.trim().as_bytes()),
-        Content::Bytes(bytes) => form::tree(bytes),
-    }
+    tree_with_plus(match &delivery.body {
+        Content::Text(text) => form::fields(text.trim().as_bytes()),
+        Content::Bytes(bytes) => form::fields(bytes),
+    })
 }
 
-/// Files are kept by name only.
+/// Returns the fields of a form as a tree. A plus that is not percent-encoded arrives as a space: before
+/// the digits of a phone it is put back, since no person types a space there.
+fn tree_with_plus(mut fields: Vec<(String, String)>) -> Value {
+    for (name, value) in &mut fields {
+        if value.starts_with(' ') && value[1..].starts_with(|c: char| c.is_ascii_digit()) {
+            let phone = format!("+{}", &value[1..]);
+            if is_full_phone(&phone) && is_unread_phone(&fold(name), &phone) {
+                *value = phone;
+            }
+        }
+    }
+    form::tree_of(&fields)
+}
+
+/// Reads the body by its own lines if its content type does not fit. Files are kept by name only.
 fn multipart_tree(delivery: &Delivery) -> Result<Value, Problem> {
     let header = delivery.header("content-type").unwrap_or_default();
-    let parts = multipart::parts(header, &delivery.body)?;
+    let parts = match multipart::parts(header, &delivery.body) {
+        Ok(parts) => parts,
+        Err(problem) => multipart::detect(&delivery.body).ok_or(problem)?,
+    };
     let fields: Vec<(String, String)> = parts
         .iter()
         .map(|part| {

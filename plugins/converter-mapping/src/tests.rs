@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod answers;
+mod bodies;
 mod credentials;
 mod people;
 

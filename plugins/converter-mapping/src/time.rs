@@ -85,13 +85,32 @@ fn instead(format: &str) -> String {
 /// `month_first` reads 03/02/2026 as the second of March.
 pub fn read(value: &Value, formats: &[String], month_first: bool) -> Option<String> {
     let text = text_of(value)?;
+    let read = |text: &str| read_text(text, formats, month_first);
+    read(&text).or_else(|| read(&with_plus(&text)?))
+}
+
+/// Returns a time with the plus of its offset, if it was not percent-encoded in a form and arrived as a
+/// space. Only after seconds: `12:00 13:00` is from one time to another.
+fn with_plus(text: &str) -> Option<String> {
+    let shape = text.replace(|c: char| c.is_ascii_digit(), "0");
+    let (time, offset) = shape.rsplit_once(' ')?;
+    let whole = match time.rsplit_once('.') {
+        Some((whole, fraction)) if fraction.bytes().all(|byte| byte == b'0') => whole,
+        _ => time,
+    };
+    let is_lost = ["00:00", "0000"].contains(&offset)
+        && (whole.ends_with(":00:00") || time.ends_with(":00:00"));
+    is_lost.then(|| format!("{}+{}", &text[..time.len()], &text[time.len() + 1..]))
+}
+
+fn read_text(text: &str, formats: &[String], month_first: bool) -> Option<String> {
     if !formats.is_empty() {
         return formats.iter().find_map(|format| match format.as_str() {
-            "epoch" => epoch(&text),
-            pattern => parse(&text, pattern),
+            "epoch" => epoch(text),
+            pattern => parse(text, pattern),
         });
     }
-    if let Some(time) = epoch(&text) {
+    if let Some(time) = epoch(text) {
         return Some(time);
     }
     let iso = [
@@ -366,6 +385,17 @@ mod tests {
         check("02/03/2026, 14:30:05", Some("2026-03-02T14:30:05"));
         check("02/03/2026 às 14:30", Some("2026-03-02T14:30:00"));
         check("03/25/2026 2:30 PM", Some("2026-03-25T14:30:00"));
+        check(
+            "2026-03-02T12:00:00 01:00",
+            Some("2026-03-02T12:00:00+01:00"),
+        );
+        check(
+            "2026-03-02 12:00:00.5 0530",
+            Some("2026-03-02T12:00:00.5+05:30"),
+        );
+        check("2026-03-02T12:00 01:00", None);
+        check("2026-03-02T12:00:00 23:00", None);
+        check("2026-03-02T12:00:00 1:00", None);
         check("29/02/2024", Some("2024-02-29T00:00:00"));
         check("29/02/2026", None);
         check("tomorrow", None);
@@ -404,6 +434,11 @@ mod tests {
             Some("2026-12-24T00:05:00"),
         );
         check("1772452799", "epoch", Some("2026-03-02T11:59:59Z"));
+        check(
+            "02.03.2026 12:00:00 01:00",
+            "%d.%m.%Y %H:%M:%S%z",
+            Some("2026-03-02T12:00:00+01:00"),
+        );
         check("2026-03-02", "%d/%m/%Y", None);
         check("02/03/2026 x", "%d/%m/%Y", None);
         check("02/03/2026", "%d/%m/%Y %H:%M", None);
