@@ -180,6 +180,7 @@ fn lead(seeded: &Seeded, (name, phone, email): &(&str, &str, &str)) -> NewLead {
         title: Some(format!("{name} asks")),
         deal_props: Map::new(),
         left_out: Vec::new(),
+        as_text: Vec::new(),
         contact_props: Map::new(),
         greeting: None,
     }

@@ -28,13 +28,24 @@ pub const LEFT_OUT_NAMES: usize = 10;
 
 /// Returns the note for a delivery that names the properties that did not fit into a deal.
 pub fn no_room(whose: &str, names: &[String]) -> String {
+    let shown = first_of(names);
+    format!(
+        "{whose}: a deal's properties take at most {PROPS_BYTES} bytes, and its message {MESSAGE_BYTES} of them, so these are only in the raw delivery: {shown}"
+    )
+}
+
+/// Returns the note for a delivery that names the attributes whose values are not JSON.
+pub fn no_json(whose: &str, names: &[String]) -> String {
+    let shown = first_of(names);
+    format!("{whose}: these attributes are not JSON, and are kept as texts: {shown}")
+}
+
+fn first_of(names: &[String]) -> String {
     let mut shown = names[..names.len().min(LEFT_OUT_NAMES)].join(", ");
     if names.len() > LEFT_OUT_NAMES {
         shown.push_str(&format!(" and {} more", names.len() - LEFT_OUT_NAMES));
     }
-    format!(
-        "{whose}: a deal's properties take at most {PROPS_BYTES} bytes, and its message {MESSAGE_BYTES} of them, so these are only in the raw delivery: {shown}"
-    )
+    shown
 }
 
 /// A deal's status, as stored and exported.

@@ -22,6 +22,20 @@ pub struct Lead {
     pub consents: Vec<Consent>,
     pub campaign: Pairs,
     pub attributes: Map<String, Value>,
+    /// The attributes whose values are not JSON, and kept as texts.
+    pub as_text: Vec<String>,
+}
+
+impl Lead {
+    /// Returns whether nothing says whose request it is, or what it is about.
+    pub fn says_nothing(&self) -> bool {
+        self.external_id.is_none()
+            && self.name.is_none()
+            && self.phones.is_empty()
+            && self.emails.is_empty()
+            && self.message.is_none()
+            && self.listings.is_empty()
+    }
 }
 
 /// The change that the source reports for the lead.

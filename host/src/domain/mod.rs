@@ -10,6 +10,7 @@ pub mod audit_text;
 pub mod channel;
 pub mod connection;
 pub mod contact;
+pub mod content_coding;
 pub mod conversation;
 pub mod cursor;
 pub mod deal;

@@ -12,6 +12,19 @@ use serde_json::{Map, Value};
 const ZERO: char = '\0';
 const SHOWN_AS: &str = "\u{fffd}";
 
+/// Returns whether nothing of the text can be seen.
+pub fn is_blank(text: &str) -> bool {
+    let is_unseen = |c: char| {
+        c.is_whitespace()
+            || is_active(c)
+            || matches!(
+                c,
+                '\u{ad}' | '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}'
+            )
+    };
+    text.chars().all(is_unseen)
+}
+
 /// Returns the text with U+FFFD in place of each U+0000. The usual text is not copied.
 pub fn without_zero(text: &str) -> Cow<'_, str> {
     if text.contains(ZERO) {

@@ -5,77 +5,43 @@ use std::io::{self, Cursor, Read};
 use std::time::Duration;
 
 use flate2::{Decompress, FlushDecompress, Status};
-use hyper::HeaderMap;
 use hyper::body::Bytes;
-use hyper::header::CONTENT_ENCODING;
 
 use super::body;
 use super::budget::BudgetShare;
 use super::error::ApiError;
+use crate::domain::content_coding::ContentCoding;
 use crate::domain::id::ConnectionId;
 use crate::domain::plugin::Digest;
 use crate::http::state::Http;
 use crate::limits;
 use crate::plugin::{CallError, give_way};
 
-/// The codings that are supported, as `Accept-Encoding` lists them.
-pub const CODINGS: &str = "gzip, deflate, zstd";
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RequestCoding {
-    Gzip,
-    Deflate,
-    Zstd,
-}
-
-/// Returns the coding of the body, or `None` if it is not compressed.
+/// Returns the decompressed body and its share of the budget, which grows with it. `None`: it cannot be
+/// decompressed. The work runs in the connection's lane, as the plugin's work on that body does.
 ///
 /// # Errors
 ///
-/// [`ApiError::UnsupportedMediaType`] if the coding is unknown, or there are several.
-pub fn coding(headers: &HeaderMap) -> Result<Option<RequestCoding>, ApiError> {
-    let values = headers.get_all(CONTENT_ENCODING).iter();
-    let mut codings = values
-        .flat_map(|value| value.to_str().unwrap_or("?").split(','))
-        .map(|name| name.trim().to_ascii_lowercase())
-        .filter(|name| !name.is_empty() && name != "identity");
-    let (first, second) = (codings.next(), codings.next());
-    match (first.as_deref(), second) {
-        (None, _) => Ok(None),
-        (Some("gzip" | "x-gzip"), None) => Ok(Some(RequestCoding::Gzip)),
-        (Some("deflate"), None) => Ok(Some(RequestCoding::Deflate)),
-        (Some("zstd"), None) => Ok(Some(RequestCoding::Zstd)),
-        _ => Err(ApiError::UnsupportedMediaType(format!(
-            "The Content-Encoding of the body is not supported: send it with one of {CODINGS}, or uncompressed."
-        ))),
-    }
-}
-
-/// Returns the decompressed body and its share of the budget, which grows with it. The work
-/// runs in the connection's lane, as the plugin's work on that body does.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if the body cannot be decompressed, [`ApiError::BodyTooLarge`] if the
-/// result exceeds `limit`, and [`ApiError::Overloaded`] if the budget has no room, too many
-/// compressed bodies wait, or the service is shutting down.
+/// [`ApiError::BodyTooLarge`] if the result exceeds `limit`, and [`ApiError::Overloaded`] if the
+/// budget has no room, too many compressed bodies wait, or the service is shutting down.
 pub async fn decode(
     http: &Http,
     connection: &ConnectionId,
-    coding: RequestCoding,
+    coding: ContentCoding,
     sent: Bytes,
     limit: usize,
     held: BudgetShare,
-) -> Result<(Vec<u8>, BudgetShare), ApiError> {
+) -> Result<(Option<Vec<u8>>, BudgetShare), ApiError> {
     // Which plugin will read it does not matter here: the work counts for the connection.
     let nobodys = Digest::compute(&[]);
     let work = read(coding, sent, limit, held);
     let lane = connection.as_str();
     match http.core.plugins.compute(lane, &nobodys, work).await {
-        Ok(Ok(read)) => Ok(read),
-        Ok(Err(Failed::Unreadable(error))) => Err(ApiError::BadRequest(format!(
-            "The body cannot be decompressed: {error}."
-        ))),
+        Ok(Ok((whole, held))) => Ok((Some(whole), held)),
+        Ok(Err(Failed::Unreadable(error, held))) => {
+            tracing::debug!(%error, "body cannot be decompressed");
+            Ok((None, held))
+        }
         Ok(Err(Failed::TooLarge)) => Err(ApiError::BodyTooLarge { limit }),
         Ok(Err(Failed::Short(short))) => Err(body::shed(http, short)),
         Err(CallError::ShuttingDown) => Err(ApiError::Overloaded {
@@ -89,20 +55,22 @@ pub async fn decode(
     }
 }
 
-#[derive(Debug)]
 enum Failed {
-    Unreadable(io::Error),
+    Unreadable(io::Error, BudgetShare),
     TooLarge,
     Short(super::budget::Short),
 }
 
 async fn read(
-    coding: RequestCoding,
+    coding: ContentCoding,
     sent: Bytes,
     limit: usize,
     mut held: BudgetShare,
 ) -> Result<(Vec<u8>, BudgetShare), Failed> {
-    let mut decoder = decoder(coding, sent).map_err(Failed::Unreadable)?;
+    let mut decoder = match decoder(coding, sent) {
+        Ok(decoder) => decoder,
+        Err(error) => return Err(Failed::Unreadable(error, held)),
+    };
     let mut whole = Vec::new();
     let mut piece = vec![0; limits::PIECE_BYTES];
     loop {
@@ -110,7 +78,7 @@ async fn read(
             Ok(0) => return Ok((whole, held)),
             Ok(length) => length,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(Failed::Unreadable(error)),
+            Err(error) => return Err(Failed::Unreadable(error, held)),
         };
         if whole.len() + length > limit {
             return Err(Failed::TooLarge);
@@ -121,20 +89,20 @@ async fn read(
     }
 }
 
-fn decoder(coding: RequestCoding, sent: Bytes) -> io::Result<Box<dyn Read + Send>> {
+fn decoder(coding: ContentCoding, sent: Bytes) -> io::Result<Box<dyn Read + Send>> {
     let is_zlib = sent.len() >= 2
         && sent[0] & 0x0f == 8
         && u16::from_be_bytes([sent[0], sent[1]]).is_multiple_of(31);
     Ok(match coding {
-        RequestCoding::Gzip => Box::new(flate2::read::MultiGzDecoder::new(Cursor::new(sent))),
+        ContentCoding::Gzip => Box::new(flate2::read::MultiGzDecoder::new(Cursor::new(sent))),
         // Some senders leave out the frame that the standard requires.
-        RequestCoding::Deflate => Box::new(Inflate {
+        ContentCoding::Deflate => Box::new(Inflate {
             sent,
             at: 0,
             inflate: Decompress::new(is_zlib),
             has_ended: false,
         }),
-        RequestCoding::Zstd => {
+        ContentCoding::Zstd => {
             let mut decoder = zstd::stream::read::Decoder::new(Cursor::new(sent))?;
             decoder.window_log_max(limits::ZSTD_WINDOW_LOG)?;
             Box::new(decoder)
@@ -184,32 +152,31 @@ mod tests {
 
     use super::*;
     use crate::http::budget::ByteBudget;
-    use hyper::header::HeaderValue;
 
     fn share(bytes: usize) -> BudgetShare {
         Arc::new(ByteBudget::whole(bytes)).share([192, 0, 2, 1].into())
     }
 
-    fn packed(coding: RequestCoding, text: &[u8]) -> Bytes {
+    fn packed(coding: ContentCoding, text: &[u8]) -> Bytes {
         let level = flate2::Compression::new(4);
         let packed = match coding {
-            RequestCoding::Gzip => {
+            ContentCoding::Gzip => {
                 let mut gzip = flate2::write::GzEncoder::new(Vec::new(), level);
                 gzip.write_all(text).expect("it fits");
                 gzip.finish()
             }
-            RequestCoding::Deflate => {
+            ContentCoding::Deflate => {
                 let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), level);
                 zlib.write_all(text).expect("it fits");
                 zlib.finish()
             }
-            RequestCoding::Zstd => zstd::stream::encode_all(text, 3),
+            ContentCoding::Zstd => zstd::stream::encode_all(text, 3),
         };
         packed.expect("it packs").into()
     }
 
     fn unpacked(
-        coding: RequestCoding,
+        coding: ContentCoding,
         sent: Bytes,
         limit: usize,
         room: usize,
@@ -227,13 +194,15 @@ mod tests {
     fn each_coding_is_decompressed_and_counts_its_full_size() {
         let text = "a lead after a lead ".repeat(20_000);
         for coding in [
-            RequestCoding::Gzip,
-            RequestCoding::Deflate,
-            RequestCoding::Zstd,
+            ContentCoding::Gzip,
+            ContentCoding::Deflate,
+            ContentCoding::Zstd,
         ] {
             let sent = packed(coding, text.as_bytes());
             assert!(sent.len() < text.len() / 10);
-            let (whole, held) = unpacked(coding, sent, text.len(), text.len()).expect("it reads");
+            let (whole, held) = unpacked(coding, sent, text.len(), text.len())
+                .ok()
+                .expect("it reads");
             assert!(whole == text.as_bytes(), "{coding:?}");
             assert_eq!(held, text.len(), "{coding:?}");
         }
@@ -245,14 +214,17 @@ mod tests {
         let mut bare = flate2::write::DeflateEncoder::new(Vec::new(), level);
         bare.write_all(b"one lead").expect("it fits");
         let bare = bare.finish().expect("it packs").into();
-        let read = unpacked(RequestCoding::Deflate, bare, 100, 100).expect("it reads");
+        let read = unpacked(ContentCoding::Deflate, bare, 100, 100)
+            .ok()
+            .expect("it reads");
         assert_eq!(read.0, b"one lead");
         let parts = [
-            packed(RequestCoding::Gzip, b"one "),
-            packed(RequestCoding::Gzip, b"lead"),
+            packed(ContentCoding::Gzip, b"one "),
+            packed(ContentCoding::Gzip, b"lead"),
         ];
-        let read =
-            unpacked(RequestCoding::Gzip, parts.concat().into(), 100, 100).expect("it reads");
+        let read = unpacked(ContentCoding::Gzip, parts.concat().into(), 100, 100)
+            .ok()
+            .expect("it reads");
         assert_eq!(read.0, b"one lead");
     }
 
@@ -260,9 +232,9 @@ mod tests {
     fn a_body_too_large_or_broken_or_without_room_is_refused() {
         let text = vec![0; 1 << 20];
         for coding in [
-            RequestCoding::Gzip,
-            RequestCoding::Deflate,
-            RequestCoding::Zstd,
+            ContentCoding::Gzip,
+            ContentCoding::Deflate,
+            ContentCoding::Zstd,
         ] {
             let sent = packed(coding, &text);
             let most = text.len();
@@ -272,14 +244,14 @@ mod tests {
             assert!(matches!(full, Err(Failed::Short(_))), "{coding:?}");
             let cut = sent.slice(..sent.len() - 8);
             let broken = unpacked(coding, cut, most, most);
-            assert!(matches!(broken, Err(Failed::Unreadable(_))), "{coding:?}");
+            assert!(matches!(broken, Err(Failed::Unreadable(..))), "{coding:?}");
             let junk = unpacked(
                 coding,
                 Bytes::from_static(b"\x07 no block begins so"),
                 100,
                 100,
             );
-            assert!(matches!(junk, Err(Failed::Unreadable(_))), "{coding:?}");
+            assert!(matches!(junk, Err(Failed::Unreadable(..))), "{coding:?}");
         }
     }
 
@@ -290,27 +262,7 @@ mod tests {
             .expect("a window");
         zstd.write_all(b"one lead").expect("it fits");
         let sent = zstd.finish().expect("it packs").into();
-        let read = unpacked(RequestCoding::Zstd, sent, 100, 100);
-        assert!(matches!(read, Err(Failed::Unreadable(_))));
-    }
-
-    #[test]
-    fn only_a_single_known_coding_is_accepted() {
-        let check = |values: &[&'static str], expect: Option<Option<RequestCoding>>| {
-            let mut headers = HeaderMap::new();
-            for value in values {
-                headers.append(CONTENT_ENCODING, HeaderValue::from_static(value));
-            }
-            assert_eq!(coding(&headers).ok(), expect, "{values:?}");
-        };
-        check(&[], Some(None));
-        check(&["identity", ""], Some(None));
-        check(&["GZip"], Some(Some(RequestCoding::Gzip)));
-        check(&["x-gzip, identity"], Some(Some(RequestCoding::Gzip)));
-        check(&["deflate"], Some(Some(RequestCoding::Deflate)));
-        check(&["zstd"], Some(Some(RequestCoding::Zstd)));
-        for refused in [&["br"][..], &["gzip, gzip"], &["gzip", "zstd"], &["none"]] {
-            check(refused, None);
-        }
+        let read = unpacked(ContentCoding::Zstd, sent, 100, 100);
+        assert!(matches!(read, Err(Failed::Unreadable(..))));
     }
 }

@@ -10,6 +10,7 @@ use super::body::UnreadBody;
 use super::budget::BudgetShare;
 use super::call::Call;
 use super::error::ApiError;
+use crate::domain::content_coding::is_no_coding;
 use crate::domain::json;
 use crate::limits;
 use crate::trace::{self, SpanKind};
@@ -46,8 +47,8 @@ fn check_media(headers: &HeaderMap) -> Result<(), ApiError> {
 /// [`ApiError::UnsupportedMediaType`] if the body is compressed.
 pub fn refuse_compressed(headers: &HeaderMap) -> Result<(), ApiError> {
     for encoding in headers.get_all(CONTENT_ENCODING) {
-        let text = encoding.to_str().unwrap_or("?").trim();
-        if !text.is_empty() && !text.eq_ignore_ascii_case("identity") {
+        let text = encoding.to_str().unwrap_or("?");
+        if !text.split(',').all(is_no_coding) {
             return Err(ApiError::UnsupportedMediaType(
                 "The body is compressed: send it without Content-Encoding.".to_owned(),
             ));

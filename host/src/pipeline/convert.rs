@@ -10,6 +10,7 @@ use super::failure::{ConvertError, empty};
 use super::routing::{Reachable, Routing, RoutingCaller};
 use super::{events, greeting, normalise, plugin_log, props, templates};
 use crate::domain::connection::ConnectionKind;
+use crate::domain::content_coding::BodyCoding;
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::exchange::{InputProblem, PluginReply};
 use crate::domain::plugin::{PluginDelivery, RanWith};
@@ -39,7 +40,7 @@ impl Converted {
     pub fn was_made(converted: &Result<Self, ConvertError>) -> bool {
         match converted {
             Err(ConvertError::Call(error)) => !error.is_not_made(),
-            Err(ConvertError::Connection(_)) => false,
+            Err(ConvertError::Connection(_) | ConvertError::Undecoded(_)) => false,
             Ok(_) | Err(ConvertError::Configuration(_)) => true,
         }
     }
@@ -116,6 +117,17 @@ pub async fn uncounted(
     let ran = plugin.ran_with(live.connection.config_version);
     if let Some(problem) = too_deep(delivery) {
         return Ok(refused(ran, problem));
+    }
+    match BodyCoding::of(&delivery.headers, &delivery.body) {
+        BodyCoding::Plain => {}
+        BodyCoding::Coded(_) => {
+            let problem = InputProblem {
+                message: "the body cannot be decompressed as its Content-Encoding says".to_owned(),
+                path: String::new(),
+            };
+            return Ok(refused(ran, problem));
+        }
+        BodyCoding::Unknown(coding) => return Err(ConvertError::Undecoded(coding)),
     }
     let read = match live.connection.kind {
         ConnectionKind::Source => leads(pipeline, live, plugin, delivery, budget).await?,
@@ -217,7 +229,7 @@ async fn leads(
         greeting::add(pipeline, results, &mut notes).await?;
     }
     let results = || items.iter().map(|item| &item.result);
-    props::note_left_out(results(), &mut notes);
+    props::note_properties(results(), &mut notes);
     props::note_unread(results(), &mut notes);
     Ok(Ok(NormalisedOutput {
         items,

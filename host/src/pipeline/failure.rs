@@ -6,6 +6,7 @@ use super::connections::{ConnectionError, Live};
 use super::state::Pipeline;
 use super::verify::outcome::Reason;
 use super::{backoff, plugin_log};
+use crate::domain::content_coding::DECODED;
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::exchange::InputProblem;
 use crate::domain::plugin::RanWith;
@@ -25,6 +26,11 @@ pub enum ConvertError {
     /// The plugin cannot declare the sender checks of this connection.
     #[error("the plugin refuses the configuration: {}", .0.message)]
     Configuration(InputProblem),
+    /// The body is compressed in a way that the service cannot read: the coding that its sender names.
+    #[error(
+        "the body is compressed as `{0}`, which the service cannot read: let its sender use one of {DECODED}, or none"
+    )]
+    Undecoded(String),
 }
 
 impl ConvertError {
@@ -32,7 +38,7 @@ impl ConvertError {
     pub fn log(&self) -> &[String] {
         match self {
             Self::Call(error) => error.log(),
-            Self::Connection(_) | Self::Configuration(_) => &[],
+            Self::Connection(_) | Self::Configuration(_) | Self::Undecoded(_) => &[],
         }
     }
 }
@@ -41,7 +47,9 @@ impl From<&ConvertError> for Reason {
     fn from(error: &ConvertError) -> Self {
         match error {
             ConvertError::Call(error) => error.into(),
-            ConvertError::Connection(_) => Self::Service(error.to_string()),
+            ConvertError::Connection(_) | ConvertError::Undecoded(_) => {
+                Self::Service(error.to_string())
+            }
             ConvertError::Configuration(_) => Self::Plugin(error.to_string()),
         }
     }
@@ -99,9 +107,8 @@ pub fn after_failure(
         ConvertError::Call(
             CallError::Busy | CallError::ShuttingDown | CallError::OutOfTime { inline: true, .. },
         ) => waits(&error.to_string(), failures_before, now),
-        // Failed, so that another version retries it at once.
+        // Failed, so that another version retries it at once. No version has run.
         ConvertError::Call(CallError::CircuitOpen { until, .. }) => ConversionResult {
-            ran,
             error: Some(error.to_string()),
             attempts: failures_before,
             next_attempt_at: Some(*until),
@@ -112,6 +119,13 @@ pub fn after_failure(
             failures_before,
             now.plus(pipeline.core.config.worker.backoff_first()),
         ),
+        // No retry helps. Another version or a newer service tries it again.
+        ConvertError::Undecoded(_) => ConversionResult {
+            ran,
+            error: Some(error.to_string()),
+            attempts: failures_before,
+            ..empty(DeliveryStatus::Failed)
+        },
         ConvertError::Call(_) | ConvertError::Configuration(_) => {
             let attempts = failures_before + 1;
             let parked = attempts >= limits::ATTEMPTS_PER_DIGEST;

@@ -250,7 +250,7 @@ async fn attempt(
             if let Err(error) = greeting::add(pipeline, found.iter_mut(), notes).await {
                 return (retry(pipeline, held, &error.to_string(), None), ran);
             }
-            props::note_left_out(found.iter(), notes);
+            props::note_properties(found.iter(), notes);
             live.content(&pipeline.core.metrics).leads(&found);
             FetchOutcome::Items(found)
         }

@@ -79,7 +79,7 @@ pub struct InboundRequest {
     pub query: Pairs,
     /// Names are in lower case.
     pub headers: Pairs,
-    /// The decompressed body.
+    /// The decompressed body; as received, if it cannot be decompressed.
     pub body: Bytes,
     /// The received bytes, which signatures cover; `None` if they are those of the body.
     pub sent: Option<Bytes>,
@@ -89,10 +89,9 @@ pub struct InboundRequest {
 }
 
 impl InboundRequest {
-    /// Sets the received bytes if they differ from the body: the headers describe these
-    /// bytes.
-    pub fn as_sent(mut self, sent: Bytes) -> Self {
-        self.sent = Some(sent);
+    /// Sets the decompressed body, and keeps the received bytes: the headers describe these.
+    pub fn decoded(mut self, body: Bytes) -> Self {
+        self.sent = Some(std::mem::replace(&mut self.body, body));
         self
     }
 }
@@ -500,6 +499,9 @@ fn log_failure(live: &Live, plugin: &Loaded, delivery: DeliveryId, error: &Conve
             | CallError::OutOfTime { inline: true, .. },
         ) => {
             tracing::debug!(%delivery, connection = live.source_name(), instance = live.instance_name(), %error, "delivery left to the worker");
+        }
+        ConvertError::Undecoded(_) => {
+            tracing::warn!(%delivery, connection = live.source_name(), instance = live.instance_name(), %error, "delivery stored, it cannot be read");
         }
         _ => tracing::warn!(
             %delivery,

@@ -12,8 +12,9 @@ use super::failure::ConvertError;
 use super::props;
 use super::routing::{Reachable, Routing};
 use crate::domain::contact;
+use crate::domain::exchange::InputProblem;
 use crate::domain::hex;
-use crate::domain::lead::Lead;
+use crate::domain::lead::{Action, Lead};
 use crate::domain::phone::{self, Phone};
 use crate::domain::plugin::{ConversionOutcome, ConvertedItem, FetchRequest};
 use crate::domain::time::Micros;
@@ -111,6 +112,13 @@ pub fn result(
     fetch_until: Micros,
 ) -> ItemResult {
     match outcome {
+        ConversionOutcome::Lead(lead) if lead.says_nothing() && lead.action != Action::Delete => {
+            ItemResult::Invalid(InputProblem {
+                message: "the lead has no id, name, phone, e-mail address, message or listing"
+                    .to_owned(),
+                path: String::new(),
+            })
+        }
         ConversionOutcome::Lead(lead) => ItemResult::Lead(Box::new(new_lead(connection, *lead))),
         ConversionOutcome::Fetch(fetch) => ItemResult::Fetch(Box::new(new_fetch(
             connection,
@@ -143,7 +151,7 @@ fn new_fetch(
     }
 }
 
-fn new_lead(live: &Live, lead: Lead) -> NewLead {
+fn new_lead(live: &Live, mut lead: Lead) -> NewLead {
     let connection = &live.connection;
     let region = lead.region.as_deref().unwrap_or(&connection.region);
     let phones: Vec<Phone> = lead
@@ -172,6 +180,7 @@ fn new_lead(live: &Live, lead: Lead) -> NewLead {
     let action = lead.action;
     let references = lead.listings.iter();
     let products = references.map(|one| one.reference.clone()).collect();
+    let as_text = std::mem::take(&mut lead.as_text);
     let kept = props::deal_props(live, lead, name.as_deref(), &phones);
     NewLead {
         connection: connection.id.clone(),
@@ -181,6 +190,7 @@ fn new_lead(live: &Live, lead: Lead) -> NewLead {
         products,
         deal_props: kept.props,
         left_out: kept.left_out,
+        as_text,
         contact_props: Map::new(),
         greeting: None,
         external_id,

@@ -102,10 +102,12 @@ pub fn person_values(
     said
 }
 
-/// Adds notes about the properties of leads that did not fit.
-pub fn note_left_out<'r>(results: impl Iterator<Item = &'r ItemResult>, notes: &mut Vec<String>) {
+/// Adds notes about the properties of leads that did not fit or are not JSON.
+pub fn note_properties<'r>(results: impl Iterator<Item = &'r ItemResult>, notes: &mut Vec<String>) {
     let mut leads = results.filter_map(|result| match result {
-        ItemResult::Lead(lead) if !lead.left_out.is_empty() => Some(lead),
+        ItemResult::Lead(lead) if !lead.left_out.is_empty() || !lead.as_text.is_empty() => {
+            Some(lead)
+        }
         _ => None,
     });
     for lead in leads.by_ref().take(limits::LEFT_OUT_LEADS) {
@@ -113,15 +115,22 @@ pub fn note_left_out<'r>(results: impl Iterator<Item = &'r ItemResult>, notes: &
             Some(id) => format!("lead {}", short(id)),
             None => "a lead".to_owned(),
         };
-        let note = deal::no_room(&whose, &lead.left_out);
-        if !notes.contains(&note) {
-            notes.push(note);
+        let no_room = || deal::no_room(&whose, &lead.left_out);
+        let no_json = || deal::no_json(&whose, &lead.as_text);
+        let of_lead = [
+            (!lead.left_out.is_empty()).then(no_room),
+            (!lead.as_text.is_empty()).then(no_json),
+        ];
+        for note in of_lead.into_iter().flatten() {
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
         }
     }
     let others = leads.count();
     if others > 0 {
         notes.push(format!(
-            "{others} more leads have properties that did not fit in their deals"
+            "{others} more leads have properties that did not fit in their deals or are not JSON"
         ));
     }
 }

@@ -34,6 +34,7 @@ pub async fn resume(pipeline: Arc<Pipeline>) {
 /// Retries failed deliveries with this version until none are left.
 pub async fn run(pipeline: &Arc<Pipeline>, plugin: &str, digest: &Digest) {
     let mut redriven = 0u64;
+    let mut after = None;
     let serves = |pipeline: &Pipeline| {
         let active = pipeline.core.plugins.active(plugin);
         active.is_some_and(|active| active.digest == *digest)
@@ -45,7 +46,7 @@ pub async fn run(pipeline: &Arc<Pipeline>, plugin: &str, digest: &Digest) {
         let held = match pipeline
             .core
             .store
-            .claim_failed(plugin, digest, STEP, now, until)
+            .claim_failed(plugin, digest, after, STEP, now, until)
             .await
         {
             Ok(held) => held,
@@ -62,6 +63,7 @@ pub async fn run(pipeline: &Arc<Pipeline>, plugin: &str, digest: &Digest) {
         if held.is_empty() {
             break;
         }
+        after = held.last().map(|last| last.delivery.id);
         let mut better = 0;
         for held in held {
             redriven += 1;
@@ -87,11 +89,11 @@ pub async fn run(pipeline: &Arc<Pipeline>, plugin: &str, digest: &Digest) {
     }
 }
 
-/// Returns whether the new version did better.
+/// Returns whether the new version did better, or cannot be called for the delivery at all.
 async fn one(pipeline: &Arc<Pipeline>, held: HeldDelivery) -> bool {
-    let status = worker::retry(pipeline, held).await;
-    !matches!(
-        status,
-        Some(DeliveryStatus::Failed | DeliveryStatus::Parked)
-    )
+    match worker::retry(pipeline, held).await {
+        (Some(DeliveryStatus::Parked), _) => false,
+        (Some(DeliveryStatus::Failed), next_attempt_at) => next_attempt_at.is_none(),
+        _ => true,
+    }
 }

@@ -221,7 +221,7 @@ impl AnsweredPointers<'_> {
                 .await
                 .map_err(|error| failed(error.into()))?;
         }
-        props::note_left_out(found.iter(), notes);
+        props::note_properties(found.iter(), notes);
         replace(&mut self.result.items, at, found);
         Ok(())
     }

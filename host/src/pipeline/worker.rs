@@ -288,11 +288,14 @@ async fn work(pipeline: &Arc<Pipeline>, work: ClaimedJob) {
 }
 
 /// Converts a queued or failed delivery again and settles it. Returns the status of the conversion, if
-/// its items do not decide it.
-pub async fn retry(pipeline: &Arc<Pipeline>, held: HeldDelivery) -> Option<DeliveryStatus> {
+/// its items do not decide it, and the time of the next attempt.
+pub async fn retry(
+    pipeline: &Arc<Pipeline>,
+    held: HeldDelivery,
+) -> (Option<DeliveryStatus>, Option<Micros>) {
     let (id, connection) = (held.delivery.id, held.delivery.connection.clone());
     let result = reconvert(pipeline, &held, CallBudget::Leased).await;
-    let status = result.status;
+    let (status, next_attempt_at) = (result.status, result.next_attempt_at);
     // Compared after the answer, if it is complete.
     let ran = (!pipeline.rollouts.is_empty() && result.error.is_none() && !result.has_fetch())
         .then(|| result.ran.as_ref().map(|ran| ran.digest.clone()))
@@ -318,7 +321,7 @@ pub async fn retry(pipeline: &Arc<Pipeline>, held: HeldDelivery) -> Option<Deliv
             rollout::answered(pipeline, name, id, None);
         }
     }
-    status
+    (status, next_attempt_at)
 }
 
 /// Converts a held delivery with the active version, and keeps the lease on it for as long as that

@@ -182,6 +182,11 @@ pub struct ConversionResult {
 }
 
 impl ConversionResult {
+    /// Returns whether it failed without a call: no version has run.
+    pub fn is_skipped(&self) -> bool {
+        self.status == Some(DeliveryStatus::Failed) && self.ran.is_none()
+    }
+
     /// Returns whether a lead is still to be fetched.
     pub fn has_fetch(&self) -> bool {
         self.items.iter().any(|item| item.result.is_fetch())
@@ -249,6 +254,8 @@ pub struct NewLead {
     pub deal_props: Map<String, Value>,
     /// Names of properties that did not fit, for the delivery's notes.
     pub left_out: Vec<String>,
+    /// Names of attributes that are not JSON and kept as texts, for the delivery's notes.
+    pub as_text: Vec<String>,
     pub contact_props: Map<String, Value>,
     /// The message to the contact if the lead creates a deal.
     pub greeting: Option<Box<NewGreeting>>,

@@ -12,7 +12,7 @@ use leadhost_tests::{Answer, Declared, Host, On, guests};
 use serde_json::{Value, json};
 
 /// An instance `voice` of the sandbox, with one template.
-const VOICE: &str = r#"
+pub const VOICE: &str = r#"
 [[instances]]
 name = "voice"
 number = "+5511900000000"

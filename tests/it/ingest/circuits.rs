@@ -4,7 +4,7 @@
 
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost_tests::guests::{self, Variant};
-use leadhost_tests::{Host, On};
+use leadhost_tests::{Host, On, until};
 use serde_json::Value;
 
 use super::harm;
@@ -12,6 +12,7 @@ use super::harm;
 leadhost_tests::on_every_store! {
     after_several_faults_a_delivery_is_kept_without_a_call,
     a_change_by_an_operator_closes_the_circuit,
+    a_delivery_keeps_its_own_failure_while_the_circuit_is_open,
     another_version_converts_the_kept_deliveries,
 }
 
@@ -88,6 +89,52 @@ async fn a_change_by_an_operator_closes_the_circuit(on: On) {
     assert!(circuits(&host).await.is_empty());
     let answer = host.post(&declared.address("one")).send().await;
     assert_eq!(answer.expect(200).json()["status"], "converted");
+}
+
+async fn a_delivery_keeps_its_own_failure_while_the_circuit_is_open(on: On) {
+    const LEFT_OUT: &str = "the last attempt was left out: ";
+    let host = Host::working(on).await;
+    host.converter(guests::misbehave()).await;
+    let declared = host.declare(&harm("source", "trap", 0)).await;
+    let mut answers = Vec::new();
+    for _ in 0..4 {
+        let ask = host.post(&declared.address("source"));
+        answers.push(ask.send().await.expect(200));
+    }
+    // It came when the circuit was open: no version has run, and nobody's failure counts as its own.
+    let last = answers.pop().expect("four came");
+    let last = host.delivery(&last).await.summary;
+    assert_eq!((last.attempts, &last.ran), (0, &None));
+    let error = last.error.expect("a reason");
+    assert!(
+        error.contains("not called") && error.contains("other deliveries"),
+        "{error}"
+    );
+    // One of the four is called again, the others are not.
+    host.pass(3_600).await;
+    let left_out = until("two are left out", async || {
+        let mut left_out = Vec::new();
+        for answer in &answers {
+            let kept = host.delivery(answer).await;
+            if kept.notes.iter().any(|note| note.starts_with(LEFT_OUT)) {
+                left_out.push(kept);
+            }
+        }
+        (left_out.len() >= 2).then_some(left_out)
+    })
+    .await;
+    for kept in left_out {
+        assert!(kept.next_attempt_at.is_some());
+        assert_eq!(kept.notes.len(), 1, "{:?}", kept.notes);
+        let kept = kept.summary;
+        assert_eq!((kept.status, kept.attempts), (DeliveryStatus::Failed, 1));
+        assert!(kept.ran.is_some());
+        let error = kept.error.expect("its own");
+        assert!(
+            error.contains("unreachable") && !error.contains("circuit"),
+            "{error}"
+        );
+    }
 }
 
 async fn another_version_converts_the_kept_deliveries(on: On) {

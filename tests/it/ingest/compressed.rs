@@ -8,12 +8,16 @@ use leadhost::pipeline::replay::{self, ReplayOptions};
 use leadhost_tests::host_actions::signature;
 use leadhost_tests::{Host, On, guests};
 
+use serde_json::json;
+
 use super::{FORM, form, lead};
 
 leadhost_tests::on_every_store! {
     each_content_coding_is_decoded_to_the_original_body,
     a_signature_is_over_the_bytes_as_they_were_sent,
-    unreadable_and_oversized_bodies_are_refused_and_not_kept,
+    a_word_that_is_no_coding_is_passed_over_at_both_addresses,
+    a_body_of_an_unknown_coding_is_kept_until_it_can_be_read,
+    unreadable_bodies_are_refused_and_kept_and_oversized_ones_are_not,
 }
 
 fn gzip(text: &[u8]) -> Vec<u8> {
@@ -90,7 +94,104 @@ async fn a_signature_is_over_the_bytes_as_they_were_sent(on: On) {
     assert!(host.deals(&declared, "externalId=f-2").await.is_empty());
 }
 
-async fn unreadable_and_oversized_bodies_are_refused_and_not_kept(on: On) {
+/// Senders put a charset into this header, and proxies leave the coding of what they have decompressed.
+async fn a_word_that_is_no_coding_is_passed_over_at_both_addresses(on: On) {
+    let host = Host::working(on).await;
+    host.converter(guests::example_form()).await;
+    host.converter(guests::sandbox()).await;
+    let signed = format!("{FORM}secrets = {{ form-key = \"made-up-key\" }}\n");
+    let declared = host
+        .declare(&format!("{signed}{}", crate::channels::VOICE))
+        .await;
+    let webhook = json!({"events": [{"inbound": {"from": "+5511987650101", "text": "Oi"}}]});
+    for (number, words) in [
+        "UTF-8",
+        "utf8",
+        "utf-8, gzip",
+        "iso-8859-1",
+        "none",
+        "binary",
+        "8bit",
+        "identity",
+        "application/json",
+        "gzip",
+        "deflate",
+        "zstd",
+        "br",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let pack = |body: String| match words {
+            "utf-8, gzip" => gzip(body.as_bytes()),
+            _ => body.into_bytes(),
+        };
+        let body = pack(lead(&format!("f-{number}"), "Ana", "11 98888-0003").to_string());
+        let ask = host
+            .post(&declared.address("form"))
+            .header("content-encoding", words);
+        let ask = ask.header("x-form-signature", &signature("made-up-key", &body));
+        let answer = ask.body(body).send().await.expect(200).json();
+        assert_eq!(answer["status"], "converted", "{words}: {answer}");
+        let ask = host
+            .post(&declared.webhook("voice"))
+            .header("content-encoding", words);
+        ask.body(pack(webhook.to_string())).send().await.expect(200);
+    }
+    let messages = host.rows(&declared, "messages").await;
+    assert_eq!(messages.len(), 13);
+}
+
+/// A lead in brotli.
+const BROTLI: &str =
+    "ixyAeyJpZCI6ImYtMSIsIm5vbWUiOiJBbmEgU291emEiLCJ0ZWxlZm9uZSI6IjExIDk4ODg4LTAwMDMifQM=";
+
+async fn a_body_of_an_unknown_coding_is_kept_until_it_can_be_read(on: On) {
+    use base64::Engine as _;
+    let host = Host::working(on).await;
+    host.converter(guests::example_form()).await;
+    host.converter(guests::sandbox()).await;
+    let signed = format!("{FORM}secrets = {{ form-key = \"made-up-key\" }}\n");
+    let declared = host
+        .declare(&format!("{signed}{}", crate::channels::VOICE))
+        .await;
+    let brotli = base64::engine::general_purpose::STANDARD
+        .decode(BROTLI)
+        .expect("base64");
+    let send = async |address: &str, coding: &str, key: &str| {
+        let ask = host.post(address).header("content-encoding", coding);
+        let ask = ask.header("x-form-signature", &signature(key, &brotli));
+        ask.body(brotli.clone()).send().await
+    };
+    let form = declared.address("form");
+    send(&form, "br", "another-key").await.expect(401);
+    assert_eq!(host.with_status(DeliveryStatus::Quarantined).await.len(), 1);
+    let answer = send(&form, "br", "made-up-key").await.expect(200);
+    assert_eq!(answer.json()["status"], "queued");
+    send(&form, "gzip, gzip", "made-up-key").await.expect(200);
+    let reply = send(&declared.webhook("voice"), "br", "made-up-key").await;
+    assert!(reply.expect(200).body.is_empty());
+    assert_eq!(host.with_status(DeliveryStatus::Failed).await.len(), 3);
+    let stored = host.delivery(&answer).await;
+    assert_eq!(stored.request.body, brotli);
+    assert_eq!(stored.summary.attempts, 0);
+    let error = stored.summary.error.expect("a reason");
+    assert!(
+        error.contains("`br`") && error.contains("gzip, deflate, zstd"),
+        "{error}"
+    );
+    // A replay does not give the compressed bytes to the plugin either.
+    let options = ReplayOptions {
+        apply: true,
+        ..ReplayOptions::default()
+    };
+    replay::one(&host.app.pipeline, stored.summary.id, options)
+        .await
+        .expect("a replay");
+    assert_eq!(host.with_status(DeliveryStatus::Failed).await.len(), 3);
+}
+
+async fn unreadable_bodies_are_refused_and_kept_and_oversized_ones_are_not(on: On) {
     let (host, declared) = form(on).await;
     let send = async |coding: &str, body: Vec<u8>| {
         let ask = host.post(&declared.address("form"));
@@ -98,29 +199,34 @@ async fn unreadable_and_oversized_bodies_are_refused_and_not_kept(on: On) {
         ask.body(body).send().await
     };
     let text = lead("f-1", "Ana", "11 98888-0003").to_string().into_bytes();
-    let unknown = send("br", text.clone()).await.expect(415).json();
-    let message = unknown["message"].as_str().expect("a text").to_owned();
-    assert!(message.contains("gzip, deflate, zstd"), "{message}");
-    send("gzip, gzip", gzip(&gzip(&text))).await.expect(415);
-    for coding in ["gzip", "deflate", "zstd"] {
-        send(coding, text.clone()).await.expect(400);
-    }
     let mut cut = gzip(&text);
     cut.truncate(cut.len() - 4);
-    send("gzip", cut).await.expect(400);
+    let binary = b"\x07 no coding begins so".to_vec();
+    for (coding, body) in [
+        ("gzip", &cut),
+        ("gzip", &binary),
+        ("deflate", &binary),
+        ("zstd", &binary),
+    ] {
+        let refused = send(coding, body.clone()).await.expect(400).json();
+        let message = refused["message"].as_str().expect("a text");
+        assert!(
+            message.contains("decompressed") && message.contains("kept as"),
+            "{message}"
+        );
+    }
+    let rejected = host.with_status(DeliveryStatus::Rejected).await;
+    assert_eq!(rejected.len(), 4);
     // Some kilobytes that decompress to more than a delivery may have.
     let bomb = vec![b' '; limits::DELIVERY_BYTES + 1];
     for packed in [("gzip", gzip(&bomb)), ("zstd", zstd(&bomb))] {
         assert!(packed.1.len() < bomb.len() / 100);
         send(packed.0, packed.1).await.expect(413);
     }
-    for status in [
-        DeliveryStatus::Rejected,
-        DeliveryStatus::Queued,
-        DeliveryStatus::Converted,
-    ] {
+    for status in [DeliveryStatus::Queued, DeliveryStatus::Converted] {
         assert!(host.with_status(status).await.is_empty(), "{status:?}");
     }
+    assert_eq!(host.with_status(DeliveryStatus::Rejected).await, rejected);
     let answer = send("gzip", gzip(&text)).await.expect(200).json();
     assert_eq!(answer["status"], "converted");
 }

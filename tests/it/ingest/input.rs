@@ -5,7 +5,7 @@ use std::time::Instant;
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::limits;
 use leadhost_tests::{Host, On, guests, until};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 
 use super::{form, harm, lead};
@@ -18,6 +18,7 @@ leadhost_tests::on_every_store! {
     a_body_nested_without_end_is_refused_at_once,
     ids_keep_all_their_digits,
     a_phone_that_cannot_be_read_is_kept_and_noted,
+    blank_texts_are_absent_and_a_lead_of_them_alone_makes_no_deal,
     a_sender_that_hangs_up_after_its_body_loses_nothing,
     an_incomplete_body_leaves_nothing,
     a_sender_that_does_not_wait_for_a_slow_conversion_loses_nothing,
@@ -45,6 +46,47 @@ async fn bodies_that_are_no_json_are_refused_and_kept(on: On) {
     }
     let kept = host.with_status(DeliveryStatus::Rejected).await;
     assert_eq!(kept.len(), bodies.len());
+}
+
+async fn blank_texts_are_absent_and_a_lead_of_them_alone_makes_no_deal(on: On) {
+    let host = Host::working(on).await;
+    host.converter(guests::misbehave()).await;
+    let declared = host.declare(&harm("source", "blank", 0)).await;
+    let answer = host
+        .post(&declared.address("source"))
+        .body("{}")
+        .send()
+        .await
+        .expect(200);
+    let said = answer.json();
+    assert_eq!(said["problems"][0]["item"], 0, "{said}");
+    assert_eq!(said["problems"][0]["status"], "invalid");
+    assert_eq!(said["leads"].as_array().map(Vec::len), Some(1), "{said}");
+    assert_eq!(host.rows(&declared, "contacts").await.len(), 1);
+    let deals = host.rows(&declared, "deals").await;
+    assert_eq!(deals.len(), 1);
+    let props = &deals[0]["props"];
+    assert_eq!(
+        props["contact"],
+        json!({"phones": ["+5511987654321"]}),
+        "{props}"
+    );
+    assert_eq!(props["attributes"], json!({"x": 1, "budget": "10 mil"}));
+    assert_eq!(props["source"], "source");
+    for absent in [
+        "message",
+        "listings",
+        "campaign",
+        "unreadPhones",
+        "unreadEmails",
+    ] {
+        assert!(props.get(absent).is_none(), "{absent}: {props}");
+    }
+    let notes = host.delivery(&answer).await.notes.join(" ");
+    assert!(
+        notes.contains("not JSON") && notes.contains("budget"),
+        "{notes}"
+    );
 }
 
 async fn a_body_that_is_no_utf_8_is_read_in_its_legacy_encoding(on: On) {

@@ -221,7 +221,7 @@ pub async fn failed_work_of_a_plugin_is_claimed_for_another_digest_only(world: &
         let (now, until) = (world.now(), world.now().plus(Duration::from_mins(1)));
         let held = world
             .store
-            .claim_failed(plugin, &digest, limit, now, until)
+            .claim_failed(plugin, &digest, None, limit, now, until)
             .await;
         let held = held.expect("it claims");
         held.iter().map(|held| held.delivery.id).collect::<Vec<_>>()

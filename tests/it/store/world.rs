@@ -212,6 +212,7 @@ impl World {
             title: None,
             deal_props: Map::new(),
             left_out: Vec::new(),
+            as_text: Vec::new(),
             contact_props: Map::new(),
             greeting: None,
         }

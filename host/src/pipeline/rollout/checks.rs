@@ -91,7 +91,7 @@ fn ask(
         let is_fault = match &asked {
             Err(ConvertError::Call(error)) => error.is_fault(),
             Err(ConvertError::Configuration(_)) => true,
-            Ok(_) | Err(ConvertError::Connection(_)) => false,
+            Ok(_) | Err(ConvertError::Connection(_) | ConvertError::Undecoded(_)) => false,
         };
         if let Err(error) = asked
             && is_fault

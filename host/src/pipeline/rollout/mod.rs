@@ -310,7 +310,7 @@ impl RolloutConversion<'_> {
                 error.is_fault() || matches!(error, CallError::CircuitOpen { .. })
             }
             Err(ConvertError::Configuration(_)) => true,
-            Err(ConvertError::Connection(_)) => false,
+            Err(ConvertError::Connection(_) | ConvertError::Undecoded(_)) => false,
         };
         let overrun = match &candidate.converted {
             Err(ConvertError::Call(CallError::OutOfTime {

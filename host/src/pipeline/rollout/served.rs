@@ -83,6 +83,6 @@ pub fn flaws(converted: &Result<Converted, ConvertError>) -> Option<Flaws> {
             is_failed.then(Flaws::failed)
         }
         Err(ConvertError::Configuration(_)) => Some(Flaws::failed()),
-        Err(ConvertError::Connection(_)) => None,
+        Err(ConvertError::Connection(_) | ConvertError::Undecoded(_)) => None,
     }
 }

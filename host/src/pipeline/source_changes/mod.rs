@@ -170,7 +170,9 @@ fn observed_conversion(converted: &Result<Converted, ConvertError>) -> ObservedC
         Ok(_) => ObservedConversion::Converted,
         Err(ConvertError::Call(error)) => failed(error),
         Err(ConvertError::Configuration(_)) => ObservedConversion::Failed,
-        Err(ConvertError::Connection(_)) => ObservedConversion::Unknown,
+        Err(ConvertError::Connection(_) | ConvertError::Undecoded(_)) => {
+            ObservedConversion::Unknown
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::domain::exchange::Pairs;
 use crate::domain::json;
-use crate::domain::text::{storable, storable_json};
+use crate::domain::text::{is_blank, storable, storable_json};
 use crate::limits;
 
 /// Cuts a text after so many bytes, at a character boundary.
@@ -22,6 +22,16 @@ pub fn storable_list(texts: Vec<String>) -> Vec<String> {
     texts.into_iter().map(storable).collect()
 }
 
+/// Removes U+0000 from the text. A blank one is absent.
+pub fn given(text: impl Into<Option<String>>) -> Option<String> {
+    text.into().filter(|text| !is_blank(text)).map(storable)
+}
+
+/// Removes U+0000 from each text, and blank ones from the list.
+pub fn given_list(texts: Vec<String>) -> Vec<String> {
+    texts.into_iter().filter_map(given).collect()
+}
+
 /// Removes U+0000 from the names and values.
 pub fn storable_pairs(pairs: Pairs) -> Pairs {
     pairs
@@ -30,21 +40,19 @@ pub fn storable_pairs(pairs: Pairs) -> Pairs {
         .collect()
 }
 
-/// Parses names and JSON texts into values. Half of a surrogate pair is read as U+FFFD: a plugin may
-/// write an attribute as its source wrote it.
-///
-/// # Errors
-/// Returns the name of the first attribute that is not JSON, and why, if there is one.
-pub fn attributes(pairs: Pairs) -> Result<Map<String, Value>, String> {
-    pairs
-        .into_iter()
-        .map(|(name, text)| match json::parse(&text) {
-            Ok(value) => Ok((storable(name), storable_json(value))),
-            Err(error) => Err(format!(
-                "the attribute `{name}`, which is not JSON: {error}"
-            )),
-        })
-        .collect()
+/// Parses names and JSON texts into values. Half of a surrogate pair is read as U+FFFD. A value that is not JSON is kept as
+/// a text, and its name goes to
+/// `as_text`.
+pub fn attributes(pairs: Pairs, as_text: &mut Vec<String>) -> Map<String, Value> {
+    let value = |(name, text): (String, String)| {
+        let name = storable(name);
+        let value = json::parse(&text).unwrap_or_else(|_| {
+            as_text.push(name.clone());
+            Value::String(text)
+        });
+        (name, storable_json(value))
+    };
+    pairs.into_iter().map(value).collect()
 }
 
 /// Cuts a text for people to the length of a note.

@@ -119,6 +119,9 @@ pub fn again(set: &mut WorkingSet, new: &Reconversion) -> Result<WriteOutcome, S
     if new.mode == Mode::Preview && !keeps_failure {
         return Ok(preview::decide(set, new));
     }
+    if result.is_skipped() && earlier::skip(delivery, result) {
+        return Ok(finish(set, new.delivery, result.status));
+    }
     earlier::keep(delivery, set.now, result);
     let goes_on = new.part.as_ref().is_some_and(|part| !part.is_last());
     if goes_on {
@@ -144,6 +147,7 @@ pub fn again(set: &mut WorkingSet, new: &Reconversion) -> Result<WriteOutcome, S
             earlier::replace_notes(delivery, &result.notes);
         }
         if result.ran.is_some() {
+            earlier::not_skipped(delivery);
             delivery.ran.clone_from(&result.ran);
         }
         let enters = enters_quarantine(delivery, status);

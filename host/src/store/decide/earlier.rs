@@ -27,6 +27,28 @@ pub(super) fn keep(delivery: &mut DeliveryRecord, now: Micros, result: &Conversi
     add(delivery, line);
 }
 
+/// Notes that no version was called for a delivery that has failed before. Its own failure stays as it is.
+/// Returns whether it has one.
+pub(super) fn skip(delivery: &mut DeliveryRecord, result: &ConversionResult) -> bool {
+    if delivery.attempts == 0 || delivery.error.is_none() {
+        return false;
+    }
+    delivery.held = false;
+    delivery.change.touch();
+    delivery.next_attempt_at = result.next_attempt_at;
+    not_skipped(delivery);
+    let why = result.error.as_deref().unwrap_or_default();
+    delivery.notes.push(format!("{LEFT_OUT}{why}"));
+    true
+}
+
+/// Removes that note.
+pub(super) fn not_skipped(delivery: &mut DeliveryRecord) {
+    delivery.notes.retain(|note| !note.starts_with(LEFT_OUT));
+}
+
+const LEFT_OUT: &str = "the last attempt was left out: ";
+
 /// Keeps the failure of a fetch that is settled by a later attempt.
 pub(super) fn keep_of_fetch(set: &mut WorkingSet, new: &FetchSettlement) {
     let fetch = set.fetches.get(&(new.delivery, new.index));

@@ -384,6 +384,7 @@ with found (id, place) as materialized (
   where connection_id in (select id from connections where plugin = :plugin)           -- sqlite
   and status in ('failed', 'parked')
   and item = -1
+  and (:after::uuid is null or delivery_id > :after::uuid)
   and (digest is null or digest <> :not_with)
   and (lease_until_at is null or lease_until_at <= :now)
   order by delivery_id
@@ -398,7 +399,7 @@ and queue.item = found.place
 returning workspace_id, delivery_id, item");
 
 /// Claims the oldest failed and parked deliveries of a plugin's connections whose last attempt ran
-/// another version than `not_with`.
+/// another version than `not_with`: those after this one.
 ///
 /// # Errors
 ///
@@ -407,6 +408,7 @@ pub async fn failed(
     database: &Database,
     plugin: String,
     not_with: Digest,
+    after: Option<DeliveryId>,
     limit: u32,
     now: Micros,
     until: Micros,
@@ -419,6 +421,7 @@ pub async fn failed(
                 let args = args! {
                     plugin: &plugin,
                     not_with: &not_with,
+                    after: after,
                     limit,
                     now,
                     until,

@@ -75,7 +75,7 @@ pub trait IntakeStore: Send + Sync + 'static {
     ) -> Result<Option<HeldDelivery>, StoreError>;
 
     /// Claims the oldest failed and parked deliveries of a plugin's connections whose last attempt
-    /// ran another version than `not_with`.
+    /// ran another version than `not_with`, or was left out: those after this one.
     ///
     /// # Errors
     ///
@@ -84,6 +84,7 @@ pub trait IntakeStore: Send + Sync + 'static {
         &self,
         plugin: &str,
         not_with: &Digest,
+        after: Option<DeliveryId>,
         limit: u32,
         now: Micros,
         until: Micros,
@@ -261,12 +262,13 @@ impl IntakeStore for DatabaseStore {
         &self,
         plugin: &str,
         not_with: &Digest,
+        after: Option<DeliveryId>,
         limit: u32,
         now: Micros,
         until: Micros,
     ) -> Result<Vec<HeldDelivery>, StoreError> {
         let (plugin, digest) = (plugin.to_owned(), not_with.clone());
-        claim::failed(&self.database, plugin, digest, limit, now, until).await
+        claim::failed(&self.database, plugin, digest, after, limit, now, until).await
     }
 
     async fn delivery(&self, id: DeliveryId) -> Result<Option<DeliveryDetail>, StoreError> {

@@ -41,6 +41,25 @@ pub fn many(delivery: &str, size: usize) -> Vec<Item> {
     (0..size).map(lead).collect()
 }
 
+/// A lead of blank texts alone, and one with a phone and an attribute that is not JSON besides them.
+pub fn blank() -> Vec<Item> {
+    let mut lead = Lead::new().attribute("x", &json!(1));
+    lead.external_id = Some(" ".to_owned());
+    lead.name = Some("\t".to_owned());
+    lead.message = Some("\u{200b}".to_owned());
+    lead.phones = vec![String::new(), " \u{a0}".to_owned()];
+    lead.emails = vec!["\u{feff}".to_owned()];
+    lead.region = Some(" ".to_owned());
+    lead.source = Some(String::new());
+    lead.campaign = vec![("utm_term".to_owned(), "\0".to_owned())];
+    let mut other = lead.clone();
+    other.phones.push("11987654321".to_owned());
+    other
+        .attributes
+        .push(("budget".to_owned(), "10 mil".to_owned()));
+    vec![Item::lead(lead), Item::lead(other)]
+}
+
 fn phone(number: usize) -> String {
     format!("119{:08}", 60_000_000 + number % 30_000_000)
 }

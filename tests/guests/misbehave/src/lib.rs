@@ -146,6 +146,7 @@ impl Converter for Misbehave {
                     .push(("colour".to_owned(), "{not json".to_owned()));
                 Ok(vec![Item::lead(lead), Item::lead(Lead::new())].into())
             }
+            "blank" => Ok(leads::blank().into()),
             "status" => Ok(Conversion {
                 items: Vec::new(),
                 reply: Some(Reply::text("moved").status(302)),

@@ -447,6 +447,7 @@ mod tests {
             consents: Vec::new(),
             campaign: vec![("utm-term".to_owned(), "sea".to_owned())],
             attributes: serde_json::Map::from_iter([("unit".to_owned(), "AP-1".into())]),
+            as_text: Vec::new(),
         };
         let shown = item_line(&item(ConversionOutcome::Lead(Box::new(lead))));
         let expected = [

@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 
 use super::origins;
+use crate::domain::content_coding::BodyCoding;
 use crate::domain::delivery::{DeliveryStatus, ItemStatus};
 use crate::domain::id::{ContactId, DealId, DeliveryId};
 use crate::http::body::UnreadBody;
@@ -141,22 +142,21 @@ pub async fn take(
         http.core.metrics.http.shed(Shed::RateOfOneConnection);
         ApiError::TooManyRequests { retry_after: wait }
     })?;
-    let coding = decoding::coding(&call.head.headers)?;
     let body = body.going_to(&connection);
     let limit = limits::DELIVERY_BYTES;
     let reading = trace::span("read body", SpanKind::Internal);
-    let (sent, held) = body.read(http, limit).await?.into_parts();
+    let (sent, mut held) = body.read(http, limit).await?.into_parts();
     reading.set("http.request.body.size", sent.len());
-    let (inbound, held) = match coding {
-        None => (super::inbound::inbound(call, address, sent), held),
-        Some(coding) => {
-            let work = decoding::decode(http, &connection, coding, sent.clone(), limit, held);
-            let (body, held) = work.await?;
-            let inbound = super::inbound::inbound(call, address, body.into()).as_sent(sent);
-            (inbound, held)
+    let mut inbound = super::inbound::inbound(call, address, sent);
+    if let BodyCoding::Coded(coding) = BodyCoding::of(&inbound.headers, &inbound.body) {
+        let sent = inbound.body.clone();
+        let work = decoding::decode(http, &connection, coding, sent, limit, held);
+        let (body, share) = work.await?;
+        held = share;
+        if let Some(body) = body {
+            inbound = inbound.decoded(body.into());
         }
-    };
-
+    }
     drop(reading);
 
     // From here on, the delivery is processed even if the sender hangs up.

@@ -28,7 +28,7 @@ use crate::domain::text::storable;
 use crate::limits;
 use crate::plugin::abi::golden::shown;
 use crate::plugin::abi::guest::{self, Fault};
-use crate::plugin::abi::texts::{attributes, cut_note, notes, storable_list, storable_pairs};
+use crate::plugin::abi::texts::{attributes, cut_note, given, given_list, notes, storable_pairs};
 use crate::plugin::instance_state::InstanceState;
 use crate::plugin::rules;
 
@@ -288,38 +288,7 @@ fn taken(item: wit::Item, room: &mut Room) -> Result<ConvertedItem, RuleViolatio
 
 fn outcome(outcome: wit::Outcome) -> Result<ConversionOutcome, RuleViolation> {
     Ok(match outcome {
-        wit::Outcome::Lead(lead) => ConversionOutcome::Lead(Box::new(Lead {
-            external_id: lead.external_id.map(storable),
-            action: Action::from_text(&lead.action),
-            is_test: lead.is_test,
-            name: lead.name.map(storable),
-            phones: storable_list(lead.phones),
-            emails: storable_list(lead.emails),
-            region: lead.region.map(storable),
-            listings: lead
-                .listings
-                .into_iter()
-                .map(|listing| Listing {
-                    kind: storable(listing.kind),
-                    reference: storable(listing.reference),
-                })
-                .collect(),
-            message: lead.message.map(storable),
-            occurred_at: lead.occurred_at.map(storable),
-            source: lead.source.map(storable),
-            consents: lead
-                .consents
-                .into_iter()
-                .map(|consent| Consent {
-                    purpose: storable(consent.purpose),
-                    granted: consent.granted,
-                    text: storable(consent.text),
-                })
-                .collect(),
-            campaign: storable_pairs(lead.campaign),
-            attributes: attributes(lead.attributes)
-                .map_err(|what| (what, "lead.attributes".to_owned()))?,
-        })),
+        wit::Outcome::Lead(lead) => ConversionOutcome::Lead(Box::new(self::lead(lead))),
         wit::Outcome::Fetch(fetch) => {
             let request = HttpRequest::try_from(fetch.request)
                 .map_err(|unknown| (unknown.to_string(), "fetch.request".to_owned()))?;
@@ -333,6 +302,45 @@ fn outcome(outcome: wit::Outcome) -> Result<ConversionOutcome, RuleViolation> {
         wit::Outcome::Ignored(why) => ConversionOutcome::Ignored(cut_note(why)),
         wit::Outcome::Invalid(problem) => ConversionOutcome::Invalid(problem.into()),
     })
+}
+
+/// Converts a lead. Its blank texts are absent.
+fn lead(lead: wit::Lead) -> Lead {
+    let mut as_text = Vec::new();
+    let listing = |listing: wit::Listing| {
+        Some(Listing {
+            kind: storable(listing.kind),
+            reference: given(listing.reference)?,
+        })
+    };
+    let campaign = lead.campaign.into_iter();
+    Lead {
+        external_id: given(lead.external_id),
+        action: Action::from_text(&lead.action),
+        is_test: lead.is_test,
+        name: given(lead.name),
+        phones: given_list(lead.phones),
+        emails: given_list(lead.emails),
+        region: given(lead.region),
+        listings: lead.listings.into_iter().filter_map(listing).collect(),
+        message: given(lead.message),
+        occurred_at: given(lead.occurred_at),
+        source: given(lead.source),
+        consents: lead
+            .consents
+            .into_iter()
+            .map(|consent| Consent {
+                purpose: storable(consent.purpose),
+                granted: consent.granted,
+                text: storable(consent.text),
+            })
+            .collect(),
+        campaign: campaign
+            .filter_map(|(name, value)| Some((storable(name), given(value)?)))
+            .collect(),
+        attributes: attributes(lead.attributes, &mut as_text),
+        as_text,
+    }
 }
 
 /// Returns the items of a golden case as the host would accept them, so that the author

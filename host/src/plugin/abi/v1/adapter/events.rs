@@ -167,7 +167,12 @@ fn own(pairs: Pairs) -> Result<Map<String, Value>, String> {
     size::count_at_most("attributes", pairs.len(), limits::ATTRIBUTES)?;
     let bytes = pairs.iter().map(|(name, value)| name.len() + value.len());
     size::at_most("attributes", bytes.sum(), limits::MESSAGE_ATTRIBUTES_BYTES)?;
-    attributes(pairs)
+    let mut as_text = Vec::new();
+    let read = attributes(pairs, &mut as_text);
+    match as_text.first() {
+        None => Ok(read),
+        Some(name) => Err(format!("the attribute `{name}`, which is not JSON")),
+    }
 }
 
 impl From<wit::TemplateChange> for TemplateChange {
