@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use hmac::{KeyInit as _, Mac as _};
 use serde_json::Value;
 use subtle::ConstantTimeEq as _;
 
@@ -92,19 +91,9 @@ fn verify_one(
     let proof = strip_prefix(&proof, &check.prefix).ok_or_else(wrong)?;
     let timestamp = fresh_timestamp(check, sent, now)?;
 
-    let expected: Vec<u8> = match check.scheme {
-        Scheme::HmacSha256 => {
-            let mut mac = hmac::Hmac::<sha2::Sha256>::new_from_slice(secret.as_bytes())
-                .expect("HMAC takes keys of any length");
-            signed(check, sent, timestamp, |bytes| mac.update(bytes));
-            mac.finalize().into_bytes().to_vec()
-        }
-        Scheme::HmacSha1 => {
-            let mut mac = hmac::Hmac::<sha1::Sha1>::new_from_slice(secret.as_bytes())
-                .expect("HMAC takes keys of any length");
-            signed(check, sent, timestamp, |bytes| mac.update(bytes));
-            mac.finalize().into_bytes().to_vec()
-        }
+    let signature: fn(&str, &SignedMessage<'_>) -> Vec<u8> = match check.scheme {
+        Scheme::HmacSha256 => hmac_of::<hmac::Hmac<sha2::Sha256>>,
+        Scheme::HmacSha1 => hmac_of::<hmac::Hmac<sha1::Sha1>>,
         Scheme::Basic => {
             let credential = strip_scheme(proof, "Basic").ok_or_else(wrong)?;
             let came = STANDARD.decode(credential.trim()).map_err(|_| wrong())?;
@@ -125,7 +114,89 @@ fn verify_one(
         }
     };
     let came = decode(check.encoding, proof).ok_or_else(wrong)?;
-    same(&came, &expected).then_some(()).ok_or_else(wrong)
+    let signs_url = check
+        .signed
+        .iter()
+        .any(|part| part.kind == SignedKind::PublicUrl);
+    let urls = match signs_url {
+        true => url_forms(sent.public_url, sent.sent.len()),
+        false => vec![sent.public_url.to_owned()],
+    };
+    // All are compared, so that the duration does not tell which one is right.
+    let holds = urls.iter().fold(false, |holds, public_url| {
+        let sent = Presented { public_url, ..sent };
+        let expected = signature(secret, &|take| signed(check, sent, timestamp, take));
+        holds | same(&came, &expected)
+    });
+    holds.then_some(()).ok_or_else(wrong)
+}
+
+/// Passes the parts of a signed message on, one after the other.
+type SignedMessage<'a> = dyn Fn(&mut dyn FnMut(&[u8])) + 'a;
+
+/// Returns the signature with this secret over what `message` passes on.
+fn hmac_of<M: hmac::Mac + hmac::KeyInit>(secret: &str, message: &SignedMessage<'_>) -> Vec<u8> {
+    let mut mac = <M as hmac::KeyInit>::new_from_slice(secret.as_bytes())
+        .expect("HMAC takes keys of any length");
+    message(&mut |bytes| mac.update(bytes));
+    mac.finalize().into_bytes().to_vec()
+}
+
+/// The longest body and the most fields of a query for which the orders of the fields are tried.
+const ORDERED_BYTES: usize = 64 << 10;
+const ORDERED_FIELDS: usize = 4;
+
+/// Returns the forms in which senders sign an address: as it is, and with its port left out or the default
+/// port added, which programs and proxies do; each with its query in every order, since Twilio signs it in the
+/// order in which it was given and then sorts it.
+fn url_forms(url: &str, body: usize) -> Vec<String> {
+    let (address, query) = match url.split_once('?') {
+        Some((address, query)) => (address, Some(query)),
+        None => (url, None),
+    };
+    let mut addresses = vec![address.to_owned()];
+    if let Some((scheme, rest)) = address.split_once("://") {
+        let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        let is_port =
+            |port: &str| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+        addresses.push(match authority.rsplit_once(':') {
+            Some((host, port)) if is_port(port) => format!("{scheme}://{host}{path}"),
+            _ => {
+                let port = if scheme == "https" { 443 } else { 80 };
+                format!("{scheme}://{authority}:{port}{path}")
+            }
+        });
+    }
+    let Some(query) = query else {
+        return addresses;
+    };
+    let fields: Vec<&str> = query.split('&').collect();
+    let orders = match fields.len() <= ORDERED_FIELDS && body <= ORDERED_BYTES {
+        true => orders(&fields),
+        false => vec![query.to_owned()],
+    };
+    let with = |address: &String| {
+        let orders = orders.iter();
+        orders
+            .map(|query| format!("{address}?{query}"))
+            .collect::<Vec<_>>()
+    };
+    addresses.iter().flat_map(with).collect()
+}
+
+/// Returns these fields in every order, first as they are.
+fn orders(fields: &[&str]) -> Vec<String> {
+    if fields.len() < 2 {
+        return vec![fields.join("&")];
+    }
+    let begun = |at: usize| {
+        let mut others = fields.to_vec();
+        let first = others.remove(at);
+        orders(&others)
+            .into_iter()
+            .map(move |rest| format!("{first}&{rest}"))
+    };
+    (0..fields.len()).flat_map(begun).collect()
 }
 
 /// Returns the proof at its location: a header, a query or form field, or a JSON path.
@@ -194,7 +265,7 @@ fn fresh_timestamp<'a>(
     Ok(text)
 }
 
-fn signed(check: &SenderCheck, sent: Presented<'_>, timestamp: &str, mut take: impl FnMut(&[u8])) {
+fn signed(check: &SenderCheck, sent: Presented<'_>, timestamp: &str, take: &mut dyn FnMut(&[u8])) {
     if check.signed.is_empty() {
         return take(sent.sent);
     }
@@ -239,6 +310,8 @@ pub fn same(left: &[u8], right: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use hmac::{KeyInit as _, Mac as _};
+
     use super::*;
     use crate::domain::exchange::{Pairs, SignedPart};
 
@@ -447,6 +520,42 @@ mod tests {
             let stale = matches!(run(now), Err(CheckError::Stale { .. }));
             assert!(stale, "{now}");
         }
+    }
+
+    #[test]
+    fn an_address_is_tried_with_and_without_its_port_and_with_its_query_in_every_order() {
+        let check = |url: &str, expect: &[&str]| assert_eq!(url_forms(url, 0), expect, "{url}");
+        check(
+            "https://a.example:8443/x",
+            &["https://a.example:8443/x", "https://a.example/x"],
+        );
+        check(
+            "https://a.example:443",
+            &["https://a.example:443", "https://a.example"],
+        );
+        check(
+            "https://a.example/x",
+            &["https://a.example/x", "https://a.example:443/x"],
+        );
+        check("http://[::1]/", &["http://[::1]/", "http://[::1]:80/"]);
+        check(
+            "http://[::1]:8080/",
+            &["http://[::1]:8080/", "http://[::1]/"],
+        );
+        check(
+            "https://a.example:1/x?b=%20&a",
+            &[
+                "https://a.example:1/x?b=%20&a",
+                "https://a.example:1/x?a&b=%20",
+                "https://a.example/x?b=%20&a",
+                "https://a.example/x?a&b=%20",
+            ],
+        );
+        let count =
+            |query: &str, body| url_forms(&format!("https://a.example/?{query}"), body).len();
+        assert_eq!(count("a&b&c&d", ORDERED_BYTES), 2 * 24);
+        assert_eq!(count("a&b&c&d", ORDERED_BYTES + 1), 2);
+        assert_eq!(count("a&b&c&d&e", 0), 2);
     }
 
     #[test]

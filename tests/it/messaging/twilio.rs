@@ -5,12 +5,14 @@ use leadhost_tests::provider::{Callback, Inbound, Misbehaviour, Taken};
 use leadhost_tests::twilio::Twilio;
 use leadhost_tests::{Answer, Declared, Host, On, Options, guests, until};
 use serde_json::{Value, json};
+use xtask::double::proof::hmac_sha1_base64;
 
 use super::fixture::{PHONE, body, ids, refusal};
 
 leadhost_tests::on_every_store! {
     a_notification_goes_out_and_its_statuses_and_answers_are_exported,
     a_callback_for_another_address_is_quarantined,
+    a_callback_is_signed_with_or_without_the_port_and_before_its_query_is_sorted,
     a_contact_who_writes_first_begins_a_conversation,
     an_undelivered_message_is_reported,
     a_template_that_is_not_mapped_is_unknown,
@@ -34,8 +36,12 @@ struct TwilioFixture {
 
 impl TwilioFixture {
     async fn new(on: On) -> Self {
+        Self::at(on, PUBLIC).await
+    }
+
+    async fn at(on: On, public: &str) -> Self {
         let options = Options::patient(on)
-            .with("server.public_url", PUBLIC)
+            .with("server.public_url", public)
             .with("worker.lease_seconds", 1_000_000);
         let host = Host::working_with(options).await;
         host.converter(guests::rust_component("adapter-twilio"))
@@ -50,7 +56,7 @@ impl TwilioFixture {
         let (gateway, webhook) = (desk.host.addresses.gateway, desk.webhook());
         let reached = Callback::to(&format!("http://{gateway}{webhook}"));
         desk.twilio
-            .call_back(reached.signed_as(&format!("{PUBLIC}{webhook}")));
+            .call_back(reached.signed_as(&format!("{public}{webhook}")));
         desk
     }
 
@@ -186,6 +192,63 @@ async fn a_callback_for_another_address_is_quarantined(on: On) {
     assert_eq!(desk.twilio.flush().await[0].status, 401);
     let row = desk.row("messages", &message).await;
     assert_eq!(row["metadata"]["status"], "accepted");
+}
+
+/// Some programs and proxies leave the port out or add it, and Twilio sorts a query after it has signed it.
+async fn a_callback_is_signed_with_or_without_the_port_and_before_its_query_is_sorted(on: On) {
+    for (public, signed, others) in [
+        (
+            "https://leads.example:8443",
+            ["https://leads.example:8443", "https://leads.example"],
+            ["https://leads.example:443", "https://other.example"],
+        ),
+        (
+            "https://leads.example",
+            ["https://leads.example", "https://leads.example:443"],
+            ["https://leads.example:8443", "http://leads.example"],
+        ),
+    ] {
+        let desk = TwilioFixture::at(on.clone(), public).await;
+        let webhook = desk.webhook();
+        let send = async |query: &str, signed: &str| {
+            let text = format!(
+                "{signed}MessageSidSM00000000000000000000000000000001MessageStatusdeliveredTowhatsapp:+5511900000001"
+            );
+            let signature = hmac_sha1_base64(&desk.twilio.options().auth_token, text.as_bytes());
+            let ask = desk.host.post(&format!("{webhook}{query}"));
+            let ask = ask.header("x-twilio-signature", &signature);
+            let ask = ask.header("content-type", "application/x-www-form-urlencoded");
+            let body = "MessageSid=SM00000000000000000000000000000001&MessageStatus=delivered&To=whatsapp%3A%2B5511900000001";
+            ask.body(body).send().await.status
+        };
+        let sorted = "?message-id=M&z=1";
+        for address in signed {
+            let signed = |query: &str| format!("{address}{webhook}{query}");
+            assert_eq!(
+                send("?message-id=M", &signed("?message-id=M")).await,
+                200,
+                "{address}"
+            );
+            assert_eq!(send(sorted, &signed(sorted)).await, 200, "{address}");
+            assert_eq!(
+                send(sorted, &signed("?z=1&message-id=M")).await,
+                200,
+                "{address}"
+            );
+            for wrong in [
+                signed(""),
+                signed("?z=1"),
+                signed("?z=2&message-id=M"),
+                signed("/x?message-id=M&z=1"),
+            ] {
+                assert_eq!(send(sorted, &wrong).await, 401, "{wrong}");
+            }
+        }
+        for other in others {
+            let wrong = format!("{other}{webhook}{sorted}");
+            assert_eq!(send(sorted, &wrong).await, 401, "{wrong}");
+        }
+    }
 }
 
 async fn a_contact_who_writes_first_begins_a_conversation(on: On) {
