@@ -46,6 +46,7 @@ function changesIn(body) {
 
 /** Returns what `convert` returns: the items, and the lines of `note`. */
 export function conversion(items, reply = undefined) {
+  check("items", items, listOf({ route: listOf([text, text]), outcome: { tag: text } }));
   return { items, reply, notes: takeNotes() };
 }
 
@@ -67,6 +68,7 @@ export function lead(fields, route = []) {
     campaign: fields.campaign ?? [],
     attributes: fields.attributes ?? [],
   };
+  check("lead", val, LEAD);
   return { route, outcome: { tag: "lead", val } };
 }
 
@@ -78,4 +80,53 @@ export function invalid(message, path = "") {
 /** Returns an item about which nothing is to be done, and why. */
 export function ignored(why) {
   return { route: [], outcome: { tag: "ignored", val: why } };
+}
+
+const [text, boolean] = ["a text", "true or false"];
+const orNothing = (shape) => ({ orNothing: shape });
+const listOf = (shape) => ({ listOf: shape });
+
+/** The shape of a lead in the contract. */
+const LEAD = {
+  externalId: orNothing(text),
+  action: text,
+  isTest: boolean,
+  name: orNothing(text),
+  phones: listOf(text),
+  emails: listOf(text),
+  region: orNothing(text),
+  listings: listOf({ kind: text, reference: text }),
+  message: orNothing(text),
+  occurredAt: orNothing(text),
+  source: orNothing(text),
+  consents: listOf({ purpose: text, granted: boolean, text }),
+  campaign: listOf([text, text]),
+  attributes: listOf([text, text]),
+};
+
+/** Throws if a value is not of the contract's shape: the engine would name neither the field nor the line. */
+function check(field, value, shape) {
+  const fail = (expected) => {
+    const given = value === null || Array.isArray(value) || typeof value !== "object" ? JSON.stringify(value) : "an object";
+    throw new TypeError(`\`${field}\` must be ${expected}, not ${given?.slice(0, 80)}`);
+  };
+  if (shape === text || shape === boolean) {
+    if (typeof value !== (shape === text ? "string" : "boolean")) {
+      fail(shape);
+    }
+  } else if (shape.orNothing) {
+    if (value !== undefined && value !== null) {
+      check(field, value, shape.orNothing);
+    }
+  } else if (shape.listOf || Array.isArray(shape)) {
+    if (!Array.isArray(value) || (!shape.listOf && value.length !== shape.length)) {
+      fail(shape.listOf ? "a list" : "a name and a value");
+    }
+    value.forEach((one, index) => check(`${field}[${index}]`, one, shape.listOf ?? shape[index]));
+  } else {
+    if (!isObject(value)) {
+      fail("an object");
+    }
+    Object.entries(shape).forEach(([name, inner]) => check(`${field}.${name}`, value[name], inner));
+  }
 }

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { conversion, lead } from "../leadhost-sdk/index.js";
 import { converter } from "../src/converter.js";
 
 test("a value under a usual name fills its field, and the rest is kept", () => {
@@ -27,6 +28,25 @@ test("a value under a usual name fills its field, and the rest is kept", () => {
     ["broker_phone", '"11 90000-0009"'],
     ["contact", '{"age":41}'],
   ]);
+});
+
+test("a value that the contract does not have is refused with its field", () => {
+  for (const [fields, message] of [
+    [{ phones: [undefined] }, "`lead.phones[0]` must be a text, not undefined"],
+    [{ phones: "11" }, '`lead.phones` must be a list, not "11"'],
+    [{ emails: [null] }, "`lead.emails[0]` must be a text, not null"],
+    [{ name: 7 }, "`lead.name` must be a text, not 7"],
+    [{ isTest: "yes" }, '`lead.isTest` must be true or false, not "yes"'],
+    [{ listings: [{ kind: "client" }] }, "`lead.listings[0].reference` must be a text, not undefined"],
+    [{ listings: ["AP-1"] }, '`lead.listings[0]` must be an object, not "AP-1"'],
+    [{ attributes: [["a", 1]] }, "`lead.attributes[0][1]` must be a text, not 1"],
+    [{ attributes: [["a"]] }, '`lead.attributes[0]` must be a name and a value, not ["a"]'],
+  ]) {
+    assert.throws(() => lead(fields), { name: "TypeError", message });
+  }
+  assert.equal(lead({ name: null }).outcome.val.name, null);
+  const message = "`items[0]` must be an object, not undefined";
+  assert.throws(() => conversion([undefined]), { name: "TypeError", message });
 });
 
 test("one number in two spellings is one phone", () => {

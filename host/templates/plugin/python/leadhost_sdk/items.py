@@ -48,6 +48,7 @@ def description(
 
 def conversion(items: list[c.Item], reply: Optional[core.Reply] = None) -> c.Conversion:
     """Returns what `convert` returns: the items, and the lines of `note`."""
+    _check("items", items, [c.Item])
     lines = _notes.copy()
     _notes.clear()
     return c.Conversion(items=items, reply=reply, notes=lines)
@@ -71,7 +72,54 @@ def lead(route: Iterable[tuple[str, str]] = (), **fields: Any) -> c.Item:
         "campaign": [],
         "attributes": [],
     }
-    return c.Item(route=list(route), outcome=c.Outcome_Lead(c.Lead(**(empty | fields))))
+    given = empty | fields
+    for name, shape in _LEAD.items():
+        _check(f"lead.{name}", given[name], shape)
+    return c.Item(route=list(route), outcome=c.Outcome_Lead(c.Lead(**given)))
+
+
+# The shape of a lead in the contract: a type, a list of a shape, or a tuple of shapes.
+_TEXT, _PAIRS = Optional[str], [(str, str)]
+_LEAD: dict[str, Any] = {
+    "external_id": _TEXT,
+    "action": str,
+    "is_test": bool,
+    "name": _TEXT,
+    "phones": [str],
+    "emails": [str],
+    "region": _TEXT,
+    "listings": [c.Listing],
+    "message": _TEXT,
+    "occurred_at": _TEXT,
+    "source": _TEXT,
+    "consents": [c.Consent],
+    "campaign": _PAIRS,
+    "attributes": _PAIRS,
+}
+
+
+def _check(field: str, value: Any, shape: Any) -> None:
+    """Raises if a value is not of the contract's shape: the runtime would not name the field."""
+    if isinstance(shape, list):
+        _expect(field, value, isinstance(value, list), "a list")
+        for index, one in enumerate(value):
+            _check(f"{field}[{index}]", one, shape[0])
+    elif isinstance(shape, tuple):
+        fits = isinstance(value, tuple) and len(value) == len(shape)
+        _expect(field, value, fits, f"a tuple of {len(shape)}")
+        for index, one in enumerate(value):
+            _check(f"{field}[{index}]", one, shape[index])
+    elif shape == _TEXT:
+        _expect(field, value, value is None or isinstance(value, str), "str or None")
+    else:
+        _expect(field, value, isinstance(value, shape), shape.__name__)
+        for name in vars(value) if shape in (c.Listing, c.Consent) else ():
+            _check(f"{field}.{name}", getattr(value, name), bool if name == "granted" else str)
+
+
+def _expect(field: str, value: Any, fits: bool, expected: str) -> None:
+    if not fits:
+        raise TypeError(f"`{field}` must be {expected}, not {value!r:.80}")
 
 
 def invalid(message: str, path: str = "") -> c.Item:

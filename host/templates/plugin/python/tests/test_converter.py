@@ -5,7 +5,7 @@ import unittest
 
 from componentize_py_types import Err
 from converter import Converter
-from leadhost_sdk import note
+from leadhost_sdk import conversion, lead, note
 from wit_world.exports import converter as c
 from wit_world.imports import core
 
@@ -33,6 +33,23 @@ class ConverterTest(unittest.TestCase):
         self.assertEqual(lead.message, "Olá")
         attributes = [("broker_phone", '"11 90000-0009"'), ("contact", '{"age":41}')]
         self.assertEqual(lead.attributes, attributes)
+
+    def test_a_value_that_the_contract_does_not_have_is_refused_with_its_field(self):
+        for fields, message in [
+            ({"phones": [None]}, "`lead.phones[0]` must be str, not None"),
+            ({"phones": "11"}, "`lead.phones` must be a list, not '11'"),
+            ({"name": 7}, "`lead.name` must be str or None, not 7"),
+            ({"is_test": None}, "`lead.is_test` must be bool, not None"),
+            ({"listings": [c.Listing("client", None)]}, "`lead.listings[0].reference` must be str, not None"),
+            ({"attributes": [("a", 1)]}, "`lead.attributes[0][1]` must be str, not 1"),
+            ({"attributes": [("a",)]}, "`lead.attributes[0]` must be a tuple of 2, not ('a',)"),
+        ]:
+            with self.assertRaises(TypeError) as raised:
+                lead(**fields)
+            self.assertEqual(str(raised.exception), message)
+        with self.assertRaises(TypeError) as raised:
+            conversion([None])
+        self.assertEqual(str(raised.exception), "`items[0]` must be Item, not None")
 
     def test_one_number_in_two_spellings_is_one_phone(self):
         lead = self.only({"ddd": "11", "phone": "900000001", "phoneNumber": "11900000001"})
