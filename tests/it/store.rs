@@ -268,7 +268,7 @@ clauses! {
             an_activation_keeps_the_previous_version,
             only_a_version_that_nothing_names_is_removed,
             a_component_that_is_not_stored_cannot_serve,
-            refusals_are_overtaken_by_file_by_plugin_and_by_bytes,
+            refusals_are_overtaken_by_file_and_by_bytes,
             the_newest_hundred_refusals_are_kept;
         rollouts:
             a_rollout_begins_with_a_number_and_a_generation_and_comes_back_as_it_was,

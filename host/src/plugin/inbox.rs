@@ -1,13 +1,15 @@
 //! The watched folder: reports component files that are new or changed, once they are
-//! complete, and files that were removed. Other modules decide what to do with them.
+//! complete, files that were removed, and entries that it passes over although they look like components.
+//! Other modules decide what to do with them.
 //!
 //! A file is complete when it has not changed for a moment and its sections end where the
 //! file ends. The inbox waits for a half-written file. A file that stays broken is reported
 //! all the same, so that its refusal is visible. Only names that end in `.wasm` and do not
 //! begin with a dot count. The folder is also polled, since some file systems send no
-//! notifications.
+//! notifications. A file counts as changed if its change time differs: many programs that copy keep its
+//! length and its modification time.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -33,8 +35,10 @@ pub struct InboxFile {
 #[derive(Debug)]
 pub enum InboxEvent {
     Complete(InboxFile),
-    /// A component file was removed.
+    /// A component file, or an entry that was passed over, was removed.
     Removed(PathBuf),
+    /// An entry looks like a component file and is none, and why.
+    PassedOver(PathBuf, &'static str),
 }
 
 /// The folder cannot be watched.
@@ -131,6 +135,8 @@ struct Folder {
     files: HashMap<PathBuf, TrackedFile>,
     /// The content that was last reported for each path.
     reported: HashMap<PathBuf, Digest>,
+    /// The entries that look like component files, and why they are none.
+    passed_over: BTreeMap<PathBuf, &'static str>,
     ready: VecDeque<InboxEvent>,
     unreadable: bool,
 }
@@ -144,9 +150,11 @@ struct TrackedFile {
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     length: u64,
+    device: u64,
     inode: u64,
-    seconds: i64,
-    nanoseconds: i64,
+    modified: (i64, i64),
+    /// No program can set it.
+    changed: (i64, i64),
 }
 
 impl Stamp {
@@ -154,9 +162,10 @@ impl Stamp {
         let metadata = fs::metadata(path)?;
         Ok(Self {
             length: metadata.len(),
+            device: metadata.dev(),
             inode: metadata.ino(),
-            seconds: metadata.mtime(),
-            nanoseconds: metadata.mtime_nsec(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
         })
     }
 }
@@ -167,6 +176,7 @@ impl Folder {
             dir: dir.to_owned(),
             files: HashMap::new(),
             reported: HashMap::new(),
+            passed_over: BTreeMap::new(),
             ready: VecDeque::new(),
             unreadable: false,
         }
@@ -174,10 +184,10 @@ impl Folder {
 
     /// Finds complete files. Returns how long to wait before the next look.
     fn look(&mut self, now: Instant) -> Duration {
-        let paths = match self.component_files() {
-            Ok(paths) => {
+        let (paths, passed_over) = match self.component_files() {
+            Ok(found) => {
                 self.unreadable = false;
-                paths
+                found
             }
             Err(error) => {
                 if !self.unreadable {
@@ -187,8 +197,21 @@ impl Folder {
                 return POLL;
             }
         };
-        for (path, _) in self.files.extract_if(|path, _| !paths.contains(path)) {
+        let files = self.files.extract_if(|path, _| !paths.contains(path));
+        let before = std::mem::replace(&mut self.passed_over, passed_over);
+        let is_gone =
+            |path: &PathBuf| !self.passed_over.contains_key(path) && !paths.contains(path);
+        let gone = files.map(|(path, _)| path);
+        for path in gone.chain(before.keys().filter(|path| is_gone(path)).cloned()) {
+            // The same bytes are told again if they come back.
+            self.reported.remove(&path);
             self.ready.push_back(InboxEvent::Removed(path));
+        }
+        for (path, why) in &self.passed_over {
+            if before.get(path) != Some(why) {
+                self.ready
+                    .push_back(InboxEvent::PassedOver(path.clone(), why));
+            }
         }
         let mut wait = POLL;
         for path in paths {
@@ -251,20 +274,42 @@ impl Folder {
         FileState::Settled
     }
 
-    fn component_files(&self) -> std::io::Result<Vec<PathBuf>> {
-        let mut paths = Vec::new();
+    /// Returns the component files, and the entries that only look like one.
+    fn component_files(&self) -> std::io::Result<(Vec<PathBuf>, BTreeMap<PathBuf, &'static str>)> {
+        let (mut paths, mut passed_over) = (Vec::new(), BTreeMap::new());
         for entry in fs::read_dir(&self.dir)? {
             let path = entry?.path();
             let hidden = path
                 .file_name()
                 .is_some_and(|name| name.to_string_lossy().starts_with('.'));
-            let component = path.extension().is_some_and(|ending| ending == "wasm");
-            if component && !hidden && path.is_file() {
-                paths.push(path);
+            let ending = path.extension().filter(|_| !hidden);
+            let Some(ending) = ending.filter(|ending| ending.eq_ignore_ascii_case("wasm")) else {
+                continue;
+            };
+            match no_component(&path, ending == "wasm") {
+                None => paths.push(path),
+                Some(why) => {
+                    passed_over.insert(path, why);
+                }
             }
         }
         paths.sort();
-        Ok(paths)
+        Ok((paths, passed_over))
+    }
+}
+
+/// Returns why the entry is no component file, if it is none.
+fn no_component(path: &Path, has_name: bool) -> Option<&'static str> {
+    if !has_name {
+        return Some("its name has to end in `.wasm`, in lower case: rename it");
+    }
+    match fs::metadata(path) {
+        Ok(metadata) if !metadata.is_file() => Some("it is not a file"),
+        Ok(metadata) if metadata.nlink() == 0 => Some(
+            "its file was replaced or removed where it comes from, and the mount still shows the old one: mount its folder instead of the file",
+        ),
+        Err(_) if path.is_symlink() => Some("it is a link to a file that is not there"),
+        Ok(_) | Err(_) => None,
     }
 }
 
@@ -343,7 +388,7 @@ mod tests {
             self.folder.look(self.now);
             let bytes = |event| match event {
                 InboxEvent::Complete(file) => Some(file.bytes),
-                InboxEvent::Removed(_) => None,
+                InboxEvent::Removed(_) | InboxEvent::PassedOver(..) => None,
             };
             self.folder.ready.drain(..).filter_map(bytes).collect()
         }
@@ -390,14 +435,118 @@ mod tests {
         watched.write("a.wasm", &component("a"));
         watched.after(0);
         assert!(watched.after(300).is_empty());
-        fs::remove_file(watched.dir.path().join("a.wasm")).unwrap();
-        watched.after(300);
-        watched.write("a.wasm", &component("a"));
-        watched.after(0);
-        assert!(watched.after(300).is_empty());
         watched.write("a.wasm", &component("b"));
         watched.after(0);
         assert_eq!(watched.after(300), [component("b")]);
+    }
+
+    #[test]
+    fn a_file_that_comes_back_is_reported_again() {
+        let mut watched = WatchedFolder::new();
+        for _ in 0..2 {
+            watched.write("a.wasm", &component("a"));
+            watched.after(0);
+            assert_eq!(watched.after(300), [component("a")]);
+            fs::remove_file(watched.dir.path().join("a.wasm")).unwrap();
+            watched.after(300);
+        }
+    }
+
+    /// As `cp -p` does: the same file, of the same length, with the same modification time.
+    #[test]
+    fn a_file_that_is_overwritten_in_place_is_reported() {
+        let mut watched = WatchedFolder::new();
+        let path = watched.dir.path().join("a.wasm");
+        let at = std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(1);
+        watched.write("a.wasm", &component("a"));
+        for name in ["b", "c", "d"] {
+            fs::File::options()
+                .write(true)
+                .open(&path)
+                .unwrap()
+                .set_modified(at)
+                .unwrap();
+            watched.after(0);
+            assert_eq!(watched.after(300).len(), 1, "before {name}");
+            // The change time has the resolution of the kernel's clock.
+            let changed = || fs::metadata(&path).unwrap().ctime_nsec();
+            let before = changed();
+            while changed() == before {
+                watched.write("a.wasm", &component(name));
+            }
+        }
+    }
+
+    #[test]
+    fn a_link_that_is_swapped_is_reported() {
+        use std::os::unix::fs::symlink;
+        let mut watched = WatchedFolder::new();
+        let dir = watched.dir.path().to_owned();
+        for name in ["a", "b"] {
+            fs::create_dir(dir.join(format!("..{name}"))).unwrap();
+            fs::write(dir.join(format!("..{name}/x.wasm")), component(name)).unwrap();
+        }
+        symlink("..a", dir.join("..data")).unwrap();
+        symlink("..data/x.wasm", dir.join("x.wasm")).unwrap();
+        watched.after(0);
+        assert_eq!(watched.after(300), [component("a")]);
+        symlink("..b", dir.join("..data_tmp")).unwrap();
+        fs::rename(dir.join("..data_tmp"), dir.join("..data")).unwrap();
+        watched.after(0);
+        assert_eq!(watched.after(300), [component("b")]);
+    }
+
+    #[test]
+    fn an_empty_file_is_reported() {
+        let mut watched = WatchedFolder::new();
+        watched.write("a.wasm", b"");
+        watched.after(0);
+        assert_eq!(watched.after(5_500), [b""]);
+    }
+
+    #[test]
+    fn an_entry_that_only_looks_like_a_component_is_reported_once_with_a_reason() {
+        use std::os::fd::AsRawFd as _;
+        use std::os::unix::fs::symlink;
+        let mut watched = WatchedFolder::new();
+        let dir = watched.dir.path().to_owned();
+        watched.write("a.WASM", &component("a"));
+        symlink("nowhere.wasm", dir.join("b.wasm")).unwrap();
+        fs::create_dir(dir.join("c.wasm")).unwrap();
+        // As the mount of a file shows it when another one has taken its place.
+        let replaced = tempfile::tempfile().unwrap();
+        symlink(
+            format!("/proc/self/fd/{}", replaced.as_raw_fd()),
+            dir.join("d.wasm"),
+        )
+        .unwrap();
+        let mut look = || {
+            watched.now += Duration::from_secs(10);
+            watched.folder.look(watched.now);
+            let told = watched.folder.ready.drain(..).map(|event| match event {
+                InboxEvent::PassedOver(path, why) => {
+                    format!("{}: {why}", path.file_name().unwrap().display())
+                }
+                InboxEvent::Removed(path) => {
+                    format!("{} is gone", path.file_name().unwrap().display())
+                }
+                InboxEvent::Complete(file) => format!("{:?}", file.path),
+            });
+            told.collect::<Vec<_>>()
+        };
+        let told = look();
+        for (said, expect) in told.iter().zip([
+            "a.WASM: its name has to end in `.wasm`",
+            "b.wasm: it is a link",
+            "c.wasm: it is not a file",
+            "d.wasm: its file was replaced",
+        ]) {
+            assert!(said.starts_with(expect), "{said}");
+        }
+        assert_eq!(told.len(), 4, "{told:?}");
+        assert!(look().is_empty());
+        fs::rename(dir.join("a.WASM"), dir.join("a.txt")).unwrap();
+        assert_eq!(look(), ["a.WASM is gone"]);
     }
 
     #[test]

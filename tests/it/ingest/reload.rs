@@ -22,6 +22,7 @@ leadhost_tests::on_every_store! {
     a_version_that_does_not_pass_is_refused_with_a_reason_and_changes_nothing,
     a_refusal_is_shown_until_it_is_overtaken,
     a_refusal_of_a_file_that_was_removed_before_the_start_is_not_shown,
+    what_is_passed_over_is_shown_and_an_overwritten_file_serves,
     without_an_inbox_a_refused_file_is_not_shown,
     a_restart_and_a_removed_file_change_nothing,
     a_rollback_activates_the_previous_version,
@@ -228,12 +229,22 @@ async fn a_refusal_is_shown_until_it_is_overtaken(on: On) {
         .upload(version("1.2.0").component(), "later.wasm")
         .await;
     assert!(uploaded.is_ok(), "the same origin asks nothing");
-    shows(&host, &["b.wasm", "a.wasm"]).await;
+    shows(&host, &["older.wasm", "b.wasm", "a.wasm"]).await;
+    host.advance(1).await;
     // The file has other bytes.
     put(&inbox, "a.wasm", &version("1.3.0").component());
-    shows(&host, &["b.wasm"]).await;
+    shows(&host, &["older.wasm", "b.wasm"]).await;
     std::fs::remove_file(inbox.path().join("b.wasm")).unwrap();
-    shows(&host, &[]).await;
+    shows(&host, &["older.wasm"]).await;
+    // The same bytes come a second time, also under another name.
+    put(&inbox, "b.wasm", b"no component either");
+    shows(&host, &["b.wasm", "older.wasm"]).await;
+    put(&inbox, "c.wasm", b"no component either");
+    shows(&host, &["c.wasm", "b.wasm", "older.wasm"]).await;
+    for name in ["b.wasm", "c.wasm"] {
+        std::fs::remove_file(inbox.path().join(name)).unwrap();
+    }
+    shows(&host, &["older.wasm"]).await;
 
     // Its bytes stay refused.
     let active = version("1.3.0").component();
@@ -242,8 +253,41 @@ async fn a_refusal_is_shown_until_it_is_overtaken(on: On) {
     let marker = b"this is no component".as_slice();
     put(&inbox, "zzz.wasm", marker);
     refused(&host, marker).await;
-    shows(&host, &["zzz.wasm"]).await;
+    shows(&host, &["zzz.wasm", "older.wasm"]).await;
     assert_eq!(serving(&host).await, Some(Digest::compute(&active)));
+}
+
+async fn what_is_passed_over_is_shown_and_an_overwritten_file_serves(on: On) {
+    let inbox = tempfile::tempdir().unwrap();
+    let host = watching(on, &inbox).await;
+    put(&inbox, "empty.wasm", b"");
+    shows(&host, &["empty.wasm"]).await;
+    put(&inbox, "upper.WASM", b"");
+    shows(&host, &["upper.WASM", "empty.wasm"]).await;
+    let link = inbox.path().join("link.wasm");
+    std::os::unix::fs::symlink(inbox.path().join("later"), &link).unwrap();
+    shows(&host, &["link.wasm", "upper.WASM", "empty.wasm"]).await;
+    // Its target appears: a component of one length and time with the next one.
+    let [first, second] = ["a ", "b "].map(|prefix| {
+        let variant = Variant {
+            prefix,
+            ..version("1.0.0")
+        };
+        variant.component()
+    });
+    let at = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1);
+    for wasm in [first, second] {
+        let mut file = std::fs::File::options()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(inbox.path().join("later"))
+            .unwrap();
+        std::io::Write::write_all(&mut file, &wasm).unwrap();
+        file.set_modified(at).unwrap();
+        serves(&host, &wasm).await;
+        shows(&host, &["upper.WASM", "empty.wasm"]).await;
+    }
 }
 
 async fn a_refusal_of_a_file_that_was_removed_before_the_start_is_not_shown(on: On) {

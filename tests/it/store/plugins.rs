@@ -135,7 +135,7 @@ fn refusal(origin: &str, plugin: Option<&str>, wasm: &[u8]) -> PluginRefusal {
     }
 }
 
-pub async fn refusals_are_overtaken_by_file_by_plugin_and_by_bytes(world: &World) {
+pub async fn refusals_are_overtaken_by_file_and_by_bytes(world: &World) {
     for one in [
         refusal("form.wasm", Some("form"), b"1"),
         refusal("copy.wasm", None, b"2"),
@@ -166,11 +166,9 @@ pub async fn refusals_are_overtaken_by_file_by_plugin_and_by_bytes(world: &World
     of_file("other.wasm", None).await;
     assert_eq!(shown().await, "copy.wasm form.wasm");
     let copied = Digest::compute(b"2");
-    let overtaken = world
-        .store
-        .overtake_refusals_of_plugin("form", &copied, world.now());
+    let overtaken = world.store.overtake_refusals_of_bytes(&copied, world.now());
     overtaken.await.unwrap();
-    assert_eq!(shown().await, "");
+    assert_eq!(shown().await, "form.wasm");
 }
 
 pub async fn the_newest_hundred_refusals_are_kept(world: &World) {

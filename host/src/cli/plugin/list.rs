@@ -1,5 +1,7 @@
 //! `leadhost plugin list`.
 
+use std::collections::BTreeMap;
+
 use clap::Args;
 
 use crate::admin_api::keys::{KeyView, Keys};
@@ -84,6 +86,9 @@ fn show(answer: &PluginList, keys: &[KeyView], flags: &ServiceFlags) {
             &circuits,
         ));
     }
+    for warning in plugins.iter().flat_map(shared_numbers) {
+        say(&safe(&warning));
+    }
     for refusal in answer.refusals.iter().take(10) {
         say(&safe(&format!(
             "refused {} {}: {}",
@@ -113,6 +118,25 @@ fn versions(plugin: &PluginView, keys: &[KeyView]) -> Vec<Vec<String>> {
             ]
         })
         .collect()
+}
+
+/// Returns a warning for each version number that several contents have.
+fn shared_numbers(plugin: &PluginView) -> Vec<String> {
+    let mut digests: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for one in &plugin.versions {
+        let same = digests.entry(&one.version).or_default();
+        same.push(one.digest.short());
+    }
+    let shared = digests.into_iter().filter(|(_, digests)| digests.len() > 1);
+    let warning = |(version, digests): (&str, Vec<&str>)| {
+        format!(
+            "warning: {} different files are {} {version} ({}); give each content its own number",
+            digests.len(),
+            plugin.name,
+            digests.join(", ")
+        )
+    };
+    shared.map(warning).collect()
 }
 
 /// Returns the publisher: a signing key shortened to twelve characters, an admin key by its label.
@@ -172,4 +196,35 @@ fn on_hosts(plugin: &PluginView) -> Vec<Vec<String>> {
     let behind = plugin.behind.iter().flatten();
     let behind = behind.map(|one| line(&one.host, safe(&format!("not yet: {}", one.reason))));
     serving.chain(behind).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::domain::plugin::Digest;
+    use crate::domain::time::Micros;
+
+    #[test]
+    fn a_number_that_several_contents_have_is_warned_of() {
+        let digests = [b"1", b"2", b"3"].map(|bytes| Digest::compute(bytes));
+        let version = |(number, digest): (&str, &Digest)| {
+            json!({
+                "version": number, "digest": digest, "state": "stored", "summary": "", "kind": "converter",
+                "contract": "", "bytes": 1, "golden": 0, "origin": "upload", "publisher": "inbox",
+                "storedAt": Micros(0), "secrets": [], "hosts": [],
+            })
+        };
+        let versions = ["1.0.0", "1.0.0", "1.1.0"].into_iter().zip(&digests);
+        let plugin: PluginView = serde_json::from_value(json!({
+            "name": "form", "versions": versions.map(version).collect::<Vec<_>>(), "circuits": [],
+        }))
+        .expect("a plugin");
+        let warnings = shared_numbers(&plugin);
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        for part in ["form 1.0.0", digests[0].short(), digests[1].short()] {
+            assert!(warnings[0].contains(part), "{warnings:?}");
+        }
+    }
 }

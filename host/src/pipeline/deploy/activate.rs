@@ -64,11 +64,11 @@ pub async fn close_overtaken(pipeline: &Arc<Pipeline>, activated: &Activated, wh
     }
 }
 
-/// Marks the refusals that an activation overtakes, so that they are no longer shown.
+/// Marks the refusals of the activated bytes, so that they are no longer shown.
 async fn overtake_refusals(pipeline: &Pipeline, activated: &Loaded) {
     let (name, digest) = (&activated.description.name, &activated.digest);
     let (store, now) = (&pipeline.core.store, pipeline.core.clock.now());
-    if let Err(error) = store.overtake_refusals_of_plugin(name, digest, now).await {
+    if let Err(error) = store.overtake_refusals_of_bytes(digest, now).await {
         tracing::warn!(plugin = %name, %error, "earlier refusals of the plugin not marked as superseded");
     }
 }

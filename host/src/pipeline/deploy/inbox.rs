@@ -1,6 +1,5 @@
 //! Deployment from the inbox: new bytes are stored and activated once, or refused once. A refusal is
-//! shown until the file has other bytes or is removed, or another version of the plugin is activated;
-//! its bytes stay refused.
+//! shown as long as the file has these bytes; they stay refused.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -51,7 +50,14 @@ pub async fn watch_inbox(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
             InboxEvent::Complete(file) => {
                 take_in(&pipeline, file.bytes, &origin_of(&file.path)).await;
             }
-            InboxEvent::Removed(path) => overtake(&pipeline, &origin_of(&path), None).await,
+            InboxEvent::Removed(path) => {
+                let origin = origin_of(&path);
+                tracing::info!(origin, "inbox file removed, its version stays as it is");
+                overtake(&pipeline, &origin, None).await;
+            }
+            InboxEvent::PassedOver(path, why) => {
+                pass_over(&pipeline, origin_of(&path), why).await;
+            }
         }
     }
 }
@@ -97,16 +103,30 @@ pub async fn take_in(pipeline: &Arc<Pipeline>, wasm: Vec<u8>, origin: &str) {
         return tracing::error!(origin, "inbox file not hashed");
     };
     overtake(pipeline, origin, Some(&digest)).await;
-    match known(pipeline, &digest).await {
+    match known(pipeline, origin, &digest).await {
         Ok(Some(KnownBytes::Stored(name))) => {
             return already_stored(pipeline, origin, &name, &digest).await;
         }
-        Ok(Some(KnownBytes::Refused)) => {
-            return tracing::info!(
+        Ok(Some(KnownBytes::Refused(before))) => {
+            tracing::warn!(
                 origin,
                 digest = digest.short(),
+                error = before.reason,
                 "inbox file has bytes that were refused before, nothing changed"
             );
+            // That of a version that an operator has removed was never shown.
+            let was_shown = before.overtaken_at != Some(before.at);
+            let is_shown = before.overtaken_at.is_none() && before.origin == origin;
+            if was_shown && !is_shown {
+                let refusal = PluginRefusal {
+                    origin: origin.to_owned(),
+                    at: pipeline.core.clock.now(),
+                    overtaken_at: None,
+                    ..before
+                };
+                note(pipeline, &refusal).await;
+            }
+            return;
         }
         Ok(None) => {}
         Err(error) => {
@@ -150,10 +170,33 @@ pub async fn take_in(pipeline: &Arc<Pipeline>, wasm: Vec<u8>, origin: &str) {
                 at: pipeline.core.clock.now(),
                 overtaken_at: None,
             };
-            if let Err(error) = pipeline.core.store.note_refusal(&refusal).await {
-                tracing::warn!(%error, "refusal not stored");
-            }
+            note(pipeline, &refusal).await;
         }
+    }
+}
+
+/// Tells that an entry is not taken in, also in the list of refusals.
+async fn pass_over(pipeline: &Pipeline, origin: String, why: &str) {
+    tracing::warn!(
+        origin,
+        error = why,
+        "inbox entry is no component file, passed over"
+    );
+    overtake(pipeline, &origin, None).await;
+    let refusal = PluginRefusal {
+        origin,
+        digest: None,
+        plugin: None,
+        reason: why.to_owned(),
+        at: pipeline.core.clock.now(),
+        overtaken_at: None,
+    };
+    note(pipeline, &refusal).await;
+}
+
+async fn note(pipeline: &Pipeline, refusal: &PluginRefusal) {
+    if let Err(error) = pipeline.core.store.note_refusal(refusal).await {
+        tracing::warn!(%error, "refusal not stored");
     }
 }
 
@@ -255,20 +298,26 @@ enum KnownBytes {
     /// They are a stored version of this plugin.
     Stored(String),
     /// They were refused for good.
-    Refused,
+    Refused(PluginRefusal),
 }
 
 /// Returns what is known about the bytes: a restart must not activate a version that was refused or
 /// replaced, just because its file is still there.
-async fn known(pipeline: &Pipeline, digest: &Digest) -> Result<Option<KnownBytes>, StoreError> {
+async fn known(
+    pipeline: &Pipeline,
+    origin: &str,
+    digest: &Digest,
+) -> Result<Option<KnownBytes>, StoreError> {
     if let Some(record) = pipeline.core.store.plugin(digest).await? {
         return Ok(Some(KnownBytes::Stored(record.description.name)));
     }
     let refusals = pipeline.core.store.refusals().await?;
-    let is_refused = refusals
-        .iter()
-        .any(|refusal| refusal.digest.as_ref() == Some(digest));
-    Ok(is_refused.then_some(KnownBytes::Refused))
+    let of_bytes = refusals
+        .into_iter()
+        .filter(|refusal| refusal.digest.as_ref() == Some(digest));
+    // That of this file, if it is shown already.
+    let refused = of_bytes.max_by_key(|one| (one.origin == origin, one.overtaken_at.is_none()));
+    Ok(refused.map(KnownBytes::Refused))
 }
 
 /// Logs how a stored version that is not active is activated: its file does not do that again.

@@ -75,6 +75,18 @@ pub async fn swap(
         generation = activation.generation,
         "plugin version activated"
     );
+    if let Some(before) = instead_of.filter(|before| **before != loaded.digest)
+        && let Ok(Some(before)) = pipeline.core.store.plugin(before).await
+        && before.description.version == loaded.description.version
+    {
+        tracing::warn!(
+            plugin = %name,
+            version = %loaded.description.version,
+            digest = loaded.digest.short(),
+            before = before.digest.short(),
+            "plugin version has the number of the one before it, and other content"
+        );
+    }
     if let Some((step, changed)) = step.zip(changed) {
         announced(pipeline, &changed, step.by).await;
     }

@@ -352,27 +352,26 @@ pub async fn overtake_file(
         .await
 }
 
-static OVERTAKE_PLUGIN: Sql = sql("
+static OVERTAKE_BYTES: Sql = sql("
 update refusals
 set overtaken_at = :now
-where (plugin = :plugin or digest = :digest)
+where digest = :digest
 and overtaken_at is null");
 
-/// Marks the refusals of a plugin as overtaken, and those of the bytes with this digest.
+/// Marks the refusals of the bytes with this digest as overtaken.
 ///
 /// # Errors
 ///
 /// [`StoreError`] if the database fails.
-pub async fn overtake_plugin(
+pub async fn overtake_bytes(
     database: &Database,
-    plugin: String,
     digest: Digest,
     now: Micros,
 ) -> Result<(), StoreError> {
     database
         .write_alone(steps!(|tx| {
-            let args = args! { plugin: &plugin, digest: &digest, now };
-            tx.run(&OVERTAKE_PLUGIN, &args).await?;
+            let args = args! { digest: &digest, now };
+            tx.run(&OVERTAKE_BYTES, &args).await?;
             Ok(())
         }))
         .await
@@ -412,6 +411,6 @@ pub const SQL: &[&Sql] = &[
     &NOTE_REFUSAL,
     &FORGET_REFUSALS,
     &OVERTAKE_FILE,
-    &OVERTAKE_PLUGIN,
+    &OVERTAKE_BYTES,
     &REFUSALS,
 ];

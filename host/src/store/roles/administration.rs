@@ -476,14 +476,13 @@ pub trait AdministrationStore: Send + Sync + 'static {
         now: Micros,
     ) -> Result<(), StoreError>;
 
-    /// Marks the refusals of a plugin as overtaken, and those of the bytes with this digest.
+    /// Marks the refusals of the bytes with this digest as overtaken.
     ///
     /// # Errors
     ///
     /// [`StoreError`] if the database fails.
-    async fn overtake_refusals_of_plugin(
+    async fn overtake_refusals_of_bytes(
         &self,
-        name: &str,
         digest: &Digest,
         now: Micros,
     ) -> Result<(), StoreError>;
@@ -736,13 +735,12 @@ impl AdministrationStore for DatabaseStore {
         plugins::overtake_file(&self.database, origin.to_owned(), digest.cloned(), now).await
     }
 
-    async fn overtake_refusals_of_plugin(
+    async fn overtake_refusals_of_bytes(
         &self,
-        name: &str,
         digest: &Digest,
         now: Micros,
     ) -> Result<(), StoreError> {
-        plugins::overtake_plugin(&self.database, name.to_owned(), digest.clone(), now).await
+        plugins::overtake_bytes(&self.database, digest.clone(), now).await
     }
 
     async fn add_acceptance(&self, acceptance: &FirstAcceptance) -> Result<(), StoreError> {
