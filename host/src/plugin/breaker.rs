@@ -440,6 +440,7 @@ mod tests {
     fn late() -> CallError {
         CallError::OutOfTime {
             budget: Duration::from_millis(50),
+            place: String::new(),
             inline: true,
             log: Vec::new(),
         }

@@ -216,15 +216,22 @@ impl CallOutcome {
 pub enum CallError {
     #[error("the plugin call failed: {message}")]
     Trapped { message: String, log: Vec<String> },
-    #[error("the plugin needed more than {} ms of processor time", budget.as_millis())]
+    #[error("the plugin needed more than {} ms of processor time{place}", budget.as_millis())]
     OutOfTime {
         budget: Duration,
+        /// The functions in which it was, as in the message of a trap; empty if they are not known.
+        place: String,
         /// The short budget inside a request: no fault, and the worker retries.
         inline: bool,
         log: Vec<String>,
     },
-    #[error("the plugin needed more than {} of memory", size::readable(*limit as u64))]
-    OutOfMemory { limit: usize, log: Vec<String> },
+    #[error("the plugin needed more than {} of memory{place}", size::readable(*limit as u64))]
+    OutOfMemory {
+        limit: usize,
+        /// The functions that asked for more.
+        place: String,
+        log: Vec<String>,
+    },
     #[error("the plugin's answer is larger than {}", size::readable(*limit as u64))]
     TooMuchOutput { limit: usize, log: Vec<String> },
     #[error("the plugin's answer breaks a rule of the host: {what}")]
@@ -243,7 +250,9 @@ pub enum CallError {
     Busy,
     /// The circuit breaker is open: the version failed several times in a row for this
     /// connection.
-    #[error("the plugin's circuit breaker is open for this connection: {reason}")]
+    #[error(
+        "not called, since the plugin's circuit breaker is open for this connection; what failed before, on other deliveries: {reason}"
+    )]
     CircuitOpen {
         reason: String,
         /// When a retry makes sense.

@@ -3,12 +3,12 @@
 
 use std::fmt::{self, Write};
 
-use wasmtime::{FrameInfo, WasmBacktrace};
+use wasmtime::{FrameInfo, Trap, WasmBacktrace};
 
 use crate::domain::text::on_one_line;
 use crate::limits;
 
-/// Functions that a message names. The engine records at most 20 frames.
+/// Functions that a message names.
 const NAMED: usize = 5;
 
 /// How the names of functions begin that end a program, allocate, or lead to the author's code: of
@@ -66,12 +66,39 @@ const MACHINERY_OF_C: [&str; 14] = [
 /// Returns the root cause and the functions in which it happened, on one line.
 pub fn cause_first(error: &wasmtime::Error) -> String {
     let mut message = error.root_cause().to_string();
-    if let Some(trace) = error.downcast_ref::<WasmBacktrace>() {
-        let names = trace.frames().iter().filter_map(FrameInfo::func_name);
-        message.push_str(&place(names));
+    if error.downcast_ref::<Trap>() == Some(&Trap::MemoryOutOfBounds) && is_recursion(error) {
+        // Languages with a stack of their own in the memory run past its end.
+        message.push_str(" (a function calls itself without end: the stack is used up)");
     }
+    message.push_str(&place_of(error));
     on_one_line(&message)
 }
+
+/// Returns the functions in which the call was when it ended; an empty text if they are not known.
+pub fn place_of(error: &wasmtime::Error) -> String {
+    let trace = error.downcast_ref::<WasmBacktrace>();
+    let frames = trace.map(WasmBacktrace::frames).unwrap_or_default();
+    on_one_line(&place(frames.iter().filter_map(FrameInfo::func_name)))
+}
+
+/// Returns whether one function is most of what the engine has recorded.
+fn is_recursion(error: &wasmtime::Error) -> bool {
+    let trace = error.downcast_ref::<WasmBacktrace>();
+    let frames = trace.map(WasmBacktrace::frames).unwrap_or_default();
+    let same = |index| {
+        frames
+            .iter()
+            .filter(|one| one.func_index() == index)
+            .count()
+    };
+    frames.len() >= RECORDED
+        && frames
+            .iter()
+            .any(|one| same(one.func_index()) > RECORDED / 3)
+}
+
+/// Frames that the engine records at most.
+const RECORDED: usize = 20;
 
 /// Returns the place of a failure, given the functions from the innermost one outwards.
 fn place<'a>(names: impl Iterator<Item = &'a str>) -> String {
@@ -162,7 +189,124 @@ mod tests {
         assert_eq!(super::with_innermost_place(comparing), comparing);
     }
 
+    use std::sync::Arc;
+
+    use wasm_encoder::{
+        BlockType, CodeSection, ExportKind, ExportSection, Function, FunctionSection, Instruction,
+        MemArg, MemorySection, MemoryType, Module, NameMap, NameSection, TypeSection, ValType,
+    };
+    use wasmtime::{Engine, Store};
+
     use super::*;
+    use crate::plugin::memory::{MemoryExceeded, MemoryLimiter, MemoryPool};
+
+    const NAMES: [&str; 4] = ["spin", "grow", "recurse", "descend"];
+
+    /// A module whose functions run for ever, ask for memory for ever, or call themselves for ever: the last
+    /// one with a stack in the memory.
+    fn module() -> Vec<u8> {
+        use Instruction as I;
+        let at_zero = MemArg {
+            offset: 0,
+            align: 0,
+            memory_index: 0,
+        };
+        let bodies: [&[I<'_>]; 4] = [
+            &[I::Loop(BlockType::Empty), I::Br(0), I::End],
+            &[
+                I::Loop(BlockType::Empty),
+                I::I32Const(1),
+                I::MemoryGrow(0),
+                I::Drop,
+                I::Br(0),
+                I::End,
+            ],
+            &[I::LocalGet(0), I::Call(2)],
+            &[
+                I::LocalGet(0),
+                I::I32Const(0),
+                I::I32Store(at_zero),
+                I::LocalGet(0),
+                I::I32Const(2_048),
+                I::I32Sub,
+                I::Call(3),
+            ],
+        ];
+        let mut types = TypeSection::new();
+        types.ty().function([ValType::I32], []);
+        let (mut functions, mut code) = (FunctionSection::new(), CodeSection::new());
+        let (mut exports, mut named) = (ExportSection::new(), NameMap::new());
+        for ((index, name), instructions) in (0..).zip(NAMES).zip(bodies) {
+            functions.function(0);
+            exports.export(name, ExportKind::Func, index);
+            named.append(index, name);
+            let mut body = Function::new([]);
+            for instruction in instructions.iter().chain([&I::End]) {
+                body.instruction(instruction);
+            }
+            code.function(&body);
+        }
+        let mut memories = MemorySection::new();
+        memories.memory(MemoryType {
+            minimum: 1,
+            maximum: None,
+            memory64: false,
+            shared: false,
+            page_size_log2: None,
+        });
+        let mut names = NameSection::new();
+        names.functions(&named);
+        let mut module = Module::new();
+        module
+            .section(&types)
+            .section(&functions)
+            .section(&memories)
+            .section(&exports)
+            .section(&code)
+            .section(&names);
+        module.finish()
+    }
+
+    fn error_of(function: &str) -> wasmtime::Error {
+        let mut config = wasmtime::Config::new();
+        config.epoch_interruption(true);
+        let engine = Engine::new(&config).expect("an engine");
+        let module = wasmtime::Module::new(&engine, module()).expect("a module");
+        let pool = Arc::new(MemoryPool::from_limit(None));
+        let mut store = Store::new(&engine, MemoryLimiter::new(4 << 16, pool));
+        store.limiter(|limiter| limiter);
+        store.set_epoch_deadline(1);
+        let instance = wasmtime::Instance::new(&mut store, &module, &[]).expect("an instance");
+        let called = instance.get_typed_func::<i32, ()>(&mut store, function);
+        if function == "spin" {
+            engine.increment_epoch();
+        }
+        let called = called.expect("a function");
+        called
+            .call(&mut store, 65_532)
+            .expect_err("it does not end")
+    }
+
+    #[test]
+    fn a_call_that_is_cut_names_its_functions() {
+        let error = error_of("spin");
+        assert_eq!(error.downcast_ref::<Trap>(), Some(&Trap::Interrupt));
+        assert_eq!(place_of(&error), ", in spin");
+        let error = error_of("grow");
+        assert!(error.is::<MemoryExceeded>());
+        assert_eq!(place_of(&error), ", in grow");
+        let message = cause_first(&error_of("recurse"));
+        assert!(
+            message.contains("call stack exhausted, in recurse < recurse"),
+            "{message}"
+        );
+        let message = cause_first(&error_of("descend"));
+        assert!(
+            message.contains("out of bounds") && message.contains("the stack is used up"),
+            "{message}"
+        );
+        assert!(message.contains(", in descend < descend"), "{message}");
+    }
 
     #[track_caller]
     fn check(names: &[&str], expect: &str) {

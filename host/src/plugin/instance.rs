@@ -14,7 +14,7 @@ use wasmtime::{Engine, Store, Trap, UpdateDeadline};
 use super::abi::guest::Fault;
 use super::engine::CodeUse;
 use super::error::{CallError, shortened};
-use super::frames::cause_first;
+use super::frames::{cause_first, place_of};
 use super::imports::{CallEnvironment, Wasi};
 use super::instance_state::InstanceState;
 use super::memory::{MemoryExceeded, MemoryLimiter, MemoryPool, PoolExhausted};
@@ -46,7 +46,7 @@ pub struct CallHandle {
     started: AtomicBool,
     /// Nanoseconds of processor time of the slices that have ended.
     processor: AtomicU64,
-    /// The bytes of memory that the call needed, once it has ended.
+    /// The bytes of memory that the call needed at the end of those slices.
     memory: AtomicU64,
     /// Filled when the call ends, if the caller asks for it.
     usage: Option<OnceLock<CallUsage>>,
@@ -83,10 +83,16 @@ impl CallHandle {
         });
     }
 
-    /// Returns what the call used. Nothing if it did not end, or is not measured.
+    /// Returns what the call used: until its last slice, if it did not end. Nothing if it is not measured.
     pub fn usage(&self) -> CallUsage {
-        let usage = self.usage.as_ref().and_then(OnceLock::get);
-        usage.cloned().unwrap_or_default()
+        let Some(usage) = &self.usage else {
+            return CallUsage::default();
+        };
+        usage.get().cloned().unwrap_or_else(|| CallUsage {
+            processor: self.processor(),
+            memory: self.memory(),
+            ..CallUsage::default()
+        })
     }
 
     /// Records the processor time and the bytes of memory of the call.
@@ -100,7 +106,7 @@ impl CallHandle {
         Duration::from_nanos(self.processor.load(Ordering::Relaxed))
     }
 
-    /// Returns the bytes of memory that the call needed. Nothing if it did not end.
+    /// Returns the bytes of memory that the call needed, without a slice that has not ended.
     pub fn memory(&self) -> u64 {
         self.memory.load(Ordering::Relaxed)
     }
@@ -163,14 +169,15 @@ pub fn begin(store: &mut Store<InstanceState>, allowance: Allowance, handle: &Ar
     store.set_epoch_deadline(1);
     let mut before = Duration::ZERO;
     let watched = Arc::clone(handle);
-    store.epoch_deadline_callback(move |_| {
+    store.epoch_deadline_callback(move |store| {
         // A slice ends at each callback, so adding this slice's time is enough.
         before += processor_time_of_slice();
         let over = watched.is_abandoned() || before >= allowance.time;
         if over {
             return Ok(UpdateDeadline::Interrupt);
         }
-        watched.slice_ends(before);
+        // Its caller may stop waiting before it ends.
+        watched.set_needs(before, store.data().limiter.needed());
         Ok(UpdateDeadline::Yield(1))
     });
 }
@@ -206,12 +213,14 @@ fn explain(error: &wasmtime::Error, allowance: Allowance, log: Vec<String>) -> C
     if error.is::<MemoryExceeded>() {
         return CallError::OutOfMemory {
             limit: allowance.memory,
+            place: place_of(error),
             log,
         };
     }
     if error.downcast_ref::<Trap>() == Some(&Trap::Interrupt) {
         return CallError::OutOfTime {
             budget: allowance.time,
+            place: place_of(error),
             inline: allowance.inline,
             log,
         };

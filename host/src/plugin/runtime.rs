@@ -445,6 +445,7 @@ impl PluginRuntime {
             .map_err(refused)?;
         let out_of_time = CallError::OutOfTime {
             budget: time,
+            place: String::new(),
             inline,
             log: Vec::new(),
         };

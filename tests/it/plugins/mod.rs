@@ -155,3 +155,11 @@ fn delivery(config: &str) -> PluginDelivery {
         context: vec![("region".to_owned(), "BR".to_owned())],
     }
 }
+
+/// The error without the functions in which the call was.
+fn without_place(mut error: CallError) -> CallError {
+    if let CallError::OutOfTime { place, .. } | CallError::OutOfMemory { place, .. } = &mut error {
+        place.clear();
+    }
+    error
+}

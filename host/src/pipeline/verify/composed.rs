@@ -373,6 +373,7 @@ mod tests {
         });
         let trapped = CallError::OutOfMemory {
             limit: 1,
+            place: String::new(),
             log: Vec::new(),
         };
         let step = Ok(SendStep::Answer(refused.clone()));

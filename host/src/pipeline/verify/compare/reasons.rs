@@ -105,6 +105,7 @@ mod tests {
         );
         let late = CallError::OutOfTime {
             budget: std::time::Duration::from_millis(5),
+            place: String::new(),
             inline: false,
             log: Vec::new(),
         };
