@@ -318,7 +318,7 @@ fn in_memory(index: &Index, kind: &Kind) -> Own {
 
 fn search(index: &Index, term: &str) -> Vec<ProductId> {
     let term = Term::read(term).expect("names have letters");
-    let found = index.search(&term, 0, PAGE);
+    let found = index.search(&term, None, 0, PAGE);
     found.page.iter().map(|hit| hit.id).collect()
 }
 

@@ -2,6 +2,7 @@
 //! of every name. Tests compare the index with it.
 
 use super::fold::{fold, words};
+use super::term::STOP_WORDS;
 use crate::domain::id::ProductId;
 use crate::limits;
 
@@ -11,20 +12,39 @@ pub(super) fn search(products: &[(ProductId, String)], term: &str) -> Vec<(Produ
     let all: Vec<_> = words(&folded).collect();
     let used = &all[..all.len().min(limits::SEARCH_TERM_WORDS)];
     let whole: usize = used.iter().map(|word| letters(word).len()).sum();
+    // Points are half letters.
+    let points: Vec<Vec<usize>> = products
+        .iter()
+        .map(|(_, name)| {
+            let folded = fold(name);
+            let name: Vec<_> = words(&folded).collect();
+            (0..used.len())
+                .map(|at| {
+                    let is_last = at + 1 == all.len();
+                    let worth = |word: &&str| alike(used[at], word, is_last);
+                    let alone = name.iter().map(worth).max().unwrap_or(0);
+                    alone.max(together(used, at, &name))
+                })
+                .collect()
+        })
+        .collect();
+    let only_stops = used.iter().all(|word| STOP_WORDS.contains(word));
+    let is_content = |at: usize| only_stops || !STOP_WORDS.contains(&used[at]);
+    let content: Vec<usize> = (0..used.len()).filter(|at| is_content(*at)).collect();
+    let is_known = |at: usize| points.iter().any(|points| points[at] > 0);
+    let is_long = |at: usize| letters(used[at]).len() >= 4;
+    let known: Vec<_> = content.iter().copied().filter(|at| is_known(*at)).collect();
+    let telling = match known.iter().any(|at| is_long(*at)) {
+        true => &known,
+        false => &content,
+    };
+    let least: usize = telling.iter().map(|at| letters(used[*at]).len()).sum();
     let mut found = Vec::new();
-    for (id, name) in products {
+    for ((id, name), points) in products.iter().zip(&points) {
         let folded = fold(name);
         let name: Vec<_> = words(&folded).collect();
-        // Points are half letters.
-        let points: usize = (0..used.len())
-            .map(|at| {
-                let is_last = at + 1 == all.len();
-                let worth = |word: &&str| alike(used[at], word, is_last);
-                let alone = name.iter().map(worth).max().unwrap_or(0);
-                alone.max(together(used, at, &name))
-            })
-            .sum();
-        if points >= whole {
+        if content.iter().map(|at| points[*at]).sum::<usize>() >= least && !name.is_empty() {
+            let points: usize = points.iter().sum();
             let score = (points as f64 / (2 * whole) as f64 * 10_000.0).round();
             let words = name.len();
             found.push((score as u32, words, name.join(" "), *id));
@@ -44,12 +64,15 @@ fn together(used: &[&str], at: usize, name: &[&str]) -> usize {
     let has = |word: &str| name.contains(&word);
     let before = at > 0 && has(&[used[at - 1], used[at]].concat());
     let after = at + 1 < used.len() && has(&[used[at], used[at + 1]].concat());
-    let is_half = |half: &str| letters(half).len() >= 3 || half.bytes().all(|b| b.is_ascii_digit());
+    let is_number = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    let is_half = |half: &str| letters(half).len() >= 3 || is_number(half);
+    let is_unit = |text: &str| !is_number(&text[..1]);
     let word = letters(used[at]);
     let in_two = (1..word.len()).any(|middle| {
         let half = |letters: &[char]| letters.iter().collect::<String>();
         let (first, second) = (half(&word[..middle]), half(&word[middle..]));
-        is_half(&first) && is_half(&second) && has(&first) && has(&second)
+        let may = is_half(&second) || (is_number(&first) && is_unit(&second));
+        is_half(&first) && may && has(&first) && has(&second)
     });
     if before || after || in_two { worth } else { 0 }
 }
@@ -76,7 +99,7 @@ fn alike(wanted: &str, word: &str, is_last: bool) -> usize {
     }
     let mut worth = 0;
     let has_digit = wanted.iter().any(|letter| letter.is_numeric());
-    if word.starts_with(&wanted) && (is_last || (wanted.len() < 4 && !has_digit)) {
+    if word.starts_with(&wanted) && (is_last || !has_digit) {
         worth = whole - 1;
     }
     let typos = match wanted.len() {

@@ -119,6 +119,22 @@ fn encode(bytes: &mut Vec<u8>, list: &[u32], names: u32) {
     }
 }
 
+impl PostingList<'_> {
+    /// Calls `each` with the number of each name, ascending.
+    pub fn for_each(&self, mut each: impl FnMut(u32)) {
+        match self {
+            Self::Deltas(deltas) => deltas.for_each(each),
+            Self::Bits(bits) => {
+                for (byte, bits) in (0..).zip(*bits) {
+                    (0..8)
+                        .filter(|bit| bits & (1 << bit) != 0)
+                        .for_each(|bit| each(byte * 8 + bit));
+                }
+            }
+        }
+    }
+}
+
 impl DeltaList<'_> {
     /// Calls `each` with the number of each name, ascending.
     #[inline]

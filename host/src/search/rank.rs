@@ -37,15 +37,39 @@ const MARK: u32 = 4;
 const MARKS: u16 = (1 << MARK) - 1;
 
 impl Index {
-    /// Returns the matches from position `from` on, at most `count` of them.
-    pub fn search(&self, term: &Term, from: u64, count: usize) -> SearchResults {
+    /// Returns the matches from position `from` on, at most `count` of them. The product
+    /// `named` matches the whole term, whatever its name is.
+    pub fn search(
+        &self,
+        term: &Term,
+        named: Option<ProductId>,
+        from: u64,
+        count: usize,
+    ) -> SearchResults {
         let whole = term.points();
-        let least = whole.div_ceil(2);
-        let mut base = cells(&self.base, term, least);
+        let [in_base, in_over] = [&self.base, &self.over].map(|segment| matches(segment, term));
+        let known: Vec<_> = in_base
+            .iter()
+            .zip(&in_over)
+            .map(|(base, over)| {
+                is_in(&self.base, base, &self.removed) || is_in(&self.over, over, &[])
+            })
+            .collect();
+        let least = term.least(&known);
+        let mut base = cells(&self.base, in_base, least);
         for removed in &self.removed {
             base[*removed as usize] = 0;
         }
-        let over = cells(&self.over, term, least);
+        let mut over = cells(&self.over, in_over, least);
+        if let Some(id) = named {
+            let in_base = self.base.find(id);
+            let in_base = in_base.filter(|number| self.removed.binary_search(number).is_err());
+            match (self.over.find(id), in_base) {
+                (Some(number), _) => over[number as usize] = cell_of(whole),
+                (None, Some(number)) => base[number as usize] = cell_of(whole),
+                (None, None) => {}
+            }
+        }
         let cells = ScoreCells {
             base: &base,
             over: &over,
@@ -80,6 +104,7 @@ fn score(points: u32, whole: u32) -> u32 {
 struct WordMatches {
     mark: u16,
     most: u32,
+    is_stop: bool,
     matches: Vec<WordMatch>,
     cost: usize,
 }
@@ -87,13 +112,8 @@ struct WordMatches {
 /// The cost of reading a name's words, in bytes of lists.
 const READING: usize = 64;
 
-/// Returns a cell for each name of a segment. Names that cannot reach `least` may have
-/// fewer points than they are worth.
-fn cells(segment: &IndexSegment, term: &Term, least: u32) -> Vec<u16> {
-    let mut cells = vec![0u16; segment.count() as usize];
-    if cells.is_empty() {
-        return cells;
-    }
+/// Returns the matches of each word of the term in a segment.
+fn matches(segment: &IndexSegment, term: &Term) -> Vec<WordMatches> {
     let parts = (1..).zip(term.words()).map(|(mark, word)| {
         let matches = word.matches(&segment.words);
         let costs = matches.iter().map(|found| {
@@ -105,11 +125,43 @@ fn cells(segment: &IndexSegment, term: &Term, least: u32) -> Vec<u16> {
         WordMatches {
             mark,
             most: word.most(),
+            is_stop: word.is_stop,
             cost: costs.sum(),
             matches,
         }
     });
-    let mut parts: Vec<_> = parts.collect();
+    parts.collect()
+}
+
+/// Returns whether a name that is not removed matches the word.
+fn is_in(segment: &IndexSegment, part: &WordMatches, removed: &[u32]) -> bool {
+    let is_live = |name: u32| removed.binary_search(&name).is_err();
+    let has_live = |word: u32| {
+        let mut is_any = false;
+        let list = segment.lists.list(word);
+        list.for_each(|name| is_any = is_any || is_live(name));
+        is_any
+    };
+    let (alone, beside): (Vec<_>, Vec<_>) =
+        part.matches.iter().partition(|one| one.beside.is_none());
+    let is_alone = |found: &&WordMatch| removed.is_empty() || found.words.clone().any(has_live);
+    // Two words of one name are looked for only if no word is enough.
+    alone.iter().any(is_alone)
+        || beside.iter().any(|found| {
+            let other = found.beside.expect("it is a pair");
+            let both = with_both(segment, found.words.start, other);
+            both.into_iter().any(is_live)
+        })
+}
+
+/// Returns a cell for each name of a segment. Names that cannot reach `least` may have
+/// fewer points than they are worth.
+fn cells(segment: &IndexSegment, parts: Vec<WordMatches>, least: u32) -> Vec<u16> {
+    let mut cells = vec![0u16; segment.count() as usize];
+    if cells.is_empty() {
+        return cells;
+    }
+    let (stops, mut parts): (Vec<_>, Vec<_>) = parts.into_iter().partition(|part| part.is_stop);
     parts.sort_by_key(|part| part.cost);
     let mut rest: u32 = parts.iter().map(|part| part.most).sum();
     let mut candidates: Option<Vec<u32>> = None;
@@ -127,39 +179,50 @@ fn cells(segment: &IndexSegment, term: &Term, least: u32) -> Vec<u16> {
             if few.len() * READING < part.cost {
                 add_to(segment, part, &mut cells, &few);
             } else {
-                add(segment, part, &mut cells);
+                add(segment, part, &mut cells, 0);
             }
             candidates = Some(few);
         } else {
-            add(segment, part, &mut cells);
+            add(segment, part, &mut cells, 0);
         }
         rest -= part.most;
+    }
+    if !stops.is_empty() {
+        // Only for names that are found without them.
+        let least = cell_of(least);
+        let found = with_least(&cells, least);
+        for part in &stops {
+            if found.len() * READING < part.cost {
+                add_to(segment, part, &mut cells, &found);
+            } else {
+                add(segment, part, &mut cells, least);
+            }
+        }
     }
     cells
 }
 
-/// Adds a word's points to the names that have it.
-fn add(segment: &IndexSegment, part: &WordMatches, cells: &mut [u16]) {
+/// Adds a word's points to the names that have it and whose cells are at least `least`.
+fn add(segment: &IndexSegment, part: &WordMatches, cells: &mut [u16], least: u16) {
     for found in &part.matches {
         let add = cell_of(found.points) + part.mark;
+        let add_one = |cell: &mut u16| {
+            if *cell & MARKS != part.mark && *cell >= least {
+                *cell = (*cell & !MARKS) + add;
+            }
+        };
         if let Some(beside) = found.beside {
             for name in with_both(segment, found.words.start, beside) {
-                let cell = &mut cells[name as usize];
-                if *cell & MARKS != part.mark {
-                    *cell = (*cell & !MARKS) + add;
-                }
+                add_one(&mut cells[name as usize]);
             }
             continue;
         }
         for word in found.words.clone() {
             match segment.lists.list(word) {
-                PostingList::Bits(bits) => add_bits(bits, part.mark, add, cells),
-                PostingList::Deltas(deltas) => deltas.for_each(|name| {
-                    let cell = &mut cells[name as usize];
-                    if *cell & MARKS != part.mark {
-                        *cell = (*cell & !MARKS) + add;
-                    }
-                }),
+                PostingList::Bits(bits) => add_bits(bits, part.mark, (add, least), cells),
+                PostingList::Deltas(deltas) => {
+                    deltas.for_each(|name| add_one(&mut cells[name as usize]));
+                }
             }
         }
     }
@@ -175,31 +238,22 @@ fn with_both(segment: &IndexSegment, first: u32, second: u32) -> Vec<u32> {
         }
     }
     let mut both = Vec::new();
-    let mut check = |name: u32| {
+    segment.lists.list(second).for_each(|name| {
         if has[name as usize / 8] & (1 << (name % 8)) != 0 {
             both.push(name);
         }
-    };
-    match segment.lists.list(second) {
-        PostingList::Deltas(deltas) => deltas.for_each(check),
-        PostingList::Bits(bits) => {
-            for (byte, bits) in (0..).zip(bits) {
-                (0..8)
-                    .filter(|bit| bits & (1 << bit) != 0)
-                    .for_each(|bit| check(byte * 8 + bit));
-            }
-        }
-    }
+    });
     both
 }
 
 /// Adds points to eight names at a time and without a branch: a word that every name
 /// contains must not cost a million steps.
-fn add_bits(bits: &[u8], mark: u16, add: u16, cells: &mut [u16]) {
+fn add_bits(bits: &[u8], mark: u16, (add, least): (u16, u16), cells: &mut [u16]) {
     for (byte, cells) in bits.iter().zip(cells.chunks_mut(8)) {
         let has = &SPREAD[usize::from(*byte)];
         for (cell, has) in cells.iter_mut().zip(has) {
-            let is_new = if *cell & MARKS == mark { 0 } else { *has };
+            let is_counted = *cell & MARKS == mark || *cell < least;
+            let is_new = if is_counted { 0 } else { *has };
             let new = (*cell & !MARKS) + add;
             *cell = (*cell & !is_new) | (new & is_new);
         }

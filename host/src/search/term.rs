@@ -12,9 +12,15 @@ use crate::limits;
 /// Points of a letter: two, so that a prefix match can cost half as much as a typo.
 const LETTER: u32 = 2;
 
-/// Letters below which a word may have no typos and matches as a prefix, as `ap` does. A
-/// number is not a prefix: `2` rooms are not `27`.
+/// Letters below which a word may have no typos.
 const SHORT: usize = 4;
+
+/// Words of Portuguese, Spanish and English that are in names of every kind, folded.
+pub(super) const STOP_WORDS: [&str; 40] = [
+    "a", "al", "and", "ao", "aos", "as", "at", "com", "con", "da", "das", "de", "del", "do", "dos",
+    "e", "el", "em", "en", "for", "in", "la", "las", "los", "na", "nas", "no", "nos", "o", "of",
+    "os", "para", "por", "the", "um", "uma", "un", "una", "with", "y",
+];
 
 /// Letters from which a word may have two typos.
 const LONG: usize = 8;
@@ -50,7 +56,11 @@ pub(super) struct Word {
     /// Points of an exact match.
     points: u32,
     times: u32,
+    /// Whether it also matches as a prefix, as `apart` does. A number with other words after it
+    /// does not: `2` rooms are not `27`.
     begins: bool,
+    /// It orders the names that the other words find.
+    pub is_stop: bool,
     /// The word joined with the one before, and with the one after.
     joined: Vec<String>,
     typos: u8,
@@ -98,6 +108,9 @@ impl Term {
         if words.is_empty() {
             return Err(TermError::Empty);
         }
+        if words.iter().all(|word| word.is_stop) {
+            words.iter_mut().for_each(|word| word.is_stop = false);
+        }
         Ok(Self {
             points: words.iter().map(|word| word.points * word.times).sum(),
             text: folded,
@@ -119,6 +132,23 @@ impl Term {
     pub(super) fn points(&self) -> u32 {
         self.points
     }
+
+    /// Returns the points that a name needs to be found, without those of stop words. Of each
+    /// word it is known whether a name matches it.
+    pub(super) fn least(&self, known: &[bool]) -> u32 {
+        let of_names = |(word, known): &(&Word, &bool)| **known && !word.is_stop;
+        let is_long = |word: &Word| word.text.chars().nth(SHORT - 1).is_some();
+        let words = || self.words.iter().zip(known);
+        let may_ignore = words().filter(of_names).any(|(word, _)| is_long(word));
+        let counted = words().filter(|word| match may_ignore {
+            true => of_names(word),
+            false => !word.0.is_stop,
+        });
+        counted
+            .map(|(word, _)| word.most())
+            .sum::<u32>()
+            .div_ceil(2)
+    }
 }
 
 impl Word {
@@ -135,7 +165,8 @@ impl Word {
             text: text.to_owned(),
             points: LETTER * u32::try_from(letters).expect("words are short"),
             times: 1,
-            begins: is_last || (letters < SHORT && !has_digit),
+            begins: is_last || !has_digit,
+            is_stop: STOP_WORDS.contains(&text),
             joined: Vec::new(),
             typos,
             automaton: OnceLock::new(),
@@ -221,12 +252,16 @@ fn joined(all: &[&str], at: usize) -> Vec<String> {
 /// Least letters in each half of a word: shorter words are in every other name.
 const HALF: usize = 3;
 
-/// Returns the ways to split a word in two: `vistamar` also matches `vista mar`.
+/// Returns the ways to split a word in two: `vistamar` also matches `vista mar`, and `300m2`
+/// matches `300 m2`.
 pub(super) fn halves(word: &str) -> impl Iterator<Item = (&str, &str)> {
     let splits = word.char_indices().skip(1);
     splits
         .map(|(at, _)| word.split_at(at))
-        .filter(|(first, second)| is_half(first) && is_half(second))
+        .filter(|(first, second)| {
+            let is_unit = !second.starts_with(|letter: char| letter.is_ascii_digit());
+            is_half(first) && (is_half(second) || (is_number(first) && is_unit))
+        })
 }
 
 fn is_half(text: &str) -> bool {

@@ -25,7 +25,7 @@ fn index(products: &[(ProductId, String)]) -> Index {
 
 fn all(index: &Index, term: &str) -> Vec<(ProductId, u32)> {
     let term = Term::read(term).expect("a term");
-    let found = index.search(&term, 0, usize::MAX);
+    let found = index.search(&term, None, 0, usize::MAX);
     assert_eq!(found.total, found.page.len() as u64);
     found.page.iter().map(|hit| (hit.id, hit.score)).collect()
 }
@@ -104,6 +104,93 @@ fn joined_and_split_words_match_and_numbers_match_by_value() {
     check("torre7", &["Torre 7"]);
     // Words of two letters are in every other name.
     assert_eq!(found(&["de la"], "dela"), []);
+}
+
+#[test]
+fn typical_terms_of_a_small_catalogue_find_its_products() {
+    let names = [
+        "Apartamento Vista Mar, 2 quartos",
+        "Casa Jardim das Acácias",
+        "Lote Serra Azul, 300 m²",
+        "Loja 2q de esquina",
+    ];
+    let check = |term: &str, expect: Option<usize>| {
+        let found = found(&names, term);
+        let first = found.first().map(|(name, _)| *name);
+        assert_eq!(first, expect.map(|at| names[at]), "{term}");
+        assert!(
+            found.len() < 2 || found[0].1 > found[1].1,
+            "{term}: {found:?}"
+        );
+    };
+    for term in [
+        "lote 300m2",
+        "lote 300 m2",
+        "lote 300m²",
+        "300m2",
+        "300m² serra",
+    ] {
+        check(term, Some(2));
+    }
+    for term in [
+        "apart vis",
+        "apartamento vis",
+        "vist apart",
+        "apart. 2quartos",
+        "residencial vista mar",
+        "apartamento de frente para o mar",
+    ] {
+        check(term, Some(0));
+    }
+    for term in [
+        "casa em condominio",
+        "condominio acacias",
+        "condomínio acácia",
+        "casa com jardim",
+        "jardim de acacias",
+    ] {
+        check(term, Some(1));
+    }
+    check("2q", Some(3));
+    check("loja na esquina", Some(3));
+    // Nothing but stop words, a short beginning, or another number is alike.
+    for term in [
+        "sobrado de esq",
+        "lof xyz",
+        "lote 400m2 em condominio fechado de alto padrao 1",
+    ] {
+        let found = found(&names, term);
+        assert!(found.len() <= 1, "{term}: {found:?}");
+    }
+    assert_eq!(found(&names, "sobrado das"), []);
+    assert_eq!(found(&names, "das"), [("Casa Jardim das Acácias", 10_000)]);
+    // A word that another name has is missed.
+    let more = ["Condomínio Ipê", names[1]];
+    assert_eq!(found(&more, "condominio acacias"), [(more[0], 5_882)]);
+}
+
+#[test]
+fn a_named_product_is_found_once_and_matches_the_whole_term() {
+    let products = [(id(1), "casa azul".to_owned()), (id(2), "lote".to_owned())];
+    let index = index(&products);
+    let changed = index.changed([(id(3), Some("loja")), (id(2), None)]);
+    let check = |index: &Index, term: &str, named: u64, expect: &[(u64, u32)]| {
+        let term = Term::read(term).expect("a term");
+        let found = index.search(&term, Some(id(named)), 0, 9);
+        let hits = found.page.iter().map(|hit| (hit.id, hit.score));
+        let expect: Vec<_> = expect
+            .iter()
+            .map(|&(hit, score)| (id(hit), score))
+            .collect();
+        assert_eq!(hits.collect::<Vec<_>>(), expect);
+        assert_eq!(found.total, expect.len() as u64);
+    };
+    check(&index, "x-1", 1, &[(1, 10_000)]);
+    check(&index, "casa", 1, &[(1, 10_000)]);
+    check(&index, "casa", 2, &[(2, 10_000), (1, 10_000)]);
+    check(&index, "x-1", 9, &[]);
+    check(&changed, "x-1", 3, &[(3, 10_000)]);
+    check(&changed, "x-1", 2, &[]);
 }
 
 #[test]
@@ -197,7 +284,7 @@ fn check_all(index: &Index, products: &[(ProductId, String)], generator: &mut Te
         assert_eq!(all(index, &text), expect, "{text}");
         // Any page is the corresponding part of the result.
         let (from, count) = (generator.below(expect.len() + 3), generator.below(7));
-        let page = index.search(&term, from as u64, count);
+        let page = index.search(&term, None, from as u64, count);
         assert_eq!(page.total, expect.len() as u64);
         let hits: Vec<_> = page.page.iter().map(|hit| (hit.id, hit.score)).collect();
         let part: Vec<_> = expect.iter().skip(from).take(count).copied().collect();

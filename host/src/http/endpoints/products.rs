@@ -65,7 +65,8 @@ pub async fn search(call: &Call<'_>, caller: &PartnerCaller) -> Result<ApiRespon
     let text = term.text().to_owned();
     let from = (page - 1).saturating_mul(size as u64);
     let workspace = caller.scope().workspace();
-    let found = catalogue::search(&call.http.pipeline, workspace, term, from, size).await?;
+    let pipeline = &call.http.pipeline;
+    let found = catalogue::search(pipeline, workspace, term, None, (from, size)).await?;
     let ids: Vec<_> = found.page.iter().map(|hit| hit.id).collect();
     let products = if ids.is_empty() {
         Vec::new()

@@ -19,7 +19,7 @@ use tokio::sync::OwnedMutexGuard;
 pub use index_cache::SearchError;
 
 use self::index_cache::{CachedIndex, IndexReader, Shelf, hold};
-use crate::domain::id::WorkspaceId;
+use crate::domain::id::{ProductId, WorkspaceId};
 use crate::domain::time::Micros;
 use crate::limits;
 use crate::pipeline::state::Pipeline;
@@ -27,8 +27,8 @@ use crate::search::{Index, IndexBuilder, SearchResults, Term};
 use crate::store::ProductChange;
 use crate::telemetry::Searched;
 
-/// Searches a workspace's products. Returns at most so many matches from this place on, and
-/// the total number.
+/// Searches a workspace's products. Returns at most `count` matches from the place `from` on, and
+/// the total number. The product `named` matches the whole term.
 ///
 /// # Errors
 ///
@@ -37,11 +37,11 @@ pub async fn search(
     pipeline: &Arc<Pipeline>,
     workspace: WorkspaceId,
     term: Term,
-    from: u64,
-    count: usize,
+    named: Option<ProductId>,
+    (from, count): (u64, usize),
 ) -> Result<SearchResults, SearchError> {
     let started = Instant::now();
-    let result = search_fresh(pipeline, workspace, term, from, count).await;
+    let result = search_fresh(pipeline, workspace, term, named, (from, count)).await;
     let outcome = match &result {
         Ok(found) if found.total == 0 => Searched::Nothing,
         Ok(_) => Searched::Found,
@@ -61,15 +61,15 @@ async fn search_fresh(
     pipeline: &Arc<Pipeline>,
     workspace: WorkspaceId,
     term: Term,
-    from: u64,
-    count: usize,
+    named: Option<ProductId>,
+    (from, count): (u64, usize),
 ) -> Result<SearchResults, SearchError> {
     let patience = limits::SEARCH_PATIENCE;
     let index = tokio::time::timeout(patience, index(pipeline, workspace));
     let index = index.await.map_err(|_| SearchError::Late)??;
     let searching = pipeline.catalogue.searching.acquire();
     let permit = searching.await.expect("the semaphore is never closed");
-    let found = off_thread(move || index.search(&term, from, count)).await;
+    let found = off_thread(move || index.search(&term, named, from, count)).await;
     drop(permit);
     found
 }
