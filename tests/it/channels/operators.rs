@@ -9,6 +9,7 @@ use super::{events, inbound, voice, with_voice};
 leadhost_tests::on_every_store! {
     an_instance_is_shown_with_its_address_and_templates,
     an_instance_is_paused_and_resumed_by_any_of_its_names,
+    a_simulated_failure_is_reported_with_its_reason,
     a_channel_that_leaves_the_file_stays_and_is_a_warning_until_it_is_paused,
     a_contact_of_the_sandbox_can_be_simulated,
     only_the_sandbox_can_be_simulated,
@@ -114,6 +115,21 @@ async fn an_instance_is_shown_with_its_address_and_templates(on: On) {
         .post("/instances/nobody/sync-templates", &json!({}))
         .await
         .expect(404);
+}
+
+async fn a_simulated_failure_is_reported_with_its_reason(on: On) {
+    let operator = ChannelOperator::new(on).await;
+    let (message, _) = operator.notify().await;
+    let path = format!("/outbox/{message}/status");
+    let failed = operator.post(&path, &json!({"status": "failed"})).await;
+    failed.expect(200);
+    let report = "/v1/reports/message_errors?updated_since=2030-01-15T00:00:00Z";
+    let key = format!("Bearer {}", operator.declared.key("workspace"));
+    let ask = operator.host.get(report).header("authorization", &key);
+    let rows = ask.send().await.expect(200).json()["data"].clone();
+    assert_eq!(rows[0]["error_code"], "undeliverable", "{rows}");
+    let why = "The message cannot be delivered: simulated by an operator";
+    assert_eq!(rows[0]["error_description"], why);
 }
 
 async fn an_instance_is_paused_and_resumed_by_any_of_its_names(on: On) {

@@ -40,8 +40,8 @@ pub async fn status(call: &Call<'_>, id: &str, body: UnreadBody) -> Result<ApiRe
 fn event(message: &OutboxMessage, status: &str) -> Value {
     let mut simulated = json!({ "messageId": message.id, "status": status });
     if status == "failed" {
-        simulated["code"] = json!("played");
-        simulated["text"] = json!("Failure simulated by an operator");
+        simulated["code"] = json!("undeliverable");
+        simulated["text"] = json!("The message cannot be delivered: simulated by an operator");
     }
     json!({ "status": simulated })
 }
