@@ -165,7 +165,7 @@ fn listed(code: u32, subcode: Option<u32>, details: &str) -> Option<&'static str
         // The template does not exist, or not in that language.
         132_001 => "unknown-template",
         132_005 | 132_007 | 132_008 | 132_012 | 132_015 | 132_016 | 132_068 | 132_069 => "template",
-        131_008 | 131_009 | 131_051 | 131_052 | 132_000 => "request",
+        131_008 | 131_009 | 131_051 | 131_052 | 132_000 | 132_018 => "request",
         131_053 if link_is_wrong(details) => "request",
         131_053 => "transient",
         _ => return None,
@@ -253,7 +253,8 @@ mod tests {
         check(&[132_001], "unknown-template");
         check(&[132_005, 132_007, 132_008], "template");
         check(&[132_012, 132_015, 132_016, 132_068, 132_069], "template");
-        check(&[100, 131_008, 131_009, 131_051, 132_000], "request");
+        check(&[100, 131_008, 131_009, 131_051], "request");
+        check(&[132_000, 132_018], "request");
         check(&[138_001, 139_000, 999_999], "request");
     }
 

@@ -23,6 +23,7 @@ leadhost_tests::on_every_store! {
     without_a_valid_key_nothing_is_revealed,
     a_recipient_who_cannot_be_reached_is_refused_with_the_providers_words,
     outside_the_window_is_refused,
+    a_text_that_the_provider_refuses_is_a_fault_of_the_request,
     unknown_fields_do_no_harm,
     a_conversation_without_a_sent_message_is_pending,
 }
@@ -278,6 +279,16 @@ async fn outside_the_window_is_refused(on: On) {
     desk.whatsapp.next_sends(1, Misbehaviour::Code(131_047));
     let message = refusal(desk.notify(&desk.greeting(PHONE)).send().await, 400);
     assert!(message.contains("24 hours"), "{message}");
+}
+
+async fn a_text_that_the_provider_refuses_is_a_fault_of_the_request(on: On) {
+    let desk = WhatsAppFixture::new(on).await;
+    for code in [100, 132_018] {
+        desk.whatsapp.next_sends(1, Misbehaviour::Code(code));
+        refusal(desk.notify(&desk.greeting(PHONE)).send().await, 400);
+        let errors = desk.errors(&format!("&error_code={code}")).await;
+        assert_eq!(errors.len(), 1, "{code}");
+    }
 }
 
 async fn unknown_fields_do_no_harm(on: On) {
