@@ -258,6 +258,10 @@ pub const DEAL_PAST: u32 = 200;
 pub const TICKETS_PAGE_MAX: u32 = 100;
 pub const TICKETS_PAGE_DEFAULT: u32 = 20;
 
+/// Notes of a deal in one answer.
+pub const DEAL_LOGS_PAGE_MAX: u32 = 100;
+pub const DEAL_LOGS_PAGE_DEFAULT: u32 = 20;
+
 /// Characters of a search term for products: longer than any name that people type.
 pub const SEARCH_TERM_CHARACTERS: usize = 200;
 
@@ -780,8 +784,8 @@ pub const BUTTON_INDEX: u32 = 99;
 /// Parameters of one component, and replacements of the legacy format.
 pub const TEMPLATE_PARAMETERS: usize = 100;
 
-/// Characters of a parameter: more than any channel sends in one message.
-pub const PARAMETER_CHARACTERS: usize = 4_096;
+/// Characters of a parameter: Meta refuses a message whose body has more.
+pub const PARAMETER_CHARACTERS: usize = 1_024;
 
 /// Characters of a link to a file.
 pub const LINK_CHARACTERS: usize = 2_048;

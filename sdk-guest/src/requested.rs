@@ -53,7 +53,7 @@ pub enum ParameterValue {
     Document(Media),
     Image(Media),
     Video(Media),
-    /// A type that the interface does not name, and the parameter as it came.
+    /// Another type, such as the `payload` of a quick reply, and the parameter as it came.
     Other(String, Value),
 }
 

@@ -17,6 +17,7 @@ leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
     the_quickstart_comes_up_takes_leads_and_keeps_everything_over_a_restart,
     the_quickstarts_commands_work_as_they_are,
+    the_guides_first_messages_go_out_in_the_demo_workspace,
     every_command_works_against_a_running_service,
     a_refusal_says_what_to_do,
     a_release_that_releases_nothing_fails,
@@ -144,6 +145,40 @@ async fn the_quickstarts_commands_work_as_they_are(on: On) {
     ] {
         assert!(said.contains(part), "no `{part}`: {said}");
     }
+}
+
+async fn the_guides_first_messages_go_out_in_the_demo_workspace(on: On) {
+    if Command::new("curl").arg("--help").output().is_err() {
+        left_out("the guide's commands need curl");
+        return;
+    }
+    let folder = folder();
+    let service = demo(&on, folder.path());
+    service.run(&["instance", "sync-templates", "assistant"]);
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/partners.md");
+    let guide = std::fs::read_to_string(guide).unwrap();
+    let (_, messages) = guide.split_once("\n## Messages\n").unwrap();
+    let (messages, _) = messages.split_once("\n## ").unwrap();
+    let mut blocks = messages.split("\n```").skip(1).step_by(2);
+    let commands: Vec<_> = blocks
+        .by_ref()
+        .map_while(|block| block.strip_prefix("sh\n"))
+        .collect();
+    assert_eq!(commands.len(), 2, "one for each format");
+    let key = keys(folder.path())["partnerKey"].clone();
+    for command in &commands {
+        let tried = Command::new("sh")
+            .args(["-c", command])
+            .env("url", format!("http://{}", service.address("gateway")))
+            .env("partner_key", key.as_str().unwrap())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&tried.stdout);
+        assert!(said.contains("\"success\":true"), "{command}: {said}");
+    }
+    let sent = service.run(&["outbox"]);
+    let texts = sent.matches("Olá Helena, aqui é da Vista Imóveis").count();
+    assert_eq!(texts, commands.len(), "{sent}");
 }
 
 #[test]

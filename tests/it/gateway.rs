@@ -86,6 +86,12 @@ impl Seat {
         ask.bearer(&self.seeded.access_token)
     }
 
+    /// Asks for the notes of a deal.
+    async fn notes(&self, deal: impl Display, query: &str) -> Answer {
+        let ask = self.host.get(&format!("/api/v1/deals/{deal}/log{query}"));
+        ask.bearer(&self.seeded.access_token).send().await
+    }
+
     async fn log(&self, deal: impl Display, body: Value) -> Answer {
         self.logging(deal).json(&body).send().await
     }

@@ -201,6 +201,8 @@ pub struct DealView {
 pub struct DealPart {
     pub id: String,
     pub status: String,
+    /// As `PATCH /deal/{dealId}` takes it.
+    pub stage_code: String,
     pub created_at: Micros,
     pub updated_at: Micros,
     pub owner_id: Option<String>,

@@ -82,6 +82,28 @@ pub fn on_one_line(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
+/// Returns whether a character ends a word: white space of any kind, or a control character
+/// other than U+0000.
+fn is_blank(c: char) -> bool {
+    c.is_whitespace() || (c.is_control() && c != ZERO)
+}
+
+/// Returns whether a reader sees the character: neither a blank nor a space without width.
+fn is_seen(c: char) -> bool {
+    !is_blank(c) && !matches!(c, '\u{200b}' | '\u{feff}')
+}
+
+/// Returns the part from the first to the last character that a reader sees.
+pub fn seen(text: &str) -> &str {
+    text.trim_matches(|c| !is_seen(c))
+}
+
+/// Returns the words that a reader sees, with one space between them.
+pub fn folded(text: &str) -> String {
+    let words = text.split(is_blank).filter(|word| word.contains(is_seen));
+    words.collect::<Vec<_>>().join(" ")
+}
+
 /// Returns the text as one word of a shell.
 pub fn quoted(text: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:@%+=,".contains(&byte);
@@ -193,6 +215,26 @@ mod tests {
         check(json!({"a": 1, "b\0": 2}), Some("b\u{fffd}"));
         check(json!([[], {"c": "\0"}]), Some("[1].c"));
         check(json!({"a": {"b": ["x", "y"]}}), None);
+    }
+
+    #[test]
+    fn white_space_of_any_kind_is_folded_to_one_space() {
+        let check = |text: &str, expect: &str| {
+            assert_eq!(folded(text), expect, "{text:?}");
+            assert_eq!(seen(text).is_empty(), expect.is_empty(), "{text:?}");
+        };
+        check("linha 1\nlinha 2     fim\t!", "linha 1 linha 2 fim !");
+        check("Ana\r\nSouza", "Ana Souza");
+        check(" Ana  ", "Ana");
+        check("a\u{a0}\u{2028}\u{2029}\u{3000}\u{85}b", "a b");
+        check("a\u{b}\u{c}\u{1c}b\u{1b}", "a b");
+        check("a \u{200b} \u{feff} b", "a b");
+        // Within a word it shows where a line may break.
+        check("a\u{200b}b", "a\u{200b}b");
+        check("👨\u{200d}👩\u{200d}👧 é", "👨\u{200d}👩\u{200d}👧 é");
+        check("", "");
+        check(" \u{a0}\u{200b}\n", "");
+        check("\u{feff}", "");
     }
 
     #[test]

@@ -6,6 +6,8 @@ use std::borrow::Cow;
 use hyper::http::request::Parts;
 
 use super::error::ApiError;
+use crate::domain::cursor::ListCursor;
+use crate::domain::id::WorkspaceId;
 
 #[derive(Debug)]
 pub struct Query<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
@@ -46,6 +48,31 @@ impl<'a> Query<'a> {
             .iter()
             .filter_map(|name| self.get(name))
             .find(|value| !value.trim().is_empty())
+    }
+
+    /// Returns the cursor of the previous page of a list, if there is one. `is_filter` tells whether
+    /// the filter in it is the one of this list.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiError::BadRequest`] if it is no cursor, or the cursor of another list.
+    pub fn list_cursor(
+        &self,
+        workspace: WorkspaceId,
+        list: u8,
+        is_filter: impl FnOnce(&str) -> bool,
+    ) -> Result<Option<ListCursor>, ApiError> {
+        let Some(text) = self.get("cursor") else {
+            return Ok(None);
+        };
+        let cursor =
+            ListCursor::decode(text).map_err(|error| ApiError::BadRequest(format!("{error}.")))?;
+        if cursor.workspace == workspace && cursor.list == list && is_filter(&cursor.filter) {
+            return Ok(Some(cursor));
+        }
+        Err(ApiError::BadRequest(
+            "The cursor belongs to another list; start this one without it.".to_owned(),
+        ))
     }
 
     /// Returns the number of rows of a page, from 1 to `most`. A number out of range is

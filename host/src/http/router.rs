@@ -112,6 +112,7 @@ pub async fn run(
             within_rate(call, &caller)?;
             match route {
                 TokenRoute::LogDeal { deal } => deals::log(call, &caller, deal, body).await,
+                TokenRoute::ListDealLogs { deal } => deals::logs(call, &caller, deal).await,
                 TokenRoute::ListTickets => tickets::list(call, &caller).await,
                 TokenRoute::ShowTicket { ticket } => tickets::show(call, &caller, ticket).await,
                 TokenRoute::PatchTicket { ticket } => {

@@ -31,6 +31,15 @@ pub fn trimmed(most: usize, description: &str) -> Value {
     own
 }
 
+/// The same, if a reader sees something of it, as [`crate::domain::text::seen`] decides.
+pub fn seen(most: usize, description: &str) -> Value {
+    let mut own = filled(most, description);
+    own["pattern"] = json!(
+        r"[^\u0001-\u0020\u007f-\u00a0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u3000\ufeff]"
+    );
+    own
+}
+
 /// A text that matches the expression.
 pub fn pattern(expression: &str, description: &str) -> Value {
     with_description(
@@ -50,10 +59,20 @@ pub fn list(items: &Value, most: usize, description: &str) -> Value {
     with_description(own, description)
 }
 
-/// An e-mail address, as far as `contact::email` checks it, which is further than the formats
-/// that schemas have a name for. That no two dots stand together before the at sign is left
-/// out: besides the length it would take a lookahead, which not every validator supports.
+/// An e-mail address, as [`crate::http::zod::is_email`] checks it.
 pub fn email(description: &str) -> Value {
+    let own = json!({
+        "type": "string",
+        "pattern": r"^([A-Za-z0-9_'+-]+\.)*[A-Za-z0-9_'+-]*[A-Za-z0-9_+-]@([A-Za-z0-9][A-Za-z0-9-]*\.)+[A-Za-z]{2,}$",
+        "maxLength": limits::EMAIL_CHARACTERS,
+    });
+    with_description(own, description)
+}
+
+/// The e-mail address of a lead, as far as `contact::email` checks it. That no two dots stand
+/// together before the at sign is left out: besides the length it would take a lookahead, which
+/// not every validator supports.
+pub fn email_of_lead(description: &str) -> Value {
     let own = json!({
         "type": "string",
         "pattern": r#"^[^\s\x00-\x1f\x7f-\x9f<>,;"@.]([^\s\x00-\x1f\x7f-\x9f<>,;"@]{0,62}[^\s\x00-\x1f\x7f-\x9f<>,;"@.])?@[^\s\x00-\x1f\x7f-\x9f<>,;"@.]{1,63}(\.[^\s\x00-\x1f\x7f-\x9f<>,;"@.]{1,63})+$"#,

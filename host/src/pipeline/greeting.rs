@@ -2,8 +2,8 @@
 //! its deal. Only new leads get one, and no tests.
 //!
 //! A greeting never costs a lead: a greeting that cannot be composed is left out, and a
-//! note on the delivery gives the reason. Texts of a lead fill placeholders as a single
-//! line, and are not searched for placeholders.
+//! note on the delivery gives the reason. White space is folded as in a partner's parameters,
+//! and what is too long is cut off. Texts of a lead are not searched for placeholders.
 
 use std::time::Instant;
 
@@ -12,6 +12,7 @@ use super::templates;
 use crate::domain::connection::{ConnectionKind, Greeting};
 use crate::domain::deal;
 use crate::domain::lead::Action;
+use crate::domain::text;
 use crate::limits;
 use crate::pipeline::state::Pipeline;
 use crate::store::{Greeted, ItemResult, NewGreeting, NewLead};
@@ -93,6 +94,7 @@ async fn compose(
         .parameters
         .iter()
         .map(|text| fill(text, |word| said(lead, word)))
+        .map(|filled| filled.map(|text| bounded(&text, limits::PARAMETER_CHARACTERS)))
         .collect();
     let texts = match texts {
         Ok(texts) => texts,
@@ -112,6 +114,11 @@ async fn compose(
         }))
 }
 
+/// Returns the text with its white space folded, cut to a number of characters.
+fn bounded(text: &str, most: usize) -> String {
+    text::folded(text).chars().take(most).collect()
+}
+
 /// Returns the lead's value for a word, in one line; `None` if it has none.
 fn said(lead: &NewLead, word: &str) -> Option<String> {
     let prop = |name: &str| lead.deal_props.get(name)?.as_str();
@@ -122,13 +129,7 @@ fn said(lead: &NewLead, word: &str) -> Option<String> {
         "message" => prop("message"),
         _ => prop("source"),
     }?;
-    // Channels refuse line breaks and tabs in a parameter.
-    let words: Vec<_> = text.split_whitespace().collect();
-    let line: String = words
-        .join(" ")
-        .chars()
-        .take(limits::GREETING_WORD_CHARACTERS)
-        .collect();
+    let line = bounded(text, limits::GREETING_WORD_CHARACTERS);
     (!line.is_empty()).then_some(line)
 }
 

@@ -66,8 +66,8 @@ pub struct DealPatch {
     pub stage: Option<DealStage>,
     /// The linked product's external id.
     pub product: Option<String>,
-    /// The new owner's address, normalised.
-    pub owner_email: Option<String>,
+    /// The new owner's address, normalised. The inner `None` leaves the deal without an owner.
+    pub owner_email: Option<Option<String>>,
 }
 
 /// The outcome of a patch.

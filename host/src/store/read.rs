@@ -191,7 +191,6 @@ pub struct FoundDeal {
     pub workspace: WorkspaceId,
     pub view: DealView,
     pub title: Option<String>,
-    pub stage: String,
     pub connection: Option<ConnectionId>,
     /// Set if a partner made the deal.
     pub partner: Option<PartnerId>,

@@ -1,7 +1,8 @@
 //! The configured list of templates. Twilio's own list has contents without the
-//! names and languages that senders use.
+//! names and languages that senders use. The components stay empty: the configuration
+//! does not describe the quick replies of a content.
 
-use leadhost_sdk::{Placeholder, Template, serde_json::json};
+use leadhost_sdk::{Placeholder, Template};
 
 use crate::{Config, config::Content};
 
@@ -14,11 +15,6 @@ fn template(content: &Content) -> Template {
     let template = Template::new(&content.name, &content.language, &content.status)
         .category(&content.category)
         .text(&content.text);
-    let template = if content.text.is_empty() {
-        template
-    } else {
-        template.components(&json!([{"type": "BODY", "text": content.text}]))
-    };
     content
         .variables()
         .into_iter()

@@ -159,7 +159,8 @@ fn payloads(
     let payload = match given.first().map(|parameter| &parameter.value) {
         Some(ParameterValue::Text(text)) => Some(text.clone()),
         Some(ParameterValue::Other(kind, parameter)) if kind == "payload" => {
-            leadhost_sdk::text_at(parameter, &["payload"])
+            // Unchanged, including spaces.
+            parameter["payload"].as_str().map(str::to_owned)
         }
         Some(other) => {
             return Err(Refused::request(format!(

@@ -12,6 +12,8 @@ use super::{NOBODY, Seat, check_places, note, past, refusal, text};
 leadhost_tests::on_every_store! {
     a_note_is_kept_and_shown_with_its_deal,
     the_newest_five_notes_are_shown_and_all_are_kept,
+    all_notes_are_read_in_pages_newest_first,
+    the_notes_of_another_partners_deal_are_not_found,
     a_note_is_one_stamp_and_one_row_of_history,
     each_mistake_is_an_issue_and_all_are_reported_at_once,
     a_deal_of_another_partner_is_not_found,
@@ -79,6 +81,95 @@ async fn the_newest_five_notes_are_shown_and_all_are_kept(on: On) {
     let kept = seat.past(deal).await.logs;
     let kept: Vec<_> = kept.iter().map(|log| log.id.to_string()).collect();
     assert_eq!(kept, ids);
+}
+
+async fn all_notes_are_read_in_pages_newest_first(on: On) {
+    let seat = Seat::new(on).await;
+    let deal = seat.ana().await;
+    let bia = ("Bia", "21 98765-4321", "bia@example.com");
+    let other = seat.host.lead(&seat.seeded, bia.0, bia.1, bia.2).await;
+    assert_eq!(
+        seat.notes(deal, "").await.expect(200).json(),
+        json!({"logs": [], "nextCursor": null, "count": 0})
+    );
+    let mut ids = Vec::new();
+    for number in 0..7 {
+        seat.host.advance(1).await;
+        let body = json!({"type": "fee", "subject": format!("note {number}")});
+        ids.push(id_of(&seat.log(deal, body).await.expect(201)));
+    }
+    seat.host.advance(1).await;
+    let newest = seat.log(deal, note()).await.expect(201).json();
+    ids.push(text(&newest["id"]));
+    ids.reverse();
+    let first = seat.notes(deal, "?limit=1").await.expect(200).json();
+    let expect = json!({
+        "id": newest["id"],
+        "type": "success",
+        "subject": "Success fee",
+        "description": "Sold within a week",
+        "metadata": note()["metadata"],
+        "createdAt": newest["createdAt"],
+    });
+    assert_eq!(first["logs"], json!([expect]));
+    let mut found = Vec::new();
+    let mut query = "?limit=3".to_owned();
+    loop {
+        let page = seat.notes(deal, &query).await.expect(200).json();
+        let logs = page["logs"].as_array().expect("a list");
+        assert_eq!(page["count"], logs.len());
+        found.extend(logs.iter().map(|log| text(&log["id"])));
+        match page["nextCursor"].as_str() {
+            Some(cursor) => query = format!("?limit=3&cursor={cursor}"),
+            None => break,
+        }
+    }
+    assert_eq!(found, ids);
+    // A page keeps its place if a note is added, and its cursor is of its deal.
+    let page = seat.notes(deal, "?limit=3").await.expect(200).json();
+    let cursor = text(&page["nextCursor"]);
+    seat.host.advance(1).await;
+    seat.log(deal, note()).await.expect(201);
+    let next = seat.notes(deal, &format!("?limit=1&cursor={cursor}")).await;
+    assert_eq!(next.expect(200).json()["logs"][0]["id"], ids[3].as_str());
+    for (deal, query) in [
+        (other, format!("?cursor={cursor}")),
+        (deal, "?cursor=x".to_owned()),
+        (deal, "?limit=ten".to_owned()),
+    ] {
+        refusal(&seat.notes(deal, &query).await, 400);
+    }
+    let all = seat.notes(deal, "?limit=1000").await.expect(200).json();
+    assert_eq!(all["count"], 9);
+}
+
+async fn the_notes_of_another_partners_deal_are_not_found(on: On) {
+    let seat = Seat::new(on).await;
+    let deal = seat.ana().await;
+    seat.log(deal, note()).await.expect(201);
+    let others = [
+        seat.other(KeyKind::AccessToken).await,
+        seat.host.workspace("other").await.access_token,
+    ];
+    let own = &seat.seeded.access_token;
+    let deal = deal.to_string();
+    let ask = |deal: &str| seat.host.get(&format!("/api/v1/deals/{deal}/log"));
+    for (deal, key) in [
+        (deal.as_str(), &others[0]),
+        (deal.as_str(), &others[1]),
+        (NOBODY, own),
+        ("x", own),
+    ] {
+        let message = refusal(&ask(deal).bearer(key).send().await, 404);
+        assert!(message.starts_with("Deal not found"), "{message}");
+    }
+    for ask in [
+        ask(&deal),
+        ask(&deal).partner(&seat.seeded.partner_key),
+        ask(&deal).bearer(&seat.seeded.workspace_key),
+    ] {
+        refusal(&ask.send().await, 401);
+    }
 }
 
 async fn a_note_is_one_stamp_and_one_row_of_history(on: On) {

@@ -159,7 +159,12 @@ async fn each_mistake_is_an_issue_with_its_path(on: On) {
     long("source", 255).await;
     long("specialInstructions", 4_000).await;
     long("template.name", 512).await;
-    long(&format!("{PARAMETER}.text"), 4_096).await;
+    let parameter_text = format!("{PARAMETER}.text");
+    long(&parameter_text, 1_024).await;
+    for unseen in ["", " \n\t", "\u{a0}\u{2028}", "\u{200b}"] {
+        let (value, path) = (json!(unseen), parameter_text.as_str());
+        check(path, value, "too_small", path, least).await;
+    }
     let index = "template.components.0.index";
     let negative = "Number must be greater than or equal to 0";
     check(index, json!(-1), "too_small", index, negative).await;
@@ -167,8 +172,19 @@ async fn each_mistake_is_an_issue_with_its_path(on: On) {
     let text = async |path: &str, value: &str, message: &str| {
         check(path, json!(value), "invalid_string", path, message).await;
     };
-    let long = format!("{}@example.com", "a".repeat(65));
-    for email in ["ana", ".a@b.co", "a..b@c.co", "a@b..co", &long] {
+    for email in [
+        "ana",
+        ".a@b.co",
+        "a..b@c.co",
+        "a@b..co",
+        "a@-x.com",
+        "a@1.2.3.4",
+        "a@x.c",
+        "a@x.123",
+        "a@ex_ample.com",
+        " a@b.co",
+        "joão@example.com",
+    ] {
         text("email", email, "Invalid email").await;
     }
     for phone in ["", "12", "no phone", "+55 11 00000-0000"] {
@@ -284,6 +300,8 @@ async fn one_format_is_given_and_not_both(on: On) {
     };
     check(json!("Ana"), "replacements").await;
     check(json!(["Ana", 7]), "replacements.1").await;
+    check(json!(["Ana", " "]), "replacements.1").await;
+    check(json!(["Ana", "x".repeat(1_025)]), "replacements.1").await;
     check(json!(vec!["x"; 101]), "replacements").await;
 }
 

@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 use super::{ask, names, page, put, url};
 
 leadhost_tests::on_every_store! {
+    a_product_is_found_by_its_external_id_as_well_as_its_name,
+    the_products_of_a_small_catalogue_are_found_by_terms_as_people_type_them,
     the_answer_has_the_folded_term_the_products_and_the_position_of_the_page,
     accents_case_and_the_order_of_words_do_not_matter,
     a_typo_of_each_kind_is_forgiven_in_a_long_word_and_none_in_a_short_one,
@@ -40,7 +42,7 @@ async fn the_answer_has_the_folded_term_the_products_and_the_position_of_the_pag
     let answer = answer.send().await.expect(200);
     let id = answer.json()["products"][0]["id"].clone();
     let expect = format!(
-        "{{\"term\":\"casa na\",\"products\":[{{\"id\":{id},\"name\":\"Casa na praia\",\"description\":\"About H-4\",\"similarityScore\":1.0}}],\
+        "{{\"term\":\"casa na\",\"products\":[{{\"id\":{id},\"externalId\":\"H-4\",\"name\":\"Casa na praia\",\"description\":\"About H-4\",\"similarityScore\":1.0}}],\
          \"pagination\":{{\"page\":1,\"size\":1,\"totalItems\":2,\"totalPages\":2,\"hasNextPage\":true,\"hasPreviousPage\":false}}}}"
     );
     assert_eq!(answer.text(), expect);
@@ -48,6 +50,56 @@ async fn the_answer_has_the_folded_term_the_products_and_the_position_of_the_pag
     assert_eq!(other["products"][0]["similarityScore"], json!(0.6667));
     assert_eq!(other["pagination"]["hasPreviousPage"], true);
     assert_eq!(other["pagination"]["hasNextPage"], false);
+}
+
+async fn a_product_is_found_by_its_external_id_as_well_as_its_name(on: On) {
+    let host = Host::new(on).await;
+    let seeded = host.workspace("demo").await;
+    let other = host.workspace("other").await;
+    let codes = [("AP-0042", "Flat"), ("xk 7", "Loja"), ("praia", "Galpão")];
+    put(&host, &seeded, &[&HOMES[..], &codes].concat()).await;
+    put(&host, &other, &[("AP-0099", "Loft")]).await;
+    host.advance(1).await;
+    for (term, id, name) in [
+        ("AP-0042", "AP-0042", "Flat"),
+        (" ap-0042 ", "AP-0042", "Flat"),
+        ("h-4", "H-4", "Casa na praia"),
+        ("XK 7", "xk 7", "Loja"),
+    ] {
+        let page = page(&host, &seeded, &format!("name={}", url(term))).await;
+        let product = &page["products"][0];
+        assert_eq!(product["externalId"], id, "{term}");
+        assert_eq!(product["name"], name, "{term}");
+        assert_eq!(product["similarityScore"], json!(1.0), "{term}");
+        assert_eq!(page["pagination"]["totalItems"], 1, "{page}");
+    }
+    // A name and an id of two products.
+    let both = ["Galpão", "Casa na praia"];
+    assert_eq!(names(&host, &seeded, "praia").await, both);
+    assert_eq!(names(&host, &seeded, "AP-0099").await, [""; 0]);
+    assert_eq!(names(&host, &seeded, "AP-004").await, [""; 0]);
+}
+
+async fn the_products_of_a_small_catalogue_are_found_by_terms_as_people_type_them(on: On) {
+    let host = Host::new(on).await;
+    let seeded = host.workspace("demo").await;
+    let products = [
+        ("AP-0042", "Apartamento Vista Mar, 2 quartos"),
+        ("CA-0007", "Casa Jardim das Acácias"),
+        ("LT-0300", "Lote Serra Azul, 300 m²"),
+    ];
+    put(&host, &seeded, &products).await;
+    for (term, at) in [
+        ("lote 300m2", 2),
+        ("lote 300 m2", 2),
+        ("apart vis", 0),
+        ("apartamento vis", 0),
+        ("casa em condominio", 1),
+        ("condominio acacias", 1),
+    ] {
+        let expect: (&str, &str) = products[at];
+        assert_eq!(names(&host, &seeded, term).await, [expect.1], "{term}");
+    }
 }
 
 async fn accents_case_and_the_order_of_words_do_not_matter(on: On) {

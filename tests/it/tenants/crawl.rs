@@ -136,6 +136,7 @@ impl Requests {
                 workspace.email, workspace.external_id
             )),
             get(Key::Token, format!("/tickets/{}", workspace.ticket)),
+            get(Key::Token, format!("/api/v1/deals/{}/log", workspace.deal)),
             get(
                 Key::Partner,
                 format!("/products-by-name?name={}", workspace.word.to_lowercase()),

@@ -1,5 +1,5 @@
 //! `GET /products-by-name`: the workspace's products whose names are similar to a term, the
-//! most similar first, in pages.
+//! most similar first, in pages. A product is also found by its external id.
 //!
 //! `search/` determines the similarity, in memory. Names and descriptions are read from the
 //! store for the page that is shown. A product that was removed meanwhile is left out of the
@@ -35,6 +35,8 @@ pub struct ProductsPage<'a> {
 #[serde(rename_all = "camelCase")]
 struct ProductFound {
     id: ProductId,
+    /// The id that `propertyExternalId` and `productExternalId` take.
+    external_id: String,
     name: String,
     description: String,
     similarity_score: f64,
@@ -59,14 +61,22 @@ struct Pagination {
 /// cannot be searched now, and [`ApiError::Store`] if the store cannot be read.
 pub async fn search(call: &Call<'_>, caller: &PartnerCaller) -> Result<ApiResponse, ApiError> {
     let query = call.query();
-    let term = term(&query)?;
+    let asked = asked(&query);
+    let term = term(asked)?;
     let page = page(&query)?;
     let size = size(&query)?;
     let text = term.text().to_owned();
     let from = (page - 1).saturating_mul(size as u64);
     let workspace = caller.scope().workspace();
+    let named = match external_ids(asked) {
+        ids if ids.is_empty() => None,
+        ids => {
+            let store = &call.http.core.store;
+            store.product_by_external_id(caller.scope(), ids).await?
+        }
+    };
     let pipeline = &call.http.pipeline;
-    let found = catalogue::search(pipeline, workspace, term, None, (from, size)).await?;
+    let found = catalogue::search(pipeline, workspace, term, named, (from, size)).await?;
     let ids: Vec<_> = found.page.iter().map(|hit| hit.id).collect();
     let products = if ids.is_empty() {
         Vec::new()
@@ -98,8 +108,23 @@ impl From<SearchError> for ApiError {
     }
 }
 
-fn term(query: &Query<'_>) -> Result<Term, ApiError> {
-    let text = query.filled(&["name", "term"]).unwrap_or_default();
+fn asked<'a>(query: &'a Query<'_>) -> &'a str {
+    query.filled(&["name", "term"]).unwrap_or_default().trim()
+}
+
+/// Returns the external ids that a term may be, in the order in which they are tried. Empty for
+/// several words without a digit, which are a name.
+fn external_ids(asked: &str) -> Vec<String> {
+    let is_name = asked.contains(char::is_whitespace) && !asked.contains(char::is_numeric);
+    if is_name || asked.contains('\0') {
+        return Vec::new();
+    }
+    let mut ids = vec![asked.to_owned(), asked.to_uppercase(), asked.to_lowercase()];
+    ids.dedup();
+    ids
+}
+
+fn term(text: &str) -> Result<Term, ApiError> {
     Term::read(text).map_err(|error| {
         ApiError::BadRequest(match error {
             TermError::Empty => "`name` must contain a letter or a digit.".to_owned(),
@@ -155,6 +180,7 @@ fn rows(found: &SearchResults, products: Vec<Product>) -> Vec<ProductFound> {
         let product = known.remove(&hit.id)?;
         Some(ProductFound {
             id: product.id,
+            external_id: product.external_id,
             name: product.name,
             description: product.description.unwrap_or_default(),
             similarity_score: f64::from(hit.score) / 10_000.0,
@@ -197,6 +223,15 @@ mod tests {
         let nothing = Query::parse("");
         assert_eq!(page(&nothing).ok(), Some(1));
         assert_eq!(size(&nothing).ok(), Some(10));
+    }
+
+    #[test]
+    fn a_code_may_be_an_external_id_in_another_case_and_a_name_is_none() {
+        assert_eq!(external_ids("Ap-0042"), ["Ap-0042", "AP-0042", "ap-0042"]);
+        assert_eq!(external_ids("AP 42"), ["AP 42", "ap 42"]);
+        assert_eq!(external_ids("42"), ["42"]);
+        assert_eq!(external_ids("casa na praia"), [""; 0]);
+        assert_eq!(external_ids("a\0"), [""; 0]);
     }
 
     #[test]

@@ -6,11 +6,11 @@ use super::messages::idempotency_key;
 use super::operation::{Operation, Parameter};
 use super::schemas::Schemas;
 use crate::domain::deal::DealView;
-use crate::http::endpoints::deals::{DealCreateAnswer, DealLogAnswer};
+use crate::http::endpoints::deals::{DealCreateAnswer, DealLogAnswer, DealLogsPage};
 use crate::http::endpoints::deals::{DealPatchAnswer, schema};
 use crate::http::error::Family;
 use crate::http::route::Access;
-use crate::http::terms::{email, page_limit, word};
+use crate::http::terms::{email_of_lead, page_limit, pattern, word};
 use crate::limits;
 
 /// Returns the operations on deals, and adds their types to `schemas`.
@@ -22,6 +22,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         show(&deal),
         patch(schemas),
         log(schemas),
+        logs(schemas),
     ]
 }
 
@@ -54,8 +55,8 @@ fn find(deal: &Value) -> Operation {
         .parameter(alias("phone", "phoneNumber"))
         .parameter(Parameter::query(
             "email",
-            email(""),
-            "The lead's e-mail address.",
+            email_of_lead(""),
+            "The lead's e-mail address, also one that only leads have: their addresses are checked less.",
         ))
         .parameter(Parameter::query(
             "dealId",
@@ -234,6 +235,44 @@ fn log(schemas: &mut Schemas) -> Operation {
     .refuses(&[404, 422])
 }
 
+fn logs(schemas: &mut Schemas) -> Operation {
+    let page = schemas.answer::<DealLogsPage>();
+    let example = json!({
+        "logs": [{
+            "id": "019cae2b-3f64-7d43-9b21-7e5f4a3b2c02",
+            "type": "success",
+            "subject": "Success fee",
+            "description": "Sold within a week.",
+            "metadata": {"salesPrice": "450000.00"},
+            "createdAt": "2026-03-02T12:15:30.250000Z",
+        }],
+        "nextCursor": null,
+        "count": 1,
+    });
+    let limit = page_limit(limits::DEAL_LOGS_PAGE_MAX, limits::DEAL_LOGS_PAGE_DEFAULT);
+    Operation::new(
+        "get",
+        "/api/v1/deals/{dealId}/log",
+        Family::Gateway,
+        Access::AccessToken,
+    )
+    .named("listDealLogs", "deals", "Lists the notes of a deal, newest first")
+    .describe("Follow `nextCursor` until it is null. Notes that are added meanwhile belong before the first page.")
+    .parameter(id())
+    .parameter(Parameter::query(
+        "cursor",
+        pattern("^[0-9A-Za-z_-]{50,}$", ""),
+        "The `nextCursor` of the previous page.",
+    ))
+    .parameter(Parameter::query(
+        "limit",
+        limit,
+        "Notes per page. A value out of range is adjusted, not refused.",
+    ))
+    .answers(200, "A page of notes.", &page, &[("one", "The only page", example)])
+    .refuses(&[400, 404])
+}
+
 fn id() -> Parameter {
     Parameter::path(
         "dealId",
@@ -247,6 +286,7 @@ fn example() -> Value {
         "deal": {
             "id": "019cae2b-3f61-7a52-8a10-5c3e2d1f0a77",
             "status": "open",
+            "stageCode": "in_qualification",
             "createdAt": "2026-03-02T12:15:30.250000Z",
             "updatedAt": "2026-03-02T12:15:30.250000Z",
             "ownerId": null,

@@ -23,6 +23,7 @@ fn search(schemas: &mut Schemas) -> Operation {
         "term": "mirante",
         "products": [{
             "id": "019cae2b-3f67-7d43-9b21-7e5f4a3b2c05",
+            "externalId": "AP-0107",
             "name": "Apartamento Mirante da Serra",
             "description": "Dois quartos, de frente para a serra.",
             "similarityScore": 0.95,

@@ -118,6 +118,7 @@ impl PartnerRoute<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenRoute<'a> {
     LogDeal { deal: &'a str },
+    ListDealLogs { deal: &'a str },
     ListTickets,
     ShowTicket { ticket: &'a str },
     PatchTicket { ticket: &'a str },
@@ -128,6 +129,7 @@ impl TokenRoute<'_> {
     pub fn name(self) -> &'static str {
         match self {
             Self::LogDeal { .. } => "log-deal",
+            Self::ListDealLogs { .. } => "list-deal-logs",
             Self::ListTickets => "list-tickets",
             Self::ShowTicket { .. } => "show-ticket",
             Self::PatchTicket { .. } => "patch-ticket",
@@ -276,6 +278,9 @@ impl<'a> Route<'a> {
             ("POST", ["api", "v1", "deals", deal, "log"]) if gateway && !deal.is_empty() => {
                 Self::Token(TokenRoute::LogDeal { deal })
             }
+            ("GET", ["api", "v1", "deals", deal, "log"]) if gateway && !deal.is_empty() => {
+                Self::Token(TokenRoute::ListDealLogs { deal })
+            }
             ("GET", ["tickets"]) if gateway => Self::Token(TokenRoute::ListTickets),
             ("GET", ["tickets", ticket]) if gateway && !ticket.is_empty() => {
                 Self::Token(TokenRoute::ShowTicket { ticket })
@@ -387,7 +392,9 @@ impl<'a> Route<'a> {
                 PartnerRoute::SendNotification => "/send-notification",
             },
             Self::Token(route) => match route {
-                TokenRoute::LogDeal { .. } => "/api/v1/deals/{dealId}/log",
+                TokenRoute::LogDeal { .. } | TokenRoute::ListDealLogs { .. } => {
+                    "/api/v1/deals/{dealId}/log"
+                }
                 TokenRoute::ListTickets => "/tickets",
                 TokenRoute::ShowTicket { .. } | TokenRoute::PatchTicket { .. } => "/tickets/{id}",
             },
@@ -595,7 +602,7 @@ mod tests {
         }
         for (path, there) in [
             ("/deal/abc", "GET, HEAD, PATCH"),
-            ("/api/v1/deals/abc/log", "POST"),
+            ("/api/v1/deals/abc/log", "GET, HEAD, POST"),
         ] {
             assert_eq!(
                 find(Surface::Both, "OPTIONS", path),

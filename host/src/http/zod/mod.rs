@@ -2,9 +2,11 @@
 //! [`mod@read`] finds the issues. Standard issues have Zod's messages; the service's own say
 //! what to do.
 
+mod email;
 pub mod issue;
 mod read;
 
+pub use self::email::is_email;
 pub use self::issue::ZodError;
 use read::Issues;
 pub use read::{Node, TextLength};

@@ -6,7 +6,9 @@ use std::cell::RefCell;
 
 use serde_json::{Map, Value};
 
+use super::email::is_email;
 use super::issue::{Issue, IssueKind, PathStep, joined};
+use crate::domain::text;
 use crate::limits;
 
 /// The issues found so far.
@@ -239,6 +241,13 @@ impl<'a> Node<'a> {
         self.text_within(length, str::trim)
     }
 
+    /// Returns a text as it is, of which a reader has to see something. The upper bound applies
+    /// to what is sent, as in schemas.
+    pub fn seen(&self, length: TextLength) -> Option<&'a str> {
+        self.text_within(length, text::seen)?;
+        self.value.and_then(Value::as_str)
+    }
+
     fn text_within(&self, length: TextLength, part: impl Fn(&str) -> &str) -> Option<&'a str> {
         let sent = match self.value {
             Some(Value::String(text)) => text.as_str(),
@@ -278,8 +287,16 @@ impl<'a> Node<'a> {
         Some(text)
     }
 
-    /// Returns what `valid` makes of a text, for example of an e-mail address. Adds an issue if
-    /// that is `None`.
+    /// Returns an e-mail address in lower case. `None`, with an issue, if it is none.
+    pub fn email(&self) -> Option<String> {
+        let length = TextLength::up_to(limits::EMAIL_CHARACTERS);
+        self.text_as("email", length, |text| {
+            is_email(text).then(|| text.to_lowercase())
+        })
+    }
+
+    /// Returns what `valid` makes of a text, for example of a link. Adds an issue if that is
+    /// `None`.
     pub fn text_as<T>(
         &self,
         validation: &'static str,
@@ -533,10 +550,7 @@ mod tests {
         );
         check(
             json!("x"),
-            |a| {
-                a.text_as("email", TextLength::up_to(9), |_| None::<()>)
-                    .is_some()
-            },
+            |a| a.email().is_some(),
             json!({"code": "invalid_string", "validation": "email", "message": "Invalid email"}),
         );
         check(
@@ -615,6 +629,18 @@ mod tests {
         assert_eq!(body.field("a").trimmed(TextLength::filled(4)), Some("x"));
         assert_eq!(body.field("b").trimmed(TextLength::filled(4)), None);
         assert_eq!(body.field("c").trimmed(TextLength::filled(4)), None);
+        assert_eq!(issues.into_vec().len(), 2);
+    }
+
+    #[test]
+    fn something_of_a_text_is_seen() {
+        let issues = Issues::default();
+        let body = json!({"a": "\n x ", "b": " \u{a0}\u{200b}", "c": "x    "});
+        let body = Node::root(&body, &issues);
+        let length = TextLength::filled(4);
+        assert_eq!(body.field("a").seen(length), Some("\n x "));
+        assert_eq!(body.field("b").seen(length), None);
+        assert_eq!(body.field("c").seen(length), None);
         assert_eq!(issues.into_vec().len(), 2);
     }
 

@@ -8,6 +8,7 @@ use super::formats::{LANGUAGE, is_language};
 use super::names::known_instance;
 use super::reader::{FileTable, kind};
 use crate::domain::connection::Greeting;
+use crate::domain::text;
 use crate::domain::workspace::Agent;
 use crate::pipeline::greeting::unknown_word;
 use crate::store::PlannedAgent;
@@ -53,16 +54,21 @@ fn read_parameters(table: &FileTable<'_>) -> Vec<String> {
         .into_iter()
         .filter_map(|(path, entry)| match entry {
             Value::String(text) => {
-                if let Some(word) = unknown_word(text) {
-                    table.problems().add(
-                        path,
-                        format!(
-                            "`{{{word}}}` is not a known word; the words are {}",
-                            crate::pipeline::greeting::WORDS
-                                .map(|word| format!("{{{word}}}"))
-                                .join(", ")
-                        ),
-                    );
+                let problem = match unknown_word(text) {
+                    Some(word) => Some(format!(
+                        "`{{{word}}}` is not a known word; the words are {}",
+                        crate::pipeline::greeting::WORDS
+                            .map(|word| format!("{{{word}}}"))
+                            .join(", ")
+                    )),
+                    None if text::seen(text).is_empty() => Some(
+                        "expected a text with more than white space, which channels refuse"
+                            .to_owned(),
+                    ),
+                    None => None,
+                };
+                if let Some(problem) = problem {
+                    table.problems().add(path, problem);
                 }
                 Some(text.clone())
             }

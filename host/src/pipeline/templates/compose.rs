@@ -253,7 +253,8 @@ fn render(text: &str, parameters: &[&TemplateParameter]) -> String {
             ParameterValue::Text { text } => Some(text.as_str()),
             ParameterValue::Document { .. }
             | ParameterValue::Image { .. }
-            | ParameterValue::Video { .. } => None,
+            | ParameterValue::Video { .. }
+            | ParameterValue::Payload { .. } => None,
         }
     };
     let mut out = String::with_capacity(text.len());
@@ -559,6 +560,54 @@ mod tests {
             refused(&twice),
             "The body of template 'hello' (en) is repeated: put all its parameters into one component"
         );
+    }
+
+    #[test]
+    fn a_quick_reply_needs_a_button_of_the_template_as_far_as_its_provider_describes_it() {
+        let check = |components: &str, index: u32, expect: Option<&[&str]>| {
+            let mut list = list();
+            list.templates[3].components = components.to_owned();
+            list.templates[3].placeholders.clear();
+            let reply = Component {
+                sub_type: Some(super::super::requested::QUICK_REPLY),
+                index: Some(index),
+                ..component(ComponentKind::Button, vec![])
+            };
+            let wanted = modern("named", "pt_BR", vec![reply]);
+            let found = match compose(&list, "pt_BR", &wanted) {
+                Ok(_) => None,
+                Err(TemplateError::Misfit(misfits)) => Some(misfits),
+                Err(error) => panic!("{error}"),
+            };
+            let expect = expect.map(|wanted| {
+                vec![Misfit {
+                    component: Some(0),
+                    kind: ComponentKind::Button,
+                    what: super::super::mismatch::Mismatch::Button {
+                        wanted: wanted.iter().map(|&kind| kind.to_owned()).collect(),
+                    },
+                    message: format!(
+                        "Button {index} of template 'named' (pt_BR) is no quick reply"
+                    ),
+                }]
+            });
+            assert_eq!(found, expect, "{components} {index}");
+        };
+        check(r#"[{"type": "BODY", "text": "Oi"}]"#, 0, Some(&[]));
+        let meta = r#"[{"type": "BODY"}, {"type": "BUTTONS", "buttons": [
+            {"type": "URL", "url": "https://a.example/{{1}}"}, {"type": "QUICK_REPLY"}]}]"#;
+        check(meta, 0, Some(&["url"]));
+        check(meta, 1, None);
+        check(meta, 2, Some(&[]));
+        check(
+            r#"[{"type": "button", "index": 0, "text": "Sim"}]"#,
+            0,
+            None,
+        );
+        // The provider does not describe the buttons.
+        for unknown in ["[]", "{}", "x", r#"[{"kind": "body"}]"#] {
+            check(unknown, 0, None);
+        }
     }
 
     #[test]

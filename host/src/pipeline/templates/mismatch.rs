@@ -1,7 +1,9 @@
 //! Compares the parameters of a request with a template's placeholders: count, names and
 //! types, component by component.
 
-use super::requested::{Component, ComponentKind, TemplateParameter};
+use serde_json::Value;
+
+use super::requested::{Component, ComponentKind, QUICK_REPLY, TemplateParameter};
 use crate::domain::channel::{Placeholder, Template};
 
 /// The type of parameters that nearly all placeholders take.
@@ -22,6 +24,10 @@ pub enum Mismatch {
     Count {
         wanted: usize,
         given: usize,
+    },
+    /// The button is not a quick reply, or there is none. `wanted` is its type, if it is known.
+    Button {
+        wanted: Vec<String>,
     },
     /// A parameter has the wrong type.
     Kind {
@@ -64,7 +70,8 @@ pub(super) fn misfits(template: &Template, components: &[Component]) -> Vec<Misf
             ComponentKind::Header | ComponentKind::Body => 0,
         };
         // The adapter defines its payload; a template has no placeholder for it.
-        if component.sub_type == Some("quick_reply") {
+        if component.sub_type == Some(QUICK_REPLY) {
+            misfits.extend(other_button(template, place, index));
             continue;
         }
         let first = !met.contains(&(component.kind, index));
@@ -100,6 +107,47 @@ pub(super) fn misfits(template: &Template, components: &[Component]) -> Vec<Misf
         }
     }
     misfits
+}
+
+/// Returns the mismatch of a quick reply with a template that is known to have no such button.
+fn other_button(template: &Template, place: usize, index: u32) -> Option<Misfit> {
+    let kind = ComponentKind::Button;
+    let buttons = buttons(template)?;
+    let wanted = match buttons.get(index as usize).map(String::as_str) {
+        Some("" | QUICK_REPLY) => return None,
+        Some(other) => vec![other.to_owned()],
+        None => Vec::new(),
+    };
+    let part = ComponentRef {
+        template,
+        kind,
+        index,
+    };
+    Some(Misfit {
+        component: Some(place),
+        kind,
+        what: Mismatch::Button { wanted },
+        message: format!("{} is no quick reply", part.name()),
+    })
+}
+
+/// Returns the types of the template's buttons in lower case, empty if a button states none.
+/// `None` if the provider does not describe the components.
+fn buttons(template: &Template) -> Option<Vec<String>> {
+    let kind = |part: &Value| part["type"].as_str().map(str::to_ascii_lowercase);
+    let components: Vec<Value> = serde_json::from_str(&template.components).ok()?;
+    let mut buttons = Vec::new();
+    for component in &components {
+        match kind(component)?.as_str() {
+            "buttons" => {
+                let list = component["buttons"].as_array()?;
+                buttons.extend(list.iter().map(|button| kind(button).unwrap_or_default()));
+            }
+            "button" => buttons.push(String::new()),
+            _ => {}
+        }
+    }
+    (!components.is_empty()).then_some(buttons)
 }
 
 fn kind_of(component: &str) -> Option<ComponentKind> {

@@ -3,6 +3,9 @@
 
 use serde::Serialize;
 
+/// The `sub_type` of a button that sends its payload back when the contact taps it.
+pub const QUICK_REPLY: &str = "quick_reply";
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct TemplateUse {
     pub name: String,
@@ -65,20 +68,33 @@ pub struct TemplateParameter {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum ParameterValue {
-    Text { text: String },
-    Document { document: Document },
-    Image { image: Media },
-    Video { video: Media },
+    Text {
+        text: String,
+    },
+    Document {
+        document: Document,
+    },
+    Image {
+        image: Media,
+    },
+    Video {
+        video: Media,
+    },
+    /// Of a quick reply.
+    Payload {
+        payload: String,
+    },
 }
 
 impl ParameterValue {
-    /// Returns the name of the kind: text, document, image or video.
+    /// Returns the name of the kind: text, document, image, video or payload.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Text { .. } => "text",
             Self::Document { .. } => "document",
             Self::Image { .. } => "image",
             Self::Video { .. } => "video",
+            Self::Payload { .. } => "payload",
         }
     }
 }

@@ -221,7 +221,7 @@ pub fn read_set<'a>(
                 read_set
                     .products
                     .extend(product.map(|id| (workspace, id.clone())));
-                let owner = patch.owner_email.iter();
+                let owner = patch.owner_email.iter().flatten();
                 read_set
                     .owners
                     .extend(owner.map(|email| (workspace, email.clone())));

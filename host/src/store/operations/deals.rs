@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 
 use uuid::Uuid;
 
-use crate::domain::id::{ContactId, DealId, WorkspaceId};
+use crate::domain::id::{ContactId, DealId, DealLogId, WorkspaceId};
 use crate::limits;
 use crate::store::database::Database;
 use crate::store::operations::agents;
@@ -17,7 +17,9 @@ use crate::store::row::RowColumns as _;
 use crate::store::row::deals::{Looked, change, found, log, phone_key_of, view};
 use crate::store::row::deliveries::item_status;
 use crate::store::sql::{Arg, Sql, args, sql, steps};
-use crate::store::{DealFilter, DealItem, DealPage, DealPast, FoundDeal, NewestDeals, StoreError};
+use crate::store::{
+    DealFilter, DealItem, DealLog, DealPage, DealPast, FoundDeal, NewestDeals, StoreError,
+};
 
 /// Selects the contacts that have a key: the first owner and those that share it.
 macro_rules! having {
@@ -358,6 +360,7 @@ static LOGS: Sql = sql("
 select id, created_at, partner_id, key_id, kind, subject, description, metadata
 from deal_logs
 where deal_id = :deal
+and (:before::uuid is null or id < :before)
 order by id desc
 limit :limit");
 
@@ -385,13 +388,44 @@ pub async fn past(
                 let Some((created_at, delivery_id)) = made else {
                     return Ok(None);
                 };
-                let args = args! { deal, limit };
+                let before = None::<DealLogId>;
+                let args = args! { deal, before, limit };
                 Ok(Some(DealPast {
                     created_at,
                     delivery_id,
-                    history: tx.rows(&HISTORY, &args, |row| change(row)).await?,
+                    history: tx
+                        .rows(&HISTORY, &args! { deal, limit }, |row| change(row))
+                        .await?,
                     logs: tx.rows(&LOGS, &args, |row| log(row)).await?,
                 }))
+            }),
+        )
+        .await
+}
+
+/// Returns the notes of a deal before this one, newest first: at most `limit`. Returns `None` if
+/// the partner has no such deal.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn logs(
+    database: &Database,
+    workspace: WorkspaceId,
+    filter: DealFilter,
+    (before, limit): (Option<DealLogId>, u32),
+) -> Result<Option<Vec<DealLog>>, StoreError> {
+    database
+        .read(
+            VisibleRows::Of(&[workspace]),
+            steps!(|tx| {
+                let args = arguments(workspace, &filter, 1);
+                let found = tx.row(leading(&filter), &args, |row| row.id("id")).await?;
+                let Some(deal): Option<DealId> = found else {
+                    return Ok(None);
+                };
+                let args = args! { deal, before, limit };
+                Ok(Some(tx.rows(&LOGS, &args, |row| log(row)).await?))
             }),
         )
         .await

@@ -112,6 +112,54 @@ pub async fn by_ids(
         .await
 }
 
+// Looks rows up one by one, as below.
+static BY_EXTERNAL_ID: Sql = sql("
+each (workspace_id uuid, external_id text)
+select p.external_id, p.id
+from each
+cross join lateral (                              -- postgres
+  select *                                        -- postgres
+  from products                                   -- postgres
+  where workspace_id = each.workspace_id          -- postgres
+  and external_id = each.external_id              -- postgres
+  offset 0                                        -- postgres
+) as p                                            -- postgres
+cross join products as p                          -- sqlite
+  on p.workspace_id = each.workspace_id           -- sqlite
+  and p.external_id = each.external_id            -- sqlite
+");
+
+/// Returns the product with the first of these external ids that one has.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn by_external_id(
+    database: &Database,
+    workspace_id: WorkspaceId,
+    external_ids: Vec<String>,
+) -> Result<Option<ProductId>, StoreError> {
+    database
+        .read(
+            VisibleRows::Of(&[workspace_id]),
+            steps!(|tx| {
+                let wanted: Vec<_> = external_ids
+                    .iter()
+                    .map(|external_id| args! { workspace_id, external_id })
+                    .collect();
+                let found: HashMap<String, ProductId> = tx
+                    .rows_each(&BY_EXTERNAL_ID, &wanted, |row| {
+                        Ok((row.text("external_id")?, row.id("id")?))
+                    })
+                    .await?
+                    .into_iter()
+                    .collect();
+                Ok(external_ids.iter().find_map(|id| found.get(id).copied()))
+            }),
+        )
+        .await
+}
+
 /// Creates and changes products by their external ids, and marks them with the import. Products
 /// that the import has named before are left alone. Returns the number of created, changed and
 /// unchanged products.
@@ -394,5 +442,16 @@ async fn lock(tx: &mut Tx, workspace: WorkspaceId) -> Result<(), StoreError> {
 }
 
 pub const SQL: &[&Sql] = &[
-    &CLOCK, &CHANGES, &BY_IDS, &LOCK, &FOUND, &WRITE, &MARK, &PAGE, &UNSEEN, &REMOVE, &NAMED,
+    &CLOCK,
+    &CHANGES,
+    &BY_IDS,
+    &BY_EXTERNAL_ID,
+    &LOCK,
+    &FOUND,
+    &WRITE,
+    &MARK,
+    &PAGE,
+    &UNSEEN,
+    &REMOVE,
+    &NAMED,
 ];

@@ -3,11 +3,11 @@
 use async_trait::async_trait;
 
 use super::database_store::DatabaseStore;
-use crate::domain::id::{ContactId, DealId, ProductId, WorkspaceId};
+use crate::domain::id::{ContactId, DealId, DealLogId, ProductId, WorkspaceId};
 use crate::domain::ticket::TicketView;
 use crate::store::operations::{deals, desk, merge, people, products, remove};
 use crate::store::{
-    ContactMerge, ConversationsOf, DealFilter, DealItem, DealPage, DealPast, FoundContact,
+    ContactMerge, ConversationsOf, DealFilter, DealItem, DealLog, DealPage, DealPast, FoundContact,
     FoundConversation, FoundDeal, ImportId, Imported, NewestDeals, PlannedProduct, Product,
     ProductChanges, Removed, RepairPlace, Scope, StoreError, TicketFilter,
 };
@@ -116,6 +116,20 @@ pub trait DealStore: Send + Sync + 'static {
         ids: &[ProductId],
     ) -> Result<Vec<Product>, StoreError>;
 
+    /// Returns notes of the deal that the filter names, newest first: at most `limit` of those before
+    /// the given one. Returns `None` if no deal matches.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn deal_logs(
+        &self,
+        scope: &Scope,
+        filter: &DealFilter,
+        before: Option<DealLogId>,
+        limit: u32,
+    ) -> Result<Option<Vec<DealLog>>, StoreError>;
+
     /// Returns a deal's history and notes, or `None` if the workspace has no such deal.
     ///
     /// # Errors
@@ -180,6 +194,17 @@ pub trait DealStore: Send + Sync + 'static {
     ///
     /// [`StoreError`] if the database fails.
     async fn products(&self, scope: &Scope, ids: &[ProductId]) -> Result<Vec<Product>, StoreError>;
+
+    /// Returns the product with the first of these external ids that a product has.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn product_by_external_id(
+        &self,
+        scope: &Scope,
+        external_ids: Vec<String>,
+    ) -> Result<Option<ProductId>, StoreError>;
 
     /// Creates and changes products by their external ids, and marks them as seen by this import.
     /// Created and changed products are stamped. Products that this import has already named are
@@ -295,6 +320,17 @@ impl DealStore for DatabaseStore {
         products::by_ids(&self.database, workspace, ids).await
     }
 
+    async fn deal_logs(
+        &self,
+        scope: &Scope,
+        filter: &DealFilter,
+        before: Option<DealLogId>,
+        limit: u32,
+    ) -> Result<Option<Vec<DealLog>>, StoreError> {
+        let (filter, page) = (filter.clone(), (before, limit));
+        deals::logs(&self.database, scope.workspace(), filter, page).await
+    }
+
     async fn deal_past(
         &self,
         workspace: WorkspaceId,
@@ -337,6 +373,14 @@ impl DealStore for DatabaseStore {
 
     async fn products(&self, scope: &Scope, ids: &[ProductId]) -> Result<Vec<Product>, StoreError> {
         products::by_ids(&self.database, scope.workspace(), ids).await
+    }
+
+    async fn product_by_external_id(
+        &self,
+        scope: &Scope,
+        external_ids: Vec<String>,
+    ) -> Result<Option<ProductId>, StoreError> {
+        products::by_external_id(&self.database, scope.workspace(), external_ids).await
     }
 
     async fn import_products(

@@ -57,6 +57,7 @@ pub fn view(row: &impl RowColumns) -> Result<DealView, StoreError> {
         deal: DealPart {
             id: row.id_text("id")?,
             status: row.text("status")?,
+            stage_code: row.text("stage_code")?,
             created_at: row.time("created_at")?,
             updated_at: row.time("updated_at")?,
             owner_id: row.id_text_if("owner_id")?,
@@ -89,7 +90,6 @@ pub fn found(row: &impl RowColumns) -> Result<FoundDeal, StoreError> {
         workspace: row.id("workspace_id")?,
         view: view(row)?,
         title: row.text_if("title")?,
-        stage: row.text("stage_code")?,
         connection: row.text_id_if("connection_id")?,
         partner: row.id_if("partner_id")?,
         delivery: row.id_if("delivery_id")?,

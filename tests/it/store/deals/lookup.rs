@@ -59,7 +59,8 @@ pub async fn a_deal_is_four_objects_with_nulls(world: &World) {
         shown,
         json!({
             "deal": {
-                "id": item.deal_id, "status": "open", "createdAt": START, "updatedAt": START,
+                "id": item.deal_id, "status": "open", "stageCode": "in_qualification",
+                "createdAt": START, "updatedAt": START,
                 "ownerId": null, "ownerName": null, "ownerEmail": null,
                 "props": {"message": "Oi", "externalIntegrationId": "L1"}
             },

@@ -46,7 +46,7 @@ pub async fn a_change_is_one_stamp_and_one_history_row(world: &World) {
     let all = || DealPatch {
         status: Some(DealStatus::Won),
         product: Some("P-1".to_owned()),
-        owner_email: Some("olga@example.com".to_owned()),
+        owner_email: Some(Some("olga@example.com".to_owned())),
         ..wish(by, id)
     };
     assert_eq!(patch(world, all()).await, CHANGED);
@@ -120,7 +120,7 @@ pub async fn an_unknown_name_refuses_the_whole_patch(world: &World) {
         ..to_status(by, id, DealStatus::Won)
     };
     let owner = DealPatch {
-        owner_email: Some("nobody@example.com".to_owned()),
+        owner_email: Some(Some("nobody@example.com".to_owned())),
         ..to_status(by, id, DealStatus::Won)
     };
     assert_eq!(patch(world, product).await, DealPatched::NoProduct);

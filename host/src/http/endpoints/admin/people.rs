@@ -52,7 +52,7 @@ impl WorkspaceNames {
             id: found.id,
             workspace: self.slug.clone(),
             title: found.title,
-            stage: found.stage,
+            stage: view.deal.stage_code,
             external_id: text("externalIntegrationId"),
             source: text("source"),
             status: view.deal.status,

@@ -8,7 +8,6 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::id::{not_found, parse_id};
-use crate::domain::contact;
 use crate::domain::deal::{self, DealStage, DealStatus};
 use crate::http::auth::PartnerCaller;
 use crate::http::body::UnreadBody;
@@ -70,7 +69,7 @@ pub async fn run(
         }
         DealPatched::NoDeal => return Err(not_found()),
         DealPatched::NoProduct => return Err(missing("Property", wanted.property, NO_PROPERTY)),
-        DealPatched::NoOwner => return Err(missing("Owner", wanted.owner, NO_OWNER)),
+        DealPatched::NoOwner => return Err(missing("Owner", wanted.owner.flatten(), NO_OWNER)),
     };
     reply::json(StatusCode::ACCEPTED, &DealPatchAnswer { message })
 }
@@ -87,7 +86,8 @@ pub(super) struct DealPatchBody {
     status: Option<DealStatus>,
     stage: Option<DealStage>,
     property: Option<String>,
-    owner: Option<String>,
+    /// The inner `None` leaves the deal without an owner.
+    owner: Option<Option<String>>,
 }
 
 /// Reads a change. Returns `None`, with an issue, if the body is not an object. Check the
@@ -112,9 +112,11 @@ pub(super) fn read(body: Node<'_>) -> Option<DealPatchBody> {
         let property = body.field(name).optional()?;
         property.trimmed(TextLength::filled(limits::EXTERNAL_ID_CHARACTERS))
     });
-    let owner = body.field(OWNER).optional().and_then(|owner| {
-        let length = TextLength::up_to(limits::EMAIL_CHARACTERS);
-        owner.text_as("email", length, contact::email)
+    let owner = body.field(OWNER).optional().map(|owner| {
+        if owner.is_null() {
+            return None;
+        }
+        owner.email()
     });
     Some(DealPatchBody {
         status,
@@ -156,16 +158,17 @@ mod tests {
             json!({"stageCode": "negotiating"}),
             json!({"propertyExternalId": "AP-1"}),
             json!({"productExternalId": "AP-1"}),
-            json!({"ownerEmail": " Rui@Example.com"}),
+            json!({"ownerEmail": "Rui@Example.com"}),
+            json!({"ownerEmail": null}),
             json!({"status": "closed", "stageCode": "closed_lost", "ownerEmail": "rui@example.com",
                 "propertyExternalId": "AP-1"}),
         ] {
             check(body, &[]);
         }
-        let body = json!({"ownerEmail": " Rui@Example.com", "productExternalId": " AP-1 "});
+        let body = json!({"ownerEmail": "Rui@Example.com", "productExternalId": " AP-1 "});
         let (wanted, _) = zod::read(&body, read);
         let wanted = wanted.expect("it is right");
-        assert_eq!(wanted.owner.as_deref(), Some("rui@example.com"));
+        assert_eq!(wanted.owner, Some(Some("rui@example.com".to_owned())));
         assert_eq!(wanted.property.as_deref(), Some("AP-1"));
     }
 

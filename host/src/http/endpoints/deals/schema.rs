@@ -93,6 +93,9 @@ pub fn patch() -> Value {
             }));
         }
     }
+    let mut owner =
+        email("The e-mail address of the new owner. Null leaves the deal without an owner.");
+    owner["type"] = json!(["string", "null"]);
     json!({
         "type": "object",
         "description": "The changes, at least one. A field that is left out follows from the others, or keeps its value.",
@@ -103,7 +106,7 @@ pub fn patch() -> Value {
             "stageCode": one_of(&DealStage::ALL.map(DealStage::as_str), "The closing stages set their status too. A stage that contradicts a given status is refused."),
             "propertyExternalId": property(),
             "productExternalId": property(),
-            "ownerEmail": email("The e-mail address of the new owner."),
+            "ownerEmail": owner,
         },
         "not": {"anyOf": wrong},
     })

@@ -4,9 +4,9 @@
 
 use serde_json::Value;
 
-use crate::domain::contact;
 use crate::domain::exchange::UrlScheme;
 use crate::domain::id::AgentId;
+use crate::domain::text;
 use crate::http::error::ApiError;
 use crate::http::zod::{
     Node, TextLength,
@@ -14,14 +14,14 @@ use crate::http::zod::{
 };
 use crate::limits;
 use crate::pipeline::templates::requested::{
-    Component, ComponentKind, Document, Media, ParameterValue, PlaceholderValues,
+    Component, ComponentKind, Document, Media, ParameterValue, PlaceholderValues, QUICK_REPLY,
     TemplateParameter, TemplateUse,
 };
 use crate::pipeline::templates::{Misfit, Mismatch};
 use crate::store::NotificationDetails;
 
 const NAME: TextLength = TextLength::filled(limits::NAME_CHARACTERS);
-const PARAMETER: TextLength = TextLength::up_to(limits::PARAMETER_CHARACTERS);
+const PARAMETER: TextLength = TextLength::filled(limits::PARAMETER_CHARACTERS);
 const TEMPLATE_NAME: TextLength = TextLength::filled(limits::TEMPLATE_NAME_CHARACTERS);
 
 const LEGACY_FILLS_BODY: &str =
@@ -90,12 +90,10 @@ pub fn phone_number<'a>(phone: &Node<'a>) -> Option<&'a str> {
     phone.text(TextLength::up_to(limits::PHONE_CHARACTERS))
 }
 
-/// Reads the e-mail address in its normal form. Returns `None` if it is absent, or, with an
+/// Reads the e-mail address in lower case. Returns `None` if it is absent, or, with an
 /// issue, if it is not valid.
 pub fn email(body: &Node<'_>) -> Option<String> {
-    let length = TextLength::up_to(limits::EMAIL_CHARACTERS);
-    let email = body.field("email").optional()?;
-    email.text_as("email", length, contact::email)
+    body.field("email").optional()?.email()
 }
 
 /// Returns whether an unanswered message goes to the desk: yes, unless
@@ -134,7 +132,7 @@ fn legacy_format(name: &Node<'_>, replacements: Node<'_>) -> Option<TemplateUse>
         Some(list) => list.list(limits::TEMPLATE_PARAMETERS).and_then(|texts| {
             let read: Vec<_> = texts
                 .iter()
-                .map(|text| text.text(PARAMETER).map(str::to_owned))
+                .map(|text| text.seen(PARAMETER).map(text::folded))
                 .collect();
             read.into_iter().collect::<Option<Vec<_>>>()
         }),
@@ -175,16 +173,21 @@ fn component(component: &Node<'_>) -> Option<Component> {
         .one_of(&["header", "body", "button"]);
     let sub_type = match component.field("sub_type").optional() {
         None => Some(None),
-        Some(sub_type) => sub_type.one_of(&["url", "quick_reply"]).map(Some),
+        Some(sub_type) => sub_type.one_of(&["url", QUICK_REPLY]).map(Some),
     };
     let index = match component.field("index").optional() {
         None => Some(None),
         Some(index) => index.index(limits::BUTTON_INDEX).map(Some),
     };
+    let is_reply = kind == Some("button") && sub_type == Some(Some(QUICK_REPLY));
+    let (most, read_one): (_, fn(&Node<'_>) -> _) = match is_reply {
+        true => (1, payload),
+        false => (limits::TEMPLATE_PARAMETERS, parameter),
+    };
     let parameters = match component.field("parameters").optional() {
         None => Some(None),
-        Some(list) => list.list(limits::TEMPLATE_PARAMETERS).and_then(|list| {
-            let read: Vec<_> = list.iter().map(parameter).collect();
+        Some(list) => list.list(most).and_then(|list| {
+            let read: Vec<_> = list.iter().map(read_one).collect();
             read.into_iter().collect::<Option<Vec<_>>>().map(Some)
         }),
     };
@@ -203,21 +206,39 @@ fn component(component: &Node<'_>) -> Option<Component> {
     })
 }
 
+/// Reads the parameter of a quick reply: its payload, which may be called a text.
+fn payload(parameter: &Node<'_>) -> Option<TemplateParameter> {
+    let parameter = parameter.object()?;
+    let kind = parameter.field("type").one_of(&["payload", "text"]);
+    let name = parameter_name(parameter);
+    let payload = parameter.field(kind?).seen(PARAMETER)?.to_owned();
+    Some(TemplateParameter {
+        parameter_name: name?,
+        value: ParameterValue::Payload { payload },
+    })
+}
+
+fn parameter_name(parameter: &Node<'_>) -> Option<Option<String>> {
+    match parameter.field("parameter_name").optional() {
+        None => Some(None),
+        Some(name) => name.text(NAME).map(|name| Some(name.to_owned())),
+    }
+}
+
+/// Reads a parameter. White space in a text is folded, since channels refuse the whole message
+/// for a line break or a row of spaces in it.
 fn parameter(parameter: &Node<'_>) -> Option<TemplateParameter> {
     let parameter = parameter.object()?;
     let kind = parameter
         .field("type")
         .one_of(&["text", "document", "image", "video"]);
-    let name = match parameter.field("parameter_name").optional() {
-        None => Some(None),
-        Some(name) => name.text(NAME).map(|name| Some(name.to_owned())),
-    };
+    let name = parameter_name(parameter);
     let value = match kind? {
         "text" => parameter
             .field("text")
-            .text(PARAMETER)
+            .seen(PARAMETER)
             .map(|text| ParameterValue::Text {
-                text: text.to_owned(),
+                text: text::folded(text),
             }),
         "document" => document(&parameter.field("document")),
         "image" => media(&parameter.field("image")).map(|image| ParameterValue::Image { image }),
@@ -287,7 +308,11 @@ fn issue(is_legacy: bool, misfit: &Misfit) -> Issue {
         vec![field("template"), field("components")]
     };
     if let Some(place) = misfit.component.filter(|_| !is_legacy) {
-        path.extend([PathStep::Index(place), field("parameters")]);
+        let member = match misfit.what {
+            Mismatch::Button { .. } => "sub_type",
+            Mismatch::Count { .. } | Mismatch::Kind { .. } | Mismatch::Name { .. } => "parameters",
+        };
+        path.extend([PathStep::Index(place), field(member)]);
     }
     let mut message = misfit.message.clone();
     if is_legacy && misfit.kind != ComponentKind::Body {
@@ -295,6 +320,10 @@ fn issue(is_legacy: bool, misfit: &Misfit) -> Issue {
     }
     match &misfit.what {
         Mismatch::Count { wanted, given } => Issue::wrong_count(*wanted, *given, path, message),
+        Mismatch::Button { wanted } => Issue {
+            message,
+            ..Issue::not_one_of(QUICK_REPLY, wanted.clone(), path)
+        },
         Mismatch::Kind {
             parameter,
             wanted,

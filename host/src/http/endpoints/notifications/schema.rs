@@ -3,8 +3,9 @@
 
 use serde_json::{Value, json};
 
-use crate::http::terms::{email, filled, link, list, named, one_of, text, trimmed};
+use crate::http::terms::{email, filled, link, list, named, one_of, seen, text, trimmed};
 use crate::limits;
+use crate::pipeline::templates::requested::QUICK_REPLY;
 
 /// Returns the schemas of the two formats of a notification.
 pub fn formats() -> [(&'static str, Value); 2] {
@@ -30,7 +31,7 @@ pub fn formats() -> [(&'static str, Value); 2] {
 /// Returns the schemas of `messageTemplate` and `replacements`, for every body with the legacy
 /// format.
 pub fn legacy_template() -> [Value; 2] {
-    let value = text(limits::PARAMETER_CHARACTERS, "");
+    let value = seen(limits::PARAMETER_CHARACTERS, "");
     [
         filled(
             limits::TEMPLATE_NAME_CHARACTERS,
@@ -39,7 +40,7 @@ pub fn legacy_template() -> [Value; 2] {
         list(
             &value,
             limits::TEMPLATE_PARAMETERS,
-            "The values of its body's placeholders, in order.",
+            "The values of its body's placeholders, in order. White space in them is folded, as in the parameters of a template.",
         ),
     ]
 }
@@ -83,7 +84,7 @@ pub fn person() -> Value {
 }
 
 /// Returns the schemas of a template in the modern format and of its parts.
-pub fn template() -> [(&'static str, Value); 9] {
+pub fn template() -> [(&'static str, Value); 10] {
     let name = limits::NAME_CHARACTERS;
     let file = "The address from which the provider gets the file, with http or https.";
     let parameter = |kind: &str, value: &Value| {
@@ -97,7 +98,7 @@ pub fn template() -> [(&'static str, Value); 9] {
             },
         })
     };
-    let kinds = ["Text", "Document", "Image", "Video"];
+    let kinds = ["Text", "Document", "Image", "Video", "Payload"];
     let kinds = kinds.map(|kind| named(&format!("{kind}Parameter")));
     let index = json!({
         "description": "The button's position, as a number or as a string of digits. Default: its position among the buttons.",
@@ -129,18 +130,44 @@ pub fn template() -> [(&'static str, Value); 9] {
             json!({
                 "type": "object",
                 "required": ["type"],
+                "if": {
+                    "required": ["type", "sub_type"],
+                    "properties": {"type": {"const": "button"}, "sub_type": {"const": QUICK_REPLY}},
+                },
+                "then": {"properties": {"parameters": {"maxItems": 1, "items": {
+                    "properties": {"type": {"enum": ["payload", "text"]}},
+                }}}},
+                "else": {"properties": {"parameters": {"items": {
+                    "properties": {"type": {"not": {"const": "payload"}}},
+                }}}},
                 "properties": {
                     "type": one_of(&["header", "body", "button"], "The part of the template."),
-                    "sub_type": one_of(&["url", "quick_reply"], "The kind of button, if the component is a button."),
+                    "sub_type": one_of(&["url", QUICK_REPLY], "The kind of button, if the component is a button."),
                     "index": index,
-                    "parameters": list(&named("TemplateParameter"), limits::TEMPLATE_PARAMETERS, "The values of its placeholders; a quick_reply needs none."),
+                    "parameters": list(&named("TemplateParameter"), limits::TEMPLATE_PARAMETERS, "The values of its placeholders. A quick_reply needs none and takes at most one, its payload: what the provider reports when the contact taps the button. There, a `text` is the same as a `payload`."),
                 },
             }),
         ),
         ("TemplateParameter", json!({"oneOf": kinds})),
         (
             "TextParameter",
-            parameter("text", &text(limits::PARAMETER_CHARACTERS, "The value.")),
+            parameter(
+                "text",
+                &seen(
+                    limits::PARAMETER_CHARACTERS,
+                    "The value, of which a reader has to see something. Channels refuse line breaks, tabs and rows of spaces in a parameter: each run of white space and control characters is sent as one space, and none at the ends.",
+                ),
+            ),
+        ),
+        (
+            "PayloadParameter",
+            parameter(
+                "payload",
+                &seen(
+                    limits::PARAMETER_CHARACTERS,
+                    "The payload of a quick reply, which is sent as it is.",
+                ),
+            ),
         ),
         (
             "DocumentParameter",
@@ -242,8 +269,10 @@ mod tests {
             {"type": "header", "parameters": [
                 {"type": "image", "image": {"link": "https://files.example.com/a.png"}},
                 {"type": "video", "video": {"id": "media-17"}}]},
-            {"type": "body", "parameters": [{"type": "text", "text": "", "parameter_name": "first"}]},
+            {"type": "body", "parameters": [{"type": "text", "text": "a\n", "parameter_name": "first"}]},
             {"type": "button", "sub_type": "url", "index": 0, "parameters": []},
+            {"type": "button", "sub_type": "quick_reply", "index": 2, "parameters": [{"type": "payload", "payload": "visit"}]},
+            {"type": "button", "sub_type": "quick_reply", "index": 3, "parameters": [{"type": "text", "text": "visit"}]},
             {"type": "button", "sub_type": "quick_reply", "index": "1"},
         ]);
         body

@@ -86,24 +86,16 @@ fn filter(query: &Query<'_>, workspace: WorkspaceId) -> Result<TicketFilter, Api
         })?;
         filter.status = Some(status);
     }
-    let Some(text) = query.get("cursor") else {
+    // The cursor contains the status, so it need not be repeated.
+    let is_filter = |text: &str| {
+        let status = TicketStatus::from_text(text);
+        text == word(status) && (filter.status.is_none() || filter.status == status)
+    };
+    let Some(cursor) = query.list_cursor(workspace, LIST, is_filter)? else {
         return Ok(filter);
     };
-    let cursor =
-        ListCursor::decode(text).map_err(|error| ApiError::BadRequest(format!("{error}.")))?;
-    let status = TicketStatus::from_text(&cursor.filter);
-    let is_own = cursor.workspace == workspace
-        && cursor.list == LIST
-        && cursor.filter == word(status)
-        // The cursor contains the status, so it need not be repeated.
-        && (filter.status.is_none() || filter.status == status);
-    if !is_own {
-        return Err(ApiError::BadRequest(
-            "The cursor belongs to another list; start this one without it.".to_owned(),
-        ));
-    }
     Ok(TicketFilter {
-        status,
+        status: TicketStatus::from_text(&cursor.filter),
         before: Some(TicketId(cursor.before)),
         ..filter
     })

@@ -18,8 +18,8 @@ pub fn patch(set: &mut WorkingSet, patch: &DealPatch) -> DealPatched {
         set.products.get(&key).copied()
     });
     let owner = patch.owner_email.as_ref().map(|email| {
-        let key = (workspace, email.clone());
-        set.owners.get(&key).copied()
+        let key = email.clone().map(|email| (workspace, email));
+        key.map(|key| set.owners.get(&key).copied())
     });
     let Some(deal) = own(set, &patch.by, patch.deal) else {
         return DealPatched::NoDeal;
@@ -27,11 +27,13 @@ pub fn patch(set: &mut WorkingSet, patch: &DealPatch) -> DealPatched {
     if product == Some(None) {
         return DealPatched::NoProduct;
     }
-    if owner == Some(None) {
-        return DealPatched::NoOwner;
-    }
+    let owner = match owner {
+        None => deal.owner,
+        Some(None) => None,
+        Some(Some(None)) => return DealPatched::NoOwner,
+        Some(Some(found)) => found,
+    };
     let product = product.flatten().or(deal.product);
-    let owner = owner.flatten().or(deal.owner);
     let before = (deal.status, deal.stage);
     let (status, stage) = moved(before, patch.status, patch.stage);
     let mut changes = DealChanges::default();
@@ -136,7 +138,7 @@ mod tests {
         let all = DealPatch {
             status: Some(DealStatus::Won),
             product: Some("P-1".to_owned()),
-            owner_email: Some(OLGA.to_owned()),
+            owner_email: Some(Some(OLGA.to_owned())),
             ..wish(id)
         };
         assert_eq!(change(set, all), CHANGED);
@@ -174,6 +176,32 @@ mod tests {
                 ("product_id", &null, &json!(product())),
                 ("owner_id", &null, &json!(owner())),
             ]
+        );
+    }
+
+    #[test]
+    fn a_deal_without_an_owner_is_a_change_with_its_history_once() {
+        let set = &mut working_set();
+        let id = stored_deal(set);
+        let owned_by = |email: Option<&str>| DealPatch {
+            owner_email: Some(email.map(str::to_owned)),
+            ..wish(id)
+        };
+        assert_eq!(change(set, owned_by(None)), UNCHANGED);
+        assert_eq!(change(set, owned_by(Some(OLGA))), CHANGED);
+        assert_eq!(change(set, owned_by(None)), CHANGED);
+        assert_eq!(deal(set, id).owner, None);
+        assert_eq!(change(set, owned_by(None)), UNCHANGED);
+        let [_, row] = set.new_history.as_slice() else {
+            panic!("not two rows: {:?}", set.new_history);
+        };
+        let [change] = row.changes.as_slice() else {
+            panic!("not one change: {:?}", row.changes);
+        };
+        assert_eq!(change.field, "owner_id");
+        assert_eq!(
+            (&change.before, &change.after),
+            (&json!(owner()), &json!(null))
         );
     }
 
@@ -218,7 +246,7 @@ mod tests {
             ..wish(id)
         };
         let product = Some("P-2".to_owned());
-        let owner_email = Some("nobody@example.com".to_owned());
+        let owner_email = Some(Some("nobody@example.com".to_owned()));
         let wrong = DealPatch { product, ..wish() };
         assert_eq!(change(set, wrong), DealPatched::NoProduct);
         let wrong = DealPatch {
@@ -240,7 +268,7 @@ mod tests {
         let wish = || DealPatch {
             status: Some(DealStatus::Won),
             // The refusal does not reveal which names exist.
-            owner_email: Some("nobody@example.com".to_owned()),
+            owner_email: Some(Some("nobody@example.com".to_owned())),
             ..wish(id)
         };
         for wrong in [
@@ -344,7 +372,7 @@ mod tests {
         );
         let given = DealPatch {
             stage: Some(DealStage::Transferred),
-            owner_email: Some(OLGA.to_owned()),
+            owner_email: Some(Some(OLGA.to_owned())),
             ..wish(id)
         };
         assert_eq!(change(set, given), CHANGED);
