@@ -242,35 +242,142 @@ pub fn parse_moment(text: &str, now: Micros) -> Option<Micros> {
     parse(text)
         .or_else(|| Some(now.minus(parse_span(text)?)))
         .or_else(|| parse(&format!("{text}Z")))
-        .or_else(|| parse(&format!("{text}:00Z")))
 }
 
-/// Reads a time as clients send it: `Z` or an offset, a space in place of an unencoded
-/// plus, any number of fractional digits (six count; the rest is cut, never rounded up), or
-/// a bare date (midnight, UTC). Years 0000 to 9999; a time in 0000 is read as the first
-/// moment of 0001.
+/// Reads a time as [`read`] does, and does not say why it cannot.
 pub fn parse(text: &str) -> Option<Micros> {
-    let text = text.trim();
-    if text.is_empty() || text.len() > 40 || !text.is_ascii() {
-        return None;
-    }
-    if let Some(date) = bare_date(text) {
-        let midnight = date.and_hms_opt(0, 0, 0).expect("midnight is");
-        return served(date.year(), midnight.and_utc().timestamp_micros());
-    }
-    // A plus that was not percent-encoded arrives as a space before the offset.
-    let spaced;
-    let text = match text.rsplit_once(' ') {
-        Some((left, offset))
-            if left.contains(['T', 't', ' ']) && offset.len() == 5 && offset.contains(':') =>
-        {
-            spaced = format!("{left}+{offset}");
-            &spaced
+    read(text).ok()
+}
+
+/// Why a text is not a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeError {
+    /// It is a date and a time of day, anywhere on earth.
+    NoOffset,
+    NotTime,
+}
+
+impl TimeError {
+    /// Returns what a refusal says between the name of the value and what it must be.
+    pub const fn lacks(self) -> &'static str {
+        match self {
+            Self::NoOffset => " has no offset from UTC: it",
+            Self::NotTime => "",
         }
-        _ => text,
+    }
+}
+
+/// Reads a time as clients send it: every form of ISO 8601 with a calendar date, a time of day and
+/// an offset, so RFC 3339, `+0000`, `+00` and the basic format too; with a space in place of the `T`
+/// and of a plus that was not percent-encoded, or a bare date (midnight, UTC). Six fractional digits
+/// count; the rest is cut, never rounded up. Years 0000 to 9999; a time in 0000 is read as the first
+/// moment of 0001.
+///
+/// # Errors
+///
+/// [`TimeError`] if the text names no moment.
+pub fn read(text: &str) -> Result<Micros, TimeError> {
+    let text = text.trim();
+    if text.is_empty() || text.len() > 40 {
+        return Err(TimeError::NotTime);
+    }
+    let (date, rest) = calendar_date(text).ok_or(TimeError::NotTime)?;
+    let midnight = date.and_hms_opt(0, 0, 0).expect("midnight is");
+    let midnight = midnight.and_utc().timestamp_micros();
+    let served = |micros| served(date.year(), micros).ok_or(TimeError::NotTime);
+    if rest.is_empty() && text.contains('-') {
+        return served(midnight);
+    }
+    let (clock, rest) = rest
+        .strip_prefix(['T', 't', ' '])
+        .and_then(time_of_day)
+        .ok_or(TimeError::NotTime)?;
+    if rest.is_empty() {
+        return Err(TimeError::NoOffset);
+    }
+    let offset = offset(rest).ok_or(TimeError::NotTime)?;
+    served(midnight + clock - offset * 1_000_000)
+}
+
+/// Splits off the two digits that a text begins with.
+fn two_digits(text: &str) -> Option<(u32, &str)> {
+    let (digits, rest) = text.split_at_checked(2)?;
+    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+    Some((digits.parse().ok().filter(|_| is_number)?, rest))
+}
+
+/// Splits off `2030-01-31` or `20300131`. The library would accept signs and blanks too.
+fn calendar_date(text: &str) -> Option<(NaiveDate, &str)> {
+    let (century, rest) = two_digits(text)?;
+    let (year, rest) = two_digits(rest)?;
+    let extended = rest.strip_prefix('-');
+    let (month, rest) = two_digits(extended.unwrap_or(rest))?;
+    let rest = match extended {
+        Some(_) => rest.strip_prefix('-')?,
+        None => rest,
     };
-    let time = DateTime::parse_from_rfc3339(text).ok()?;
-    served(time.year(), time.timestamp_micros())
+    let (day, rest) = two_digits(rest)?;
+    let year = i32::try_from(century * 100 + year).ok()?;
+    Some((NaiveDate::from_ymd_opt(year, month, day)?, rest))
+}
+
+/// Splits off a time of day, in microseconds since midnight: `12:30:59.5`, `123059,5`, `12:30` or `12`.
+/// A fraction belongs to the last part. 24:00 is the end of the day, and a minute may have a second 60.
+fn time_of_day(text: &str) -> Option<(i64, &str)> {
+    let (hours, mut rest) = two_digits(text)?;
+    let (mut seconds, mut unit) = (hours * 3_600, 3_600);
+    let is_extended = rest.starts_with(':');
+    for (next, most) in [(60, 59), (1, 60)] {
+        let part = match is_extended {
+            true => rest.strip_prefix(':'),
+            false => rest
+                .starts_with(|c: char| c.is_ascii_digit())
+                .then_some(rest),
+        };
+        let Some(part) = part else {
+            break;
+        };
+        let (number, after) = two_digits(part)?;
+        if number > most {
+            return None;
+        }
+        (seconds, unit, rest) = (seconds + number * next, next, after);
+    }
+    let mut micros = i64::from(seconds) * 1_000_000;
+    if let Some(fraction) = rest.strip_prefix(['.', ',']) {
+        let end = fraction.find(|c: char| !c.is_ascii_digit());
+        let (digits, after) = fraction.split_at(end.unwrap_or(fraction.len()));
+        let nanos: i64 = format!("{:0<9}", digits.get(..9).unwrap_or(digits))
+            .parse()
+            .ok()?;
+        if digits.is_empty() {
+            return None;
+        }
+        (micros, rest) = (micros + nanos * i64::from(unit) / 1_000, after);
+    }
+    let is_in_day = hours < 24 || micros == 24 * 3_600 * 1_000_000;
+    is_in_day.then_some((micros, rest))
+}
+
+/// Reads an offset from UTC, in seconds: `Z`, `+03:00`, `-0300` or `+00`. The sign may be the one that
+/// typographers write, and a plus that was not percent-encoded is a space.
+fn offset(text: &str) -> Option<i64> {
+    let signed = text.trim_start();
+    if signed.eq_ignore_ascii_case("z") {
+        return Some(0);
+    }
+    let (sign, digits) = match signed.strip_prefix(['-', '\u{2212}']) {
+        Some(digits) => (-1, digits),
+        None if signed.len() < text.len() => (1, signed.strip_prefix('+').unwrap_or(signed)),
+        None => (1, signed.strip_prefix('+')?),
+    };
+    let (hours, rest) = two_digits(digits)?;
+    let (minutes, rest) = match rest {
+        "" => (0, ""),
+        rest => two_digits(rest.strip_prefix(':').unwrap_or(rest))?,
+    };
+    let is_offset = rest.is_empty() && hours < 24 && minutes < 60;
+    is_offset.then_some(sign * i64::from(hours * 3_600 + minutes * 60))
 }
 
 /// Returns the time for a year that RFC 3339 knows. A time before the year 1 becomes the
@@ -283,20 +390,6 @@ pub(super) fn served(year: i32, micros: i64) -> Option<Micros> {
 /// `0001-01-01T00:00:00Z`, and the last microsecond of the year 9999.
 const FIRST: Micros = Micros(-62_135_596_800 * 1_000_000);
 const LAST: Micros = Micros(253_402_300_800 * 1_000_000 - 1);
-
-/// Reads `2030-01-31` exactly: the library would accept signs and blanks too.
-fn bare_date(text: &str) -> Option<NaiveDate> {
-    let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-    let mut parts = text.split('-');
-    let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
-    let is_date = [(year, 4), (month, 2), (day, 2)]
-        .iter()
-        .all(|(part, length)| part.len() == *length && is_digits(part));
-    if !is_date || parts.next().is_some() {
-        return None;
-    }
-    NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()
-}
 
 #[cfg(test)]
 mod tests {
@@ -341,7 +434,8 @@ mod tests {
         check("2026-11-26 21:00", Some("2026-11-26T21:00:00Z"));
         check("2026-11-26T21:00:07-03:00", Some("2026-11-27T00:00:07Z"));
         check("1s", Some("1969-12-31T23:59:59Z"));
-        check("2026-11-26T21", None);
+        check("2026-11-26T21", Some("2026-11-26T21:00:00Z"));
+        check("2026-11-26Z", None);
         check("soon", None);
     }
 
@@ -407,6 +501,94 @@ mod tests {
     }
 
     #[test]
+    fn every_form_of_a_time_with_an_offset_is_the_same_moment() {
+        let noon = parse("2026-01-31T12:00:00Z");
+        assert!(noon.is_some());
+        for text in [
+            "2026-01-31T12:00:00+0000",
+            "2026-01-31T12:00:00 0000",
+            "2026-01-31T12:00:00+00",
+            "2026-01-31T12:00:00 00",
+            "2026-01-31T12:00:00 +0000",
+            "2026-01-31T12:00:00-0000",
+            "2026-01-31T09:00:00-0300",
+            "2026-01-31T09:00:00-03",
+            "2026-01-31T09:00:00\u{2212}03:00",
+            "2026-01-31T17:30:00+0530",
+            "2026-01-31T17:30:00 0530",
+            "2026-02-01T01:00:00.000000+13:00",
+            "2026-01-31 12:00:00+00:00",
+            "2026-01-31 12:00:00.000000+00",
+            "2026-01-31 12:00:00 00:00",
+            "2026-01-31 12:00:00 -0000",
+            "2026-01-31 09:00:00 -0300",
+            "2026-01-31t12:00:00z",
+            "2026-01-31T12:00:00,000Z",
+            "2026-01-31T12:00Z",
+            "2026-01-31T12Z",
+            "2026-01-31T11.5-00:30",
+            "20260131T120000Z",
+            "20260131T120000+0000",
+            "20260131T120000 0000",
+            "20260131T090000-0300",
+            "20260131T120000.000Z",
+            "20260131T1200Z",
+            "20260131 120000Z",
+            "20260131T12:00:00Z",
+            "2026-01-31T120000Z",
+        ] {
+            assert_eq!(parse(text), noon, "{text}");
+        }
+        let check = |text: &str, expect: &str| assert_eq!(parse(text), parse(expect), "{text}");
+        check("2026-01-31T24:00:00Z", "2026-02-01T00:00:00Z");
+        check("2026-01-31T23:59:60Z", "2026-02-01T00:00:00Z");
+        check("2026-01-31T12:00:00,25+0000", "2026-01-31T12:00:00.25Z");
+        check("20260131T120000,250Z", "2026-01-31T12:00:00.25Z");
+        check("2026-01-31T12:30,5Z", "2026-01-31T12:30:30Z");
+    }
+
+    #[test]
+    fn a_text_that_names_no_moment_is_told_apart_from_one_that_lacks_its_offset() {
+        for text in [
+            "2026-01-31T12:00:00",
+            "2026-01-31 12:00:00",
+            "2026-01-31T12:00",
+            "2026-01-31 12:00",
+            "20260131T120000",
+            "2026-01-31T12:00:00.5",
+        ] {
+            assert_eq!(read(text), Err(TimeError::NoOffset), "{text}");
+        }
+        for text in [
+            "",
+            "20260131",
+            "1769860800",
+            "1769860800000",
+            "2026-01-31Z",
+            "2026-01-31+00:00",
+            "2026-02-30T12:00:00Z",
+            "2026-01-31T24:00:01Z",
+            "2026-01-31T25:00:00Z",
+            "2026-01-31T12:60:00Z",
+            "2026-01-31T12:00:61Z",
+            "2026-01-31T12:00:00.Z",
+            "2026-01-31T12:00:00+24:00",
+            "2026-01-31T12:00:00+0060",
+            "2026-01-31T12:00:00+3",
+            "2026-01-31T12:00:00+000",
+            "2026-01-31T12:00:00+00:00:00",
+            "2026-01-31T12:00:00Z0",
+            "2026-01-31T12:00:00BRT",
+            "2026-0131T12:00:00Z",
+            "202601-31T12:00:00Z",
+            "\u{0662}026-01-31T12:00:00Z",
+            "2026-01-31T12:00:00.0000000000000000000000Z",
+        ] {
+            assert_eq!(read(text), Err(TimeError::NotTime), "{text}");
+        }
+    }
+
+    #[test]
     fn a_time_outside_the_printable_years_becomes_their_first_or_last_moment() {
         let last = "9999-12-31T23:59:59.999999Z";
         assert_eq!(parse(last), Some(LAST));
@@ -430,8 +612,10 @@ mod fuzz {
 
     use super::*;
 
-    const TIMES: [&str; 6] = [
+    const TIMES: [&str; 8] = [
         "2030-01-31T23:59:59.123456Z",
+        "20300131T235959,5-0300",
+        "2030-01-31t24 0000",
         "2030-01-31T23:59:60.9999999+23:59",
         "0001-01-01T00:00:00-00:00",
         "9999-12-31T23:59:59.999999Z",
