@@ -49,19 +49,31 @@ def check(found, wanted, what):
 
 def go(world):
     from leadhost_client import AuthenticatedClient, Client
-    from leadhost_client.api.data import count_conversations, export_rows, freshness, whoami
+    from leadhost_client.api.data import (
+        count_conversations,
+        export_contacts,
+        export_deals,
+        export_messages,
+        export_rows,
+        freshness,
+        whoami,
+    )
     from leadhost_client.api.deals import create_deal, find_deals, log_deal, update_deal
     from leadhost_client.api.messages import send_notification
     from leadhost_client.api.products import search_products
     from leadhost_client.api.service import is_ready
     from leadhost_client.models import (
+        ContactsPage,
         CountConversationsGranularity,
         DealLog,
         DealLogMetadata,
         DealPatch,
         DealPatchStageCode,
+        DealRowStageCode,
         ExportRowsEntity,
+        GatewayErrorCode,
         LegacyNotification,
+        MessageRowActor,
         NewDeal,
     )
 
@@ -127,6 +139,15 @@ def go(world):
     check(whoami.sync(client=data).workspace_name, "Aurora Homes", "the workspace")
     page = export_rows.sync(ExportRowsEntity.DEALS, client=data)
     check(deal in [row.id for row in page.data], True, "the export")
+    # Each export has rows of one type, also on an empty page.
+    row = next(row for row in export_deals.sync(client=data).data if row.id == deal)
+    check(row.stage_code, DealRowStageCode.VISIT_SCHEDULED, "the exported stage")
+    actors = [row.actor for row in export_messages.sync(client=data).data]
+    check(MessageRowActor.AGENT in actors, True, "the authors of messages")
+    empty = export_contacts.sync(client=data, updated_since="2999-01-01")
+    check((type(empty), empty.data), (ContactsPage, []), "an empty page")
+    refused = find_deals.sync(client=partner)
+    check(refused.code, GatewayErrorCode.INVALID_PARAMETER, "the code of an error")
     sets = [row.metricset for row in freshness.sync(client=data).data]
     check(sets, ["conversations", "tickets"], "the metric sets")
     counts = count_conversations.sync(

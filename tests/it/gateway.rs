@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod create;
+mod errors;
 mod find;
 mod log;
 mod patch;
@@ -158,7 +159,8 @@ fn refusal(answer: &Answer, status: u16) -> String {
     assert_eq!(answer.status, status, "{body}");
     assert_eq!(body["statusCode"], status, "{body}");
     assert!(body["error"].is_string(), "{body}");
-    assert_eq!(body.as_object().expect("an object").len(), 3, "{body}");
+    assert!(body["code"].is_string(), "{body}");
+    assert_eq!(body.as_object().expect("an object").len(), 4, "{body}");
     text(&body["message"])
 }
 

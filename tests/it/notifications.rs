@@ -208,7 +208,8 @@ fn refusal(answer: &Answer, status: u16) -> String {
     assert_eq!(body["success"], false, "{body}");
     assert_eq!(body["statusCode"], status, "{body}");
     let fields = body.as_object().expect("an object").len();
-    assert_eq!(fields, 3, "{body}");
+    assert!(body["code"].is_string(), "{body}");
+    assert_eq!(fields, 4, "{body}");
     body["message"].as_str().expect("a text").to_owned()
 }
 

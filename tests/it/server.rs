@@ -319,7 +319,8 @@ async fn unknown_paths_are_refused_in_the_familys_format(on: On) {
     assert!(gateway["message"].is_string());
     let data = host.get("/v1/nothing").send().await.expect(404).json();
     assert!(data["error"].is_string());
-    assert_eq!(data.as_object().expect("an object").len(), 1);
+    assert_eq!(data["code"], "not_found");
+    assert_eq!(data.as_object().expect("an object").len(), 2);
     let admin = host
         .admin("GET", "/nothing")
         .send()

@@ -4,7 +4,8 @@
 use super::time::Micros;
 
 /// The status of a conversation, as exported. It is derived from its times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, utoipa::ToSchema)]
+#[schema(rename_all = "snake_case")]
 pub enum ConversationStatus {
     /// The channel has not accepted a message yet, and none came in.
     Pending,

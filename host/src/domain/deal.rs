@@ -49,7 +49,8 @@ fn first_of(names: &[String]) -> String {
 }
 
 /// A deal's status, as stored and exported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ToSchema)]
+#[schema(rename_all = "snake_case")]
 pub enum DealStatus {
     Open,
     Won,
@@ -78,7 +79,8 @@ impl DealStatus {
 }
 
 /// The stage of a deal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ToSchema)]
+#[schema(rename_all = "snake_case")]
 pub enum DealStage {
     Transferred,
     InQualification,
@@ -200,6 +202,7 @@ pub struct DealView {
 #[serde(rename_all = "camelCase")]
 pub struct DealPart {
     pub id: String,
+    #[schema(value_type = DealStatus)]
     pub status: String,
     /// As `PATCH /deal/{dealId}` takes it.
     pub stage_code: String,

@@ -3,7 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::{PartialSchema, ToSchema};
 
 use super::channel::ChannelError;
 use super::time::Micros;
@@ -55,6 +57,20 @@ pub const KINDS: [&str; 14] = [
     "unsupported",
     "system",
 ];
+
+/// One of [`KINDS`], for schemas.
+pub struct MessageKind;
+
+impl PartialSchema for MessageKind {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .enum_values(Some(KINDS))
+            .into()
+    }
+}
+
+impl ToSchema for MessageKind {}
 
 /// Bound of the error codes of one message over all its statuses, so that its row stays
 /// small.

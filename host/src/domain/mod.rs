@@ -16,6 +16,7 @@ pub mod cursor;
 pub mod deal;
 pub mod delivery;
 pub mod difference;
+pub mod error_code;
 pub mod exchange;
 pub mod export_headers;
 pub mod hex;

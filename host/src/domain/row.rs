@@ -6,6 +6,9 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
+use super::conversation::ConversationStatus;
+use super::deal::{DealStage, DealStatus};
+use super::message::{Actor, MessageKind};
 use super::time::Micros;
 
 /// An entity that has a feed.
@@ -105,12 +108,14 @@ pub struct DealRow {
     pub person_id: String,
     pub agent_id: Option<i64>,
     pub owner_id: Option<String>,
+    #[schema(value_type = DealStatus)]
     pub status: String,
     pub title: Option<String>,
     #[schema(value_type = Object)]
     pub props: Box<RawValue>,
     pub created_at: Micros,
     pub updated_at: Micros,
+    #[schema(value_type = DealStage)]
     pub stage_code: String,
     pub product_id: Option<String>,
     pub external_id: Option<String>,
@@ -123,8 +128,10 @@ pub struct MessageRow {
     pub cursor_at: Micros,
     pub conversation_id: String,
     pub created_at: Micros,
+    #[schema(value_type = Actor)]
     pub actor: String,
     #[serde(rename = "type")]
+    #[schema(value_type = MessageKind)]
     pub kind: String,
     pub content: Option<String>,
     #[schema(value_type = Object)]
@@ -144,6 +151,7 @@ pub struct ConversationRow {
     pub agent_type: Option<String>,
     pub source: Option<String>,
     pub channel: Option<String>,
+    #[schema(value_type = ConversationStatus)]
     pub status: String,
     pub created_at: Micros,
     pub updated_at: Micros,

@@ -66,6 +66,10 @@ pub async fn answer(
     let path = route::plain(head.uri.path());
     let found = route_of(surface, &head, &path);
     let name = found.as_ref().map_or("none", Route::name);
+    let parameters = found
+        .as_ref()
+        .ok()
+        .and_then(|route| router::parameters(*route));
     let sender = match found {
         Ok(Route::Open(OpenRoute::IngestLead { connection })) => Some(connection),
         _ => None,
@@ -121,6 +125,9 @@ pub async fn answer(
             reply
         };
         carried_by_all(&head, &id, &mut reply);
+        if let Some(known) = parameters {
+            call.query().name_ignored(known, reply.headers_mut());
+        }
         // HTTP/2 announces the end of a connection by itself.
         if http.core.shutdown.has_begun() && head.version < Version::HTTP_2 {
             let close = HeaderValue::from_static("close");

@@ -1,7 +1,7 @@
 //! Errors of requests, and their form in each family of endpoints.
 //!
-//! One enum, split by what the client can do about an error. One match gives the status and the
-//! message, another gives the shape. The details of a fault are logged once, under the request's
+//! One enum, split by what the client can do about an error. Each error has a code, and the code
+//! determines the status; further matches give the message and the shape. The details of a fault are logged once, under the request's
 //! id; the client gets a message that it can act on.
 
 use std::borrow::Cow;
@@ -21,12 +21,13 @@ use crate::admin_api::apply::RefusedFile;
 use crate::admin_api::error::AdminError;
 use crate::admin_api::plugins::{AwaitsSecondKey, RefusedActivation, RefusedComponent};
 use crate::domain::analytics::MetricSet;
+use crate::domain::error_code::ErrorCode;
 use crate::domain::key::KeyKind;
 use crate::domain::time::whole_seconds;
 use crate::limits;
 use crate::store::StoreError;
 
-/// The shape of an endpoint's errors.
+/// The shape of an endpoint's errors. Every body has the `code` too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// `{statusCode, message, error}`
@@ -83,9 +84,9 @@ pub enum ApiError {
     /// 409: an earlier request with the same idempotency key is not answered yet.
     #[error("the key's first request is under way")]
     UnderWay { retry_after: Duration },
-    /// A stored answer that is a refusal, with its status.
+    /// A refusal with a code of its own.
     #[error("{message}")]
-    Refused { status: StatusCode, message: String },
+    Coded { code: ErrorCode, message: String },
     /// 413
     #[error("the body is larger than {limit} bytes")]
     BodyTooLarge { limit: usize },
@@ -166,6 +167,17 @@ impl ApiError {
         Self::Internal(source.into())
     }
 
+    /// Returns a refusal with a code of its own.
+    pub fn coded(code: ErrorCode, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self::Coded { code, message }
+    }
+
+    /// Returns the refusal of a parameter of the query.
+    pub fn parameter(message: impl Into<String>) -> Self {
+        Self::coded(ErrorCode::InvalidParameter, message)
+    }
+
     /// Returns the [`Self::NotFound`] of an unknown metric set of analytics.
     pub fn no_metric_set() -> Self {
         let known = MetricSet::ALL.map(MetricSet::as_str).join(", ");
@@ -190,123 +202,114 @@ impl ApiError {
 
     /// Returns the status and the message for the client.
     pub fn outside(&self) -> (StatusCode, Cow<'_, str>) {
-        use StatusCode as S;
+        (status_of(self.code()), self.message())
+    }
+
+    /// Returns the word for the cause.
+    pub fn code(&self) -> ErrorCode {
+        use ErrorCode as C;
         match self {
-            Self::BadRequest(message) => (S::BAD_REQUEST, message.into()),
-            Self::Unauthorized(Challenge::PartnerKey) => (
-                S::UNAUTHORIZED,
-                "Send a valid partner key in the header x-service-api-key.".into(),
-            ),
-            Self::Unauthorized(Challenge::Bearer(kind)) => (
-                S::UNAUTHORIZED,
-                format!(
+            Self::BadRequest(_) | Self::ClientGone(_) => C::InvalidRequest,
+            Self::Unauthorized(_) => C::Unauthorized,
+            Self::Forbidden(_) => C::Forbidden,
+            Self::NotFound(_) => C::NotFound,
+            Self::MethodNotAllowed { .. } | Self::NoHandshake => C::MethodNotAllowed,
+            Self::BodyTooSlow => C::RequestTimeout,
+            Self::Conflict { details, .. } => match details {
+                None => C::Conflict,
+                Some(ConflictDetails::Activation(_)) => C::AcceptanceNeeded,
+                Some(ConflictDetails::SecondKey(_)) => C::SecondKeyNeeded,
+                Some(ConflictDetails::Ambiguous(_)) => C::AmbiguousName,
+            },
+            Self::UnderWay { .. } => C::IdempotencyInProgress,
+            Self::Coded { code, .. } => *code,
+            Self::BodyTooLarge { .. } => C::BodyTooLarge,
+            Self::UriTooLong => C::UriTooLong,
+            Self::UnsupportedMediaType(_) => C::UnsupportedMediaType,
+            Self::Unprocessable { details, .. } => match details {
+                None => C::Unprocessable,
+                Some(UnprocessableDetails::Component(_)) => C::ComponentRefused,
+                Some(UnprocessableDetails::File(_)) => C::FileRefused,
+            },
+            Self::TooManyRequests { .. } => C::RateLimited,
+            Self::TooManyFailures { .. } => C::TooManyFailedKeys,
+            Self::HeadersTooLarge => C::HeadersTooLarge,
+            Self::OddCoding => C::UnsupportedTransferCoding,
+            Self::Overloaded { .. } | Self::Store(StoreError::Busy) => C::Overloaded,
+            Self::Store(StoreError::Full) => C::StoreFull,
+            Self::Store(StoreError::Refused(_)) => C::Unprocessable,
+            Self::Store(StoreError::Outdated) => C::Conflict,
+            Self::Store(
+                StoreError::Unavailable(_) | StoreError::Lost(_) | StoreError::Contended,
+            ) => C::StoreUnavailable,
+            Self::Store(
+                StoreError::Inconsistent { .. } | StoreError::Query(_) | StoreError::Open(_),
+            )
+            | Self::Internal(_) => C::InternalError,
+        }
+    }
+
+    /// Returns the message for the client.
+    fn message(&self) -> Cow<'_, str> {
+        match self {
+            Self::BadRequest(message) => message.into(),
+            Self::Unauthorized(Challenge::PartnerKey) => "Send a valid partner key in the header x-service-api-key.".into(),
+            Self::Unauthorized(Challenge::Bearer(kind)) => format!(
                     "Send a valid {} ({}...) as Authorization: Bearer <key>.",
                     name_of(*kind),
                     kind.prefix()
                 )
                 .into(),
-            ),
-            Self::Unauthorized(Challenge::Sender) => (
-                S::UNAUTHORIZED,
-                "The request does not prove that it comes from the sender that this address is for: check the secret on both sides."
+            Self::Unauthorized(Challenge::Sender) => "The request does not prove that it comes from the sender that this address is for: check the secret on both sides."
                     .into(),
-            ),
-            Self::Forbidden(message) => (S::FORBIDDEN, message.into()),
-            Self::NotFound(message) => (S::NOT_FOUND, message.into()),
-            Self::MethodNotAllowed { allow } => (
-                S::METHOD_NOT_ALLOWED,
-                format!("This address takes {allow}.").into(),
-            ),
-            Self::NoHandshake => (
-                S::METHOD_NOT_ALLOWED,
-                "This address takes POST. It takes GET only for its sender's handshake, with the handshake's query parameters: for Meta hub.mode, hub.challenge and hub.verify_token."
+            Self::Forbidden(message) => message.into(),
+            Self::NotFound(message) => message.into(),
+            Self::MethodNotAllowed { allow } => format!("This address takes {allow}.").into(),
+            Self::NoHandshake => "This address takes POST. It takes GET only for its sender's handshake, with the handshake's query parameters: for Meta hub.mode, hub.challenge and hub.verify_token."
                     .into(),
-            ),
-            Self::BodyTooSlow => (
-                S::REQUEST_TIMEOUT,
-                "The body did not arrive in time; send it again.".into(),
-            ),
-            Self::Conflict { message, .. } => (S::CONFLICT, message.into()),
-            Self::UnderWay { .. } => (
-                S::CONFLICT,
-                "The first request with this Idempotency-Key is still under way; repeat the request to get its answer.".into(),
-            ),
-            Self::Refused { status, message } => (*status, message.into()),
-            Self::BodyTooLarge { limit } => (
-                S::PAYLOAD_TOO_LARGE,
-                format!("The body is larger than the {limit} bytes that this address takes.").into(),
-            ),
-            Self::UriTooLong => (
-                S::URI_TOO_LONG,
-                format!(
+            Self::BodyTooSlow => "The body did not arrive in time; send it again.".into(),
+            Self::Conflict { message, .. } => message.into(),
+            Self::UnderWay { .. } => "The first request with this Idempotency-Key is still under way; repeat the request to get its answer.".into(),
+            Self::Coded { message, .. } => message.into(),
+            Self::BodyTooLarge { limit } => format!("The body is larger than the {limit} bytes that this address takes.").into(),
+            Self::UriTooLong => format!(
                     "The address is longer than {} KiB; leave out what is not needed.",
                     limits::URI_BYTES >> 10
                 )
                 .into(),
-            ),
-            Self::UnsupportedMediaType(message) => (S::UNSUPPORTED_MEDIA_TYPE, message.into()),
-            Self::Unprocessable { message, .. } => (S::UNPROCESSABLE_ENTITY, message.into()),
-            Self::TooManyRequests { retry_after } => (
-                S::TOO_MANY_REQUESTS,
-                format!(
+            Self::UnsupportedMediaType(message) => message.into(),
+            Self::Unprocessable { message, .. } => message.into(),
+            Self::TooManyRequests { retry_after } => format!(
                     "Too many requests; try again in {} s.",
                     whole_seconds(*retry_after)
                 )
                 .into(),
-            ),
-            Self::TooManyFailures { retry_after } => (
-                S::TOO_MANY_REQUESTS,
-                format!(
+            Self::TooManyFailures { retry_after } => format!(
                     "Too many requests from your address had no valid key; check the key, and try again in {} s.",
                     whole_seconds(*retry_after)
                 )
                 .into(),
-            ),
-            Self::OddCoding => (
-                S::NOT_IMPLEMENTED,
-                "The body has a transfer coding that is not supported; send it with Content-Length, or chunked and nothing else."
+            Self::OddCoding => "The body has a transfer coding that is not supported; send it with Content-Length, or chunked and nothing else."
                     .into(),
-            ),
-            Self::HeadersTooLarge => (
-                S::REQUEST_HEADER_FIELDS_TOO_LARGE,
-                format!(
+            Self::HeadersTooLarge => format!(
                     "The headers are larger than {} KiB, or have more than {HEADER_LINES} lines; leave out what is not needed.",
                     limits::HEADER_BYTES >> 10
                 )
                 .into(),
-            ),
-            Self::ClientGone(_) => (
-                S::BAD_REQUEST,
-                "The body ended before it was complete.".into(),
-            ),
-            Self::Overloaded { what, .. } => (S::SERVICE_UNAVAILABLE, (*what).into()),
-            Self::Store(StoreError::Full) => (
-                S::INSUFFICIENT_STORAGE,
-                "The service has no room left to write; reading still works.".into(),
-            ),
-            Self::Store(StoreError::Refused(message)) => (S::UNPROCESSABLE_ENTITY, message.into()),
-            Self::Store(StoreError::Outdated) => (
-                S::CONFLICT,
-                "It was changed after you read it. Read it again, then repeat your change.".into(),
-            ),
-            Self::Store(StoreError::Busy) => (
-                S::SERVICE_UNAVAILABLE,
-                "More requests arrive than can be served at the moment; try again.".into(),
-            ),
+            Self::ClientGone(_) => "The body ended before it was complete.".into(),
+            Self::Overloaded { what, .. } => (*what).into(),
+            Self::Store(StoreError::Full) => "The service has no room left to write; reading still works.".into(),
+            Self::Store(StoreError::Refused(message)) => message.into(),
+            Self::Store(StoreError::Outdated) => "It was changed after you read it. Read it again, then repeat your change.".into(),
+            Self::Store(StoreError::Busy) => "More requests arrive than can be served at the moment; try again.".into(),
             Self::Store(
                 StoreError::Unavailable(_) | StoreError::Lost(_) | StoreError::Contended,
-            ) => (
-                S::SERVICE_UNAVAILABLE,
-                "The store does not answer at the moment; try again.".into(),
-            ),
+            ) => "The store does not answer at the moment; try again.".into(),
             Self::Store(
                 StoreError::Inconsistent { .. } | StoreError::Query(_) | StoreError::Open(_),
             )
-            | Self::Internal(_) => (
-                S::INTERNAL_SERVER_ERROR,
-                "The service failed on this request; its log has more under this request's id."
+            | Self::Internal(_) => "The service failed on this request; its log has more under this request's id."
                     .into(),
-            ),
         }
     }
 
@@ -367,21 +370,27 @@ impl ApiError {
     /// Returns the body in the family's shape.
     pub fn body(&self, family: Family) -> Value {
         let (status, message) = self.outside();
-        let message = &*message;
+        let (message, code) = (&*message, self.code());
         let body = match family {
             Family::Gateway => serde_json::to_value(GatewayError {
                 status_code: status.as_u16(),
                 message,
                 error: reason(status),
+                code,
             }),
             Family::Notification => serde_json::to_value(NotificationError {
                 success: false,
                 status_code: status.as_u16(),
                 message,
+                code,
             }),
-            Family::Data => serde_json::to_value(DataError { error: message }),
+            Family::Data => serde_json::to_value(DataError {
+                error: message,
+                code,
+            }),
             Family::Admin | Family::Console => serde_json::to_value(AdminError {
                 error: message.to_owned(),
+                code: code.to_string(),
             }),
         };
         body.expect("texts and numbers are JSON")
@@ -395,6 +404,7 @@ impl ApiError {
             title: reason(status),
             status: status.as_u16(),
             detail: &message,
+            code: self.code(),
             request_id: id.as_str(),
         };
         serde_json::to_value(problem).expect("texts and numbers are JSON")
@@ -454,6 +464,52 @@ impl ApiError {
 
 pub const PROBLEM: &str = "application/problem+json";
 
+/// Returns the status of the errors with this code.
+fn status_of(code: ErrorCode) -> StatusCode {
+    use ErrorCode as C;
+    use StatusCode as S;
+    match code {
+        C::InvalidRequest
+        | C::InvalidJson
+        | C::ValidationFailed
+        | C::InvalidParameter
+        | C::InvalidCursor
+        | C::DataRestored
+        | C::InstanceNotFound
+        | C::ContactOptedOut
+        | C::PersonErased
+        | C::ProviderRefused
+        | C::DeliveryRejected => S::BAD_REQUEST,
+        C::Unauthorized => S::UNAUTHORIZED,
+        C::Forbidden => S::FORBIDDEN,
+        C::NotFound
+        | C::ConnectionNotFound
+        | C::DealNotFound
+        | C::PropertyNotFound
+        | C::OwnerNotFound
+        | C::TicketNotFound => S::NOT_FOUND,
+        C::MethodNotAllowed => S::METHOD_NOT_ALLOWED,
+        C::RequestTimeout => S::REQUEST_TIMEOUT,
+        C::Conflict
+        | C::IdempotencyInProgress
+        | C::AcceptanceNeeded
+        | C::SecondKeyNeeded
+        | C::AmbiguousName => S::CONFLICT,
+        C::BodyTooLarge => S::PAYLOAD_TOO_LARGE,
+        C::UriTooLong => S::URI_TOO_LONG,
+        C::UnsupportedMediaType => S::UNSUPPORTED_MEDIA_TYPE,
+        C::Unprocessable | C::IdempotencyKeyReused | C::ComponentRefused | C::FileRefused => {
+            S::UNPROCESSABLE_ENTITY
+        }
+        C::RateLimited | C::TooManyFailedKeys => S::TOO_MANY_REQUESTS,
+        C::HeadersTooLarge => S::REQUEST_HEADER_FIELDS_TOO_LARGE,
+        C::InternalError | C::TemplateNotFound | C::TemplateUnusable => S::INTERNAL_SERVER_ERROR,
+        C::UnsupportedTransferCoding => S::NOT_IMPLEMENTED,
+        C::Overloaded | C::StoreUnavailable => S::SERVICE_UNAVAILABLE,
+        C::StoreFull => S::INSUFFICIENT_STORAGE,
+    }
+}
+
 /// Header lines that hyper's HTTP/1.1 parser accepts by default.
 const HEADER_LINES: usize = 100;
 
@@ -480,6 +536,7 @@ pub struct GatewayError<'a> {
     message: &'a str,
     /// The reason phrase of the status.
     error: &'a str,
+    code: ErrorCode,
 }
 
 /// An error of `POST /send-notification`.
@@ -492,6 +549,7 @@ pub struct NotificationError<'a> {
     /// The error. For a body with mistakes, the JSON text of a list of all of them, each
     /// with `code`, `path`, `message` and the fields of its code.
     message: &'a str,
+    code: ErrorCode,
 }
 
 /// An error of the data API.
@@ -499,19 +557,20 @@ pub struct NotificationError<'a> {
 pub struct DataError<'a> {
     /// The error, and how to correct it.
     error: &'a str,
+    code: ErrorCode,
 }
 
 /// An error in the format of RFC 9457, for requests that accept it.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-#[schema(as = Problem)]
-pub struct ProblemDetails<'a> {
+struct ProblemDetails<'a> {
     #[serde(rename = "type")]
     kind: &'a str,
     title: &'a str,
     status: u16,
     /// The error, and how to correct it.
     detail: &'a str,
+    code: ErrorCode,
     /// The name of the request in the service's log.
     request_id: &'a str,
 }
@@ -600,16 +659,36 @@ mod tests {
         let error = ApiError::NotFound("No such thing.".to_owned());
         assert_eq!(
             body(&error, Family::Gateway, "*/*"),
-            json!({"statusCode": 404, "message": "No such thing.", "error": "Not Found"})
+            json!({"statusCode": 404, "message": "No such thing.", "error": "Not Found", "code": "not_found"})
         );
         assert_eq!(
             body(&error, Family::Notification, "*/*"),
-            json!({"success": false, "statusCode": 404, "message": "No such thing."})
+            json!({"success": false, "statusCode": 404, "message": "No such thing.", "code": "not_found"})
         );
         assert_eq!(
             body(&error, Family::Data, "application/json"),
-            json!({"error": "No such thing."})
+            json!({"error": "No such thing.", "code": "not_found"})
         );
+    }
+
+    #[test]
+    fn every_code_is_in_the_guide_with_its_status() {
+        let guide = include_str!("../../../docs/partners.md");
+        for code in ErrorCode::ALL {
+            let word = format!("`{code}`");
+            let status = status_of(*code).as_u16().to_string();
+            let mut lines = guide.lines().filter(|line| line.contains(&word));
+            let is_told = lines.any(|line| line.contains(&status)) || is_of_operators(*code);
+            assert!(is_told, "{word} with {status}");
+        }
+    }
+
+    /// Returns whether only the admin API has this code.
+    fn is_of_operators(code: ErrorCode) -> bool {
+        let guide = include_str!("../../../docs/partners.md");
+        let told = guide.split("The admin API also has").nth(1);
+        let told = told.and_then(|rest| rest.split("\n\n").next());
+        told.is_some_and(|told| told.contains(&format!("`{code}`")))
     }
 
     #[test]
@@ -618,6 +697,7 @@ mod tests {
         let problem = body(&error, Family::Data, "application/problem+json");
         assert_eq!(problem["status"], 400);
         assert_eq!(problem["detail"], "Say more.");
+        assert_eq!(problem["code"], "invalid_request");
     }
 
     #[test]
@@ -637,11 +717,11 @@ mod tests {
         };
         assert_eq!(
             body(&error, Family::Admin, "*/*"),
-            json!({"error": "Which one?", "connections": ["a/form", "b/form"]})
+            json!({"error": "Which one?", "code": "ambiguous_name", "connections": ["a/form", "b/form"]})
         );
         assert_eq!(
             body(&error, Family::Data, "*/*"),
-            json!({"error": "Which one?"})
+            json!({"error": "Which one?", "code": "ambiguous_name"})
         );
     }
 }

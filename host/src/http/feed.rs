@@ -17,10 +17,11 @@ use super::call::Call;
 use super::error::ApiError;
 use super::lines::{self, NDJSON};
 use super::payload::Payload;
-use super::query::Query;
+use super::query::{self, Query};
 use super::reply::{self, ApiResponse};
 use crate::domain::cursor::Cursor;
 use crate::domain::json;
+use crate::domain::error_code::ErrorCode;
 use crate::domain::row::Entity;
 use crate::domain::time::{self, Micros};
 use crate::limits;
@@ -74,28 +75,28 @@ impl Pull {
     ///
     /// # Errors
     ///
-    /// [`ApiError::BadRequest`] if the cursor is malformed, of another workspace or feed, or from
-    /// before a restore.
+    /// [`ApiError::Coded`] if the cursor is malformed, of another workspace or feed, or from before
+    /// a restore.
     pub fn from_cursor(
         query: &Query<'_>,
         caller: &WorkspaceCaller,
         store: &dyn Store,
         feed: FeedKind,
     ) -> Result<Option<Self>, ApiError> {
-        let Some(text) = query.get("cursor") else {
+        let Some(text) = query.cursor()? else {
             return Ok(None);
         };
-        let cursor =
-            Cursor::decode(text).map_err(|error| ApiError::BadRequest(format!("{error}.")))?;
+        let cursor = Cursor::decode(text).map_err(query::broken_cursor)?;
         if cursor.workspace != caller.scope().workspace() || cursor.feed != feed.code() {
-            return Err(ApiError::BadRequest(
-                "The cursor belongs to another export; start this one without it.".to_owned(),
+            return Err(ApiError::coded(
+                ErrorCode::InvalidCursor,
+                "The cursor belongs to another export; start this one without it.",
             ));
         }
         if cursor.store != store.id() {
-            return Err(ApiError::BadRequest(
-                "The cursor is from before the data was restored; rebuild with a full export."
-                    .to_owned(),
+            return Err(ApiError::coded(
+                ErrorCode::DataRestored,
+                "The cursor is from before the data was restored; rebuild with a full export.",
             ));
         }
         Ok(Some(Self {
@@ -122,9 +123,9 @@ impl Pull {
         if self.goes_on && self.upper.is_some_and(|upper| page.clock < upper) {
             // The store has not reached, or no longer has, the state that the first page saw.
             if !store.may_lag() {
-                return Err(ApiError::BadRequest(
-                    "The data was restored to a state before this cursor; rebuild with a full export."
-                        .to_owned(),
+                return Err(ApiError::coded(
+                    ErrorCode::DataRestored,
+                    "The data was restored to a state before this cursor; rebuild with a full export.",
                 ));
             }
             return Err(ApiError::Overloaded {
@@ -165,14 +166,16 @@ impl Pull {
 ///
 /// # Errors
 ///
-/// [`ApiError::BadRequest`] if the value is not a time.
+/// [`ApiError::Coded`] if the value is not a time.
 pub fn time(query: &Query<'_>, name: &str, otherwise: &str) -> Result<Option<Micros>, ApiError> {
     let Some(text) = query.get(name) else {
         return Ok(None);
     };
-    let time = time::parse(text).ok_or_else(|| {
-        ApiError::BadRequest(format!(
-            "`{name}` must be an ISO 8601 time such as 2030-01-31T12:00:00Z; {otherwise}."
+    let time = time::read(text).map_err(|error| {
+        let lacks = error.lacks();
+        ApiError::parameter(format!(
+            "`{name}`{lacks} must be an RFC 3339 time with its offset, such as 2030-01-31T12:00:00Z or \
+             2030-01-31T09:00:00-03:00; {otherwise}."
         ))
     })?;
     Ok(Some(time))

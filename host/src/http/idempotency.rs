@@ -12,6 +12,7 @@ use super::auth::PartnerCaller;
 use super::call::Call;
 use super::error::ApiError;
 use super::reply::{self, ApiResponse};
+use crate::domain::error_code::ErrorCode;
 use crate::domain::hex;
 use crate::limits;
 use crate::store::{IdempotencyClaim, IdempotencyKey, StoredAnswer};
@@ -79,7 +80,8 @@ fn fingerprint(subject: &str, body: &Value) -> String {
 
 /// Returns the error for a key that was used with another request before.
 pub fn reused() -> ApiError {
-    ApiError::unprocessable(
+    ApiError::coded(
+        ErrorCode::IdempotencyKeyReused,
         "This Idempotency-Key was already used with another body or deal. Use a new key.",
     )
 }
@@ -98,10 +100,7 @@ pub fn stored_reply(
     let mut reply = if status.is_success() {
         reply::bytes_of(status, reply::JSON, answer.body)
     } else {
-        call.refuse(&ApiError::Refused {
-            status,
-            message: message_of(&answer),
-        })
+        call.refuse(&refusal(&answer))
     };
     let headers = reply.headers_mut();
     for (name, value) in answer.headers {
@@ -116,14 +115,25 @@ pub fn stored_reply(
     Ok(reply)
 }
 
-/// Returns the message of a stored refusal, or of the repeat of a request about an erased person.
-fn message_of(answer: &StoredAnswer) -> String {
+/// Returns a stored refusal, or that of the repeat of a request about an erased person.
+fn refusal(answer: &StoredAnswer) -> ApiError {
     if answer.is_erased() {
-        return "The person whom this request was about has been erased.".to_owned();
+        return ApiError::coded(
+            ErrorCode::PersonErased,
+            "The person whom this request was about has been erased.",
+        );
     }
-    let value: Option<Value> = serde_json::from_str(&answer.body).ok();
-    let message = value.as_ref().and_then(|value| value["message"].as_str());
-    message.unwrap_or("The message was refused.").to_owned()
+    let stored: Value = serde_json::from_str(&answer.body).unwrap_or_default();
+    // Answers that a former release stored have no code.
+    let otherwise = match answer.status {
+        500 => ErrorCode::TemplateUnusable,
+        _ => ErrorCode::ProviderRefused,
+    };
+    let code = stored["code"].as_str().and_then(|code| code.parse().ok());
+    let message = stored["message"]
+        .as_str()
+        .unwrap_or("The message was refused.");
+    ApiError::coded(code.unwrap_or(otherwise), message)
 }
 
 /// Returns whether the text is a key, as the expression in the document says.
@@ -161,14 +171,28 @@ mod tests {
     }
 
     #[test]
-    fn a_stored_refusal_keeps_its_message_and_an_erased_one_says_so() {
-        let refusal = |body: &str| StoredAnswer {
-            status: 400,
+    fn a_stored_refusal_keeps_its_message_and_code_and_an_erased_one_says_so() {
+        let stored = |status, body: &str| StoredAnswer {
+            status,
             headers: Vec::new(),
             body: body.to_owned(),
         };
-        assert_eq!(message_of(&refusal(r#"{"message":"No."}"#)), "No.");
-        assert_eq!(message_of(&refusal("{}")), "The message was refused.");
-        assert!(message_of(&refusal("")).contains("has been erased"));
+        let check = |status, body: &str, code: ErrorCode, message: &str| {
+            let error = refusal(&stored(status, body));
+            assert_eq!(
+                (error.code(), error.to_string()),
+                (code, message.to_owned())
+            );
+            assert_eq!(error.outside().0.as_u16(), status);
+        };
+        let refused = ErrorCode::ProviderRefused;
+        check(400, r#"{"message":"No."}"#, refused, "No.");
+        check(400, "{}", refused, "The message was refused.");
+        let unusable = ErrorCode::TemplateUnusable;
+        check(500, r#"{"message":"No."}"#, unusable, "No.");
+        let known = r#"{"message":"No.","code":"template_not_found"}"#;
+        check(500, known, ErrorCode::TemplateNotFound, "No.");
+        let erased = "The person whom this request was about has been erased.";
+        check(400, "", ErrorCode::PersonErased, erased);
     }
 }

@@ -11,6 +11,7 @@ use super::budget::BudgetShare;
 use super::call::Call;
 use super::error::ApiError;
 use crate::domain::content_coding::is_no_coding;
+use crate::domain::error_code::ErrorCode;
 use crate::domain::json;
 use crate::limits;
 use crate::trace::{self, SpanKind};
@@ -20,7 +21,7 @@ use crate::trace::{self, SpanKind};
 /// # Errors
 ///
 /// [`ApiError::UnsupportedMediaType`] if it is declared as something else,
-/// [`ApiError::BadRequest`] if it is not JSON or is nested too deeply, and the errors of
+/// [`ApiError::Coded`] if it is not JSON or is nested too deeply, and the errors of
 /// [`UnreadBody::read`].
 pub async fn read(call: &Call<'_>, body: UnreadBody) -> Result<(Value, BudgetShare), ApiError> {
     check_media(&call.head.headers)?;
@@ -73,13 +74,20 @@ fn is_json(content_type: &str) -> bool {
 
 fn parse(bytes: &[u8]) -> Result<Value, ApiError> {
     if json::too_deep(bytes, limits::JSON_DEPTH) {
-        return Err(ApiError::BadRequest(format!(
-            "The body is nested deeper than {} levels.",
-            limits::JSON_DEPTH
-        )));
+        return Err(ApiError::coded(
+            ErrorCode::InvalidJson,
+            format!(
+                "The body is nested deeper than {} levels.",
+                limits::JSON_DEPTH
+            ),
+        ));
     }
-    serde_json::from_slice(bytes)
-        .map_err(|error| ApiError::BadRequest(format!("The body is not JSON: {error}.")))
+    serde_json::from_slice(bytes).map_err(|error| {
+        ApiError::coded(
+            ErrorCode::InvalidJson,
+            format!("The body is not JSON: {error}."),
+        )
+    })
 }
 
 #[cfg(test)]

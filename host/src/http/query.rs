@@ -1,13 +1,34 @@
 //! The query of a request: decoded names and values. If a name is repeated, its first value counts.
-//! Unknown names are ignored.
+//! Unknown names are ignored; the answer names them in a header.
 
 use std::borrow::Cow;
 
+use hyper::HeaderMap;
+use hyper::header::{HeaderName, HeaderValue};
 use hyper::http::request::Parts;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::error::ApiError;
-use crate::domain::cursor::ListCursor;
+use crate::domain::cursor::{BrokenCursor, ListCursor};
+use crate::domain::error_code::ErrorCode;
 use crate::domain::id::WorkspaceId;
+
+const IGNORED: HeaderName = HeaderName::from_static("x-ignored-parameters");
+
+/// Bounds of that header: names that it lists, and characters of each.
+const NAMES: usize = 20;
+const NAME_CHARACTERS: usize = 60;
+
+/// The characters that the header does not show as they are: names come from the client.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'[')
+    .remove(b']');
+
+/// Texts that clients send for a value that they do not have.
+const NO_VALUES: [&str; 4] = ["null", "none", "nil", "undefined"];
 
 #[derive(Debug)]
 pub struct Query<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
@@ -42,12 +63,37 @@ impl<'a> Query<'a> {
         named.map(|(_, value)| value.as_ref())
     }
 
-    /// Returns the value of the first of several names whose value is not blank.
+    /// Returns the first value of several names that is not blank.
     pub fn filled(&self, names: &[&str]) -> Option<&str> {
-        names
-            .iter()
-            .filter_map(|name| self.get(name))
-            .find(|value| !value.trim().is_empty())
+        names.iter().find_map(|name| {
+            let named = self.pairs().filter(|(key, _)| key == name);
+            let mut values = named.map(|(_, value)| value);
+            values.find(|value| !value.trim().is_empty())
+        })
+    }
+
+    /// Returns the cursor of a list. A blank one counts as not given: many clients send the
+    /// parameter with every page.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiError::Coded`] if it is a client's text for no value.
+    pub fn cursor(&self) -> Result<Option<&str>, ApiError> {
+        let Some(text) = self.filled(&["cursor"]) else {
+            return Ok(None);
+        };
+        let is = |word: &&str| text.trim().eq_ignore_ascii_case(word);
+        if NO_VALUES.iter().any(is) {
+            return Err(ApiError::coded(
+                ErrorCode::InvalidCursor,
+                format!(
+                    "`cursor` is the text `{}`, not a cursor: leave it out, or empty, for the first page. \
+                     No page follows the one that gave no next cursor.",
+                    text.trim()
+                ),
+            ));
+        }
+        Ok(Some(text))
     }
 
     /// Returns the cursor of the previous page of a list, if there is one. `is_filter` tells whether
@@ -55,23 +101,23 @@ impl<'a> Query<'a> {
     ///
     /// # Errors
     ///
-    /// [`ApiError::BadRequest`] if it is no cursor, or the cursor of another list.
+    /// [`ApiError::Coded`] if it is no cursor, or the cursor of another list.
     pub fn list_cursor(
         &self,
         workspace: WorkspaceId,
         list: u8,
         is_filter: impl FnOnce(&str) -> bool,
     ) -> Result<Option<ListCursor>, ApiError> {
-        let Some(text) = self.get("cursor") else {
+        let Some(text) = self.cursor()? else {
             return Ok(None);
         };
-        let cursor =
-            ListCursor::decode(text).map_err(|error| ApiError::BadRequest(format!("{error}.")))?;
+        let cursor = ListCursor::decode(text).map_err(broken_cursor)?;
         if cursor.workspace == workspace && cursor.list == list && is_filter(&cursor.filter) {
             return Ok(Some(cursor));
         }
-        Err(ApiError::BadRequest(
-            "The cursor belongs to another list; start this one without it.".to_owned(),
+        Err(ApiError::coded(
+            ErrorCode::InvalidCursor,
+            "The cursor belongs to another list; start this one without it.",
         ))
     }
 
@@ -80,27 +126,80 @@ impl<'a> Query<'a> {
     ///
     /// # Errors
     ///
-    /// [`ApiError::BadRequest`] if `limit` is not a whole number.
+    /// [`ApiError::Coded`] if `limit` is not a whole number.
     pub fn limit(&self, default: u32, most: u32) -> Result<u32, ApiError> {
-        let Some(text) = self.get("limit") else {
-            return Ok(default);
-        };
-        let text = text.trim();
-        let (negative, digits) = match text.strip_prefix('-') {
-            Some(digits) => (true, digits),
-            None => (false, text.strip_prefix('+').unwrap_or(text)),
-        };
-        if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
-            return Err(ApiError::BadRequest(format!(
-                "`limit` must be a whole number from 1 to {most}."
-            )));
-        }
-        if negative {
-            return Ok(1);
-        }
-        let limit = digits.parse().unwrap_or(u32::MAX);
-        Ok(limit.clamp(1, most))
+        let limit = self.whole("limit", &format!("from 1 to {most}"))?;
+        let limit = limit.map(|limit| limit.clamp(1, i64::from(most)));
+        Ok(limit
+            .and_then(|limit| limit.try_into().ok())
+            .unwrap_or(default))
     }
+
+    /// Returns a whole number, or `None` if it is not given or blank. `range` says in words what
+    /// it may be; the caller adjusts it.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiError::Coded`] if it is not a whole number.
+    pub fn whole(&self, name: &str, range: &str) -> Result<Option<i64>, ApiError> {
+        let Some(text) = self.filled(&[name]) else {
+            return Ok(None);
+        };
+        whole(text).map(Some).ok_or_else(|| {
+            let shown: String = text.chars().take(NAME_CHARACTERS).collect();
+            ApiError::parameter(format!(
+                "`{name}` must be a whole number {range}, not `{shown}`; leave it out for the default."
+            ))
+        })
+    }
+
+    /// Lists the names other than these in a header of the answer.
+    pub fn name_ignored(&self, known: &[&str], headers: &mut HeaderMap) {
+        let mut ignored: Vec<&str> = Vec::new();
+        for (name, _) in self.pairs() {
+            if known.contains(&name) || ignored.contains(&name) {
+                continue;
+            }
+            ignored.push(name);
+            if ignored.len() > NAMES {
+                break;
+            }
+        }
+        if ignored.is_empty() {
+            return;
+        }
+        let shown = |name: &&str| {
+            let short: String = name.chars().take(NAME_CHARACTERS).collect();
+            utf8_percent_encode(&short, ENCODED).to_string()
+        };
+        let mut names: Vec<String> = ignored.iter().take(NAMES).map(shown).collect();
+        if ignored.len() > NAMES {
+            names.push("...".to_owned());
+        }
+        if let Ok(value) = HeaderValue::from_str(&names.join(", ")) {
+            headers.insert(IGNORED, value);
+        }
+    }
+}
+
+/// Reads a whole number in digits, with or without a sign. One with too many digits is the greatest
+/// or the least.
+pub fn whole(text: &str) -> Option<i64> {
+    let text = text.trim();
+    let (is_negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
+    let number: i64 = digits.parse().unwrap_or(i64::MAX);
+    Some(if is_negative { -number } else { number })
+}
+
+/// Returns the refusal of a cursor that cannot be read.
+pub fn broken_cursor(error: BrokenCursor) -> ApiError {
+    ApiError::coded(ErrorCode::InvalidCursor, format!("{error}."))
 }
 
 #[cfg(test)]
@@ -134,11 +233,69 @@ mod tests {
         check("%2B7", Some(7));
         check("+7", Some(7));
         check("99999999999999999999999999999999", Some(1000));
-        check("", None);
+        check("", Some(100));
+        check("%20", Some(100));
+        check("-99999999999999999999999999999999", Some(1));
+        check("null", None);
+        check("None", None);
         check("ten", None);
         check("1.5", None);
         check("-", None);
         assert_eq!(Query::parse("").limit(100, 1000).ok(), Some(100));
+    }
+
+    #[test]
+    fn a_blank_cursor_is_none_and_a_text_for_no_value_is_named() {
+        let check = |text: &str, expect: Option<&str>| {
+            let query = Query::parse(text);
+            assert_eq!(query.cursor().expect("accepted"), expect, "{text}");
+        };
+        check("", None);
+        check("cursor", None);
+        check("cursor=", None);
+        check("cursor=%20", None);
+        check("limit=1&cursor=+", None);
+        check("cursor=AQ", Some("AQ"));
+        check("cursor=&cursor=AQ", Some("AQ"));
+        for word in ["null", "None", "NULL", "nil", "undefined", "%20null"] {
+            let text = format!("cursor={word}");
+            let error = Query::parse(&text).cursor().expect_err("no cursor");
+            assert_eq!(error.code(), ErrorCode::InvalidCursor);
+            let word = word.trim_start_matches("%20");
+            assert!(error.to_string().contains(&format!("`{word}`")), "{error}");
+        }
+    }
+
+    #[test]
+    fn ignored_names_are_listed_once_and_cannot_break_the_header() {
+        let listed = |text: &str| {
+            let mut headers = HeaderMap::new();
+            Query::parse(text).name_ignored(&["limit"], &mut headers);
+            headers.get(IGNORED).map(|value| {
+                let value = value.to_str().expect("visible ASCII");
+                value.to_owned()
+            })
+        };
+        let check = |text: &str, expect: &str| assert_eq!(listed(text).as_deref(), Some(expect));
+        assert_eq!(listed(""), None);
+        assert_eq!(listed("limit=1&limit=2"), None);
+        check(
+            "conversation_id=1&limit=1&timezone=x&timezone=y",
+            "conversation_id, timezone",
+        );
+        check("filter[status]=1&groupBy=x", "filter[status], groupBy");
+        check("=1", "");
+        check(
+            "a%0d%0aSet-Cookie:%20b=1&c%2Cd=1&%C3%A9=1",
+            "a%0D%0ASet-Cookie%3A%20b, c%2Cd, %C3%A9",
+        );
+        check(&format!("{}=1", "x".repeat(5_000)), &"x".repeat(60));
+        let many: Vec<String> = (0..1_000).map(|number| format!("p{number}=1")).collect();
+        let many = listed(&many.join("&")).expect("a header");
+        assert!(
+            many.starts_with("p0, p1") && many.ends_with("p19, ..."),
+            "{many}"
+        );
     }
 }
 

@@ -49,6 +49,22 @@ fn within_rate(call: &Call<'_>, caller: &PartnerCaller) -> Result<(), ApiError> 
     })
 }
 
+/// Returns the parameters of the query that a route reads, or `None` if its endpoint decides.
+pub fn parameters(route: Route<'_>) -> Option<&'static [&'static str]> {
+    match route {
+        Route::Partner(PartnerRoute::FindDeals) => Some(&deals::PARAMETERS),
+        Route::Partner(PartnerRoute::SearchProducts) => Some(&products::PARAMETERS),
+        Route::Token(TokenRoute::ListTickets) => Some(&tickets::PARAMETERS),
+        Route::Workspace(WorkspaceRoute::Export { .. } | WorkspaceRoute::ExportIds { .. }) => {
+            Some(&export::PARAMETERS)
+        }
+        Route::Workspace(WorkspaceRoute::Report { .. }) => Some(&reports::PARAMETERS),
+        Route::Workspace(WorkspaceRoute::Analytics { .. }) => Some(&analytics::query::PARAMETERS),
+        Route::Partner(_) | Route::Token(_) | Route::Workspace(_) => Some(&[]),
+        Route::Open(_) | Route::Admin(_) | Route::Console(_) => None,
+    }
+}
+
 /// Authenticates the caller as the route requires, and runs its endpoint.
 ///
 /// # Errors

@@ -92,13 +92,15 @@ pub fn link(description: &str) -> Value {
     with_description(own, description)
 }
 
-/// A moment, as `time::parse` reads it: RFC 3339, or a bare date.
+/// A moment, as clients should write it: RFC 3339, with or without the colon of the offset, or a bare
+/// date. `time::read` takes more.
 pub fn time(description: &str) -> Value {
     // Some validators take the digits of all scripts for `\d`.
     let date =
         "[0-9]{4}-((0[1-9]|1[0-2])-(0[1-9]|[12][0-9])|(0[13-9]|1[0-2])-30|(0[13578]|1[02])-31)";
-    let clock = "([01][0-9]|2[0-3]):[0-5][0-9]";
-    let moment = format!("[Tt]{clock}:[0-5][0-9](\\.[0-9]{{1,9}})?([Zz]|[+-]{clock})");
+    let (hour, sixty) = ("([01][0-9]|2[0-3])", "[0-5][0-9]");
+    let offset = format!("([Zz]|[+-]{hour}(:?{sixty})?)");
+    let moment = format!("[Tt ]{hour}:{sixty}:{sixty}([.,][0-9]{{1,9}})?{offset}");
     pattern(&format!("^{date}({moment})?$"), description)
 }
 

@@ -98,7 +98,8 @@ pub async fn create(
                 return Ok(before.unwrap_or(Created::Misfit(misfits)));
             }
             Err(error) => {
-                let answer = (order.refusal)(&NotificationResult::Template(error.to_string()));
+                let result = NotificationResult::Template(error.code(), error.to_string());
+                let answer = (order.refusal)(&result);
                 let before =
                     find_or_store_answer(pipeline, order.claim, Some(answer.clone())).await?;
                 return Ok(before.unwrap_or(Created::Answer {

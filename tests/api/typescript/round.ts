@@ -89,6 +89,26 @@ const page = well(
   "the export",
 );
 check(page.data.some((row) => row.id === made.dealId), true, "the export");
+
+// Each export has rows of one type, their words are enums, and every error of an operation has one
+// type: if this needed a cast, the document would be wrong.
+const deals = well(await data.GET("/v1/export/deals"), "the deals");
+const exported = deals.data.find((row) => row.id === made.dealId);
+check(exported?.stage_code, "visit_scheduled", "the exported stage");
+const messages = well(await data.GET("/v1/export/messages"), "the messages");
+const actors: ("contact" | "agent" | "human" | "system")[] = messages.data.map((row) => row.actor);
+check(actors.includes("agent"), true, "the authors of messages");
+const contacts = well(await data.GET("/v1/export/contacts"), "the contacts");
+check(contacts.data.some((row) => row.phone_number === "+5511966660104"), true, "the contacts");
+const conversations = well(await data.GET("/v1/export/conversations"), "the conversations");
+check(conversations.data.length > 0, true, "the conversations");
+
+const nothing = await partner.GET("/deal", { params: { query: {} } });
+check(nothing.error?.code, "invalid_parameter", "the code of an error");
+check(nothing.error?.message.startsWith("Give at least one"), true, "the message of an error");
+const broken = await data.GET("/v1/export/deals", { params: { query: { cursor: "x" } } });
+check(broken.error?.code, "invalid_cursor", "the code of an error of the data API");
+check(broken.error?.error.startsWith("The cursor"), true, "the message of an error of the data API");
 const counts = well(
   await data.GET("/v1/analytics/conversations/{granularity}", {
     params: { path: { granularity: "week" }, query: { tz: "Europe/Lisbon" } },

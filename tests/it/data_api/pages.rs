@@ -119,6 +119,16 @@ async fn the_lower_bound_is_inclusive_in_every_spelling(on: On) {
         format!("{plain}%2B00:00"),
         format!("{plain}+00:00"),
         format!("{plain}123Z"),
+        format!("{plain}%2B0000"),
+        format!("{plain}+0000"),
+        format!("{plain}%200000"),
+        format!("{plain}%2B00"),
+        format!("{plain}-0000"),
+        format!("{plain}z"),
+        format!("{}%2B00:00", plain.replace('T', "%20")),
+        format!("{}+00:00", plain.replace('T', "+")),
+        format!("{}Z", plain.replace('.', ",")),
+        format!("{}Z", plain.replace(['-', ':'], "")),
     ] {
         let page = page(&host, &seeded, &format!("deals?updated_since={spelling}")).await;
         assert_eq!(rows(&page), &rows(&all)[2..], "{spelling}");
@@ -161,7 +171,6 @@ async fn a_cursor_serves_its_own_export_only(on: On) {
         (&mine, format!("deals?cursor={cursor}")),
         (&theirs, format!("contacts?cursor={cursor}")),
         (&theirs, format!("deals?cursor={damaged}")),
-        (&theirs, "deals?cursor=".to_owned()),
         (&theirs, "deals?cursor=null".to_owned()),
     ] {
         let answer = export(&host, seeded, &rest).send().await.expect(400);

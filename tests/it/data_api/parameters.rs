@@ -21,6 +21,8 @@ leadhost_tests::on_every_store! {
     a_cursor_with_any_byte_changed_is_refused,
     parameters_of_a_report_follow_the_same_rules,
     a_filter_of_another_workspace_finds_nothing,
+    a_time_without_its_offset_is_refused_and_named,
+    parameters_that_nothing_reads_are_named_in_a_header,
     whoami_ignores_all_parameters,
     an_unknown_entity_is_not_found,
 }
@@ -31,7 +33,7 @@ fn is_refused(answer: Answer, what: &str) {
     assert_eq!(answer.status, 400, "{what}: {:?}", answer.body);
     let body = answer.json();
     let keys: Vec<_> = body.as_object().expect("an object").keys().collect();
-    assert_eq!(keys, ["error"], "{what}");
+    assert_eq!(keys, ["code", "error"], "{what}");
     assert!(
         body["error"]
             .as_str()
@@ -55,10 +57,11 @@ async fn a_limit_out_of_range_is_adjusted_and_one_that_is_no_number_is_refused(o
     for many in ["1000", "1001", "99999999999999999999", "%2B101"] {
         assert_eq!(count(&format!("deals?limit={many}")).await, 101, "{many}");
     }
-    refuses(&host, &seeded, "deals?limit").await;
+    for blank in ["limit", "limit=", "limit=%20"] {
+        assert_eq!(count(&format!("deals?{blank}")).await, 100, "{blank}");
+    }
     for wrong in [
-        "", "ten", "1.5", "1e2", "0x10", "1_0", "--1", "%D9%A1", "%00", "1%00", "null", "1;2",
-        "%ff",
+        "ten", "1.5", "1e2", "0x10", "1_0", "--1", "%D9%A1", "%00", "1%00", "null", "1;2", "%ff",
     ] {
         refuses(&host, &seeded, &format!("deals?limit={wrong}")).await;
     }
@@ -76,7 +79,8 @@ async fn an_invalid_date_is_refused_and_never_a_full_export(on: On) {
         "2030-13-01",
         "2030-02-30",
         "2030-01-01T00:00:00",
-        "2030-01-01T00:00Z",
+        "2030-01-01T00:00",
+        "2030-01-01T00:00%2B0",
         "2030-01-01T25:00:00Z",
         "2030-01-01T00:00:00.Z",
         "2030-01-01T00:00:00Zx",
@@ -137,6 +141,8 @@ async fn the_first_value_of_a_repeated_parameter_counts(on: On) {
     for (rest, expect) in [
         ("limit=2&limit=1".to_owned(), 2),
         ("limit=2&limit=ten".to_owned(), 2),
+        ("limit=&limit=2".to_owned(), 2),
+        (format!("cursor=&cursor={cursor}"), 2),
         (
             "updated_since=2020-01-01&updated_since=2999-01-01".to_owned(),
             3,
@@ -155,9 +161,7 @@ async fn the_first_value_of_a_repeated_parameter_counts(on: On) {
     }
     for rest in [
         "limit=ten&limit=2".to_owned(),
-        "limit=&limit=2".to_owned(),
         "updated_since=&updated_since=2020-01-01".to_owned(),
-        format!("cursor=&cursor={cursor}"),
         format!("cursor=nonsense&cursor={cursor}"),
     ] {
         refuses(&host, &seeded, &format!("deals?{rest}")).await;
@@ -176,12 +180,21 @@ async fn an_invalid_cursor_is_refused(on: On) {
         before: Uuid::nil(),
         filter: String::new(),
     };
-    refuses(&host, &seeded, "deals?cursor").await;
+    for blank in ["cursor", "cursor=", "cursor=%20", "cursor=&limit="] {
+        let all = page(&host, &seeded, &format!("deals?{blank}")).await;
+        assert_eq!(rows(&all).len(), 3, "{blank}");
+    }
+    for word in ["null", "None", "undefined"] {
+        let ask = export(&host, &seeded, &format!("deals?cursor={word}"));
+        let refused = ask.send().await.expect(400).json();
+        let said = format!("`cursor` is the text `{word}`, not a cursor");
+        assert!(
+            refused["error"].as_str().unwrap().starts_with(&said),
+            "{refused}"
+        );
+    }
     for wrong in [
-        String::new(),
-        "null".to_owned(),
         "%00".to_owned(),
-        "%20".to_owned(),
         "%ff".to_owned(),
         format!("{cursor}%3D"),
         format!("{cursor}%20"),
@@ -264,6 +277,9 @@ async fn parameters_of_a_report_follow_the_same_rules(on: On) {
         format!("{since}&to=2030-02-15"),
         format!("{since}&to=2030-02-15&to=2031-01-01"),
         format!("{since}&limit=0"),
+        format!("{since}&limit=&cursor="),
+        "updated_since=2030-01-15T00:00:00%2B0000&to=2030-01-16T00:00:00 0000".replace(' ', "+"),
+        "updated_since=2030-01-15 00:00:00%2B00:00&to=20300116T000000-0300".replace(' ', "%20"),
         format!("{since}&limit=99999&limit=ten"),
         format!("{since}&deal_id=&conversation_id=&agent_id=&external_id=&error_code="),
         format!("{since}&agent_id=9223372036854775808&error_code=%00"),
@@ -293,9 +309,10 @@ async fn parameters_of_a_report_follow_the_same_rules(on: On) {
         format!("{since}&to=2030-02-15T00:00:00.000001Z"),
         "updated_since=0001-01-01".to_owned(),
         "updated_since=0001-01-01&to=9999-12-31".to_owned(),
-        format!("{since}&limit="),
+        format!("{since}&to=2030-01-16T00:00:00"),
+        format!("{since}&limit=null"),
+        format!("{since}&cursor=None"),
         format!("{since}&limit=ten&limit=1"),
-        format!("{since}&cursor="),
         format!("{since}&cursor={foreign}"),
         format!("{since}&cursor={foreign}&cursor={own}"),
         format!("cursor={own}&agent_id=7"),
@@ -339,6 +356,121 @@ async fn a_filter_of_another_workspace_finds_nothing(on: On) {
             rows(&page).len() == 2 && rows(&page).iter().all(own),
             "{rest}"
         );
+    }
+}
+
+async fn a_time_without_its_offset_is_refused_and_named(on: On) {
+    let host = Host::new(on).await;
+    let seeded = host.workspace("demo").await;
+    for target in [
+        "/v1/export/deals?updated_since=",
+        "/v1/export/deals/ids?updated_since=",
+        "/v1/reports/message_errors?updated_since=",
+        "/v1/reports/message_errors?updated_since=2030-01-01&to=",
+        "/v1/analytics/conversations/day?from=",
+        "/v1/analytics/tickets/day?from=2030-01-01&to=",
+    ] {
+        let name = target.rsplit(['?', '&']).next().unwrap_or_default();
+        let name = name.trim_end_matches('=');
+        let ask = async |time: &str| {
+            host.advance(1).await;
+            let ask = host.get(&format!("{target}{time}"));
+            let answer = ask.bearer(&seeded.workspace_key).send().await;
+            answer.expect(400).json()["error"]
+                .as_str()
+                .unwrap()
+                .to_owned()
+        };
+        for time in [
+            "2030-01-01T12:00:00",
+            "2030-01-01%2012:00",
+            "20300101T120000",
+        ] {
+            let said = ask(time).await;
+            let expect = format!("`{name}` has no offset from UTC: it must be ");
+            assert!(
+                said.starts_with(&expect) && said.contains("RFC 3339"),
+                "{said}"
+            );
+        }
+        for time in ["", "null", "1700000000", "2030-01-01T12:00:00BRT"] {
+            let said = ask(time).await;
+            let expect = format!("`{name}` must be ");
+            assert!(
+                said.starts_with(&expect) && said.contains("RFC 3339"),
+                "{said}"
+            );
+        }
+    }
+}
+
+async fn parameters_that_nothing_reads_are_named_in_a_header(on: On) {
+    let host = Host::new(on).await;
+    let seeded = host.workspace("demo").await;
+    let cursor = report_cursor(&host, seeded.workspace, "").encode();
+    for (target, expect) in [
+        ("/v1/whoami?a=1", "a"),
+        (
+            "/v1/export/messages?conversation_id=x&limit=1",
+            "conversation_id",
+        ),
+        ("/v1/export/messages?limit=ten&Limit=1", "Limit"),
+        (
+            "/v1/export/deals/ids?limit=1&status=won&updated_since=2030-01-01",
+            "status",
+        ),
+        (
+            "/v1/reports/message_errors?updated_since=2030-01-01&message_id=1&error_code=1",
+            "message_id",
+        ),
+        (
+            "/v1/analytics/conversations/day?timezone=UTC&groupBy=source&from=2030-01-01&agent_ids=1",
+            "timezone, groupBy",
+        ),
+        (
+            "/v1/analytics/freshness?a%0d%0ax:%20y=1&b%2C=1",
+            "a%0D%0Ax%3A%20y, b%2C",
+        ),
+        // Each parameter that is read, under each of its names.
+        (
+            "/v1/export/deals?updated_since=2030-01-01&cursor=&limit=1",
+            "",
+        ),
+        (
+            &format!(
+                "/v1/reports/message_errors?updated_since=2030-01-01&to=2030-01-02&cursor={cursor}&limit=1&deal_id=1\
+                 &conversation_id=1&agent_id=1&external_id=1&error_code=1"
+            ),
+            "",
+        ),
+        (
+            "/v1/analytics/tickets/day?from=2030-01-01&to=2030-01-02&tz=UTC&group_by=source&agent_type=ai&agent_types=ai\
+             &agent_id=1&agent_ids=1&source=x&sources=x",
+            "",
+        ),
+    ] {
+        host.advance(1).await;
+        let answer = host.get(target).bearer(&seeded.workspace_key).send().await;
+        assert_eq!(answer.header("x-ignored-parameters"), expect, "{target}");
+    }
+    for (target, expect) in [
+        ("/products-by-name?q=casa", "q"),
+        ("/products-by-name?name=casa&term=x&page=1&size=1", ""),
+        ("/deal?phone=1&stage=won", "stage"),
+        (
+            "/deal?phoneNumber=1&phone=1&email=a@b.co&dealId=1&id=1&externalId=1&externalIntegrationId=1&limit=1&cursor=",
+            "",
+        ),
+    ] {
+        let answer = host.get(target).partner(&seeded.partner_key).send().await;
+        assert_eq!(answer.header("x-ignored-parameters"), expect, "{target}");
+    }
+    for (target, expect) in [
+        ("/tickets?owner=x&status=open", "owner"),
+        ("/tickets?status=open&cursor=&limit=1", ""),
+    ] {
+        let answer = host.get(target).bearer(&seeded.access_token).send().await;
+        assert_eq!(answer.header("x-ignored-parameters"), expect, "{target}");
     }
 }
 

@@ -171,7 +171,6 @@ async fn every_given_field_is_kept_and_shown(on: On) {
         // No message is sent, so these two fields have no effect.
         "ignoreTransferToDeskIfUnanswered": true,
         "specialInstructions": "Seja breve.",
-        "unknown": {"a": 1},
     });
     let deal = deal_of(&seat.create(body).await.expect(201));
     for query in [

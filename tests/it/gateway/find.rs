@@ -148,7 +148,11 @@ async fn each_page_continues_after_the_last_row_of_the_page_before(on: On) {
     // A value out of range is adjusted.
     assert_eq!(get("/deal?phone=11987654321&limit=0").await.0.len(), 1);
     assert_eq!(get("/deal?phone=11987654321&limit=1000").await.0.len(), 8);
-    for wrong in ["limit=two", "limit=", "cursor=abc", "cursor="] {
+    assert_eq!(
+        get("/deal?phone=11987654321&limit=&cursor=").await.0.len(),
+        8
+    );
+    for wrong in ["limit=two", "limit=null", "cursor=abc", "cursor=null"] {
         let target = format!("/deal?phone=11987654321&{wrong}");
         let answer = host.get(&target).partner(&seeded.partner_key).send().await;
         assert_eq!(answer.expect(400).json()["statusCode"], 400, "{wrong}");

@@ -147,7 +147,8 @@ async fn a_body_that_cannot_be_read_is_refused_and_kept(on: On) {
     let message = format!(
         "The body cannot be read: the body is not valid JSON. It is kept as delivery {kept}."
     );
-    let expect = json!({"statusCode": 400, "message": message, "error": "Bad Request"});
+    let expect = json!({"statusCode": 400, "message": message, "error": "Bad Request",
+        "code": "delivery_rejected"});
     assert_eq!(answer, expect);
     assert_eq!(host.stored(kept).await.request.body, b"{nothing");
 }

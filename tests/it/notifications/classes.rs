@@ -57,20 +57,24 @@ impl Bot {
 
 async fn final_refusals_fail_the_message_and_are_answered_to_the_partner(on: On) {
     let mut bot = Bot::new(on, json!({})).await;
-    for (category, status, message) in [
-        ("request", 400, "the provider says no (code 77)"),
-        ("recipient", 400, "the provider says no (code 77)"),
-        ("window", 400, "the provider says no (code 77)"),
-        ("unknown-template", 500, "Template 'welcome' not found"),
+    let no = "the provider says no (code 77)";
+    let unusable = format!("Template 'welcome': {no}");
+    for (category, code, status, message) in [
+        ("request", "provider_refused", 400, no),
+        ("recipient", "provider_refused", 400, no),
+        ("window", "provider_refused", 400, no),
         (
-            "template",
+            "unknown-template",
+            "template_not_found",
             500,
-            "Template 'welcome': the provider says no (code 77)",
+            "Template 'welcome' not found",
         ),
+        ("template", "template_unusable", 500, &unusable),
     ] {
         bot.configure(refuses(ANA, category, 0)).await;
         let answer = bot.send_to("bot", ANA).await;
         assert_eq!(refusal(&answer, status), message, "{category}");
+        assert_eq!(answer.json()["code"], code, "{category}");
         assert_eq!(answer.header("x-message-status"), "failed");
         let message = bot.message(answer.header("x-message-id")).await;
         assert_eq!(message["metadata"]["status"], "failed", "{category}");
@@ -220,6 +224,7 @@ async fn a_contact_who_opted_out_gets_no_further_message(on: On) {
     opts_out(&bot, ANA).await;
     let answer = bot.send_to("bot", ANA).await;
     assert!(refusal(&answer, 400).contains("does not want"));
+    assert_eq!(answer.json()["code"], "contact_opted_out");
     assert_eq!(bot.host.rows(&bot.declared, "messages").await.len(), 1);
     bot.send_to("bot", BIA).await.expect(200);
 }

@@ -15,12 +15,14 @@ use crate::http::query::Query;
 use crate::http::reply::ApiResponse;
 use crate::limits;
 
+/// The parameters of the query.
+pub const PARAMETERS: [&str; 3] = ["updated_since", "cursor", "limit"];
+
 /// Returns a page of the changed rows of an entity.
 ///
 /// # Errors
 ///
-/// [`ApiError::NotFound`] for an unknown entity, [`ApiError::BadRequest`] for an invalid
-/// parameter, and [`ApiError::Store`] if the store cannot be read.
+/// [`ApiError::NotFound`] for an unknown entity, [`ApiError::Coded`] for an invalid parameter, and [`ApiError::Store`] if the store cannot be read.
 pub async fn page(
     call: &Call<'_>,
     caller: &WorkspaceCaller,

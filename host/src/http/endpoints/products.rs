@@ -23,6 +23,9 @@ use crate::pipeline::catalogue::{self, SearchError};
 use crate::search::{SearchResults, Term, TermError};
 use crate::store::Product;
 
+/// The parameters of the query.
+pub const PARAMETERS: [&str; 4] = ["name", "term", "page", "size"];
+
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProductsPage<'a> {
@@ -61,7 +64,7 @@ struct Pagination {
 /// cannot be searched now, and [`ApiError::Store`] if the store cannot be read.
 pub async fn search(call: &Call<'_>, caller: &PartnerCaller) -> Result<ApiResponse, ApiError> {
     let query = call.query();
-    let asked = asked(&query);
+    let asked = asked(&query)?;
     let term = term(asked)?;
     let page = page(&query)?;
     let size = size(&query)?;
@@ -108,8 +111,9 @@ impl From<SearchError> for ApiError {
     }
 }
 
-fn asked<'a>(query: &'a Query<'_>) -> &'a str {
-    query.filled(&["name", "term"]).unwrap_or_default().trim()
+fn asked<'a>(query: &'a Query<'_>) -> Result<&'a str, ApiError> {
+    let text = query.filled(&["name", "term"]).map(str::trim);
+    text.ok_or_else(|| ApiError::parameter("`name` is missing: give the name to search for."))
 }
 
 /// Returns the external ids that a term may be, in the order in which they are tried. Empty for
@@ -126,7 +130,7 @@ fn external_ids(asked: &str) -> Vec<String> {
 
 fn term(text: &str) -> Result<Term, ApiError> {
     Term::read(text).map_err(|error| {
-        ApiError::BadRequest(match error {
+        ApiError::parameter(match error {
             TermError::Empty => "`name` must contain a letter or a digit.".to_owned(),
             TermError::TooLong => format!(
                 "`name` is longer than the {} characters that are searched for.",
@@ -136,40 +140,28 @@ fn term(text: &str) -> Result<Term, ApiError> {
     })
 }
 
-/// A greater page number counts as this one. It fits the integers of every client.
-const LAST_PAGE: u64 = i64::MAX as u64;
+/// A greater page number counts as this one: the greatest integer that JSON holds exactly for every
+/// client.
+const LAST_PAGE: u64 = (1 << 53) - 1;
 
 fn page(query: &Query<'_>) -> Result<u64, ApiError> {
-    let Some(text) = query.get("page") else {
-        return Ok(1);
-    };
-    // A number with too many digits is past the last page, too.
-    let page = is_number(text).then(|| text.parse().unwrap_or(LAST_PAGE).min(LAST_PAGE));
-    page.filter(|page| *page >= 1).ok_or_else(|| {
-        ApiError::BadRequest("`page` must be a whole number of at least 1.".to_owned())
-    })
+    at_least_1(query, "page").map(|page| page.unwrap_or(1).min(LAST_PAGE))
 }
 
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+/// Reads a number that starts at 1. Past the greatest one that is served, it counts as that.
+fn at_least_1(query: &Query<'_>, name: &str) -> Result<Option<u64>, ApiError> {
+    match query.whole(name, "of at least 1")? {
+        Some(number) if number < 1 => Err(ApiError::parameter(format!(
+            "`{name}` must be a whole number of at least 1."
+        ))),
+        number => Ok(number.map(i64::unsigned_abs)),
+    }
 }
 
 /// Reads the page size. A greater size counts as the greatest one.
 fn size(query: &Query<'_>) -> Result<usize, ApiError> {
-    let Some(text) = query.get("size") else {
-        return Ok(limits::SEARCH_PAGE_DEFAULT);
-    };
-    let size = if is_number(text) {
-        // A number with too many digits is greater than the greatest page, too.
-        text.parse().unwrap_or(usize::MAX)
-    } else {
-        0
-    };
-    if size == 0 {
-        return Err(ApiError::BadRequest(
-            "`size` must be a whole number of at least 1.".to_owned(),
-        ));
-    }
+    let size = at_least_1(query, "size")?.map(|size| usize::try_from(size).unwrap_or(usize::MAX));
+    let size = size.unwrap_or(limits::SEARCH_PAGE_DEFAULT);
     Ok(size.min(limits::SEARCH_PAGE_MAX))
 }
 
@@ -217,12 +209,25 @@ mod tests {
         check("100", Some(100), Some(100));
         check("1000000000000", Some(1_000_000_000_000), Some(100));
         check("99999999999999999999999", Some(LAST_PAGE), Some(100));
-        for wrong in ["0", "-1", "x", "", "1.5", "%201", "%2B1"] {
+        check("-99999999999999999999999", None, None);
+        check("", Some(1), Some(10));
+        check("%2B1", Some(1), Some(1));
+        for wrong in ["0", "-1", "x", "1.5", "null"] {
             check(wrong, None, None);
         }
         let nothing = Query::parse("");
         assert_eq!(page(&nothing).ok(), Some(1));
         assert_eq!(size(&nothing).ok(), Some(10));
+        for missing in ["", "q=casa", "name=", "term=%20"] {
+            let query = Query::parse(missing);
+            let error = asked(&query).expect_err("no name");
+            assert!(error.to_string().contains("`name` is missing"), "{error}");
+        }
+        let empty = term("--").err().expect("no term");
+        assert!(
+            empty.to_string().contains("must contain a letter"),
+            "{empty}"
+        );
     }
 
     #[test]

@@ -12,6 +12,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::cursor::{BrokenCursor, LONGEST_FILTER};
+use crate::domain::error_code::ErrorCode;
 use crate::domain::id::AgentId;
 use crate::domain::row::Entity;
 use crate::domain::time::Micros;
@@ -19,7 +20,7 @@ use crate::http::auth::WorkspaceCaller;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::feed::{self, FeedKind, Pull};
-use crate::http::query::Query;
+use crate::http::query::{self, Query};
 use crate::http::reply::ApiResponse;
 use crate::limits;
 use crate::store::{ExportPage, MessageErrorFilter};
@@ -30,7 +31,12 @@ const WINDOW: Duration = Duration::from_hours(31 * 24);
 /// Added to the window if `to` is left out: now has moved on when the request arrives.
 const SLACK: Duration = Duration::from_hours(1);
 
-const FILTERS: [&str; 5] = [
+/// The parameters of the query; the filters come last.
+pub const PARAMETERS: [&str; 9] = [
+    "updated_since",
+    "to",
+    "cursor",
+    "limit",
     "deal_id",
     "conversation_id",
     "agent_id",
@@ -38,11 +44,13 @@ const FILTERS: [&str; 5] = [
     "error_code",
 ];
 
+const FILTERS: &[&str] = PARAMETERS.split_at(4).1;
+
 /// Answers with a page of the report.
 ///
 /// # Errors
 ///
-/// [`ApiError::NotFound`] if there is no such report, [`ApiError::BadRequest`] if the window, the
+/// [`ApiError::NotFound`] if there is no such report, [`ApiError::Coded`] if the window, the
 /// cursor, the limit or a filter is invalid, and [`ApiError::Store`] if the store cannot be read.
 pub async fn page(
     call: &Call<'_>,
@@ -58,13 +66,13 @@ pub async fn page(
     let limit = query.limit(limits::EXPORT_PAGE_DEFAULT, limits::EXPORT_PAGE_MAX)?;
     let store = &*call.http.core.store;
     let feed = FeedKind::Rows(Entity::MessageErrors);
-    let given = ReportFilters::from_query(&query, &FILTERS);
+    let given = ReportFilters::from_query(&query, FILTERS);
     let (pull, filters) = match Pull::from_cursor(&query, caller, store, feed)? {
         Some(pull) => {
-            let own = ReportFilters::from_cursor(&pull.filter, &FILTERS)?.unless_others(&given)?;
+            let own = ReportFilters::from_cursor(&pull.filter, FILTERS)?.unless_others(&given)?;
             // No page that matches nothing has a cursor: its values were valid once.
             if own.meaning().is_none() {
-                return Err(ApiError::BadRequest(format!("{BrokenCursor}.")));
+                return Err(query::broken_cursor(BrokenCursor));
             }
             (pull, own)
         }
@@ -88,22 +96,18 @@ pub async fn page(
 fn window(query: &Query<'_>, now: Micros) -> Result<(i64, Option<i64>), ApiError> {
     let hint = "failures from this time on are returned";
     let since = feed::time(query, "updated_since", hint)?.ok_or_else(|| {
-        ApiError::BadRequest(
-            "`updated_since` is missing: an ISO 8601 time such as 2030-01-31T12:00:00Z, at most 31 days before `to`."
-                .to_owned(),
+        ApiError::parameter(
+            "`updated_since` is missing: an RFC 3339 time such as 2030-01-31T12:00:00Z, at most 31 days before `to`.",
         )
     })?;
     let to = feed::time(query, "to", "leave it out for now")?;
     if to.is_some_and(|to| to < since) {
-        return Err(ApiError::BadRequest(
-            "`to` is before `updated_since`.".to_owned(),
-        ));
+        return Err(ApiError::parameter("`to` is before `updated_since`."));
     }
     let longest = if to.is_some() { WINDOW } else { WINDOW + SLACK };
     if to.unwrap_or(now).since(since) > longest {
-        return Err(ApiError::BadRequest(
-            "`updated_since` and `to` are more than 31 days apart: request shorter periods, one after the other."
-                .to_owned(),
+        return Err(ApiError::parameter(
+            "`updated_since` and `to` are more than 31 days apart: request shorter periods, one after the other.",
         ));
     }
     Ok((feed::from(since), to.map(feed::from)))
@@ -135,7 +139,7 @@ impl ReportFilters {
         }
         let read: Option<Self> = serde_json::from_str(text).ok();
         read.filter(|read| read.0.keys().all(|name| names.contains(&name.as_str())))
-            .ok_or_else(|| ApiError::BadRequest(format!("{BrokenCursor}.")))
+            .ok_or_else(|| query::broken_cursor(BrokenCursor))
     }
 
     /// As a cursor holds them: empty for none.
@@ -151,8 +155,9 @@ impl ReportFilters {
         if given.0.is_empty() || *given == self {
             return Ok(self);
         }
-        Err(ApiError::BadRequest(
-            "The cursor belongs to other filters; start without it.".to_owned(),
+        Err(ApiError::coded(
+            ErrorCode::InvalidCursor,
+            "The cursor belongs to other filters; start without it.",
         ))
     }
 
@@ -220,7 +225,7 @@ mod tests {
     }
 
     fn given(text: &str) -> ReportFilters {
-        ReportFilters::from_query(&Query::parse(text), &FILTERS)
+        ReportFilters::from_query(&Query::parse(text), FILTERS)
     }
 
     #[test]
@@ -228,7 +233,7 @@ mod tests {
         let check = |text: &str, expect: Option<MessageErrorFilter>| {
             let given = given(text);
             assert_eq!(given.meaning(), expect, "{text}");
-            let read = ReportFilters::from_cursor(&given.to_cursor(), &FILTERS);
+            let read = ReportFilters::from_cursor(&given.to_cursor(), FILTERS);
             assert_eq!(read.ok(), Some(given), "{text}");
         };
         let none = MessageErrorFilter::default;
@@ -257,7 +262,7 @@ mod tests {
     #[test]
     fn an_old_cursor_is_read_after_a_filter_was_added() {
         let old = given("error_code=1&agent_id=7");
-        let more: Vec<&str> = FILTERS.into_iter().chain(["channel"]).collect();
+        let more: Vec<&str> = FILTERS.iter().copied().chain(["channel"]).collect();
         let read = ReportFilters::from_cursor(&old.to_cursor(), &more).expect("it is read");
         assert_eq!(read, old);
         assert_eq!(read.meaning(), old.meaning());
@@ -271,8 +276,8 @@ mod tests {
             r#"{"agent_id":7}"#,
             "agent_id",
         ] {
-            let read = ReportFilters::from_cursor(text, &FILTERS);
-            assert!(matches!(read, Err(ApiError::BadRequest(_))), "{text}");
+            let read = ReportFilters::from_cursor(text, FILTERS);
+            assert!(matches!(read, Err(ApiError::Coded { .. })), "{text}");
         }
     }
 

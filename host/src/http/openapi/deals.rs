@@ -7,8 +7,9 @@ use super::operation::{Operation, Parameter};
 use super::schemas::Schemas;
 use crate::domain::deal::DealView;
 use crate::http::endpoints::deals::{DealCreateAnswer, DealLogAnswer, DealLogsPage};
+use crate::domain::error_code::ErrorCode;
 use crate::http::endpoints::deals::{DealPatchAnswer, schema};
-use crate::http::error::Family;
+use crate::http::error::{ApiError, Family};
 use crate::http::route::Access;
 use crate::http::terms::{email_of_lead, page_limit, pattern, word};
 use crate::limits;
@@ -90,11 +91,8 @@ fn find(deal: &Value) -> Operation {
             &[(
                 "nothing",
                 "No parameter is given",
-                json!({
-                    "statusCode": 400,
-                    "message": "Give at least one of phoneNumber, email, dealId and externalId.",
-                    "error": "Bad Request",
-                }),
+                ApiError::parameter("Give at least one of phoneNumber, email, dealId and externalId.")
+                    .body(Family::Gateway),
             )],
         )
 }
@@ -126,7 +124,7 @@ fn create(schemas: &mut Schemas) -> Operation {
             "conversationId": conversation,
         })
     };
-    let refusal = |status: u16, message: &str, error: &str| json!({"statusCode": status, "message": message, "error": error});
+    let refusal = |code, message: &str| ApiError::coded(code, message).body(Family::Gateway);
     Operation::new("post", "/deal", Family::Gateway, Access::PartnerKey)
         .named("createDeal", "deals", "Creates a deal")
         .describe(
@@ -158,9 +156,8 @@ fn create(schemas: &mut Schemas) -> Operation {
                 "product",
                 "An unknown property",
                 refusal(
-                    404,
+                    ErrorCode::PropertyNotFound,
                     "Product 'AP-9' not found: the workspace has no product with this external id. Send bypassProductCheck: true to create the deal without a product.",
-                    "Not Found",
                 ),
             )],
         )
@@ -172,9 +169,8 @@ fn create(schemas: &mut Schemas) -> Operation {
                 "template",
                 "An unknown template",
                 refusal(
-                    500,
+                    ErrorCode::TemplateNotFound,
                     "Template 'autumn_offer' not found",
-                    "Internal Server Error",
                 ),
             )],
         )

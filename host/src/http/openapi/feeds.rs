@@ -15,12 +15,10 @@ use crate::limits;
 
 /// Returns the operations of the feeds, and adds their types to `schemas`.
 pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
-    vec![
-        whoami(schemas),
-        export(schemas),
-        export_ids(schemas),
-        report(schemas),
-    ]
+    let mut all = vec![whoami(schemas)];
+    all.extend(exports(schemas));
+    all.extend([export_ids(schemas), report(schemas)]);
+    all
 }
 
 fn whoami(schemas: &mut Schemas) -> Operation {
@@ -39,21 +37,49 @@ fn whoami(schemas: &mut Schemas) -> Operation {
         )
 }
 
-fn export(schemas: &mut Schemas) -> Operation {
-    let pages = Entity::EXPORTED.map(|entity| {
-        let (name, row) = match entity {
-            Entity::Conversations => ("ConversationsPage", schemas.answer::<ConversationRow>()),
-            Entity::Messages => ("MessagesPage", schemas.answer::<MessageRow>()),
-            Entity::Contacts => ("ContactsPage", schemas.answer::<ContactRow>()),
-            Entity::Deals => ("DealsPage", schemas.answer::<DealRow>()),
-            Entity::MessageErrors | Entity::Tickets | Entity::Products => {
-                unreachable!("it is not exported")
-            }
-        };
-        schemas.written(name, page(&row))
-    });
+/// Returns the export of each entity with its own type, for generated clients, and of any of them.
+fn exports(schemas: &mut Schemas) -> Vec<Operation> {
+    let mut pages = Vec::new();
+    let mut all = Vec::new();
+    for (path, id, summary, name, row) in [
+        (
+            "/v1/export/conversations",
+            "exportConversations",
+            "Exports conversations in the order of their changes",
+            "ConversationsPage",
+            schemas.answer::<ConversationRow>(),
+        ),
+        (
+            "/v1/export/messages",
+            "exportMessages",
+            "Exports messages in the order of their changes",
+            "MessagesPage",
+            schemas.answer::<MessageRow>(),
+        ),
+        (
+            "/v1/export/contacts",
+            "exportContacts",
+            "Exports contacts in the order of their changes",
+            "ContactsPage",
+            schemas.answer::<ContactRow>(),
+        ),
+        (
+            "/v1/export/deals",
+            "exportDeals",
+            "Exports deals in the order of their changes",
+            "DealsPage",
+            schemas.answer::<DealRow>(),
+        ),
+    ] {
+        let page = schemas.written(name, page(&row));
+        let own = operation(path)
+            .named(id, "data", summary)
+            .describe("As `/v1/export/{entity}`.");
+        all.push(answered(pull(own), &page, &[]).refuses(&[400]));
+        pages.push(page);
+    }
     let entities = Entity::EXPORTED.map(Entity::as_str);
-    let operation = operation("/v1/export/{entity}")
+    let any = operation("/v1/export/{entity}")
         .named("exportRows", "data", "Exports rows in the order of their changes")
         .describe(
             "Follow `next_cursor` until it is null. Pass the greatest `cursor_at` that you processed as the next pull's \
@@ -64,20 +90,26 @@ fn export(schemas: &mut Schemas) -> Operation {
             "entity",
             one_of(&entities, ""),
             "The kind of rows.",
-        ))
+        ));
+    let any = answered(
+        pull(any),
+        &json!({"anyOf": pages}),
+        &[("contacts", "The only page of contacts", contacts())],
+    );
+    all.push(any.refuses(&[400, 404]));
+    all
+}
+
+/// Adds the parameters of a pull.
+fn pull(operation: Operation) -> Operation {
+    operation
         .parameter(Parameter::query(
             "updated_since",
             time(""),
             "Only rows that changed at this time or later. Default: all rows.",
         ))
         .parameter(cursor())
-        .parameter(limit());
-    answered(
-        operation,
-        &json!({"anyOf": pages}),
-        &[("contacts", "The only page of contacts", contacts())],
-    )
-    .refuses(&[400, 404])
+        .parameter(limit())
 }
 
 fn export_ids(schemas: &mut Schemas) -> Operation {
@@ -96,20 +128,13 @@ fn export_ids(schemas: &mut Schemas) -> Operation {
             "entity",
             one_of(&entities, ""),
             "The kind of rows.",
-        ))
-        .parameter(Parameter::query(
-            "updated_since",
-            time(""),
-            "Only rows that changed at this time or later. Default: all rows.",
-        ))
-        .parameter(cursor())
-        .parameter(limit());
+        ));
     let example = json!({
         "data": [{"id": "019cae2b-3f61-7a52-8a10-6d4f3e2a1b88"}],
         "next_cursor": null,
         "count": 1,
     });
-    answered(operation, &ids, &[("one", "The only page", example)]).refuses(&[400, 404])
+    answered(pull(operation), &ids, &[("one", "The only page", example)]).refuses(&[400, 404])
 }
 
 fn report(schemas: &mut Schemas) -> Operation {
@@ -189,8 +214,8 @@ fn operation(path: &'static str) -> Operation {
 fn cursor() -> Parameter {
     Parameter::query(
         "cursor",
-        pattern("^[0-9A-Za-z_-]{75,}$", ""),
-        "The `next_cursor` of the previous page. It is valid for its workspace, feed and filters, and across restarts.",
+        pattern("^([0-9A-Za-z_-]{75,})?$", ""),
+        "The `next_cursor` of the previous page; empty or absent for the first. It is valid for its workspace, feed and filters, and across restarts.",
     )
 }
 

@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 
 use super::operation::{Operation, Parameter};
 use super::schemas::Schemas;
+use crate::domain::error_code::ErrorCode;
 use crate::http::endpoints::notifications::answer::NotificationAnswer;
 use crate::http::endpoints::notifications::schema;
-use crate::http::error::Family;
+use crate::http::error::{ApiError, Family};
 use crate::http::route::Access;
 use crate::http::terms::{named, pattern};
 use crate::limits;
@@ -70,7 +71,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         &[(
             "template",
             "An unknown template",
-            refusal(500, "Template 'autumn_offer' not found"),
+            refusal(ErrorCode::TemplateNotFound, "Template 'autumn_offer' not found"),
         )],
     )
     .header(500, "X-Message-Id", "MessageId")
@@ -81,7 +82,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
 const UNDER_WAY: &str = "The first request with this Idempotency-Key is still under way.";
 
 fn under_way() -> (&'static str, &'static str, Value) {
-    let error = crate::http::error::ApiError::UnderWay {
+    let error = ApiError::UnderWay {
         retry_after: Duration::from_secs(1),
     };
     let body = error.body(Family::Notification);
@@ -91,17 +92,21 @@ fn under_way() -> (&'static str, &'static str, Value) {
 fn refusals() -> [(&'static str, &'static str, Value); 2] {
     let issues = r#"[{"code":"invalid_type","expected":"string","received":"undefined","path":["phoneNumber"],"message":"Required"}]"#;
     [
-        ("issues", "A field is missing", refusal(400, issues)),
+        (
+            "issues",
+            "A field is missing",
+            refusal(ErrorCode::ValidationFailed, issues),
+        ),
         (
             "instance",
             "An unknown instance",
-            refusal(400, "Instance not found"),
+            refusal(ErrorCode::InstanceNotFound, "Instance not found"),
         ),
     ]
 }
 
-fn refusal(status: u16, message: &str) -> Value {
-    json!({"success": false, "statusCode": status, "message": message})
+fn refusal(code: ErrorCode, message: &str) -> Value {
+    ApiError::coded(code, message).body(Family::Notification)
 }
 
 /// Describes the `Idempotency-Key` header, for operations that must not run twice.

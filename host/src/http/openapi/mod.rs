@@ -34,7 +34,7 @@ use self::operation::Operation;
 pub use self::rows::rows;
 pub use self::schema_validator::SchemaValidator;
 use self::schemas::Schemas;
-use super::error::{DataError, Family, GatewayError, NotificationError, ProblemDetails};
+use super::error::{DataError, Family, GatewayError, NotificationError};
 use super::route::Surface;
 use crate::admin_api::error::AdminError;
 use crate::domain::message::MessageState;
@@ -55,7 +55,6 @@ pub fn document(surface: Surface) -> Value {
     schemas.answer::<NotificationError<'_>>();
     schemas.answer::<DataError<'_>>();
     schemas.answer::<AdminError>();
-    schemas.answer::<ProblemDetails<'_>>();
     let (title, summary, about) = match surface {
         Surface::Admin => (
             "Leadhost admin API",
@@ -164,12 +163,15 @@ Leads come in as their sources send them, template messages go out, and a worksp
 
 const ABOUT: &str = "\
 Texts are UTF-8 and never contain U+0000. Ids are opaque strings. Times are UTC with microseconds (six digits). \
-Fields may be added to any object: ignore those that you do not know. Unknown query parameters are ignored.
+Fields may be added to any object: ignore those that you do not know. Unknown query parameters are ignored; \
+except in the admin API, `X-Ignored-Parameters` of the answer names them.
 
 Every answer has an `X-Request-Id`: the caller's own if it is 1 to 128 visible ASCII characters, otherwise a new one. \
 A `traceparent` is honoured. HEAD works wherever GET does. Other methods are answered 405 with `Allow`. \
-Answers larger than 1 KiB are compressed with gzip or zstd if `Accept-Encoding` allows it. \
-Errors are `application/problem+json` (RFC 9457) if `Accept` names it.";
+Answers larger than 1 KiB are compressed with gzip or zstd if `Accept-Encoding` allows it.
+
+Every error has a `code` beside its message: a word for the cause, which keeps its meaning. \
+Errors are `application/problem+json` (RFC 9457, with `code` and `requestId`) if `Accept` names it.";
 
 fn tags(surface: Surface) -> Value {
     let deals = match surface {

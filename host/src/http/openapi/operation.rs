@@ -8,7 +8,7 @@ use hyper::StatusCode;
 use serde_json::{Map, Value, json};
 
 use crate::domain::key::KeyKind;
-use crate::http::error::{ApiError, Challenge, Family, PROBLEM};
+use crate::http::error::{ApiError, Challenge, Family};
 use crate::http::route::Access;
 use crate::limits;
 use crate::store::StoreError;
@@ -308,10 +308,8 @@ fn refusal(family: Family, access: Access, status: u16, description: &str) -> Va
     json!({
         "description": description,
         "headers": headers,
-        "content": {
-            "application/json": json,
-            PROBLEM: {"schema": named("Problem")},
-        },
+        // Only JSON is listed: from two content types, generated clients make a union of errors.
+        "content": {"application/json": json},
     })
 }
 

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::http::route::{NOTIFICATION, OpenRoute, Route};
+use crate::http::router;
 
 /// Returns the arms of the table: method, path with `{}` for parameters, and guard.
 fn table() -> Vec<(String, String, String)> {
@@ -118,6 +119,14 @@ fn without_names(path: &str) -> String {
     segments.collect::<Vec<_>>().join("/")
 }
 
+/// Returns the path of the route that serves a documented path, which may name one of its values.
+fn routed(surface: Surface, method: &str, path: &str) -> String {
+    let method: Method = method.to_uppercase().parse().expect("a method");
+    let path: String = path.replace(['{', '}'], "");
+    let route = Route::find(surface, &method, &path);
+    without_names(route.expect("it is served").template())
+}
+
 #[test]
 fn every_route_is_in_the_document_and_nothing_else_is() {
     for (surface, word) in [
@@ -135,7 +144,7 @@ fn every_route_is_in_the_document_and_nothing_else_is() {
             .collect();
         let documented: BTreeSet<_> = described(surface)
             .into_keys()
-            .map(|(method, path)| (method, without_names(&path)))
+            .map(|(method, path)| (method.clone(), routed(surface, &method, &path)))
             .collect();
         assert_eq!(
             documented, served,
@@ -185,6 +194,45 @@ fn each_operation_has_what_a_reader_and_a_client_need() {
             }
         }
     }
+}
+
+/// The second names of parameters, which the document leaves out.
+const ALIASES: [&str; 7] = [
+    "term",
+    "phone",
+    "id",
+    "externalIntegrationId",
+    "agent_types",
+    "agent_ids",
+    "sources",
+];
+
+#[test]
+fn every_documented_parameter_is_read_and_none_else() {
+    let mut seen = 0;
+    for ((method, path), operation) in described(Surface::Both) {
+        let method: Method = method.to_uppercase().parse().expect("a method");
+        let path: String = path.replace(['{', '}'], "");
+        let route = Route::find(Surface::Both, &method, &path).expect("it is served");
+        let Some(read) = router::parameters(route) else {
+            continue;
+        };
+        let parameters = operation["parameters"].as_array().into_iter().flatten();
+        let documented: BTreeSet<&str> = parameters
+            .filter(|one| one["in"] == "query")
+            .map(|one| one["name"].as_str().expect("a name"))
+            .collect();
+        let read: BTreeSet<&str> = read.iter().copied().collect();
+        seen += documented.len();
+        assert!(
+            documented.is_subset(&read),
+            "{path}: {documented:?} and {read:?}"
+        );
+        let others = read.difference(&documented);
+        let others: Vec<_> = others.filter(|name| !ALIASES.contains(name)).collect();
+        assert!(others.is_empty(), "{path} reads {others:?}");
+    }
+    assert!(seen > 30, "{seen} parameters");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::operation::{Operation, Parameter};
 use super::schemas::Schemas;
 use crate::domain::ticket::{TicketStatus, TicketView};
 use crate::http::endpoints::tickets::{TicketsPage, schema};
-use crate::http::error::Family;
+use crate::http::error::{ApiError, Family};
 use crate::http::route::Access;
 use crate::http::terms::{one_of, page_limit, pattern};
 use crate::limits;
@@ -43,7 +43,7 @@ fn list(schemas: &mut Schemas) -> Operation {
         ))
         .parameter(Parameter::query(
             "cursor",
-            pattern("^[0-9A-Za-z_-]{50,}$", ""),
+            pattern("^([0-9A-Za-z_-]{50,})?$", ""),
             "The `nextCursor` of the previous page. It contains the status too.",
         ))
         .parameter(Parameter::query(
@@ -87,11 +87,10 @@ fn patch(schemas: &mut Schemas, ticket: &Value) -> Operation {
             &[(
                 "superseded",
                 "Another ticket took its place",
-                json!({
-                    "statusCode": 409,
-                    "message": "Another ticket has been opened since this one was resolved: work on that one.",
-                    "error": "Conflict",
-                }),
+                ApiError::conflict(
+                    "Another ticket has been opened since this one was resolved: work on that one.",
+                )
+                .body(Family::Gateway),
             )],
         )
 }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::super::error::ApiError;
+use crate::domain::error_code::ErrorCode;
 
 /// Why one form of a union does not fit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -150,7 +151,7 @@ impl Issue {
 
 /// Returns the error for a body with these issues.
 pub fn invalid(issues: &[Issue]) -> ApiError {
-    ApiError::BadRequest(message(issues))
+    ApiError::coded(ErrorCode::ValidationFailed, message(issues))
 }
 
 /// Returns the issues as the `message` of an error.

@@ -135,19 +135,21 @@ impl<'a> Node<'a> {
         found
     }
 
-    /// Adds an issue that names the fields other than these, if there are any.
-    pub fn no_other_than(&self, known: &[&str]) {
+    /// Checks that there are no fields other than these. Adds an issue that names them otherwise.
+    pub fn no_other_than(&self, known: &[&str]) -> bool {
         let Some(members) = self.value.and_then(Value::as_object) else {
-            return;
+            return true;
         };
         let other = members.keys().filter(|key| !known.contains(&key.as_str()));
         let keys: Vec<String> = other
             .take(limits::ISSUES)
             .map(|key| key.chars().take(limits::NAME_CHARACTERS).collect())
             .collect();
-        if !keys.is_empty() {
+        let has_none = keys.is_empty();
+        if !has_none {
             self.wrong(|path| Issue::unrecognized(keys, path));
         }
+        has_none
     }
 
     /// Returns itself if it is an object. Adds an issue otherwise.

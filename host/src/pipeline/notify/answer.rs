@@ -1,6 +1,7 @@
 //! The outcome of a partner's notification.
 
 use crate::domain::channel::{Category, RefusedSend, SendAnswer};
+use crate::domain::error_code::ErrorCode;
 use crate::domain::id::{ConversationId, MessageId};
 use crate::domain::message::MessageState;
 use crate::pipeline::send::{self, outgoing::Outgoing};
@@ -17,21 +18,12 @@ pub enum NotificationResult {
     /// The message failed, with the reason for the partner.
     Failed {
         message: MessageId,
-        cause: FailureCause,
+        code: ErrorCode,
         text: String,
         outcome: NotificationOutcome,
     },
     /// The template cannot be used; no message was stored.
-    Template(String),
-}
-
-/// The part of a message that its failure is due to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FailureCause {
-    /// The message or its recipient.
-    Message,
-    /// The template, which the instance's operator has to correct.
-    Template,
+    Template(ErrorCode, String),
 }
 
 impl NotificationResult {
@@ -51,7 +43,7 @@ impl NotificationResult {
         }
         Self::Failed {
             message,
-            cause: FailureCause::Message,
+            code: ErrorCode::ProviderRefused,
             text: "The message has failed; the report message_errors says why.".to_owned(),
             outcome: NotificationOutcome::Failed,
         }
@@ -67,7 +59,7 @@ impl NotificationResult {
                 _ => NotificationOutcome::Accepted,
             },
             Self::Failed { outcome, .. } => *outcome,
-            Self::Template(_) => NotificationOutcome::Template,
+            Self::Template(..) => NotificationOutcome::Template,
         }
     }
 }
@@ -81,20 +73,21 @@ pub(super) fn answer_of(
     let message = outgoing.message;
     match said {
         SendAnswer::Refused(refused) if !refused.category.is_retryable() => {
-            let (cause, text) = match refused.category {
+            let (code, text) = match refused.category {
                 Category::UnknownTemplate => (
-                    FailureCause::Template,
+                    ErrorCode::TemplateNotFound,
                     format!("Template '{template}' not found"),
                 ),
                 Category::Template => (
-                    FailureCause::Template,
+                    ErrorCode::TemplateUnusable,
                     format!("Template '{template}': {}", in_words(refused)),
                 ),
-                _ => (FailureCause::Message, in_words(refused)),
+                Category::OptOut => (ErrorCode::ContactOptedOut, in_words(refused)),
+                _ => (ErrorCode::ProviderRefused, in_words(refused)),
             };
             NotificationResult::Failed {
                 message,
-                cause,
+                code,
                 text,
                 outcome: NotificationOutcome::Refused(refused.category),
             }

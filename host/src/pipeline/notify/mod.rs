@@ -9,7 +9,7 @@
 
 mod answer;
 
-pub use answer::{FailureCause, NotificationResult};
+pub use answer::NotificationResult;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -99,7 +99,7 @@ pub async fn notify(
                 .metrics
                 .messaging
                 .notification(telemetry::NotificationOutcome::Template);
-            let answer = NotificationResult::Template(error.to_string());
+            let answer = NotificationResult::Template(error.code(), error.to_string());
             return without_a_message(pipeline, &request, &answer).await;
         }
     };

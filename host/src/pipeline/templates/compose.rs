@@ -14,6 +14,7 @@ use super::requested::{
 };
 use crate::domain::channel::Template;
 use crate::domain::connection::ConnectionSettings;
+use crate::domain::error_code::ErrorCode;
 use crate::domain::id::MessageId;
 use crate::domain::message::TemplateName;
 use crate::domain::time::Micros;
@@ -57,6 +58,17 @@ pub enum TemplateError {
     /// The parameters do not match the placeholders.
     #[error("{}", described(.0))]
     Misfit(Vec<Misfit>),
+}
+
+impl TemplateError {
+    /// Returns the code of the refusal.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::NotFound { .. } => ErrorCode::TemplateNotFound,
+            Self::NotApproved { .. } => ErrorCode::TemplateUnusable,
+            Self::Misfit(_) => ErrorCode::ValidationFailed,
+        }
+    }
 }
 
 fn because(reason: &str) -> String {

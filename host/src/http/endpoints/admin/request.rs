@@ -138,15 +138,9 @@ pub fn check_length(field: &str, text: &str) -> Result<(), ApiError> {
 ///
 /// # Errors
 ///
-/// [`ApiError::BadRequest`] if it is no whole number.
+/// [`ApiError::Coded`] if it is no whole number.
 pub fn page_limit(query: &Query<'_>) -> Result<u32, ApiError> {
-    let Some(text) = query.filled(&["limit"]) else {
-        return Ok(limits::ROWS_PER_PAGE);
-    };
-    let limit: u32 = text
-        .parse()
-        .map_err(|_| ApiError::BadRequest(format!("`limit={text}`: expected a whole number.")))?;
-    Ok(limit.clamp(1, limits::DELIVERIES_PER_PAGE))
+    query.limit(limits::ROWS_PER_PAGE, limits::DELIVERIES_PER_PAGE)
 }
 
 /// Returns the row before which the next page begins, or `None` if the page is not full and so

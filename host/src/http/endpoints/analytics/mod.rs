@@ -120,11 +120,11 @@ pub async fn combined<T: Send + 'static>(
 ///
 /// # Errors
 ///
-/// [`ApiError::BadRequest`] if there are too many counts, or too many rows.
+/// [`ApiError::Coded`] if there are too many counts, or too many rows.
 pub fn added_up(question: &AnalyticsQuery, cells: RollupCells) -> Result<AnalyticsTable, ApiError> {
     if cells.too_many {
-        return Err(ApiError::BadRequest(
-            "The range has too many sources: ask for a shorter range.".to_owned(),
+        return Err(ApiError::parameter(
+            "The range has too many sources: ask for a shorter range.",
         ));
     }
     table::rows(question, cells, limits::ANALYTICS_ROWS).map_err(|table::TooMany| too_many_rows())
@@ -132,7 +132,7 @@ pub fn added_up(question: &AnalyticsQuery, cells: RollupCells) -> Result<Analyti
 
 /// Returns the refusal of an answer with too many rows.
 pub fn too_many_rows() -> ApiError {
-    ApiError::BadRequest(format!(
+    ApiError::parameter(format!(
         "The answer has more than {} rows: ask for a shorter range, longer periods, fewer dimensions, or some \
          agents or sources only.",
         limits::ANALYTICS_ROWS

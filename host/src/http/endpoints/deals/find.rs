@@ -9,6 +9,7 @@ use hyper::header::{HeaderName, HeaderValue, LINK};
 
 use crate::domain::contact;
 use crate::domain::deal::DealView;
+use crate::domain::error_code::ErrorCode;
 use crate::domain::id::DealId;
 use crate::domain::json;
 use crate::domain::phone;
@@ -23,13 +24,26 @@ use crate::http::zod::is_email;
 use crate::limits;
 use crate::store::{DealFilter, DealPage};
 
+/// The parameters of the query.
+pub const PARAMETERS: [&str; 9] = [
+    "phoneNumber",
+    "phone",
+    "email",
+    "dealId",
+    "id",
+    "externalId",
+    "externalIntegrationId",
+    "limit",
+    "cursor",
+];
+
 const NEXT_CURSOR: HeaderName = HeaderName::from_static("x-next-cursor");
 
 /// Returns a page of the partner's deals.
 ///
 /// # Errors
 ///
-/// [`ApiError::BadRequest`] for a missing or invalid parameter, and [`ApiError::Store`] if the
+/// [`ApiError::Coded`] for a missing or invalid parameter, and [`ApiError::Store`] if the
 /// store cannot be read.
 pub async fn run(call: &Call<'_>, caller: &PartnerCaller) -> Result<ApiResponse, ApiError> {
     let query = call.query();
@@ -66,12 +80,13 @@ fn value(text: &str) -> Result<HeaderValue, ApiError> {
 
 /// Reads the last deal of the previous page.
 fn before(query: &Query<'_>) -> Result<Option<DealId>, ApiError> {
-    let Some(text) = query.get("cursor") else {
+    let Some(text) = query.cursor()? else {
         return Ok(None);
     };
     let id = text.parse().map_err(|_| {
-        ApiError::BadRequest(
-            "`cursor` has to be the `X-Next-Cursor` of the previous page, unchanged.".to_owned(),
+        ApiError::coded(
+            ErrorCode::InvalidCursor,
+            "`cursor` has to be the `X-Next-Cursor` of the previous page, unchanged.",
         )
     })?;
     Ok(Some(id))
@@ -115,16 +130,15 @@ fn filter(query: &Query<'_>, region: &str) -> Result<Option<DealFilter>, ApiErro
     let external_id = query.filled(&["externalId", "externalIntegrationId"]);
     let mut filter = DealFilter::default();
     if phone.or(email).or(deal).or(external_id).is_none() {
-        return Err(ApiError::BadRequest(
-            "Give at least one of phoneNumber, email, dealId and externalId.".to_owned(),
+        return Err(ApiError::parameter(
+            "Give at least one of phoneNumber, email, dealId and externalId.",
         ));
     }
     if let Some(text) = email {
         // Sources send addresses that the gateway does not accept for a new contact.
         let known = contact::email(text).or_else(|| is_email(text).then(|| text.to_lowercase()));
-        let email = known.ok_or_else(|| {
-            ApiError::BadRequest("`email` is not a valid e-mail address.".to_owned())
-        })?;
+        let email = known
+            .ok_or_else(|| ApiError::parameter("`email` is not a valid e-mail address."))?;
         filter.email = Some(email);
     }
     if let Some(text) = phone {
@@ -145,6 +159,12 @@ fn filter(query: &Query<'_>, region: &str) -> Result<Option<DealFilter>, ApiErro
         filter.deal = Some(id);
     }
     if let Some(text) = external_id {
+        if text.len() > limits::LEAD_WORD_BYTES {
+            return Err(ApiError::parameter(format!(
+                "`externalId` is longer than the {} bytes that an external id may have.",
+                limits::LEAD_WORD_BYTES
+            )));
+        }
         // No id contains it, and not every store accepts it in a query.
         if text.contains('\0') {
             return Ok(None);
@@ -164,9 +184,17 @@ mod tests {
 
     #[test]
     fn a_request_without_a_filter_or_with_an_invalid_email_is_refused() {
-        for query in ["", "phoneNumber=", "email=%20", "unknown=1", "email=ana"] {
+        let long = format!("externalId={}", "x".repeat(5_000));
+        for query in [
+            "",
+            "phoneNumber=",
+            "email=%20",
+            "unknown=1",
+            "email=ana",
+            &long,
+        ] {
             assert!(
-                matches!(read(query), Err(ApiError::BadRequest(_))),
+                matches!(read(query), Err(ApiError::Coded { .. })),
                 "{query}"
             );
         }

@@ -1,5 +1,6 @@
 //! The id of a deal in a path.
 
+use crate::domain::error_code::ErrorCode;
 use crate::domain::id::DealId;
 use crate::http::error::ApiError;
 
@@ -7,12 +8,15 @@ use crate::http::error::ApiError;
 ///
 /// # Errors
 ///
-/// [`ApiError::NotFound`] if the text is not an id.
+/// [`ApiError::Coded`] if the text is not an id.
 pub fn parse_id(text: &str) -> Result<DealId, ApiError> {
     text.parse().map_err(|_| not_found())
 }
 
 /// Returns the refusal of an unknown id.
 pub fn not_found() -> ApiError {
-    ApiError::NotFound("Deal not found: none of this partner's deals has this id.".to_owned())
+    ApiError::coded(
+        ErrorCode::DealNotFound,
+        "Deal not found: none of this partner's deals has this id.",
+    )
 }

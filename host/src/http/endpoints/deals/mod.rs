@@ -12,7 +12,7 @@ pub mod schema;
 mod show;
 
 pub use create::{DealCreateAnswer, run as create};
-pub use find::run as find;
+pub use find::{PARAMETERS, run as find};
 pub use log::{DealLogAnswer, run as log};
 pub use logs::{DealLogsPage, run as logs};
 pub use patch::{DealPatchAnswer, run as patch};

@@ -5,6 +5,7 @@ use std::time::Duration;
 use hyper::body::Bytes;
 use hyper::http::request::Parts;
 
+use crate::domain::error_code::ErrorCode;
 use crate::domain::exchange::Pairs;
 use crate::http::call::Call;
 use crate::http::error::ApiError;
@@ -75,8 +76,9 @@ fn public_url(http: &Http, head: &Parts) -> String {
 }
 
 fn unknown_source() -> ApiError {
-    ApiError::NotFound(
-        "There is no connection with this id; ask the operator for the right address.".to_owned(),
+    ApiError::coded(
+        ErrorCode::ConnectionNotFound,
+        "There is no connection with this id; ask the operator for the right address.",
     )
 }
 

@@ -11,6 +11,7 @@ use utoipa::openapi::schema::{ObjectBuilder, Type};
 use super::origins;
 use crate::domain::content_coding::BodyCoding;
 use crate::domain::delivery::{DeliveryStatus, ItemStatus};
+use crate::domain::error_code::ErrorCode;
 use crate::domain::id::{ContactId, DealId, DeliveryId};
 use crate::http::body::UnreadBody;
 use crate::http::call::Call;
@@ -168,9 +169,10 @@ pub async fn take(
     });
     match work.await.map_err(ApiError::internal)?? {
         Received::Stored { outcome, reply } => Ok((outcome, reply)),
-        Received::Rejected { delivery, message } => Err(ApiError::BadRequest(format!(
-            "The body cannot be read: {message}. It is kept as delivery {delivery}."
-        ))),
+        Received::Rejected { delivery, message } => Err(ApiError::coded(
+            ErrorCode::DeliveryRejected,
+            format!("The body cannot be read: {message}. It is kept as delivery {delivery}."),
+        )),
         Received::Unproven => Err(ApiError::Unauthorized(Challenge::Sender)),
     }
 }

@@ -5,10 +5,11 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use crate::domain::error_code::ErrorCode;
 use crate::domain::id::ConversationId;
 use crate::domain::message::MessageState;
 use crate::http::error::{ApiError, Family};
-use crate::pipeline::notify::{FailureCause, NotificationResult};
+use crate::pipeline::notify::NotificationResult;
 use crate::store::StoredAnswer;
 
 /// The answer to a notification that the service accepted.
@@ -38,20 +39,16 @@ pub fn stored(answer: &NotificationResult) -> StoredAnswer {
         }
         NotificationResult::Failed {
             message,
-            cause,
+            code,
             text,
             ..
         } => {
-            let status = match cause {
-                FailureCause::Message => StatusCode::BAD_REQUEST,
-                FailureCause::Template => StatusCode::INTERNAL_SERVER_ERROR,
-            };
-            let body = failure(status, text);
+            let (status, body) = failure(*code, text);
             (status, body, Some((message, MessageState::Failed)))
         }
-        NotificationResult::Template(text) => {
-            let status = StatusCode::INTERNAL_SERVER_ERROR;
-            (status, failure(status, text), None)
+        NotificationResult::Template(code, text) => {
+            let (status, body) = failure(*code, text);
+            (status, body, None)
         }
     };
     let headers = message.map_or_else(Vec::new, |(message, state)| {
@@ -67,9 +64,9 @@ pub fn stored(answer: &NotificationResult) -> StoredAnswer {
     }
 }
 
-fn failure(status: StatusCode, text: &str) -> Value {
-    let message = text.to_owned();
-    ApiError::Refused { status, message }.body(Family::Notification)
+fn failure(code: ErrorCode, text: &str) -> (StatusCode, Value) {
+    let error = ApiError::coded(code, text);
+    (error.outside().0, error.body(Family::Notification))
 }
 
 #[cfg(test)]
@@ -77,6 +74,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::domain::error_code::ErrorCode;
     use crate::domain::id::MessageId;
     use crate::domain::time::Micros;
 
@@ -111,6 +109,7 @@ mod tests {
         assert_eq!(body["success"], false);
         assert_eq!(body["statusCode"], 400);
         let unknown = stored(&NotificationResult::Template(
+            ErrorCode::TemplateNotFound,
             "Template 'x' not found".to_owned(),
         ));
         assert_eq!((unknown.status, unknown.headers.len()), (500, 0));

@@ -4,6 +4,7 @@
 
 use serde_json::Value;
 
+use crate::domain::error_code::ErrorCode;
 use crate::domain::exchange::UrlScheme;
 use crate::domain::id::AgentId;
 use crate::domain::text;
@@ -51,8 +52,9 @@ pub(super) fn impossible_phone() -> Issue {
 
 /// Returns the refusal for a contact that opted out or was banned.
 pub fn banned() -> ApiError {
-    ApiError::BadRequest(
-        "The contact does not want to receive messages: nothing was sent.".to_owned(),
+    ApiError::coded(
+        ErrorCode::ContactOptedOut,
+        "The contact does not want to receive messages: nothing was sent.",
     )
 }
 

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::body::impossible_phone;
+use crate::domain::error_code::ErrorCode;
 use crate::domain::id::AgentId;
 use crate::domain::phone::{self, Phone};
 use crate::http::auth::PartnerCaller;
@@ -93,5 +94,5 @@ pub async fn log_reason(
 
 /// Returns the refusal for an instance that cannot send.
 pub fn not_found() -> ApiError {
-    ApiError::BadRequest("Instance not found".to_owned())
+    ApiError::coded(ErrorCode::InstanceNotFound, "Instance not found")
 }

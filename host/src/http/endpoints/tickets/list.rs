@@ -20,6 +20,9 @@ use crate::store::TicketFilter;
 /// The number of this list in its cursors.
 const LIST: u8 = 1;
 
+/// The parameters of the query.
+pub const PARAMETERS: [&str; 3] = ["status", "cursor", "limit"];
+
 /// A page of tickets.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -34,7 +37,7 @@ pub struct TicketsPage {
 ///
 /// # Errors
 ///
-/// [`ApiError::BadRequest`] for an invalid parameter, and [`ApiError::Store`] if the store
+/// [`ApiError::Coded`] for an invalid parameter, and [`ApiError::Store`] if the store
 /// cannot be read.
 pub async fn run(call: &Call<'_>, caller: &PartnerCaller) -> Result<ApiResponse, ApiError> {
     let workspace = caller.scope().workspace();
@@ -82,7 +85,7 @@ fn filter(query: &Query<'_>, workspace: WorkspaceId) -> Result<TicketFilter, Api
     if let Some(text) = query.get("status") {
         let status = TicketStatus::from_text(text).ok_or_else(|| {
             let words = TicketStatus::ALL.map(TicketStatus::as_str);
-            ApiError::BadRequest(format!("`status` is one of {}.", words.join(", ")))
+            ApiError::parameter(format!("`status` is one of {}.", words.join(", ")))
         })?;
         filter.status = Some(status);
     }
@@ -114,6 +117,7 @@ mod tests {
             assert_eq!(found, expect, "{query}");
         };
         check("", Some((None, 20)));
+        check("cursor=&limit=", Some((None, 20)));
         check("status=open&limit=0", Some((Some(TicketStatus::Open), 1)));
         check(
             "status=resolved&limit=101",
@@ -124,7 +128,8 @@ mod tests {
             "status=Open",
             "status=closed",
             "limit=ten",
-            "cursor=",
+            "limit=null",
+            "cursor=null",
         ] {
             check(wrong, None);
         }

@@ -7,6 +7,6 @@ pub mod schema;
 mod show;
 pub mod view;
 
-pub use list::{TicketsPage, run as list};
+pub use list::{PARAMETERS, TicketsPage, run as list};
 pub use patch::run as patch;
 pub use show::run as show;

@@ -1,5 +1,6 @@
 //! A ticket as the desk shows it, and its id in a path.
 
+use crate::domain::error_code::ErrorCode;
 use crate::domain::id::TicketId;
 use crate::domain::ticket::TicketView;
 use crate::http::auth::PartnerCaller;
@@ -11,21 +12,24 @@ use crate::store::TicketFilter;
 ///
 /// # Errors
 ///
-/// [`ApiError::NotFound`] if the text is not an id.
+/// [`ApiError::Coded`] if the text is not an id.
 pub fn parse_id(text: &str) -> Result<TicketId, ApiError> {
     text.parse().map_err(|_| not_found())
 }
 
 /// Returns the refusal of an unknown id.
 pub fn not_found() -> ApiError {
-    ApiError::NotFound("Ticket not found: the workspace has none with this id.".to_owned())
+    ApiError::coded(
+        ErrorCode::TicketNotFound,
+        "Ticket not found: the workspace has none with this id.",
+    )
 }
 
 /// Returns the ticket as it is now.
 ///
 /// # Errors
 ///
-/// [`ApiError::NotFound`] if the workspace has no such ticket, and [`ApiError::Store`] if the store cannot be
+/// [`ApiError::Coded`] if the workspace has no such ticket, and [`ApiError::Store`] if the store cannot be
 /// read.
 pub async fn view(
     call: &Call<'_>,

@@ -54,7 +54,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
                     "plugin",
                     "A problem of one field",
                     json!({
-                        "error": "nothing was applied, because of a problem: workspace.slug: `A B`: expected lower-case letters, digits and hyphens, at most 64",
+                        "code": "file_refused", "error": "nothing was applied, because of a problem: workspace.slug: `A B`: expected lower-case letters, digits and hyphens, at most 64",
                         "problems": [{
                             "path": "workspace.slug",
                             "message": "`A B`: expected lower-case letters, digits and hyphens, at most 64",

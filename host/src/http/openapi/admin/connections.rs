@@ -115,7 +115,7 @@ pub fn changed_examples() -> [(&'static str, &'static str, Value); 1] {
 /// Returns the example of a change that is refused.
 pub fn change_problem() -> Value {
     json!({
-        "error": "nothing was applied, because of a problem: config.fields.name: expected a text",
+        "code": "file_refused", "error": "nothing was applied, because of a problem: config.fields.name: expected a text",
         "problems": [{"path": "config.fields.name", "message": "expected a text"}],
     })
 }

@@ -63,7 +63,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
                 &[(
                     "itself",
                     "The caller's own key",
-                    json!({"error": "This request was made with the key itself: revoke it with another admin key."}),
+                    json!({"code": "conflict", "error": "This request was made with the key itself: revoke it with another admin key."}),
                 )],
             ),
     ]

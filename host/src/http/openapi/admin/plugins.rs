@@ -504,7 +504,7 @@ fn roll_back(schemas: &mut Schemas, deployed: &Value) -> Operation {
             &[(
                 "first",
                 "There is no previous version",
-                json!({"error": "no version of `portal` was active before the current one"}),
+                json!({"code": "conflict", "error": "no version of `portal` was active before the current one"}),
             )],
         );
     refuses_component(roll_back)
@@ -552,7 +552,7 @@ fn remove(schemas: &mut Schemas) -> Operation {
             &[(
                 "previous",
                 "A rollback would activate it",
-                json!({"error": "portal@1c2d3e4f5a6b is not removed: a rollback would activate it"}),
+                json!({"code": "conflict", "error": "portal@1c2d3e4f5a6b is not removed: a rollback would activate it"}),
             )],
         )
 }
@@ -567,7 +567,7 @@ pub fn refuses_component(operation: Operation) -> Operation {
                 "text",
                 "The body is not a component",
                 json!({
-                    "error": "the file is not WebAssembly: it does not begin with the magic bytes",
+                    "code": "component_refused", "error": "the file is not WebAssembly: it does not begin with the magic bytes",
                     "kind": "not_wasm",
                 }),
             ),
@@ -575,7 +575,7 @@ pub fn refuses_component(operation: Operation) -> Operation {
                 "unsigned",
                 "Only signed components are taken (`plugins.trusted_keys`)",
                 json!({
-                    "error": format!("the component {} is not signed, and this service takes only components that a key of plugins.trusted_keys has signed: sign it with `leadhost plugin sign FILE --key KEY_FILE`", &DIGEST[..12]),
+                    "code": "component_refused", "error": format!("the component {} is not signed, and this service takes only components that a key of plugins.trusted_keys has signed: sign it with `leadhost plugin sign FILE --key KEY_FILE`", &DIGEST[..12]),
                     "kind": "unsigned",
                 }),
             ),
@@ -583,7 +583,7 @@ pub fn refuses_component(operation: Operation) -> Operation {
                 "host",
                 "A host of the fleet cannot serve it",
                 json!({
-                    "error": "it is not activated, because not every host can serve it: two: no memory",
+                    "code": "unprocessable", "error": "it is not activated, because not every host can serve it: two: no memory",
                     "kind": "host",
                     "hosts": [{"host": "two", "reason": "no memory"}],
                 }),
@@ -601,7 +601,7 @@ fn refuses_activation(operation: Operation) -> Operation {
             "older",
             "The version is older than the active one",
             json!({
-                "error": "portal 1.3.0 is not activated: version 1.3.0 is older than 1.4.0, the active one (accept with --accept older)",
+                "code": "acceptance_needed", "error": "portal 1.3.0 is not activated: version 1.3.0 is older than 1.4.0, the active one (accept with --accept older)",
                 "accept": ["older"],
                 "concerns": [concern()],
             }),
@@ -619,7 +619,7 @@ fn refuses_activation(operation: Operation) -> Operation {
 pub fn second_key(not_done: &str, command: &str) -> Value {
     let short = &DIGEST[..12];
     json!({
-        "error": format!("{not_done} yet: a second admin key has to accept this: it asks to call api.portal.example. Run `leadhost plugin {command} portal@{short} --accept new-hosts` with another key that has a different label, within 24 h"),
+        "code": "second_key_needed", "error": format!("{not_done} yet: a second admin key has to accept this: it asks to call api.portal.example. Run `leadhost plugin {command} portal@{short} --accept new-hosts` with another key that has a different label, within 24 h"),
         "secondKey": {"accept": ["new-hosts"], "withinSeconds": 86_400},
     })
 }

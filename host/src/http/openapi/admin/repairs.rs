@@ -140,14 +140,14 @@ fn start(schemas: &mut Schemas, one: &Value) -> Operation {
                     "active",
                     "The version is active",
                     json!({
-                        "error": "9b0f7a3c5d2e is the active version of `portal`: activate another version first, with `leadhost plugin rollback portal` or `leadhost plugin activate`",
+                        "code": "conflict", "error": "9b0f7a3c5d2e is the active version of `portal`: activate another version first, with `leadhost plugin rollback portal` or `leadhost plugin activate`",
                     }),
                 ),
                 (
                     "open",
                     "Another repair is open",
                     json!({
-                        "error": "repair 019cb1d4-5c00-7e10-8f21-3a4b5c6d7e8f is running, and there is one at a time: see `leadhost repair show 019cb1d4-5c00-7e10-8f21-3a4b5c6d7e8f`, and `leadhost repair cancel 019cb1d4-5c00-7e10-8f21-3a4b5c6d7e8f` ends a running one",
+                        "code": "conflict", "error": "repair 019cb1d4-5c00-7e10-8f21-3a4b5c6d7e8f is running, and there is one at a time: see `leadhost repair show 019cb1d4-5c00-7e10-8f21-3a4b5c6d7e8f`, and `leadhost repair cancel 019cb1d4-5c00-7e10-8f21-3a4b5c6d7e8f` ends a running one",
                     }),
                 ),
             ],

@@ -104,7 +104,7 @@ fn start(schemas: &mut Schemas, rollout: &Value) -> Operation {
                     "older",
                     "The version is older than the active one",
                     json!({
-                        "error": "the rollout of portal 1.3.0 is not started: version 1.3.0 is older than 1.4.0, the active one (accept with --accept older)",
+                        "code": "acceptance_needed", "error": "the rollout of portal 1.3.0 is not started: version 1.3.0 is older than 1.4.0, the active one (accept with --accept older)",
                         "accept": ["older"],
                         "concerns": [concern()],
                     }),
@@ -118,7 +118,7 @@ fn start(schemas: &mut Schemas, rollout: &Value) -> Operation {
                     "open",
                     "A rollout is open",
                     json!({
-                        "error": "a rollout of `portal` is open (9b0f7a3c5d2e, canary), which `ana` started at 2026-03-02T12:15:30Z: see `leadhost plugin rollout portal`, or end it with `leadhost plugin rollout abort portal`",
+                        "code": "conflict", "error": "a rollout of `portal` is open (9b0f7a3c5d2e, canary), which `ana` started at 2026-03-02T12:15:30Z: see `leadhost plugin rollout portal`, or end it with `leadhost plugin rollout abort portal`",
                     }),
                 ),
             ],
@@ -154,12 +154,12 @@ fn change(schemas: &mut Schemas, rollout: &Value) -> Operation {
                 (
                     "none",
                     "No rollout is open",
-                    json!({"error": "`portal` has no open rollout: the last one, of 5f3a9c01, is aborted (`ops` ended it); see `leadhost plugin rollout portal`"}),
+                    json!({"code": "conflict", "error": "`portal` has no open rollout: the last one, of 5f3a9c01, is aborted (`ops` ended it); see `leadhost plugin rollout portal`"}),
                 ),
                 (
                     "stage",
                     "A shadow has no steps to stay in",
-                    json!({"error": "the rollout of `portal` cannot be paused in the stage shadow: see `leadhost plugin rollout portal`, or end it with `leadhost plugin rollout abort portal`"}),
+                    json!({"code": "conflict", "error": "the rollout of `portal` cannot be paused in the stage shadow: see `leadhost plugin rollout portal`, or end it with `leadhost plugin rollout abort portal`"}),
                 ),
             ],
         );

@@ -185,7 +185,7 @@ fn put_agents(schemas: &mut Schemas) -> Operation {
 fn applied(put: Operation, schemas: &mut Schemas, kind: &str, name: &str) -> Operation {
     let changes = json!([{"kind": kind, "name": name, "what": "created"}]);
     let refused = json!({
-        "error": format!("nothing was applied, because of a problem: {kind}s[0].name: is missing: expected a text"),
+        "code": "file_refused", "error": format!("nothing was applied, because of a problem: {kind}s[0].name: is missing: expected a text"),
         "problems": [{"path": format!("{kind}s[0].name"), "message": "is missing: expected a text"}],
     });
     put.answers(
@@ -241,7 +241,7 @@ fn import_products(schemas: &mut Schemas) -> Operation {
             &[(
                 "under-way",
                 "Another import",
-                json!({"error": "Another import of this workspace's products is under way; wait for its end."}),
+                json!({"code": "conflict", "error": "Another import of this workspace's products is under way; wait for its end."}),
             )],
         )
 }

@@ -12,6 +12,9 @@ use crate::http::query::Query;
 use crate::http::reply::{self, ApiResponse};
 use crate::store::AuditFilter;
 
+/// What `before` and `after` are.
+const ROW: &str = "that a row has";
+
 /// Returns a page of the audit.
 ///
 /// # Errors
@@ -22,14 +25,14 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let query = call.query();
     let limit = page_limit(&query)?;
     let store = &call.http.core.store;
-    let rows = match number(&query, "after")? {
+    let rows = match query.whole("after", ROW)? {
         Some(after) => store.audit_after(after, limit).await?,
         None => {
             let filter = AuditFilter {
                 actor: query.filled(&["actor"]).map(str::to_owned),
                 act: act(&query)?,
                 since: moment(call, "since")?,
-                before: number(&query, "before")?,
+                before: query.whole("before", ROW)?,
                 limit,
             };
             store.audit(&filter).await?
@@ -54,13 +57,4 @@ fn act(query: &Query<'_>) -> Result<Option<String>, ApiError> {
                 .join(", ")
         ))),
     }
-}
-
-fn number(query: &Query<'_>, name: &str) -> Result<Option<i64>, ApiError> {
-    let Some(text) = query.filled(&[name]) else {
-        return Ok(None);
-    };
-    text.parse().map(Some).map_err(|_| {
-        ApiError::BadRequest(format!("`{name}={text}`: expected the number of a row."))
-    })
 }

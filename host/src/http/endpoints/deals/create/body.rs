@@ -1,6 +1,6 @@
 //! The body of a new deal. The fields that it shares with a notification (the contact, the
 //! template in both formats, the transfer to agents and the special instructions) are read by the
-//! same functions. Unknown fields are ignored.
+//! same functions. Any other field is refused, so that a misspelled one is not lost.
 
 use crate::domain::id::AgentId;
 use crate::http::endpoints::notifications::body as notification;
@@ -11,6 +11,25 @@ use crate::store::NotificationDetails;
 
 const NAME: TextLength = TextLength::filled(limits::NAME_CHARACTERS);
 const EXTERNAL_ID: TextLength = TextLength::filled(limits::EXTERNAL_ID_CHARACTERS);
+
+/// The fields; the last one belongs to the legacy format of a template.
+const FIELDS: [&str; 15] = [
+    "name",
+    "phoneNumber",
+    "email",
+    "instanceId",
+    "productId",
+    "productExternalId",
+    "bypassProductCheck",
+    "source",
+    "externalId",
+    "conversionIdentifier",
+    "ignoreTransferToDeskIfUnanswered",
+    "specialInstructions",
+    "template",
+    "messageTemplate",
+    "replacements",
+];
 
 /// A body as far as it could be read. The phone number and the instance are checked even if other
 /// fields have issues, so that a partner gets all issues at once.
@@ -38,6 +57,8 @@ pub struct Draft {
 /// Reads a body. Returns `None` if it is not an object.
 pub fn read(body: Node<'_>) -> Option<PartialDraft> {
     let body = body.object()?;
+    let is_modern = body.field("template").is_there();
+    body.no_other_than(&FIELDS[..FIELDS.len() - usize::from(is_modern)]);
     let is_written_to = ["template", "messageTemplate"]
         .iter()
         .any(|name| body.field(name).is_there());
@@ -114,9 +135,10 @@ mod tests {
     #[test]
     fn a_name_with_a_phone_or_an_email_is_enough() {
         check(json!({"name": "Ana", "phoneNumber": "11 98765-4321"}), &[]);
+        check(json!({"name": "Ana", "email": "ana@example.com"}), &[]);
         check(
-            json!({"name": "Ana", "email": "ana@example.com", "unknown": null}),
-            &[],
+            json!({"name": "Ana", "email": "ana@example.com", "status": "won", "ownerEmail": null}),
+            &[("unrecognized_keys", "")],
         );
         check(json!({"name": "Ana"}), &[("invalid_union", "")]);
         check(

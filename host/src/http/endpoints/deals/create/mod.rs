@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use self::body::Draft;
+use crate::domain::error_code::ErrorCode;
 use crate::domain::id::{AgentId, ConversationId, DealId};
 use crate::domain::phone::Phone;
 use crate::http::auth::PartnerCaller;
@@ -146,10 +147,13 @@ async fn order(
 
 fn two_products([id, external_id]: &[Option<String>; 2]) -> ApiError {
     let [id, external_id] = [id, external_id].map(|name| name.as_deref().unwrap_or_default());
-    ApiError::NotFound(format!(
-        "productId '{id}' and productExternalId '{external_id}' are two products: \
+    ApiError::coded(
+        ErrorCode::PropertyNotFound,
+        format!(
+            "productId '{id}' and productExternalId '{external_id}' are two products: \
          name one of them, or send bypassProductCheck: true to create the deal without a product."
-    ))
+        ),
+    )
 }
 
 /// Returns the refusal for an unknown product, with the ids that the partner sent.
@@ -160,11 +164,14 @@ fn no_product(named: &[Option<String>; 2]) -> ApiError {
         [Some(_), Some(_)] => "these ids",
     };
     let named: Vec<_> = named.iter().flatten().map(|id| format!("'{id}'")).collect();
-    ApiError::NotFound(format!(
-        "Product {} not found: the workspace has no product with {ids}. \
+    ApiError::coded(
+        ErrorCode::PropertyNotFound,
+        format!(
+            "Product {} not found: the workspace has no product with {ids}. \
          Send bypassProductCheck: true to create the deal without a product.",
-        named.join(" with ")
-    ))
+            named.join(" with ")
+        ),
+    )
 }
 
 /// The answer to a partner that creates a deal.

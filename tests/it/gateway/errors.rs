@@ -1,0 +1,389 @@
+//! What programs read of errors: the code of each cause, in every shape. And parameters that
+//! clients send without a value, on every list.
+
+use leadhost::domain::error_code::ErrorCode;
+use leadhost_tests::{Answer, Ask, On};
+use serde_json::{Value, json};
+
+use super::{NOBODY, Seat, note};
+
+leadhost_tests::on_every_store! {
+    each_cause_has_its_code_in_every_shape,
+    a_blank_cursor_and_limit_are_as_if_not_given_on_every_list,
+    a_number_with_too_many_digits_is_read_as_the_greatest_one,
+    an_external_id_that_no_deal_can_have_is_refused,
+}
+
+#[track_caller]
+fn check(answer: &Answer, status: u16, code: ErrorCode, what: &str) {
+    let body = answer.json();
+    let found = (answer.status, body["code"].as_str());
+    assert_eq!(found, (status, Some(code.as_str())), "{what}: {body}");
+}
+
+async fn each_cause_has_its_code_in_every_shape(on: On) {
+    use ErrorCode as C;
+    let seat = Seat::new(on).await;
+    let deal = seat.ana().await.to_string();
+    let host = &seat.host;
+    let admin = host.admin_key().await;
+    let partner = |method: &str, target: &str, body: Option<Value>| {
+        let ask = host.ask(method, target).partner(&seat.seeded.partner_key);
+        match body {
+            Some(body) => ask.json(&body),
+            None => ask,
+        }
+    };
+    let get = |target: &str| partner("GET", target, None);
+    let data = |target: &str| host.get(target).bearer(&seat.seeded.workspace_key);
+    let desk = |method: &str, target: &str| {
+        let ask = host.ask(method, target).bearer(&seat.seeded.access_token);
+        if method == "GET" {
+            ask
+        } else {
+            ask.json(&note())
+        }
+    };
+    let notification = json!({"name": "Ana", "phoneNumber": "+5511987654321", "instanceId": 404404,
+        "source": "x", "messageTemplate": "welcome"});
+    let patch = |body: Value| partner("PATCH", &format!("/deal/{deal}"), Some(body));
+    let new = |body: Value| partner("POST", "/deal", Some(body));
+    let long = "x".repeat(9_000);
+    let ask: Vec<(&str, Ask, u16, ErrorCode)> = vec![
+        ("no key", host.get("/deal?id=1"), 401, C::Unauthorized),
+        (
+            "no key",
+            host.post("/send-notification"),
+            401,
+            C::Unauthorized,
+        ),
+        ("no key", host.get("/v1/whoami"), 401, C::Unauthorized),
+        (
+            "no key",
+            host.admin("GET", "/admin/v1/plugins"),
+            401,
+            C::Unauthorized,
+        ),
+        ("an address", get("/nothing"), 404, C::NotFound),
+        ("an address", data("/v1/nothing"), 404, C::NotFound),
+        ("an entity", data("/v1/export/leads"), 404, C::NotFound),
+        (
+            "a method",
+            partner("PUT", "/deal", None),
+            405,
+            C::MethodNotAllowed,
+        ),
+        (
+            "a long address",
+            get(&format!("/deal?x={long}")),
+            414,
+            C::UriTooLong,
+        ),
+        (
+            "no JSON",
+            partner("POST", "/deal", None).body("{"),
+            400,
+            C::InvalidJson,
+        ),
+        (
+            "a form",
+            partner("POST", "/deal", None)
+                .header("content-type", "application/x-www-form-urlencoded")
+                .body("name=Ana"),
+            415,
+            C::UnsupportedMediaType,
+        ),
+        (
+            "a large body",
+            partner("POST", "/deal", None).body(vec![b' '; (1 << 20) + 1]),
+            413,
+            C::BodyTooLarge,
+        ),
+        ("issues", new(json!({})), 400, C::ValidationFailed),
+        (
+            "issues",
+            patch(json!({"stage": "x"})),
+            400,
+            C::ValidationFailed,
+        ),
+        (
+            "issues",
+            partner("POST", "/send-notification", Some(json!({}))),
+            400,
+            C::ValidationFailed,
+        ),
+        (
+            "an instance",
+            partner("POST", "/send-notification", Some(notification)),
+            400,
+            C::InstanceNotFound,
+        ),
+        (
+            "an instance",
+            new(json!({"name": "Ana", "email": "ana@example.com", "instanceId": 404404})),
+            400,
+            C::InstanceNotFound,
+        ),
+        (
+            "a deal",
+            get(&format!("/deal/{NOBODY}")),
+            404,
+            C::DealNotFound,
+        ),
+        (
+            "a deal",
+            desk("POST", &format!("/api/v1/deals/{NOBODY}/log")),
+            404,
+            C::DealNotFound,
+        ),
+        (
+            "a property",
+            patch(json!({"propertyExternalId": "AP-9"})),
+            404,
+            C::PropertyNotFound,
+        ),
+        (
+            "a property",
+            new(json!({"name": "Ana", "email": "ana@example.com", "productExternalId": "AP-9"})),
+            404,
+            C::PropertyNotFound,
+        ),
+        (
+            "an owner",
+            patch(json!({"ownerEmail": "no@example.com"})),
+            404,
+            C::OwnerNotFound,
+        ),
+        (
+            "a ticket",
+            desk("GET", "/tickets/17"),
+            404,
+            C::TicketNotFound,
+        ),
+        (
+            "a connection",
+            host.post("/ingest-lead/nobody").body("{}"),
+            404,
+            C::ConnectionNotFound,
+        ),
+        ("no filter", get("/deal"), 400, C::InvalidParameter),
+        (
+            "no term",
+            get("/products-by-name?q=casa"),
+            400,
+            C::InvalidParameter,
+        ),
+        (
+            "a limit",
+            data("/v1/export/deals?limit=ten"),
+            400,
+            C::InvalidParameter,
+        ),
+        (
+            "a time",
+            data("/v1/export/deals?updated_since="),
+            400,
+            C::InvalidParameter,
+        ),
+        (
+            "no time",
+            data("/v1/reports/message_errors"),
+            400,
+            C::InvalidParameter,
+        ),
+        (
+            "a zone",
+            data("/v1/analytics/tickets/day?tz=x"),
+            400,
+            C::InvalidParameter,
+        ),
+        (
+            "a cursor",
+            data("/v1/export/deals?cursor=x"),
+            400,
+            C::InvalidCursor,
+        ),
+        (
+            "a cursor",
+            get("/deal?id=1&cursor=x"),
+            400,
+            C::InvalidCursor,
+        ),
+        (
+            "a cursor",
+            desk("GET", "/tickets?cursor=null"),
+            400,
+            C::InvalidCursor,
+        ),
+        (
+            "an admin's name",
+            host.admin("GET", "/admin/v1/plugins/nobody").bearer(&admin),
+            404,
+            C::NotFound,
+        ),
+    ];
+    for (what, ask, status, code) in ask {
+        host.advance(1).await;
+        check(&ask.send().await, status, code, what);
+    }
+    for target in ["/deal/17", "/v1/export/leads"] {
+        let ask = match target.starts_with("/v1") {
+            true => data(target),
+            false => get(target),
+        };
+        let ask = ask.header("accept", "application/problem+json");
+        let problem = ask.send().await.expect(404);
+        assert_eq!(problem.header("content-type"), "application/problem+json");
+        let code = if target.starts_with("/v1") {
+            C::NotFound
+        } else {
+            C::DealNotFound
+        };
+        check(&problem, 404, code, "a problem");
+    }
+    let noted = |body: Value| {
+        let ask = seat.logging(&deal).header("idempotency-key", "k-1");
+        ask.json(&body)
+    };
+    noted(note()).send().await.expect(201);
+    let other = json!({"type": "success", "subject": "Another"});
+    check(
+        &noted(other).send().await,
+        422,
+        C::IdempotencyKeyReused,
+        "a key",
+    );
+    // The oldest shape has no member but these.
+    let refused = get("/deal").send().await.json();
+    let message = "Give at least one of phoneNumber, email, dealId and externalId.";
+    let expect = json!({"statusCode": 400, "message": message, "error": "Bad Request", "code": "invalid_parameter"});
+    assert_eq!(refused, expect);
+}
+
+async fn a_blank_cursor_and_limit_are_as_if_not_given_on_every_list(on: On) {
+    let seat = Seat::new(on).await;
+    for name in ["Ana", "Bia", "Lia"] {
+        let deal = seat.host.lead(&seat.seeded, name, "11 98765-4321", "");
+        let deal = deal.await;
+        let transferred = seat.patch(deal, json!({"stageCode": "transferred"}));
+        transferred.await.expect(202);
+    }
+    let host = &seat.host;
+    let admin = host.admin_key().await;
+    for target in [
+        "/v1/export/deals?",
+        "/v1/export/deals/ids?",
+        "/v1/export/contacts?updated_since=2020-01-01",
+        "/v1/reports/message_errors?updated_since=2030-01-15",
+        "/deal?phone=11987654321",
+        "/tickets?",
+        "/admin/v1/deliveries?",
+        "/admin/v1/deals?",
+        "/admin/v1/tickets?",
+        "/admin/v1/outbox?",
+        "/admin/v1/repairs?",
+        "/admin/v1/erasures?",
+        "/admin/v1/audit?",
+    ] {
+        let get = async |parameters: &str| {
+            host.advance(1).await;
+            let target = format!("{target}&{parameters}");
+            let ask = if target.starts_with("/admin") {
+                host.admin("GET", &target).bearer(&admin)
+            } else if target.starts_with("/v1") {
+                host.get(&target).bearer(&seat.seeded.workspace_key)
+            } else if target.starts_with("/tickets") {
+                host.get(&target).bearer(&seat.seeded.access_token)
+            } else {
+                host.get(&target).partner(&seat.seeded.partner_key)
+            };
+            ask.send().await
+        };
+        let all = get("").await.expect(200);
+        for blank in ["cursor=&limit=", "limit=%20&cursor=+", "before=&limit"] {
+            let answer = get(blank).await.expect(200);
+            assert_eq!(answer.json(), all.json(), "{target}{blank}");
+        }
+        // The lists of the admin API continue before a row.
+        let names = match target.starts_with("/admin") {
+            true => ["limit"].as_slice(),
+            false => &["limit", "cursor"],
+        };
+        for (name, word) in names
+            .iter()
+            .flat_map(|name| [(name, "null"), (name, "None")])
+        {
+            let refused = get(&format!("{name}={word}")).await.expect(400).json();
+            assert!(refused.to_string().contains(word), "{target}: {refused}");
+        }
+    }
+}
+
+async fn a_number_with_too_many_digits_is_read_as_the_greatest_one(on: On) {
+    let seat = Seat::new(on).await;
+    seat.ana().await;
+    let host = &seat.host;
+    let admin = host.admin_key().await;
+    let many = "9".repeat(20);
+    let page = |target: &str| host.get(target).partner(&seat.seeded.partner_key);
+    let found = page(&format!(
+        "/products-by-name?name=rooms&page={many}&size={many}"
+    ));
+    let found = found.send().await.expect(200).json();
+    assert_eq!(found["products"], json!([]));
+    let last = 9_007_199_254_740_991_u64;
+    let expect = json!({"page": last, "size": 100, "totalItems": 2, "totalPages": 1, "hasNextPage": false,
+        "hasPreviousPage": true});
+    assert_eq!(found["pagination"], expect);
+    for target in [
+        format!("/v1/export/deals?limit={many}"),
+        format!("/v1/export/deals?limit=-{many}"),
+        format!("/v1/reports/message_errors?updated_since=2030-01-15&agent_id={many}"),
+        format!("/v1/analytics/conversations/day?agent_id={many}"),
+    ] {
+        let ask = host.get(&target).bearer(&seat.seeded.workspace_key);
+        ask.send().await.expect(200);
+    }
+    page(&format!("/deal?phone=11987654321&limit={many}"))
+        .send()
+        .await
+        .expect(200);
+    let tickets = host.get(&format!("/tickets?limit={many}"));
+    tickets
+        .bearer(&seat.seeded.access_token)
+        .send()
+        .await
+        .expect(200);
+    for target in [
+        format!("/admin/v1/deliveries?limit={many}"),
+        format!("/admin/v1/audit?limit={many}&before={many}"),
+        format!("/admin/v1/audit?after={many}"),
+        format!("/admin/v1/audit?after=-{many}"),
+    ] {
+        let ask = host.admin("GET", &target).bearer(&admin);
+        ask.send().await.expect(200);
+    }
+}
+
+async fn an_external_id_that_no_deal_can_have_is_refused(on: On) {
+    let seat = Seat::new(on).await;
+    let long = "x".repeat(5_000);
+    let body = json!({"name": "Ana", "email": "ana@example.com", "externalId": long});
+    super::check_places(
+        &seat.create(body).await,
+        &[("too_big", "externalId")],
+        "a new deal",
+    );
+    for name in ["externalId", "externalIntegrationId"] {
+        let ask = seat.host.get(&format!("/deal?{name}={long}"));
+        let answer = ask.partner(&seat.seeded.partner_key).send().await;
+        check(&answer, 400, ErrorCode::InvalidParameter, name);
+    }
+    assert_eq!(seat.rows("deals").await.len(), 0);
+    assert_eq!(
+        seat.find(&format!("externalId={}", "x".repeat(1_024)))
+            .await
+            .len(),
+        0
+    );
+}
