@@ -12,19 +12,6 @@ use serde_json::{Map, Value};
 const ZERO: char = '\0';
 const SHOWN_AS: &str = "\u{fffd}";
 
-/// Returns whether nothing of the text can be seen.
-pub fn is_blank(text: &str) -> bool {
-    let is_unseen = |c: char| {
-        c.is_whitespace()
-            || is_active(c)
-            || matches!(
-                c,
-                '\u{ad}' | '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}'
-            )
-    };
-    text.chars().all(is_unseen)
-}
-
 /// Returns the text with U+FFFD in place of each U+0000. The usual text is not copied.
 pub fn without_zero(text: &str) -> Cow<'_, str> {
     if text.contains(ZERO) {
@@ -84,13 +71,18 @@ pub fn on_one_line(text: &str) -> String {
 
 /// Returns whether a character ends a word: white space of any kind, or a control character
 /// other than U+0000.
-fn is_blank(c: char) -> bool {
+fn ends_word(c: char) -> bool {
     c.is_whitespace() || (c.is_control() && c != ZERO)
 }
 
-/// Returns whether a reader sees the character: neither a blank nor a space without width.
+/// Returns whether a reader sees the character: neither a blank nor one without width.
 fn is_seen(c: char) -> bool {
-    !is_blank(c) && !matches!(c, '\u{200b}' | '\u{feff}')
+    let has_no_width = is_active(c) && c != ZERO
+        || matches!(
+            c,
+            '\u{ad}' | '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}'
+        );
+    !ends_word(c) && !has_no_width
 }
 
 /// Returns the part from the first to the last character that a reader sees.
@@ -100,7 +92,7 @@ pub fn seen(text: &str) -> &str {
 
 /// Returns the words that a reader sees, with one space between them.
 pub fn folded(text: &str) -> String {
-    let words = text.split(is_blank).filter(|word| word.contains(is_seen));
+    let words = text.split(ends_word).filter(|word| word.contains(is_seen));
     words.collect::<Vec<_>>().join(" ")
 }
 

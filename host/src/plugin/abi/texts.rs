@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::domain::exchange::Pairs;
 use crate::domain::json;
-use crate::domain::text::{is_blank, storable, storable_json};
+use crate::domain::text::{seen, storable, storable_json};
 use crate::limits;
 
 /// Cuts a text after so many bytes, at a character boundary.
@@ -24,7 +24,9 @@ pub fn storable_list(texts: Vec<String>) -> Vec<String> {
 
 /// Removes U+0000 from the text. A blank one is absent.
 pub fn given(text: impl Into<Option<String>>) -> Option<String> {
-    text.into().filter(|text| !is_blank(text)).map(storable)
+    text.into()
+        .filter(|text| !seen(text).is_empty())
+        .map(storable)
 }
 
 /// Removes U+0000 from each text, and blank ones from the list.

@@ -137,8 +137,8 @@ fn filter(query: &Query<'_>, region: &str) -> Result<Option<DealFilter>, ApiErro
     if let Some(text) = email {
         // Sources send addresses that the gateway does not accept for a new contact.
         let known = contact::email(text).or_else(|| is_email(text).then(|| text.to_lowercase()));
-        let email = known
-            .ok_or_else(|| ApiError::parameter("`email` is not a valid e-mail address."))?;
+        let email =
+            known.ok_or_else(|| ApiError::parameter("`email` is not a valid e-mail address."))?;
         filter.email = Some(email);
     }
     if let Some(text) = phone {
