@@ -2,6 +2,7 @@
 //! HTTP, opened by timeouts and by partners.
 
 mod flows;
+mod later_deals;
 mod listing;
 mod refusals;
 

@@ -9,7 +9,8 @@ use serde_json::{Map, json};
 use super::ConversationRecord;
 use super::working_set::WorkingSet;
 use crate::domain::conversation::{ConversationStatus, SPECIAL_INSTRUCTIONS, Times, status};
-use crate::domain::id::{ContactId, ConversationId, DealId};
+use crate::domain::deal::TEST;
+use crate::domain::id::{AgentId, ContactId, ConversationId, DealId};
 use crate::domain::message::earliest;
 use crate::domain::time::Micros;
 use crate::store::Channel;
@@ -185,6 +186,44 @@ fn begin(
     id
 }
 
+/// Makes an open conversation of a deal's contact about the deal, if it is about none: the one with
+/// this instance, or if no instance is named, one with any, preferably the deal's. Returns whether
+/// there was one. A test lead takes no conversation, because analytics would stop counting it.
+pub(super) fn adopt(set: &mut WorkingSet, id: DealId, agent: Option<AgentId>) -> bool {
+    let Some(deal) = set.deals.get(&id) else {
+        return false;
+    };
+    if deal.props.get(TEST) == Some(&true.into()) {
+        return false;
+    }
+    let conversations = set.dialogue.conversations.iter();
+    let free = conversations.filter(|(_, one)| {
+        (one.contact, one.deal, one.closed_at) == (deal.person, None, None)
+            && agent.is_none_or(|agent| one.agent == Some(agent))
+    });
+    let chosen = free.max_by_key(|(id, one)| (one.agent == deal.agent, **id));
+    let Some(chosen) = chosen.map(|(id, _)| *id) else {
+        return false;
+    };
+    concerns(set, chosen, Some(id));
+    true
+}
+
+/// Makes a conversation about this deal, or about none, together with its open ticket.
+pub(super) fn concerns(set: &mut WorkingSet, id: ConversationId, deal: Option<DealId>) {
+    let dialogue = &mut set.dialogue;
+    if let Some(conversation) = dialogue.conversations.get_mut(&id) {
+        conversation.deal = deal;
+        dialogue.touch_conversation(id);
+    }
+    if let Some(ticket) = dialogue.live_tickets.get(&id).copied()
+        && let Some(record) = dialogue.tickets.get_mut(&ticket)
+    {
+        record.deal = deal;
+        dialogue.touch_ticket(ticket);
+    }
+}
+
 /// Notes that the channel accepted a message of the instance at this time: the
 /// conversation has begun, and awaits an answer unless it had one.
 pub(super) fn taken(set: &mut WorkingSet, channel: &Channel, id: ConversationId, at: Micros) {
@@ -237,12 +276,94 @@ pub(super) fn close(set: &mut WorkingSet, id: ConversationId) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sample::{
-        accepted, channel, conversation, notification, settle, time, working_set,
-    };
-    use super::super::sample::{message, notify};
+    use super::super::sample::*;
     use super::*;
-    use crate::store::SendOutcome;
+    use crate::store::{DealCreated, NewDeal, Notification, SendOutcome};
+
+    /// A conversation of the contact with another instance, and then one with the usual one.
+    fn two_conversations(set: &mut WorkingSet) -> [ConversationId; 2] {
+        let other = Channel {
+            agent: AgentId(channel().agent.0 + 1),
+            ..channel()
+        };
+        [channel(), other].map(|channel| {
+            let id = notify(
+                set,
+                Notification {
+                    channel,
+                    ..notification()
+                },
+            );
+            message(set, id).conversation
+        })
+    }
+
+    #[test]
+    fn a_new_deal_takes_the_conversation_of_its_instance_or_one_of_its_contact() {
+        let (usual, other) = (channel().agent, AgentId(channel().agent.0 + 1));
+        for (named, first, taken) in [
+            (Some(usual), None, Some(0)),
+            (Some(other), None, Some(1)),
+            (Some(AgentId(99)), None, None),
+            (None, Some(usual), Some(0)),
+            (None, Some(other), Some(1)),
+            (None, Some(AgentId(99)), Some(1)),
+        ] {
+            let set = &mut working_set();
+            let conversations = two_conversations(set);
+            set.first_agents
+                .extend(first.map(|agent| (by().workspace, agent)));
+            saved(set);
+            let new = NewDeal {
+                agent: named,
+                ..new_deal()
+            };
+            let deal = new.id;
+            assert!(matches!(make(set, new), DealCreated::Done(_)));
+            let about = conversations.map(|id| set.dialogue.conversations[&id].deal);
+            let mut expect = [None, None];
+            if let Some(place) = taken {
+                expect[place] = Some(deal);
+                assert_eq!(set.dialogue.changed_conversations, [conversations[place]]);
+            }
+            assert_eq!(about, expect, "{named:?} {first:?}");
+        }
+    }
+
+    #[test]
+    fn a_new_deal_leaves_a_conversation_about_another_deal_and_a_test_takes_none() {
+        let set = &mut working_set();
+        let begun = notify(set, notification());
+        let test = NewDeal {
+            props: [(TEST.to_owned(), json!(true))].into_iter().collect(),
+            ..new_deal()
+        };
+        make(set, test);
+        assert_eq!(conversation(set, begun).deal, None);
+        let first = NewDeal {
+            id: DealId::new(time(1)),
+            ..new_deal()
+        };
+        let (id, second) = (first.id, new_deal());
+        make(set, first);
+        make(set, second);
+        assert_eq!(conversation(set, begun).deal, Some(id));
+    }
+
+    #[test]
+    fn the_open_ticket_of_a_conversation_gets_its_deal() {
+        let set = &mut working_set();
+        let id = notify(set, notification());
+        settle(set, id, 0, accepted("w1", 1));
+        set.now = time(86_402);
+        let at = message(set, id).conversation;
+        assert!(elapse(set, at));
+        assert_eq!(ticket(set).1.deal, None);
+        let new = new_deal();
+        let deal = new.id;
+        make(set, new);
+        assert_eq!(ticket(set).1.deal, Some(deal));
+    }
 
     #[test]
     fn an_answered_conversation_awaits_no_further_answer() {

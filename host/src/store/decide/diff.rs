@@ -5,9 +5,10 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 
+use super::conversation;
 use super::working_set::WorkingSet;
 use crate::domain::contact;
-use crate::domain::deal::{ATTRIBUTES, PROPS_BYTES, TEST, no_room};
+use crate::domain::deal::{ATTRIBUTES, DealStatus, PROPS_BYTES, TEST, no_room};
 use crate::domain::id::{ContactId, DealId, DeliveryId};
 use crate::domain::json::length;
 use crate::domain::repair::{KEYS, PERSON, RepairField, SHARED_KEYS};
@@ -130,11 +131,13 @@ pub(super) fn compare(
     let mut diff = Differences::new(comparison);
     let product = set.product(workspace, &lead.products);
     let said_before = deal.props.get(contact::SAID).cloned();
+    let (agent, mut moved) = (deal.agent, false);
     if let Some(deal) = set.deals.get_mut(&deal_id) {
         diff.begin_row("deal.", &deal.edited);
         let (before, after) = (deal.person.to_string(), person.to_string());
         if diff.field("person", json!(before), json!(after)) {
             deal.person = person;
+            moved = deal.status == DealStatus::Open;
         }
         diff.text("title", &mut deal.title, lead.title.clone());
         if let Some(product) = product {
@@ -145,6 +148,9 @@ pub(super) fn compare(
             }
         }
         diff.props(&mut deal.props, &lead.deal_props);
+    }
+    if moved {
+        conversation::adopt(set, deal_id, agent);
     }
     if diff.take_changed() {
         set.touch_deal(deal_id);

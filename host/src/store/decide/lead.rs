@@ -8,7 +8,7 @@ use super::items::{ItemContext, free_place, stored};
 use super::people::{self, PersonDetails};
 use super::receipt::KeysSoFar;
 use super::working_set::{Claim, ClaimKey, ItemRecord, WorkingSet};
-use super::{diff, notify, receipt};
+use super::{conversation, diff, notify, receipt};
 use crate::domain::delivery::ItemStatus;
 use crate::domain::id::{ContactId, DealId, WorkspaceId};
 use crate::domain::lead::Action;
@@ -399,11 +399,12 @@ fn create(
         let made = Some((deal, contact));
         claim(set, context, index, key, dedupe.window, made);
     }
-    if let Some(greeting) = &lead.greeting {
-        let greeted = notify::greet(set, contact, deal, greeting);
-        if let Some(delivery) = set.deliveries.get_mut(&context.delivery) {
-            delivery.greeted.extend(greeted);
-        }
+    let greeted = lead.greeting.as_ref();
+    let greeted = greeted.and_then(|greeting| notify::greet(set, contact, deal, greeting));
+    if greeted.is_none() {
+        conversation::adopt(set, deal, lead.agent);
+    } else if let Some(delivery) = set.deliveries.get_mut(&context.delivery) {
+        delivery.greeted.extend(greeted);
     }
     if let Some(before) = before {
         receipt::note_filled(set, context, index, contact, (before, keys));

@@ -15,7 +15,7 @@ use crate::domain::id::{
     MessageId, ProductId, RepairId, TicketId, WorkspaceId,
 };
 use crate::domain::lead::Action;
-use crate::domain::repair::RepairedKind;
+use crate::domain::repair::{PERSON, RepairedKind};
 use crate::limits;
 use crate::store::{
     Channel, Event, FetchOutcome, IdempotencyKey, ItemResult, MessageVerdict, Mode, NewDeal,
@@ -53,10 +53,10 @@ pub struct ReadSet {
     /// Deliveries whose items' deals, with their contacts, may change.
     pub deals_of_deliveries: BTreeSet<DeliveryId>,
 
-    /// A lead says whether it is a test. Then the conversations and tickets of the deals
-    /// that may change are needed, closed ones too, because analytics may have to start
-    /// or stop counting them.
-    pub test_leads: bool,
+    /// The conversations and tickets of the deals that may change are needed, closed ones
+    /// too: a lead says whether it is a test, and analytics may have to start or stop
+    /// counting them; or a repair that moved a deal is undone.
+    pub all_about_deals: bool,
 
     /// Every workspace that a write names itself.
     pub workspaces: BTreeSet<WorkspaceId>,
@@ -69,13 +69,16 @@ pub struct ReadSet {
     /// Contact keys for which the open conversation with this instance is needed,
     /// together with the contact's newest open deal and its holds.
     pub contact_conversations: BTreeSet<(WorkspaceId, String, AgentId, ConnectionId)>,
+    /// Contact keys of new deals: one of the contact's open conversations may become about
+    /// the deal.
+    pub new_deals_of: BTreeSet<(WorkspaceId, String)>,
     /// Rows of the report that may exist already.
     pub errors: BTreeSet<(WorkspaceId, MessageErrorId)>,
     /// References whose messages' conversations are needed.
     pub answered: BTreeSet<ReferenceKey>,
     pub reported: BTreeSet<MessageReport>,
-    /// Deals whose open conversations are needed, with the live ticket of each, and the
-    /// live ticket of the deal itself.
+    /// Deals whose open conversations and those of their contacts are needed, with the live
+    /// ticket of each, and the live ticket of the deal itself.
     pub deal_conversations: BTreeSet<(WorkspaceId, DealId)>,
     /// Conversations whose live ticket is needed.
     pub handed: BTreeSet<(WorkspaceId, ConversationId)>,
@@ -318,7 +321,7 @@ impl ReadSet {
     fn add_item(&mut self, workspace: WorkspaceId, item: &ItemResult, replay: bool) {
         match item {
             ItemResult::Lead(lead) => {
-                self.test_leads |= lead.deal_props.contains_key(deal::TEST);
+                self.all_about_deals |= lead.deal_props.contains_key(deal::TEST);
                 if let Some(dedupe) = &lead.dedupe {
                     let key = (lead.connection.clone(), dedupe.key.clone());
                     if replay || lead.action != Action::Create {
@@ -327,6 +330,7 @@ impl ReadSet {
                     self.claims.insert(key);
                 }
                 self.add_contact_keys(workspace, &lead.contact_keys);
+                self.add_new_deal_of(workspace, &lead.contact_keys);
                 for product in &lead.products {
                     self.products.insert((workspace, product.clone()));
                 }
@@ -459,7 +463,8 @@ impl ReadSet {
             self.add_contact_keys(workspace, &undo::keys_of(change));
             let leads = undo::leads_of(change).map(|contact| (workspace, contact));
             self.said_by_leads.extend(leads);
-            self.test_leads |= change.field == format!("deal.props.{}", deal::TEST);
+            self.all_about_deals |=
+                change.field == PERSON || change.field == format!("deal.props.{}", deal::TEST);
         }
     }
 
@@ -472,6 +477,7 @@ impl ReadSet {
         let workspace = new.by.workspace;
         self.workspaces.insert(workspace);
         self.add_contact_keys(workspace, &new.contact_keys);
+        self.add_new_deal_of(workspace, &new.contact_keys);
         if let Some(message) = &new.message {
             self.add_contact_conversation(&message.channel, &new.contact_keys);
         }
@@ -512,6 +518,11 @@ impl ReadSet {
                 channel.connection.clone(),
             ));
         }
+    }
+
+    fn add_new_deal_of(&mut self, workspace: WorkspaceId, keys: &[String]) {
+        let keys = keys.iter().map(|key| (workspace, key.clone()));
+        self.new_deals_of.extend(keys);
     }
 
     fn add_contact_keys(&mut self, workspace: WorkspaceId, keys: &[String]) {

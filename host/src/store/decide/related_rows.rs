@@ -58,15 +58,14 @@ impl ReadSet {
             .collect()
     }
 
-    /// Deals whose conversations and tickets are all needed: the loaded deals that may
-    /// turn out to be tests, or not to be tests.
-    pub fn trials_of(&self, set: &WorkingSet) -> BTreeSet<(WorkspaceId, DealId)> {
-        let deals = set.deals.iter().filter(|_| self.test_leads);
+    /// Deals whose conversations and tickets are all needed.
+    pub fn wholly_of(&self, set: &WorkingSet) -> BTreeSet<(WorkspaceId, DealId)> {
+        let deals = set.deals.iter().filter(|_| self.all_about_deals);
         deals.map(|(id, deal)| (deal.workspace, *id)).collect()
     }
 
     /// Conversations whose live ticket is needed: the named ones, those of the named
-    /// tickets, and the open ones of deals. If deals are needed, this means all open
+    /// tickets, and the open ones of deals. If deals are needed or new, this means all open
     /// conversations, because the batch may assign any of them to a deal.
     pub fn handed_of(&self, set: &WorkingSet) -> BTreeSet<(WorkspaceId, ConversationId)> {
         let dialogue = &set.dialogue;
@@ -78,7 +77,8 @@ impl ReadSet {
             .conversations
             .iter()
             .filter(|(_, conversation)| {
-                !self.deal_conversations.is_empty() && conversation.closed_at.is_none()
+                (!self.deal_conversations.is_empty() || !self.new_deals_of.is_empty())
+                    && conversation.closed_at.is_none()
             })
             .map(|(id, conversation)| (conversation.workspace, *id));
         let named = self.handed.iter().copied();
@@ -109,6 +109,23 @@ impl ReadSet {
                 Some((message.workspace, message.contact))
             })
             .collect()
+    }
+
+    /// The contacts whose open conversations are all needed: those of new deals, and those
+    /// of deals whose conversations are needed.
+    pub fn talking_contacts_of(&self, set: &WorkingSet) -> BTreeSet<(WorkspaceId, ContactId)> {
+        let by_key = self.new_deals_of.iter().filter_map(|key| {
+            let contact = set.contact_keys.get(key)?;
+            Some((key.0, *contact))
+        });
+        let of_deals = self
+            .deal_conversations
+            .iter()
+            .filter_map(|(workspace, id)| {
+                let deal = set.deals.get(id)?;
+                Some((*workspace, deal.person))
+            });
+        by_key.chain(of_deals).collect()
     }
 
     /// The contacts found by keys whose open conversation with an instance is needed, and

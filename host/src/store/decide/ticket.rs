@@ -61,6 +61,7 @@ pub(super) fn hand_over_deal(
     };
     if let Some(conversation) = conversation {
         let owner = deal.owner;
+        move_ticket(set, id, conversation);
         return hand_over(set, conversation, owner);
     }
     if set.dialogue.live_deal_tickets.contains_key(&id) {
@@ -83,6 +84,19 @@ pub(super) fn hand_over_deal(
         change: RowChange::New,
     };
     set.dialogue.add_ticket(TicketId::new(set.now), ticket);
+}
+
+/// Gives the deal's own ticket, which opened when it had no conversation, to its conversation.
+fn move_ticket(set: &mut WorkingSet, deal: DealId, conversation: ConversationId) {
+    let dialogue = &mut set.dialogue;
+    if !dialogue.live_tickets.contains_key(&conversation)
+        && let Some(id) = dialogue.live_deal_tickets.remove(&deal)
+        && let Some(ticket) = dialogue.tickets.get_mut(&id)
+    {
+        ticket.conversation = Some(conversation);
+        dialogue.live_tickets.insert(conversation, id);
+        dialogue.touch_ticket(id);
+    }
 }
 
 /// Changes a ticket's status or owner. Changes nothing if the workspace has no such ticket or

@@ -1,14 +1,14 @@
 //! Undoes changes of a repair, newest first. A field is restored only if it still has the
 //! value that the repair gave it: what a person or a newer delivery changed since stays.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
 use super::diff::history_name;
 use super::receipt::id_of;
 use super::working_set::{MovedItem, UndoneChange, WorkingSet};
-use super::{ContactRecord, deal};
+use super::{ContactRecord, conversation, deal};
 use crate::domain::contact;
 use crate::domain::deal::TEST;
 use crate::domain::id::{ContactId, DealId, WorkspaceId};
@@ -109,7 +109,17 @@ fn undo_deal_change(
                 // It was merged into the other contact.
                 return RepairUndone::Stays;
             };
+            let moved_to = deal.person;
             deal.person = former;
+            let conversations = set.dialogue.conversations.iter();
+            let taken = conversations
+                .filter(|(_, one)| (one.deal, one.contact) == (Some(id), moved_to))
+                .map(|(conversation, _)| *conversation);
+            // Ordered, so that the stamps are the same on every store.
+            let taken: BTreeSet<_> = taken.collect();
+            for one in taken {
+                conversation::concerns(set, one, None);
+            }
             set.moved_items.push(MovedItem {
                 workspace: change.workspace,
                 delivery: change.delivery,

@@ -106,6 +106,8 @@ pub fn create(set: &mut WorkingSet, new: &NewDeal) -> DealCreated {
             None,
         );
         created.begun = Some((conversation, message.message.id));
+    } else {
+        conversation::adopt(set, new.id, new.agent);
     }
     let answer = (new.answer)(&created);
     answered(set, new.idempotency.as_ref(), &answer);

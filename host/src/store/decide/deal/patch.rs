@@ -47,27 +47,35 @@ pub fn patch(set: &mut WorkingSet, patch: &DealPatch) -> DealPatched {
         edited(deal, "product");
     }
     changes.note("owner_id", json!(deal.owner), json!(owner));
-    if changes.0.is_empty() {
-        return DealPatched::Done { changed: false };
-    }
+    let agent = deal.agent;
     (deal.status, deal.stage) = (status, stage);
     (deal.product, deal.owner) = (product, owner);
-    set.touch_deal(patch.deal);
-    let by = patch.by.changed_by();
-    history(set, workspace, patch.deal, by, changes.0);
-    follow(set, patch.deal, before, (status, stage));
-    DealPatched::Done { changed: true }
+    let is_same = changes.0.is_empty();
+    if !is_same {
+        set.touch_deal(patch.deal);
+        let by = patch.by.changed_by();
+        history(set, workspace, patch.deal, by, changes.0);
+    }
+    // The conversation may have begun while the deal was closed.
+    let is_open = [before.0, status].contains(&DealStatus::Open);
+    let is_alone = set.dialogue.open_conversations(patch.deal).is_empty();
+    let adopts = is_open && is_alone && conversation::adopt(set, patch.deal, agent);
+    follow(set, patch.deal, before, (status, stage), adopts);
+    let changed = !is_same || adopts;
+    DealPatched::Done { changed }
 }
 
-/// Applies a deal's new state to its conversations and to the contact's newest deal.
+/// Applies a deal's new state to its conversations and to the contact's newest deal. A conversation
+/// that is about the deal only now gets what the deal's stage says, too.
 fn follow(
     set: &mut WorkingSet,
     id: DealId,
     before: (DealStatus, DealStage),
     now: (DealStatus, DealStage),
+    adopts: bool,
 ) {
     let conversations = set.dialogue.open_conversations(id);
-    if now.1 != before.1 {
+    if now.1 != before.1 || adopts {
         match now.1 {
             DealStage::VisitScheduled => appoint(set, conversations.last().copied()),
             DealStage::Transferred => {
@@ -334,6 +342,53 @@ mod tests {
         assert_eq!(conversation(set, new).deal, Some(id));
         to_status(set, id, DealStatus::Won);
         assert_eq!(conversation(set, new).closed_at, Some(NOW));
+    }
+
+    #[test]
+    fn a_deal_takes_the_conversation_that_began_while_it_was_closed_or_was_never_assigned() {
+        for (stage, repeated) in [
+            (DealStage::VisitScheduled, false),
+            (DealStage::VisitScheduled, true),
+            (DealStage::Transferred, true),
+        ] {
+            let set = &mut working_set();
+            let id = stored_deal(set);
+            if repeated {
+                to_stage(set, id, stage);
+            }
+            to_status(set, id, DealStatus::Lost);
+            let begun = notify(set, notification());
+            assert_eq!(conversation(set, begun).deal, None);
+            let record = set.deals.get_mut(&id).expect("the deal");
+            (record.status, record.stage) = (DealStatus::Open, stage);
+            if !repeated {
+                record.stage = DealStage::InService;
+            }
+            saved(set);
+            assert_eq!(to_stage(set, id, stage), CHANGED);
+            let now = conversation(set, begun);
+            assert_eq!(now.deal, Some(id));
+            if stage == DealStage::Transferred {
+                // The ticket that the deal had opened alone.
+                assert_eq!(now.transferred_at, Some(NOW));
+                let (_, ticket) = ticket(set);
+                assert_eq!(ticket.conversation, Some(message(set, begun).conversation));
+            } else {
+                assert_eq!(now.appointment_at, Some(NOW));
+            }
+            assert_eq!(set.changed_deals.is_empty(), repeated);
+            assert_eq!(to_stage(set, id, stage), UNCHANGED);
+        }
+    }
+
+    #[test]
+    fn a_closed_deal_takes_no_conversation() {
+        let set = &mut working_set();
+        let id = stored_deal(set);
+        to_status(set, id, DealStatus::Lost);
+        let begun = notify(set, notification());
+        assert_eq!(to_status(set, id, DealStatus::Closed), CHANGED);
+        assert_eq!(conversation(set, begun).deal, None);
     }
 
     #[test]

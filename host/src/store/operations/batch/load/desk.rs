@@ -1,8 +1,8 @@
 //! Tickets: those that writes name, the open ones of conversations and deals that change, and those
 //! of deals that turn out to be tests.
 //!
-//! The subject of a ticket never changes, so a ticket that was found without a lock still matches
-//! once it is locked.
+//! A ticket may get a conversation or a deal that it had not. If a named ticket got a conversation
+//! after it was found without a lock, the batch runs again.
 
 use std::collections::BTreeSet;
 
@@ -135,6 +135,7 @@ impl TicketLookup {
 ///
 /// # Errors
 ///
+/// [`StoreError::Contended`] if a named ticket has got a conversation that is not locked, and
 /// [`StoreError`] if the database fails.
 pub async fn tickets(
     tx: &mut Tx,
@@ -156,7 +157,7 @@ pub async fn tickets(
     for (workspace, deal) in deals {
         wanted.push(TicketLookup::Deal(deal).row(workspace));
     }
-    for (workspace, deal) in read_set.trials_of(set) {
+    for (workspace, deal) in read_set.wholly_of(set) {
         wanted.push(TicketLookup::AllOfDeal(deal).row(workspace));
     }
     let found: Vec<(TicketId, TicketRecord)> = tx
@@ -165,6 +166,11 @@ pub async fn tickets(
         })
         .await?;
     for (id, ticket) in found {
+        let is_locked = |id| links.conversations.contains(&(ticket.workspace, id));
+        let is_named = links.tickets.contains(&(ticket.workspace, id));
+        if is_named && !ticket.conversation.is_none_or(is_locked) {
+            return Err(StoreError::Contended);
+        }
         set.dialogue.know_ticket(id, ticket);
     }
     Ok(())

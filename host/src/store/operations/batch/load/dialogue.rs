@@ -283,13 +283,15 @@ from (
     select id                                            -- postgres
     from conversations                                   -- postgres
     where contact_id = each.contact_id                   -- postgres
-    and agent_id = each.agent_id                         -- postgres
+    and (each.agent_id is null                           -- postgres
+      or agent_id = each.agent_id)                       -- postgres
     and closed_at is null                                -- postgres
     offset 0                                             -- postgres
   ) as open                                              -- postgres
   cross join conversations as open                       -- sqlite
     on open.contact_id = each.contact_id                 -- sqlite
-    and open.agent_id = each.agent_id                    -- sqlite
+    and (each.agent_id is null                           -- sqlite
+      or open.agent_id = each.agent_id)                  -- sqlite
     and open.closed_at is null                           -- sqlite
   union
   select each.workspace_id, about.id
@@ -318,6 +320,8 @@ enum ConversationLookup {
     Id(ConversationId),
     /// The open conversation of a contact with an agent.
     Talk(ContactId, AgentId),
+    /// The open conversations of a contact.
+    Contact(ContactId),
     /// The open conversations about a deal.
     Deal(DealId),
     /// All conversations about a deal, including closed ones.
@@ -334,6 +338,7 @@ impl ConversationLookup {
                 contact_id = Some(contact);
                 agent_id = Some(agent);
             }
+            Self::Contact(of) => contact_id = Some(of),
             Self::Deal(of) => deal_id = Some(of),
             Self::AllOfDeal(of) => {
                 deal_id = Some(of);
@@ -357,10 +362,13 @@ async fn conversations(
     for (workspace, contact, agent) in read_set.contact_conversations_of(set) {
         wanted.push(ConversationLookup::Talk(contact, agent).row(workspace));
     }
+    for (workspace, contact) in read_set.talking_contacts_of(set) {
+        wanted.push(ConversationLookup::Contact(contact).row(workspace));
+    }
     for (workspace, deal) in &read_set.deal_conversations {
         wanted.push(ConversationLookup::Deal(*deal).row(*workspace));
     }
-    for (workspace, deal) in read_set.trials_of(set) {
+    for (workspace, deal) in read_set.wholly_of(set) {
         wanted.push(ConversationLookup::AllOfDeal(deal).row(workspace));
     }
     let found: Vec<(ConversationId, ConversationRecord)> = tx
