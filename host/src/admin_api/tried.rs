@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use crate::domain::phone::{self, written};
 use crate::domain::word::words;
 
 /// A body to try a converter and a configuration on.
@@ -206,7 +207,10 @@ fn fields(lead: &Value, explanations: &[&Value], unexplained: ReadHow) -> Vec<Tr
     let mut fields = Vec::new();
     for field in FIELDS {
         let explanation = explanations.iter().find(|one| one["field"] == field);
-        let value = shown(&lead[field]);
+        let value = match field {
+            "phones" => shown(&read_phones(&lead[field])),
+            _ => shown(&lead[field]),
+        };
         if explanation.is_none() && (value.is_empty() || is_default(field, &lead[field])) {
             continue;
         }
@@ -222,6 +226,19 @@ fn fields(lead: &Value, explanations: &[&Value], unexplained: ReadHow) -> Vec<Tr
         });
     }
     fields
+}
+
+/// Returns the phones with those that name their country as the service reads them.
+fn read_phones(phones: &Value) -> Value {
+    let phones = phones.as_array().into_iter().flatten();
+    let read = phones.map(|phone| {
+        let text = phone
+            .as_str()
+            .filter(|text| written::context(text).is_some());
+        let e164 = text.and_then(|text| phone::normalise(text, "").e164);
+        e164.map_or_else(|| phone.clone(), Value::from)
+    });
+    read.collect()
 }
 
 /// Whether a field has the value that a lead has without any.
@@ -269,6 +286,17 @@ mod tests {
         let (explanations, others) = explained(&output);
         assert_eq!(explanations.len(), 1);
         assert_eq!(others, ["item 0: the message is cut", "explain: {cut"]);
+    }
+
+    #[test]
+    fn a_phone_with_its_country_is_shown_as_it_is_read() {
+        let phones = json!([
+            "912345678;phone-context=PT",
+            "11 90000-0001",
+            "1;phone-context=PT"
+        ]);
+        let expect = json!(["+351912345678", "11 90000-0001", "1;phone-context=PT"]);
+        assert_eq!(read_phones(&phones), expect);
     }
 
     #[test]

@@ -37,10 +37,14 @@ impl Phone {
 
 /// Reads a phone. The region (ISO 3166 alpha-2, in any case) applies to numbers without a
 /// country code; if the region does not exist, only numbers with a country code are read.
+/// A country after the number (`912345678;phone-context=PT`) is its region instead.
 /// Never panics, and reads no more than the first few dozen characters.
 pub fn normalise(raw: &str, region: &str) -> Phone {
     let raw = written::bounded(raw);
-    let region = Region::from_code(region.trim()).ok();
+    let region = match written::context(&raw) {
+        Some(country) => region_of(country),
+        None => Region::from_code(region.trim()).ok(),
+    };
     let e164 = written::read(&raw)
         .and_then(|written| resolve(&written, region))
         .map(|number| number.format_as(PhoneNumberFormat::E164).into_owned());
@@ -49,6 +53,16 @@ pub fn normalise(raw: &str, region: &str) -> Phone {
         raw,
         e164,
         match_key,
+    }
+}
+
+/// Returns the region of an ISO code, or of a dialling code with `+`.
+fn region_of(country: &str) -> Option<Region> {
+    match country.strip_prefix('+') {
+        Some(code) => PHONE_NUMBER_UTIL.get_region_for_country_code(code.parse().ok()?),
+        // The name in domains, and many people's.
+        None if country.eq_ignore_ascii_case("uk") => Some(Region::GB),
+        None => Region::from_code(country).ok(),
     }
 }
 
@@ -61,11 +75,26 @@ pub fn is_region(region: &str) -> bool {
     })
 }
 
+/// Country codes with the digit that marked mobiles after them. Providers still write it, and
+/// people leave it out: Mexico gave it up in 2019, Argentina writes 15 within the country.
+const MOBILE_MARKS: [(&str, &str); 2] = [("+52", "1"), ("+54", "9")];
+
+/// Digits of a number of these countries, with its area code and without the mark.
+const WITHOUT_MARK: usize = 10;
+
 /// Returns the key that two spellings of one person's number share. Brazil added a 9 after
 /// the area code of mobiles, and providers answer with and without it. A number whose
 /// eighth digit from the end is 2 to 5 was a fixed line at that time, so (11) 3456-7890 and
-/// (11) 93456-7890 are two people.
+/// (11) 93456-7890 are two people. Keys are stored: a new rule needs a migration of them.
 pub fn match_key(e164: &str) -> String {
+    for (country, mark) in MOBILE_MARKS {
+        let national = e164.strip_prefix(country);
+        if let Some(number) = national.and_then(|national| national.strip_prefix(mark))
+            && number.len() == WITHOUT_MARK
+        {
+            return format!("{country}{number}");
+        }
+    }
     if let Some(rest) = e164.strip_prefix("+55")
         && rest.is_ascii()
         && let [a, b, b'9', old @ b'6'..=b'9', tail @ ..] = rest.as_bytes()
@@ -123,7 +152,22 @@ fn national_form(digits: &str, region: Region) -> Cow<'_, str> {
     }
 }
 
+/// Returns a Mexican mobile as it is dialled since 2019: the library knows neither the mark
+/// after the country code nor the prefixes within the country any more.
+fn without_mexican_mark(text: &str, region: Option<Region>) -> Option<String> {
+    let country = if text.starts_with("+52") { "+52" } else { "" };
+    let number = &text[country.len()..];
+    let is_mexican = !country.is_empty() || region == Some(Region::MX);
+    ["1", "01", "044", "045"]
+        .iter()
+        .filter_map(|mark| number.strip_prefix(mark))
+        .find(|rest| is_mexican && rest.len() == WITHOUT_MARK)
+        .map(|rest| format!("{country}{rest}"))
+}
+
 fn parse(text: &str, region: Option<Region>) -> Option<PhoneNumber> {
+    let dialled_now = without_mexican_mark(text, region);
+    let text = dialled_now.as_deref().unwrap_or(text);
     let number = PHONE_NUMBER_UTIL.parse(text, region).ok()?;
     if number.country_code == 55
         && let Some(new) = with_ninth_digit(&number.get_national_significant_number())
@@ -318,9 +362,80 @@ mod tests {
         assert_eq!(key("(11) 98765-4321"), key("551187654321"));
         assert_eq!(key("(11) 3456-7890"), Some("+551134567890".into()));
         assert_eq!(key("(11) 93456-7890"), Some("+5511934567890".into()));
-        assert_eq!(key("+54 9 11 2345-6789"), Some("+5491123456789".into()));
         assert_eq!(match_key("+55"), "+55");
         assert_eq!(match_key("+5511é"), "+5511é");
+    }
+
+    #[test]
+    fn the_match_key_leaves_out_the_mobile_marks_of_mexico_and_argentina() {
+        let check = |raw: &str, region: &str, expect: &str| {
+            let key = normalise(raw, region).match_key;
+            assert_eq!(key.as_deref(), Some(expect), "{raw} in {region}");
+        };
+        for (region, raw) in [
+            ("BR", "+52 55 1234 5678"),
+            ("BR", "+52 1 55 1234 5678"),
+            ("BR", "5215512345678"),
+            ("BR", "whatsapp:+5215512345678"),
+            ("", "+5215512345678"),
+            ("MX", "55 1234 5678"),
+            ("MX", "044 55 1234 5678"),
+            ("MX", "045 55 1234 5678"),
+            ("MX", "01 55 1234 5678"),
+            ("MX", "1 55 1234 5678"),
+            ("MX", "5215512345678"),
+            ("MX", "525512345678"),
+        ] {
+            check(raw, region, "+525512345678");
+        }
+        for (region, raw) in [
+            ("BR", "+54 11 2345-6789"),
+            ("BR", "+54 9 11 2345-6789"),
+            ("BR", "5491123456789"),
+            ("BR", "+54 11 15-2345-6789"),
+            ("BR", "+54 (011) 15-2345-6789"),
+            ("AR", "011 15-2345-6789"),
+            ("AR", "(011) 15 2345-6789"),
+            ("AR", "11 15 2345-6789"),
+            ("AR", "11 2345-6789"),
+            ("AR", "9 11 2345-6789"),
+            ("AR", "5491123456789"),
+            ("AR", "541123456789"),
+        ] {
+            check(raw, region, "+541123456789");
+        }
+        check("0351 15-234-5678", "AR", "+543512345678");
+        check("+54 9 351 234-5678", "BR", "+543512345678");
+        assert_eq!(match_key("+52155123456789"), "+52155123456789");
+        assert_eq!(match_key("+52155é12345é"), "+52155é12345é");
+    }
+
+    #[test]
+    fn a_country_after_the_number_is_its_region() {
+        for (raw, expect) in [
+            ("912345678;phone-context=PT", Some("+351912345678")),
+            ("tel:912345678;phone-context=pt", Some("+351912345678")),
+            ("(91) 2345678;phone-context=+351", Some("+351912345678")),
+            ("34912345678;phone-context=ES", Some("+34912345678")),
+            ("34912345678;phone-context=+34", Some("+34912345678")),
+            ("41912345678;phone-context=CH", Some("+41912345678")),
+            ("91 234 56 78;phone-context=CH", Some("+41912345678")),
+            ("0170 1234567;phone-context=DE", Some("+491701234567")),
+            ("07400 123456;phone-context=UK", Some("+447400123456")),
+            ("06 1234 5678;phone-context=IT", Some("+390612345678")),
+            ("011 15-2345-6789;phone-context=AR", Some("+5491123456789")),
+            ("+5511987654321;phone-context=PT", Some("+5511987654321")),
+            ("5511987654321;phone-context=PT", Some("+5511987654321")),
+            ("11987654321;phone-context=BR;ext=1", Some("+5511987654321")),
+            // Nothing else is guessed.
+            ("11987654321;phone-context=XX", None),
+            ("11987654321;phone-context=", None),
+            ("11987654321;phone-context=+999", None),
+            ("11987654321;phone-context=example.com", None),
+            (";phone-context=PT", None),
+        ] {
+            check(raw, "BR", expect);
+        }
     }
 
     #[test]

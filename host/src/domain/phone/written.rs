@@ -29,9 +29,20 @@ pub fn bounded(raw: &str) -> String {
     cut.trim_end().to_owned()
 }
 
+/// Returns the country that a text names after its number in the way of RFC 3966: a dialling
+/// code with `+`, or the country's name in domains, which is its ISO code.
+pub fn context(raw: &str) -> Option<&str> {
+    let (_, rest) = raw.split_once(CONTEXT)?;
+    rest.split(';').next().map(str::trim)
+}
+
+/// The parameter of RFC 3966 that says where a number is complete.
+const CONTEXT: &str = ";phone-context=";
+
 /// Reads the first number of a text.
 pub fn read(raw: &str) -> Option<WrittenNumber> {
-    let text: String = raw
+    let number = raw.split(CONTEXT).next().unwrap_or_default();
+    let text: String = number
         .chars()
         .take(MAX_CHARACTERS)
         .filter_map(plain)

@@ -191,3 +191,68 @@ async fn a_schema_from_before_the_first_release_is_refused() {
         "it is left as it was"
     );
 }
+
+/// Match keys as a host of the former release left them, and what the migration adds.
+#[tokio::test]
+async fn former_keys_of_marked_mobiles_are_found_by_the_new_ones() {
+    const SQLITE: &str =
+        include_str!("../../../../host/migrations/sqlite/0011_keys_without_mobile_marks.sql");
+    const POSTGRES: &str =
+        include_str!("../../../../host/migrations/postgres/0011_keys_without_mobile_marks.sql");
+    const BEFORE: &str = "
+create temporary table contact_keys (workspace_id text, key text, contact_id text,
+  primary key (workspace_id, key));
+create temporary table shared_keys (workspace_id text, key text, contact_id text,
+  primary key (workspace_id, key, contact_id));
+insert into contact_keys values
+  ('w', 'phone:+5215512345678', 'luz'), ('w', 'phone:+5491123456789', 'rosa'),
+  ('w', 'phone:+541123456789', 'beto'), ('v', 'phone:+5491123456789', 'ines'),
+  ('w', 'phone:+5215512345', 'short'), ('w', 'phone:+5511987654321', 'ana'),
+  ('w', 'email:phone:+5215512345678', 'mail');
+insert into shared_keys values
+  ('w', 'phone:+5215512345678', 'caio'), ('w', 'phone:+5491123456789', 'beto')";
+    const ALL: &str = "
+select workspace_id || ' ' || key || ' ' || contact_id as line from contact_keys
+union all
+select workspace_id || ' ' || key || ' ' || contact_id || ' shares' from shared_keys
+order by 1";
+    let expect = [
+        "v phone:+541123456789 ines",
+        "v phone:+5491123456789 ines",
+        "w email:phone:+5215512345678 mail",
+        "w phone:+5215512345 short",
+        "w phone:+5215512345678 caio shares",
+        "w phone:+5215512345678 luz",
+        "w phone:+525512345678 caio shares",
+        "w phone:+525512345678 luz",
+        "w phone:+541123456789 beto",
+        "w phone:+541123456789 rosa shares",
+        "w phone:+5491123456789 beto shares",
+        "w phone:+5491123456789 rosa",
+        "w phone:+5511987654321 ana",
+    ]
+    .map(str::to_owned);
+    let sqlite = rusqlite::Connection::open_in_memory().expect("SQLite");
+    for sql in [BEFORE, SQLITE] {
+        sqlite.execute_batch(sql).expect("valid SQL");
+    }
+    let mut all = sqlite.prepare(ALL).expect("valid SQL");
+    let lines = all
+        .query_map([], |row| row.get::<_, String>(0))
+        .expect("rows");
+    let mut lines: Vec<String> = lines.map(|line| line.expect("a text")).collect();
+    lines.sort();
+    assert_eq!(lines, expect);
+    let Some(database) = database().await else {
+        return;
+    };
+    let mut postgres = database.connect_as_admin().await;
+    for sql in [BEFORE, POSTGRES] {
+        run(&mut postgres, sql).await;
+    }
+    let rows = sqlx::query(ALL).fetch_all(&mut postgres).await;
+    let rows = rows.expect("rows");
+    let mut lines: Vec<String> = rows.iter().map(|row| row.get("line")).collect();
+    lines.sort();
+    assert_eq!(lines, expect);
+}
