@@ -21,7 +21,7 @@ use crate::names;
 use crate::pairs::{self, Pair};
 use crate::people;
 use crate::record::{FIRST_NAMES, Record};
-use crate::view::{View, push};
+use crate::view::{View, push, without_numbers};
 
 pub struct Guess<'a> {
     views: Vec<View<'a>>,
@@ -88,6 +88,7 @@ impl<'a> Guess<'a> {
             .map(|(key, value)| (fold(key), value))
             .collect();
         let inner = entries.clone();
+        let entries = without_numbers(entries);
         let questions =
             names::QUESTIONS.contains(&name) || fields.keys().any(|key| key.contains('?'));
         self.places.push(value);
@@ -399,6 +400,7 @@ impl<'a> Guess<'a> {
     /// Returns the lead's message under a usual name.
     pub fn message(&self, record: &mut Record<'a>) -> Option<String> {
         self.take(record, names::MESSAGES)
+            .or_else(|| self.take(record, names::LAST_MESSAGES))
     }
 
     /// Returns the client's own reference first, then the portal's.
@@ -544,7 +546,7 @@ fn answers<'a>(pairs: &[Pair<'a>], form: bool) -> View<'a> {
         entries.push((name, pair.value));
     }
     View {
-        entries,
+        entries: without_numbers(entries),
         questions: true,
         form,
         person: true,

@@ -11,6 +11,7 @@ use crate::pairs;
 use crate::path::Step;
 use crate::people::Identity;
 use crate::record::Record;
+use crate::view::phone_in_full;
 
 /// The words of `action` that a host knows.
 const ACTIONS: [&str; 3] = ["create", "update", "delete"];
@@ -157,7 +158,7 @@ fn read<'a>(
     };
     record.reading("phones", fields.phones.is_some());
     let phones = match &fields.phones {
-        Some(field) => record.phones(field),
+        Some(field) => record.phones(field, phone_in_full),
         None => guess.map_or(Vec::new(), |guess| guess.phones(record)),
     };
     record.reading("emails", fields.emails.is_some());

@@ -463,6 +463,41 @@ pub const PLURALS: &[&str] = &[
 ];
 pub const AREA_CODES: &[&str] = &["ddd", "areacode", "codigoarea", "codigodearea", "area"];
 pub const COUNTRY_CODES: &[&str] = &["ddi", "countrycode", "phonecountrycode", "dialcode"];
+/// Names of the country of a phone: its ISO code or its dialling code, or an object of these.
+pub const COUNTRIES: &[&str] = &[
+    "country",
+    "phonecountry",
+    "countryiso",
+    "countryiso2",
+    "countryisocode",
+    "iso2",
+    "pais",
+    "codigopais",
+    "callingcode",
+];
+/// Whether a folded name says that a phone has its country code.
+pub fn is_international(name: &str) -> bool {
+    let parts = ["e164", "international", "formatted", "full"];
+    parts.iter().any(|part| name.contains(part))
+}
+
+/// Parts of an address: beside one of them, a country is that of the address.
+pub const ADDRESS_PARTS: &[&str] = &[
+    "address",
+    "street",
+    "city",
+    "state",
+    "zip",
+    "postalcode",
+    "endereco",
+    "rua",
+    "cidade",
+    "estado",
+    "cep",
+    "direccion",
+    "calle",
+    "ciudad",
+];
 /// Names of a phone without its codes; alone they are the number of a house.
 pub const NUMBERS: &[&str] = &["numero", "number", "num"];
 
@@ -543,6 +578,9 @@ pub const MESSAGES: &[&str] = &[
     "texto",
     "text",
 ];
+
+/// Names of a long answer, which is the message if nothing else is.
+pub const LAST_MESSAGES: &[&str] = &["textarea"];
 
 pub const CLIENT_LISTINGS: &[&str] = &[
     "clientlistingid",

@@ -167,10 +167,10 @@ impl<'a> Record<'a> {
     }
 
     /// Returns the phones of a field, best first. A text with at most three digits, such as an
-    /// area code alone, is no phone.
-    pub fn phones(&mut self, field: &Field) -> Vec<String> {
+    /// area code alone, is no phone. `text` reads one of a value.
+    pub fn phones(&mut self, field: &Field, text: fn(&Value) -> Option<String>) -> Vec<String> {
         let fits = |_: &Source, text: &str| digits(text).len() > 3 && !is_test_mark(text);
-        let found = self.read(field, true, phone_of_node, fits).into_iter();
+        let found = self.read(field, true, text, fits).into_iter();
         found.map(|found| found.text).collect()
     }
 

@@ -211,6 +211,202 @@ fn usual_names_in_more_languages_are_read() {
 }
 
 #[test]
+fn a_country_beside_a_number_is_its_region_or_its_code() {
+    let phones = |config: Value, body: &Value| {
+        let (items, _) = converted(config, &body.to_string());
+        items[0]["lead"]["phones"].clone()
+    };
+    for (phone, expect) in [
+        (
+            json!({"country": "PT", "number": "912345678"}),
+            "912345678;phone-context=PT",
+        ),
+        (
+            json!({"number": "912345678", "countryIso2": "pt"}),
+            "912345678;phone-context=pt",
+        ),
+        (
+            json!({"country": {"iso2": "pt", "name": "Portugal"}, "number": "912345678"}),
+            "912345678;phone-context=pt",
+        ),
+        (
+            json!({"country": "ES", "number": "34912345678"}),
+            "34912345678;phone-context=ES",
+        ),
+        (
+            json!({"country": "CH", "number": "41912345678"}),
+            "41912345678;phone-context=CH",
+        ),
+        (
+            json!({"country": "34", "number": "34912345678"}),
+            "34912345678;phone-context=+34",
+        ),
+        (
+            json!({"country": "351", "area": "91", "phone": "2345678"}),
+            "+351 (91) 2345678",
+        ),
+        (
+            json!({"country": "+351", "number": "912345678"}),
+            "+351 912345678",
+        ),
+        (
+            json!({"countryCode": "PT", "phone": "912345678", "e164Phone": "+351912345678"}),
+            "+351912345678",
+        ),
+        (
+            json!({"country": "PT", "number": "912345678", "internationalNumber": "+351 912 345 678"}),
+            "+351 912 345 678",
+        ),
+        (
+            json!({"country": "PT", "number": "+351912345678"}),
+            "+351912345678",
+        ),
+        (
+            json!({"country": "BR", "number": "(11) 90000-0001"}),
+            "(11) 90000-0001;phone-context=BR",
+        ),
+        (
+            json!({"country": "Portugal", "number": "912345678"}),
+            "912345678",
+        ),
+        (json!({"country": null, "number": "912345678"}), "912345678"),
+    ] {
+        let is = json!([expect]);
+        let mut body = json!({"id": 77, "name": "Rui Costa", "emailAddress": "rui@example.com"});
+        body["phoneNumber"] = phone.clone();
+        assert_eq!(phones(json!({}), &body), is, "{phone}");
+        let field = json!({"fields": {"phones": "phoneNumber"}});
+        assert_eq!(phones(field, &body), is, "configured: {phone}");
+        body["phoneNumber"] = Value::Null;
+        body["phones"] = json!([phone]);
+        assert_eq!(phones(json!({}), &body), is, "in a list: {phone}");
+        let answers = json!({"answers": [
+            {"name": "phone", "answer": phone}, {"name": "name", "answer": "Rui Costa"},
+        ]});
+        assert_eq!(phones(json!({}), &answers), is, "an answer: {phone}");
+    }
+    for (body, expect) in [
+        (
+            json!({"phone": "912345678", "country": "PT"}),
+            "912345678;phone-context=PT",
+        ),
+        (
+            json!({"phone": "912345678", "phoneCountry": "pt"}),
+            "912345678;phone-context=pt",
+        ),
+        (
+            json!({"phone": "912345678", "countryCode": "PT"}),
+            "912345678;phone-context=PT",
+        ),
+        (
+            json!({"countryCode": "PT", "phone": "912345678", "e164Phone": "+351912345678"}),
+            "+351912345678",
+        ),
+        // The country of an address.
+        (
+            json!({"phone": "11900000001", "country": "PT", "city": "Lisboa"}),
+            "11900000001",
+        ),
+        (
+            json!({"phone": "11900000001", "address": {"country": "PT"}}),
+            "11900000001",
+        ),
+        (
+            json!({"phone": {"number": "11900000001"}, "country": "PT"}),
+            "11900000001",
+        ),
+    ] {
+        assert_eq!(phones(json!({}), &body), json!([expect]), "{body}");
+    }
+}
+
+#[test]
+fn a_handle_with_a_number_at_its_end_is_that_handle() {
+    let lead = |body: &Value| converted(json!({}), &body.to_string()).0[0]["lead"].clone();
+    let person = json!({"first-name": "Ana", "last-name": "Souza"});
+    for (fields, message) in [
+        (
+            json!({"name1": "Ana Souza", "questionOrRequest": "Quero"}),
+            Value::Null,
+        ),
+        (
+            json!({"name_1": "Ana Souza", "textarea_1": "Quero"}),
+            json!("Quero"),
+        ),
+        (
+            json!({"name-1": person, "textarea-1": "Quero"}),
+            json!("Quero"),
+        ),
+        (
+            json!({"nome1": "Ana Souza", "mensagem_1": "Quero"}),
+            json!("Quero"),
+        ),
+        (
+            json!({"full_name_2": "Ana Souza", "message2": "Quero"}),
+            json!("Quero"),
+        ),
+        (
+            json!({"first_name_1": "Ana", "last_name_1": "Souza"}),
+            Value::Null,
+        ),
+        (
+            json!({"name_2": "Rui Costa", "name_1": "Ana Souza"}),
+            Value::Null,
+        ),
+        (
+            json!({"name_10": "Rui Costa", "name_9": "Ana Souza"}),
+            Value::Null,
+        ),
+        (json!({"name_1": "", "name_2": "Ana Souza"}), Value::Null),
+        (
+            json!({"name_1": "Rui Costa", "name": "Ana Souza"}),
+            Value::Null,
+        ),
+        (
+            json!({"message_1": "Oi", "message": "Quero", "name": "Ana Souza"}),
+            json!("Quero"),
+        ),
+    ] {
+        let mut body = json!({"email_1": "ana@example.com", "phone_1": "(11) 90000-0001"});
+        body.as_object_mut()
+            .unwrap()
+            .extend(fields.as_object().unwrap().clone());
+        let lead = lead(&body);
+        assert_eq!(lead["name"], "Ana Souza", "{body}");
+        assert_eq!(lead["message"], message, "{body}");
+        assert_eq!(lead["phones"], json!(["(11) 90000-0001"]), "{body}");
+        assert_eq!(lead["emails"], json!(["ana@example.com"]), "{body}");
+    }
+    // A number that has a meaning.
+    for name in [
+        "nome do filho 1",
+        "nomedofilho1",
+        "child_name_2",
+        "text_1",
+        "question1",
+    ] {
+        let body = json!({"phone": "(11) 90000-0001", name: "Ana Souza"});
+        let lead = lead(&body);
+        assert_eq!(
+            (&lead["name"], &lead["message"]),
+            (&Value::Null, &Value::Null),
+            "{name}"
+        );
+        assert_eq!(lead["attributes"][0][0], name);
+    }
+    let mut case = Case::new("a form", Call::Convert);
+    let form = "application/x-www-form-urlencoded";
+    case.delivery.headers = vec![("content-type".to_owned(), form.to_owned())];
+    case.body = b"name_1=Ana+Souza&email-1=ana%40example.com&textarea-1=Quero".to_vec();
+    let answer = leadhost_sdk::testing::answer::<Mapping>(&case);
+    let lead = &answer["ok"]["items"][0]["outcome"]["lead"];
+    assert_eq!(
+        (&lead["name"], &lead["message"]),
+        (&json!("Ana Souza"), &json!("Quero"))
+    );
+}
+
+#[test]
 fn a_word_that_is_neither_yes_nor_no_is_left_unread() {
     let is_test = |value: Value| {
         let config = json!({"fields": {"isTest": "flag"}, "explain": true});

@@ -1,13 +1,15 @@
 //! One place of an item that may contain fields of the lead, and how each kind of
 //! field is read from it by the usual names.
 
+use std::collections::BTreeMap;
+
 use leadhost_sdk::{digits, is_absent, serde_json::Value, text_of};
 
 use crate::body::json_in;
 use crate::fold::fold;
 use crate::heuristics::{
-    Part, is_name_question, is_others, is_phone_name, is_test_mark, looks_like_email,
-    looks_like_phone, may_be_name, owned_name_part,
+    Part, is_full_phone, is_name_question, is_others, is_phone_name, is_test_mark,
+    looks_like_email, looks_like_phone, may_be_name, owned_name_part,
 };
 use crate::names;
 use crate::people::{has_both, members};
@@ -172,8 +174,13 @@ impl<'a> View<'a> {
         Some(name)
     }
 
-    /// Adds the phones under usual names.
+    /// Adds the phones under usual names, after those that say that they are in E.164.
     pub fn phones(&self, record: &mut Record<'a>, out: &mut Vec<String>) {
+        for (name, value) in &self.entries {
+            if name.contains("e164") && is_phone_name(name) {
+                self.phone(record, name, value, out, is_full_phone);
+            }
+        }
         for name in names::PHONES {
             for value in self.values(name) {
                 // A switch such as `whatsapp: 1` is not a phone, nor is a list in JSON.
@@ -239,22 +246,37 @@ impl<'a> View<'a> {
         fits: impl Fn(&str) -> bool,
     ) {
         let beside = [names::AREA_CODES, names::COUNTRY_CODES].map(|names| self.code(name, names));
+        let country_beside = self.country();
         for node in nodes(value) {
             let Some(text) = phone_text(node).filter(|text| fits(text)) else {
                 continue;
             };
             record.mark(node);
-            let mut code = |names: &[&str], beside: &Option<(&'a Value, String)>| {
-                node_text(node, names).or_else(|| {
+            let mut code = |own: Option<String>, beside: &Option<(&'a Value, String)>| {
+                own.or_else(|| {
                     let (value, text) = beside.as_ref()?;
                     record.mark(value);
                     Some(text.clone())
                 })
             };
-            let area = code(names::AREA_CODES, &beside[0]).filter(|text| is_code(text));
-            let country = code(names::COUNTRY_CODES, &beside[1]);
+            let area = code(node_text(node, names::AREA_CODES), &beside[0]);
+            let mut country = code(country_of(node), &beside[1]);
+            if country.is_none() && !node.is_object() {
+                country = code(None, &country_beside);
+            }
             push_phone(out, with_codes(&text, area, country.as_deref()));
         }
+    }
+
+    /// Returns the ISO code of the country beside a phone, unless it is that of an address.
+    fn country(&self) -> Option<(&'a Value, String)> {
+        let is_address = names::ADDRESS_PARTS.iter().any(|name| self.has(name));
+        let named = ["phonecountry", "country", "pais"]
+            .iter()
+            .take(if is_address { 1 } else { 3 });
+        named
+            .filter_map(|name| self.first(&[*name]))
+            .find(|(_, text)| is_iso_code(text))
     }
 
     /// Returns the code beside the phone of this name: `ddd_celular` or `celular_ddd` of
@@ -379,9 +401,53 @@ fn nodes(value: &Value) -> impl Iterator<Item = &Value> {
     nodes.iter().filter(|node| !has_both(node))
 }
 
-/// Returns a phone's text: a scalar's, or that of an object around it.
+/// Gives a numbered name of a person or a message (`name1`, `textarea-1`) the usual name: form
+/// builders number their fields. The lowest number counts, and none counts beside the name itself.
+pub fn without_numbers(mut entries: Vec<(String, &Value)>) -> Vec<(String, &Value)> {
+    let mut lowest: BTreeMap<String, (u32, usize)> = BTreeMap::new();
+    for (index, (name, value)) in entries.iter().enumerate() {
+        let usual = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let number = name[usual.len()..].parse().ok();
+        if let Some(number) = number.or((usual == name).then_some(0))
+            && is_numbered(usual)
+            && !is_absent(value)
+        {
+            let lowest = lowest.entry(usual.to_owned()).or_insert((number, index));
+            *lowest = (number, index).min(*lowest);
+        }
+    }
+    for (usual, (_, index)) in lowest {
+        entries[index].0 = usual;
+    }
+    entries
+}
+
+/// Names that form builders number although they have one meaning. A number after another name
+/// tells answers apart: `text1`, `question2`, `nota3`.
+fn is_numbered(name: &str) -> bool {
+    const COUNTED: [&str; 13] = [
+        "text", "texto", "question", "pergunta", "pregunta", "nota", "notas", "note", "notes",
+        "first", "last", "obs", "duvida",
+    ];
+    let lists = [
+        names::FULL_NAMES,
+        names::NAMES,
+        &FIRST_NAMES,
+        &LAST_NAMES,
+        names::MESSAGES,
+        names::LAST_MESSAGES,
+    ];
+    lists.iter().any(|list| list.contains(&name)) && !COUNTED.contains(&name)
+}
+
+/// Returns a phone's text: a scalar's, or that of an object around it, in E.164 if it has one.
 pub fn phone_text(node: &Value) -> Option<String> {
-    phone_of_node(node).or_else(|| {
+    let fields = node.as_object().into_iter().flatten();
+    let mut texts = fields
+        .filter(|(name, _)| names::is_international(&fold(name)))
+        .filter_map(|(_, value)| text_of(value));
+    let international = texts.find(|text| is_full_phone(text));
+    international.or_else(|| phone_of_node(node)).or_else(|| {
         let fields = node.as_object()?;
         let names = [
             "numero",
@@ -418,22 +484,65 @@ fn node_text(node: &Value, names: &[&str]) -> Option<String> {
     })
 }
 
-/// Adds the area code and the country code that are beside a phone, if it has none
-/// itself.
+/// Returns the country that an object gives with its phone: an ISO code, or a dialling code.
+fn country_of(node: &Value) -> Option<String> {
+    let fields = node.as_object()?;
+    let is_country = |text: &String| is_iso_code(text) || is_code(text);
+    let of = |names: &[&str]| {
+        names.iter().find_map(|name| {
+            let mut named = fields.iter().filter(|(key, _)| fold(key) == *name);
+            named.find_map(|(_, value)| {
+                let inner = || country_of(value).or_else(|| text_of_node(value));
+                text_of(value).or_else(inner).filter(is_country)
+            })
+        })
+    };
+    of(names::COUNTRY_CODES).or_else(|| of(names::COUNTRIES))
+}
+
+/// Returns the text of a phone with the codes of the object around it.
+pub fn phone_in_full(node: &Value) -> Option<String> {
+    let area = node_text(node, names::AREA_CODES);
+    Some(with_codes(
+        &phone_text(node)?,
+        area,
+        country_of(node).as_deref(),
+    ))
+}
+
+fn is_iso_code(text: &str) -> bool {
+    text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_alphabetic())
+}
+
+/// Adds the area code and the country that are beside a phone, if it has none itself. The host
+/// knows whether a number has its country's code already, and which zeros are dropped: it gets
+/// the country of such a number as the context of RFC 3966.
 fn with_codes(phone: &str, area: Option<String>, country: Option<&str>) -> String {
     let number = digits(phone);
-    if phone.starts_with('+') || phone.starts_with("p:") || number.len() > 11 {
+    if phone.starts_with('+') || phone.starts_with("p:") {
         return phone.to_owned();
     }
+    let in_country = |phone: &str, country: &str| format!("{phone};phone-context={country}");
+    let iso = country.filter(|country| is_iso_code(country));
+    if number.len() > 11 {
+        return iso.map_or_else(|| phone.to_owned(), |iso| in_country(phone, iso));
+    }
+    let area = area.filter(|area| is_code(area));
     let area = area.map(|area| digits(&area).trim_start_matches('0').to_owned());
     let phone = match area.filter(|area| (1..=4).contains(&area.len())) {
         Some(area) if number.len() < 10 => format!("({area}) {phone}"),
         _ => phone.to_owned(),
     };
+    if let Some(iso) = iso {
+        return in_country(&phone, iso);
+    }
     match country.map(digits) {
         // A number of North America with its country code.
         Some(code) if code == "1" && number.len() == 11 && number.starts_with('1') => {
             format!("+{phone}")
+        }
+        Some(code) if (1..=3).contains(&code.len()) && number.starts_with(&code) => {
+            in_country(&phone, &format!("+{code}"))
         }
         Some(code) if (1..=3).contains(&code.len()) => format!("+{code} {phone}"),
         _ => phone,
