@@ -724,6 +724,9 @@ pub const MESSAGE_ID_BYTES: usize = 64;
 /// Ids that a provider gives one message: one is usual, a message in parts has several.
 pub const EXTERNAL_IDS_PER_MESSAGE: usize = 16;
 
+/// Further ids of one person in one event or answer: WhatsApp has two.
+pub const FURTHER_IDS: usize = 8;
+
 /// Bytes of a provider's id or name of something: the longest known have some hundred, and
 /// an index takes only a few of this length.
 pub const EXTERNAL_ID_BYTES: usize = 512;

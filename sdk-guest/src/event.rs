@@ -26,6 +26,13 @@ impl Event {
         self.route.push((name.into(), value.into()));
         self
     }
+
+    /// Adds a value for which the body has no place. A host reads `user-id` and
+    /// `parent-user-id`: further ids of the person that the event is about.
+    pub fn attribute(mut self, name: impl Into<String>, value: &Value) -> Self {
+        self.attributes.push((name.into(), value.to_string()));
+        self
+    }
 }
 
 impl From<EventBody> for Event {

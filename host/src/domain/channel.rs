@@ -45,6 +45,8 @@ pub struct AcceptedSend {
     pub external_ids: Vec<String>,
     /// The provider's name of the recipient.
     pub recipient_id: Option<String>,
+    /// The provider's further ids of the recipient.
+    pub further_ids: Vec<String>,
     /// `accepted`, `held`, `sent`, `delivered`, or the provider's own word; empty for `accepted`.
     pub status: String,
 }
@@ -260,6 +262,8 @@ pub struct Webhook {
 pub struct ChannelEvent {
     pub route: Pairs,
     pub body: EventBody,
+    /// The provider's further ids of the person that the event is about.
+    pub further_ids: Vec<String>,
 }
 
 /// The content of an event.

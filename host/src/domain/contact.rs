@@ -71,6 +71,11 @@ pub fn channel_keys(channel: &str, id: &str) -> Vec<String> {
         .collect()
 }
 
+/// Returns the keys of a channel's further ids of a person.
+pub fn further_keys(channel: &str, ids: &[String]) -> Vec<String> {
+    ids.iter().map(|id| channel_key(channel, id)).collect()
+}
+
 /// Returns the rank of a key; a smaller one is stronger. A channel's own id of a person
 /// comes first, then a phone, which two spellings share, then an e-mail address, which two
 /// people may share.

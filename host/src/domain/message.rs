@@ -87,6 +87,25 @@ pub fn kind_of(text: &str) -> &'static str {
         .unwrap_or("unsupported")
 }
 
+/// Returns who an incoming message with this word for its type is from: a `system` message is
+/// the channel's own.
+pub fn author_of(word: &str) -> Actor {
+    match word {
+        "system" => Actor::System,
+        _ => Actor::Contact,
+    }
+}
+
+/// Returns whether the contact wrote an incoming message with this word for its type. The
+/// others are notes about the conversation or about another message: none of them begins,
+/// answers or prolongs a conversation. A message of an unknown type counts as written.
+pub fn is_written(word: &str) -> bool {
+    !matches!(
+        word,
+        "system" | "reaction" | "edit" | "revoke" | "request_welcome"
+    )
+}
+
 /// The state of a message. The states of a sent one are in the order of progress; `Failed`
 /// is beside them, and gives way to delivered and read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]

@@ -85,7 +85,10 @@ pub async fn read(
         let first = channels.into_iter().next();
         results.push(
             match first.expect("an event without channels has a reason") {
-                Ok(first) => result(&first, event.body, received_at),
+                Ok(first) => {
+                    let result = result(&first, event.body, received_at);
+                    with_further_ids(result, &event.further_ids)
+                }
                 Err(why) => ItemResult::Unrouted(why),
             },
         );
@@ -143,7 +146,19 @@ async fn channels(
 }
 
 fn event(channel: Channel, event: Event) -> ItemResult {
-    ItemResult::Event(Box::new(NewEvent { channel, event }))
+    ItemResult::Event(Box::new(NewEvent {
+        channel,
+        event,
+        further_keys: Vec::new(),
+    }))
+}
+
+/// Adds the keys of the person's further ids to an event.
+fn with_further_ids(mut result: ItemResult, ids: &[String]) -> ItemResult {
+    if let ItemResult::Event(new) = &mut result {
+        new.further_keys = contact::further_keys(&new.channel.channel, ids);
+    }
+    result
 }
 
 fn invalid(message: &str) -> ItemResult {

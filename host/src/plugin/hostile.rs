@@ -441,6 +441,7 @@ fn fuzz_random_answers_of_an_adapter_are_accepted_or_refused_in_few_words() {
                 rng.word(&["wamid.1", ""])
             }),
             recipient_id: Some(rng.word(&["551199"])),
+            further_ids: Vec::new(),
             status: rng.word(&["sent"]),
         };
         let _ = in_few_words(rules::channel::accepted(&accepted));

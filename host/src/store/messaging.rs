@@ -189,6 +189,8 @@ pub struct SendSettlement {
     pub message: MessageId,
     pub lease: Lease,
     pub outcome: SendOutcome,
+    /// As of an event: keys of further ids of the recipient.
+    pub further_keys: Vec<String>,
     /// The version that made the request. `None` if none was called.
     pub ran: Option<RanWith>,
     /// Holds that other sends must respect from now on.
@@ -307,6 +309,9 @@ pub struct Elapse {
 pub struct NewEvent {
     pub channel: Channel,
     pub event: Event,
+    /// Keys of the channel's further ids of the person that the event is about. Its contact gets
+    /// them, even if they are another's.
+    pub further_keys: Vec<String>,
 }
 
 #[derive(Clone, Debug)]

@@ -38,6 +38,24 @@ pub fn phone(form: &Form, sender: &str) -> Option<String> {
         .map(str::to_owned)
 }
 
+/// Returns the id by which WhatsApp names the user to this business, if it is not the sender's.
+fn user_id<'a>(form: &'a Form, sender: &str) -> Option<&'a str> {
+    let ids = [&["ExternalUserId"], &["From"]];
+    let mut ids = ids.into_iter().filter_map(|name| form.get(name));
+    ids.find_map(|id| {
+        let id = address::bare(id);
+        (id != sender && !address::is_phone(id)).then_some(id)
+    })
+}
+
+/// Adds the user's id to an event about the sender.
+pub fn with_user_id(event: Event, form: &Form, sender: &str) -> Event {
+    match user_id(form, sender) {
+        Some(id) => event.attribute("user-id", &json!(id)),
+        None => event,
+    }
+}
+
 /// Returns the files of a message: address and type.
 fn media(form: &Form) -> Vec<(String, String)> {
     // Some channels leave out the count; then the fields that exist count.
@@ -146,13 +164,9 @@ fn attributes(form: &Form, media: &[(String, String)], sender: &str) -> Vec<(&'s
             out.push((name, parse_json(text).unwrap_or_else(|_| json!(text))));
         }
     }
-    let user_id = form
-        .get(&["ExternalUserId"])
-        .map(address::bare)
-        .filter(|id| *id != sender);
     for (name, text) in [
         ("wa-id", form.get(&["WaId"])),
-        ("user-id", user_id),
+        ("user-id", user_id(form, sender)),
         ("username", form.get(&["ProfileUsername"])),
         ("forwarded", form.get(&["Forwarded", "FrequentlyForwarded"])),
     ] {

@@ -1,7 +1,7 @@
 //! The status of a sent message. Twilio sends no time, so the host uses the time of
 //! receipt.
 
-use leadhost_sdk::{ChannelError, Delivery, Event, StatusUpdate};
+use leadhost_sdk::{ChannelError, Delivery, Event, StatusUpdate, serde_json::json};
 
 use crate::{address, errors, form::Form, send::MESSAGE_ID};
 
@@ -16,11 +16,16 @@ pub fn event(form: &Form, id: &str, word: &str, delivery: &Delivery) -> Event {
     )
     .message_id(delivery.query_field(MESSAGE_ID).map(str::to_owned))
     .recipient_id(form.get(&["To"]).map(|to| address::bare(to).to_owned()));
-    match error(form) {
+    let update = match error(form) {
         Some(error) => update.error(error),
         None => update,
+    };
+    let user_id = form.get(&["ExternalUserId"]).map(address::bare);
+    let is_further = |id: &&str| update.recipient_id.as_deref() != Some(*id);
+    match user_id.filter(is_further) {
+        Some(id) => Event::from(update).attribute("user-id", &json!(id)),
+        None => update.into(),
     }
-    .into()
 }
 
 fn error(form: &Form) -> Option<ChannelError> {

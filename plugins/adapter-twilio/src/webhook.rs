@@ -39,6 +39,9 @@ fn inbound_events(config: &Config, form: &Form, id: &str) -> Vec<Event> {
         return events;
     };
     let sender = address::bare(sender);
+    // The phone names the person to everyone, the id of a user only to this business.
+    let phone = inbound::phone(form, sender);
+    let sender = phone.as_deref().unwrap_or(sender);
     events.push(inbound::event(form, id, sender));
     // Twilio itself processes stop and start words, and reports them.
     let change = match form
@@ -51,7 +54,8 @@ fn inbound_events(config: &Config, form: &Form, id: &str) -> Vec<Event> {
         _ => None,
     };
     if let Some(change) = change {
-        events.push(change.sender_phone(inbound::phone(form, sender)).into());
+        let change = change.sender_phone(phone.clone()).into();
+        events.push(inbound::with_user_id(change, form, sender));
     }
     events
         .into_iter()

@@ -6,10 +6,13 @@
 //! may be retried.
 
 use leadhost_sdk::{
-    Accepted, HttpResponse, Refused, SendAnswer, is_absent, serde_json::Value, text_at,
+    Accepted, HttpResponse, Refused, SendAnswer, is_absent,
+    serde_json::{Value, json},
+    text_at,
 };
 
 use crate::errors::Reported;
+use crate::user_id;
 
 /// Returns the outcome of a send.
 pub fn from_response(response: &HttpResponse) -> SendAnswer {
@@ -95,15 +98,23 @@ fn accepted(body: &Value) -> Option<Accepted> {
     let status = messages
         .iter()
         .find_map(|message| text_at(message, &["message_status"]));
+    // May lack the ninth digit that was sent; statuses use this form.
+    let recipient_id = text_at(body, &["contacts[0].wa_id", "contacts[0].user_id"]);
+    let ids = ["contacts[0].user_id", "contacts[0].parent_user_id"];
+    let ids = ids
+        .into_iter()
+        .filter_map(|path| user_id::at(body, &[path]));
+    let further = ids.filter(|id| Some(id) != recipient_id.as_ref());
     Some(Accepted {
         external_ids,
-        // May lack the ninth digit that was sent; statuses use this form.
-        recipient_id: text_at(body, &["contacts[0].wa_id", "contacts[0].user_id"]),
+        attributes: further
+            .map(|id| (user_id::name(&id).to_owned(), json!(id).to_string()))
+            .collect(),
+        recipient_id,
         status: match status.as_deref() {
             None => "accepted".into(),
             Some("held_for_quality_assessment") => "held".into(),
             Some(word) => word.into(),
         },
-        attributes: Vec::new(),
     })
 }

@@ -12,7 +12,7 @@ use leadhost_sdk::{
     text_at, text_of,
 };
 
-use crate::{phone, status};
+use crate::{phone, status, user_id};
 
 /// The `contacts` of a change, indexed by each of their ids.
 pub struct Senders<'a> {
@@ -42,7 +42,7 @@ impl<'a> Senders<'a> {
     }
 
     /// Returns the contact with one of these ids.
-    fn find_contact(&self, ids: &[Option<&str>]) -> Option<&'a Value> {
+    pub fn find_contact(&self, ids: &[Option<&str>]) -> Option<&'a Value> {
         ids.iter()
             .flatten()
             .find_map(|id| self.by_id.get(id).copied())
@@ -70,19 +70,25 @@ impl Sender {
         let unnamed = from.is_none() && from_user.is_none();
         let contact = known.unwrap_or(if unnamed { lone } else { &Value::Null });
         let named = known.unwrap_or(lone);
-        let wa_id = id_at(contact, "wa_id");
-        let user_id = from_user.or_else(|| id_at(contact, "user_id"));
-        let id = from.or_else(|| wa_id.clone()).or_else(|| user_id.clone())?;
-        let phone = Some(&id)
-            .filter(|id| phone::is_phone(id))
-            .or(wa_id.as_ref().filter(|id| phone::is_phone(id)))
-            .cloned();
+        let wa_id = user_id::at(contact, &["wa_id"]);
+        // The phone is the id, whatever the message calls the sender beside it.
+        let is_phone = |id: &String| phone::is_phone(id);
+        let phone = from.clone().filter(is_phone);
+        let phone = phone.or_else(|| wa_id.clone().filter(is_phone));
+        let user_id = from_user
+            .or_else(|| user_id::at(contact, &["user_id"]))
+            .or_else(|| from.clone());
+        let id = phone
+            .clone()
+            .or(from)
+            .or(wa_id)
+            .or_else(|| user_id.clone())?;
         let username = text_at(named, &["profile.username", "username"]).map(short);
         Some(Self {
             phone,
             user_id: user_id.filter(|user_id| *user_id != id),
             parent_user_id: text_at(message, &["from_parent_user_id"])
-                .or_else(|| id_at(contact, "parent_user_id")),
+                .or_else(|| user_id::at(contact, &["parent_user_id"])),
             name: text_at(named, &["profile.name"])
                 .map(short)
                 .or_else(|| username.clone()),
@@ -92,13 +98,8 @@ impl Sender {
     }
 }
 
-/// Returns an id of a contact, which is repeated in each of its messages.
-fn id_at(contact: &Value, name: &str) -> Option<String> {
-    text_at(contact, &[name]).filter(|id| id.len() <= MAX_ID)
-}
-
 /// Shortens a name, which is repeated in each message of its contact.
-fn short(name: String) -> String {
+pub fn short(name: String) -> String {
     match name.char_indices().nth(MAX_NAME) {
         Some((end, _)) => name[..end].to_owned(),
         None => name,
@@ -123,7 +124,7 @@ pub fn event(
     if kind == "system"
         && let Some(change) = change_of_number(message)
     {
-        return Ok(change.into());
+        return Ok(change);
     }
     let id = text_at(message, &["id"]).ok_or("the message has no `id`")?;
     let sender = Sender::from_message(message, senders).ok_or("the message has no sender")?;
@@ -184,7 +185,7 @@ fn kind(message: &Value) -> String {
 }
 
 /// Returns the change of a contact's phone, or of its id if it has no phone.
-fn change_of_number(message: &Value) -> Option<ContactChange> {
+fn change_of_number(message: &Value) -> Option<Event> {
     let system = message.get("system")?;
     let kind = text_at(system, &["type"])?;
     if !matches!(
@@ -198,11 +199,18 @@ fn change_of_number(message: &Value) -> Option<ContactChange> {
         .or_else(|| text_at(system, &["customer", "previous_user_id"]))
         .or_else(|| text_at(message, &["from_user_id"]))?;
     let phone = Some(old.clone()).filter(|old| phone::is_phone(old));
-    Some(
-        ContactChange::number(old, new)
-            .sender_phone(phone)
-            .occurred_at(status::time(message.get("timestamp"))),
-    )
+    let ids = [
+        user_id::at(message, &["from_user_id"]),
+        user_id::at(message, &["from_parent_user_id"]),
+        user_id::at(system, &["previous_user_id"]),
+        user_id::at(system, &["user_id"]),
+        user_id::at(system, &["parent_user_id"]),
+    ]
+    .map(|id| id.filter(|id| *id != new));
+    let change = ContactChange::number(&old, new)
+        .sender_phone(phone)
+        .occurred_at(status::time(message.get("timestamp")));
+    Some(user_id::further(change.into(), Some(&old), ids))
 }
 
 /// Returns the readable content.
@@ -307,7 +315,5 @@ const KINDS: [&str; 12] = [
     "order",
 ];
 
-/// Maximum bytes of an id: a phone has at most 15 digits, a user's id some 130 characters.
-const MAX_ID: usize = 256;
 /// Maximum characters of a name: WhatsApp's own have 25.
 const MAX_NAME: usize = 255;

@@ -4,7 +4,7 @@
 //! `errors` classifies Meta's codes, `webhook` splits a webhook into
 //! statuses (`status`), messages (`inbound`), templates (`template_change`),
 //! users' preferences (`preferences`) and the rest (`account`), and `templates`
-//! reads the account's list.
+//! reads the account's list. `user_id` passes on all ids of a user.
 //!
 //! Ids are text from end to end: Meta sends them as numbers and as strings, and
 //! they exceed what a double holds.
@@ -24,6 +24,7 @@ mod send;
 mod status;
 mod template_change;
 mod templates;
+mod user_id;
 mod webhook;
 
 use leadhost_sdk::{

@@ -3,33 +3,51 @@
 use leadhost_sdk::{Event, StatusUpdate, epoch_to_rfc3339, serde_json::Value, text_at, text_of};
 
 use crate::errors::Reported;
+use crate::inbound::{Senders, short};
+use crate::user_id;
 
 /// Returns the event of one status. Unknown words are passed on unchanged.
 ///
 /// # Errors
 ///
 /// A text that says what the status lacks.
-pub fn event(status: &Value) -> Result<Event, &'static str> {
+pub fn event(status: &Value, contacts: &Senders<'_>) -> Result<Event, &'static str> {
+    // Payments and calls have states of their own, with the id of the message or without.
+    let kind = text_at(status, &["type"]).map(|kind| kind.to_ascii_lowercase());
+    if let Some(kind) = kind.filter(|kind| kind != "message") {
+        return Ok(Event::other(match kind.as_str() {
+            "payment" | "call" => format!("the status of a {kind}"),
+            _ => format!("a status of the type `{}`, not of a message", short(kind)),
+        }));
+    }
     let id = text_at(status, &["id"]).ok_or("the status names no message: `id` is missing")?;
     let word = text_at(status, &["status"]).ok_or("the status has no `status`")?;
-    if text_at(status, &["type"]).as_deref() == Some("call") {
-        return Ok(Event::other(format!("the status `{word}` of a call")));
-    }
+    let recipient = text_at(
+        status,
+        &[
+            "recipient_participant_id",
+            "recipient_id",
+            "recipient_user_id",
+        ],
+    );
+    let contact = contacts.find_contact(&[recipient.as_deref()]);
+    let ids = [
+        user_id::at(status, &["recipient_user_id"]),
+        user_id::at(
+            status,
+            &["recipient_parent_user_id", "parent_recipient_user_id"],
+        ),
+        contact.and_then(|contact| user_id::at(contact, &["user_id"])),
+        contact.and_then(|contact| user_id::at(contact, &["parent_user_id"])),
+    ];
     let mut update = StatusUpdate::new(id, &word)
         .message_id(text_at(status, &["biz_opaque_callback_data"]))
         .occurred_at(time(status.get("timestamp")))
-        .recipient_id(text_at(
-            status,
-            &[
-                "recipient_participant_id",
-                "recipient_id",
-                "recipient_user_id",
-            ],
-        ));
+        .recipient_id(recipient.clone());
     for error in list(status.get("errors")) {
         update = update.error(Reported::read(error).into_message_error());
     }
-    Ok(update.into())
+    Ok(user_id::further(update.into(), recipient.as_deref(), ids))
 }
 
 /// Returns the time. Meta's times are seconds in a text. If the text is not such a

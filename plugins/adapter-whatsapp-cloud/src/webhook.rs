@@ -239,7 +239,9 @@ fn read_messages(change: &Change<'_>, value: &Map<String, Value>, events: &mut E
     // are kept with it. All others are about the number.
     let with_message = errors.filter(|_| messages == 1);
 
-    each(change, value, "statuses", events, status::event);
+    each(change, value, "statuses", events, |entry| {
+        status::event(entry, &senders)
+    });
     each(change, value, "messages", events, |entry| {
         inbound::event(entry, &senders, with_message)
     });

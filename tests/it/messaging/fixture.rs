@@ -2,11 +2,14 @@
 
 use leadhost::domain::id::ConnectionId;
 use leadhost::store::{OutboxFilter, OutboxMessage};
-use leadhost_tests::provider::{Callback, CallbackAnswer, Misbehaviour, Taken};
+use leadhost_tests::provider::{Callback, CallbackAnswer, Key, Misbehaviour, Taken};
 use leadhost_tests::whatsapp::WhatsApp;
 use leadhost_tests::{Answer, Ask, Declared, Host, On, Options, guests, until};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
+
+/// The type of a webhook's body.
+pub const JSON: &str = "application/json";
 
 /// The name of the instance.
 pub const FRONT: &str = "front";
@@ -231,9 +234,41 @@ impl WhatsAppFixture {
     }
 
     /// Sends the waiting events, all of which the host must accept.
+    /// Posts a webhook with this value in its only change.
+    pub async fn posts(&self, value: Value) {
+        let body = webhook(value).to_string();
+        taken(&[self.whatsapp.send_raw(JSON, body, Key::Right).await]);
+    }
+
+    /// Returns the only row of an entity.
+    pub async fn only(&self, entity: &str) -> Value {
+        let rows = self.host.rows(&self.declared, entity).await;
+        let [row] = <[Value; 1]>::try_from(rows).expect("one row");
+        row
+    }
+
     pub async fn flush(&self) {
         taken(&self.whatsapp.flush().await);
     }
+}
+
+/// A webhook of the double's number with this value in its only change.
+pub fn webhook(value: Value) -> Value {
+    let mut whole = json!({
+        "messaging_product": "whatsapp",
+        "metadata": {"display_phone_number": "551130000042", "phone_number_id": "300000000000001"},
+    });
+    for (name, part) in value.as_object().expect("an object") {
+        whole[name] = part.clone();
+    }
+    let field = match value.get("user_preferences") {
+        Some(_) => "user_preferences",
+        None => "messages",
+    };
+    json!({
+        "object": "whatsapp_business_account",
+        "entry": [{"id": "200000000000001", "changes": [{"value": whole, "field": field}]}],
+    })
 }
 
 /// An instance on the double, for a workspace file.

@@ -8,7 +8,7 @@ use leadhost_tests::provider::{BEGINNING, Callback, Flush, Inbound, Key};
 use leadhost_tests::whatsapp::{WhatsApp, WhatsAppOptions};
 use serde_json::{Value, json};
 
-use super::fixture::{FRONT, PHONE, WA_ID, WhatsAppFixture, instance, taken};
+use super::fixture::{FRONT, JSON, PHONE, WA_ID, WhatsAppFixture, instance, taken, webhook};
 
 leadhost_tests::on_every_store! {
     a_wrong_signature_is_quarantined,
@@ -27,25 +27,8 @@ leadhost_tests::on_every_store! {
     a_raw_webhook_is_kept_with_its_outcome,
 }
 
-const JSON: &str = "application/json";
-
 fn status(id: &str, word: &str) -> Value {
     json!({"id": id, "status": word, "timestamp": BEGINNING.to_string(), "recipient_id": WA_ID})
-}
-
-/// A webhook of the double's number with this value in its only change.
-fn webhook(value: Value) -> Value {
-    let mut whole = json!({
-        "messaging_product": "whatsapp",
-        "metadata": {"display_phone_number": "551130000042", "phone_number_id": "300000000000001"},
-    });
-    for (name, part) in value.as_object().expect("an object") {
-        whole[name] = part.clone();
-    }
-    json!({
-        "object": "whatsapp_business_account",
-        "entry": [{"id": "200000000000001", "changes": [{"value": whole, "field": "messages"}]}],
-    })
 }
 
 /// The newest delivery of the channel.

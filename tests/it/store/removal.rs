@@ -800,6 +800,7 @@ pub async fn a_repeated_request_does_not_get_the_erased_names(world: &World) {
                 message: stored.message,
                 lease: Lease(0),
                 outcome,
+                further_keys: Vec::new(),
                 ran: None,
                 holds: Vec::new(),
                 pause: None,

@@ -9,7 +9,7 @@ use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
 use crate::cli::page::{PageFlags, show_next_page};
 use crate::cli::table::{optional, seconds, table};
-use crate::domain::message::Actor;
+use crate::domain::message::MessageState;
 
 #[derive(Args)]
 pub struct ListMessages {
@@ -85,10 +85,9 @@ fn show(answer: &Messages, instances: Option<&Instances>) {
 
 /// Returns the recipient or the sender.
 fn direction(message: &MessageView) -> String {
-    let arrow = match message.actor {
-        Actor::Contact => "from",
-        Actor::Agent | Actor::Human | Actor::System => "to",
-    };
+    // A channel's own message comes in, too.
+    let came_in = message.metadata.status == MessageState::Received.as_str();
+    let arrow = if came_in { "from" } else { "to" };
     let who = message
         .phone_number
         .as_ref()

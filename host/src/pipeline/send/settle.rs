@@ -13,6 +13,7 @@ use crate::domain::channel::{
     AcceptedSend, AcceptedStage, AttemptOutcome, Category, ChannelError, RefusedSend, SendAnswer,
 };
 use crate::domain::connection::{ACCOUNT_ROUTE, Connection, ConnectionKind, ConnectionPause};
+use crate::domain::contact;
 use crate::domain::id::ConnectionId;
 use crate::domain::message::{MessageProgress, MessageState};
 use crate::domain::time::Micros;
@@ -77,6 +78,10 @@ pub async fn settle(
     let now = pipeline.core.clock.now();
     let said = &attempt.answer;
     let mut settlement = settlement(outgoing, outcome(pipeline, outgoing, said, now));
+    if let SendAnswer::Accepted(accepted) = said {
+        let channel = &outgoing.channel.channel;
+        settlement.further_keys = contact::further_keys(channel, &accepted.further_ids);
+    }
     if let SendAnswer::Refused(refused) = said {
         settlement.holds = holds(pipeline, outgoing, refused, &settlement.outcome).await;
         settlement.pause = pause(refused, now);
@@ -207,6 +212,7 @@ fn settlement(outgoing: &Outgoing, outcome: SendOutcome) -> SendSettlement {
         message: outgoing.message,
         lease: outgoing.lease,
         outcome,
+        further_keys: Vec::new(),
         ran: None,
         holds: Vec::new(),
         pause: None,
@@ -422,6 +428,7 @@ mod tests {
         SendAnswer::Accepted(AcceptedSend {
             external_ids: vec!["x".to_owned()],
             recipient_id: None,
+            further_ids: Vec::new(),
             status: status.to_owned(),
         })
     }
@@ -504,6 +511,7 @@ mod tests {
             &AcceptedSend {
                 external_ids: Vec::new(),
                 recipient_id: None,
+                further_ids: Vec::new(),
                 status: "delivered".to_owned(),
             },
             Micros(7),

@@ -401,6 +401,7 @@ mod tests {
         let accepted = SendAnswer::Accepted(AcceptedSend {
             external_ids: vec!["w1".to_owned()],
             recipient_id: None,
+            further_ids: Vec::new(),
             status: String::new(),
         });
         assert_eq!(result(&accepted), "accepted");
@@ -433,6 +434,7 @@ mod tests {
             SendAnswer::Accepted(AcceptedSend {
                 external_ids: vec![id.to_owned()],
                 recipient_id: None,
+                further_ids: Vec::new(),
                 status: String::new(),
             })
         };

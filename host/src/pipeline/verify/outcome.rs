@@ -13,7 +13,7 @@ use crate::domain::lead::Action;
 use crate::domain::message::MessageState;
 use crate::domain::phone::Phone;
 use crate::plugin::CallError;
-use crate::store::{Event, ItemResult, NewFetch, NewLead};
+use crate::store::{Event, ItemResult, NewEvent, NewFetch, NewLead};
 
 /// The fields of an item by their names: a missing value is a missing field.
 pub type ItemFields = BTreeMap<String, FieldValue>;
@@ -117,7 +117,7 @@ impl From<&ItemResult> for OutcomeItem {
                 key: fetch.external_id.clone(),
                 fields: fetch_fields(fetch),
             },
-            ItemResult::Event(event) => Self::from(&event.event),
+            ItemResult::Event(event) => Self::from(&**event),
             // The reason is not compared: a different one does no harm.
             ItemResult::Ignored(_) => Self {
                 kind: ItemKind::Ignored,
@@ -130,10 +130,11 @@ impl From<&ItemResult> for OutcomeItem {
     }
 }
 
-impl From<&Event> for OutcomeItem {
-    fn from(event: &Event) -> Self {
+impl From<&NewEvent> for OutcomeItem {
+    fn from(new: &NewEvent) -> Self {
         let mut fields = Collected::default();
-        let key = match event {
+        fields.list("ids", new.further_keys.iter().map(String::as_str));
+        let key = match &new.event {
             Event::Status {
                 external_id,
                 progress,

@@ -27,6 +27,14 @@ pub(super) struct ConversationOpening<'a> {
     pub special_instructions: Option<&'a str>,
 }
 
+/// The message that an incoming one answers, according to the channel.
+#[derive(Clone, Copy)]
+pub(super) struct RepliedTo {
+    pub conversation: ConversationId,
+    /// The instance sent it.
+    pub is_ours: bool,
+}
+
 impl ConversationRecord {
     /// Returns the status that the latest of its times stands for.
     pub fn status(&self) -> ConversationStatus {
@@ -54,6 +62,15 @@ impl ConversationRecord {
         ]
         .iter()
         .any(Option::is_some)
+    }
+
+    /// Returns when a message of this time answers ours, which is never before ours. `None` if
+    /// it was written before ours: channels deliver late. Their times are whole seconds, so a
+    /// message of the same second counts as later, and a reply to ours is later whatever its
+    /// time.
+    fn answer_time(&self, at: Micros, is_reply: bool) -> Option<Micros> {
+        let ours = self.messaged_at?;
+        (is_reply || at >= ours.second()).then(|| at.max(ours))
     }
 
     /// Notes a message at this time, which keeps the conversation open for a while.
@@ -110,43 +127,46 @@ pub(super) fn for_receiving(
     set: &mut WorkingSet,
     channel: &Channel,
     contact: ContactId,
-    answered: Option<ConversationId>,
+    replied_to: Option<RepliedTo>,
     at: Micros,
 ) -> ConversationId {
-    let is_meant = |id: &ConversationId| {
-        let conversation = set.dialogue.conversations.get(id);
+    let is_meant = |message: &RepliedTo| {
+        let conversation = set.dialogue.conversations.get(&message.conversation);
         conversation.is_some_and(|conversation| {
             conversation.contact == contact && conversation.closed_at.is_none()
         })
     };
-    let id = answered
-        .filter(is_meant)
+    let replied_to = replied_to.filter(is_meant);
+    let is_reply = replied_to.is_some_and(|message| message.is_ours);
+    let id = replied_to
+        .map(|message| message.conversation)
         .or_else(|| open(set, channel, contact))
         .unwrap_or_else(|| begin(set, channel, contact, None));
     let newest = set.dialogue.newest_deals.get(&contact).copied();
     if let Some(conversation) = set.dialogue.conversations.get_mut(&id) {
         conversation.deal = conversation.deal.or(newest);
-        if conversation.first_message_at.is_none() {
-            conversation.first_message_at = Some(at);
-        }
-        if let Some(messaged_at) = conversation.messaged_at {
+        let answers_at = conversation.answer_time(at, is_reply);
+        let at = answers_at.unwrap_or(at);
+        earliest(&mut conversation.first_message_at, Some(at));
+        if answers_at.is_some() {
             // The first answer may arrive second.
-            let is_first = conversation
-                .answered_at
-                .is_none_or(|set| (messaged_at..set).contains(&at));
-            if is_first {
-                conversation.answered_at = Some(at);
+            if earliest(&mut conversation.answered_at, answers_at) {
                 conversation.no_response_at = None;
             }
+            conversation.respond_by = None;
         }
-        conversation.respond_by = None;
         conversation.moved(at, channel.idle_after);
         set.dialogue.touch_conversation(id);
     }
     id
 }
 
-fn open(set: &WorkingSet, channel: &Channel, contact: ContactId) -> Option<ConversationId> {
+/// Returns the open conversation of the contact with the instance.
+pub(super) fn open(
+    set: &WorkingSet,
+    channel: &Channel,
+    contact: ContactId,
+) -> Option<ConversationId> {
     let key = (contact, channel.agent);
     set.dialogue.open.get(&key).copied()
 }
@@ -377,6 +397,30 @@ mod tests {
         assert_eq!(conversation.respond_by, None);
         assert_eq!(conversation.first_message_at, Some(time(1)));
         assert_eq!(conversation.status(), ConversationStatus::Answered);
+    }
+
+    #[test]
+    fn a_message_of_the_same_second_is_an_answer_and_an_older_one_is_not() {
+        let at = |millis| Micros(time(0).0 + millis * 1_000);
+        for (written_at, answered_at, first_message_at) in [
+            (at(-1), None, at(-1)),
+            (at(0), Some(at(400)), at(400)),
+            (at(399), Some(at(400)), at(400)),
+            (at(400), Some(at(400)), at(400)),
+            (at(1_000), Some(at(1_000)), at(400)),
+        ] {
+            let set = &mut working_set();
+            set.now = at(400);
+            let id = notify(set, notification());
+            let contact = message(set, id).contact;
+            let ours = message(set, id).conversation;
+            taken(set, &channel(), ours, at(400));
+            for_receiving(set, &channel(), contact, None, written_at);
+            let conversation = conversation(set, id);
+            assert_eq!(conversation.answered_at, answered_at, "{written_at:?}");
+            assert_eq!(conversation.first_message_at, Some(first_message_at));
+            assert_eq!(conversation.respond_by.is_none(), answered_at.is_some());
+        }
     }
 
     #[test]

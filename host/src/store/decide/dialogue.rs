@@ -179,6 +179,11 @@ impl MessageRecord {
         MessageState::from_text(&self.metadata.status).unwrap_or(MessageState::Unknown)
     }
 
+    /// Returns whether it came in: such a message has no statuses.
+    pub fn is_incoming(&self) -> bool {
+        self.state() == MessageState::Received
+    }
+
     /// Returns the progress that statuses have reported.
     pub fn progress(&self) -> MessageProgress {
         MessageProgress {

@@ -12,8 +12,41 @@ use crate::domain::phone;
 use crate::domain::plugin::RanWith;
 use crate::store::{Channel, Event, NewEvent};
 
-/// Decides one event of a channel, which this version read, and returns its item.
+/// Decides one event of a channel, which this version read, and returns its item. All ids of
+/// the person in it become keys of one contact. The phone or the id that the event is from
+/// decides which one that is, then a further id.
 pub(super) fn decide(set: &mut WorkingSet, new: &NewEvent, ran: Option<&RanWith>) -> ItemRecord {
+    if new.further_keys.is_empty() {
+        return decide_on(set, new, ran);
+    }
+    let workspace = new.channel.workspace;
+    let keys = match &new.event {
+        Event::Inbound(inbound) => inbound.contact_keys.clone(),
+        Event::Consent { contact_keys, .. } | Event::Number { contact_keys, .. } => {
+            contact_keys.clone()
+        }
+        Event::Status { recipient_id, .. } => {
+            let id = recipient_id.as_deref();
+            id.map_or_else(Vec::new, |id| {
+                contact::channel_keys(&new.channel.channel, id)
+            })
+        }
+        Event::Template { .. } => Vec::new(),
+    };
+    let known = people::find(set, workspace, &keys);
+    if known.is_none()
+        && let Some(contact) = people::find(set, workspace, &new.further_keys)
+    {
+        set.add_contact_keys(workspace, contact, &keys);
+    }
+    let item = decide_on(set, new, ran);
+    if let Some(contact) = item.contact.or(known) {
+        people::identify(set, workspace, contact, &new.further_keys);
+    }
+    item
+}
+
+fn decide_on(set: &mut WorkingSet, new: &NewEvent, ran: Option<&RanWith>) -> ItemRecord {
     let channel = &new.channel;
     match &new.event {
         Event::Status {
@@ -159,6 +192,7 @@ mod tests {
                 new_keys: contact::channel_keys("whatsapp", to),
                 phone: contact::channel_phone(to),
             },
+            further_keys: Vec::new(),
         };
         let row = set.contacts.get_mut(&contact).expect("it is known");
         row.edited = vec!["phone_number".to_owned()];

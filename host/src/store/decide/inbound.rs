@@ -1,14 +1,15 @@
 //! An incoming message: a new row, in the conversation of the message that it answers or
-//! in that of its contact. A contact may write first.
+//! in that of its contact. A contact may write first. A note, such as a reaction, is kept if
+//! there is a conversation that it is about, which it does not change.
 
 use super::MessageRecord;
-use super::conversation;
+use super::conversation::{self, RepliedTo};
 use super::people::{self, PersonDetails};
 use super::references;
 use super::working_set::{ItemRecord, WorkingSet};
 use crate::domain::delivery::ItemStatus;
-use crate::domain::id::{ConversationId, MessageId};
-use crate::domain::message::{Actor, MessageState, Metadata};
+use crate::domain::id::{ContactId, ConversationId, MessageId};
+use crate::domain::message::{self, Actor, MessageState, Metadata};
 use crate::domain::plugin::RanWith;
 use crate::store::change::RowChange;
 use crate::store::{Channel, NewInboundMessage};
@@ -33,15 +34,25 @@ pub(super) fn decide(
     }
     // If the provider's clock is ahead, the message is still not in the future.
     let at = new.at.min(set.now);
-    let details = PersonDetails {
-        keys: &new.contact_keys,
-        name: new.name.as_deref(),
-        phone_number: new.phone.as_ref().and_then(|phone| phone.e164.as_deref()),
-        ..PersonDetails::default()
+    let word = new.channel_type.as_deref().unwrap_or(new.kind);
+    let replied_to = replied_to(set, channel, new);
+    let place = if message::is_written(word) {
+        let details = PersonDetails {
+            keys: &new.contact_keys,
+            name: new.name.as_deref(),
+            phone_number: new.phone.as_ref().and_then(|phone| phone.e164.as_deref()),
+            ..PersonDetails::default()
+        };
+        let contact = people::find_or_create(set, channel.workspace, &details);
+        let conversation = conversation::for_receiving(set, channel, contact, replied_to, at);
+        Some((contact, conversation))
+    } else {
+        place_of_note(set, channel, new, replied_to)
     };
-    let contact = people::find_or_create(set, channel.workspace, &details);
-    let answered = answered(set, channel, new);
-    let conversation = conversation::for_receiving(set, channel, contact, answered, at);
+    let Some((contact, conversation)) = place else {
+        let words = format!("a message of the type `{word}` begins no conversation");
+        return ItemRecord::with_message(ItemStatus::Ignored, external_id, &words);
+    };
     let id = MessageId::new(set.now);
     let message = MessageRecord {
         workspace: channel.workspace,
@@ -49,7 +60,7 @@ pub(super) fn decide(
         contact,
         agent: Some(channel.agent),
         created_at: at,
-        actor: Actor::Contact,
+        actor: message::author_of(word),
         kind: new.kind.to_owned(),
         content: new.content.clone(),
         metadata: Metadata {
@@ -78,14 +89,32 @@ pub(super) fn decide(
     }
 }
 
-/// Returns the conversation of the message that it answers.
-fn answered(
+/// Returns the message that it answers.
+fn replied_to(set: &WorkingSet, channel: &Channel, new: &NewInboundMessage) -> Option<RepliedTo> {
+    let id = message_of(set, channel, new.reply_to.as_deref()?)?;
+    let message = set.dialogue.messages.get(&id)?;
+    Some(RepliedTo {
+        conversation: message.conversation,
+        is_ours: message.actor == Actor::Agent,
+    })
+}
+
+/// Returns the conversation that a note is about: that of the message it names, even if it is
+/// closed, or else the open one. `None` if there is none, or its contact is unknown.
+fn place_of_note(
     set: &WorkingSet,
     channel: &Channel,
     new: &NewInboundMessage,
-) -> Option<ConversationId> {
-    let id = message_of(set, channel, new.reply_to.as_deref()?)?;
-    Some(set.dialogue.messages.get(&id)?.conversation)
+    replied_to: Option<RepliedTo>,
+) -> Option<(ContactId, ConversationId)> {
+    let contact = people::find(set, channel.workspace, &new.contact_keys)?;
+    let named = replied_to.map(|message| message.conversation);
+    let named = named.filter(|id| {
+        let conversation = set.dialogue.conversations.get(id);
+        conversation.is_some_and(|conversation| conversation.contact == contact)
+    });
+    let conversation = named.or_else(|| conversation::open(set, channel, contact))?;
+    Some((contact, conversation))
 }
 
 /// Returns the stored message with this external id.

@@ -64,6 +64,23 @@ pub(super) fn find(set: &WorkingSet, workspace: WorkspaceId, keys: &[String]) ->
     })
 }
 
+/// Gives the contact the keys of a channel's further ids of its person. If one was another
+/// contact's, both are one person: what comes by this id reaches this contact from now on, and
+/// a wish of the other one for no messages holds for it.
+pub(super) fn identify(
+    set: &mut WorkingSet,
+    workspace: WorkspaceId,
+    id: ContactId,
+    further_keys: &[String],
+) {
+    for former in set.take_contact_keys(workspace, id, further_keys) {
+        let former = set.contacts.get(&former);
+        if let Some(at) = former.and_then(|contact| contact.banned_at) {
+            ban(set, id, at);
+        }
+    }
+}
+
 fn fill(set: &mut WorkingSet, id: ContactId, details: &PersonDetails<'_>) {
     let Some(contact) = set.contacts.get_mut(&id) else {
         return;

@@ -19,7 +19,8 @@ use crate::domain::repair::{PERSON, RepairedKind};
 use crate::limits;
 use crate::store::{
     Channel, Event, FetchOutcome, IdempotencyKey, ItemResult, MessageVerdict, Mode, NewDeal,
-    NewItem, Reconversion, RepairUndo, SendOutcome, SendSettlement, Write, message_error_id,
+    NewEvent, NewItem, Reconversion, RepairUndo, SendOutcome, SendSettlement, Write,
+    message_error_id,
 };
 
 /// Sorted sets, so that a store that locks rows always locks them in the same order.
@@ -347,20 +348,29 @@ impl ReadSet {
                         .insert((fetch.connection.clone(), dedupe.key.clone()));
                 }
             }
-            ItemResult::Event(new) => self.add_event(&new.channel, &new.event),
+            ItemResult::Event(new) => self.add_event(new),
             ItemResult::Ignored(_) | ItemResult::Invalid(_) | ItemResult::Unrouted(_) => {}
         }
     }
 
-    fn add_event(&mut self, channel: &Channel, event: &Event) {
+    fn add_event(&mut self, new: &NewEvent) {
+        let channel = &new.channel;
         self.workspaces.insert(channel.workspace);
-        match event {
+        self.add_contact_keys(channel.workspace, &new.further_keys);
+        match &new.event {
             Event::Status {
                 external_id,
                 message,
                 progress,
+                recipient_id,
                 ..
             } => {
+                if let Some(id) = recipient_id
+                    && !new.further_keys.is_empty()
+                {
+                    let keys = contact::channel_keys(&channel.channel, id);
+                    self.add_contact_keys(channel.workspace, &keys);
+                }
                 if let Some(message) = message {
                     self.add_message(channel.workspace, *message);
                 }
@@ -373,14 +383,15 @@ impl ReadSet {
                     fails: !progress.errors.is_empty(),
                 });
             }
-            Event::Inbound(new) => {
+            Event::Inbound(inbound) => {
                 let key = |id: &String| (channel.connection.clone(), id.clone());
-                self.references.insert(key(&new.external_id));
-                if let Some(reply_to) = &new.reply_to {
+                self.references.insert(key(&inbound.external_id));
+                if let Some(reply_to) = &inbound.reply_to {
                     self.references.insert(key(reply_to));
                     self.answered.insert(key(reply_to));
                 }
-                self.add_contact_conversation(channel, &new.contact_keys);
+                self.add_contact_conversation(channel, &inbound.contact_keys);
+                self.add_contact_conversation(channel, &new.further_keys);
             }
             Event::Template { .. } => {}
             Event::Consent { contact_keys, .. } => {
@@ -401,6 +412,7 @@ impl ReadSet {
     fn add_settlement(&mut self, settlement: &SendSettlement) {
         let channel = &settlement.channel;
         self.add_message(channel.workspace, settlement.message);
+        self.add_contact_keys(channel.workspace, &settlement.further_keys);
         if let Some((key, _)) = &settlement.answer {
             self.idempotency.insert(key.clone());
         }

@@ -6,7 +6,7 @@ use super::dialogue::{Reference, ReferenceKey};
 use super::progress;
 use super::working_set::WorkingSet;
 use crate::domain::id::MessageId;
-use crate::domain::message::{Actor, MessageProgress};
+use crate::domain::message::MessageProgress;
 use crate::limits;
 use crate::store::Channel;
 use crate::store::change::RowChange;
@@ -31,8 +31,8 @@ pub(super) fn bind(
         return false;
     };
     if let Some(message) = set.dialogue.messages.get_mut(&id) {
+        let is_inbound = message.is_incoming();
         let ids = &mut message.metadata.external_ids;
-        let is_inbound = message.actor == Actor::Contact;
         if let Err(at) = ids.binary_search_by(|set| set.as_str().cmp(external_id)) {
             ids.insert(at, external_id.to_owned());
             set.dialogue.touch_message(id);

@@ -122,6 +122,7 @@ pub fn settle(
         message,
         lease: Lease(lease),
         outcome,
+        further_keys: Vec::new(),
         ran: None,
         holds: Vec::new(),
         pause: None,
@@ -176,6 +177,7 @@ pub fn status(
             recipient_id: Some("5511987654321".to_owned()),
             at: time(seconds),
         },
+        further_keys: Vec::new(),
     }
 }
 

@@ -6,7 +6,7 @@
 
 use super::dialogue::{NewHold, SendState};
 use super::working_set::WorkingSet;
-use super::{conversation, idempotency, progress, references, status};
+use super::{conversation, idempotency, people, progress, references, status};
 use crate::domain::contact;
 use crate::domain::id::{MessageId, WorkspaceId};
 use crate::domain::message::{MessageProgress, MessageState};
@@ -90,6 +90,7 @@ pub(super) fn settle(set: &mut WorkingSet, new: &SendSettlement) -> WriteOutcome
                 set.add_contact_keys(workspace, contact, &keys);
                 references::name_recipient(set, id, recipient_id);
             }
+            people::identify(set, workspace, contact, &new.further_keys);
         }
         SendOutcome::Refused(error) => {
             let now = set.now;
@@ -252,6 +253,29 @@ mod tests {
         send.lease = lease;
         send.lease_until = Some(time(60));
         id
+    }
+
+    #[test]
+    fn an_accepted_send_gives_the_contact_the_recipients_further_ids() {
+        let set = &mut working_set();
+        let id = notify(set, notification());
+        let channel = super::super::sample::channel();
+        let key = contact::channel_key(&channel.channel, "BR.1");
+        let write = Write::Sent(Box::new(SendSettlement {
+            channel: channel.clone(),
+            message: id,
+            lease: Lease(0),
+            outcome: accepted("w1", 1),
+            further_keys: vec![key.clone()],
+            ran: None,
+            holds: Vec::new(),
+            pause: None,
+            answer: None,
+            kept_send: None,
+        }));
+        decide(set, write);
+        let owner = set.contact_keys.get(&(channel.workspace, key));
+        assert_eq!(owner, Some(&message(set, id).contact));
     }
 
     fn start(set: &mut WorkingSet, message: MessageId, lease: i64) -> bool {

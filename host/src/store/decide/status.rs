@@ -9,7 +9,7 @@ use crate::domain::channel::{Category, ChannelError};
 use crate::domain::contact;
 use crate::domain::delivery::ItemStatus;
 use crate::domain::id::MessageId;
-use crate::domain::message::{Actor, MessageProgress};
+use crate::domain::message::MessageProgress;
 use crate::domain::time::Micros;
 use crate::store::Channel;
 
@@ -48,7 +48,7 @@ pub(super) fn decide(
             let Some(message) = set.dialogue.messages.get(&id) else {
                 return ItemRecord::new(ItemStatus::Duplicate, external_id);
             };
-            if message.actor == Actor::Contact {
+            if message.is_incoming() {
                 let words = "the status is of a message that came in";
                 return ItemRecord::with_message(ItemStatus::Ignored, external_id, words);
             }
@@ -313,6 +313,7 @@ mod tests {
         let new = crate::store::NewEvent {
             channel: channel(),
             event: crate::store::Event::Inbound(Box::new(inbound)),
+            further_keys: Vec::new(),
         };
         assert_eq!(event::decide(set, &new, None).status, ItemStatus::Converted);
         let read = MessageProgress {

@@ -490,6 +490,33 @@ impl WorkingSet {
         }
     }
 
+    /// Makes the keys the contact's own. Another owner of one shares it from then on. Returns the
+    /// former owners.
+    pub fn take_contact_keys(
+        &mut self,
+        workspace: WorkspaceId,
+        contact: ContactId,
+        keys: &[String],
+    ) -> Vec<ContactId> {
+        let mut former = Vec::new();
+        for key in keys {
+            let entry = (workspace, key.clone());
+            if let Some(owner) = self.contact_keys.get(&entry).copied()
+                && owner != contact
+            {
+                let shared = |contact| (workspace, key.clone(), contact);
+                self.shared_keys.remove(&shared(contact));
+                self.removed_shared_keys.push(shared(contact));
+                self.shared_keys.insert(shared(owner));
+                self.contact_keys.remove(&entry);
+                self.removed_contact_keys.push(entry);
+                former.push(owner);
+            }
+        }
+        self.add_contact_keys(workspace, contact, keys);
+        former
+    }
+
     /// Returns those of the keys that the contact has not: the ones that would become its own, and
     /// those of other contacts that it would share.
     pub fn missing_keys(

@@ -159,6 +159,7 @@ pub fn sent(channel: Channel, message: MessageId, lease: i64, outcome: SendOutco
         message,
         lease: Lease(lease),
         outcome,
+        further_keys: Vec::new(),
         ran: None,
         holds: Vec::new(),
         pause: None,
@@ -255,7 +256,11 @@ pub fn at(state: MessageState, at: Micros) -> MessageProgress {
 }
 
 pub fn event(channel: Channel, event: Event) -> ItemResult {
-    ItemResult::Event(Box::new(NewEvent { channel, event }))
+    ItemResult::Event(Box::new(NewEvent {
+        channel,
+        event,
+        further_keys: Vec::new(),
+    }))
 }
 
 /// A status by the channel's id of the message, with the times of this progress.

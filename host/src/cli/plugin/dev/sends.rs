@@ -230,6 +230,7 @@ mod tests {
             ..send(SendAnswer::Accepted(AcceptedSend {
                 external_ids: vec!["7".to_owned()],
                 recipient_id: None,
+                further_ids: Vec::new(),
                 status: String::new(),
             }))
         };

@@ -18,7 +18,7 @@ use wasmtime::component::InstancePre;
 
 use self::bindings::exports::leadhost::adapter::adapter as wit;
 use self::bindings::{ChannelAdapter, ChannelAdapterPre};
-use self::words::{category, text, word};
+use self::words::{category, further_ids, text, word};
 use super::types::{self, golden_delivery, golden_response};
 use crate::domain::channel::{
     AcceptedSend, Placeholder, RefusedSend, SendAnswer, SendStep, Template, TemplatePage,
@@ -286,6 +286,7 @@ fn send_answer(answer: wit::SendAnswer) -> Result<SendAnswer, Fault> {
             let accepted = AcceptedSend {
                 external_ids: storable_list(accepted.external_ids),
                 recipient_id: accepted.recipient_id.map(storable),
+                further_ids: further_ids(&accepted.attributes),
                 status: word(accepted.status),
             };
             rules::channel::accepted(&accepted).map_err(Fault::Rule)?;

@@ -8,7 +8,7 @@ use super::{SANDBOX, find, not_simulated, play, sandbox_of, simulated};
 use crate::admin_api::outbox::ReplyRequest;
 use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::id::MessageId;
-use crate::domain::message::Actor;
+use crate::domain::message::MessageState;
 use crate::domain::phone;
 use crate::http::body::UnreadBody;
 use crate::http::call::Call;
@@ -66,7 +66,7 @@ async fn to_message(
         inbound["name"] = json!(name);
     }
     // Only an outgoing message has an id that can be answered.
-    if message.actor != Actor::Contact
+    if message.metadata.status != MessageState::Received.as_str()
         && let Some(external_id) = message.metadata.external_ids.first()
     {
         inbound["replyTo"] = json!(external_id);

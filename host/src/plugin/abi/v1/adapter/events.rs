@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::bindings::exports::leadhost::adapter::adapter as wit;
-use super::words::{category, text, word};
+use super::words::{category, further_ids, text, word};
 use crate::domain::channel::{
     ChannelError, ChannelEvent, ContactChange, EventBody, InboundMessage, StatusUpdate,
     TemplateChange,
@@ -54,8 +54,15 @@ fn event(index: usize, event: wit::Event, room: &mut usize) -> ChannelEvent {
         return ChannelEvent {
             route: Vec::new(),
             body: invalid((what, "route")),
+            further_ids: Vec::new(),
         };
     }
+    let of_message: &[_] = match &event.body {
+        wit::EventBody::Inbound(message) => &message.attributes,
+        _ => &[],
+    };
+    let attributes = event.attributes.iter().chain(of_message);
+    let further_ids = further_ids(attributes);
     let body = event_body(event.body).and_then(|body| {
         let bytes = bytes_of(&body);
         *room = room
@@ -64,7 +71,11 @@ fn event(index: usize, event: wit::Event, room: &mut usize) -> ChannelEvent {
         Ok(body)
     });
     let body = body.unwrap_or_else(invalid);
-    ChannelEvent { route, body }
+    ChannelEvent {
+        route,
+        body,
+        further_ids,
+    }
 }
 
 fn too_much(bytes: usize, left: usize) -> (String, &'static str) {
