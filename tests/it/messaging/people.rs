@@ -170,11 +170,11 @@ async fn mobile_marks_make_no_other_person(on: On) {
     let sent: Vec<_> = desk.whatsapp.accepted().into_iter().collect();
     let to: Vec<&str> = sent.iter().map(|one| one.send.recipient.as_str()).collect();
     let expect = [
-        "+525512345671",
-        "+525512345672",
-        "+541123456781",
-        "+5491123456782",
-        "+5491123456783",
+        "525512345671",
+        "525512345672",
+        "541123456781",
+        "5491123456782",
+        "5491123456783",
     ];
     assert_eq!(to, expect, "it is sent to as it is dialled");
 }
