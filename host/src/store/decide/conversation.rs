@@ -401,7 +401,7 @@ mod tests {
 
     #[test]
     fn a_message_of_the_same_second_is_an_answer_and_an_older_one_is_not() {
-        let at = |millis| Micros(time(0).0 + millis * 1_000);
+        let at = |millis: i64| Micros(time(0).0 + millis * 1_000);
         for (written_at, answered_at, first_message_at) in [
             (at(-1), None, at(-1)),
             (at(0), Some(at(400)), at(400)),
