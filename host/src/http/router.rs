@@ -55,6 +55,7 @@ pub fn parameters(route: Route<'_>) -> Option<&'static [&'static str]> {
         Route::Partner(PartnerRoute::FindDeals) => Some(&deals::PARAMETERS),
         Route::Partner(PartnerRoute::SearchProducts) => Some(&products::PARAMETERS),
         Route::Token(TokenRoute::ListTickets) => Some(&tickets::PARAMETERS),
+        Route::Token(TokenRoute::ListDealLogs { .. }) => Some(&deals::LOG_PARAMETERS),
         Route::Workspace(WorkspaceRoute::Export { .. } | WorkspaceRoute::ExportIds { .. }) => {
             Some(&export::PARAMETERS)
         }

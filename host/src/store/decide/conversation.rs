@@ -300,13 +300,14 @@ mod tests {
     use super::*;
     use crate::store::{DealCreated, NewDeal, Notification, SendOutcome};
 
-    /// A conversation of the contact with another instance, and then one with the usual one.
+    /// A conversation of the contact with the usual instance, and a later one with another.
     fn two_conversations(set: &mut WorkingSet) -> [ConversationId; 2] {
         let other = Channel {
             agent: AgentId(channel().agent.0 + 1),
             ..channel()
         };
         [channel(), other].map(|channel| {
+            set.now = set.now.plus(Duration::from_secs(1));
             let id = notify(
                 set,
                 Notification {

@@ -20,6 +20,9 @@ use crate::store::{DealFilter, DealLog};
 /// The number of this list in its cursors.
 const LIST: u8 = 2;
 
+/// The parameters of the query.
+pub const PARAMETERS: [&str; 2] = ["cursor", "limit"];
+
 /// A page of a deal's notes.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]

@@ -14,6 +14,6 @@ mod show;
 pub use create::{DealCreateAnswer, run as create};
 pub use find::{PARAMETERS, run as find};
 pub use log::{DealLogAnswer, run as log};
-pub use logs::{DealLogsPage, run as logs};
+pub use logs::{DealLogsPage, PARAMETERS as LOG_PARAMETERS, run as logs};
 pub use patch::{DealPatchAnswer, run as patch};
 pub use show::run as show;
