@@ -51,7 +51,7 @@ pub fn blank() -> Vec<Item> {
     lead.emails = vec!["\u{feff}".to_owned()];
     lead.region = Some(" ".to_owned());
     lead.source = Some(String::new());
-    lead.campaign = vec![("utm_term".to_owned(), "\0".to_owned())];
+    lead.campaign = vec![("utm_term".to_owned(), "\u{1}".to_owned())];
     let mut other = lead.clone();
     other.phones.push("11987654321".to_owned());
     other
