@@ -9,13 +9,13 @@ use leadhost::domain::delivery::DeliveryStatus;
 use leadhost::domain::id::{ConnectionId, DealId, DeliveryId, KeyId, PartnerId, WorkspaceId};
 use leadhost::domain::key::{KeyKind, KeyRecord, PlainKey, Role};
 use leadhost::domain::lead::Action;
-use leadhost::domain::phone;
+use leadhost::domain::phone::{self, Phone};
 use leadhost::domain::workspace::AgentKind;
 use leadhost::store::{
     Acceptance, ConversionResult, DedupeKey, ItemResult, NewDelivery, NewItem, NewLead, Plan,
     PlannedAgent, PlannedConnection, Write, WriteOutcome,
 };
-use serde_json::Map;
+use serde_json::{Map, json};
 
 use crate::host::Host;
 
@@ -163,6 +163,9 @@ fn lead(seeded: &Seeded, (name, phone, email): &(&str, &str, &str)) -> NewLead {
         .collect();
     let emails: Vec<_> = contact::email(email).into_iter().collect();
     let external_id = format!("lead-{name}");
+    let numbers: Vec<_> = phones.iter().map(Phone::best).collect();
+    // As the service keeps them: what the lead says of the person.
+    let said = json!({"name": name, "phones": numbers, "emails": emails});
     NewLead {
         connection: seeded.connection.clone(),
         agent: None,
@@ -178,7 +181,7 @@ fn lead(seeded: &Seeded, (name, phone, email): &(&str, &str, &str)) -> NewLead {
         emails,
         products: Vec::new(),
         title: Some(format!("{name} asks")),
-        deal_props: Map::new(),
+        deal_props: [(contact::SAID.to_owned(), said)].into_iter().collect(),
         left_out: Vec::new(),
         as_text: Vec::new(),
         contact_props: Map::new(),

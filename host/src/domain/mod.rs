@@ -33,6 +33,7 @@ pub mod publisher;
 pub mod repair;
 pub mod rollout;
 pub mod row;
+pub mod said;
 pub mod setting;
 pub mod size;
 pub mod source_time;

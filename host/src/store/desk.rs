@@ -1,6 +1,6 @@
 //! Tickets as the desk changes and reads them.
 
-use crate::domain::id::{ContactId, DealId, TicketId, WorkspaceId};
+use crate::domain::id::{ContactId, DealId, PartnerId, TicketId, WorkspaceId};
 use crate::domain::ticket::TicketStatus;
 
 /// `PATCH /tickets/{id}`, checked. `None` leaves a field unchanged.
@@ -29,6 +29,9 @@ pub enum TicketPatched {
 /// Selects tickets, newest first.
 #[derive(Clone, Debug, Default)]
 pub struct TicketFilter {
+    /// Only what this partner may see, if the workspace has others: tickets of its deals and of
+    /// conversations in which it sent a notification, or that no partner is known of.
+    pub partner: Option<PartnerId>,
     pub ticket: Option<TicketId>,
     /// Only tickets of this contact.
     pub contact: Option<ContactId>,

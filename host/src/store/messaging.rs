@@ -66,6 +66,7 @@ pub struct NotificationDetails {
 /// `POST /send-notification`, checked and normalised.
 #[derive(Clone, Debug)]
 pub struct Notification {
+    pub by: PartnerId,
     pub channel: Channel,
     pub message: NewMessage,
     pub details: NotificationDetails,

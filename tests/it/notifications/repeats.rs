@@ -149,6 +149,7 @@ async fn begun(bot: &Bot, body: &Value) -> MessageId {
     let message = MessageId::new(now);
     let digest = Sha256::digest(body.to_string());
     let write = Write::Notify(Box::new(Notification {
+        by: leadhost::domain::id::PartnerId(uuid::Uuid::nil()),
         channel: live.channel().expect("a channel"),
         message: NewMessage {
             id: message,

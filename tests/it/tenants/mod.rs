@@ -4,6 +4,7 @@
 
 mod crawl;
 mod filled_workspace;
+mod partners;
 
 use leadhost_tests::{Host, Log, On, guests, until};
 use serde_json::Value;

@@ -23,7 +23,7 @@ use super::lease::LeaseDeadline;
 use super::send::{self, outgoing::Outgoing};
 use super::templates::{self, Composed, Misfit, TemplateError, requested::TemplateUse};
 use crate::domain::contact;
-use crate::domain::id::{ConversationId, MessageId};
+use crate::domain::id::{ConversationId, MessageId, PartnerId};
 use crate::domain::message::MessageState;
 use crate::domain::phone::Phone;
 use crate::pipeline::state::Pipeline;
@@ -39,6 +39,7 @@ pub type Wording = fn(&NotificationResult) -> StoredAnswer;
 
 /// A checked request with its instance.
 pub struct Request {
+    pub by: PartnerId,
     pub live: Arc<Live>,
     pub channel: Channel,
     pub phone: Phone,
@@ -174,6 +175,7 @@ async fn store_message(
             .is_some();
     let key = request.claim.as_ref().map(|claim| claim.key.clone());
     let notification = Notification {
+        by: request.by,
         channel: request.channel.clone(),
         message,
         details: request.details,

@@ -4,13 +4,13 @@
 use std::collections::hash_map::Entry;
 use std::time::Duration;
 
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 use super::ConversationRecord;
 use super::working_set::WorkingSet;
 use crate::domain::conversation::{ConversationStatus, SPECIAL_INSTRUCTIONS, Times, status};
 use crate::domain::deal::TEST;
-use crate::domain::id::{AgentId, ContactId, ConversationId, DealId};
+use crate::domain::id::{AgentId, ContactId, ConversationId, DealId, PartnerId};
 use crate::domain::message::earliest;
 use crate::domain::time::Micros;
 use crate::store::Channel;
@@ -25,6 +25,8 @@ pub(super) struct ConversationOpening<'a> {
     pub deal: Option<DealId>,
     pub transfer: bool,
     pub special_instructions: Option<&'a str>,
+    /// The partner that asks for it, and what it says of the person (`domain::said`).
+    pub said: Option<(PartnerId, Map<String, Value>)>,
 }
 
 /// The message that an incoming one answers, according to the channel.
@@ -34,6 +36,9 @@ pub(super) struct RepliedTo {
     /// The instance sent it.
     pub is_ours: bool,
 }
+
+/// The values of one kind that are kept of what a partner said of a person.
+const SAID_VALUES: usize = 10;
 
 impl ConversationRecord {
     /// Returns the status that the latest of its times stands for.
@@ -71,6 +76,28 @@ impl ConversationRecord {
     fn answer_time(&self, at: Micros, is_reply: bool) -> Option<Micros> {
         let ours = self.messaged_at?;
         (is_reply || at >= ours.second()).then(|| at.max(ours))
+    }
+
+    /// Keeps what a partner says of the person, before what it said earlier. Returns whether that was
+    /// new.
+    fn hear(&mut self, partner: PartnerId, said: Map<String, Value>) -> bool {
+        let partner = partner.to_string();
+        let before = self.said.get(&partner).cloned().unwrap_or_default();
+        let mut now = before.as_object().cloned().unwrap_or_default();
+        for (name, value) in said {
+            if let (Some(Value::Array(known)), Value::Array(values)) = (now.get_mut(&name), &value)
+            {
+                known.retain(|one| !values.contains(one));
+                known.splice(0..0, values.iter().cloned());
+                known.truncate(SAID_VALUES);
+            } else {
+                now.insert(name, value);
+            }
+        }
+        let now = Value::Object(now);
+        let is_new = now != before;
+        self.said.insert(partner, now);
+        is_new
     }
 
     /// Notes a message at this time, which keeps the conversation open for a while.
@@ -114,6 +141,9 @@ pub(super) fn for_sending(
     if conversation.messaged_at.is_none() {
         conversation.messaged_at = Some(now);
         changed = true;
+    }
+    if let Some((partner, said)) = &opening.said {
+        changed |= conversation.hear(*partner, said.clone());
     }
     if changed {
         set.dialogue.touch_conversation(id);
@@ -200,6 +230,7 @@ fn begin(
             transfer: true,
             respond_by: None,
             close_by: Some(set.now.plus(channel.idle_after)),
+            said: Map::new(),
             change: RowChange::New,
         },
     );

@@ -1,6 +1,8 @@
 //! A template message to be sent: a notification, or the greeting of a new lead. Contact,
 //! conversation, message and idempotency key are committed before the provider is called.
 
+use serde_json::{Map, Value, json};
+
 use super::MessageRecord;
 use super::conversation::{self, ConversationOpening};
 use super::dialogue::{SendRecord, SendState};
@@ -10,6 +12,7 @@ use super::{idempotency, sent};
 use crate::domain::deal;
 use crate::domain::id::{ContactId, ConversationId, DealId};
 use crate::domain::message::{Actor, Metadata, TEMPLATE};
+use crate::domain::said::INSTRUCTIONS;
 use crate::domain::time::Micros;
 use crate::store::change::RowChange;
 use crate::store::{Channel, Greeted, NewGreeting, NewMessage, Notification, Notified};
@@ -40,6 +43,7 @@ pub(super) fn notify(set: &mut WorkingSet, new: &Notification) -> Notified {
         deal: new.deal,
         transfer: new.details.transfer,
         special_instructions: new.details.special_instructions.as_deref(),
+        said: Some((new.by, said(new))),
     };
     let conversation = conversation::for_sending(set, &new.channel, &opening);
     let recipient = new.phone.best();
@@ -62,6 +66,27 @@ pub(super) fn notify(set: &mut WorkingSet, new: &Notification) -> Notified {
         recipient: recipient.to_owned(),
         state: sent::state_word(state),
     }
+}
+
+/// Returns what a notification says of the person.
+fn said(new: &Notification) -> Map<String, Value> {
+    let details = &new.details;
+    let values = [
+        ("name", Some(json!(details.name))),
+        ("phones", Some(json!([new.phone.best()]))),
+        ("emails", details.email.as_ref().map(|email| json!([email]))),
+        (
+            INSTRUCTIONS,
+            details
+                .special_instructions
+                .as_ref()
+                .map(|text| json!(text)),
+        ),
+    ];
+    let values = values.into_iter();
+    values
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+        .collect()
 }
 
 /// Stores the greeting of a new lead, unless the lead is a test, or the contact is banned or
@@ -87,6 +112,7 @@ pub(super) fn greet(
         deal: Some(deal),
         transfer: new.transfer,
         special_instructions: None,
+        said: None,
     };
     let conversation = conversation::for_sending(set, &new.channel, &opening);
     let place = (contact, conversation);

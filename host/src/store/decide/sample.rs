@@ -69,6 +69,7 @@ pub fn phone(e164: &str) -> Phone {
 pub fn notification() -> Notification {
     let phone = phone("+5511987654321");
     Notification {
+        by: by().partner,
         channel: channel(),
         message: NewMessage {
             id: MessageId::new(NOW),

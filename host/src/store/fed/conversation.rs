@@ -39,6 +39,8 @@ pub struct ConversationRecord {
     pub respond_by: Option<Micros>,
     /// If it is idle until this time, it closes. `None` if it is closed.
     pub close_by: Option<Micros>,
+    /// What the notifications of each partner said of the person, by the partner's id.
+    pub said: Map<String, Value>,
     pub change: RowChange,
 }
 
@@ -73,6 +75,7 @@ pub static CONVERSATIONS: TableSchema = TableSchema {
         column("transfer", Truth),
         nullable("respond_by", Time),
         nullable("close_by", Time),
+        column("said", Json),
     ],
     exported: &[
         leaves("id"),
@@ -125,20 +128,21 @@ impl ConversationRecord {
             transfer: row.flag("transfer")?,
             respond_by: row.time_if("respond_by")?,
             close_by: row.time_if("close_by")?,
+            said: row.json("said")?,
             change: RowChange::None,
         })
     }
 }
 
 // The contact, the instance and the source of a conversation never change.
-impl Fed<24> for ConversationRecord {
+impl Fed<25> for ConversationRecord {
     type Id = ConversationId;
     const FEED: Entity = Entity::Conversations;
     const MAY_MEET: bool = true;
 
     written!(CONVERSATIONS, OnConflict::Skip, fixed: ["contact_id", "agent_id", "agent_type", "source", "channel", "created_at"]);
 
-    fn args(&self, id: Self::Id, cursor_us: i64, at: Micros) -> Result<[Arg<'_>; 24], StoreError> {
+    fn args(&self, id: Self::Id, cursor_us: i64, at: Micros) -> Result<[Arg<'_>; 25], StoreError> {
         Ok(args! {
             workspace_id: self.workspace,
             cursor_us,
@@ -164,6 +168,7 @@ impl Fed<24> for ConversationRecord {
             transfer: self.transfer,
             respond_by: self.respond_by,
             close_by: self.close_by,
+            said: json(&self.said)?,
         })
     }
 }

@@ -3,20 +3,22 @@
 //! Filters are combined with AND. One filter that an index supports leads each query. The others,
 //! if given, are applied to what it found.
 
-use crate::domain::contact::email_key;
 use std::cmp::Reverse;
 
 use uuid::Uuid;
 
+use crate::domain::contact::{SAID, email_key};
+use crate::domain::deal::DealView;
 use crate::domain::id::{ContactId, DealId, DealLogId, WorkspaceId};
 use crate::limits;
 use crate::store::database::Database;
 use crate::store::operations::agents;
+use crate::store::operations::said::{self, SaidOf};
 use crate::store::postgres::VisibleRows;
 use crate::store::row::RowColumns as _;
 use crate::store::row::deals::{Looked, change, found, log, phone_key_of, view};
 use crate::store::row::deliveries::item_status;
-use crate::store::sql::{Arg, Sql, args, sql, steps};
+use crate::store::sql::{Arg, Sql, Tx, args, sql, steps};
 use crate::store::{
     DealFilter, DealItem, DealLog, DealPage, DealPast, FoundDeal, NewestDeals, StoreError,
 };
@@ -150,14 +152,60 @@ pub async fn find(
         .read(
             VisibleRows::Of(&[workspace]),
             steps!(|tx| {
-                let args = arguments(workspace, &filter, i64::from(limit) + 1);
-                let mut found = Looked::new(limit);
-                tx.rows_while(leading(&filter), &args, |row| Ok(found.add(view(row)?)))
-                    .await?;
-                Ok(found.page)
+                let mut filter = filter;
+                let limited = match filter.partner {
+                    Some(partner) if said::has_others(tx, workspace, partner).await? => {
+                        Some(partner)
+                    }
+                    _ => None,
+                };
+                loop {
+                    let args = arguments(workspace, &filter, i64::from(limit) + 1);
+                    let mut found = Looked::new(limit);
+                    tx.rows_while(leading(&filter), &args, |row| Ok(found.add(view(row)?)))
+                        .await?;
+                    let mut page = found.page;
+                    let last = page.deals.last().and_then(|deal| deal.deal.id.parse().ok());
+                    if let Some(partner) = limited {
+                        let own = SaidOf::new(workspace, partner);
+                        limit_to_own(tx, own, &filter, &mut page.deals).await?;
+                    }
+                    // A page on which all deals are left out would look like the last one.
+                    if !page.deals.is_empty() || !page.more {
+                        return Ok(page);
+                    }
+                    filter.before = last;
+                }
             }),
         )
         .await
+}
+
+/// Leaves of the persons what the partner said of them, and of the deals those whose person it
+/// would find by the same key if it were alone.
+async fn limit_to_own(
+    tx: &mut Tx,
+    mut own: SaidOf,
+    filter: &DealFilter,
+    deals: &mut Vec<DealView>,
+) -> Result<(), StoreError> {
+    let phone = filter.phone_key.as_deref().map(phone_key_of);
+    let email = filter.email.as_deref().map(email_key);
+    let wanted: Vec<String> = phone.into_iter().chain(email).collect();
+    let mut kept = Vec::with_capacity(deals.len());
+    for mut deal in deals.drain(..) {
+        let said = own.person(tx, &deal.person.id).await?;
+        if !wanted.is_empty() {
+            let keys = said.keys();
+            if !wanted.iter().all(|key| keys.contains(key)) {
+                continue;
+            }
+        }
+        said.limit(&deal.deal.props[SAID], &mut deal.person);
+        kept.push(deal);
+    }
+    *deals = kept;
+    Ok(())
 }
 
 /// Returns the statement that the index of one of the given filters leads.

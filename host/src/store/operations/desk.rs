@@ -1,10 +1,12 @@
 //! Tickets as the desk and operators find them, newest first.
 
+use serde_json::Value;
 use uuid::Uuid;
 
 use crate::domain::id::WorkspaceId;
 use crate::domain::ticket::TicketView;
 use crate::store::database::Database;
+use crate::store::operations::said::{self, SaidOf};
 use crate::store::postgres::VisibleRows;
 use crate::store::row::desk::view;
 use crate::store::sql::{Sql, args, sql, steps};
@@ -43,6 +45,23 @@ from (
   and (:contact::uuid is null or contact_id = :contact)
   and (:deal::uuid is null or deal_id = :deal)
   and (:status::text is null or status = :status)
+  and (:partner::uuid is null
+    or exists (
+      select 1
+      from deals as d
+      left join connections as s
+        on s.id = d.connection_id
+      where d.workspace_id = :workspace
+      and d.id = deal_id
+      and coalesce(d.partner_id, s.partner_id) = :partner)
+    or exists (
+      select 1
+      from conversations as k
+      where k.id = conversation_id
+      and (k.workspace_id = :workspace) is true
+      and ((k.said -> :key::text) is not null
+        or deal_id is null
+        and k.said::text = '{}')))
   and id < :before
   order by id desc
   limit :limit
@@ -92,8 +111,17 @@ pub async fn find(
         .read(
             VisibleRows::Of(&[workspace]),
             steps!(|tx| {
+                let partner = match filter.partner {
+                    Some(partner) if said::has_others(tx, workspace, partner).await? => {
+                        Some(partner)
+                    }
+                    _ => None,
+                };
+                let key = partner.map(|partner| partner.to_string());
                 let args = args! {
                     workspace,
+                    partner,
+                    key: key.as_deref(),
                     ticket: filter.ticket,
                     contact: filter.contact,
                     deal: filter.deal,
@@ -103,7 +131,18 @@ pub async fn find(
                     before: filter.before.map_or(Uuid::max(), |id| id.0),
                     limit: filter.limit,
                 };
-                tx.rows(sql, &args, |row| view(row)).await
+                let mut found = tx.rows(sql, &args, |row| view(row)).await?;
+                if let Some(partner) = partner {
+                    let mut own = SaidOf::new(workspace, partner);
+                    for ticket in &mut found {
+                        let said = own.person(tx, &ticket.person.id).await?;
+                        said.limit(&Value::Null, &mut ticket.person);
+                        let instructions = ticket.special_instructions.take();
+                        ticket.special_instructions =
+                            instructions.filter(|text| said.has_instructions(text));
+                    }
+                }
+                Ok(found)
             }),
         )
         .await

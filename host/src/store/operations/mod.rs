@@ -31,6 +31,7 @@ pub mod products;
 pub mod remove;
 pub mod repairs;
 pub mod rollouts;
+pub mod said;
 pub mod sealing;
 pub mod sketches;
 pub mod stamp;
@@ -79,6 +80,7 @@ fn areas() -> Vec<(&'static str, Vec<&'static Sql>)> {
         ("remove", remove::SQL.to_vec()),
         ("repairs", repairs::SQL.to_vec()),
         ("rollouts", rollouts::SQL.to_vec()),
+        ("said", said::SQL.to_vec()),
         ("save", batch::save::statements()),
         ("sealing", sealing::SQL.to_vec()),
         ("sketches", sketches::SQL.to_vec()),

@@ -17,7 +17,7 @@ use std::time::Duration;
 use leadhost::domain::channel::{AttemptOutcome, Category, ChannelError};
 use leadhost::domain::contact;
 use leadhost::domain::exchange::HttpResponse;
-use leadhost::domain::id::{ContactId, ConversationId, MessageId};
+use leadhost::domain::id::{ContactId, ConversationId, MessageId, PartnerId};
 use leadhost::domain::message::{MessageProgress, MessageState, TemplateName};
 use leadhost::domain::phone::{self, Phone};
 use leadhost::domain::plugin::Digest;
@@ -75,6 +75,7 @@ pub fn message(world: &World) -> NewMessage {
 pub fn notification(world: &World, to: &str) -> Notification {
     let phone = number(to);
     Notification {
+        by: PartnerId(uuid::Uuid::nil()),
         channel: line(world),
         message: message(world),
         details: NotificationDetails {

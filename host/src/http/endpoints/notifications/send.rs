@@ -62,6 +62,7 @@ pub async fn run(
     let route = PartnerRoute::SendNotification.name();
     let claim = key.map(|key| key.claim(call, caller, route, "", &value));
     let request = Request {
+        by: caller.partner().id,
         live,
         channel,
         phone,

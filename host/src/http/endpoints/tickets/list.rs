@@ -45,6 +45,7 @@ pub async fn run(call: &Call<'_>, caller: &PartnerCaller) -> Result<ApiResponse,
     let limit = filter.limit as usize;
     // One more row shows whether there is another page.
     let asked = TicketFilter {
+        partner: Some(caller.partner().id),
         limit: filter.limit + 1,
         ..filter
     };

@@ -1,5 +1,5 @@
-//! Tickets as the desk works with them, by an access token: those of its workspace, whichever
-//! partner brought the deals. A ticket of another workspace looks like one that does not exist.
+//! Tickets as the desk works with them, by an access token: those of its partner's
+//! deals and conversations. Any other ticket looks like one that does not exist.
 
 mod list;
 mod patch;

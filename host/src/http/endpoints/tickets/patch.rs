@@ -26,8 +26,8 @@ const FIELDS: [&str; 2] = [STATUS, OWNER];
 ///
 /// # Errors
 ///
-/// [`ApiError::BadRequest`] if the body has issues, [`ApiError::NotFound`] if the ticket or the
-/// owner is unknown, [`ApiError::Conflict`] if another ticket took this one's place,
+/// [`ApiError::BadRequest`] if the body has issues, [`ApiError::NotFound`] if the partner
+/// sees no such ticket, or the owner is unknown, [`ApiError::Conflict`] if another ticket took this one's place,
 /// [`ApiError::Store`] if the store fails, and the errors of [`json::read`].
 pub async fn run(
     call: &Call<'_>,
@@ -39,6 +39,7 @@ pub async fn run(
     let (body, held) = json::read(call, unread).await?;
     let wanted = zod::whole(&body, read)?;
     drop(held);
+    view(call, caller, ticket).await?;
     let patch = TicketPatch {
         workspace: caller.scope().workspace(),
         ticket,

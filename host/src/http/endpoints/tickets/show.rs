@@ -12,7 +12,7 @@ use crate::http::reply::{self, ApiResponse};
 ///
 /// # Errors
 ///
-/// [`ApiError::NotFound`] if the workspace has no such ticket, and [`ApiError::Store`] if the
+/// [`ApiError::NotFound`] if the partner sees no such ticket, and [`ApiError::Store`] if the
 /// store cannot be read.
 pub async fn run(
     call: &Call<'_>,

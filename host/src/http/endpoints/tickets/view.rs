@@ -21,7 +21,7 @@ pub fn parse_id(text: &str) -> Result<TicketId, ApiError> {
 pub fn not_found() -> ApiError {
     ApiError::coded(
         ErrorCode::TicketNotFound,
-        "Ticket not found: the workspace has none with this id.",
+        "Ticket not found: the partner has none with this id.",
     )
 }
 
@@ -29,7 +29,7 @@ pub fn not_found() -> ApiError {
 ///
 /// # Errors
 ///
-/// [`ApiError::Coded`] if the workspace has no such ticket, and [`ApiError::Store`] if the store cannot be
+/// [`ApiError::Coded`] if the partner sees no such ticket, and [`ApiError::Store`] if the store cannot be
 /// read.
 pub async fn view(
     call: &Call<'_>,
@@ -37,6 +37,7 @@ pub async fn view(
     ticket: TicketId,
 ) -> Result<TicketView, ApiError> {
     let filter = TicketFilter {
+        partner: Some(caller.partner().id),
         ticket: Some(ticket),
         limit: 1,
         ..TicketFilter::default()

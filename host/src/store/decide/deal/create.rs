@@ -1,7 +1,7 @@
 //! A partner creates a deal with its contact, and with a conversation if there is a
 //! message. The answer is known at the commit, and is stored in it.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::super::DealRecord;
 use super::super::conversation::{self, ConversationOpening};
@@ -9,9 +9,11 @@ use super::super::notify;
 use super::super::people::{self, PersonDetails};
 use super::super::working_set::WorkingSet;
 use super::edit::{Before, DealChanges, answered, earlier_use, history};
+use crate::domain::contact::SAID;
 use crate::domain::deal::{DealStage, DealStatus};
 use crate::domain::id::ProductId;
-use crate::store::{CreatedDeal, DealCreated, NewDeal};
+use crate::domain::said::INSTRUCTIONS;
+use crate::store::{CreatedDeal, DealCreated, DealMessage, NewDeal};
 
 /// Creates a deal, with its contact and, if there is a message, its conversation. A repeat
 /// with the same idempotency key gets the same answer. A request that is refused changes
@@ -94,6 +96,7 @@ pub fn create(set: &mut WorkingSet, new: &NewDeal) -> DealCreated {
             deal: Some(new.id),
             transfer: message.transfer,
             special_instructions: message.special_instructions.as_deref(),
+            said: Some((new.by.partner, said(new, message))),
         };
         let conversation = conversation::for_sending(set, &message.channel, &opening);
         let place = (contact, conversation);
@@ -112,6 +115,15 @@ pub fn create(set: &mut WorkingSet, new: &NewDeal) -> DealCreated {
     let answer = (new.answer)(&created);
     answered(set, new.idempotency.as_ref(), &answer);
     DealCreated::Done(answer)
+}
+
+/// Returns what the request says of the person and of the conversation.
+fn said(new: &NewDeal, message: &DealMessage) -> Map<String, Value> {
+    let said = new.props.get(SAID).and_then(Value::as_object);
+    let mut said = said.cloned().unwrap_or_default();
+    let instructions = message.special_instructions.as_ref();
+    said.extend(instructions.map(|text| (INSTRUCTIONS.to_owned(), json!(text))));
+    said
 }
 
 /// Returns the product that both ids name, or the one that is given.
@@ -152,7 +164,7 @@ mod tests {
     use super::super::super::sample::*;
     use super::*;
     use crate::domain::id::{DealId, MessageId, ProductId};
-    use crate::store::{DealMessage, NewMessage, ProductReference};
+    use crate::store::{NewMessage, ProductReference};
 
     fn done(created: DealCreated) -> Value {
         match created {

@@ -271,7 +271,7 @@ static CONVERSATIONS: Sql = sql("
 each (workspace_id uuid, id uuid, contact_id uuid, agent_id number, deal_id uuid, closed_too truth)
 select c.id, c.workspace_id, c.contact_id, c.deal_id, c.agent_id, c.agent_type, c.source, c.channel,
   c.first_message_at, c.answered_at, c.last_message_at, c.no_response_at, c.transferred_at,
-  c.appointment_at, c.closed_at, c.props, c.messaged_at, c.transfer, c.respond_by, c.close_by
+  c.appointment_at, c.closed_at, c.props, c.messaged_at, c.transfer, c.respond_by, c.close_by, c.said
 from (
   select workspace_id, id
   from each
