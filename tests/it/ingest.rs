@@ -15,6 +15,7 @@ mod input;
 mod large_deliveries;
 mod masking;
 mod meta;
+mod order;
 mod origins;
 mod reload;
 mod replay;

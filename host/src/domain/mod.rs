@@ -29,6 +29,7 @@ pub mod message;
 pub mod network;
 pub mod phone;
 pub mod plugin;
+pub mod provenance;
 pub mod publisher;
 pub mod repair;
 pub mod rollout;

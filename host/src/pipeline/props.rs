@@ -8,6 +8,7 @@ use super::connections::Live;
 use crate::domain::json as text;
 use crate::domain::lead::Lead;
 use crate::domain::phone::Phone;
+use crate::domain::provenance::OCCURRED_AT;
 use crate::domain::source_time;
 use crate::domain::{contact, deal};
 use crate::limits;
@@ -38,7 +39,7 @@ pub fn deal_props(live: &Live, lead: Lead, name: Option<&str>, phones: &[Phone])
     }
     if let Some(at) = &lead.occurred_at {
         let read = source_time::parse(at, &connection.time_zone).map(|time| time.text());
-        kept.put("occurredAt", json!(read.as_deref().unwrap_or(at)));
+        kept.put(OCCURRED_AT, json!(read.as_deref().unwrap_or(at)));
     }
     if let Some(message) = lead.message.filter(|text| !text.is_empty()) {
         kept.message(message);

@@ -6,11 +6,14 @@ use std::borrow::Cow;
 use serde_json::{Map, Value, json};
 
 use super::conversation;
+use super::items::ItemContext;
 use super::working_set::WorkingSet;
 use crate::domain::contact;
 use crate::domain::deal::{ATTRIBUTES, DealStatus, PROPS_BYTES, TEST, no_room};
-use crate::domain::id::{ContactId, DealId, DeliveryId};
+use crate::domain::id::{ContactId, DealId};
 use crate::domain::json::length;
+use crate::domain::lead::Action;
+use crate::domain::provenance::{Age, OCCURRED_AT, Provenance};
 use crate::domain::repair::{KEYS, PERSON, RepairField, SHARED_KEYS};
 use crate::store::{FieldChange, FieldDiff, Mode, NewLead};
 
@@ -65,7 +68,10 @@ impl Comparison {
     }
 
     fn covers(self, field: &str) -> bool {
-        self.only.is_none_or(|only| only.covers(field))
+        self.only.is_none_or(|only| {
+            let said = |said| field == format!("deal.props.{}.{said}", contact::SAID);
+            only.covers(field) || only.said().is_some_and(said)
+        })
     }
 
     /// Returns those of the match keys that are added to the contact.
@@ -117,25 +123,37 @@ pub(super) fn history_name(field: &str) -> Option<&str> {
 /// one either; the notes of the delivery that brought the lead report it.
 ///
 /// `person` is the contact of the lead. `None`: that of the deal.
+///
+/// A value that is newer than the lead is not a difference, and neither is any that a lead would
+/// change in a deal that another delivery made if it only announces the lead: both only fill what is
+/// empty.
 pub(super) fn compare(
     set: &mut WorkingSet,
-    delivery: DeliveryId,
+    context: &ItemContext<'_>,
     (deal_id, person): (DealId, Option<ContactId>),
     lead: &NewLead,
     comparison: Comparison,
-) -> Vec<FieldDiff> {
+) -> Compared {
     let Some(deal) = set.deals.get(&deal_id) else {
-        return Vec::new();
+        return Compared::default();
     };
     let (workspace, person) = (deal.workspace, person.unwrap_or(deal.person));
-    let mut diff = Differences::new(comparison);
+    let mut ages = deal.provenance.clone();
+    ages.begin(Age::new(occurred_at(&deal.props), None));
+    let is_first = deal.delivery == Some(context.delivery);
+    let mut diff = Differences {
+        age: age_of(context, lead),
+        fills: lead.action == Action::Create && !is_first,
+        ages,
+        ..Differences::new(comparison)
+    };
     let product = set.product(workspace, &lead.products);
     let said_before = deal.props.get(contact::SAID).cloned();
     let (agent, mut moved) = (deal.agent, false);
     if let Some(deal) = set.deals.get_mut(&deal_id) {
         diff.begin_row("deal.", &deal.edited);
         let (before, after) = (deal.person.to_string(), person.to_string());
-        if diff.field("person", json!(before), json!(after)) {
+        if diff.write("person", json!(before), json!(after)) {
             deal.person = person;
             moved = deal.status == DealStatus::Open;
         }
@@ -186,6 +204,10 @@ pub(super) fn compare(
     if diff.take_changed() {
         set.touch_contact(person);
     }
+    if let Some(deal) = set.deals.get_mut(&deal_id).filter(|_| comparison.apply) {
+        // Saved if the deal changes.
+        deal.provenance = std::mem::take(&mut diff.ages);
+    }
     if comparison.apply {
         let keys = comparison.match_keys(&lead.contact_keys);
         set.add_contact_keys(workspace, person, &keys);
@@ -207,9 +229,40 @@ pub(super) fn compare(
     if comparison.notes && !diff.no_room.is_empty() {
         let id = lead.external_id.as_deref();
         let whose = id.map_or_else(|| "a lead".to_owned(), |id| format!("lead {id}"));
-        set.note(delivery, &[no_room(&whose, &diff.no_room)]);
+        set.note(context.delivery, &[no_room(&whose, &diff.no_room)]);
     }
-    diff.found
+    Compared {
+        diff: diff.found,
+        is_older: diff.is_older,
+    }
+}
+
+/// The result of a comparison.
+#[derive(Default)]
+pub(super) struct Compared {
+    pub diff: Vec<FieldDiff>,
+    /// A newer value stands where the lead has another one.
+    pub is_older: bool,
+}
+
+/// Returns the age of what a lead says.
+pub(super) fn age_of(context: &ItemContext<'_>, lead: &NewLead) -> Age {
+    let delivery = (context.delivery, context.received_at);
+    Age::new(occurred_at(&lead.deal_props), Some(delivery))
+}
+
+fn occurred_at(props: &Map<String, Value>) -> Option<&str> {
+    props.get(OCCURRED_AT)?.as_str()
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(values) => values.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
 }
 
 /// Returns whether the contact's value may be changed by this lead: it is empty, or this
@@ -266,6 +319,12 @@ fn has_room(props: &Map<String, Value>, key: &str, value: &Value) -> bool {
 
 struct Differences {
     comparison: Comparison,
+    /// The age of the lead's values.
+    age: Age,
+    /// The lead changes only empty fields.
+    fills: bool,
+    ages: Provenance,
+    is_older: bool,
     found: Vec<FieldDiff>,
     /// Fields that do not fit into their row.
     no_room: Vec<String>,
@@ -278,6 +337,10 @@ impl Differences {
     fn new(comparison: Comparison) -> Self {
         Self {
             comparison,
+            age: Age::default(),
+            fills: false,
+            ages: Provenance::default(),
+            is_older: false,
             found: Vec::new(),
             no_room: Vec::new(),
             prefix: "",
@@ -296,8 +359,29 @@ impl Differences {
         std::mem::take(&mut self.changed)
     }
 
-    /// Notes a difference. Returns whether it is to be written.
+    /// Notes a difference, unless the value stays. Returns whether it is to be written.
     fn field(&mut self, name: &str, before: Value, after: Value) -> bool {
+        !self.stays(name, &before, &after) && self.write(name, before, after)
+    }
+
+    /// Returns whether a value is not the lead's to change. Otherwise it has the age of the lead from
+    /// now on.
+    fn stays(&mut self, name: &str, before: &Value, after: &Value) -> bool {
+        let field = format!("{}{name}", self.prefix);
+        let known = self.ages.of(&field);
+        let is_older = self.age.is_older_than(known);
+        let stays = !is_empty(before) && !self.age.is_of_same(known) && (self.fills || is_older);
+        if stays {
+            let is_news = before != after && !field.ends_with(OCCURRED_AT);
+            self.is_older |= is_older && is_news && self.comparison.covers(&field);
+        } else if self.comparison.covers(&field) {
+            self.ages.set(&field, self.age);
+        }
+        stays
+    }
+
+    /// Notes a difference. Returns whether it is to be written.
+    fn write(&mut self, name: &str, before: Value, after: Value) -> bool {
         let field = format!("{}{name}", self.prefix);
         if before == after || !self.comparison.covers(&field) {
             return false;
@@ -337,26 +421,56 @@ impl Differences {
                 continue;
             }
             let before = before.cloned().unwrap_or_default();
-            if self.field(&name, before, value.clone()) {
+            if self.write(&name, before, value.clone()) {
                 props.insert(key.clone(), value.clone());
             }
         }
     }
 
-    /// Returns the new value of a property. Only the compared field takes the lead's value for the
-    /// person.
-    fn wanted<'v>(&self, key: &str, before: Option<&Value>, now: &'v Value) -> Cow<'v, Value> {
-        let said = self.comparison.only.filter(|_| key == contact::SAID);
-        let (Some(said), Value::Object(now)) = (said.and_then(RepairField::said), now) else {
-            return Cow::Borrowed(now);
-        };
-        let mut mixed = before
-            .and_then(Value::as_object)
-            .cloned()
-            .unwrap_or_default();
-        if let Some(value) = now.get(said) {
-            mixed.insert(said.to_owned(), value.clone());
+    /// Returns the new value of a property. Of other objects that stay, what is missing is filled.
+    fn wanted<'v>(&mut self, key: &str, before: Option<&Value>, now: &'v Value) -> Cow<'v, Value> {
+        if let (contact::SAID, Value::Object(now)) = (key, now) {
+            let known = before.and_then(Value::as_object);
+            return Cow::Owned(self.person(known.cloned().unwrap_or_default(), now));
         }
-        Cow::Owned(Value::Object(mixed))
+        let before = before.unwrap_or(&Value::Null);
+        if !self.stays(&format!("props.{key}"), before, now) {
+            return Cow::Borrowed(now);
+        }
+        let mut stands = before.clone();
+        if let (Value::Object(known), Value::Object(now)) = (&mut stands, now) {
+            for (field, value) in now {
+                known.entry(field).or_insert_with(|| value.clone());
+            }
+        }
+        Cow::Owned(stands)
+    }
+
+    /// Returns the values for the person, each of which has its own age. A narrow comparison takes only
+    /// the compared field from the lead.
+    fn person(&mut self, mut known: Map<String, Value>, now: &Map<String, Value>) -> Value {
+        let only = self.comparison.only;
+        for field in ["name", "phones", "emails"] {
+            if only.is_some_and(|only| only.said() != Some(field)) {
+                continue;
+            }
+            let name = format!("props.{}.{field}", contact::SAID);
+            let before = known.get(field).unwrap_or(&Value::Null);
+            match now.get(field) {
+                Some(value) if !self.stays(&name, before, value) => {
+                    known.insert(field.to_owned(), value.clone());
+                }
+                // Another version does not read it any more in the delivery that gave it.
+                None if only.is_none() && self.gave(&name) => drop(known.remove(field)),
+                Some(_) | None => {}
+            }
+        }
+        Value::Object(known)
+    }
+
+    /// Returns whether a value is of the lead's own delivery, or of one before ages were kept.
+    fn gave(&self, name: &str) -> bool {
+        let known = self.ages.of(&format!("{}{name}", self.prefix));
+        self.age.is_of_same(known) || !known.is_dated()
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::DealRecord;
-use super::diff::Comparison;
+use super::diff::{Compared, Comparison};
 use super::items::{ItemContext, free_place, stored};
 use super::people::{self, PersonDetails};
 use super::receipt::KeysSoFar;
@@ -12,9 +12,13 @@ use super::{conversation, diff, notify, receipt};
 use crate::domain::delivery::ItemStatus;
 use crate::domain::id::{ContactId, DealId, WorkspaceId};
 use crate::domain::lead::Action;
+use crate::domain::provenance::Provenance;
 use crate::domain::repair::CREATED;
 use crate::store::change::RowChange;
 use crate::store::{ChangedBy, FieldDiff, Mode, NewLead};
+
+/// The message of an item that did not change values which are newer.
+const OLDER: &str = "older than what is known";
 
 const DELETED_UNKNOWN: &str = "the source deleted a lead that is not known here";
 
@@ -108,10 +112,24 @@ pub(super) fn decide(
                 ..
             }),
         ) => update(set, context, index, (deal, contact), lead),
+        (
+            Action::Create,
+            Some(Claim {
+                deal: Some(deal),
+                contact,
+                ..
+            }),
+        ) if is_uncreated(set, deal) => complete(set, context, index, (deal, contact), lead),
         (_, Some(claim)) => duplicate(&claim, lead),
         (_, None) => create(set, context, index, lead, key.as_ref()),
     };
     (index, item)
+}
+
+/// Returns whether the source has only changed the lead of a deal so far, and not announced it.
+fn is_uncreated(set: &WorkingSet, deal: DealId) -> bool {
+    let deal = set.deals.get(&deal);
+    deal.is_some_and(|deal| deal.provenance.uncreated)
 }
 
 /// Decides a lead in a repair that creates nothing. Returns a finished item with its place and its
@@ -185,10 +203,9 @@ pub(super) fn preview(
             }),
         ) => {
             let comparison = context.mode.and_then(Comparison::in_mode);
-            let diff = comparison.map(|comparison| {
-                diff::compare(set, context.delivery, (deal, None), lead, comparison)
-            });
-            of_deal(deal, contact, diff.unwrap_or_default())
+            let compared = comparison
+                .map(|comparison| diff::compare(set, context, (deal, None), lead, comparison));
+            of_deal(deal, contact, compared.unwrap_or_default().diff)
         }
         (_, Some(claim)) => duplicate(&claim, lead),
         // An item before it would own the key.
@@ -269,11 +286,13 @@ fn again(
     // If a version lost a key, it made a new contact for a person who was already known.
     let person = people::find(set, context.workspace, &lead.contact_keys);
     let person = person.filter(|_| comparison.moves());
-    let diff = compare(set, context, index, (deal, person), lead, comparison);
+    let Compared { diff, is_older } =
+        compare(set, context, index, (deal, person), lead, comparison);
     let contact = set.deals.get(&deal).map(|deal| deal.person);
     ItemRecord {
         diff,
         contact: contact.or(item.contact),
+        message: is_older.then(|| OLDER.to_owned()).or(item.message),
         ..item
     }
 }
@@ -286,16 +305,17 @@ fn compare(
     (deal, person): (DealId, Option<ContactId>),
     lead: &NewLead,
     comparison: Comparison,
-) -> Vec<FieldDiff> {
+) -> Compared {
     let of_deal = set.deals.get(&deal).map(|deal| deal.person);
     let keys = KeysSoFar::in_set(set);
-    let diff = diff::compare(set, context.delivery, (deal, person), lead, comparison);
-    remember(set, context, deal, &diff);
+    let compared = diff::compare(set, context, (deal, person), lead, comparison);
+    let diff = &compared.diff;
+    remember(set, context, deal, diff);
     if let Some(contact) = person.or(of_deal) {
         receipt::note_keys(set, context, index, contact, keys);
-        receipt::note(set, context, index, (deal, contact), &diff);
+        receipt::note(set, context, index, (deal, contact), diff);
     }
-    diff
+    compared
 }
 
 fn duplicate(claim: &Claim, lead: &NewLead) -> ItemRecord {
@@ -315,7 +335,9 @@ fn update(
     (deal, contact): (DealId, Option<ContactId>),
     lead: &NewLead,
 ) -> ItemRecord {
-    let diff = compare(set, context, index, (deal, None), lead, Comparison::WHOLE);
+    let person = better_person(set, context, deal, lead);
+    let Compared { diff, is_older } =
+        compare(set, context, index, (deal, person), lead, Comparison::WHOLE);
     let status = if diff.iter().any(|field| field.applied) {
         ItemStatus::Updated
     } else {
@@ -325,8 +347,58 @@ fn update(
         deal: Some(deal),
         contact: set.deals.get(&deal).map(|deal| deal.person).or(contact),
         diff,
+        message: is_older.then(|| OLDER.to_owned()),
         ..ItemRecord::new(status, lead.external_id.clone())
     }
+}
+
+/// Returns the contact that the lead finds, if that of the deal has neither a phone nor an address: it
+/// was made by a change of the lead that named nobody.
+fn better_person(
+    set: &WorkingSet,
+    context: &ItemContext<'_>,
+    deal: DealId,
+    lead: &NewLead,
+) -> Option<ContactId> {
+    let person = set.contacts.get(&set.deals.get(&deal)?.person)?;
+    let is_nobody = person.phone_number.is_none() && person.email.is_none();
+    people::find(set, context.workspace, &lead.contact_keys).filter(|_| is_nobody)
+}
+
+/// Completes a deal that a change of its lead made, now that the source announces the lead: fills what
+/// is empty, and greets the person.
+fn complete(
+    set: &mut WorkingSet,
+    context: &ItemContext<'_>,
+    index: u32,
+    (deal, contact): (DealId, Option<ContactId>),
+    lead: &NewLead,
+) -> ItemRecord {
+    let item = update(set, context, index, (deal, contact), lead);
+    if let Some(deal) = set.deals.get_mut(&deal) {
+        deal.provenance.uncreated = false;
+    }
+    set.touch_deal(deal);
+    if let Some(person) = item.contact {
+        greet(set, context, (deal, person), lead);
+    }
+    item
+}
+
+/// Stores the greeting of a new lead, if there is one. Returns whether there was.
+fn greet(
+    set: &mut WorkingSet,
+    context: &ItemContext<'_>,
+    (deal, contact): (DealId, ContactId),
+    lead: &NewLead,
+) -> bool {
+    let greeting = lead.greeting.as_ref();
+    let greeted = greeting.and_then(|greeting| notify::greet(set, contact, deal, greeting));
+    let is_greeted = greeted.is_some();
+    if let Some(delivery) = set.deliveries.get_mut(&context.delivery) {
+        delivery.greeted.extend(greeted);
+    }
+    is_greeted
 }
 
 fn delete(
@@ -336,7 +408,15 @@ fn delete(
     (deal, contact): (DealId, Option<ContactId>),
     lead: &NewLead,
 ) -> ItemRecord {
-    let diff = diff::mark_deleted(set, deal);
+    let age = diff::age_of(context, lead);
+    let is_older = set
+        .deals
+        .get(&deal)
+        .is_some_and(|deal| deal.provenance.has_newer(age));
+    let diff = match is_older {
+        true => Vec::new(),
+        false => diff::mark_deleted(set, deal),
+    };
     remember(set, context, deal, &diff);
     if let Some(contact) = set.deals.get(&deal).map(|deal| deal.person) {
         receipt::note(set, context, index, (deal, contact), &diff);
@@ -350,6 +430,7 @@ fn delete(
         deal: Some(deal),
         contact: set.deals.get(&deal).map(|deal| deal.person).or(contact),
         diff,
+        message: is_older.then(|| OLDER.to_owned()),
         ..ItemRecord::new(status, lead.external_id.clone())
     }
 }
@@ -392,6 +473,7 @@ fn create(
             external_id: lead.external_id.clone(),
             connection: Some(lead.connection.clone()),
             delivery: Some(context.delivery),
+            provenance: Provenance::new(diff::age_of(context, lead), lead.action == Action::Update),
             ..DealRecord::new(context.workspace, contact)
         },
     );
@@ -399,12 +481,8 @@ fn create(
         let made = Some((deal, contact));
         claim(set, context, index, key, dedupe.window, made);
     }
-    let greeted = lead.greeting.as_ref();
-    let greeted = greeted.and_then(|greeting| notify::greet(set, contact, deal, greeting));
-    if greeted.is_none() {
+    if !greet(set, context, (deal, contact), lead) {
         conversation::adopt(set, deal, lead.agent);
-    } else if let Some(delivery) = set.deliveries.get_mut(&context.delivery) {
-        delivery.greeted.extend(greeted);
     }
     if let Some(before) = before {
         receipt::note_filled(set, context, index, contact, (before, keys));

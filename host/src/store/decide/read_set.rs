@@ -14,7 +14,6 @@ use crate::domain::id::{
     AgentId, ConnectionId, ContactId, ConversationId, DealId, DeliveryId, MessageErrorId,
     MessageId, ProductId, RepairId, TicketId, WorkspaceId,
 };
-use crate::domain::lead::Action;
 use crate::domain::repair::{PERSON, RepairedKind};
 use crate::limits;
 use crate::store::{
@@ -148,7 +147,7 @@ pub fn read_set<'a>(
                     let bytes = u64::try_from(delivery.body.len()).unwrap_or(u64::MAX);
                     read_set.add_quarantined(&delivery.connection, bytes);
                 }
-                read_set.add_items(delivery.workspace, &acceptance.result.items, false);
+                read_set.add_items(delivery.workspace, &acceptance.result.items);
             }
             Write::Convert(again) => {
                 read_set.look_at(again);
@@ -160,7 +159,7 @@ pub fn read_set<'a>(
                     read_set.deals_of_deliveries.insert(again.delivery);
                 }
                 if let Some(delivery) = stored(again.delivery) {
-                    read_set.add_items(delivery.workspace, &again.result.items, replay);
+                    read_set.add_items(delivery.workspace, &again.result.items);
                     read_set.add_shared_keys(delivery.workspace, again);
                     let status = again.result.status;
                     if status.is_some_and(|status| enters_quarantine(delivery, status)) {
@@ -182,7 +181,7 @@ pub fn read_set<'a>(
                     (stored(settlement.delivery), &settlement.outcome)
                 {
                     for item in items {
-                        read_set.add_item(delivery.workspace, item, false);
+                        read_set.add_item(delivery.workspace, item);
                     }
                 }
             }
@@ -313,21 +312,19 @@ impl ReadSet {
             .collect()
     }
 
-    fn add_items(&mut self, workspace: WorkspaceId, items: &[NewItem], replay: bool) {
+    fn add_items(&mut self, workspace: WorkspaceId, items: &[NewItem]) {
         for item in items {
-            self.add_item(workspace, &item.result, replay);
+            self.add_item(workspace, &item.result);
         }
     }
 
-    fn add_item(&mut self, workspace: WorkspaceId, item: &ItemResult, replay: bool) {
+    fn add_item(&mut self, workspace: WorkspaceId, item: &ItemResult) {
         match item {
             ItemResult::Lead(lead) => {
                 self.all_about_deals |= lead.deal_props.contains_key(deal::TEST);
                 if let Some(dedupe) = &lead.dedupe {
                     let key = (lead.connection.clone(), dedupe.key.clone());
-                    if replay || lead.action != Action::Create {
-                        self.deals_of_claims.insert(key.clone());
-                    }
+                    self.deals_of_claims.insert(key.clone());
                     self.claims.insert(key);
                 }
                 self.add_contact_keys(workspace, &lead.contact_keys);

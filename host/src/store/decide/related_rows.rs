@@ -111,8 +111,8 @@ impl ReadSet {
             .collect()
     }
 
-    /// The contacts whose open conversations are all needed: those of new deals, and those
-    /// of deals whose conversations are needed.
+    /// The contacts whose open conversations are all needed: those of new deals, those of
+    /// deals that leads change, and those of deals whose conversations are needed.
     pub fn talking_contacts_of(&self, set: &WorkingSet) -> BTreeSet<(WorkspaceId, ContactId)> {
         let by_key = self.new_deals_of.iter().filter_map(|key| {
             let contact = set.contact_keys.get(key)?;
@@ -125,7 +125,12 @@ impl ReadSet {
                 let deal = set.deals.get(id)?;
                 Some((*workspace, deal.person))
             });
-        by_key.chain(of_deals).collect()
+        let of_claims = self.deals_of_claims.iter().filter_map(|key| {
+            let claim = set.claims.get(key)?;
+            let deal = set.deals.get(&claim.deal?)?;
+            Some((claim.workspace, deal.person))
+        });
+        by_key.chain(of_deals).chain(of_claims).collect()
     }
 
     /// The contacts found by keys whose open conversation with an instance is needed, and

@@ -8,6 +8,7 @@ use crate::domain::id::{
     AgentId, ConnectionId, ContactId, DealId, DeliveryId, OwnerId, PartnerId, ProductId,
     WorkspaceId,
 };
+use crate::domain::provenance::Provenance;
 use crate::domain::row::Entity;
 use crate::domain::time::Micros;
 use crate::store::StoreError;
@@ -37,6 +38,7 @@ pub struct DealRecord {
     pub partner: Option<PartnerId>,
     pub connection: Option<ConnectionId>,
     pub delivery: Option<DeliveryId>,
+    pub provenance: Provenance,
     pub change: RowChange,
 }
 
@@ -65,6 +67,7 @@ pub static DEALS: TableSchema = TableSchema {
         nullable("connection_id", Text),
         nullable("delivery_id", Uuid),
         nullable("partner_id", Uuid),
+        column("provenance", Json),
     ],
     exported: &[
         leaves("id"),
@@ -102,6 +105,7 @@ impl DealRecord {
             partner: None,
             connection: None,
             delivery: None,
+            provenance: Provenance::default(),
             change: RowChange::New,
         }
     }
@@ -127,6 +131,7 @@ impl DealRecord {
             partner: row.id_if("partner_id")?,
             connection: row.text_id_if("connection_id")?,
             delivery: row.id_if("delivery_id")?,
+            provenance: row.json("provenance")?,
             change: RowChange::None,
         })
     }
@@ -134,14 +139,14 @@ impl DealRecord {
 
 // The creator and the origin of a deal never change. The partner of a deal that came through a
 // connection is the connection's.
-impl Fed<18> for DealRecord {
+impl Fed<19> for DealRecord {
     type Id = DealId;
     const FEED: Entity = Entity::Deals;
     const MAY_MEET: bool = false;
 
     written!(DEALS, OnConflict::Fail, fixed: ["agent_id", "created_at", "external_id", "connection_id", "delivery_id", "partner_id"]);
 
-    fn args(&self, id: Self::Id, cursor_us: i64, at: Micros) -> Result<[Arg<'_>; 18], StoreError> {
+    fn args(&self, id: Self::Id, cursor_us: i64, at: Micros) -> Result<[Arg<'_>; 19], StoreError> {
         Ok(args! {
             workspace_id: self.workspace,
             cursor_us,
@@ -161,6 +166,7 @@ impl Fed<18> for DealRecord {
             connection_id: self.connection.as_ref(),
             delivery_id: self.delivery,
             partner_id: self.partner,
+            provenance: json(&self.provenance)?,
         })
     }
 }

@@ -49,6 +49,9 @@ struct LeadAnswer {
     deal_id: Option<DealId>,
     contact_id: Option<ContactId>,
     duplicate: bool,
+    /// Left out unless newer values of the lead are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -208,6 +211,7 @@ fn answer(outcome: DeliveryOutcome) -> IngestAnswer {
                 deal_id: item.deal_id,
                 contact_id: item.contact_id,
                 duplicate: item.status == ItemStatus::Duplicate,
+                message: item.message.filter(|_| item.status != ItemStatus::Waiting),
             });
         }
     }

@@ -1,0 +1,3 @@
+-- How old the values are that sources gave a deal and its person. Deals that were made before have the
+-- time that their property `occurredAt` says, and no time of arrival.
+alter table deals add column provenance json not null default '{}';

@@ -1,0 +1,161 @@
+//! How old the values are that sources gave a deal and its person: sources send their changes in
+//! another order than they made them, and deliveries may be converted again.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::id::DeliveryId;
+use super::time::{self, Micros};
+
+/// The property of a deal with the source's time of what it said last.
+pub const OCCURRED_AT: &str = "occurredAt";
+
+/// The age of a value. The source's time decides which of two is older; if one has none, or both
+/// are the same, the one whose delivery arrived first is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Age {
+    /// The source's time.
+    at: Option<i64>,
+    /// When the delivery arrived. `None`: it arrived before ages were kept.
+    arrived: Option<i64>,
+    delivery: Option<DeliveryId>,
+}
+
+impl Age {
+    /// Returns the age of the values of a lead with this time of its source, as the deal's property has
+    /// it.
+    pub fn new(occurred_at: Option<&str>, delivery: Option<(DeliveryId, Micros)>) -> Self {
+        Self {
+            at: occurred_at.and_then(time::parse).map(|time| time.0),
+            arrived: delivery.map(|(_, arrived)| arrived.0),
+            delivery: delivery.map(|(id, _)| id),
+        }
+    }
+
+    /// Returns whether both are of one delivery.
+    pub fn is_of_same(self, other: Self) -> bool {
+        self.delivery.is_some() && self.delivery == other.delivery
+    }
+
+    /// Returns whether it is known when its delivery arrived.
+    pub fn is_dated(self) -> bool {
+        self.arrived.is_some()
+    }
+
+    /// Returns whether it is older than another. A delivery is not older than itself.
+    pub fn is_older_than(self, other: Self) -> bool {
+        let earlier = |one: Option<i64>, two: Option<i64>| {
+            let (one, two) = (one?, two?);
+            (one != two).then_some(one < two)
+        };
+        !self.is_of_same(other)
+            && earlier(self.at, other.at)
+                .or_else(|| earlier(self.arrived, other.arrived))
+                .unwrap_or(false)
+    }
+}
+
+/// The ages of the values of a deal and its person.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// The age of values that have no own one. `None`: the deal is older than ages, or its source
+    /// gave it none.
+    base: Option<Age>,
+    /// By the name of the field, as differences have it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    own: BTreeMap<String, Age>,
+    /// The source has changed the lead, but not announced it yet.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub uncreated: bool,
+}
+
+impl Provenance {
+    /// Returns that of a new deal.
+    pub fn new(age: Age, uncreated: bool) -> Self {
+        Self {
+            base: Some(age),
+            own: BTreeMap::new(),
+            uncreated,
+        }
+    }
+
+    /// Gives the values without an own age this one, unless they have one.
+    pub fn begin(&mut self, base: Age) {
+        self.base.get_or_insert(base);
+    }
+
+    /// Returns the age of a field's value.
+    pub fn of(&self, field: &str) -> Age {
+        let own = self.own.get(field).copied();
+        own.or(self.base).unwrap_or_default()
+    }
+
+    /// Notes the age of a field's value.
+    pub fn set(&mut self, field: &str, age: Age) {
+        if self.base == Some(age) {
+            self.own.remove(field);
+        } else {
+            self.own.insert(field.to_owned(), age);
+        }
+    }
+
+    /// Returns whether any value is newer than this age.
+    pub fn has_newer(&self, age: Age) -> bool {
+        let mut all = self.base.iter().chain(self.own.values());
+        all.any(|known| age.is_older_than(*known))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The delivery that arrived at this time.
+    fn delivery(arrived: i64) -> (DeliveryId, Micros) {
+        let id = u128::from(arrived.unsigned_abs());
+        (DeliveryId(uuid::Uuid::from_u128(id)), Micros(arrived))
+    }
+
+    #[test]
+    fn the_time_of_the_source_decides_and_else_the_arrival() {
+        let age = |at: Option<&str>, arrived: Option<i64>| Age::new(at, arrived.map(delivery));
+        let (early, late) = (Some("2026-03-02T12:01:00Z"), Some("2026-03-02T12:05:00Z"));
+        for (one, two, is_older) in [
+            (age(early, Some(2)), age(late, Some(1)), true),
+            (age(late, Some(1)), age(early, Some(2)), false),
+            (age(early, Some(1)), age(early, Some(2)), true),
+            (age(early, Some(2)), age(early, Some(1)), false),
+            (age(None, Some(1)), age(late, Some(2)), true),
+            (age(early, Some(2)), age(None, Some(1)), false),
+            (age(None, Some(1)), age(None, Some(2)), true),
+            (age(Some("yesterday"), Some(2)), age(late, Some(1)), false),
+            // Of the same delivery, which another version read differently.
+            (age(early, Some(1)), age(late, Some(1)), false),
+            // Of a deal that is older than ages.
+            (age(None, Some(1)), age(None, None), false),
+            (age(early, Some(1)), age(late, None), true),
+        ] {
+            assert_eq!(one.is_older_than(two), is_older, "{one:?} {two:?}");
+        }
+    }
+
+    #[test]
+    fn a_field_has_its_own_age_or_that_of_the_deal() {
+        let age = |arrived| Age::new(None, Some(delivery(arrived)));
+        let mut ages = Provenance::new(age(1), false);
+        ages.set("title", age(2));
+        ages.set("name", age(1));
+        assert_eq!((ages.of("title"), ages.of("name")), (age(2), age(1)));
+        assert!(ages.has_newer(age(1)) && !ages.has_newer(age(2)));
+        let text = serde_json::to_string(&ages).expect("JSON");
+        assert_eq!(
+            serde_json::from_str::<Provenance>(&text).expect("read"),
+            ages
+        );
+        assert_eq!(
+            serde_json::from_str::<Provenance>("{}").expect("read"),
+            Provenance::default()
+        );
+    }
+}
