@@ -43,15 +43,16 @@ impl Age {
         self.arrived.is_some()
     }
 
-    /// Returns whether it is older than another. A delivery is not older than itself.
-    pub fn is_older_than(self, other: Self) -> bool {
+    /// Returns whether it is older than another. A delivery is not older than itself. If it arrives
+    /// now, nothing arrived after it, whatever a clock that was set back says.
+    pub fn is_older_than(self, other: Self, arrives: bool) -> bool {
         let earlier = |one: Option<i64>, two: Option<i64>| {
             let (one, two) = (one?, two?);
             (one != two).then_some(one < two)
         };
         !self.is_of_same(other)
             && earlier(self.at, other.at)
-                .or_else(|| earlier(self.arrived, other.arrived))
+                .or_else(|| earlier(self.arrived, other.arrived).filter(|_| !arrives))
                 .unwrap_or(false)
     }
 }
@@ -101,9 +102,9 @@ impl Provenance {
     }
 
     /// Returns whether any value is newer than this age.
-    pub fn has_newer(&self, age: Age) -> bool {
+    pub fn has_newer(&self, age: Age, arrives: bool) -> bool {
         let mut all = self.base.iter().chain(self.own.values());
-        all.any(|known| age.is_older_than(*known))
+        all.any(|known| age.is_older_than(*known, arrives))
     }
 }
 
@@ -136,7 +137,9 @@ mod tests {
             (age(None, Some(1)), age(None, None), false),
             (age(early, Some(1)), age(late, None), true),
         ] {
-            assert_eq!(one.is_older_than(two), is_older, "{one:?} {two:?}");
+            assert_eq!(one.is_older_than(two, false), is_older, "{one:?} {two:?}");
+            let by_time = is_older && one.at < two.at && one.at.is_some();
+            assert_eq!(one.is_older_than(two, true), by_time, "{one:?} {two:?}");
         }
     }
 
@@ -147,7 +150,8 @@ mod tests {
         ages.set("title", age(2));
         ages.set("name", age(1));
         assert_eq!((ages.of("title"), ages.of("name")), (age(2), age(1)));
-        assert!(ages.has_newer(age(1)) && !ages.has_newer(age(2)));
+        assert!(ages.has_newer(age(1), false) && !ages.has_newer(age(2), false));
+        assert!(!ages.has_newer(age(1), true));
         let text = serde_json::to_string(&ages).expect("JSON");
         assert_eq!(
             serde_json::from_str::<Provenance>(&text).expect("read"),

@@ -45,6 +45,7 @@ async fn a_lead_is_converted_and_the_answer_names_deal_and_contact(on: On) {
             "dealId": deals[0]["deal"]["id"],
             "contactId": deals[0]["person"]["id"],
             "duplicate": false,
+            "message": null,
         }],
         "problems": [],
     });

@@ -72,6 +72,7 @@ fn ingest(answer: &Value) -> Operation {
                     "dealId": "019cae2b-3f61-7a52-8a10-5c3e2d1f0a77",
                     "contactId": "019cae2b-3f61-7a52-8a10-6d4f3e2a1b88",
                     "duplicate": false,
+                    "message": null,
                 }],
                 "problems": [],
             }}},

@@ -143,6 +143,7 @@ pub(super) fn compare(
     let is_first = deal.delivery == Some(context.delivery);
     let mut diff = Differences {
         age: age_of(context, lead),
+        arrives: context.arrives,
         fills: lead.action == Action::Create && !is_first,
         ages,
         ..Differences::new(comparison)
@@ -321,6 +322,8 @@ struct Differences {
     comparison: Comparison,
     /// The age of the lead's values.
     age: Age,
+    /// See [`ItemContext::arrives`].
+    arrives: bool,
     /// The lead changes only empty fields.
     fills: bool,
     ages: Provenance,
@@ -338,6 +341,7 @@ impl Differences {
         Self {
             comparison,
             age: Age::default(),
+            arrives: false,
             fills: false,
             ages: Provenance::default(),
             is_older: false,
@@ -369,7 +373,7 @@ impl Differences {
     fn stays(&mut self, name: &str, before: &Value, after: &Value) -> bool {
         let field = format!("{}{name}", self.prefix);
         let known = self.ages.of(&field);
-        let is_older = self.age.is_older_than(known);
+        let is_older = self.age.is_older_than(known, self.arrives);
         let stays = !is_empty(before) && !self.age.is_of_same(known) && (self.fills || is_older);
         if stays {
             let is_news = before != after && !field.ends_with(OCCURRED_AT);

@@ -16,6 +16,8 @@ pub(super) struct ItemContext<'a> {
     pub delivery: DeliveryId,
     pub workspace: WorkspaceId,
     pub received_at: Micros,
+    /// It is stored in this write: no other delivery arrived after it.
+    pub arrives: bool,
     pub ran: Option<&'a RanWith>,
     /// `None`: the first conversion.
     pub mode: Option<Mode>,
@@ -32,6 +34,7 @@ impl<'a> ItemContext<'a> {
             delivery: new.delivery,
             workspace: delivery.workspace,
             received_at: delivery.received_at,
+            arrives: false,
             ran: new.result.ran.as_ref(),
             mode: Some(new.mode),
             used: part.map(|part| part.used.clone()).unwrap_or_default(),

@@ -412,7 +412,7 @@ fn delete(
     let is_older = set
         .deals
         .get(&deal)
-        .is_some_and(|deal| deal.provenance.has_newer(age));
+        .is_some_and(|deal| deal.provenance.has_newer(age, context.arrives));
     let diff = match is_older {
         true => Vec::new(),
         false => diff::mark_deleted(set, deal),

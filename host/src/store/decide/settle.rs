@@ -121,6 +121,7 @@ fn replace(
         delivery: new.delivery,
         workspace: delivery.workspace,
         received_at: delivery.received_at,
+        arrives: false,
         ran: ran.as_ref(),
         mode: None,
         used: HashSet::new(),

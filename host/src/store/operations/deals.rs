@@ -4,21 +4,23 @@
 //! if given, are applied to what it found.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 
 use uuid::Uuid;
 
 use crate::domain::contact::{SAID, email_key};
 use crate::domain::deal::DealView;
 use crate::domain::id::{ContactId, DealId, DealLogId, WorkspaceId};
+use crate::domain::said::Said;
 use crate::limits;
 use crate::store::database::Database;
 use crate::store::operations::agents;
-use crate::store::operations::said::{self, SaidOf};
+use crate::store::operations::said;
 use crate::store::postgres::VisibleRows;
 use crate::store::row::RowColumns as _;
 use crate::store::row::deals::{Looked, change, found, log, phone_key_of, view};
 use crate::store::row::deliveries::item_status;
-use crate::store::sql::{Arg, Sql, Tx, args, sql, steps};
+use crate::store::sql::{Arg, Sql, args, sql, steps};
 use crate::store::{
     DealFilter, DealItem, DealLog, DealPage, DealPast, FoundDeal, NewestDeals, StoreError,
 };
@@ -167,8 +169,9 @@ pub async fn find(
                     let mut page = found.page;
                     let last = page.deals.last().and_then(|deal| deal.deal.id.parse().ok());
                     if let Some(partner) = limited {
-                        let own = SaidOf::new(workspace, partner);
-                        limit_to_own(tx, own, &filter, &mut page.deals).await?;
+                        let persons = page.deals.iter().map(|deal| &*deal.person.id);
+                        let said = said::of(tx, workspace, partner, persons).await?;
+                        limit_to_own(&said, &filter, &mut page.deals);
                     }
                     // A page on which all deals are left out would look like the last one.
                     if !page.deals.is_empty() || !page.more {
@@ -183,29 +186,17 @@ pub async fn find(
 
 /// Leaves of the persons what the partner said of them, and of the deals those whose person it
 /// would find by the same key if it were alone.
-async fn limit_to_own(
-    tx: &mut Tx,
-    mut own: SaidOf,
-    filter: &DealFilter,
-    deals: &mut Vec<DealView>,
-) -> Result<(), StoreError> {
+fn limit_to_own(own: &HashMap<String, Said>, filter: &DealFilter, deals: &mut Vec<DealView>) {
+    let nothing = Said::default();
     let phone = filter.phone_key.as_deref().map(phone_key_of);
     let email = filter.email.as_deref().map(email_key);
     let wanted: Vec<String> = phone.into_iter().chain(email).collect();
-    let mut kept = Vec::with_capacity(deals.len());
-    for mut deal in deals.drain(..) {
-        let said = own.person(tx, &deal.person.id).await?;
-        if !wanted.is_empty() {
-            let keys = said.keys();
-            if !wanted.iter().all(|key| keys.contains(key)) {
-                continue;
-            }
-        }
+    deals.retain_mut(|deal| {
+        let said = own.get(&deal.person.id).unwrap_or(&nothing);
         said.limit(&deal.deal.props[SAID], &mut deal.person);
-        kept.push(deal);
-    }
-    *deals = kept;
-    Ok(())
+        let keys = said.keys();
+        wanted.iter().all(|key| keys.contains(key))
+    });
 }
 
 /// Returns the statement that the index of one of the given filters leads.

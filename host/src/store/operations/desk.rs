@@ -4,9 +4,10 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::domain::id::WorkspaceId;
+use crate::domain::said::Said;
 use crate::domain::ticket::TicketView;
 use crate::store::database::Database;
-use crate::store::operations::said::{self, SaidOf};
+use crate::store::operations::said;
 use crate::store::postgres::VisibleRows;
 use crate::store::row::desk::view;
 use crate::store::sql::{Sql, args, sql, steps};
@@ -51,8 +52,8 @@ from (
       from deals as d
       left join connections as s
         on s.id = d.connection_id
-      where d.workspace_id = :workspace
-      and d.id = deal_id
+      where d.id = deal_id
+      and (d.workspace_id = :workspace) is true
       and coalesce(d.partner_id, s.partner_id) = :partner)
     or exists (
       select 1
@@ -133,9 +134,11 @@ pub async fn find(
                 };
                 let mut found = tx.rows(sql, &args, |row| view(row)).await?;
                 if let Some(partner) = partner {
-                    let mut own = SaidOf::new(workspace, partner);
+                    let persons = found.iter().map(|ticket| &*ticket.person.id);
+                    let own = said::of(tx, workspace, partner, persons).await?;
+                    let nothing = Said::default();
                     for ticket in &mut found {
-                        let said = own.person(tx, &ticket.person.id).await?;
+                        let said = own.get(&ticket.person.id).unwrap_or(&nothing);
                         said.limit(&Value::Null, &mut ticket.person);
                         let instructions = ticket.special_instructions.take();
                         ticket.special_instructions =

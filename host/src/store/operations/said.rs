@@ -1,15 +1,12 @@
 //! What a partner said of a person: the deals that it sees, and its notifications.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::domain::id::{ContactId, PartnerId, WorkspaceId};
 use crate::domain::said::Said;
 use crate::store::StoreError;
 use crate::store::row::RowColumns as _;
 use crate::store::sql::{Sql, Tx, args, sql};
-
-/// The newest deals and conversations of a person that are read for what they say.
-const SAID_ROWS: u32 = 200;
 
 static OTHERS: Sql = sql("
 select id
@@ -34,79 +31,57 @@ pub async fn has_others(
 }
 
 static SAID: Sql = sql("
-select id, said
+each (workspace_id uuid, partner uuid, key text, person uuid)
+select person, said
 from (
-  select d.id, d.props -> 'contact' as said
-  from deals as d
+  select each.person, d.id, d.props -> 'contact' as said,
+    row_number() over (partition by each.person order by d.id desc) as place
+  from each
+  cross join deals as d                                      -- sqlite
+  join deals as d                                            -- postgres
+    on d.person_id = each.person
+    and (d.workspace_id = each.workspace_id) is true         -- sqlite
+    and d.workspace_id = each.workspace_id                   -- postgres
   left join connections as s
     on s.id = d.connection_id
-  where d.person_id = :person
-  and d.workspace_id = :workspace               -- postgres
-  and (d.workspace_id = :workspace) is true     -- sqlite
-  and coalesce(d.partner_id, s.partner_id) = :partner
+  where coalesce(d.partner_id, s.partner_id) = each.partner
   union all
-  select id, said -> :key::text
-  from conversations
-  where contact_id = :person
-  and (workspace_id = :workspace) is true
+  select each.person, c.id, c.said -> each.key,
+    row_number() over (partition by each.person order by c.id desc)
+  from each
+  cross join conversations as c                              -- sqlite
+  join conversations as c                                    -- postgres
+    on c.contact_id = each.person
+    and (c.workspace_id = each.workspace_id) is true
 ) as own
 where said is not null
-order by id desc
-limit :limit");
+and place <= 200
+order by person, id desc");
 
-/// Returns what the partner said of the person.
+/// Returns what the partner said of each of these persons, by their ids: of the newest 200 deals and
+/// the newest 200 conversations of each.
 ///
 /// # Errors
 ///
 /// [`StoreError`] if a row holds an impossible value, or the database fails.
-async fn of(
+pub async fn of(
     tx: &mut Tx,
     workspace: WorkspaceId,
     partner: PartnerId,
-    person: ContactId,
-) -> Result<Said, StoreError> {
-    let (key, limit) = (partner.to_string(), SAID_ROWS);
-    let args = args! { workspace, partner, person, key: key.as_str(), limit };
-    let mut said = Said::default();
-    for one in tx.rows(&SAID, &args, |row| row.json("said")).await? {
-        said.add(&one);
+    persons: impl Iterator<Item = &str>,
+) -> Result<HashMap<String, Said>, StoreError> {
+    let ids: BTreeSet<ContactId> = persons.filter_map(|id| id.parse().ok()).collect();
+    let key = partner.to_string();
+    let row = |person| args! { workspace_id: workspace, partner, key: key.as_str(), person };
+    let rows: Vec<_> = ids.into_iter().map(row).collect();
+    let found = tx.rows_each(&SAID, &rows, |row| {
+        Ok((row.id::<ContactId>("person")?, row.json("said")?))
+    });
+    let mut said: HashMap<String, Said> = HashMap::new();
+    for (person, one) in found.await? {
+        said.entry(person.to_string()).or_default().add(&one);
     }
     Ok(said)
-}
-
-/// What one partner said of persons, each read once.
-pub struct SaidOf {
-    workspace: WorkspaceId,
-    partner: PartnerId,
-    known: HashMap<String, Said>,
-}
-
-impl SaidOf {
-    /// Knows nothing yet.
-    pub fn new(workspace: WorkspaceId, partner: PartnerId) -> Self {
-        let known = HashMap::new();
-        Self {
-            workspace,
-            partner,
-            known,
-        }
-    }
-
-    /// Returns what the partner said of the person with this id.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if a row holds an impossible value, or the database fails.
-    pub async fn person(&mut self, tx: &mut Tx, id: &str) -> Result<&Said, StoreError> {
-        if !self.known.contains_key(id) {
-            let said = match id.parse() {
-                Ok(person) => of(tx, self.workspace, self.partner, person).await?,
-                Err(_) => Said::default(),
-            };
-            self.known.insert(id.to_owned(), said);
-        }
-        Ok(&self.known[id])
-    }
 }
 
 pub const SQL: &[&Sql] = &[&OTHERS, &SAID];

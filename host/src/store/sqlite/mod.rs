@@ -91,12 +91,13 @@ mod tests {
         }
     }
 
-    /// Tables with few rows per workspace, as a plan names them: connections, agents, and
+    /// Tables with few rows per workspace, as a plan names them: connections, agents, partners, and
     /// the builds and zones of rollups.
-    const FEW_OF_A_WORKSPACE: [&str; 4] = [
+    const FEW_OF_A_WORKSPACE: [&str; 5] = [
         "INDEX rollup_builds",
         "sqlite_autoindex_connections",
         "sqlite_autoindex_agents",
+        "sqlite_autoindex_partners",
         "SEARCH z USING PRIMARY KEY",
     ];
 

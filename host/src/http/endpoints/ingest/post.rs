@@ -49,8 +49,7 @@ struct LeadAnswer {
     deal_id: Option<DealId>,
     contact_id: Option<ContactId>,
     duplicate: bool,
-    /// Left out unless newer values of the lead are known.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Why a value of the lead was not taken: newer ones are known.
     message: Option<String>,
 }
 
