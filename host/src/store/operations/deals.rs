@@ -155,12 +155,7 @@ pub async fn find(
             VisibleRows::Of(&[workspace]),
             steps!(|tx| {
                 let mut filter = filter;
-                let limited = match filter.partner {
-                    Some(partner) if said::has_others(tx, workspace, partner).await? => {
-                        Some(partner)
-                    }
-                    _ => None,
-                };
+                let limited = said::limited(tx, workspace, filter.partner).await?;
                 loop {
                     let args = arguments(workspace, &filter, i64::from(limit) + 1);
                     let mut found = Looked::new(limit);

@@ -112,12 +112,7 @@ pub async fn find(
         .read(
             VisibleRows::Of(&[workspace]),
             steps!(|tx| {
-                let partner = match filter.partner {
-                    Some(partner) if said::has_others(tx, workspace, partner).await? => {
-                        Some(partner)
-                    }
-                    _ => None,
-                };
+                let partner = said::limited(tx, workspace, filter.partner).await?;
                 let key = partner.map(|partner| partner.to_string());
                 let args = args! {
                     workspace,

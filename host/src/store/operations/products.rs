@@ -378,22 +378,6 @@ pub async fn remove_unseen(
         .await
 }
 
-static NAMED: Sql = sql("
-each (workspace_id uuid, external_id text)
-select p.id
-from each
-cross join lateral (                              -- postgres
-  select id                                       -- postgres
-  from products                                   -- postgres
-  where workspace_id = each.workspace_id          -- postgres
-  and external_id = each.external_id              -- postgres
-  offset 0                                        -- postgres
-) as p                                            -- postgres
-cross join products as p                          -- sqlite
-  on p.workspace_id = each.workspace_id           -- sqlite
-  and p.external_id = each.external_id            -- sqlite
-");
-
 /// Removes those of the named products that exist. Returns how many it removed.
 ///
 /// # Errors
@@ -413,7 +397,9 @@ pub async fn remove_named(
                     .iter()
                     .map(|external_id| args! { workspace_id: workspace, external_id })
                     .collect();
-                let mut gone: Vec<Uuid> = tx.rows_each(&NAMED, &named, |row| row.id("id")).await?;
+                let mut gone: Vec<Uuid> = tx
+                    .rows_each(&BY_EXTERNAL_ID, &named, |row| row.id("id"))
+                    .await?;
                 gone.sort_unstable();
                 gone.dedup();
                 remove(tx, workspace, &gone).await?;
@@ -453,5 +439,4 @@ pub const SQL: &[&Sql] = &[
     &PAGE,
     &UNSEEN,
     &REMOVE,
-    &NAMED,
 ];

@@ -15,19 +15,23 @@ where workspace_id = :workspace
 and id <> :partner
 limit 1");
 
-/// Returns whether the workspace has other partners, too.
+/// Returns the partner that asks, if it must not see what others said: the workspace has other
+/// partners, too.
 ///
 /// # Errors
 ///
 /// [`StoreError`] if the database fails.
-pub async fn has_others(
+pub async fn limited(
     tx: &mut Tx,
     workspace: WorkspaceId,
-    partner: PartnerId,
-) -> Result<bool, StoreError> {
+    asking: Option<PartnerId>,
+) -> Result<Option<PartnerId>, StoreError> {
+    let Some(partner) = asking else {
+        return Ok(None);
+    };
     let args = args! { workspace, partner };
     let other = tx.row(&OTHERS, &args, |row| row.id::<PartnerId>("id"));
-    Ok(other.await?.is_some())
+    Ok(other.await?.map(|_| partner))
 }
 
 static SAID: Sql = sql("
