@@ -1,6 +1,7 @@
 //! A webhook that makes a lead, a deal, a conversation and the first message,
 //! and the fate of a greeting without an answer.
 
+use leadhost::limits;
 use leadhost::store::OutboxFilter;
 use leadhost_tests::otlp::OtlpReceiver;
 use leadhost_tests::{Declared, Host, On, Options, guests, until};
@@ -13,6 +14,7 @@ leadhost_tests::on_every_store! {
     a_greeting_is_a_step_of_its_leads_trace_which_links_to_the_send,
     only_new_leads_that_are_no_tests_are_greeted,
     a_lead_whose_greeting_cannot_be_composed_is_converted_and_the_reason_noted,
+    a_greeting_longer_than_a_parameter_may_be_is_cut,
     an_unanswered_conversation_is_handed_to_people,
     an_answer_in_time_keeps_a_conversation_from_people,
     an_idle_conversation_closes_and_the_next_message_starts_another,
@@ -189,6 +191,28 @@ async fn a_lead_whose_greeting_cannot_be_composed_is_converted_and_the_reason_no
     let found = notes(declared.address("other"), &ana("3")).await;
     assert!(found.contains("Template 'farewell' not found"), "{found}");
     assert!(host.rows(&declared, "messages").await.is_empty());
+}
+
+async fn a_greeting_longer_than_a_parameter_may_be_is_cut(on: On) {
+    let host = Host::working(on).await;
+    host.converter(guests::sandbox()).await;
+    host.converter(guests::rust_component("converter-mapping"))
+        .await;
+    let three = GREETED.replace("{listing}", "{message} {message} {message}");
+    let declared = host.declare(&format!("{VOICE}{three}")).await;
+    host.list_templates(&declared.channel("voice")).await;
+    let mut ana = ana("1");
+    ana["text"] = json!("é".repeat(2_000));
+    lead(&host, &declared, &ana).await;
+    let messages = settled(&host, &declared, 1).await;
+    assert_eq!(messages[0]["metadata"]["status"], "delivered");
+    let parameters = &messages[0]["metadata"]["template"]["parameters"];
+    let content = messages[0]["content"].as_str().expect("a text");
+    assert_eq!(
+        content.matches('é').count() + 2,
+        limits::PARAMETER_CHARACTERS,
+        "{parameters}"
+    );
 }
 
 async fn an_unanswered_conversation_is_handed_to_people(on: On) {

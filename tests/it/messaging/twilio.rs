@@ -240,6 +240,8 @@ async fn a_callback_is_signed_with_or_without_the_port_and_before_its_query_is_s
                 signed("?z=1"),
                 signed("?z=2&message-id=M"),
                 signed("/x?message-id=M&z=1"),
+                // A field that the body does not have.
+                format!("{}Bodyx", signed(sorted)),
             ] {
                 assert_eq!(send(sorted, &wrong).await, 401, "{wrong}");
             }

@@ -5,16 +5,17 @@ use std::time::Duration;
 use leadhost::domain::id::HostId;
 use leadhost::pipeline::replay::{self, ReplayOptions};
 use leadhost::store::RetentionPeriods;
-use leadhost_tests::{On, until};
+use leadhost_tests::{On, guests, until};
 use serde_json::{Value, json};
 
-use super::{Repairing, id, lead, phone};
+use super::{RIGHT, Repairing, connection, id, lead, phone};
 
 leadhost_tests::on_every_store! {
     an_undo_takes_back_what_the_repair_changed,
     an_undo_leaves_what_a_newer_conversion_changed,
     after_an_undo_the_impact_counts_the_leads_again_and_they_can_be_repaired_again,
     a_repair_is_undone_once_and_only_if_it_wrote_something,
+    a_conversation_follows_the_deal_that_a_repair_moves_and_its_undo_returns,
     an_erasure_takes_a_person_out_of_the_receipt,
     a_change_with_which_the_store_fails_is_left_and_ends_the_undo,
     a_cancelled_undo_takes_nothing_more_back_and_can_be_continued,
@@ -162,6 +163,48 @@ async fn a_repair_is_undone_once_and_only_if_it_wrote_something(on: On) {
         repairing.act(&id, act).await.expect(409);
     }
     assert_eq!(repairing.phones().await, [Value::Null]);
+}
+
+async fn a_conversation_follows_the_deal_that_a_repair_moves_and_its_undo_returns(on: On) {
+    let repairing = Repairing::new(on, 0).await;
+    let host = &repairing.host;
+    host.converter(guests::sandbox()).await;
+    let with_instance = async |phones: &str| {
+        let instance =
+            "[[instances]]\nname = \"voice\"\nnumber = \"+5511900000000\"\nadapter = \"sandbox\"\n";
+        host.declare(&format!("{}{instance}", connection(phones)))
+            .await
+    };
+    repairing.activate_wrong().await;
+    let declared = with_instance(r#"phones = "outro""#).await;
+    // Both have the phone of another person; the first keeps that person when the second leaves.
+    let stays = json!({"id": "stays", "nome": "Ivo", "fone": phone(41), "outro": phone(41)});
+    let stays = repairing.tell(&stays).await;
+    let moves = json!({"id": "moves", "nome": "Rui", "fone": phone(40), "outro": phone(41)});
+    let moves = repairing.tell(&moves).await;
+    assert_eq!(stays.contact, moves.contact);
+    let notification = json!({
+        "name": "Rui",
+        "phoneNumber": phone(40),
+        "instanceId": declared.instance("voice"),
+        "source": "site",
+        "template": {"name": "welcome", "language": {"code": "pt_BR"}},
+    });
+    let ask = host.post("/send-notification").json(&notification);
+    let ask = ask.header("x-service-api-key", &repairing.declared.key("partner"));
+    ask.send().await.expect(200);
+    let deal_of_conversation = async || {
+        let rows = host.rows(&repairing.declared, "conversations").await;
+        assert_eq!(rows.len(), 1);
+        rows[0]["deal_id"].clone()
+    };
+    assert!(deal_of_conversation().await.is_null());
+    with_instance(RIGHT).await;
+    repairing.activate_right().await;
+    let repaired = repairing.repaired(json!({"apply": true})).await;
+    assert_eq!(deal_of_conversation().await, moves.deal.to_string());
+    repairing.undone(&id(&repaired)).await;
+    assert!(deal_of_conversation().await.is_null());
 }
 
 async fn an_erasure_takes_a_person_out_of_the_receipt(on: On) {

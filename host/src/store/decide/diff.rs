@@ -150,7 +150,7 @@ pub(super) fn compare(
     };
     let product = set.product(workspace, &lead.products);
     let said_before = deal.props.get(contact::SAID).cloned();
-    let (agent, mut moved) = (deal.agent, false);
+    let mut moved = false;
     if let Some(deal) = set.deals.get_mut(&deal_id) {
         diff.begin_row("deal.", &deal.edited);
         let (before, after) = (deal.person.to_string(), person.to_string());
@@ -169,7 +169,7 @@ pub(super) fn compare(
         diff.props(&mut deal.props, &lead.deal_props);
     }
     if moved {
-        conversation::adopt(set, deal_id, agent);
+        conversation::adopt(set, deal_id, lead.agent);
     }
     if diff.take_changed() {
         set.touch_deal(deal_id);
