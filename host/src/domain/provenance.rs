@@ -20,22 +20,26 @@ pub struct Age {
     /// When the delivery arrived. `None`: it arrived before ages were kept.
     arrived: Option<i64>,
     delivery: Option<DeliveryId>,
+    /// The place of the lead in its delivery.
+    #[serde(default)]
+    item: u32,
 }
 
 impl Age {
     /// Returns the age of the values of a lead with this time of its source, as the deal's property has
-    /// it.
-    pub fn new(occurred_at: Option<&str>, delivery: Option<(DeliveryId, Micros)>) -> Self {
+    /// it, at this place in this delivery.
+    pub fn new(occurred_at: Option<&str>, delivery: Option<(DeliveryId, Micros, u32)>) -> Self {
         Self {
             at: occurred_at.and_then(time::parse).map(|time| time.0),
-            arrived: delivery.map(|(_, arrived)| arrived.0),
-            delivery: delivery.map(|(id, _)| id),
+            arrived: delivery.map(|(_, arrived, _)| arrived.0),
+            delivery: delivery.map(|(id, ..)| id),
+            item: delivery.map_or(0, |(.., item)| item),
         }
     }
 
-    /// Returns whether both are of one delivery.
+    /// Returns whether both are of one lead in one delivery.
     pub fn is_of_same(self, other: Self) -> bool {
-        self.delivery.is_some() && self.delivery == other.delivery
+        self.delivery.is_some() && (self.delivery, self.item) == (other.delivery, other.item)
     }
 
     /// Returns whether it is known when its delivery arrived.
@@ -43,7 +47,7 @@ impl Age {
         self.arrived.is_some()
     }
 
-    /// Returns whether it is older than another. A delivery is not older than itself. If it arrives
+    /// Returns whether it is older than another. A lead is not older than itself. If it arrives
     /// now, nothing arrived after it, whatever a clock that was set back says.
     pub fn is_older_than(self, other: Self, arrives: bool) -> bool {
         let earlier = |one: Option<i64>, two: Option<i64>| {
@@ -113,9 +117,9 @@ mod tests {
     use super::*;
 
     /// The delivery that arrived at this time.
-    fn delivery(arrived: i64) -> (DeliveryId, Micros) {
+    fn delivery(arrived: i64) -> (DeliveryId, Micros, u32) {
         let id = u128::from(arrived.unsigned_abs());
-        (DeliveryId(uuid::Uuid::from_u128(id)), Micros(arrived))
+        (DeliveryId(uuid::Uuid::from_u128(id)), Micros(arrived), 0)
     }
 
     #[test]
@@ -131,8 +135,33 @@ mod tests {
             (age(early, Some(2)), age(None, Some(1)), false),
             (age(None, Some(1)), age(None, Some(2)), true),
             (age(Some("yesterday"), Some(2)), age(late, Some(1)), false),
-            // Of the same delivery, which another version read differently.
+            // Of the same lead, which another version read differently.
             (age(early, Some(1)), age(late, Some(1)), false),
+            // Of another lead of the same delivery.
+            (
+                age(early, Some(1)),
+                Age {
+                    item: 1,
+                    ..age(late, Some(1))
+                },
+                true,
+            ),
+            (
+                age(late, Some(1)),
+                Age {
+                    item: 1,
+                    ..age(early, Some(1))
+                },
+                false,
+            ),
+            (
+                age(None, Some(1)),
+                Age {
+                    item: 1,
+                    ..age(None, Some(1))
+                },
+                false,
+            ),
             // Of a deal that is older than ages.
             (age(None, Some(1)), age(None, None), false),
             (age(early, Some(1)), age(late, None), true),

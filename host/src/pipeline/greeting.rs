@@ -87,9 +87,6 @@ async fn compose(
     let Some((live, channel)) = channel.and_then(|live| Some((live, live.channel()?))) else {
         return Ok(Err(format!("instance `{by}` no longer has an adapter")));
     };
-    if lead.phones.iter().all(|phone| phone.e164.is_none()) {
-        return Ok(Err("the lead has no phone to send it to".to_owned()));
-    }
     let texts: Result<Vec<_>, _> = greeting
         .parameters
         .iter()
@@ -109,6 +106,7 @@ async fn compose(
             channel,
             message: composed.into_message(&live.connection.settings, pipeline.core.clock.now()),
             transfer: greeting.transfer,
+            template: greeting.template.clone(),
             adapter: live.connection.plugin.clone(),
             instance: by.clone(),
         }))

@@ -46,7 +46,7 @@ const MACHINERY: [&str; 29] = [
 ];
 
 /// Whole names of such functions.
-const MACHINERY_OF_C: [&str; 14] = [
+const MACHINERY_OF_C: [&str; 19] = [
     "abort",
     "raise",
     "exit",
@@ -58,6 +58,11 @@ const MACHINERY_OF_C: [&str; 14] = [
     "calloc",
     "realloc",
     "free",
+    "sbrk",
+    "dlmalloc",
+    "dlcalloc",
+    "dlrealloc",
+    "posix_memalign",
     "memcpy",
     "memmove",
     "memset",

@@ -11,10 +11,9 @@
 //! swapped). A number and the unit behind it may be apart: `300m2` matches `300 m2`. A name's
 //! score is its share of the term's points.
 //!
-//! A name is found if it has half of the points of the words that tell names apart. Stop words,
-//! such as `de`, do not, unless the term has no others. A word that no name matches does not
-//! either, if the term has another word of four letters or more that one does. Names are
-//! ordered by score, then fewer words, then the folded name, then the id.
+//! Stop words, such as `de`, count for nothing, unless the term has no others. A name is found if it has
+//! half of the points of the words that tell names apart. A word that no name matches does not, if the
+//! term has another word of four letters or more that one does. Names are ordered by score, then fewer words, then the folded name, then the id.
 //!
 //! Typos that a word may have: none below four letters or with a digit in it, one up to
 //! seven letters, two from eight. A word without a digit, and the last word of the term, also

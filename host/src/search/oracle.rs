@@ -11,7 +11,10 @@ pub(super) fn search(products: &[(ProductId, String)], term: &str) -> Vec<(Produ
     let folded = fold(term);
     let all: Vec<_> = words(&folded).collect();
     let used = &all[..all.len().min(limits::SEARCH_TERM_WORDS)];
-    let whole: usize = used.iter().map(|word| letters(word).len()).sum();
+    let only_stops = used.iter().all(|word| STOP_WORDS.contains(word));
+    let is_content = |at: &usize| only_stops || !STOP_WORDS.contains(&used[*at]);
+    let content: Vec<usize> = (0..used.len()).filter(is_content).collect();
+    let whole: usize = content.iter().map(|at| letters(used[*at]).len()).sum();
     // Points are half letters.
     let points: Vec<Vec<usize>> = products
         .iter()
@@ -28,9 +31,6 @@ pub(super) fn search(products: &[(ProductId, String)], term: &str) -> Vec<(Produ
                 .collect()
         })
         .collect();
-    let only_stops = used.iter().all(|word| STOP_WORDS.contains(word));
-    let is_content = |at: usize| only_stops || !STOP_WORDS.contains(&used[at]);
-    let content: Vec<usize> = (0..used.len()).filter(|at| is_content(*at)).collect();
     let is_known = |at: usize| points.iter().any(|points| points[at] > 0);
     let is_long = |at: usize| letters(used[at]).len() >= 4;
     let known: Vec<_> = content.iter().copied().filter(|at| is_known(*at)).collect();
@@ -43,8 +43,8 @@ pub(super) fn search(products: &[(ProductId, String)], term: &str) -> Vec<(Produ
     for ((id, name), points) in products.iter().zip(&points) {
         let folded = fold(name);
         let name: Vec<_> = words(&folded).collect();
-        if content.iter().map(|at| points[*at]).sum::<usize>() >= least && !name.is_empty() {
-            let points: usize = points.iter().sum();
+        let points: usize = content.iter().map(|at| points[*at]).sum();
+        if points >= least && !name.is_empty() {
             let score = (points as f64 / (2 * whole) as f64 * 10_000.0).round();
             let words = name.len();
             found.push((score as u32, words, name.join(" "), *id));

@@ -104,7 +104,6 @@ fn score(points: u32, whole: u32) -> u32 {
 struct WordMatches {
     mark: u16,
     most: u32,
-    is_stop: bool,
     matches: Vec<WordMatch>,
     cost: usize,
 }
@@ -125,7 +124,6 @@ fn matches(segment: &IndexSegment, term: &Term) -> Vec<WordMatches> {
         WordMatches {
             mark,
             most: word.most(),
-            is_stop: word.is_stop,
             cost: costs.sum(),
             matches,
         }
@@ -156,12 +154,11 @@ fn is_in(segment: &IndexSegment, part: &WordMatches, removed: &[u32]) -> bool {
 
 /// Returns a cell for each name of a segment. Names that cannot reach `least` may have
 /// fewer points than they are worth.
-fn cells(segment: &IndexSegment, parts: Vec<WordMatches>, least: u32) -> Vec<u16> {
+fn cells(segment: &IndexSegment, mut parts: Vec<WordMatches>, least: u32) -> Vec<u16> {
     let mut cells = vec![0u16; segment.count() as usize];
     if cells.is_empty() {
         return cells;
     }
-    let (stops, mut parts): (Vec<_>, Vec<_>) = parts.into_iter().partition(|part| part.is_stop);
     parts.sort_by_key(|part| part.cost);
     let mut rest: u32 = parts.iter().map(|part| part.most).sum();
     let mut candidates: Option<Vec<u32>> = None;
@@ -179,35 +176,23 @@ fn cells(segment: &IndexSegment, parts: Vec<WordMatches>, least: u32) -> Vec<u16
             if few.len() * READING < part.cost {
                 add_to(segment, part, &mut cells, &few);
             } else {
-                add(segment, part, &mut cells, 0);
+                add(segment, part, &mut cells);
             }
             candidates = Some(few);
         } else {
-            add(segment, part, &mut cells, 0);
+            add(segment, part, &mut cells);
         }
         rest -= part.most;
-    }
-    if !stops.is_empty() {
-        // Only for names that are found without them.
-        let least = cell_of(least);
-        let found = with_least(&cells, least);
-        for part in &stops {
-            if found.len() * READING < part.cost {
-                add_to(segment, part, &mut cells, &found);
-            } else {
-                add(segment, part, &mut cells, least);
-            }
-        }
     }
     cells
 }
 
-/// Adds a word's points to the names that have it and whose cells are at least `least`.
-fn add(segment: &IndexSegment, part: &WordMatches, cells: &mut [u16], least: u16) {
+/// Adds a word's points to the names that have it.
+fn add(segment: &IndexSegment, part: &WordMatches, cells: &mut [u16]) {
     for found in &part.matches {
         let add = cell_of(found.points) + part.mark;
         let add_one = |cell: &mut u16| {
-            if *cell & MARKS != part.mark && *cell >= least {
+            if *cell & MARKS != part.mark {
                 *cell = (*cell & !MARKS) + add;
             }
         };
@@ -219,7 +204,7 @@ fn add(segment: &IndexSegment, part: &WordMatches, cells: &mut [u16], least: u16
         }
         for word in found.words.clone() {
             match segment.lists.list(word) {
-                PostingList::Bits(bits) => add_bits(bits, part.mark, (add, least), cells),
+                PostingList::Bits(bits) => add_bits(bits, part.mark, add, cells),
                 PostingList::Deltas(deltas) => {
                     deltas.for_each(|name| add_one(&mut cells[name as usize]));
                 }
@@ -248,11 +233,11 @@ fn with_both(segment: &IndexSegment, first: u32, second: u32) -> Vec<u32> {
 
 /// Adds points to eight names at a time and without a branch: a word that every name
 /// contains must not cost a million steps.
-fn add_bits(bits: &[u8], mark: u16, (add, least): (u16, u16), cells: &mut [u16]) {
+fn add_bits(bits: &[u8], mark: u16, add: u16, cells: &mut [u16]) {
     for (byte, cells) in bits.iter().zip(cells.chunks_mut(8)) {
         let has = &SPREAD[usize::from(*byte)];
         for (cell, has) in cells.iter_mut().zip(has) {
-            let is_counted = *cell & MARKS == mark || *cell < least;
+            let is_counted = *cell & MARKS == mark;
             let is_new = if is_counted { 0 } else { *has };
             let new = (*cell & !MARKS) + add;
             *cell = (*cell & !is_new) | (new & is_new);

@@ -15,7 +15,8 @@ const LETTER: u32 = 2;
 /// Letters below which a word may have no typos.
 const SHORT: usize = 4;
 
-/// Words of Portuguese, Spanish and English that are in names of every kind, folded.
+/// Words of Portuguese, Spanish and English that are in names of every kind, folded. They weigh nothing
+/// beside other words.
 pub(super) const STOP_WORDS: [&str; 40] = [
     "a", "al", "and", "ao", "aos", "as", "at", "com", "con", "da", "das", "de", "del", "do", "dos",
     "e", "el", "em", "en", "for", "in", "la", "las", "los", "na", "nas", "no", "nos", "o", "of",
@@ -59,8 +60,6 @@ pub(super) struct Word {
     /// Whether it also matches as a prefix, as `apart` does. A number with other words after it
     /// does not: `2` rooms are not `27`.
     begins: bool,
-    /// It orders the names that the other words find.
-    pub is_stop: bool,
     /// The word joined with the one before, and with the one after.
     joined: Vec<String>,
     typos: u8,
@@ -108,8 +107,9 @@ impl Term {
         if words.is_empty() {
             return Err(TermError::Empty);
         }
-        if words.iter().all(|word| word.is_stop) {
-            words.iter_mut().for_each(|word| word.is_stop = false);
+        let is_stop = |word: &Word| STOP_WORDS.contains(&&*word.text);
+        if !words.iter().all(is_stop) {
+            words.retain(|word| !is_stop(word));
         }
         Ok(Self {
             points: words.iter().map(|word| word.points * word.times).sum(),
@@ -133,17 +133,13 @@ impl Term {
         self.points
     }
 
-    /// Returns the points that a name needs to be found, without those of stop words. Of each
-    /// word it is known whether a name matches it.
+    /// Returns the points that a name needs to be found. Of each word it is known whether a name matches
+    /// it.
     pub(super) fn least(&self, known: &[bool]) -> u32 {
-        let of_names = |(word, known): &(&Word, &bool)| **known && !word.is_stop;
         let is_long = |word: &Word| word.text.chars().nth(SHORT - 1).is_some();
         let words = || self.words.iter().zip(known);
-        let may_ignore = words().filter(of_names).any(|(word, _)| is_long(word));
-        let counted = words().filter(|word| match may_ignore {
-            true => of_names(word),
-            false => !word.0.is_stop,
-        });
+        let may_ignore = words().any(|(word, known)| *known && is_long(word));
+        let counted = words().filter(|(_, known)| !may_ignore || **known);
         counted
             .map(|(word, _)| word.most())
             .sum::<u32>()
@@ -166,7 +162,6 @@ impl Word {
             points: LETTER * u32::try_from(letters).expect("words are short"),
             times: 1,
             begins: is_last || !has_digit,
-            is_stop: STOP_WORDS.contains(&text),
             joined: Vec::new(),
             typos,
             automaton: OnceLock::new(),

@@ -87,6 +87,8 @@ pub struct NewGreeting {
     pub channel: Channel,
     pub message: NewMessage,
     pub transfer: bool,
+    /// The name of its template, for a note that it is left out.
+    pub template: String,
     /// The names of the adapter and of the instance, for the trace.
     pub adapter: String,
     pub instance: String,

@@ -57,7 +57,7 @@ fn guess(delivery: &Delivery) -> Result<Value, Problem> {
         None => Err(Problem::new("the body is empty")),
         Some('{' | '[') => parse_json(&text),
         Some('<') => xml::parse(&text),
-        Some(_) if kind.ends_with("json") => parse_json(&text),
+        Some(_) if kind.ends_with("json") && !is_form(trimmed) => parse_json(&text),
         Some(_) if kind == "multipart/form-data" && trimmed.trim_end().contains('\n') => {
             Err(not_multipart)
         }
@@ -70,6 +70,15 @@ fn guess(delivery: &Delivery) -> Result<Value, Problem> {
             "the body is neither JSON nor XML nor a form (content type `{kind}`)"
         ))),
     }
+}
+
+/// Whether a text is a form in spite of its label: names without spaces, each with a value.
+fn is_form(text: &str) -> bool {
+    let is_field = |field: &str| {
+        let name = field.split_once('=').map(|(name, _)| name);
+        name.is_some_and(|name| !name.is_empty() && !name.contains(['"', '{', ' ', '\n']))
+    };
+    text.trim_end().split('&').all(is_field)
 }
 
 fn form_tree(delivery: &Delivery) -> Value {

@@ -11,7 +11,6 @@ use crate::pairs;
 use crate::path::Step;
 use crate::people::Identity;
 use crate::record::Record;
-use crate::view::phone_in_full;
 
 /// The words of `action` that a host knows.
 const ACTIONS: [&str; 3] = ["create", "update", "delete"];
@@ -158,7 +157,7 @@ fn read<'a>(
     };
     record.reading("phones", fields.phones.is_some());
     let phones = match &fields.phones {
-        Some(field) => record.phones(field, phone_in_full),
+        Some(field) => record.phones(field),
         None => guess.map_or(Vec::new(), |guess| guess.phones(record)),
     };
     record.reading("emails", fields.emails.is_some());

@@ -40,6 +40,17 @@ impl Path {
         found
     }
 
+    /// Returns the path to the object whose member it ends at, and the member's key.
+    pub fn parent(&self) -> Option<(Self, &str)> {
+        let (last, steps) = self.steps.split_last()?;
+        let Step::Key(key) = last else {
+            return None;
+        };
+        let steps = steps.to_vec();
+        let from_root = self.from_root;
+        Some((Self { from_root, steps }, key))
+    }
+
     /// Whether it starts at the body's root.
     pub fn is_from_root(&self) -> bool {
         self.from_root
@@ -124,7 +135,7 @@ pub fn walk<'a>(value: &'a Value, steps: &[Step], found: &mut Vec<&'a Value>) {
     }
 }
 
-fn get<'a>(fields: &'a Map<String, Value>, key: &str) -> Option<&'a Value> {
+pub fn get<'a>(fields: &'a Map<String, Value>, key: &str) -> Option<&'a Value> {
     fields.get(key).or_else(|| {
         fields
             .iter()

@@ -1,7 +1,7 @@
 //! One item while it is read: finds the values of paths, and records which values are
 //! used in the lead, so that all others become attributes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use leadhost_sdk::{Delivery, digits, serde_json::Value, text_of};
 
@@ -10,10 +10,11 @@ use crate::fold::fold;
 use crate::heuristics::{is_falsehood, is_test_mark, is_truth};
 use crate::leftover::Leftover;
 use crate::pairs::Pair;
-use crate::path::{Path, Step, walk};
+use crate::path::{Path, Step, get, walk};
 use crate::people::Identity;
 use crate::secrets;
 use crate::time;
+use crate::view::{in_country_of, phone_in_full};
 
 pub struct Record<'a> {
     pub item: &'a Value,
@@ -167,11 +168,31 @@ impl<'a> Record<'a> {
     }
 
     /// Returns the phones of a field, best first. A text with at most three digits, such as an
-    /// area code alone, is no phone. `text` reads one of a value.
-    pub fn phones(&mut self, field: &Field, text: fn(&Value) -> Option<String>) -> Vec<String> {
+    /// area code alone, is no phone.
+    /// A path that ends at the number has the country beside it.
+    pub fn phones(&mut self, field: &Field) -> Vec<String> {
+        let beside = self.around(field);
+        let text = |node: &Value| {
+            let text = phone_in_full(node)?;
+            let around = beside.get(&std::ptr::from_ref(node));
+            Some(around.map_or_else(|| text.clone(), |around| in_country_of(&text, around)))
+        };
         let fits = |_: &Source, text: &str| digits(text).len() > 3 && !is_test_mark(text);
         let found = self.read(field, true, text, fits).into_iter();
         found.map(|found| found.text).collect()
+    }
+
+    /// Returns the objects whose member a path of the field ends at, by the address of the member.
+    fn around(&self, field: &Field) -> BTreeMap<*const Value, &'a Value> {
+        let paths = field.0.iter().flat_map(|source| &source.paths);
+        let mut around = BTreeMap::new();
+        for (path, key) in paths.filter_map(Path::parent) {
+            for object in self.find(&path) {
+                let member = object.as_object().and_then(|fields| get(fields, key));
+                around.extend(member.map(|member| (std::ptr::from_ref(member), object)));
+            }
+        }
+        around
     }
 
     /// Returns the e-mail addresses of a field, best first. A text without `@` is none.
@@ -236,7 +257,7 @@ impl<'a> Record<'a> {
         &mut self,
         field: &'c Field,
         all: bool,
-        text: fn(&Value) -> Option<String>,
+        text: impl Fn(&Value) -> Option<String> + Copy,
         fits: impl Fn(&Source, &str) -> bool,
     ) -> Vec<FoundText<'c>> {
         let mut out: Vec<FoundText<'c>> = Vec::new();
@@ -285,7 +306,12 @@ impl<'a> Record<'a> {
         }
     }
 
-    fn raw(&self, source: &Source, all: bool, text: fn(&Value) -> Option<String>) -> Vec<Raw> {
+    fn raw(
+        &self,
+        source: &Source,
+        all: bool,
+        text: impl Fn(&Value) -> Option<String> + Copy,
+    ) -> Vec<Raw> {
         let mut out = Vec::new();
         for path in &source.paths {
             for value in self.find(path) {
@@ -393,7 +419,7 @@ impl<'a> Record<'a> {
 }
 
 /// Returns the texts of a value: a scalar's own, or one per list element.
-fn texts(value: &Value, text: fn(&Value) -> Option<String>) -> Vec<Raw> {
+fn texts(value: &Value, text: impl Fn(&Value) -> Option<String>) -> Vec<Raw> {
     let raw = |value: &Value| {
         text(value).map(|text| Raw {
             text,

@@ -211,6 +211,31 @@ fn usual_names_in_more_languages_are_read() {
 }
 
 #[test]
+fn a_configured_path_that_ends_at_the_number_has_the_country_beside_it() {
+    let phones = |path: &str, body: Value| {
+        let config = json!({"fields": {"externalId": "id", "phones": path}});
+        let (items, _) = converted(config, &body.to_string());
+        items[0]["lead"]["phones"].clone()
+    };
+    let object = json!({"country": "ES", "number": "34912345678"});
+    let spain = json!(["34912345678;phone-context=ES"]);
+    let (one, several) = (
+        json!({"id": 7, "of": object}),
+        json!({"id": 7, "of": [object]}),
+    );
+    assert_eq!(phones("of.number", one), spain);
+    assert_eq!(phones("of[*].number", several), spain);
+    let beside = json!({"id": 7, "phone": "912345678", "country": "PT"});
+    let portugal = json!(["912345678;phone-context=PT"]);
+    assert_eq!(phones("phone", beside), portugal);
+    // The country of an address, and one of a number that has its own.
+    let address = json!({"id": 7, "phone": "912345678", "city": "Porto", "country": "PT"});
+    assert_eq!(phones("phone", address), json!(["912345678"]));
+    let whole = json!({"id": 7, "phone": "+34 912 345 678", "country": "PT"});
+    assert_eq!(phones("phone", whole), json!(["+34 912 345 678"]));
+}
+
+#[test]
 fn a_country_beside_a_number_is_its_region_or_its_code() {
     let phones = |config: Value, body: &Value| {
         let (items, _) = converted(config, &body.to_string());
@@ -359,6 +384,10 @@ fn a_handle_with_a_number_at_its_end_is_that_handle() {
         ),
         (json!({"name_1": "", "name_2": "Ana Souza"}), Value::Null),
         (
+            json!({"name": "Ana Souza", "obs_1": "Quero"}),
+            json!("Quero"),
+        ),
+        (
             json!({"name_1": "Rui Costa", "name": "Ana Souza"}),
             Value::Null,
         ),
@@ -377,6 +406,12 @@ fn a_handle_with_a_number_at_its_end_is_that_handle() {
         assert_eq!(lead["phones"], json!(["(11) 90000-0001"]), "{body}");
         assert_eq!(lead["emails"], json!(["ana@example.com"]), "{body}");
     }
+    for name in ["tel-1", "tel-619", "zap1", "cell_2", "wpp 1", "your-tel-3"] {
+        let body = json!({"your-name": "Ana Souza", name: "(11) 90000-0001"});
+        assert_eq!(lead(&body)["phones"], json!(["(11) 90000-0001"]), "{name}");
+    }
+    let body = json!({"name": "Ana Souza", "mail-2": "ana@example.com"});
+    assert_eq!(lead(&body)["emails"], json!(["ana@example.com"]));
     // A number that has a meaning.
     for name in [
         "nome do filho 1",

@@ -401,8 +401,8 @@ fn nodes(value: &Value) -> impl Iterator<Item = &Value> {
     nodes.iter().filter(|node| !has_both(node))
 }
 
-/// Gives a numbered name of a person or a message (`name1`, `textarea-1`) the usual name: form
-/// builders number their fields. The lowest number counts, and none counts beside the name itself.
+/// Gives a numbered name of a person, a message or a contact (`name1`, `textarea-1`, `tel-619`) the usual
+/// name: form builders number their fields. The lowest number counts, and none counts beside the name itself.
 pub fn without_numbers(mut entries: Vec<(String, &Value)>) -> Vec<(String, &Value)> {
     let mut lowest: BTreeMap<String, (u32, usize)> = BTreeMap::new();
     for (index, (name, value)) in entries.iter().enumerate() {
@@ -425,9 +425,9 @@ pub fn without_numbers(mut entries: Vec<(String, &Value)>) -> Vec<(String, &Valu
 /// Names that form builders number although they have one meaning. A number after another name
 /// tells answers apart: `text1`, `question2`, `nota3`.
 fn is_numbered(name: &str) -> bool {
-    const COUNTED: [&str; 13] = [
+    const COUNTED: [&str; 11] = [
         "text", "texto", "question", "pergunta", "pregunta", "nota", "notas", "note", "notes",
-        "first", "last", "obs", "duvida",
+        "first", "last",
     ];
     let lists = [
         names::FULL_NAMES,
@@ -437,7 +437,9 @@ fn is_numbered(name: &str) -> bool {
         names::MESSAGES,
         names::LAST_MESSAGES,
     ];
-    lists.iter().any(|list| list.contains(&name)) && !COUNTED.contains(&name)
+    let is_meant = lists.iter().any(|list| list.contains(&name)) && !COUNTED.contains(&name);
+    // A numbered name with the word for a phone or an address in it is one already.
+    is_meant || ["tel", "yourtel", "zap", "wpp", "whats", "cell", "mail"].contains(&name)
 }
 
 /// Returns a phone's text: a scalar's, or that of an object around it, in E.164 if it has one.
@@ -498,6 +500,16 @@ fn country_of(node: &Value) -> Option<String> {
         })
     };
     of(names::COUNTRY_CODES).or_else(|| of(names::COUNTRIES))
+}
+
+/// Returns the text of a phone with the country that an object has beside it, unless it is that of an
+/// address.
+pub fn in_country_of(phone: &str, node: &Value) -> String {
+    let is_address = |name: &String| names::ADDRESS_PARTS.contains(&fold(name).as_str());
+    let mut fields = node.as_object().into_iter().flatten();
+    let country = country_of(node).filter(|country| is_iso_code(country));
+    let country = country.filter(|_| !fields.any(|(name, _)| is_address(name)));
+    with_codes(phone, None, country.as_deref())
 }
 
 /// Returns the text of a phone with the codes of the object around it.

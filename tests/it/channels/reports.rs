@@ -75,9 +75,10 @@ async fn filters_hold_together_and_unknown_ones_are_ignored(on: On) {
     check(&format!("agent_id={agent}"), 3).await;
     check(&format!("agent_id={}", agent + 1), 0).await;
     check("colour=red", 3).await;
+    // What a client leaves blank is not given.
+    check("deal_id=&error_code=2", 1).await;
     for unmatched in [
         "deal_id=7",
-        "deal_id=",
         "conversation_id=x",
         "conversation_id=018f0000-0000-7000-8000-000000000000",
         "agent_id=voice",

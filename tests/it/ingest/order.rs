@@ -15,6 +15,8 @@ leadhost_tests::on_every_store! {
     an_older_delete_does_not_mark_a_deal,
     a_create_completes_the_deal_of_an_update_that_overtook_it,
     a_delete_or_an_update_of_a_known_person_may_come_first,
+    several_events_in_one_body_are_ordered_by_their_times,
+    a_create_without_a_phone_greets_the_phone_of_the_update,
     pairs_that_come_at_once_are_one_deal_each,
 }
 
@@ -307,6 +309,52 @@ async fn a_create_completes_the_deal_of_an_update_that_overtook_it(on: On) {
         assert_eq!(crm.deals(&id).await, found);
     }
     assert_eq!(crm.host.rows(&crm.declared, "contacts").await.len(), 3);
+}
+
+async fn several_events_in_one_body_are_ordered_by_their_times(on: On) {
+    let crm = Crm::new(on).await;
+    let new = json!({"name": "Nova", "phone": FIRST});
+    let old = json!({"name": "Velha"});
+    for (id, known) in [("OXF0001", false), ("OXF0002", true)] {
+        if known {
+            let first = event(id, "created", Some("11:00"), json!({"name": "Primeira"}));
+            crm.post(&first).await;
+        }
+        let body = json!([
+            event(id, "modified", Some("12:05"), new.clone()),
+            event(id, "modified", Some("12:01"), old.clone()),
+        ]);
+        let answer = crm.post(&body).await;
+        let message = &answer.json()["leads"][1]["message"];
+        assert_eq!(message, "older than what is known", "{}", answer.json());
+        let stored = crm.host.delivery(&answer).await;
+        for _ in 0..2 {
+            let found = crm.deals(id).await;
+            let props = &found[0]["deal"]["props"];
+            let said = json!({"name": "Nova", "phones": [FIRST]});
+            assert_eq!(props["contact"], said, "{id}");
+            assert_eq!(props["occurredAt"], "2026-03-02T12:05:00.000000Z", "{id}");
+            crm.replay(&stored).await;
+        }
+    }
+}
+
+async fn a_create_without_a_phone_greets_the_phone_of_the_update(on: On) {
+    let crm = Crm::new(on).await;
+    let update = json!({"name": "Bia Reis", "phone": FIRST});
+    crm.send("modified", Some("12:03"), update).await;
+    assert_eq!(crm.messages().await, 0);
+    let create = event("OXF0001", "created", Some("12:00"), json!({"name": "Bia"}));
+    crm.post(&create).await;
+    assert_eq!(crm.messages().await, 1);
+    // A lead that was announced without one is not greeted, and the note says why.
+    let without = json!({"name": "Rui", "email": "rui@example.com"});
+    let announced = event("OXF0002", "created", Some("12:00"), without);
+    let answer = crm.post(&announced).await;
+    let notes = crm.host.delivery(&answer).await.notes;
+    let why = "no greeting `welcome`: the lead has no phone to send it to";
+    assert!(notes.iter().any(|note| note == why), "{notes:?}");
+    assert_eq!(crm.messages().await, 1);
 }
 
 async fn a_delete_or_an_update_of_a_known_person_may_come_first(on: On) {

@@ -47,7 +47,7 @@ async fn the_answer_has_the_folded_term_the_products_and_the_position_of_the_pag
     );
     assert_eq!(answer.text(), expect);
     let other = page(&host, &seeded, "term=casa+na&size=1&page=2").await;
-    assert_eq!(other["products"][0]["similarityScore"], json!(0.6667));
+    assert_eq!(other["products"][0]["similarityScore"], json!(1.0));
     assert_eq!(other["pagination"]["hasPreviousPage"], true);
     assert_eq!(other["pagination"]["hasNextPage"], false);
 }

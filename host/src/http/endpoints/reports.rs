@@ -121,7 +121,7 @@ impl ReportFilters {
     /// Reads the filters among `names` that the query has.
     fn from_query(query: &Query<'_>, names: &[&str]) -> Self {
         let given = names.iter().filter_map(|name| {
-            let value = query.get(name)?;
+            let value = query.get(name).filter(|value| !value.is_empty())?;
             Some(((*name).to_owned(), value.to_owned()))
         });
         Self(given.collect())

@@ -623,6 +623,31 @@ mod tests {
     }
 
     #[test]
+    fn a_button_without_a_type_needs_a_button_of_the_template() {
+        let check = |components: &str, misfits: usize| {
+            let mut list = list();
+            list.templates[3].components = components.to_owned();
+            list.templates[3].placeholders.clear();
+            let button = Component {
+                index: Some(0),
+                ..component(ComponentKind::Button, vec![])
+            };
+            let found = match compose(&list, "pt_BR", &modern("named", "pt_BR", vec![button])) {
+                Ok(_) => 0,
+                Err(TemplateError::Misfit(misfits)) => misfits.len(),
+                Err(error) => panic!("{error}"),
+            };
+            assert_eq!(found, misfits, "{components}");
+        };
+        check(r#"[{"type": "BODY", "text": "Oi"}]"#, 1);
+        check(
+            r#"[{"type": "BUTTONS", "buttons": [{"type": "QUICK_REPLY"}]}]"#,
+            0,
+        );
+        check("[]", 0);
+    }
+
+    #[test]
     fn without_a_list_nothing_is_checked() {
         for list in [
             TemplateList::default(),

@@ -74,6 +74,9 @@ pub(super) fn misfits(template: &Template, components: &[Component]) -> Vec<Misf
             misfits.extend(other_button(template, place, index));
             continue;
         }
+        if component.kind == ComponentKind::Button && component.sub_type.is_none() {
+            misfits.extend(no_button(template, place, index));
+        }
         let first = !met.contains(&(component.kind, index));
         met.push((component.kind, index));
         let wanted: Vec<_> = placeholders(template, component.kind, index)
@@ -129,6 +132,14 @@ fn other_button(template: &Template, place: usize, index: u32) -> Option<Misfit>
         what: Mismatch::Button { wanted },
         message: format!("{} is no quick reply", part.name()),
     })
+}
+
+/// Returns the mismatch of a button without a type with a template that is known to have no such button.
+fn no_button(template: &Template, place: usize, index: u32) -> Option<Misfit> {
+    let has = buttons(template)?.len() > index as usize;
+    (!has)
+        .then(|| other_button(template, place, index))
+        .flatten()
 }
 
 /// Returns the types of the template's buttons in lower case, empty if a button states none.

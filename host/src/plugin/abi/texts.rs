@@ -22,10 +22,10 @@ pub fn storable_list(texts: Vec<String>) -> Vec<String> {
     texts.into_iter().map(storable).collect()
 }
 
-/// Removes U+0000 from the text. A blank one is absent.
+/// Removes U+0000 from the text. One that is blank without it is absent.
 pub fn given(text: impl Into<Option<String>>) -> Option<String> {
     text.into()
-        .filter(|text| !seen(text).is_empty())
+        .filter(|text| text.split('\0').any(|part| !seen(part).is_empty()))
         .map(storable)
 }
 
@@ -70,6 +70,14 @@ pub fn notes(mut notes: Vec<String>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_of_nothing_but_blanks_and_zeros_is_absent() {
+        for blank in ["", " ", "\0", "\0 \0", "\u{200b}\0"] {
+            assert_eq!(given(blank.to_owned()), None, "{blank:?}");
+        }
+        assert_eq!(given("a\0".to_owned()).as_deref(), Some("a\u{fffd}"));
+    }
 
     #[test]
     fn an_attribute_with_half_an_emoji_is_taken() {

@@ -122,7 +122,7 @@ pub(super) fn history_name(field: &str) -> Option<&str> {
 /// does not mention is not a difference. A field that does not fit into the deal is not
 /// one either; the notes of the delivery that brought the lead report it.
 ///
-/// `person` is the contact of the lead. `None`: that of the deal.
+/// `item` is the place of the lead in its delivery, `person` its contact. `None`: that of the deal.
 ///
 /// A value that is newer than the lead is not a difference, and neither is any that a lead would
 /// change in a deal that another delivery made if it only announces the lead: both only fill what is
@@ -130,6 +130,7 @@ pub(super) fn history_name(field: &str) -> Option<&str> {
 pub(super) fn compare(
     set: &mut WorkingSet,
     context: &ItemContext<'_>,
+    item: u32,
     (deal_id, person): (DealId, Option<ContactId>),
     lead: &NewLead,
     comparison: Comparison,
@@ -142,7 +143,7 @@ pub(super) fn compare(
     ages.begin(Age::new(occurred_at(&deal.props), None));
     let is_first = deal.delivery == Some(context.delivery);
     let mut diff = Differences {
-        age: age_of(context, lead),
+        age: age_of(context, item, lead),
         arrives: context.arrives,
         fills: lead.action == Action::Create && !is_first,
         ages,
@@ -247,8 +248,8 @@ pub(super) struct Compared {
 }
 
 /// Returns the age of what a lead says.
-pub(super) fn age_of(context: &ItemContext<'_>, lead: &NewLead) -> Age {
-    let delivery = (context.delivery, context.received_at);
+pub(super) fn age_of(context: &ItemContext<'_>, item: u32, lead: &NewLead) -> Age {
+    let delivery = (context.delivery, context.received_at, item);
     Age::new(occurred_at(&lead.deal_props), Some(delivery))
 }
 

@@ -203,8 +203,9 @@ pub(super) fn preview(
             }),
         ) => {
             let comparison = context.mode.and_then(Comparison::in_mode);
-            let compared = comparison
-                .map(|comparison| diff::compare(set, context, (deal, None), lead, comparison));
+            let compared = comparison.map(|comparison| {
+                diff::compare(set, context, index, (deal, None), lead, comparison)
+            });
             of_deal(deal, contact, compared.unwrap_or_default().diff)
         }
         (_, Some(claim)) => duplicate(&claim, lead),
@@ -308,7 +309,7 @@ fn compare(
 ) -> Compared {
     let of_deal = set.deals.get(&deal).map(|deal| deal.person);
     let keys = KeysSoFar::in_set(set);
-    let compared = diff::compare(set, context, (deal, person), lead, comparison);
+    let compared = diff::compare(set, context, index, (deal, person), lead, comparison);
     let diff = &compared.diff;
     remember(set, context, deal, diff);
     if let Some(contact) = person.or(of_deal) {
@@ -380,20 +381,36 @@ fn complete(
     }
     set.touch_deal(deal);
     if let Some(person) = item.contact {
-        greet(set, context, (deal, person), lead);
+        greet(set, context, (deal, person), (lead, true));
     }
     item
 }
 
-/// Stores the greeting of a new lead, if there is one. Returns whether there was.
+/// Stores the greeting of a new lead, if there is one. Returns whether there was. It goes to a phone that
+/// the source gave: in this lead, or before if the lead completes its deal.
 fn greet(
     set: &mut WorkingSet,
     context: &ItemContext<'_>,
     (deal, contact): (DealId, ContactId),
-    lead: &NewLead,
+    (lead, completes): (&NewLead, bool),
 ) -> bool {
-    let greeting = lead.greeting.as_ref();
-    let greeted = greeting.and_then(|greeting| notify::greet(set, contact, deal, greeting));
+    let Some(greeting) = lead.greeting.as_ref() else {
+        return false;
+    };
+    let has_phone = match completes {
+        true => set
+            .contacts
+            .get(&contact)
+            .is_some_and(|one| one.phone_number.is_some()),
+        false => lead.phone_number().is_some(),
+    };
+    if !has_phone {
+        let why = "the lead has no phone to send it to";
+        let note = format!("no greeting `{}`: {why}", greeting.template);
+        set.note(context.delivery, &[note]);
+        return false;
+    }
+    let greeted = notify::greet(set, contact, deal, greeting);
     let is_greeted = greeted.is_some();
     if let Some(delivery) = set.deliveries.get_mut(&context.delivery) {
         delivery.greeted.extend(greeted);
@@ -408,7 +425,7 @@ fn delete(
     (deal, contact): (DealId, Option<ContactId>),
     lead: &NewLead,
 ) -> ItemRecord {
-    let age = diff::age_of(context, lead);
+    let age = diff::age_of(context, index, lead);
     let is_older = set
         .deals
         .get(&deal)
@@ -473,7 +490,10 @@ fn create(
             external_id: lead.external_id.clone(),
             connection: Some(lead.connection.clone()),
             delivery: Some(context.delivery),
-            provenance: Provenance::new(diff::age_of(context, lead), lead.action == Action::Update),
+            provenance: Provenance::new(
+                diff::age_of(context, index, lead),
+                lead.action == Action::Update,
+            ),
             ..DealRecord::new(context.workspace, contact)
         },
     );
@@ -481,7 +501,7 @@ fn create(
         let made = Some((deal, contact));
         claim(set, context, index, key, dedupe.window, made);
     }
-    if !greet(set, context, (deal, contact), lead) {
+    if !greet(set, context, (deal, contact), (lead, false)) {
         conversation::adopt(set, deal, lead.agent);
     }
     if let Some(before) = before {

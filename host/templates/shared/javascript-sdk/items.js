@@ -9,13 +9,19 @@ export const usualSecrets = USUAL_SECRETS.map((name) => ({ place: "json", name }
 
 /** Returns the exports of a converter from the functions that it has. */
 export function defineConverter(functions) {
+  const { convert, ...others } = withOwnNotes(functions);
   return {
     senderChecks: () => ({ checks: [], carriedSecrets: usualSecrets }),
     handshake: () => undefined,
     complete: () => {
       throw { category: "give-up", message: "this converter fetches nothing", retryAfterSeconds: undefined };
     },
-    ...withOwnNotes(functions),
+    ...others,
+    convert: (...given) => {
+      const answer = convert(...given);
+      check("the result of convert", answer, { items: ITEMS, notes: listOf(text) });
+      return answer;
+    },
   };
 }
 
@@ -46,7 +52,7 @@ function changesIn(body) {
 
 /** Returns what `convert` returns: the items, and the lines of `note`. */
 export function conversion(items, reply = undefined) {
-  check("items", items, listOf({ route: listOf([text, text]), outcome: { tag: text } }));
+  check("items", items, ITEMS);
   return { items, reply, notes: takeNotes() };
 }
 
@@ -86,7 +92,9 @@ const [text, boolean] = ["a text", "true or false"];
 const orNothing = (shape) => ({ orNothing: shape });
 const listOf = (shape) => ({ listOf: shape });
 
-/** The shape of a lead in the contract. */
+/** The shapes of items and of a lead in the contract. */
+const ITEMS = listOf({ route: listOf([text, text]), outcome: { tag: text } });
+
 const LEAD = {
   externalId: orNothing(text),
   action: text,

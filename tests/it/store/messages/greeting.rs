@@ -15,6 +15,7 @@ fn greeted(world: &World, lead: NewLead, number: &str) -> NewLead {
         channel: line(world),
         message: message(world),
         transfer: false,
+        template: "welcome".to_owned(),
         adapter: "sandbox".to_owned(),
         instance: "line".to_owned(),
     }));

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { conversion, lead } from "../leadhost-sdk/index.js";
+import { conversion, defineConverter, lead } from "../leadhost-sdk/index.js";
 import { converter } from "../src/converter.js";
 
 test("a value under a usual name fills its field, and the rest is kept", () => {
@@ -47,6 +47,9 @@ test("a value that the contract does not have is refused with its field", () => 
   assert.equal(lead({ name: null }).outcome.val.name, null);
   const message = "`items[0]` must be an object, not undefined";
   assert.throws(() => conversion([undefined]), { name: "TypeError", message });
+  const { convert } = defineConverter({ convert: () => undefined });
+  const nothing = "`the result of convert` must be an object, not undefined";
+  assert.throws(() => convert(), { name: "TypeError", message: nothing });
 });
 
 test("one number in two spellings is one phone", () => {

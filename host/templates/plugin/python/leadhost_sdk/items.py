@@ -23,6 +23,8 @@ class Converter(exports.Converter):
         for name in ("describe", "sender_checks", "handshake", "convert", "complete"):
             if name in vars(cls):
                 setattr(cls, name, _with_own_notes(vars(cls)[name]))
+        if "convert" in vars(cls):
+            setattr(cls, "convert", _checked(vars(cls)["convert"]))
 
     def sender_checks(self, config: str) -> core.SenderPolicy:
         return core.SenderPolicy(checks=[], carried_secrets=USUAL_SECRETS)
@@ -148,6 +150,18 @@ def _with_own_notes(call: Callable) -> Callable:
         return call(*values, **named)
 
     return begin
+
+
+def _checked(convert: Callable) -> Callable:
+    """Returns a function that raises if `convert` returns no conversion."""
+
+    @functools.wraps(convert)
+    def check(*values: Any, **named: Any) -> Any:
+        answer = convert(*values, **named)
+        _check("the result of convert", answer, c.Conversion)
+        return answer
+
+    return check
 
 
 # More lines than a person reads.

@@ -51,6 +51,14 @@ class ConverterTest(unittest.TestCase):
             conversion([None])
         self.assertEqual(str(raised.exception), "`items[0]` must be Item, not None")
 
+        class Forgets(Converter):
+            def convert(self, delivery):
+                pass
+
+        with self.assertRaises(TypeError) as raised:
+            Forgets().convert(None)
+        self.assertEqual(str(raised.exception), "`the result of convert` must be Conversion, not None")
+
     def test_one_number_in_two_spellings_is_one_phone(self):
         lead = self.only({"ddd": "11", "phone": "900000001", "phoneNumber": "11900000001"})
         self.assertEqual(lead.phones, ["11900000001"])
