@@ -205,6 +205,8 @@ pub struct VerifySection {
     pub seconds: u64,
     pub failing_per_mille: u64,
     pub lost_per_mille: u64,
+    /// Leads that may change in an identifying field, or gain there what others gain too.
+    pub altered_per_mille: u64,
     pub leads_per_mille: u64,
     /// Deliveries whose lead may be fetched by another request.
     pub changed_fetches_per_mille: u64,
@@ -229,6 +231,7 @@ impl VerifySection {
         seconds: 30,
         failing_per_mille: 0,
         lost_per_mille: 0,
+        altered_per_mille: 0,
         leads_per_mille: 0,
         changed_fetches_per_mille: 0,
         changed_sends_per_mille: 1_000,

@@ -1152,6 +1152,9 @@ pub const VERIFY_CONNECTIONS: usize = 200;
 /// attributes.
 pub const VERIFY_FIELDS: usize = 200;
 
+/// Values that leads gain with a version, as a comparison remembers them: some 300 kB.
+pub const VERIFY_GAINED: usize = 4_096;
+
 /// Examples that a verification shows of each difference.
 pub const VERIFY_EXAMPLES: usize = 3;
 

@@ -302,7 +302,7 @@ pub struct Variant<'a> {
     pub fetch: &'a str,
     /// A word that no longer does harm in this version.
     pub mended: &'a str,
-    /// The prefix of messages.
+    /// The prefix of messages, or how the word `person` reads people wrong.
     pub prefix: &'a str,
     /// The harm in `describe`: `loop`, or a word of `misbehave/src/schema.rs`.
     /// Empty: none.

@@ -394,6 +394,10 @@ pub struct VerifiedPlugin {
     pub items: DifferenceView,
     /// Differences of fields of leads and events, by field and change.
     pub fields: Vec<FieldDifference>,
+    /// Compared deliveries in which a lead changes its name, a phone, e-mail address or listing, or gains a value
+    /// that leads of other people gain too. 0 if the host is of an older release.
+    #[serde(default)]
+    pub altered: u64,
     /// The comparison on sends that were kept. Null for a converter.
     pub sends: Option<VerifiedSends>,
     /// The time and memory of both versions for the deliveries that both converted. Null if there are none.
@@ -445,6 +449,7 @@ impl VerifiedPlugin {
         let fields = self.fields.iter();
         self.newly_failing.count > 0
             || self.vanished.count > 0
+            || self.altered > 0
             || (self.sends.is_some() && self.items.count > 0)
             || fields
                 .filter(|field| field.change != DifferenceKind::Gained)

@@ -290,7 +290,7 @@ impl RolloutView {
 
 impl RolloutConnection {
     fn harm(&self) -> u64 {
-        self.failing + self.lost + self.vanished + self.appeared
+        self.failing + self.lost + self.altered + self.vanished + self.appeared
     }
 }
 
@@ -325,6 +325,10 @@ pub struct RolloutConnection {
     pub failing: u64,
     /// Names, phones, e-mail addresses, external ids and listings that leads lose.
     pub lost: u64,
+    /// Compared deliveries in which a lead changes its name, a phone, e-mail address or listing, or gains a value
+    /// that leads of other people gain too. 0 if the host is of an older release.
+    #[serde(default)]
+    pub altered: u64,
     pub vanished: u64,
     pub appeared: u64,
 }

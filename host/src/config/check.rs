@@ -40,6 +40,7 @@ pub const BOUNDS: &[(&str, i64, i64)] = &[
     ("verify.seconds", 1, limits::VERIFY_LONGEST.as_secs() as i64),
     ("verify.failing_per_mille", 0, 1_000),
     ("verify.lost_per_mille", 0, 1_000),
+    ("verify.altered_per_mille", 0, 1_000),
     ("verify.leads_per_mille", 0, 1_000),
     ("verify.changed_fetches_per_mille", 0, 1_000),
     ("verify.changed_sends_per_mille", 0, 1_000),

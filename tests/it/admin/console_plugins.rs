@@ -10,11 +10,13 @@ use super::console::{Browser, origin};
 use super::roles::with_role;
 use super::{Operator, TOKEN};
 use crate::plugins::rollout::{LONG, Rolling, canary, phones};
+use crate::plugins::wrong_values::{people, person, reading};
 
 leadhost_tests::on_every_store! {
     the_calls_and_golden_cases_of_a_plugin_are_shown,
     a_version_with_concerns_asks_for_acceptance_and_is_activated_with_it,
     an_operator_is_not_offered_a_concern_that_an_admin_has_to_accept,
+    wrong_values_are_shown_as_harm_before_and_after_an_activation,
     a_version_that_keeps_failing_is_named_first_with_its_remedy,
     a_version_that_a_canary_ended_is_named_also_after_the_next_rollout,
     a_plugin_that_was_never_active_is_neither_fine_nor_compared,
@@ -276,6 +278,39 @@ async fn a_version_that_a_canary_ended_is_named_also_after_the_next_rollout(on: 
     let today = browser.page("").await;
     let named = format!("version 1.1.0 ({}) of misbehave", candidate.short());
     assert!(today.contains(&named), "{named}: {today}");
+}
+
+async fn wrong_values_are_shown_as_harm_before_and_after_an_activation(on: On) {
+    let rolling = people(on).await;
+    let address = rolling.declared.address("odd");
+    for number in 1..=9 {
+        person(&rolling.host, &address, number).await;
+    }
+    let candidate = rolling.keep(reading("1.1.0", "beside")).await;
+    let order = json!({ "digest": candidate.0, "accept": ["drift"] });
+    let Rolling { host, key, .. } = rolling;
+    let operator = Operator { host, key };
+    let browser = Browser::signed_in(&operator).await;
+    let fields = [("digest", candidate.0.as_str())];
+    let compared = browser.submit("/plugins/misbehave/verify", &fields).await;
+    let page = compared.expect(200).text().to_owned();
+    let harm = "<p class=\"notice bad\">7 of 9 leads gain a phone that others gain too";
+    for part in [
+        harm,
+        "An activation would be refused because of this comparison",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(!page.contains("class=\"notice good\""), "{page}");
+    let activate = operator.ask("POST", "/plugins/misbehave/activate");
+    activate.json(&order).send().await.expect(200);
+    for number in 11..=14 {
+        person(&operator.host, &address, number).await;
+    }
+    let impact = browser.submit("/plugins/misbehave/impact", &fields).await;
+    let page = impact.expect(200).text().to_owned();
+    assert!(page.contains("phone gained: 4"), "{page}");
+    assert!(!page.contains("no lead is worse with it"), "{page}");
 }
 
 async fn a_plugin_that_was_never_active_is_neither_fine_nor_compared(on: On) {

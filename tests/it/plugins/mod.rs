@@ -33,6 +33,7 @@ mod verify;
 mod verify_sends;
 mod warm;
 mod wasi;
+pub(crate) mod wrong_values;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

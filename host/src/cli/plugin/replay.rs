@@ -35,7 +35,9 @@ use crate::domain::plugin::{Digest, PluginKind};
 use crate::limits;
 use crate::pipeline::connections::Live;
 use crate::pipeline::routing::CapturedLive;
-use crate::pipeline::verify::compare::{AnsweredVersions, ComparedOutcomes, ComparedSubject};
+use crate::pipeline::verify::compare::{
+    AnsweredVersions, ComparedOutcomes, ComparedSubject, GainedValues,
+};
 use crate::pipeline::verify::outcome::{FieldValue, OutcomeItem, Reason, VersionOutcome};
 use crate::pipeline::verify::{CapturedDelivery, Subject, Tally, drift, outcome_of};
 use crate::plugin::Loaded;
@@ -211,6 +213,7 @@ struct ReplayedHere<'a> {
     digest: Digest,
     chosen: usize,
     tally: Tally,
+    gained: GainedValues,
     /// The versions that served, by the number of deliveries.
     serving: BTreeMap<String, (ServingVersion, u64)>,
     connections: HashSet<ConnectionId>,
@@ -258,6 +261,7 @@ impl<'a> ReplayedHere<'a> {
             loaded,
             chosen,
             tally: Tally::default(),
+            gained: GainedValues::default(),
             serving: BTreeMap::new(),
             connections: HashSet::new(),
             emptied: 0,
@@ -380,7 +384,7 @@ impl<'a> ReplayedHere<'a> {
             },
         };
         let comparison = ComparedOutcomes::compare(&compared, &before, &after);
-        self.tally.merge(comparison.into_shown());
+        self.tally.merge(comparison.into_shown(&mut self.gained));
         self.connections.insert(id.clone());
         let served = self.serving.entry(served_by.digest.0.clone());
         served.or_insert((served_by, 0)).1 += 1;
@@ -456,6 +460,7 @@ impl<'a> ReplayedHere<'a> {
             vanished: tally.vanished.into(),
             items: tally.items.into(),
             fields: tally.fields.into_iter().map(Into::into).collect(),
+            altered: tally.harm.altered,
             sends: None,
             cost: None,
             drift,

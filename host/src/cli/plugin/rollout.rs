@@ -475,6 +475,7 @@ fn show_harmed(connections: &[&RolloutConnection]) {
                 one.compared.to_string(),
                 one.failing.to_string(),
                 one.lost.to_string(),
+                one.altered.to_string(),
                 one.vanished.to_string(),
                 one.appeared.to_string(),
             ]
@@ -488,6 +489,7 @@ fn show_harmed(connections: &[&RolloutConnection]) {
                 "COMPARED",
                 "FAILING",
                 "FIELDS LOST",
+                "FIELDS CHANGED",
                 "LEADS VANISHED",
                 "LEADS APPEARED",
             ],

@@ -64,21 +64,22 @@ fn exceeds(
     false_alarms: f64,
 ) -> bool {
     let failing = policy.failing_per_mille;
-    let kinds = match part {
-        Part::Deliveries | Part::Checks => [
+    let kinds: &[(u64, u64)] = match part {
+        Part::Deliveries | Part::Checks => &[
             (counts.failing, failing),
             (counts.lost, policy.lost_per_mille),
+            (counts.altered, policy.altered_per_mille),
             (counts.vanished, policy.leads_per_mille),
             (counts.appeared, policy.leads_per_mille),
         ],
-        Part::Sends => [
+        Part::Sends => &[
             (counts.failing, failing),
             (counts.vanished, failing),
             (counts.lost, policy.changed_answers_per_mille),
             (counts.changed, policy.changed_sends_per_mille),
         ],
     };
-    kinds.into_iter().any(|(harmful, allowed_per_mille)| {
+    kinds.iter().any(|&(harmful, allowed_per_mille)| {
         let allowed = share(allowed_per_mille, 1_000).max(LEAST_SHARE);
         let tested = (allowed * TIMES).min(GREATEST_SHARE);
         evidence(harmful, counts.compared, allowed, tested) >= -false_alarms.ln()
@@ -159,6 +160,10 @@ mod tests {
             },
             ComparisonCounts { lost: 20, ..none },
             ComparisonCounts {
+                altered: 20,
+                ..none
+            },
+            ComparisonCounts {
                 vanished: 20,
                 ..none
             },
@@ -175,6 +180,23 @@ mod tests {
         };
         assert!(!trips(&lost(5, 100), &lenient));
         assert!(trips(&lost(40, 100), &lenient));
+    }
+
+    #[test]
+    fn altered_leads_trip_above_the_share_that_the_policy_allows() {
+        let policy = config::VerifySection {
+            altered_per_mille: 10,
+            ..STRICT
+        };
+        let altered = |altered, compared| ComparisonCounts {
+            compared,
+            altered,
+            ..ComparisonCounts::default()
+        };
+        assert!(trips(&altered(3, 10), &policy));
+        assert!(!trips(&altered(3, 11), &policy));
+        assert!(!trips(&altered(10, 1_000), &policy));
+        assert!(trips(&altered(804, 1_000), &policy));
     }
 
     #[test]

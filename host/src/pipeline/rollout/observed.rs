@@ -68,7 +68,7 @@ pub fn record(
     one: ComparedOutcomes,
     cost: Cost,
 ) -> bool {
-    let one = one.into_stored();
+    let one = rollout.observed.stored(one);
     let harmful = one.harm.is_harmful();
     let policy = &pipeline.core.config.verify;
     let of = &rollout.rollout;

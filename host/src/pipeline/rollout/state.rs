@@ -19,7 +19,7 @@ use crate::domain::id::{ConnectionId, DeliveryId, MessageId};
 use crate::domain::rollout::{Rollout, RolloutStage};
 use crate::domain::time;
 use crate::limits;
-use crate::pipeline::verify::compare::{Memory, Subject, Tally};
+use crate::pipeline::verify::compare::{ComparedOutcomes, GainedValues, Memory, Subject, Tally};
 use crate::pipeline::verify::flaws::Flaws;
 use crate::plugin::Loaded;
 
@@ -346,6 +346,7 @@ struct Counted {
     has_ended: bool,
     /// The newest deliveries and sends that were counted before their outcome, because the candidate failed.
     failed: VecDeque<Subject>,
+    gained: GainedValues,
 }
 
 /// This host's observations of a rollout since it follows it.
@@ -376,6 +377,11 @@ impl Observed {
             sends: waiting_sends,
         };
         (observed, waiting)
+    }
+
+    /// Returns a comparison as it is added and stored.
+    pub fn stored(&self, one: ComparedOutcomes) -> Tally {
+        one.into_stored(&mut self.lock().gained)
     }
 
     /// Adds a comparison, in this step of a canary if there is one. Returns whether the guards trip by

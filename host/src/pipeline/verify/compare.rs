@@ -4,6 +4,7 @@
 
 mod counts;
 mod examples;
+mod gained;
 mod masks;
 mod pairs;
 mod reasons;
@@ -18,9 +19,11 @@ use std::collections::BTreeSet;
 
 pub use self::counts::ComparisonCounts;
 pub use self::examples::{DifferenceGroup, Example};
+pub use self::gained::GainedValues;
 pub use self::subject::{AnsweredVersions, ComparedSubject, Subject};
 pub use self::tally::Tally;
 
+use self::gained::{Gain, gains};
 use self::masks::{masked, shortened};
 use self::pairs::pairs;
 use self::reasons::stored_reason;
@@ -33,10 +36,10 @@ use crate::domain::id::ConnectionId;
 use crate::limits;
 use crate::plugin::without_place;
 
-/// The fields whose loss harms a lead.
+/// The fields whose loss or change harms a lead.
 pub const GUARDED: [&str; 6] = ["name", "phone", "email", "externalId", "listing", "action"];
 
-/// The guarded fields that must not change either.
+/// The guarded fields without whose value the lead is lost too: another one is another lead's.
 const IDENTITY: [&str; 2] = ["externalId", "action"];
 
 /// The fields of events whose loss harms, as the harm is counted: with [`OF_EVENTS`] before their
@@ -72,6 +75,7 @@ pub struct ComparedOutcomes {
     reason: Option<Reason>,
     /// The flaws of the stable version's outcome.
     stable: Flaws,
+    gains: Vec<Gain>,
 }
 
 impl ComparedOutcomes {
@@ -85,6 +89,7 @@ impl ComparedOutcomes {
             tally: Tally::from_one(compared, stable, candidate),
             reason: reason(candidate).cloned(),
             stable: Flaws::from(stable),
+            gains: gains(compared, stable, candidate),
         }
     }
 
@@ -99,16 +104,23 @@ impl ComparedOutcomes {
     }
 
     /// Returns the differences with the reasons of plugins, which may name a person: they are shown
-    /// to an operator, and not stored.
-    pub fn into_shown(self) -> Tally {
-        self.tally
+    /// to an operator, and not stored. `gained`: the values of the comparisons before it.
+    pub fn into_shown(self, gained: &mut GainedValues) -> Tally {
+        let mut tally = self.tally;
+        for gain in self.gains {
+            if gained.add(&gain) {
+                tally.alter(gain);
+            }
+        }
+        tally
     }
 
     /// Returns the differences without texts that may name a person: the reasons of plugins, and
     /// numbers in the names of attributes. The deliveries that the examples name have both. No
     /// delivery has the failures of the candidate, so their texts by the service stay.
-    pub fn into_stored(self) -> Tally {
-        let mut tally = self.tally;
+    pub fn into_stored(mut self, gained: &mut GainedValues) -> Tally {
+        let reason = self.reason.take();
+        let mut tally = self.into_shown(gained);
         let forget = |group: &mut DifferenceGroup| {
             for example in &mut group.examples {
                 example.before = None;
@@ -117,7 +129,7 @@ impl ComparedOutcomes {
         };
         for example in &mut tally.newly_failing.examples {
             example.before = None;
-            example.after = self.reason.as_ref().map(stored_reason);
+            example.after = reason.as_ref().map(stored_reason);
         }
         forget(&mut tally.no_longer_failing);
         for ((field, change), mut group) in std::mem::take(&mut tally.fields) {
@@ -146,12 +158,21 @@ impl Tally {
         harm.compared = 1;
         harm.failing = once(one.newly_failing.count > 0);
         harm.lost = once(!one.lost.is_empty());
+        harm.altered = once(!one.altered.is_empty());
         harm.vanished = once(harm.vanished + one.vanished.count > 0);
         harm.appeared = once(harm.appeared + one.appeared.count > 0);
         harm.changed = once(harm.changed > 0);
         one.harm = harm;
         one.connections.insert(compared.connection.clone(), harm);
         one
+    }
+
+    /// Counts a lead of this one delivery that gains what is nobody's own.
+    fn alter(&mut self, gain: Gain) {
+        let altered = self.altered.entry(Cow::Borrowed(gain.counted));
+        altered.or_default().merge(gain.difference);
+        let harms = std::iter::once(&mut self.harm).chain(self.connections.values_mut());
+        harms.for_each(|harm| harm.altered = 1);
     }
 
     fn compare(
@@ -272,9 +293,13 @@ impl Tally {
                 }
                 // A changed identity counts as a lost lead: its deal is not found, or another
                 // lead's deal is.
-                Some((DifferenceKind::Changed, before, after)) if IDENTITY.contains(field) => {
-                    let lost = self.lost.entry(Cow::Borrowed(*field)).or_default();
-                    lost.add(compared, before, after);
+                Some((DifferenceKind::Changed, before, after)) => {
+                    let harmed = match IDENTITY.contains(field) {
+                        true => &mut self.lost,
+                        false => &mut self.altered,
+                    };
+                    let harmed = harmed.entry(Cow::Borrowed(*field)).or_default();
+                    harmed.add(compared, before, after);
                 }
                 _ => {}
             }

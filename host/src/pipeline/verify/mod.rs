@@ -29,7 +29,7 @@ pub use self::local::{CapturedDelivery, outcome_of};
 pub use self::policy::{drift, drift_of_checks, drift_of_cost, drift_of_sends};
 pub use self::sample::{Choice, Total};
 
-use self::compare::{AnsweredVersions, ComparedOutcomes, ComparedSubject, Memory};
+use self::compare::{AnsweredVersions, ComparedOutcomes, ComparedSubject, GainedValues, Memory};
 use self::conversion::{Both, Compared, convert_and_complete};
 use self::cost::{Costs, ProcessorTimes};
 use self::pace::Pace;
@@ -74,6 +74,7 @@ pub struct Covered {
     /// Chosen ones that were not reached in time.
     pub not_reached: u64,
     pub tally: Tally,
+    gained: GainedValues,
 }
 
 impl Covered {
@@ -90,7 +91,10 @@ impl Covered {
         match compared {
             Compared::Emptied => self.emptied += 1,
             Compared::NotTried => self.not_tried += 1,
-            Compared::Both(both) => self.tally.merge(both.comparison.into_shown()),
+            Compared::Both(both) => {
+                let shown = both.comparison.into_shown(&mut self.gained);
+                self.tally.merge(shown);
+            }
         }
     }
 

@@ -27,6 +27,12 @@ pub fn drift(tally: &Tally, policy: &config::VerifySection) -> Vec<String> {
             check(lost, tally.leads, policy.lost_per_mille, &what);
         }
     }
+    for (field, what) in ALTERED {
+        if let Some(altered) = tally.altered.get(field) {
+            let allowed = policy.altered_per_mille;
+            check(altered, tally.candidate_leads, allowed, what);
+        }
+    }
     for field in GUARDED_OF_EVENTS {
         if let Some(lost) = tally.lost(field) {
             let what = format!("events {}", spelled(field));
@@ -59,6 +65,24 @@ pub fn drift(tally: &Tally, policy: &config::VerifySection) -> Vec<String> {
     );
     found
 }
+
+/// The altered leads, by the names under which they are counted, in words that follow their number.
+const ALTERED: [(&str, &str); 8] = [
+    ("name", "leads change their name"),
+    ("phone", "leads change a phone"),
+    ("email", "leads change an e-mail address"),
+    ("listing", "leads change a listing"),
+    ("gained.name", "leads gain the same name as most"),
+    ("gained.phone", "leads gain a phone that others gain too"),
+    (
+        "gained.email",
+        "leads gain an e-mail address that others gain too",
+    ),
+    (
+        "gained.externalId",
+        "leads gain an external id that others gain too",
+    ),
+];
 
 /// Returns the differences of sends that exceed the policy, each in a sentence; none if the
 /// candidate may send.
@@ -220,6 +244,12 @@ mod tests {
         })
     }
 
+    fn altered(name: &'static str, count: u64) -> Tally {
+        tally(|tally| {
+            tally.altered.insert(name.into(), group(count));
+        })
+    }
+
     #[test]
     fn only_harm_to_a_lead_exceeds_a_strict_policy() {
         for (harmful, words) in [
@@ -237,6 +267,14 @@ mod tests {
             ),
             (lost("phone", 412), "412 of 1000 leads lose a phone"),
             (lost("externalId", 1), "lose or change their external id"),
+            (altered("name", 1), "1 of 1000 leads change their name"),
+            (altered("phone", 804), "804 of 1000 leads change a phone"),
+            (altered("email", 1), "leads change an e-mail address"),
+            (altered("listing", 1), "leads change a listing"),
+            (altered("gained.name", 1), "gain the same name as most"),
+            (altered("gained.phone", 1), "gain a phone that"),
+            (altered("gained.email", 1), "gain an e-mail address that"),
+            (altered("gained.externalId", 1), "gain an external id that"),
             (
                 tally(|one| {
                     one.events = 348;
@@ -341,8 +379,11 @@ mod tests {
     fn a_policy_allows_as_many_per_mille_as_it_says() {
         let policy = config::VerifySection {
             lost_per_mille: 5,
+            altered_per_mille: 10,
             ..STRICT
         };
+        assert_eq!(drift(&altered("phone", 10), &policy), [""; 0]);
+        assert_eq!(drift(&altered("phone", 11), &policy).len(), 1);
         assert_eq!(drift(&lost("email", 5), &policy), [""; 0]);
         assert_eq!(drift(&lost("email", 6), &policy).len(), 1);
     }

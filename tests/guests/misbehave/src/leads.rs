@@ -1,6 +1,6 @@
-//! Leads of excessive size.
+//! Leads of excessive size, and leads with wrong values.
 
-use leadhost_sdk::serde_json::json;
+use leadhost_sdk::serde_json::{Value, json};
 use leadhost_sdk::{Item, Lead};
 
 /// A lead with `size` pieces of what the word names, or with one of this many
@@ -58,6 +58,31 @@ pub fn blank() -> Vec<Item> {
         .attributes
         .push(("budget".to_owned(), "10 mil".to_owned()));
     vec![Item::lead(lead), Item::lead(other)]
+}
+
+/// The lead of a person in a JSON body, as a version reads it that is wrong in this way. `digit` changes
+/// the last digit of the phone, `broker` writes the phone of a broker in its place, and `beside` adds that;
+/// `digit-0` and `beside-0` do so only to phones that end in 0.
+pub fn person(body: &Value, wrong: &str) -> Lead {
+    const BROKER: &str = "11912345678";
+    let text = |key: &str| body[key].as_str().map(str::to_owned);
+    let mut phone = text("phone").unwrap_or_default();
+    let mut lead = Lead::new().external_id(text("id")).name(text("name"));
+    let (wrong, is_rare) = match wrong.strip_suffix("-0") {
+        Some(wrong) => (wrong, true),
+        None => (wrong, false),
+    };
+    match wrong {
+        _ if is_rare && !phone.ends_with('0') => {}
+        "digit" => {
+            let last = phone.pop().and_then(|last| last.to_digit(10));
+            phone.push_str(&((last.unwrap_or_default() + 1) % 10).to_string());
+        }
+        "broker" => phone = BROKER.to_owned(),
+        "beside" => lead = lead.phone(BROKER.to_owned()),
+        _ => {}
+    }
+    lead.phone(phone)
 }
 
 fn phone(number: usize) -> String {

@@ -25,13 +25,14 @@ use leadhost_sdk::serde_json::{Value, json};
 use leadhost_sdk::{
     Completion, Conversion, Converter, Delivery, Description, Failure, HandshakeAnswer,
     HttpRequest, Item, Lead, Problem, Reply, Segment, SenderCheck, SenderPolicy, Slot,
-    content_text,
+    content_json, content_text,
 };
 
 /// `;` ends each field: version, the secret of the sender check (empty: no
 /// check), the address of fetches, the word that no longer does harm, the prefix
-/// of messages, the harm in `describe` (see [`schema`]), and the default word
-/// for configurations without one. Padded with blanks.
+/// of messages or how people are read wrong, the harm in `describe` (see
+/// [`schema`]), and the default word for configurations without one. Padded
+/// with blanks.
 static VARIANT: [u8; 160] = *b"misbehave-variant:1.0.0;key;https://leads.example.com/v1/leads;;;;;                                                                                             ";
 
 pub struct Misbehave;
@@ -111,6 +112,10 @@ impl Converter for Misbehave {
                 assert!(delivery.query_field("trap").is_none(), "as asked");
                 let lead = leads::excessive("phones", size);
                 Ok(vec![Item::lead(lead.external_id(delivery.id.clone()))].into())
+            }
+            "person" => {
+                let lead = leads::person(&content_json(&delivery.body)?, &variant(4));
+                Ok(vec![Item::lead(lead)].into())
             }
             "leads" => Ok(leads::many(&delivery.id, size).into()),
             "output" => Ok(note("x".repeat(size))),

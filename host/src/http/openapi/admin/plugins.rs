@@ -280,6 +280,7 @@ fn verification(operation: Operation, verified: &Value) -> Operation {
                     "vanished": none,
                     "items": none,
                     "fields": [{"field": "phone", "change": "lost", "count": 412, "examples": [example]}],
+                    "altered": 0,
                     "sends": null,
                     "cost": {
                         "conversions": 998,
@@ -318,6 +319,7 @@ fn verification(operation: Operation, verified: &Value) -> Operation {
                     "vanished": none,
                     "items": none,
                     "fields": [],
+                    "altered": 0,
                     "sends": compared_sends(&none),
                     "cost": {
                         "conversions": 310,

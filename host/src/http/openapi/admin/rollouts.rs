@@ -236,6 +236,7 @@ fn canary() -> Value {
         "verification": null,
     });
     // One literal has no room for more fields.
+    rollout["connections"][0]["altered"] = json!(0);
     rollout["stepCompared"] = json!(371);
     rollout["waitsFor"] = Value::Null;
     rollout["warning"] = Value::Null;
@@ -273,6 +274,7 @@ fn rolled_back() -> Value {
             "compared": 412,
             "failing": 0,
             "lost": 3,
+            "altered": 0,
             "vanished": 0,
             "appeared": 0,
         }],

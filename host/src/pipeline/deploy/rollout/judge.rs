@@ -305,6 +305,7 @@ fn most_harm(seen: &Observations) -> String {
         [
             (harm.failing, "fail only with it"),
             (harm.lost, "lose or change what is guarded"),
+            (harm.altered, "change what identifies a lead"),
             (harm.vanished, "lose a lead, an event or a request"),
             (harm.appeared, "gain a lead, an event or a request"),
         ]

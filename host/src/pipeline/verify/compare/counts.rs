@@ -15,6 +15,9 @@ pub struct ComparisonCounts {
     /// changes; sends for which the versions read different results in the answer, or the candidate
     /// misses an id of the provider.
     pub lost: u64,
+    /// Deliveries in which an identifying field of a lead changes, or gains a value that leads of other people
+    /// have gained too.
+    pub altered: u64,
     /// Deliveries in which a lead, a pointer or an event vanishes; sends whose request vanishes.
     pub vanished: u64,
     /// Deliveries in which one appears.
@@ -26,9 +29,9 @@ pub struct ComparisonCounts {
 
 impl ComparisonCounts {
     /// Returns whether the candidate does harm: it fails, a lead or an event loses a guarded field,
-    /// vanishes or appears, or the result of a send differs. A different request is no harm in itself.
+    /// vanishes or appears, a lead is altered, or the result of a send differs. A different request is no harm in itself.
     pub fn is_harmful(self) -> bool {
-        self.failing + self.lost + self.vanished + self.appeared > 0
+        self.failing + self.lost + self.altered + self.vanished + self.appeared > 0
     }
 
     /// Returns what came after an earlier moment.
@@ -38,6 +41,7 @@ impl ComparisonCounts {
             compared: self.compared.saturating_sub(earlier.compared),
             failing: self.failing.saturating_sub(earlier.failing),
             lost: self.lost.saturating_sub(earlier.lost),
+            altered: self.altered.saturating_sub(earlier.altered),
             vanished: self.vanished.saturating_sub(earlier.vanished),
             appeared: self.appeared.saturating_sub(earlier.appeared),
             changed: self.changed.saturating_sub(earlier.changed),
@@ -49,6 +53,7 @@ impl ComparisonCounts {
         self.compared += other.compared;
         self.failing += other.failing;
         self.lost += other.lost;
+        self.altered += other.altered;
         self.vanished += other.vanished;
         self.appeared += other.appeared;
         self.changed += other.changed;

@@ -58,7 +58,9 @@ fn quotes(word: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{AnsweredVersions, ComparedOutcomes, ComparedSubject, Subject};
+    use super::super::{
+        AnsweredVersions, ComparedOutcomes, ComparedSubject, GainedValues, Subject,
+    };
     use super::*;
     use crate::domain::id::{ConnectionId, DeliveryId};
     use crate::domain::time::Micros;
@@ -76,7 +78,8 @@ mod tests {
                 answered: AnsweredVersions::default(),
             };
             let converted = VersionOutcome::Converted(Vec::new());
-            let stored = ComparedOutcomes::compare(&compared, &converted, &outcome).into_stored();
+            let stored = ComparedOutcomes::compare(&compared, &converted, &outcome)
+                .into_stored(&mut GainedValues::default());
             let example = &stored.newly_failing.examples[0];
             assert_eq!(example.after.as_deref(), Some(expect));
         };

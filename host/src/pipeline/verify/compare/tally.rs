@@ -45,6 +45,9 @@ pub struct Tally {
     pub vanished_events: DifferenceGroup,
     /// Leads and events that lost a guarded field, which no number of other fields can hide.
     pub lost: BTreeMap<Cow<'static, str>, DifferenceGroup>,
+    /// Leads in which a guarded field changes, by its name; or gains a value that leads of other people have
+    /// gained too, with `gained.` before its name.
+    pub altered: BTreeMap<Cow<'static, str>, DifferenceGroup>,
     /// Leads and events by field and change.
     #[serde(serialize_with = "write_fields", deserialize_with = "read_fields")]
     pub fields: FieldDifferences,
@@ -95,6 +98,9 @@ impl Tally {
         self.vanished_events.merge(other.vanished_events);
         for (field, group) in other.lost {
             self.lost.entry(field).or_default().merge(group);
+        }
+        for (field, group) in other.altered {
+            self.altered.entry(field).or_default().merge(group);
         }
         for ((field, change), group) in other.fields {
             self.group_of(field, change).merge(group);

@@ -257,6 +257,176 @@ fn a_lost_a_gained_and_a_changed_field_are_counted_apart_with_masked_examples() 
 }
 
 #[test]
+fn another_value_of_a_guarded_field_alters_the_lead_and_another_identity_loses_it() {
+    for (field, altered, lost) in [
+        ("name", 1, 0),
+        ("phone", 1, 0),
+        ("email", 1, 0),
+        ("listing", 1, 0),
+        ("externalId", 0, 1),
+        ("action", 0, 1),
+        ("message", 0, 0),
+    ] {
+        let of = |value| VersionOutcome::Converted(vec![lead(Some("1"), &[(field, value)])]);
+        let found = tally(&of("one"), &of("two"));
+        let harm = (found.harm.altered, found.harm.lost);
+        assert_eq!(harm, (altered, lost), "{field}");
+        let connection = found.connections.values().next().expect("its connection");
+        assert_eq!(*connection, found.harm, "{field}");
+        assert_eq!(found.harm.is_harmful(), field != "message", "{field}");
+        let counted = found.altered.get(field).map(|group| group.count);
+        assert_eq!(counted, (altered > 0).then_some(1), "{field}");
+        assert!(!tally(&of("one"), &of("one")).harm.is_harmful());
+    }
+}
+
+#[test]
+fn a_sum_that_was_stored_before_leads_could_be_altered_is_read() {
+    let of = |name| VersionOutcome::Converted(vec![lead(None, &[("name", name)])]);
+    let found = tally(&of("Ana"), &of("Bia"));
+    let mut stored = serde_json::to_value(&found).expect("it is JSON");
+    let read: Tally = serde_json::from_value(stored.clone()).expect("it was written");
+    assert_eq!(read, found);
+    for part in [&[][..], &["harm"]] {
+        let part = part.iter().fold(&mut stored, |part, key| &mut part[*key]);
+        part.as_object_mut().expect("an object").remove("altered");
+    }
+    let read: Tally = serde_json::from_value(stored).expect("it is read");
+    assert_eq!((read.harm.altered, read.altered.len()), (0, 0));
+}
+
+/// Returns the sum of the comparisons of these deliveries of one connection.
+fn gained_tally(deliveries: &[(VersionOutcome, VersionOutcome)]) -> Tally {
+    let connection = ConnectionId::generate();
+    let (mut sum, mut gained) = (Tally::default(), GainedValues::default());
+    for (before, after) in deliveries {
+        let compared = ComparedSubject {
+            subject: Subject::Delivery(DeliveryId::new(Micros(0))),
+            connection: &connection,
+            answered: AnsweredVersions::default(),
+        };
+        let one = ComparedOutcomes::compare(&compared, before, after);
+        sum.merge(one.into_stored(&mut gained));
+    }
+    assert_eq!(sum.connections[&connection], sum.harm);
+    sum
+}
+
+type Fields<'a> = Vec<(&'a str, &'a str)>;
+
+/// Returns in how many of these deliveries the candidate alters a lead by what it gains. Each has the fields
+/// of its lead by both versions.
+fn altered_by_gains(deliveries: &[(Fields<'_>, Fields<'_>)]) -> u64 {
+    let of = |fields: &Fields<'_>| VersionOutcome::Converted(vec![lead(None, fields)]);
+    let deliveries = deliveries.iter();
+    let deliveries: Vec<_> = deliveries
+        .map(|(before, after)| (of(before), of(after)))
+        .collect();
+    gained_tally(&deliveries).harm.altered
+}
+
+#[test]
+fn a_value_that_leads_of_three_people_gain_alters_them() {
+    let check = |known: &str, field: &str, many: usize, expect: u64| {
+        let of = ["Ana", "Bia", "Caio", "Davi", "Eva"].map(|own| [(known, own)]);
+        let deliveries: Vec<_> = of[..many]
+            .iter()
+            .map(|before| (before.to_vec(), vec![before[0], (field, "the same")]))
+            .collect();
+        assert_eq!(altered_by_gains(&deliveries), expect, "{field} {many}");
+    };
+    for (known, field) in [
+        ("name", "phone"),
+        ("phone", "email"),
+        ("email", "externalId"),
+        ("email", "name"),
+    ] {
+        check(known, field, 2, 0);
+        check(known, field, 3, 1);
+        check(known, field, 5, 3);
+    }
+    // Many people ask for the same listing.
+    check("name", "listing", 5, 0);
+    // Nobody knows whose leads these are.
+    check("message", "phone", 5, 0);
+}
+
+#[test]
+fn a_phone_beside_the_own_one_of_each_lead_alters_them() {
+    let deliveries = ["1", "2", "3", "4"].map(|own| {
+        let phones = |phones: &[&str]| {
+            let mut lead = lead(None, &[]);
+            let phones = phones.iter().map(|&phone| phone.to_owned()).collect();
+            lead.fields
+                .insert("phone".to_owned(), FieldValue::Many(phones));
+            VersionOutcome::Converted(vec![lead])
+        };
+        (phones(&[own]), phones(&[own, "broker"]))
+    });
+    let found = gained_tally(&deliveries);
+    assert_eq!(found.harm.altered, 2);
+    let example = &found.altered["gained.phone"].examples[0];
+    assert_eq!(
+        (&example.before, example.after.as_deref()),
+        (&None, Some("b*****"))
+    );
+}
+
+#[test]
+fn leads_of_one_person_own_values_and_names_that_some_share_alter_none() {
+    let ana = vec![("name", "Ana")];
+    let with_phone = vec![("name", "Ana"), ("phone", "1")];
+    assert_eq!(altered_by_gains(&vec![(ana, with_phone.clone()); 9]), 0);
+    // Both versions read the value in some of them.
+    assert_eq!(
+        altered_by_gains(&vec![(with_phone.clone(), with_phone); 9]),
+        0
+    );
+    // The third Ana is one of seven people whose names are read now.
+    let names = ["Bia", "Ana", "Caio", "Ana", "Davi", "Eva", "Ana"];
+    let people = ["a", "b", "c", "d", "e", "f", "g"].into_iter().zip(names);
+    let people = people.map(|(email, name)| (("email", email), ("name", name)));
+    let people: Vec<_> = people
+        .map(|(email, name)| (vec![email], vec![email, name]))
+        .collect();
+    assert_eq!(altered_by_gains(&people), 0);
+}
+
+#[test]
+fn leads_that_only_the_candidate_makes_are_altered_by_nothing() {
+    let of = |name| VersionOutcome::Converted(vec![lead(None, &[("name", name), ("phone", "1")])]);
+    let failed = || VersionOutcome::Failed(Reason::Plugin("no".to_owned()));
+    let mended = ["Ana", "Bia", "Caio", "Davi"].map(|name| (failed(), of(name)));
+    let found = gained_tally(&mended);
+    assert_eq!((found.no_longer_failing.count, found.harm.altered), (4, 0));
+}
+
+#[test]
+fn the_gained_values_that_are_remembered_are_bounded_and_those_of_several_people_stay() {
+    let connection = ConnectionId::generate();
+    let mut gained = GainedValues::default();
+    let mut gains = |person: usize, phone: &str| {
+        let name = person.to_string();
+        let compared = ComparedSubject {
+            subject: Subject::Delivery(DeliveryId::new(Micros(0))),
+            connection: &connection,
+            answered: AnsweredVersions::default(),
+        };
+        let of = |fields: &[_]| VersionOutcome::Converted(vec![lead(None, fields)]);
+        let before = [("name", name.as_str())];
+        let after = [("name", name.as_str()), ("phone", phone)];
+        let one = ComparedOutcomes::compare(&compared, &of(&before), &of(&after));
+        one.into_shown(&mut gained).harm.altered
+    };
+    assert_eq!((gains(0, "shared"), gains(1, "shared")), (0, 0));
+    for person in 2..limits::VERIFY_GAINED * 2 {
+        assert_eq!(gains(person, &format!("own {person}")), 0);
+    }
+    assert_eq!(gains(1, "shared") + gains(2, "shared"), 1);
+    assert!(gained.0.len() <= limits::VERIFY_GAINED);
+}
+
+#[test]
 fn a_missing_one_of_several_values_counts_as_lost_and_their_order_does_not_matter() {
     let phones = |phones: &[&str]| {
         let mut lead = lead(Some("1"), &[]);

@@ -61,7 +61,7 @@ fn differing_places(before: &str, after: &str) -> String {
     }
 }
 
-fn values(field: Option<&FieldValue>) -> BTreeSet<&str> {
+pub(super) fn values(field: Option<&FieldValue>) -> BTreeSet<&str> {
     match field {
         None => BTreeSet::new(),
         Some(FieldValue::One(value)) => BTreeSet::from([value.as_str()]),

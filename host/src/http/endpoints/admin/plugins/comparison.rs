@@ -39,6 +39,7 @@ pub fn to_view(verified: Verified) -> VerifiedPlugin {
         not_tried,
         not_reached,
         tally,
+        ..
     } = deliveries;
     let sends = (candidate.kind == PluginKind::Adapter).then(|| VerifiedSends {
         chosen: sends.chosen,
@@ -75,6 +76,7 @@ pub fn to_view(verified: Verified) -> VerifiedPlugin {
         vanished: group(tally.vanished),
         items: group(tally.items),
         fields: fields(tally.fields),
+        altered: tally.harm.altered,
         sends,
         cost: costs.summaries().map(|(other, candidate)| VerifiedCost {
             conversions: costs.serving.len() as u64,

@@ -321,6 +321,7 @@ async fn to_view(
                 compared: counts.compared,
                 failing: counts.failing,
                 lost: counts.lost,
+                altered: counts.altered,
                 vanished: counts.vanished,
                 appeared: counts.appeared,
             })
